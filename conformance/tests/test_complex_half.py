@@ -26,7 +26,7 @@ class Wider(ReferenceBackend):
         return super().call("to.dtype", result, WIDE)
 
     def is_tensor(self, value: Any) -> bool:
-        return hasattr(value, "geometry")
+        return hasattr(value, "meta")
 
 
 class Without(Wider):

@@ -16,8 +16,8 @@ from .dispatch.table import describe, origin
 from .iteration.tensor_iterator import TensorIterator
 from .kernels.isa import current_level
 from .operators.launch import Launch
-from .tensor.geometry import Geometry
 from .tensor.tensor import Tensor
+from .tensor.tensor_meta import TensorMeta
 
 
 @dataclass
@@ -57,10 +57,10 @@ class Trip:
 def shown(value: Any) -> str:
     """A value in one line: tensors by dtype, sizes, strides and device."""
     if isinstance(value, Tensor):
-        geometry = value.geometry
+        meta = value.meta
         kind = "" if type(value) is Tensor else f"{type(value).__name__} "
-        steps = "" if geometry.contiguous else f" strides {list(geometry.strides)}"
-        return f"{kind}{geometry.dtype.name}{list(geometry.sizes)}{steps} on {geometry.device}"
+        steps = "" if meta.contiguous else f" strides {list(meta.strides)}"
+        return f"{kind}{meta.dtype.name}{list(meta.sizes)}{steps} on {meta.device}"
     if isinstance(value, (list, tuple)):
         inner = ", ".join(shown(part) for part in value)
         comma = "," if len(value) == 1 else ""
@@ -74,7 +74,7 @@ class Recorder:
     def __init__(self) -> None:
         self.stops: list[Stop] = []
         self._open: list[Stop] = []
-        self._plans: dict[int, tuple[Geometry, dict[Any, Any]]] = {}
+        self._plans: dict[int, tuple[TensorMeta, dict[Any, Any]]] = {}
 
     def dispatch(
         self, operator: Operator, mask: int, found: Resolved, args: tuple[Any, ...], kwargs: Mapping[str, Any]
@@ -102,14 +102,14 @@ class Recorder:
         """Let kernels work out again what they remember for these tensors, so that it can be seen."""
         for value in values:
             for part in value if isinstance(value, (list, tuple)) else (value,):
-                if isinstance(part, Tensor) and id(part.geometry) not in self._plans:
-                    self._plans[id(part.geometry)] = (part.geometry, part.geometry.plans)
-                    part.geometry.plans = {}
+                if isinstance(part, Tensor) and id(part.meta) not in self._plans:
+                    self._plans[id(part.meta)] = (part.meta, part.meta.plans)
+                    part.meta.plans = {}
 
     def restore_plans(self) -> None:
-        """Put back what the geometries remembered."""
-        for geometry, plans in self._plans.values():
-            geometry.plans = plans
+        """Put back what the metas remembered."""
+        for meta, plans in self._plans.values():
+            meta.plans = plans
 
     def watch(self, what: str, thing: Any) -> None:
         """Note an iteration plan or a loop under the kernel that made it."""

@@ -30,7 +30,7 @@ ROWS = [
 
 def entries(x: gb.Tensor, name: str) -> list[Any]:
     """The entries of a binding in the cache of a tensor's meta."""
-    return [entry for key, entry in x.geometry.calls.items() if key[0] == name]
+    return [entry for key, entry in x.meta.calls.items() if key[0] == name]
 
 
 def outcome(function: Any, text: str, names: dict[str, Any]) -> Any:
@@ -214,9 +214,9 @@ LISTS = {
 def test_ints_in_a_list_are_served_as_those_in_a_tuple(call: str) -> None:
     names = {"gb": gb, "x": gb.arange(6, dtype=gb.float32).reshape(2, 3)}
     expected = eval(LISTS[call], names)
-    kept = len(names["x"].geometry.calls)
+    kept = len(names["x"].meta.calls)
     results = [eval(call, names) for _ in range(2)]
-    assert len(names["x"].geometry.calls) == kept
+    assert len(names["x"].meta.calls) == kept
     assert all(gb.equal(one, expected) for one in results)
 
 
@@ -241,9 +241,9 @@ def test_bools_and_ints_are_told_apart() -> None:
 def test_a_new_size_gets_its_entry_from_another(function: Callable[[gb.Tensor], gb.Tensor]) -> None:
     function(gb.ones(11))
     x = gb.ones(12, 13)
-    x.geometry.calls.clear()
+    x.meta.calls.clear()
     function(x)
-    [form] = [form_of(entry) for entry in x.geometry.calls.values()]
+    [form] = [form_of(entry) for entry in x.meta.calls.values()]
     assert form is not None and form.tail == (156,)
     np.testing.assert_array_equal(function(gb.full((3, 1, 5), 2.0)).numpy(), function(gb.full((15,), 2.0)).numpy()[0])
 
@@ -268,7 +268,7 @@ def test_the_default_dtype_is_asked_every_time() -> None:
 
 def test_an_entry_in_machine_code_does_what_it_is_made_of() -> None:
     a, b = gb.arange(4.0), gb.ones(4)
-    a.geometry.calls.clear()
+    a.meta.calls.clear()
     a + b, a.add_(b), a.clamp(0.0, 2.0)
     for name in ("add", "clamp"):
         [entry] = entries(a, name)
@@ -293,22 +293,22 @@ def test_an_entry_in_machine_code_does_what_it_is_made_of() -> None:
 
 def test_references_are_counted() -> None:
     a, b = gb.arange(4.0), gb.ones(4)
-    a.geometry.calls.clear()
+    a.meta.calls.clear()
     a + b
     [entry] = entries(a, "add")
-    before = sys.getrefcount(a), sys.getrefcount(b), sys.getrefcount(a.geometry)
+    before = sys.getrefcount(a), sys.getrefcount(b), sys.getrefcount(a.meta)
     results = [entry(a, b) for _ in range(1000)]
-    kept = sys.getrefcount(a.geometry)
+    kept = sys.getrefcount(a.meta)
     del results
     gc.collect()
     assert kept >= before[2] + 990
-    assert (sys.getrefcount(a), sys.getrefcount(b), sys.getrefcount(a.geometry)) == before
+    assert (sys.getrefcount(a), sys.getrefcount(b), sys.getrefcount(a.meta)) == before
     assert entry(a, "no number") is None
     assert sys.getrefcount(a) == before[0]
 
 
 def test_a_failing_kernel_leaves_nothing_behind() -> None:
-    meta = gb.ones(4).geometry
+    meta = gb.ones(4).meta
 
     def fail(*values: Any) -> None:
         raise KeyError("kernel")
@@ -328,7 +328,7 @@ def test_without_the_cache_everything_works() -> None:
     program = (
         "import gaugeblock as gb; a = gb.arange(6.0).view(2, 3); x = gb.ones(3, requires_grad=True)\n"
         "for _ in range(3): r = [(a + a.exp()).sum(), (2 - a).clamp(0, 1).tolist(), a.softmax(0).shape, (a @ a.t())]\n"
-        "a.add_(1); (x * 2).sum().backward(); print(r[1], x.grad.tolist(), a.geometry.calls, x.geometry.calls)"
+        "a.add_(1); (x * 2).sum().backward(); print(r[1], x.grad.tolist(), a.meta.calls, x.meta.calls)"
     )
     shown = subprocess.run(
         [sys.executable, "-c", program],
@@ -377,9 +377,9 @@ def test_lists_of_ints_are_read_when_the_call_is_made() -> None:
         lambda dims: gb.linalg.vector_norm(x, 2, dims),
     ]  # fmt: skip
     for call_ in calls:
-        x.geometry.calls.clear()
+        x.meta.calls.clear()
         expected, dims = call_([0]).tolist(), [0]
-        x.geometry.calls.clear()
+        x.meta.calls.clear()
         call_(dims)
         dims[0] = 1
         assert call_([0]).tolist() == expected
@@ -405,7 +405,7 @@ def test_views_at_the_same_place_are_bound_to_their_meta(call: str) -> None:
         assert view.data_ptr() == x.data_ptr() and not view.requires_grad
         assert sorted({*view.contiguous().view(-1).tolist()}) == [2, 3, 4, 5, 6, 7]
     forms = [getattr(entry, "__self__", None) for entry in entries(x, call.partition("(")[0].partition(".")[2])]
-    assert View(view.geometry) in forms
+    assert View(view.meta) in forms
     view.zero_()
     assert base.tolist() == [0, 1, 0, 0, 0, 0, 0, 0] and x._version == view._version == base._version == 1
 

@@ -12,7 +12,7 @@ from gaugeblock.kernels.bound_call import form_of
 from gaugeblock.memory.host_allocator import NO_BLOCKS, host_allocator
 from gaugeblock.memory.storage import set_poison
 from gaugeblock.operators.launch import nothing
-from gaugeblock.tensor import geometry
+from gaugeblock.tensor import tensor_meta
 
 CALLS: list[tuple[Callable[..., Any], tuple[int, ...], gb.DType]] = [
     (lambda x: x + x, (0, 3), gb.float32),
@@ -53,7 +53,7 @@ def test_a_second_call_makes_no_plan() -> None:
     for call in (gb.exp, lambda x: x + x, lambda x: x + 1.5, lambda x: x.neg_()):
         call(x)
     for name in ("exp", "add", "neg_"):
-        forms = [form_of(entry) for key, entry in x.geometry.calls.items() if key[0] == name]
+        forms = [form_of(entry) for key, entry in x.meta.calls.items() if key[0] == name]
         assert forms and all(form is not None and form.kernel in (None, nothing) for form in forms), name
     assert gb.mm(x, gb.ones(7, 2)).shape == gb.mm(x, gb.ones(7, 2)).shape == (0, 2)
 
@@ -72,7 +72,7 @@ def test_checks_and_versions_stay() -> None:
 
 
 def test_entries_do_not_serve_tensors_with_elements(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, table in ((geometry, "_TABLE"), (geometry, "_FRESH"), (call_cache, "GENERIC")):
+    for module, table in ((tensor_meta, "_TABLE"), (tensor_meta, "_FRESH"), (call_cache, "GENERIC")):
         monkeypatch.setattr(module, table, {})
     for sizes in ((0,), (2,), (0, 2), (3,)):
         x = gb.ones(sizes)

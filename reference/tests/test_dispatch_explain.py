@@ -57,11 +57,11 @@ def test_the_trip_of_a_failing_call_is_on_the_exception() -> None:
 
 
 def test_nothing_stays_behind() -> None:
-    plans = A.geometry.plans
+    plans = A.meta.plans
     with pytest.raises(ZeroDivisionError):
         gb.explain(lambda: A + A + 1 / 0)
     gb.explain(lambda: A * A)
-    assert A.geometry.plans is plans
+    assert A.meta.plans is plans
     assert STATE.trace is None and OBSERVATION.watcher is None and not SPECIAL
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gaugeblock as gb
 import pytest
-from gaugeblock.dispatch.dispatcher import geometry_keys
+from gaugeblock.dispatch.dispatcher import meta_keys
 from gaugeblock.dispatch.keys import FUNCTIONALITIES, RUNTIME_KEYS, DispatchKeySet, check_key, runtime_key
 
 
@@ -43,9 +43,9 @@ def test_keys_of_a_tensor_do_not_depend_on_requires_grad() -> None:
     x = gb.zeros(3)
     before = gb.dispatch_keys(x)
     assert gb.dispatch_keys(x.requires_grad_()) == before
-    assert geometry_keys(gb.zeros(3, device="meta").geometry) != before
+    assert meta_keys(gb.zeros(3, device="meta").meta) != before
     conjugated = gb.conj(gb.tensor([1j]))
-    assert DispatchKeySet(mask=geometry_keys(conjugated.geometry)).has("Conjugate")
+    assert DispatchKeySet(mask=meta_keys(conjugated.meta)).has("Conjugate")
 
 
 def test_iteration_lists_highest_first() -> None:

@@ -12,8 +12,8 @@ import pytest
 from gaugeblock.core.layout import sparse_coo
 from gaugeblock.dispatch import REGISTRY
 from gaugeblock.memory.storage import foreign_storage
-from gaugeblock.tensor.geometry import default_strides, geometry_of
 from gaugeblock.tensor.tensor import make_tensor
+from gaugeblock.tensor.tensor_meta import default_strides, meta_of
 from gaugeblock.utils import rename_privateuse1_backend
 
 NAME = "benchtop"
@@ -28,9 +28,9 @@ class Bench:
     def empty_strided(self, size: Any, stride: Any, *, dtype: Any = None, device: Any = None, **more: Any) -> Any:
         self.calls.append("empty_strided")
         kind = dtype or gb.get_default_dtype()
-        geometry = geometry_of(tuple(size), tuple(stride), kind, device)
-        block = ctypes.create_string_buffer(max(geometry.numel, 1) * kind.itemsize)
-        return make_tensor(geometry, foreign_storage(id(block), len(block), owner=block, device=device), 0, None)
+        meta = meta_of(tuple(size), tuple(stride), kind, device)
+        block = ctypes.create_string_buffer(max(meta.numel, 1) * kind.itemsize)
+        return make_tensor(meta, foreign_storage(id(block), len(block), owner=block, device=device), 0, None)
 
     def empty(self, size: Any, *, memory_format: Any = None, **options: Any) -> Any:
         made = self.empty_strided(size, default_strides(tuple(size)), **options)
@@ -46,7 +46,7 @@ class Bench:
         if tensor.device.type == "cpu":
             return tensor.numpy()
         strides = [step * tensor.element_size() for step in tensor.stride()]
-        return np.ndarray(tuple(tensor.shape), tensor.geometry.dtype.numpy, tensor.storage_impl.owner, strides=strides)
+        return np.ndarray(tuple(tensor.shape), tensor.meta.dtype.numpy, tensor.storage_impl.owner, strides=strides)
 
 
 @pytest.fixture

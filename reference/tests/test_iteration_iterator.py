@@ -36,9 +36,9 @@ def test_inner_strides_ascend_for_the_first_operand() -> None:
 
 def test_output_layout_follows_the_inputs() -> None:
     first = gb.zeros(2, 3).t()
-    assert plan(first, gb.zeros(3, 2)).outputs[0].geometry.strides == (1, 3)
-    assert plan(gb.zeros(3, 2), first).outputs[0].geometry.strides == (2, 1)
-    assert plan(gb.zeros(4, 6)[:, ::2].t()).outputs[0].geometry.strides == (1, 3)
+    assert plan(first, gb.zeros(3, 2)).outputs[0].meta.strides == (1, 3)
+    assert plan(gb.zeros(3, 2), first).outputs[0].meta.strides == (2, 1)
+    assert plan(gb.zeros(4, 6)[:, ::2].t()).outputs[0].meta.strides == (1, 3)
 
 
 def test_zero_elements_run_no_loop_and_zero_dims_run_one() -> None:

@@ -21,7 +21,7 @@ from gaugeblock.iteration.dimensions import (
     unpermute,
 )
 from gaugeblock.iteration.overlap import Extent, Overlap, internal_overlap, pair_overlap
-from gaugeblock.tensor.geometry import permuted, reorder_dimensions
+from gaugeblock.tensor.tensor_meta import permuted, reorder_dimensions
 from hypothesis import given
 from hypothesis import strategies as st
 

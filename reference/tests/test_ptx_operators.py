@@ -92,11 +92,11 @@ def call_of(row: Row, dtype: str, strided: bool) -> Call:
 
 
 def launch_of(row: Row, dtype: str, strided: bool) -> tuple[Any, Any, Call]:
-    """The launch of a call, the geometry of its result, and the call."""
+    """The launch of a call, the meta of its result, and the call."""
     call = call_of(row, dtype, strided)
     plan = plan_call(RULES[row.name], call, None, inplace=False)
     assert plan.launch is not None
-    return plan.launch, plan.geometry, fitted(RULES[row.name], call, plan.common) if call.extras or call.fit else call
+    return plan.launch, plan.meta, fitted(RULES[row.name], call, plan.common) if call.extras or call.fit else call
 
 
 def parts(result: Any) -> list[np.ndarray[Any, Any]]:
@@ -124,9 +124,9 @@ def check(name: str, dtype: str, own: Any, other: Any) -> None:
 @pytest.mark.parametrize("strided", [False, True], ids=["flat", "strided"])
 def test_grids_compute_what_the_cpu_does(name: str, strided: bool) -> None:
     for dtype in dtypes(rows()[name], 2):
-        launch, geometry, call = launch_of(rows()[name], dtype, strided)
+        launch, meta, call = launch_of(rows()[name], dtype, strided)
         assert launch.contiguous is not strided
-        own, other = new_like(geometry), new_like(geometry)
+        own, other = new_like(meta), new_like(meta)
         launch.run([other.pointer, *arguments(call)])
         host_grid.run(launch.kernel, launch.shape, launch.strides, [own.pointer, *arguments(call)])
         check(name, dtype, own, other)
@@ -162,8 +162,8 @@ def test_ptx_computes_what_the_cpu_does(name: str) -> None:
     turn = NAMES.index(name)
     tried = cases(name, len(CLASSES))
     for dtype, strided in tried if ALL else [tried[turn % len(tried)]]:
-        launch, geometry, call = launch_of(rows()[name], dtype, strided)
-        own, other = new_like(geometry), new_like(geometry)
+        launch, meta, call = launch_of(rows()[name], dtype, strided)
+        own, other = new_like(meta), new_like(meta)
         launch.run([other.pointer, *arguments(call)])
         prepared = PreparedLaunch(launch.kernel, launch.shape, tuple(launch.strides), TARGET, 132)
         launched = prepared.on_grid([own.pointer, *arguments(call)])

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import gaugeblock as gb
 import pytest
 from gaugeblock.bindings import call_cache
-from gaugeblock.tensor import geometry
+from gaugeblock.tensor import tensor_meta
 
 from .ambiguous_strides import BINARY, UNARY, Layout, draw_layout, draw_pair, strides_of
 
@@ -34,9 +34,9 @@ def own_strides(name: str, layouts: tuple[Layout, ...]) -> tuple[int, ...]:
 
 @pytest.fixture
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Clear the tables of geometries and of cached calls."""
-    monkeypatch.setattr(geometry, "_TABLE", {})
-    monkeypatch.setattr(geometry, "_FRESH", {})
+    """Clear the tables of metas and of cached calls."""
+    monkeypatch.setattr(tensor_meta, "_TABLE", {})
+    monkeypatch.setattr(tensor_meta, "_FRESH", {})
     monkeypatch.setattr(call_cache, "GENERIC", {})
 
 
@@ -46,7 +46,7 @@ def test_strides_do_not_depend_on_earlier_calls(seed: int, monkeypatch: pytest.M
     in_sequence = [(name, layouts, own_strides(name, layouts)) for name, layouts in calls(seed)]
     again = [own_strides(name, layouts) for name, layouts in calls(seed)]
     for (name, layouts, strides), repeated in zip(in_sequence, again, strict=True):
-        for table in (geometry._TABLE, geometry._FRESH, call_cache.GENERIC):
+        for table in (tensor_meta._TABLE, tensor_meta._FRESH, call_cache.GENERIC):
             table.clear()
         assert own_strides(name, layouts) == strides == repeated, (name, layouts)
 

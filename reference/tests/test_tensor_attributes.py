@@ -180,4 +180,4 @@ def test_every_way_to_make_a_tensor_fills_every_slot() -> None:
     for way, tensor in made.items():
         missing = [slot for slot in slots if not hasattr(tensor, slot)]
         assert not missing, f"{way}: {missing}"
-        assert slots - set(INITIAL) == {"_geometry", "_offset", "_pointer", "_storage_impl"}
+        assert slots - set(INITIAL) == {"_meta", "_offset", "_pointer", "_storage_impl"}

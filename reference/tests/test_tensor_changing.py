@@ -22,9 +22,9 @@ def wait(begun, changed):
 """
 READS = """
 def call(x, wait, begun, changed):
-    geometry, address = x.geometry, x.pointer
+    meta, address = x.meta, x.pointer
     wait(begun, changed)
-    return geometry is x.geometry, address == x.pointer, address - x.storage_impl.pointer, x.sum().item()
+    return meta is x.meta, address == x.pointer, address - x.storage_impl.pointer, x.sum().item()
 """
 
 
@@ -48,7 +48,7 @@ class Reader:
         self.begun.wait(60)
 
     def end(self) -> Any:
-        """Return what the call saw: geometry and address unchanged, offset in the block, sum of the elements."""
+        """Return what the call saw: meta and address unchanged, offset in the block, sum of the elements."""
         self.changed.set()
         self.thread.join(60)
         return self.seen
@@ -222,7 +222,7 @@ def test_a_change_leaves_the_garbage_collector_as_it_was() -> None:
     assert reader.end()[3] == 2.0
 
 
-@pytest.mark.parametrize("name", ["pointer", "geometry", "storage_impl", "offset"])
+@pytest.mark.parametrize("name", ["pointer", "meta", "storage_impl", "offset"])
 def test_tensor_metadata_is_read_only(name: str) -> None:
     x = gb.ones(3)
     with pytest.raises(AttributeError):
@@ -232,10 +232,10 @@ def test_tensor_metadata_is_read_only(name: str) -> None:
     assert x.sum().item() == 3.0
 
 
-def test_geometries_and_storages_are_read_only() -> None:
+def test_metas_and_storages_are_read_only() -> None:
     x = gb.ones(3)
     storage = x.storage_impl
-    for target, name, value in ((x.geometry, "sizes", (9,)), (x.geometry, "strides", (9,)), (storage, "pointer", 8)):
+    for target, name, value in ((x.meta, "sizes", (9,)), (x.meta, "strides", (9,)), (storage, "pointer", 8)):
         with pytest.raises(AttributeError):
             setattr(target, name, value)
     with pytest.raises(AttributeError):

@@ -246,15 +246,15 @@ def test_assignment_writes_into_the_tensor() -> None:
         x[0] = gb.zeros(4)
 
 
-def test_many_geometries_are_forgotten() -> None:
+def test_many_metas_are_forgotten() -> None:
     x = gb.zeros(40, 40)
     for start in range(40):
         for stop in range(start, 40):
             assert x[start:stop].shape == (stop - start, 40)
-    assert len(x.geometry.views) <= 256
+    assert len(x.meta.views) <= 256
 
 
-def test_cached_views_of_one_geometry_do_not_meet() -> None:
+def test_cached_views_of_one_meta_do_not_meet() -> None:
     x = gb.arange(8).view(8, 1)
     for _ in range(2):
         assert x[0:3].shape == (3, 1)

@@ -53,6 +53,7 @@ def judge_near(s: Session, y: Handle, want: Near, dtype: str) -> None:
     else:
         with np.errstate(all="ignore"):
             array = np.where(np.abs(array) > LARGEST[component(dtype)], array * np.inf, array)
+        assert want.units is not None  # the row's are units of a bound of its own
         limit = tolerance(dtype, want.scale, want.units, want.least)
         s.expect_close(y, array, np.broadcast_to(limit, array.shape), want.free)
 

@@ -45,7 +45,8 @@ class Refused(Unjudged):
 @dataclass(frozen=True)
 class Near:
     """Elements that a result may be away from by ``units`` machine epsilons of its dtype times ``scale``, which says
-    what the errors of the steps are measured by: a norm, a sum of absolute terms.
+    what the errors of the steps are measured by: a norm, a sum of absolute terms. Without ``units`` the row's ``ulp``
+    counts, for the largest term ``scale``.
 
     ``kind`` is the dtype of the result where the row does not say it: ``input``, ``real`` or ``complex`` (as the
     input's), or a dtype. A ``scale`` of 0 wants the elements themselves. ``least`` is a relative error allowed in every
@@ -55,7 +56,7 @@ class Near:
 
     value: Any
     scale: Any = 0.0
-    units: float = 16.0
+    units: float | None = 16.0
     kind: str = ""
     least: float = 0.0
     open: Mapping[str, Array] = field(default_factory=dict)

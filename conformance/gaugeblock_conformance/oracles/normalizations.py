@@ -12,7 +12,7 @@ from .moves import Oracle
 from .near import Near
 
 Numbers = Sequence[int]
-Parts = tuple[Array, Array, Array]
+Parts = tuple[Any, Array, Array]
 
 
 def standardized(x: Array, axes: tuple[int, ...], eps: float) -> Parts:
@@ -55,7 +55,7 @@ def batch_norm(
     given = of_channels(weight, x), of_channels(bias, x)
     if training or mean is None:
         y, centre, factor = standardized(x, (0, *range(2, x.ndim)), eps)
-        return scaled(y, *given), centre.reshape(-1), factor.reshape(-1)
+        return _by_rounded(centre, factor, given[0], scaled(y, *given)), centre.reshape(-1), factor.reshape(-1)
     tail = (-1, *[1] * (x.ndim - 2))
     off, spread = x - mean.reshape(tail), np.asarray(variance).reshape(tail)
     return scaled(off / np.sqrt(spread + np.longdouble(eps)), *given), x.reshape(-1)[:0], x.reshape(-1)[:0]
@@ -64,11 +64,17 @@ def batch_norm(
 def instance_norm(
     x: Array, weight: Array | None, bias: Array | None, mean: Array | None, variance: Array | None, own: bool,
     momentum: float, eps: float, *rest: Any,
-) -> Array:  # fmt: skip
+) -> Any:  # fmt: skip
     if not own:
         return batch_norm(x, weight, bias, mean, variance, False, momentum, eps)[0]
-    y = standardized(x, tuple(range(2, x.ndim)), eps)[0]
-    return scaled(y, of_channels(weight, x), of_channels(bias, x))
+    y, centre, factor = standardized(x, tuple(range(2, x.ndim)), eps)
+    return _by_rounded(centre, factor, of_channels(weight, x), scaled(y, of_channels(weight, x), of_channels(bias, x)))
+
+
+def _by_rounded(centre: Array, factor: Array, weight: Array | None, y: Array) -> Near:
+    """Return `y` with what its mean is multiplied to, since the mean may be rounded to the dtype of the result."""
+    term = np.abs(scaled(centre * factor, weight, None))
+    return Near(y, np.broadcast_to(np.maximum(term, np.abs(y)), y.shape), units=None)
 
 
 def rms_norm(x: Array, shape: Numbers, weight: Array | None, eps: float | None) -> tuple[Any, Any]:

@@ -15,8 +15,8 @@ from ..bindings.functions import ops
 from ..core.dtype import float32
 from ..core.fork_safety import fork_safe
 from ..dispatch.state import STATE
-from ..tensor.geometry import Geometry, unwatched
 from ..tensor.tensor import Tensor, empty_tensor
+from ..tensor.tensor_meta import TensorMeta, unwatched
 from .autograd_meta import more_of, plain_of, requires_grad
 from .node import FIRST, Node
 
@@ -30,7 +30,7 @@ def summable(given: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
 
 def summed_to(grad: Any, sizes: tuple[int, ...]) -> Any:
     """The gradient summed over the dims along which something of `sizes` was broadcast."""
-    given = grad.geometry.sizes
+    given = grad.meta.sizes
     lead = len(given) - len(sizes)
     inner = [lead + dim for dim, size in enumerate(sizes) if size == 1 and given[lead + dim] != 1]
     if inner:
@@ -38,29 +38,29 @@ def summed_to(grad: Any, sizes: tuple[int, ...]) -> Any:
     return grad.sum(tuple(range(lead))) if lead else grad
 
 
-def fitted(grad: Tensor, wanted: Geometry, node: Node) -> Tensor:
+def fitted(grad: Tensor, wanted: TensorMeta, node: Node) -> Tensor:
     """A gradient made to fit: summed to the sizes, real where they are real, in the dtype.
 
     RuntimeError naming the node when it does not sum to the sizes or lies on another device.
     """
-    geometry = grad.geometry
-    if geometry.sizes != wanted.sizes:
-        if not summable(geometry.sizes, wanted.sizes):
+    meta = grad.meta
+    if meta.sizes != wanted.sizes:
+        if not summable(meta.sizes, wanted.sizes):
             raise RuntimeError(
-                f"Function {node.name()} returned an invalid gradient - got {list(geometry.sizes)} but expected shape "
+                f"Function {node.name()} returned an invalid gradient - got {list(meta.sizes)} but expected shape "
                 f"compatible with {list(wanted.sizes)}"
             )
         grad = summed_to(grad, wanted.sizes)
-    if geometry.dtype is not wanted.dtype:
-        if geometry.dtype.is_complex and not wanted.dtype.is_complex:
+    if meta.dtype is not wanted.dtype:
+        if meta.dtype.is_complex and not wanted.dtype.is_complex:
             grad = grad.real  # type: ignore[attr-defined]
-        if grad.geometry.dtype is not wanted.dtype:
+        if grad.meta.dtype is not wanted.dtype:
             grad = grad.to(wanted.dtype)  # type: ignore[attr-defined]
-    if geometry.device is not wanted.device:
-        if geometry.ndim:
+    if meta.device is not wanted.device:
+        if meta.ndim:
             raise RuntimeError(
                 f"Function {node.name()} returned an invalid gradient - expected device {wanted.device} but got "
-                f"{geometry.device}"
+                f"{meta.device}"
             )
         grad = grad.to(wanted.device)  # type: ignore[attr-defined]
     return grad
@@ -76,7 +76,7 @@ def replaced(hook: Callable[..., Any], grad: Tensor | None, changed: Any) -> Any
         raise TypeError(f"expected Variable, but hook '{name}' returned '{type(changed).__name__}'")
     if grad is None:
         raise RuntimeError(f"hook '{name}' can't replace a None gradient with a non-None value")
-    was, now = grad.geometry, changed.geometry
+    was, now = grad.meta, changed.meta
     if now.sizes != was.sizes:
         raise RuntimeError(
             f"hook '{name}' has changed the size of value: expected {list(was.sizes)}, got {list(now.sizes)}"
@@ -116,9 +116,9 @@ class AccumulateGrad(Node):
     runs_undefined = True
 
     def __init__(self, variable: Tensor) -> None:
-        geometry = variable.geometry
+        meta = variable.meta
         self.edges = ()
-        self.geometries = (geometry.twin if geometry.watched else geometry,)  # type: ignore[assignment]
+        self.metas = (meta.twin if meta.watched else meta,)  # type: ignore[assignment]
         self.hooks = self.notes = None
         self.released = False
         self.variable = variable
@@ -136,14 +136,14 @@ class AccumulateGrad(Node):
             held = more.grad
             if grad is None:
                 pass
-            elif held is not None and not STATE.grad and not held.geometry.watched and not grad.geometry.watched:
+            elif held is not None and not STATE.grad and not held.meta.watched and not grad.meta.watched:
                 held.add_(grad)  # type: ignore[union-attr]
             elif STATE.grad:
-                more.grad = laid_out(grad, self.geometries[0]) if held is None else held + grad  # type: ignore[operator]
+                more.grad = laid_out(grad, self.metas[0]) if held is None else held + grad  # type: ignore[operator]
             elif held is None:
                 alone = getrefcount(grad) <= ALONE[0] and getrefcount(grad.storage_impl) <= ALONE[1]
-                take = alone and not grad.geometry.watched and _lies_as(grad.geometry, self.geometries[0])
-                more.grad = grad if take else laid_out(grad, self.geometries[0])
+                take = alone and not grad.meta.watched and _lies_as(grad.meta, self.metas[0])
+                more.grad = grad if take else laid_out(grad, self.metas[0])
             else:
                 plain_of(held).add_(plain_of(grad))  # type: ignore[attr-defined]
             for hook in () if more.post_hooks is None else tuple(more.post_hooks.values()):
@@ -161,7 +161,7 @@ class DeadEnd(Node):
     ends = True
 
     def __init__(self, view: Tensor) -> None:
-        super().__init__((), (unwatched(view.geometry),))
+        super().__init__((), (unwatched(view.meta),))
         self.sequence = FIRST
 
     def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
@@ -190,26 +190,26 @@ def _references_of_one() -> tuple[int, int]:
 ALONE = _references_of_one()
 
 
-def _lies_as(geometry: Geometry, wanted: Geometry) -> bool:
+def _lies_as(meta: TensorMeta, wanted: TensorMeta) -> bool:
     """Whether a gradient may serve as it is: dense, and with the strides of the leaf where those are dense."""
-    if geometry is wanted and geometry.dense:
+    if meta is wanted and meta.dense:
         return True
-    return geometry.dense and not geometry.lazy and (not wanted.dense or geometry.strides == wanted.strides)
+    return meta.dense and not meta.lazy and (not wanted.dense or meta.strides == wanted.strides)
 
 
-def laid_out(grad: Tensor, wanted: Geometry) -> Tensor:
+def laid_out(grad: Tensor, wanted: TensorMeta) -> Tensor:
     """A copy of a gradient with the strides of its leaf where those are dense, else row-major."""
     if STATE.grad and requires_grad(grad):
         copy: Tensor = grad.clone()  # type: ignore[attr-defined]
         return copy
     plain = plain_of(grad)
-    geometry = plain.geometry
-    fits = wanted.dense and wanted.sizes == geometry.sizes
+    meta = plain.meta
+    fits = wanted.dense and wanted.sizes == meta.sizes
     strides = wanted.strides if fits else None
     made: Tensor
     if strides is None:
-        made = ops.empty(geometry.sizes, dtype=geometry.dtype, device=geometry.device)
+        made = ops.empty(meta.sizes, dtype=meta.dtype, device=meta.device)
     else:
-        made = ops.empty_strided(geometry.sizes, strides, dtype=geometry.dtype, device=geometry.device)
+        made = ops.empty_strided(meta.sizes, strides, dtype=meta.dtype, device=meta.device)
     made.copy_(plain)  # type: ignore[attr-defined]
     return made

@@ -1,6 +1,6 @@
 """What autograd knows of a tensor: the node that made it, its gradient, its hooks, the view that it is.
 
-A tensor with such a record is *watched*: it has the watched twin of its geometry, which keeps it off the fast paths.
+A tensor with such a record is *watched*: it has the watched twin of its meta, which keeps it off the fast paths.
 Kernels never see it. They get its `plain` tensor, another handle on the same storage that nobody watches; nodes save
 that one too, so that no tensor is kept alive by the node that made it.
 """
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..dispatch.state import WATCHING
 from ..memory.storage import new_object
-from ..tensor.changing import change_geometry
-from ..tensor.geometry import as_watched, unwatched, watched_twin
+from ..tensor.changing import change_meta
 from ..tensor.tensor import Tensor, tensor_object
+from ..tensor.tensor_meta import as_watched, unwatched, watched_twin
 from ..tensor.versions import HOW_MADE, INFERENCE, version_of
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class AutogradMeta:
 def handle(tensor: Tensor) -> Tensor:
     """Another tensor object of the same class on the same storage, no view of it."""
     kind = tensor.__class__
-    made = tensor_object(kind, tensor.geometry, tensor.storage_impl, tensor.offset)
+    made = tensor_object(kind, tensor.meta, tensor.storage_impl, tensor.offset)
     made.counter = tensor.counter
     if kind is Tensor:
         made._pointer = tensor.pointer
@@ -92,9 +92,9 @@ def new_meta(plain: Tensor, grad_fn: Node | None, output_nr: int) -> AutogradMet
 
 def result_of(plain: Tensor, grad_fn: Node | None, output_nr: int) -> Tensor:
     """The watched tensor over what a kernel has just made."""
-    geometry = plain.geometry
+    tensor_meta = plain.meta
     made = handle(plain)
-    made._geometry = geometry.twin if geometry.twin is not None else watched_twin(geometry)
+    made._meta = tensor_meta.twin if tensor_meta.twin is not None else watched_twin(tensor_meta)
     meta = made.autograd = new_object(AutogradMeta)
     meta.plain = plain
     meta.grad_fn = grad_fn
@@ -106,14 +106,14 @@ def result_of(plain: Tensor, grad_fn: Node | None, output_nr: int) -> Tensor:
 def watch(tensor: Tensor) -> AutogradMeta:
     """The record of a tensor, which is watched from now on."""
     meta: AutogradMeta | None = tensor.autograd
-    geometry = tensor.geometry
+    tensor_meta = tensor.meta
     if meta is None:
         WATCHING.append(None)
         meta = tensor.autograd = new_meta(handle(tensor), None, 0)
         if tensor.base is not None:
             meta.view = view_state(tensor)
-    if not geometry.watched:
-        change_geometry(tensor, as_watched)
+    if not tensor_meta.watched:
+        change_meta(tensor, as_watched)
     return meta
 
 
@@ -124,26 +124,26 @@ def view_state(view: Tensor) -> ViewState:
 
 
 def refresh_plain(tensor: Tensor) -> None:
-    """Bring record and geometry of a watched tensor up to date after its own metadata were changed.
+    """Bring record and meta of a watched tensor up to date after its own metadata were changed.
 
     One that got another dtype accumulates gradients anew.
     """
     meta: AutogradMeta = tensor.autograd
-    change_geometry(tensor, unwatched)
-    if meta.more is not None and meta.plain.geometry.dtype is not tensor.geometry.dtype:
+    change_meta(tensor, unwatched)
+    if meta.more is not None and meta.plain.meta.dtype is not tensor.meta.dtype:
         meta.more.accumulator = None
     meta.plain = handle(tensor)
-    change_geometry(tensor, as_watched)
+    change_meta(tensor, as_watched)
 
 
 def plain_of(tensor: Tensor) -> Tensor:
     """The tensor itself, or what kernels get for a watched one."""
-    if not tensor.geometry.watched:
+    if not tensor.meta.watched:
         return tensor
     meta = tensor.autograd
     if meta is None:
         plain = handle(tensor)
-        plain._geometry = tensor.geometry.twin  # type: ignore[assignment]
+        plain._meta = tensor.meta.twin  # type: ignore[assignment]
         return plain
     return meta.plain  # type: ignore[no-any-return]
 

@@ -9,10 +9,10 @@ from ..bindings.functions import ops
 from ..core.errors import type_error
 from ..core.warn import warn_once
 from ..operators.fresh_fill import fill_ones
-from ..tensor.geometry import Geometry, unwatched
 from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor_meta import TensorMeta, unwatched
 from .autograd_meta import Edge, plain_of, requires_grad
-from .engine import Targets, geometry_of_edge, run_backward
+from .engine import Targets, meta_of_edge, run_backward
 from .hooks import retain_grad
 from .node import GradientEdge
 from .view_history import edge_of
@@ -32,38 +32,38 @@ def _tuple(function: str, argument: str, value: Any) -> tuple[Any, ...]:
     return tuple(value)
 
 
-def _geometry(place: Tensor | GradientEdge) -> Geometry:
-    return geometry_of_edge(place) if isinstance(place, GradientEdge) else unwatched(place.geometry)
+def _meta(place: Tensor | GradientEdge) -> TensorMeta:
+    return meta_of_edge(place) if isinstance(place, GradientEdge) else unwatched(place.meta)
 
 
 def seed_of(output: Tensor | GradientEdge, grad: Tensor | None) -> Tensor:
     """The gradient to begin with: what was given, which must have the output's sizes, or 1 for one real number."""
-    geometry = _geometry(output)
+    meta = _meta(output)
     if grad is not None:
         if not isinstance(grad, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(grad).__name__}")
-        if grad.geometry.sizes != geometry.sizes:
+        if grad.meta.sizes != meta.sizes:
             raise RuntimeError(
                 f"Mismatch in shape: grad_output[0] has a shape of {grad.shape!r} and output[0] has a shape of "
-                f"{geometry.shape!r}."
+                f"{meta.shape!r}."
             )
-        if grad.geometry.dtype.is_complex != geometry.dtype.is_complex:
+        if grad.meta.dtype.is_complex != meta.dtype.is_complex:
             raise RuntimeError(
                 "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
-                f"dtype: grad_output[0] has a dtype of {grad.dtype} and output[0] has a dtype of {geometry.dtype}."
+                f"dtype: grad_output[0] has a dtype of {grad.dtype} and output[0] has a dtype of {meta.dtype}."
             )
-        if grad.geometry.dtype is not geometry.dtype:
-            grad = grad.to(geometry.dtype)  # type: ignore[attr-defined]
+        if grad.meta.dtype is not meta.dtype:
+            grad = grad.to(meta.dtype)  # type: ignore[attr-defined]
         return grad
-    if geometry.numel != 1:
+    if meta.numel != 1:
         raise RuntimeError("grad can be implicitly created only for scalar outputs")
-    if not geometry.dtype.is_floating_point:
-        kind = "real scalar outputs" if geometry.dtype.is_complex else "real scalar outputs of a floating dtype"
-        raise RuntimeError(f"grad can be implicitly created only for {kind} but got {geometry.dtype}")
+    if not meta.dtype.is_floating_point:
+        kind = "real scalar outputs" if meta.dtype.is_complex else "real scalar outputs of a floating dtype"
+        raise RuntimeError(f"grad can be implicitly created only for {kind} but got {meta.dtype}")
     if isinstance(output, Tensor) and output.__class__ is not Tensor:
         seed: Tensor = ops.ones_like(plain_of(output))
         return seed
-    made = new_like(geometry)
+    made = new_like(meta)
     fill_ones(made)
     return made
 
@@ -205,8 +205,8 @@ def _once(
 def _zeros(place: Tensor | GradientEdge, *, requires_grad: bool) -> Any:
     if isinstance(place, Tensor):
         return ops.zeros_like(place, requires_grad=requires_grad)
-    geometry = _geometry(place)
-    return ops.zeros(geometry.sizes, dtype=geometry.dtype, device=geometry.device, requires_grad=requires_grad)
+    meta = _meta(place)
+    return ops.zeros(meta.sizes, dtype=meta.dtype, device=meta.device, requires_grad=requires_grad)
 
 
 def _batched(
@@ -222,14 +222,14 @@ def _batched(
     for place, one in enumerate(given):
         if one is not None and not isinstance(one, Tensor):
             type_error("grad", f"grad_outputs[{place}]", one, "Tensor or None")
-        if one is not None and one.geometry.sizes[1:] != _geometry(outs[place]).sizes:
+        if one is not None and one.meta.sizes[1:] != _meta(outs[place]).sizes:
             raise RuntimeError(
                 f"If is_grads_batched=True, we interpret the first dimension of each grad_output as the batch "
                 f"dimension. The sizes of the remaining dimensions are expected to match the shape of corresponding "
                 f"output, but a mismatch was detected: grad_output[{place}] has a shape of {one.shape!r} and "
-                f"output[{place}] has a shape of {_geometry(outs[place]).shape!r}."
+                f"output[{place}] has a shape of {_meta(outs[place]).shape!r}."
             )
-    count = next(one.geometry.sizes[0] for one in given if one is not None)
+    count = next(one.meta.sizes[0] for one in given if one is not None)
     rows = [
         _once(outs, ins, [None if one is None else one[row] for one in given], keep=keep or row + 1 < count, **options)
         for row in range(count)

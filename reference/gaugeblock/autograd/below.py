@@ -8,9 +8,9 @@ from typing import Any
 from ..dispatch.dispatcher import call, redispatch
 from ..dispatch.registry import Operator
 from ..dispatch.state import STATE
-from ..tensor.changing import change_geometry
-from ..tensor.geometry import unwatched
+from ..tensor.changing import change_meta
 from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import unwatched
 from .autograd_meta import plain_of, refresh_plain
 from .view_history import NO_GRAD, creation_by, view_of
 
@@ -31,7 +31,7 @@ def below(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any], 
 
 def _stripped(value: Any, originals: dict[int, Tensor]) -> Any:
     if isinstance(value, Tensor):
-        if not value.geometry.watched:
+        if not value.meta.watched:
             return value
         plain = plain_of(value)
         originals[id(plain)] = value
@@ -85,11 +85,11 @@ def _changed(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any
     from ..dispatch.registry import REGISTRY
 
     self = args[0]
-    entry = REGISTRY.lookup(operator, "CPU" if self.geometry.device.type == "cpu" else "Meta")
+    entry = REGISTRY.lookup(operator, "CPU" if self.meta.device.type == "cpu" else "Meta")
     assert entry.function is not None
     if self.autograd is None:
         return entry.function(*args, **kwargs)
-    change_geometry(self, unwatched)
+    change_meta(self, unwatched)
     try:
         return entry.function(*args, **kwargs)
     finally:

@@ -16,8 +16,8 @@ from typing import Any
 
 from ..core.away import carried
 from ..dispatch.state import STATE
-from ..tensor.geometry import Geometry
 from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import TensorMeta
 from .accumulate_grad import fitted, replaced, replaced_all
 from .anomaly import ANOMALY, check_results, explain_failure
 from .autograd_meta import Edge
@@ -210,8 +210,8 @@ def _loop(
                 continue
             left = waiting[onward] = waiting[onward] - 1
             if grad is not None:
-                expected = onward.geometries[nr]
-                if grad.geometry is not expected:
+                expected = onward.metas[nr]
+                if grad.meta is not expected:
                     grad = fitted(grad, expected, node)
                 buffer = buffers.get(onward)
                 if buffer is None:
@@ -221,7 +221,7 @@ def _loop(
                         grad = None
                         onward.apply(grads)
                         continue
-                    if len(onward.geometries) == 1:
+                    if len(onward.metas) == 1:
                         buffers[onward] = [grad]
                     else:
                         _add(buffers, onward, nr, grad)
@@ -230,7 +230,7 @@ def _loop(
                     buffer[nr] = grad if held is None else held + grad
                     held = buffer = None
             elif onward not in buffers:
-                buffers[onward] = [None] * len(onward.geometries)
+                buffers[onward] = [None] * len(onward.metas)
             if not left:
                 if following is None and not ready:
                     following = onward
@@ -300,7 +300,7 @@ def _before(hooks: Any, grads: Grads) -> None:
 def _add(buffers: dict[Node, Grads], node: Node, nr: int, grad: Tensor | None) -> None:
     buffer = buffers.get(node)
     if buffer is None:
-        buffer = buffers[node] = [None] * len(node.geometries)
+        buffer = buffers[node] = [None] * len(node.metas)
     held = buffer[nr]
     buffer[nr] = grad if held is None or grad is None else held + grad  # type: ignore[operator]
 
@@ -323,6 +323,6 @@ def _dependencies(roots: Sequence[Node]) -> dict[Node, int]:
     return counts
 
 
-def geometry_of_edge(edge: Edge) -> Geometry:
-    """The geometry that a gradient which flows along an edge has."""
-    return edge[0].geometries[edge[1]]
+def meta_of_edge(edge: Edge) -> TensorMeta:
+    """The meta that a gradient which flows along an edge has."""
+    return edge[0].metas[edge[1]]

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import ast
 import functools
+from collections.abc import Mapping
+from math import inf, nan, pi
+from types import CodeType
 from typing import Any
 
 from ..bindings.functions import ops
-from ..tensor.geometry import remember
+from ..tensor.tensor_meta import remember
 
 METADATA = frozenset(
     """shape dtype device ndim is_complex is_floating_point numel dim size stride itemsize layout is_cuda is_cpu is_meta
     element_size is_contiguous storage_offset is_conj is_neg""".split()
 )
 """Attributes of a tensor that say nothing of its elements: for them alone it is not saved."""
-BUILTINS: dict[str, Any] = {one.__name__: one for one in (len, tuple, range, min, max, int, float)}
+BUILTINS: dict[str, Any] = {
+    "len": len, "tuple": tuple, "range": range, "min": min, "max": max, "int": int, "float": float,
+    "inf": inf, "nan": nan, "pi": pi,
+}  # fmt: skip
 DESCRIBED = "_described"
 """Ends the name that stands for the metadata of a tensor."""
 
@@ -78,6 +84,17 @@ class Expression:
         self.values = names.values
         self.described = names.described
         self.others = names.others - bound
+        self._code: CodeType | None = None
+
+    def value(self, given: Mapping[str, Any], what: str) -> Any:
+        """Return the value for the arguments `given`; `what` stands for the source in tracebacks.
+
+        Raises NameError for a name that is neither an argument nor anything that `find_name` knows.
+        """
+        if self._code is None:
+            self._code = compile(self.text, f"<{what}>", "eval")
+        names = self.others | self.values
+        return eval(self._code, {name: given[name] if name in given else find_name(name) for name in names})
 
 
 @functools.cache
@@ -89,17 +106,17 @@ def expression(text: str, tensors: frozenset[str], real: bool) -> Expression:
 class Described:
     """The metadata of a tensor that is not there any more."""
 
-    def __init__(self, geometry: Any, offset: int = 0) -> None:
-        self._geometry = geometry
+    def __init__(self, meta: Any, offset: int = 0) -> None:
+        self._meta = meta
         self._offset = offset
-        self.shape = geometry.shape
-        self.dtype = geometry.dtype
-        self.device = geometry.device
-        self.ndim = geometry.ndim
-        self.itemsize = geometry.dtype.itemsize
-        self.is_cuda = geometry.device.type == "cuda"
-        self.is_cpu = geometry.device.type == "cpu"
-        self.is_meta = geometry.device.type == "meta"
+        self.shape = meta.shape
+        self.dtype = meta.dtype
+        self.device = meta.device
+        self.ndim = meta.ndim
+        self.itemsize = meta.dtype.itemsize
+        self.is_cuda = meta.device.type == "cuda"
+        self.is_cpu = meta.device.type == "cpu"
+        self.is_meta = meta.device.type == "meta"
 
     def is_complex(self) -> bool:
         return bool(self.dtype.is_complex)
@@ -108,7 +125,7 @@ class Described:
         return bool(self.dtype.is_floating_point)
 
     def numel(self) -> int:
-        return int(self._geometry.numel)
+        return int(self._meta.numel)
 
     def dim(self) -> int:
         return int(self.ndim)
@@ -117,13 +134,13 @@ class Described:
         return int(self.itemsize)
 
     def is_conj(self) -> bool:
-        return bool(self._geometry.lazy & 1)
+        return bool(self._meta.lazy & 1)
 
     def is_neg(self) -> bool:
-        return bool(self._geometry.lazy & 2)
+        return bool(self._meta.lazy & 2)
 
     def is_contiguous(self) -> bool:
-        return bool(self._geometry.contiguous)
+        return bool(self._meta.contiguous)
 
     def storage_offset(self) -> int:
         return self._offset
@@ -132,7 +149,7 @@ class Described:
         return self.shape if dim is None else self.shape[dim]
 
     def stride(self, dim: int | None = None) -> Any:
-        return self._geometry.strides if dim is None else self._geometry.strides[dim]
+        return self._meta.strides if dim is None else self._meta.strides[dim]
 
 
 class DescribedList:
@@ -151,12 +168,12 @@ class DescribedList:
         return len(self._parts)
 
 
-def described(geometry: Any, offset: int = 0) -> Described:
-    """The metadata of tensors of a geometry, kept with it but for those that do not start at the storage's begin."""
+def described(meta: Any, offset: int = 0) -> Described:
+    """The metadata of tensors of a meta, kept with it but for those that do not start at the storage's begin."""
     if offset:
-        return Described(geometry, offset)
-    found: Described | None = geometry.plans.get(DESCRIBED)
-    return remember(geometry.plans, DESCRIBED, Described(geometry)) if found is None else found
+        return Described(meta, offset)
+    found: Described | None = meta.plans.get(DESCRIBED)
+    return remember(meta.plans, DESCRIBED, Described(meta)) if found is None else found
 
 
 def find_name(name: str) -> Any:

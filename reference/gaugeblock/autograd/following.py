@@ -17,7 +17,7 @@ class FollowingNode(Node):
     __slots__ = ("label",)
 
     def __init__(self, label: str, gradient: Tensor, edges: tuple[Edge | None, ...]) -> None:
-        super().__init__((edge_of(gradient), *edges), (plain_of(gradient).geometry,))
+        super().__init__((edge_of(gradient), *edges), (plain_of(gradient).meta,))
         self.label = label
 
     def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
@@ -30,8 +30,8 @@ def _zeros(edge: Edge | None) -> Tensor | None:
     if edge is None:
         return None
     node, nr = edge
-    geometry = node.geometries[nr]
-    zeros: Tensor = ops.zeros(geometry.sizes, dtype=geometry.dtype, device=geometry.device)
+    meta = node.metas[nr]
+    zeros: Tensor = ops.zeros(meta.sizes, dtype=meta.dtype, device=meta.device)
     return zeros
 
 

@@ -255,10 +255,10 @@ def filled(node: Node, grads: list[Any]) -> list[Any]:
     if None not in grads:
         return grads
     return [
-        ops.zeros(geometry.sizes, dtype=geometry.dtype, device=geometry.device)
-        if grad is None and (geometry.dtype.is_floating_point or geometry.dtype.is_complex)
+        ops.zeros(meta.sizes, dtype=meta.dtype, device=meta.device)
+        if grad is None and (meta.dtype.is_floating_point or meta.dtype.is_complex)
         else grad
-        for grad, geometry in zip(grads, node.geometries, strict=True)
+        for grad, meta in zip(grads, node.metas, strict=True)
     ]
 
 
@@ -272,7 +272,7 @@ def compiled(label: str, source: str, names: dict[str, Any], function: str) -> A
 
 
 def slots_of(formulas: Formulas) -> list[str]:
-    """The slots of a node: v_ values with w_ their versions, m_ geometries, a_ other arguments, n_ lengths."""
+    """The slots of a node: v_ values with w_ their versions, m_ metas, a_ other arguments, n_ lengths."""
     values = [prefix + use.name for use in formulas.values for prefix in ("v_", "w_")]
     metadata = [f"m_{use.name}" for use in formulas.described]
     lengths = [f"n_{name}" for name in formulas.inputs if name in formulas.lists]

@@ -71,18 +71,18 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     for name, value in (("tensor", tensor), ("tangent", tangent)):
         if not isinstance(value, Tensor):
             type_error("make_dual", name, value, "Tensor")
-    dtype = tensor.geometry.dtype
+    dtype = tensor.meta.dtype
     if not (dtype.is_floating_point or dtype.is_complex):
         raise ValueError(f"Expected primal to be floating point or complex, but got: {dtype}")
-    if not (tangent.geometry.dtype.is_floating_point or tangent.geometry.dtype.is_complex):
+    if not (tangent.meta.dtype.is_floating_point or tangent.meta.dtype.is_complex):
         raise ValueError(f"Expected tangent to be floating point or complex, but got: {tangent.dtype}")
-    if tangent.geometry.sizes != tensor.geometry.sizes:
+    if tangent.meta.sizes != tensor.meta.sizes:
         raise RuntimeError(
             f"Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
             f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
             f"{list(tangent.shape)}."
         )
-    if tangent.geometry.dtype is not dtype:
+    if tangent.meta.dtype is not dtype:
         raise RuntimeError(f"Expected primal and tangent to have the same dtype, got {dtype} and {tangent.dtype}")
     if tangent_of(tensor) is not None:
         raise RuntimeError("make_dual(): the tensor has a tangent already; nested forward mode AD is not supported")

@@ -16,12 +16,12 @@ from ..core.away import carried
 from ..dispatch.registry import Operator
 from ..dispatch.state import STATE
 from ..operators.rows import rows
-from ..tensor.geometry import CONJUGATE, NEGATIVE, unwatched
 from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import CONJUGATE, NEGATIVE, unwatched
 from .autograd_meta import more_of, requires_grad
 from .backward import grad
 from .below import below
-from .expressions import expression, find_name
+from .expressions import expression
 from .formulas import Derivative, derivatives, result_names
 from .grad_mode import enable_grad
 from .view_history import Window
@@ -75,10 +75,10 @@ def set_tangent(tensor: Tensor, tangent: Tensor | None) -> None:
 
 def _like_primal(tensor: Tensor, tangent: Tensor) -> Tensor:
     """The tangent in the strides of its tensor, so that what is a view of the one may be a view of the other."""
-    geometry = unwatched(tensor.geometry)
-    if tangent.geometry.strides == geometry.strides or not geometry.dense or geometry.numel < 2:
+    meta = unwatched(tensor.meta)
+    if tangent.meta.strides == meta.strides or not meta.dense or meta.numel < 2:
         return tangent
-    made: Any = ops.empty_strided(geometry.sizes, geometry.strides, dtype=geometry.dtype, device=geometry.device)
+    made: Any = ops.empty_strided(meta.sizes, meta.strides, dtype=meta.dtype, device=meta.device)
     laid: Tensor = made.copy_(tangent)
     return laid
 
@@ -218,7 +218,7 @@ def _linear(value: Any) -> Any:
 
 def has_numbers(tensor: Tensor) -> bool:
     """Return whether a tensor may have a tangent: whether it is floating or complex."""
-    dtype = tensor.geometry.dtype
+    dtype = tensor.meta.dtype
     return dtype.is_floating_point or dtype.is_complex
 
 
@@ -248,9 +248,7 @@ def _expressed(
     found: list[Tensor | None] = [None] * len(results)
     wanted = _named_parts(text, names)
     for place, part in wanted.items():
-        one = expression(part, frozenset(), False)
-        space = {name: values[name] if name in values else find_name(name) for name in one.others}
-        found[place] = eval(compile(one.text, f"<tangent of {row_name}>", "eval"), space)
+        found[place] = expression(part, frozenset(), False).value(values, f"tangent of {row_name}")
     return found
 
 
@@ -278,20 +276,19 @@ def _elementwise(operator: Operator, derivative: Derivative, given: dict[str, An
         for place, tangent in enumerate(tangents):
             if tangent is None:
                 continue
-            conjugated: Any = tangent.expand(result.geometry.sizes).conj()  # type: ignore[attr-defined]
+            conjugated: Any = tangent.expand(result.meta.sizes).conj()  # type: ignore[attr-defined]
             needed = tuple(at == place for at in range(len(names)))
-            space = {**given, "grad": conjugated, "result": result, "needed": needed}
-            space = {name: space[name] if name in space else find_name(name) for name in one.others}
-            part = eval(compile(one.text, f"<tangent of {operator.name}>", "eval"), space)
+            names_given = {**given, "grad": conjugated, "result": result, "needed": needed}
+            part = one.value(names_given, f"tangent of {operator.name}")
             part = (part if len(names) == 1 else part[place]).conj()
             total = part if total is None else total + part
     if total is None:
         return None
-    geometry = unwatched(result.geometry)
-    if total.geometry.dtype is not geometry.dtype:
-        total = total.real if total.geometry.dtype.is_complex and not geometry.dtype.is_complex else total
-        total = total.to(geometry.dtype)
-    expanded: Tensor = total.expand(geometry.sizes)
+    meta = unwatched(result.meta)
+    if total.meta.dtype is not meta.dtype:
+        total = total.real if total.meta.dtype.is_complex and not meta.dtype.is_complex else total
+        total = total.to(meta.dtype)
+    expanded: Tensor = total.expand(meta.sizes)
     return expanded
 
 
@@ -349,7 +346,7 @@ def _any_requires_grad(values: Any) -> bool:
 
 
 def _laid(tangent: Any, like: Tensor) -> Any:
-    return tangent if tangent.geometry.sizes == like.geometry.sizes else tangent.expand(like.geometry.sizes)
+    return tangent if tangent.meta.sizes == like.meta.sizes else tangent.expand(like.meta.sizes)
 
 
 def _primal_result(value: Any) -> Tensor | None:
@@ -357,5 +354,5 @@ def _primal_result(value: Any) -> Tensor | None:
 
 
 def _zeros_like(tensor: Tensor) -> Any:
-    geometry = unwatched(tensor.geometry)
-    return ops.zeros(geometry.sizes, dtype=geometry.dtype, device=geometry.device)
+    meta = unwatched(tensor.meta)
+    return ops.zeros(meta.sizes, dtype=meta.dtype, device=meta.device)

@@ -67,7 +67,7 @@ def _check(ctx: Any, nr: int, output: Any, tangent: Any) -> None:
             f"{ctx.name()}: jvp returned a gradient at position {nr}, but the corresponding forward output is not a "
             "differentiable Tensor; return None at that position instead"
         )
-    if tangent.geometry.sizes != output.geometry.sizes:
+    if tangent.meta.sizes != output.meta.sizes:
         raise RuntimeError(
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
             f"supported. Tensor is of size {list(output.shape)} while the given forward gradient is of size "
@@ -100,7 +100,7 @@ class BackwardFunction(Node):
 
     def __init__(self) -> None:
         self.edges: tuple[Edge | None, ...] = ()
-        self.geometries = ()
+        self.metas = ()
         self.sequence = next(COUNTER)
         self.hooks = None
         self.notes = None
@@ -163,7 +163,7 @@ class BackwardFunction(Node):
                 kept.append((None, 0, None))
                 continue
             nr = places.get(id(one))
-            edge = (self, nr) if nr is not None and self.edges else edge_of(one) if one.geometry.watched else None
+            edge = (self, nr) if nr is not None and self.edges else edge_of(one) if one.meta.watched else None
             plain = plain_of(one)
             kept.append((saved(plain, one, edge if nr is not None else None), version(plain), edge))
         self._kept, self.to_save = kept, None
@@ -195,10 +195,10 @@ class BackwardFunction(Node):
     def materialized(self, grads: list[Tensor | None]) -> list[Any]:
         """The gradients of all outputs that are tensors, zeros for those that nothing flows into."""
         return [
-            ops.zeros(geometry.sizes, dtype=geometry.dtype, device=geometry.device)
-            if grad is None and geometry is not None
+            ops.zeros(meta.sizes, dtype=meta.dtype, device=meta.device)
+            if grad is None and meta is not None
             else grad
-            for grad, geometry in zip(grads, self.geometries, strict=True)
+            for grad, meta in zip(grads, self.metas, strict=True)
         ]
 
     def checked(self, results: tuple[Any, ...]) -> Sequence[Tensor | None]:
@@ -291,7 +291,7 @@ class Function(metaclass=FunctionMeta):
         ctx.needs_input_grad = tuple(isinstance(one, Tensor) and requires_grad(one) for one in args)
         ctx._is_tensor = tuple(isinstance(one, Tensor) for one in args)
         if wanted:
-            ctx.edges = tuple(recorded_edge(one) if one.geometry.watched else None for one in tensors)
+            ctx.edges = tuple(recorded_edge(one) if one.meta.watched else None for one in tensors)
         apart = cls.setup_context is not Function.setup_context
         with no_grad(), Pause():
             output = cls.forward(*args) if apart else cls.forward(ctx, *args)
@@ -300,7 +300,7 @@ class Function(metaclass=FunctionMeta):
         several = isinstance(output, (tuple, list))
         outputs = tuple(output) if several else (output,)
         _count_writes(ctx, outputs, tensors)
-        ctx.geometries = tuple([geometry_of(one) for one in outputs])
+        ctx.metas = tuple([meta_of(one) for one in outputs])
         if wanted:
             ctx.keep(outputs)
         results = tuple(_outputs(ctx, outputs, tensors, wanted))
@@ -336,9 +336,9 @@ def _outputs(ctx: BackwardFunction, outputs: tuple[Any, ...], tensors: list[Tens
     return [made[id(one)] for one in outputs]
 
 
-def geometry_of(output: Any) -> Any:
-    """The geometry of an output that is a tensor, else None."""
-    return plain_of(output).geometry if isinstance(output, Tensor) else None
+def meta_of(output: Any) -> Any:
+    """The meta of an output that is a tensor, else None."""
+    return plain_of(output).meta if isinstance(output, Tensor) else None
 
 
 def _is_one_of(value: Any, tensors: Sequence[Any]) -> bool:
@@ -401,7 +401,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
             return results
         parts = results if isinstance(results, tuple) else (results,)
         message = "trying to differentiate twice a function that was marked with @once_differentiable"
-        edges = tuple(edge_of(one) for one in grads if isinstance(one, Tensor) and one.geometry.watched)
+        edges = tuple(edge_of(one) for one in grads if isinstance(one, Tensor) and one.meta.watched)
         made = [one for one in parts if isinstance(one, Tensor)]
         node = NotImplementedNode("DelayedErrorBackward", message, edges, [plain_of(one) for one in made])
         order = iter(range(len(made)))

@@ -47,7 +47,7 @@ def _prepared(inputs: Tensors, *, create: bool) -> Tensors:
 
 def _cotangents(function: str, outputs: Tensors, v: Any) -> Tensors:
     if v is None:
-        if len(outputs) != 1 or outputs[0].geometry.numel != 1:
+        if len(outputs) != 1 or outputs[0].meta.numel != 1:
             raise RuntimeError(
                 f"{function}(): the vector v can only be None if the user-provided function returns a single Tensor "
                 "with a single element."
@@ -59,7 +59,7 @@ def _cotangents(function: str, outputs: Tensors, v: Any) -> Tensors:
             f"{function}(): v is a tuple of invalid length: should be {len(outputs)} but got {len(given)}"
         )
     for place, (one, output) in enumerate(zip(given, outputs, strict=True)):
-        if one.geometry.sizes != output.geometry.sizes:
+        if one.meta.sizes != output.meta.sizes:
             raise RuntimeError(
                 f"{function}(): v has invalid size at place {place}: should be {list(output.shape)} but got "
                 f"{list(one.shape)}"
@@ -170,8 +170,8 @@ def _reverse(func: Any, given: Tensors, create: bool, strict: bool) -> tuple[lis
                     "allowed in strict mode."
                 )
             columns: list[list[Tensor]] = [[] for _ in ins]
-            for place in range(out.geometry.numel):
-                unit = ops.zeros(out.geometry.numel, dtype=out.dtype, device=out.device)
+            for place in range(out.meta.numel):
+                unit = ops.zeros(out.meta.numel, dtype=out.dtype, device=out.device)
                 unit[place] = 1
                 found = _grad((out,), ins, (unit.reshape(tuple(out.shape)),), create=create)
                 for column, one in zip(columns, _filled(found, ins, strict=strict, function="jacobian"), strict=True):
@@ -193,9 +193,9 @@ def _forward(func: Any, given: Tensors, create: bool) -> tuple[list[list[Tensor]
     outs: Tensors = ()
     for place, into in enumerate(given):
         found: list[list[Tensor]] = []
-        for element in range(into.geometry.numel):
+        for element in range(into.meta.numel):
             vectors = [ops.zeros_like(one) for one in given]
-            unit = ops.zeros(into.geometry.numel, dtype=into.dtype, device=into.device)
+            unit = ops.zeros(into.meta.numel, dtype=into.dtype, device=into.device)
             unit[element] = 1
             vectors[place] = unit.reshape(tuple(into.shape))
             values, tangents = jvp(func, given, tuple(vectors), create_graph=create)
@@ -208,7 +208,7 @@ def _forward(func: Any, given: Tensors, create: bool) -> tuple[list[list[Tensor]
     for number, out in enumerate(outs):
         part = []
         for into, found in zip(given, columns, strict=True):
-            ndim = out.geometry.ndim
+            ndim = out.meta.ndim
             sizes = (*out.shape, *into.shape)
             if not found:
                 part.append(ops.zeros(sizes, dtype=out.dtype, device=out.device))
@@ -249,7 +249,7 @@ def hessian(
 
 def _single(function: str, value: Any) -> Tensor:
     outs, many = _tuple(function, "outputs of the user-provided function", value)
-    if many or outs[0].geometry.numel != 1:
+    if many or outs[0].meta.numel != 1:
         raise RuntimeError(
             f"{function}(): the Tensor returned by the function given to {function} should contain a single element"
         )

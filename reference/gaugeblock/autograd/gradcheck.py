@@ -100,7 +100,7 @@ def _differentiable(value: Any) -> bool:
 def _outputs(result: Any) -> list[Any]:
     """Return the tensors of a result that may have gradients."""
     several = result if isinstance(result, (tuple, list)) else (result,)
-    return [one for one in several if isinstance(one, Tensor) and one.geometry.dtype.kind > 1]
+    return [one for one in several if isinstance(one, Tensor) and one.meta.dtype.kind > 1]
 
 
 def _places(tensor: Any) -> Iterator[tuple[tuple[int, ...], complex]]:

@@ -116,8 +116,8 @@ class GraphPicture:
 
 
 def _detail(node: Node) -> str:
-    sizes = [list(geometry.sizes) for geometry in node.geometries if geometry is not None]
-    return " ".join(f"{geometry}" for geometry in sizes)
+    sizes = [list(meta.sizes) for meta in node.metas if meta is not None]
+    return " ".join(f"{meta}" for meta in sizes)
 
 
 def _depths(roots: Sequence[Node]) -> dict[Node, int]:

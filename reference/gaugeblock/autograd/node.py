@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from ..tensor.geometry import Geometry
 from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import TensorMeta
 
 if TYPE_CHECKING:
     from .autograd_meta import Edge
@@ -61,21 +61,21 @@ class Hooks:
 class Node:
     """One recorded call: `edges` lead to the nodes of its inputs, None for inputs that need no gradient.
 
-    `geometries` are those of its results. A node runs once all gradients that flow into it have been summed. A node
+    `metas` are those of its results. A node runs once all gradients that flow into it have been summed. A node
     that `ends` the graph without adding to a gradient is not shown.
     """
 
-    __slots__ = ("__weakref__", "edges", "geometries", "hooks", "notes", "released", "sequence")
+    __slots__ = ("__weakref__", "edges", "hooks", "metas", "notes", "released", "sequence")
 
     edges: tuple[Edge | None, ...]
-    geometries: tuple[Geometry, ...]
+    metas: tuple[TensorMeta, ...]
     label = "Node"
     runs_undefined = False
     ends = False
 
-    def __init__(self, edges: tuple[Edge | None, ...], geometries: tuple[Geometry, ...]) -> None:
+    def __init__(self, edges: tuple[Edge | None, ...], metas: tuple[TensorMeta, ...]) -> None:
         self.edges = edges
-        self.geometries = geometries
+        self.metas = metas
         self.sequence = next(COUNTER)
         self.hooks: Hooks | None = None
         self.notes: dict[Any, Any] | None = None
@@ -121,8 +121,8 @@ class Node:
     def _sequence_nr(self) -> int:
         return self.sequence
 
-    def _input_metadata_of(self, nr: int) -> Geometry:
-        return self.geometries[nr]
+    def _input_metadata_of(self, nr: int) -> TensorMeta:
+        return self.metas[nr]
 
     def __call__(self, *grads: Tensor | None) -> Any:
         results = tuple(self.apply(list(grads)))

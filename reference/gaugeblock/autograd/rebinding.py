@@ -7,9 +7,9 @@ from typing import Any
 
 from ..dispatch.registry import Operator
 from ..dispatch.state import STATE
-from ..tensor.changing import change_geometry
-from ..tensor.geometry import unwatched
+from ..tensor.changing import change_meta
 from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import unwatched
 from .autograd_meta import plain_of, refresh_plain, requires_grad, watch
 from .below import below
 from .undifferentiable import NotImplementedNode
@@ -27,7 +27,7 @@ def rebound(self: Tensor, source: Tensor | None, change: Callable[[], Any]) -> T
     if taking_part:
         check_inplace(self)
     edges = tuple([recorded_edge(one) for one in taking_part])
-    change_geometry(self, unwatched)
+    change_meta(self, unwatched)
     try:
         change()
     finally:

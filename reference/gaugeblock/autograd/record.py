@@ -22,8 +22,8 @@ from ..dispatch.registry import REGISTRY, Operator, Registration, Resolved, any_
 from ..dispatch.state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, OVERRIDING, SPECIAL, STATE
 from ..memory.storage import new_object
 from ..operators.rows import rows
-from ..tensor.geometry import watched_twin
 from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import watched_twin
 from ..tensor.versions import INFERENCE
 from .anomaly import ANOMALY, note_origin
 from .autograd_meta import AutogradMeta, ViewState, plain_of, result_of, version

@@ -37,7 +37,7 @@ def unrecorded_lines(schema: Schema, kind: str, run: str, quick: str | None, fou
     lines = [f"if not DUAL.level and {' and '.join(f'({test})' if ' or ' in test else test for test in given)}:"]
     for a in tensors:
         none = f"{a.name} is not None and " if a.optional else ""
-        lines.append(f"    p_{a.name} = plain_of({a.name}) if {none}{a.name}.geometry.watched else {a.name}")
+        lines.append(f"    p_{a.name} = plain_of({a.name}) if {none}{a.name}.meta.watched else {a.name}")
     if kind == "view":
         lines += [f"    {line}" for line in found.splitlines()]
     call = run if quick is None else quick.format(run=run)
@@ -153,12 +153,12 @@ def recorder_source(schema: Schema, formulas: Formulas, kind: str, quick: str | 
     lines.append(f"        return {passing}")
     if kind == "inplace":
         written = schema.arguments[0].name
-        lines += [f"    if {written}.geometry.dtype.kind < 2:", f"        return {passing}"]
+        lines += [f"    if {written}.meta.dtype.kind < 2:", f"        return {passing}"]
         lines.append(f"    check_inplace({written})")
         lines += [f"    {line}" for line in _node(schema, formulas, f"p_{written}")]
         lines += [f"    {line}" for line in _saving(schema, formulas, written)]
         lines.append(f"    {run}")
-        lines.append(f"    node.geometries = (p_{written}.geometry,)")
+        lines.append(f"    node.metas = (p_{written}.meta,)")
         lines += [f"    {line}" for line in _saving_results(formulas, written)]
         lines += ["    if ANOMALY.enabled:", "        note_origin(node)"]
         lines += [f"    rebase({written}, node)", f"    return {written}"]
@@ -174,11 +174,11 @@ def recorder_source(schema: Schema, formulas: Formulas, kind: str, quick: str | 
     if several:
         lines += ["    if not result:", "        return result"]
     if not several:
-        lines += ["    if result.geometry.dtype.kind < 2:", f"        return {passing if kind == 'view' else 'result'}"]
+        lines += ["    if result.meta.dtype.kind < 2:", f"        return {passing if kind == 'view' else 'result'}"]
     lines += [f"    {line}" for line in _node(schema, formulas, first)]
     lines += [f"    {line}" for line in _saving(schema, formulas, "")]
-    geometries = "tuple([one.geometry for one in result])" if several else "(result.geometry,)"
-    lines.append(f"    node.geometries = {geometries}")
+    metas = "tuple([one.meta for one in result])" if several else "(result.meta,)"
+    lines.append(f"    node.metas = {metas}")
     lines += [f"    {line}" for line in _saving_results(formulas, "")]
     lines += ["    if ANOMALY.enabled:", "        note_origin(node)"]
     if kind == "view":
@@ -206,13 +206,13 @@ def _given(schema: Schema) -> str:
 FOUND = """\
 found = None
 if p_{self}.__class__ is Tensor and p_{self}.counter is not INFERENCE and not SPECIAL:
-    found = operator.resolved.get(((p_{self}.geometry.keys or 0) | DEFAULT_INCLUDE) & KEPT)
+    found = operator.resolved.get(((p_{self}.meta.keys or 0) | DEFAULT_INCLUDE) & KEPT)
 """
 """The kernel of a view of one tensor, without the dispatcher's call; None when that has more to do."""
 MADE = f"""\
-geometry = result.geometry
+meta = result.meta
 made = new(Tensor)
-made._geometry = geometry.twin if geometry.twin is not None else watched_twin(geometry)
+made._meta = meta.twin if meta.twin is not None else watched_twin(meta)
 made._storage_impl = result.storage_impl
 made._offset = result.offset
 made._pointer = result.pointer
@@ -265,17 +265,17 @@ def _unwrapping(argument: Argument, wanted: bool) -> list[str]:
         plain = f"p_{name} = plain_list({name}){' if ' + name + ' is not None else None' if argument.optional else ''}"
         return [f"p_{name}, e_{name} = unwrap_list({name}){none}"] if wanted else [plain]
     if wanted:
-        return [f"p_{name}, e_{name} = unwrap({name}) if {given}{name}.geometry.watched else ({name}, None)"]
-    return [f"p_{name} = plain_of({name}) if {given}{name}.geometry.watched else {name}"]
+        return [f"p_{name}, e_{name} = unwrap({name}) if {given}{name}.meta.watched else ({name}, None)"]
+    return [f"p_{name} = plain_of({name}) if {given}{name}.meta.watched else {name}"]
 
 
 def _node(schema: Schema, formulas: Formulas, result: str) -> list[str]:
     """Making the node; the class for complex numbers is taken when the result or an input is complex."""
-    kinds = [f"{result}.geometry.dtype.is_complex"]
+    kinds = [f"{result}.meta.dtype.is_complex"]
     for name in formulas.inputs:
         argument = schema.argument(name)
         if not argument.is_list and not argument.optional:
-            kinds.append(f"p_{name}.geometry.dtype.is_complex")
+            kinds.append(f"p_{name}.meta.dtype.is_complex")
     if any(name in formulas.lists for name in formulas.inputs):
         edges = " + ".join(
             f"(e_{name} or (None,) * len({name} or ()))" if name in formulas.lists else f"(e_{name},)"
@@ -323,10 +323,10 @@ def _saving(schema: Schema, formulas: Formulas, written: str) -> list[str]:
     for use in formulas.described:
         name = use.name
         if name in formulas.lists:
-            lines.append(f"node.m_{name} = [(one.geometry, one.offset) for one in p_{name}]")
+            lines.append(f"node.m_{name} = [(one.meta, one.offset) for one in p_{name}]")
         elif name in names:
             none = f"None if p_{name} is None else " if schema.argument(name).optional else ""
-            lines.append(f"node.m_{name} = {none}(p_{name}.geometry, p_{name}.offset)")
+            lines.append(f"node.m_{name} = {none}(p_{name}.meta, p_{name}.offset)")
     return lines + [f"node.a_{use.name} = {use.name}" for use in formulas.plain]
 
 
@@ -347,7 +347,7 @@ def _saving_results(formulas: Formulas, written: str) -> list[str]:
     for use in formulas.described:
         if use.name in formulas.results:
             result = f"p_{written}" if written else _result(formulas, use.name)
-            lines.append(f"node.m_{use.name} = ({result}.geometry, {result}.offset)")
+            lines.append(f"node.m_{use.name} = ({result}.meta, {result}.offset)")
     return lines
 
 

@@ -13,7 +13,7 @@ from ..tensor.tensor import Tensor
 from .autograd_meta import plain_of, requires_grad, result_of
 from .below import below
 from .formulas import camel
-from .function import BackwardFunction, geometry_of
+from .function import BackwardFunction, meta_of
 from .grad_mode import enable_grad
 from .view_history import recorded_edge
 from .wrapping import differentiable
@@ -79,7 +79,7 @@ def registered_recorder(operator: Operator) -> Callable[..., Any]:
         ctx: Any = node_type()
         ctx.backward = derivative.backward
         ctx.edges = tuple(
-            [recorded_edge(one) if isinstance(one, Tensor) and one.geometry.watched else None for one in tensors]
+            [recorded_edge(one) if isinstance(one, Tensor) and one.meta.watched else None for one in tensors]
         )
         ctx.counts = _counts(schema, values)
         positional = values[: len(schema.positional)]
@@ -93,7 +93,7 @@ def registered_recorder(operator: Operator) -> Callable[..., Any]:
             with enable_grad():
                 derivative.setup_context(ctx, tuple(positional), result, **options)
         ctx.keep(outputs)
-        ctx.geometries = tuple(geometry_of(one) for one in outputs)
+        ctx.metas = tuple(meta_of(one) for one in outputs)
         made = [
             result_of(plain_of(one), ctx, nr) if isinstance(one, Tensor) and differentiable(one) else one
             for nr, one in enumerate(outputs)

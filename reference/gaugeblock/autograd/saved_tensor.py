@@ -124,7 +124,7 @@ def with_history(kept: Any, version: int, edge: Edge | None) -> Any:
     Raises RuntimeError when it was written to since.
     """
     plain = checked(kept, version, edge)
-    if edge is None or plain.geometry.dtype.kind < 2:
+    if edge is None or plain.meta.dtype.kind < 2:
         return plain
     node, nr = edge
     if not isinstance(node, AccumulateGrad):
@@ -158,8 +158,8 @@ def versions_of(tensors: Any) -> tuple[int, ...]:
 
 
 def _changed(plain: Tensor, version: int, edge: Edge | None) -> RuntimeError:
-    geometry = plain.geometry
-    kind = UPSTREAM_NAMES[geometry.dtype.name]
+    meta = plain.meta
+    kind = UPSTREAM_NAMES[meta.dtype.name]
     made = ""
     if edge is not None and not isinstance(edge[0], AccumulateGrad):
         made = f", which is output {edge[1]} of {edge[0].name()},"
@@ -174,7 +174,7 @@ def _changed(plain: Tensor, version: int, edge: Edge | None) -> RuntimeError:
     )
     return RuntimeError(
         f"one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[{kind}Tensor {list(geometry.sizes)}]{made} is at version {version_of(plain)}; expected version {version} "
+        f"[{kind}Tensor {list(meta.sizes)}]{made} is at version {version_of(plain)}; expected version {version} "
         f"instead. {hint}"
     )
 

@@ -59,7 +59,7 @@ def unstripped(operator: Operator) -> Callable[..., Any]:
 
     def record(*args: Any, **kwargs: Any) -> Any:
         device = next((one for one in args if isinstance(one, Tensor)), None)
-        name = "CPU" if device is None or device.geometry.device.type == "cpu" else "Meta"
+        name = "CPU" if device is None or device.meta.device.type == "cpu" else "Meta"
         entry = REGISTRY.lookup(operator, name)
         if entry.function is None:
             return below(operator, args, kwargs)
@@ -123,7 +123,7 @@ def refusing_out(operator: Operator) -> Callable[..., Any]:
 def _any_requires_grad(values: Any) -> bool:
     for value in values:
         if isinstance(value, Tensor):
-            if value.geometry.watched and requires_grad(value):
+            if value.meta.watched and requires_grad(value):
                 return True
         elif isinstance(value, (list, tuple)) and _any_requires_grad(value):
             return True

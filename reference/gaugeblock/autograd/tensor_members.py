@@ -11,9 +11,9 @@ from ..dispatch.overrides import NOT_WRAPPED
 from ..dispatch.registry import REGISTRY
 from ..dispatch.state import SPECIAL, STATE
 from ..operators.fresh_fill import fill_ones
-from ..tensor.changing import change_geometry
-from ..tensor.geometry import unwatched
+from ..tensor.changing import change_meta
 from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor_meta import unwatched
 from ..tensor.versions import INFERENCE
 from . import hooks
 from .autograd_meta import more_of, requires_grad, version, watch
@@ -47,10 +47,10 @@ def set_requires_grad(tensor: Tensor, value: bool = True) -> Tensor:
                 "a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
             )
         tensor.requires_grad_flag = False
-        if tensor.geometry.watched and tensor.base is None:
-            change_geometry(tensor, unwatched)
+        if tensor.meta.watched and tensor.base is None:
+            change_meta(tensor, unwatched)
         return tensor
-    dtype = tensor.geometry.dtype
+    dtype = tensor.meta.dtype
     if not (dtype.is_floating_point or dtype.is_complex):
         raise RuntimeError(f"only Tensors of floating point and complex dtype can require gradients, got {dtype}")
     if tensor.counter is INFERENCE and not STATE.inference:
@@ -86,7 +86,7 @@ def set_grad(self: Tensor, grad: Tensor | None) -> None:
         raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(grad).__name__}")
     if grad is self:
         raise RuntimeError("can't assign Variable as its own grad")
-    mine, other = self.geometry, grad.geometry
+    mine, other = self.meta, grad.meta
     if other.dtype is not mine.dtype:
         raise RuntimeError(f"assigned grad has data of a different type: expected {mine.dtype}, got {other.dtype}")
     if other.device is not mine.device:
@@ -139,9 +139,9 @@ def backward(
     """Add the gradients of this tensor to .grad of the leaves that it was computed from; see autograd.backward."""
     meta = self.autograd
     if gradient is None and inputs is None and meta is not None and self.base is None and self.__class__ is Tensor:
-        node, geometry = meta.grad_fn, self.geometry
-        if node is not None and geometry.numel == 1 and geometry.watched and geometry.dtype.kind == FLOATING:
-            seed = new_like(geometry.twin)  # type: ignore[arg-type]
+        node, tensor_meta = meta.grad_fn, self.meta
+        if node is not None and tensor_meta.numel == 1 and tensor_meta.watched and tensor_meta.dtype.kind == FLOATING:
+            seed = new_like(tensor_meta.twin)  # type: ignore[arg-type]
             fill_ones(seed)
             if create_graph:
                 warn_of_cycle()
@@ -165,7 +165,7 @@ def forget_history(self: Tensor) -> Tensor:
         raise RuntimeError("Can't detach views in-place. Use detach() instead.")
     self.autograd = None
     self.requires_grad_flag = False
-    change_geometry(self, unwatched)
+    change_meta(self, unwatched)
     return self
 
 

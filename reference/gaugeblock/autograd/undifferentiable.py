@@ -25,7 +25,7 @@ class NotImplementedNode(Node):
     __slots__ = ("label", "message")
 
     def __init__(self, label: str, message: str, edges: tuple[Edge | None, ...], results: Sequence[Tensor]) -> None:
-        super().__init__(edges, tuple(one.geometry for one in results))
+        super().__init__(edges, tuple(one.meta for one in results))
         self.label = label
         self.message = message
 
@@ -57,7 +57,7 @@ def refusing(operator: Operator, kind: str, message: str | None = None) -> Calla
                 f"Trying to use forward AD with {name} that does not support it because it has not been implemented "
                 "yet."
             )
-        given = [one for one in tensors if one.geometry.watched and requires_grad(one)]
+        given = [one for one in tensors if one.meta.watched and requires_grad(one)]
         result = below(operator, args, kwargs)
         if not STATE.grad or not given:
             return result

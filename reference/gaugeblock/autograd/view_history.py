@@ -11,8 +11,8 @@ from sys import getrefcount
 from typing import Any
 
 from ..bindings.functions import ops
-from ..tensor.geometry import CONJUGATE, NEGATIVE, Geometry, unwatched
 from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import CONJUGATE, NEGATIVE, TensorMeta, unwatched
 from ..tensor.versions import HOW_MADE, INFERENCE
 from .accumulate_grad import DeadEnd, accumulator_of, fitted, laid_out
 from .autograd_meta import (
@@ -38,7 +38,7 @@ class Window:
     __slots__ = ("lazy", "offset", "pairs_of_base", "pairs_of_view", "shape", "size", "stride", "strides")
 
     def __init__(self, base: Tensor, view: Tensor) -> None:
-        whole, part = unwatched(base.geometry), unwatched(view.geometry)
+        whole, part = unwatched(base.meta), unwatched(view.meta)
         self.pairs_of_base = whole.dtype.is_complex and not part.dtype.is_complex
         self.pairs_of_view = part.dtype.is_complex and not whole.dtype.is_complex
         self.lazy = whole.lazy ^ part.lazy
@@ -223,7 +223,7 @@ def rebase(tensor: Tensor, node: Any, nr: int = 0) -> None:
     base = tensor.base
     if base is None:
         meta = tensor.autograd
-        if meta is None or meta.grad_fn is None or not tensor.geometry.watched:
+        if meta is None or meta.grad_fn is None or not tensor.meta.watched:
             meta = watch(tensor)
             watch_views(tensor, 2, -2)
         if meta.more is not None:
@@ -233,7 +233,7 @@ def rebase(tensor: Tensor, node: Any, nr: int = 0) -> None:
         tensor.requires_grad_flag = False
         return
     base_meta = base.autograd
-    if base_meta is None or base_meta.grad_fn is None or not base.geometry.watched:
+    if base_meta is None or base_meta.grad_fn is None or not base.meta.watched:
         base_meta = watch(base)
         watch_views(base, 3, -2)
     meta = watch(tensor)
@@ -302,7 +302,7 @@ class AsStridedBackward0(Node):
     label = "AsStridedBackward0"
 
     def __init__(self, edge: Edge | None, base: Tensor, view: Tensor) -> None:
-        super().__init__((edge,), (unwatched(view.geometry),))
+        super().__init__((edge,), (unwatched(view.meta),))
         self.window = Window(base, view)
 
     def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
@@ -313,17 +313,17 @@ class AsStridedBackward0(Node):
 class CopySlices(Node):
     """The gradient of a base that a view was written to: `node` runs on the part of the view, the rest passes."""
 
-    __slots__ = ("base_geometry", "node", "view_geometry", "window")
+    __slots__ = ("base_meta", "node", "view_meta", "window")
 
     label = "CopySlices"
 
     def __init__(self, edge: Edge | None, base: Tensor, view: Tensor, node: Any) -> None:
         rest = node.edges[1:] if node.writes_self else node.edges
-        super().__init__((edge, *rest), (unwatched(base.geometry),))
+        super().__init__((edge, *rest), (unwatched(base.meta),))
         if node.writes_self and node.edges[0] is None:
             node.edges = (edge, *rest)
-        self.base_geometry: Geometry = unwatched(base.geometry)
-        self.view_geometry: Geometry = unwatched(view.geometry)
+        self.base_meta: TensorMeta = unwatched(base.meta)
+        self.view_meta: TensorMeta = unwatched(view.meta)
         self.window = Window(base, view)
         self.node = node
 
@@ -334,8 +334,8 @@ class CopySlices(Node):
         given: Any = grads[0]
         if requires_grad(given) or not self.window.plain:
             return self._anew(given)
-        result: Any = laid_out(given, self.base_geometry)
-        view = self.view_geometry
+        result: Any = laid_out(given, self.base_meta)
+        view = self.view_meta
         part = result.as_strided(view.sizes, view.strides, result.storage_offset() + self.window.offset)
         results = list(self.node.apply([part.clone()]))
         own = results.pop(0) if self.node.writes_self else None
@@ -355,7 +355,7 @@ class CopySlices(Node):
             return (None, *results)
         total = self.window.cleared(given)
         if own is not None:
-            total = total + self.window.placed(fitted(own, self.view_geometry, self.node))
+            total = total + self.window.placed(fitted(own, self.view_meta, self.node))
         return (total, *results)
 
     def release(self) -> None:

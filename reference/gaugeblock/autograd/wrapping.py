@@ -31,7 +31,7 @@ def unwrap(tensor: Any) -> tuple[Any, Any]:
 
 def unwrap_list(tensors: Any) -> tuple[Any, Any]:
     """The same for a list, which may have None in it; no edges at all when none of them leads anywhere."""
-    pairs = [(one, None) if one is None or not one.geometry.watched else unwrap(one) for one in tensors]
+    pairs = [(one, None) if one is None or not one.meta.watched else unwrap(one) for one in tensors]
     edges = tuple([edge for _, edge in pairs])
     plain = type(tensors)([one for one, _ in pairs]) if type(tensors) in (list, tuple) else [one for one, _ in pairs]
     return plain, None if all(edge is None for edge in edges) else edges
@@ -51,7 +51,7 @@ def number_operand(number: Any, *others: Any) -> Tensor:
 
 def differentiable(tensor: Tensor) -> bool:
     """Whether a result of this dtype has a gradient."""
-    dtype = tensor.geometry.dtype
+    dtype = tensor.meta.dtype
     return dtype.is_floating_point or dtype.is_complex
 
 

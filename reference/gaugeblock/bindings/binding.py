@@ -5,7 +5,7 @@ A binding looks for its call in the call cache, and leaves it to the general pat
     def add(input=UNSET, other=UNSET, *, alpha=UNSET, out=UNSET, **names):
         if input.__class__ is Tensor and not SPECIAL and not names:
             if out is UNSET:
-                call = input.geometry.calls.get(("add", other.geometry if other.__class__ is Tensor else ..., ...))
+                call = input.meta.calls.get(("add", other.meta if other.__class__ is Tensor else ..., ...))
                 if call:
                     result = call(input, other, alpha)
                     if result is not None:
@@ -27,9 +27,9 @@ from ..core.device import cpu
 from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, intercept
 from ..dispatch.state import SPECIAL, STATE, UNRECORDED
 from ..kernels.bound_call import UNSET, Unset
-from ..tensor.geometry import only_ints
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import only_ints
 from ..tensor.versions import mark_unrecorded
 from ..tensor.view_table import VIEWS, ViewFunction
 from .call_cache import OTHER, Filler, Parameter, Request, metas, plain
@@ -155,7 +155,7 @@ class Binding:
     def _part(self, parameter: Parameter) -> str:
         name = parameter.name
         if self.name in VALUE_MATTERS and "number" in parameter.kinds:
-            return f"{name}.geometry if {name}.__class__ is Tensor else squaring({name})"
+            return f"{name}.meta if {name}.__class__ is Tensor else squaring({name})"
         return parameter.part()
 
     def _values(self) -> str:
@@ -164,7 +164,7 @@ class Binding:
         return ", ".join([self.first, *(value for value in values if value is not None)])
 
     def _lookup(self, out: str = "") -> str:
-        parts = [*self._parts(), *([f"{out}.geometry"] if out else [])]
+        parts = [*self._parts(), *([f"{out}.meta"] if out else [])]
         given = f"{out}, {self._values()}" if out else self._values()
         key = "".join(f"    {part},\n" for part in parts)
         return (
@@ -193,11 +193,11 @@ class Binding:
             text += "    meta = firsts[0]\n"
         else:
             text += f"    if {self.first}.__class__ is not Tensor:\n        return None\n"
-            text += f"    meta = {self.first}.geometry\n"
+            text += f"    meta = {self.first}.meta\n"
         key, values = ", ".join(self._parts()), self._values()
         text += f"    if out is UNSET:\n        return Request(meta, ({key},), ({values},))\n"
         text += "    if out.__class__ is not Tensor:\n        return None\n"
-        return text + f"    return Request(meta, ({key}, out.geometry), (out, {values}))\n"
+        return text + f"    return Request(meta, ({key}, out.meta), (out, {values}))\n"
 
     def source(self, function: str) -> str:
         """Source of the function."""
@@ -234,7 +234,7 @@ class Binding:
             text += "        meta = firsts[0]\n"
         else:
             text += f"    if {' and '.join(tests)}:\n"
-            text += f"        meta = {self.first}.geometry\n"
+            text += f"        meta = {self.first}.meta\n"
         if self.writes:
             text += "        if out is UNSET:\n" + indent(self._lookup(), 3)
             text += "        elif out.__class__ is Tensor:\n" + indent(self._lookup("out"), 3)
@@ -297,7 +297,7 @@ class Binding:
         text = (
             f"def {dunder}(self, other):\n"
             f"    if self.__class__ is Tensor and not SPECIAL:\n"
-            f"        call = self.geometry.calls.get(({', '.join(key)}))\n"
+            f"        call = self.meta.calls.get(({', '.join(key)}))\n"
             f"        if call:\n"
             f"            result = call({', '.join(values)})\n"
             f"            if result is not None:\n"

@@ -142,7 +142,7 @@ def slow_set(caller: Caller) -> Callable[..., Any]:
         found = intercept(caller.public, (self, *args), kwargs)
         if found is not NOT_OVERRIDDEN:
             return found
-        if self.geometry.watched:
+        if self.meta.watched:
             return hooks.dispatched["rebound"](self, None, lambda: set_(self, *args, **kwargs))
         return set_(self, *args, **kwargs)
 

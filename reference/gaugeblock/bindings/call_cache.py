@@ -30,9 +30,9 @@ from ..dispatch.state import SPECIAL, WATCHING
 from ..kernels.bound_call import UNSET, Fresh, Into, View, form_of
 from ..operators.device_loops import DEVICE_LOOPS, device_call
 from ..operators.plan import Plannable, Planned
-from ..tensor.geometry import Geometry, contiguous_geometry, default_strides, only_ints, remember
 from ..tensor.metadata import detach
 from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, only_ints, remember
 from ..tensor.view_table import ViewFunction
 from .caller import Bound
 from .overloads import Group, by_keyword
@@ -63,7 +63,7 @@ class Parameter(NamedTuple):
 
     @property
     def by_class(self) -> bool:
-        """Return whether the key holds the geometry of a tensor or the class of a number, not the value."""
+        """Return whether the key holds the meta of a tensor or the class of a number, not the value."""
         return self.kinds <= {"tensor", "number"} or (self.given and self.kinds <= {"tensor", "int", "ints"})
 
     def part(self) -> str:
@@ -75,11 +75,11 @@ class Parameter(NamedTuple):
         if self.by_class and "tensor" not in self.kinds:
             return f"{name}.__class__"
         if self.by_class:
-            return f"{name}.geometry if {name}.__class__ is Tensor else {name}.__class__"
+            return f"{name}.meta if {name}.__class__ is Tensor else {name}.__class__"
         if "tensors" in self.kinds:
             return f"metas({name})"
         if "tensor" in self.kinds:
-            return f"{name}.geometry if {name}.__class__ is Tensor else plain({name})"
+            return f"{name}.meta if {name}.__class__ is Tensor else plain({name})"
         if self.kinds == {"bool"}:
             return f"{name} if {name}.__class__ is bool or {name} is UNSET else OTHER"
         if self.kinds == {"ints"}:
@@ -113,7 +113,7 @@ def plain(value: Any) -> Any:
 def metas(tensors: Any) -> Any:
     """Return the part in a key of a list of tensors."""
     if tensors.__class__ is list or tensors.__class__ is tuple:
-        return tuple([one.geometry if one.__class__ is Tensor else OTHER for one in tensors])
+        return tuple([one.meta if one.__class__ is Tensor else OTHER for one in tensors])
     return OTHER
 
 
@@ -174,19 +174,19 @@ class Request:
 
     __slots__ = ("key", "meta", "values")
 
-    def __init__(self, meta: Geometry, key: tuple[Any, ...], values: tuple[Any, ...]) -> None:
+    def __init__(self, meta: TensorMeta, key: tuple[Any, ...], values: tuple[Any, ...]) -> None:
         self.meta = meta
         self.key = key
         self.values = values
 
     @property
-    def metas(self) -> list[Geometry]:
+    def metas(self) -> list[TensorMeta]:
         """The metas of its tensors, those in lists included."""
         found = []
         for value in self.values:
             for one in value if isinstance(value, (list, tuple)) else (value,):
                 if isinstance(one, Tensor):
-                    found.append(one.geometry)
+                    found.append(one.meta)
         return found
 
     def is_lazy(self) -> bool:
@@ -256,7 +256,7 @@ class Filler:
         if ENABLED:
             entry: Callable[..., Any] | None
             if view.at_same_place and result is not self_ and result.storage_impl is self_.storage_impl:
-                entry = View(result.geometry, detached=result.base is None).native()
+                entry = View(result.meta, detached=result.base is None).native()
             else:
                 entry = self._kernel_call(view.function, request, (self_, *args[1:]), kwargs)
             remember(request.meta.calls, request.key, entry or False)
@@ -285,7 +285,7 @@ class Filler:
             planned = kernel.planned(*values, **options)
             entry = self._planned(request, planned)
             if entry is not None:
-                if "out" not in options or options["out"].geometry is request.key[-1]:
+                if "out" not in options or options["out"].meta is request.key[-1]:
                     remember(calls, request.key, entry)
                 self._keep_generic(request, entry, planned)
                 return planned.result
@@ -345,7 +345,7 @@ class Filler:
                 GENERIC[_without_sizes(request)] = Generic(form, None)
                 return
             [result] = form.results
-            if result is contiguous_geometry(request.meta.sizes, result.dtype):
+            if result is contiguous_meta(request.meta.sizes, result.dtype):
                 GENERIC[_without_sizes(request)] = Generic(form, result.dtype)
 
     def _reused(self, request: Request) -> Callable[..., Any] | None:
@@ -383,21 +383,21 @@ class Generic:
         self.form = form
         self.result = result
 
-    def of(self, meta: Geometry) -> Callable[..., Any]:
+    def of(self, meta: TensorMeta) -> Callable[..., Any]:
         """Return the call for tensors of these sizes."""
         tail = (*self.form.tail[:-1], meta.numel)
         if isinstance(self.form, Into):
             return self.form._replace(tail=tail).native()
         assert self.result is not None
-        return self.form._replace(results=(contiguous_geometry(meta.sizes, self.result),), tail=tail).native()
+        return self.form._replace(results=(contiguous_meta(meta.sizes, self.result),), tail=tail).native()
 
 
 def _without_sizes(request: Request) -> tuple[Any, ...]:
     """Return the key with the dtypes of metas in their places."""
-    return (request.meta.dtype, *[one.dtype if isinstance(one, Geometry) else one for one in request.key])
+    return (request.meta.dtype, *[one.dtype if isinstance(one, TensorMeta) else one for one in request.key])
 
 
-def _is_row_major(metas: Sequence[Geometry]) -> bool:
+def _is_row_major(metas: Sequence[TensorMeta]) -> bool:
     """Return whether all have the same sizes, elements on the CPU, and the strides of a new tensor.
 
     Other strides of dims of size 1 change the strides of the result.

@@ -16,9 +16,9 @@ def contiguous_binding(name: str, self: str, caller: Caller) -> tuple[str, dict[
         f"def contiguous({self}, memory_format=CONTIGUOUS):\n"
         f"    if SPECIAL or {self}.__class__ is not Tensor or memory_format is not CONTIGUOUS:\n"
         f"        return slow_{name}({self}, memory_format=memory_format)\n"
-        f"    if {self}.geometry.contiguous:\n"
+        f"    if {self}.meta.contiguous:\n"
         f"        return {self}\n"
-        f"    return slow_{name}({self}) if {self}.geometry.watched else direct_{name}({self})\n"
+        f"    return slow_{name}({self}) if {self}.meta.watched else direct_{name}({self})\n"
     )
     return text, {f"slow_{name}": caller, f"direct_{name}": contiguous, "CONTIGUOUS": contiguous_format}
 

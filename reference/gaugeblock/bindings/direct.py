@@ -17,7 +17,7 @@ def conversion(name: str, function: str, self: str) -> str:
     nameless = f"        if {self} is UNSET:\n            return slow_{name}(*args, **kwargs)\n" if named else ""
     return (
         f"def {function}({self}{'=UNSET' if named else ''}, *args, **kwargs):\n"
-        f"    if SPECIAL or {self}.__class__ is not Tensor or {self}.geometry.watched"
+        f"    if SPECIAL or {self}.__class__ is not Tensor or {self}.meta.watched"
         " or (OVERRIDING and foreign(args, kwargs)) or (WATCHING and any_watched(args, kwargs)):\n"
         f"{nameless}        return slow_{name}({self}, *args, **kwargs)\n"
         f"    try:\n"

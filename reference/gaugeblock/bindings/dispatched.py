@@ -37,8 +37,8 @@ def through(name: str) -> Method:
 
 def item(self: Tensor) -> Any:
     """The only element as a Python number. Raises RuntimeError unless there is exactly one."""
-    if self.geometry.numel != 1:
-        raise RuntimeError(f"a Tensor with {self.geometry.numel} elements cannot be converted to Scalar")
+    if self.meta.numel != 1:
+        raise RuntimeError(f"a Tensor with {self.meta.numel} elements cannot be converted to Scalar")
     return call_on(LOCAL_SCALAR, self)
 
 
@@ -57,29 +57,29 @@ def resize_(self: Tensor, *size: Any, memory_format: MemoryFormat | None = None)
 
 def iterate(self: Tensor) -> Iterator[Any]:
     """Views of dim 0, in order. Raises TypeError for a 0-dim tensor."""
-    if not self.geometry.ndim:
+    if not self.meta.ndim:
         raise TypeError("iteration over a 0-d tensor")
     return iter(call_on(UNBIND, self, 0))
 
 
 def reversed_dims(self: Tensor) -> Any:
     """``x.T``: all dims in reverse order."""
-    return call_on(PERMUTE, self, tuple(range(self.geometry.ndim))[::-1])
+    return call_on(PERMUTE, self, tuple(range(self.meta.ndim))[::-1])
 
 
 def matrix_transpose(self: Tensor) -> Any:
     """``x.mT``: the last two dims swapped. Raises RuntimeError for one dim."""
-    return call_on(TRANSPOSE, self, -2, -1) if self.geometry.ndim > 1 else views.matrix_transpose(self)
+    return call_on(TRANSPOSE, self, -2, -1) if self.meta.ndim > 1 else views.matrix_transpose(self)
 
 
 def conjugate_transpose(check: Method) -> Method:
     """The method that swaps the last two dims and conjugates; what has other dims is left to `check`."""
 
     def method(self: Tensor) -> Any:
-        if self.geometry.ndim < 2 or (check is matrix_h and self.geometry.ndim > 2):
+        if self.meta.ndim < 2 or (check is matrix_h and self.meta.ndim > 2):
             return check(self)
         swapped = call_on(TRANSPOSE, self, -2, -1)
-        return call_on(CONJ, swapped) if self.geometry.dtype.is_complex else swapped
+        return call_on(CONJ, swapped) if self.meta.dtype.is_complex else swapped
 
     return method
 

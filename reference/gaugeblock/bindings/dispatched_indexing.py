@@ -44,21 +44,21 @@ def getitem(self: Tensor, index: Any) -> Any:
             return call(INDEX, view, indices)
     if view is not self:
         return view
-    return call_on(VIEW, self, self.geometry.sizes) if self.geometry.watched else alias(self)
+    return call_on(VIEW, self, self.meta.sizes) if self.meta.watched else alias(self)
 
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """``x[index] = value``. Raises as getitem, TypeError for a value that is neither a number nor a tensor."""
     if isinstance(value, (list, tuple, dict, str, bytes, type(None))):
-        raise TypeError(f"can't assign a {type(value).__name__} to a tensor of {self.geometry.dtype}")
+        raise TypeError(f"can't assign a {type(value).__name__} to a tensor of {self.meta.dtype}")
     view, indices = _taken_apart(self, index)
     if indices:
         if not isinstance(value, Tensor):
             number = number_from("__setitem__", "value", value)
-            value = call(FULL, (), number, dtype=self.geometry.dtype, device=self.geometry.device)
+            value = call(FULL, (), number, dtype=self.meta.dtype, device=self.meta.device)
         call(INDEX_PUT, view, indices, value, False)
     elif isinstance(value, Tensor):
-        call(COPY, view, without_leading_ones(value, view.geometry.ndim), False)
+        call(COPY, view, without_leading_ones(value, view.meta.ndim), False)
     else:
         call(FILL, view, number_from("__setitem__", "value", value))
 
@@ -87,14 +87,14 @@ def _method(name: str) -> Any:
 
 def _taken_apart(self: Tensor, index: Any) -> tuple[Any, list[Tensor | None]]:
     """The basic part applied, and what index takes: a tensor or None for each dim up to the last one indexed."""
-    basic, members = index_parts(index, self.geometry.device)
-    dims = dims_of(basic, self.geometry.ndim)
+    basic, members = index_parts(index, self.meta.device)
+    dims = dims_of(basic, self.meta.ndim)
     view = _view(self, basic)
     indices: list[Tensor | None] = []
     taken = 0
     for place, array, given in members:
         indices += [None] * (dims[place] - taken)
-        indices.append(given if isinstance(given, Tensor) else _index_tensor(array, self.geometry.device))
+        indices.append(given if isinstance(given, Tensor) else _index_tensor(array, self.meta.device))
         taken = dims[place] + (array.ndim if array.dtype == bool else 1)
     return view, indices
 
@@ -106,7 +106,7 @@ def _index_tensor(array: Array, device: Device) -> Tensor:
 
 
 def _view(self: Tensor, basic: Sequence[Any]) -> Any:
-    ndim = self.geometry.ndim
+    ndim = self.meta.ndim
     used = sum(item is not None and item is not Ellipsis for item in basic)
     if used > ndim:
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
@@ -121,7 +121,7 @@ def _view(self: Tensor, basic: Sequence[Any]) -> Any:
             view = call_on(UNSQUEEZE, view, dim)
             dim += 1
         elif isinstance(item, int):
-            size = view.geometry.sizes[dim]
+            size = view.meta.sizes[dim]
             if not -size <= item < size:
                 raise IndexError(f"index {item} is out of bounds for dimension {dim} with size {size}")
             view = call_on(SELECT, view, dim, item)

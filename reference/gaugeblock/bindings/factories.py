@@ -26,9 +26,9 @@ from ..operators.fresh_fill import (
 )
 from ..operators.random_factories import fill_normal, fill_uniform, quick_randint, quick_randperm
 from ..operators.ranges import quick_arange, quick_eye, quick_linspace, quick_logspace
-from ..tensor.geometry import contiguous_geometry, geometry_of
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor_meta import contiguous_meta, meta_of
 from .caller import Caller
 from .overloads import functions, methods
 
@@ -83,7 +83,7 @@ def _of_sizes(name: str, fill: Callable[[Tensor], object]) -> Callable[..., Tens
                 kind = DEFAULTS.dtype if dtype is None else dtype
                 if kind.__class__ is DType and size:
                     if device is None or device is cpu or device == "cpu":
-                        result = new_like(contiguous_geometry(sizes, kind))
+                        result = new_like(contiguous_meta(sizes, kind))
                         fill(result)
                         return set_requires_grad(result, True) if requires_grad else result
                     if isinstance(device, (Device, str)) and not requires_grad:
@@ -97,7 +97,7 @@ def _of_sizes_new(name: str, fill: Callable[[Tensor], object]) -> Callable[..., 
     """Return ``x.new_zeros(2, 3)`` or the like."""
 
     def method(self: Tensor, *size: Any, **options: Any) -> Any:
-        if not options and not SPECIAL and self.__class__ is Tensor and self.geometry.device is cpu:
+        if not options and not SPECIAL and self.__class__ is Tensor and self.meta.device is cpu:
             sizes = size
             if len(size) == 1 and isinstance(size[0], (tuple, list)):
                 sizes = tuple(size[0])
@@ -106,7 +106,7 @@ def _of_sizes_new(name: str, fill: Callable[[Tensor], object]) -> Callable[..., 
                     break
             else:
                 if size:
-                    result = new_like(contiguous_geometry(sizes, self.geometry.dtype))
+                    result = new_like(contiguous_meta(sizes, self.meta.dtype))
                     fill(result)
                     return result
         return general(name)(self, *size, **options)
@@ -119,12 +119,12 @@ def _of_tensor(name: str, fill: Callable[[Tensor], object]) -> Callable[..., Ten
 
     def factory(*input: Any, dtype: Any = None, requires_grad: Any = False, **options: Any) -> Any:
         if len(input) == 1 and input[0].__class__ is Tensor and not options and not SPECIAL:
-            geometry = input[0].geometry
-            if geometry.dense and geometry.device is cpu and not geometry.lazy and not geometry.watched:
+            meta = input[0].meta
+            if meta.dense and meta.device is cpu and not meta.lazy and not meta.watched:
                 if dtype.__class__ is DType:
-                    geometry = geometry_of(geometry.sizes, geometry.strides, dtype)
-                if dtype is None or geometry.dtype is dtype:
-                    result = new_like(geometry)
+                    meta = meta_of(meta.sizes, meta.strides, dtype)
+                if dtype is None or meta.dtype is dtype:
+                    result = new_like(meta)
                     fill(result)
                     return set_requires_grad(result, True) if requires_grad else result
         return general(name)(*input, **_given(options, dtype, None, requires_grad))

@@ -135,7 +135,7 @@ def number(value: Any) -> Any:
     if kind is float or kind is int or kind is bool or kind is complex:
         return value
     if isinstance(value, Tensor):
-        return value.item() if value.geometry.ndim == 0 else NO  # type: ignore[attr-defined]
+        return value.item() if value.meta.ndim == 0 else NO  # type: ignore[attr-defined]
     if isinstance(value, bool):
         return bool(value)
     if isinstance(value, float):
@@ -157,7 +157,7 @@ def integer(value: Any) -> Any:
     if isinstance(value, bool):
         return NO
     if isinstance(value, Tensor):
-        if value.geometry.ndim or value.geometry.dtype.kind != INTEGRAL:
+        if value.meta.ndim or value.meta.dtype.kind != INTEGRAL:
             return NO
         return value.item()  # type: ignore[attr-defined]
     try:
@@ -177,7 +177,7 @@ def is_wide(values: Iterable[Any]) -> bool:
 
 def first_size(value: Any, error: type[Exception] = TypeError) -> Any:
     """Convert the first item of a list of ints: as `size` does, but without bools."""
-    if isinstance(value, bool) or (isinstance(value, Tensor) and value.geometry.dtype.kind != INTEGRAL):
+    if isinstance(value, bool) or (isinstance(value, Tensor) and value.meta.dtype.kind != INTEGRAL):
         return NO
     return size(value, error)
 

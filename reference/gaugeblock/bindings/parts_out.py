@@ -28,8 +28,8 @@ def write_parts(name: str, parts: Sequence[Tensor], out: Any) -> None:
     if any(one.requires_grad for one in (*out, *parts)):
         raise RuntimeError(f"{name}(): calls with out= are not differentiated, but an argument requires a gradient")
     for one, part in zip(out, parts, strict=True):
-        if name not in BROADCASTING and one.geometry.dtype is not part.geometry.dtype:
-            raise RuntimeError(f"{name}(): argument 'out' must have {part.geometry.dtype}, got {one.geometry.dtype}")
-        if name not in BROADCASTING and one.geometry.sizes != part.geometry.sizes:
-            resize_output(one, part.geometry)
+        if name not in BROADCASTING and one.meta.dtype is not part.meta.dtype:
+            raise RuntimeError(f"{name}(): argument 'out' must have {part.meta.dtype}, got {one.meta.dtype}")
+        if name not in BROADCASTING and one.meta.sizes != part.meta.sizes:
+            resize_output(one, part.meta)
         invoke("copy_", one, part)

@@ -29,7 +29,7 @@ def reversed_operator(dunder: str, row: str, document: str) -> Any:
     text = (
         f"def {dunder}(self, other):\n"
         f"    if self.__class__ is Tensor and not SPECIAL:\n"
-        f"        call = self.geometry.calls.get(({dunder!r}, other.__class__))\n"
+        f"        call = self.meta.calls.get(({dunder!r}, other.__class__))\n"
         f"        if call:\n"
         f"            result = call(other, self)\n"
         f"            if result is not None:\n"
@@ -72,10 +72,10 @@ def _general(dunder: str, row: str) -> Callable[[Any, Any], Any]:
             return NotImplemented
         if not isinstance(self, Tensor):
             raise TypeError(f"{dunder}() requires a Tensor as its first argument, not {type(self).__name__}")
-        if self.geometry.watched and row in WATCHED:
+        if self.meta.watched and row in WATCHED:
             return WATCHED[row](self, found)
         if self.__class__ is not Tensor or found is not other or isinstance(other, Tensor):
             return reverse(found, self)
-        return filler.run(Request(self.geometry, (dunder, found.__class__), (found, self)), (found, self), {})
+        return filler.run(Request(self.meta, (dunder, found.__class__), (found, self)), (found, self), {})
 
     return general

@@ -16,17 +16,17 @@ from typing import Any, NamedTuple, NoReturn, Protocol
 from .dtype import DType
 
 
-class Geometrical(Protocol):
+class HasMeta(Protocol):
     """What a checked tensor shows of itself."""
 
     @property
-    def geometry(self) -> Any: ...
+    def meta(self) -> Any: ...
 
 
 class Argument(NamedTuple):
     """A tensor (or None) with the name and the position, from 1 on, that it has in the call."""
 
-    tensor: Geometrical | None
+    tensor: HasMeta | None
     name: str
     position: int
 
@@ -37,14 +37,14 @@ class Argument(NamedTuple):
     def sizes(self) -> tuple[int, ...]:
         """Its sizes."""
         assert self.tensor is not None
-        sizes: tuple[int, ...] = self.tensor.geometry.sizes
+        sizes: tuple[int, ...] = self.tensor.meta.sizes
         return sizes
 
     @property
     def dtype(self) -> DType:
         """Its dtype."""
         assert self.tensor is not None
-        dtype: DType = self.tensor.geometry.dtype
+        dtype: DType = self.tensor.meta.dtype
         return dtype
 
 
@@ -98,7 +98,7 @@ def check_size_at(function: str, argument: Argument, dim: int, size: int) -> Non
 def check_numel(function: str, argument: Argument, numel: int) -> None:
     """The argument has `numel` elements."""
     assert argument.tensor is not None
-    found = argument.tensor.geometry.numel
+    found = argument.tensor.meta.numel
     if found != numel:
         _fail(function, f"Expected tensor for {argument} to have {numel} elements; but it actually has {found} "
               "elements")  # fmt: skip
@@ -109,7 +109,7 @@ def check_contiguous(function: str, *arguments: Argument) -> None:
     for argument in arguments:
         check_defined(function, argument)
         assert argument.tensor is not None
-        if not argument.tensor.geometry.contiguous:
+        if not argument.tensor.meta.contiguous:
             _fail(function, "Expected contiguous tensor, but got non-contiguous tensor for ", argument)
 
 
@@ -137,7 +137,7 @@ def check_same_dim(function: str, *arguments: Argument) -> None:
 
 def check_same_device(function: str, *arguments: Argument) -> None:
     """All arguments are on one device."""
-    devices = [(a, str(a.tensor.geometry.device)) for a in arguments if a.tensor is not None]
+    devices = [(a, str(a.tensor.meta.device)) for a in arguments if a.tensor is not None]
     _same(function, "device", devices)
 
 

@@ -24,8 +24,8 @@ def check_int(operator: str, argument: str, value: object) -> int:
     """Return `value`, which has ``__index__``, as int. Raise TypeError for a bool or a tensor but a 0-dim int one."""
     if type(value) is int:
         return value
-    geometry = None if isinstance(value, type) else getattr(value, "geometry", None)
-    if isinstance(value, bool) or (geometry is not None and (geometry.ndim or geometry.dtype.kind != 1)):
+    meta = None if isinstance(value, type) else getattr(value, "meta", None)
+    if isinstance(value, bool) or (meta is not None and (meta.ndim or meta.dtype.kind != 1)):
         type_error(operator, argument, value, "int")
     return _as_int(operator, argument, value)
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from ..core.device import PRIVATE, cpu, rename_private_device
 from ..core.errors import type_error
-from ..tensor.changing import change_geometry
-from ..tensor.geometry import CONJUGATE, NEGATIVE, WATCHED_KEY, Geometry, unwatched
+from ..tensor.changing import change_meta
 from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import CONJUGATE, NEGATIVE, WATCHED_KEY, TensorMeta, unwatched
 from ..tensor.versions import INFERENCE
 from .keys import ALIASES, AUTOGRAD_MASK, BACKEND_BIT, FUNCTIONALITY_BIT, DispatchKeySet, check_key, runtime_key
 from .registry import AMBIGUOUS, DEEPEST, FALLTHROUGH, REGISTRY, Kernel, Operator, Registration, Resolved
@@ -42,24 +42,24 @@ for _functionality in FUNCTIONALITY_BIT:
         REGISTRY.register_fallback(_functionality, FALLTHROUGH)
 
 
-def geometry_keys(geometry: Geometry) -> int:
-    """The keys of a tensor of this geometry, remembered in it."""
-    mask = DEVICE_KEYS[geometry.device.type]
-    if geometry.lazy & CONJUGATE:
+def meta_keys(meta: TensorMeta) -> int:
+    """The keys of a tensor of this meta, remembered in it."""
+    mask = DEVICE_KEYS[meta.device.type]
+    if meta.lazy & CONJUGATE:
         mask |= FUNCTIONALITY_BIT["Conjugate"]
-    if geometry.lazy & NEGATIVE:
+    if meta.lazy & NEGATIVE:
         mask |= FUNCTIONALITY_BIT["Negative"]
-    if geometry.watched:
+    if meta.watched:
         mask |= WATCHED_KEY
-    geometry.keys = mask
+    meta.keys = mask
     return mask
 
 
 def keys_of(tensor: Tensor) -> int:
-    """The keys of one tensor: those of its geometry and those of its class."""
-    keys = tensor.geometry.keys
+    """The keys of one tensor: those of its meta and those of its class."""
+    keys = tensor.meta.keys
     if keys is None:
-        keys = geometry_keys(tensor.geometry)
+        keys = meta_keys(tensor.meta)
     return (keys & ~RECORDED if tensor.counter is INFERENCE else keys) | tensor.class_keys
 
 
@@ -69,7 +69,7 @@ def tensor_keys(values: Iterable[Any], depth: int = 0) -> int:
     for value in values:
         kind = value.__class__
         if kind is Tensor:
-            keys = value.geometry.keys
+            keys = value.meta.keys
             if keys is None or value.counter is INFERENCE:
                 keys = keys_of(value)
             mask |= keys
@@ -105,7 +105,7 @@ def call(operator: Operator, *args: Any, **kwargs: Any) -> Any:
 def call_on(operator: Operator, tensor: Tensor, *args: Any) -> Any:
     """`call` with no other tensor than the first argument: its key set is at hand."""
     if tensor.__class__ is Tensor and tensor.counter is not INFERENCE and not SPECIAL:
-        found = operator.resolved.get(((tensor.geometry.keys or 0) | DEFAULT_INCLUDE) & ~DEFAULT_EXCLUDE)
+        found = operator.resolved.get(((tensor.meta.keys or 0) | DEFAULT_INCLUDE) & ~DEFAULT_EXCLUDE)
         if found is not None and found.plain:
             return found.entry.function(tensor, *args)  # type: ignore[misc]
     return call(operator, tensor, *args)
@@ -142,7 +142,7 @@ def made_in_inference(result: Any, given: tuple[Any, ...]) -> Any:
                 value.counter = INFERENCE
         elif value.counter is INFERENCE and not any(part is value for part in _tensors(given)):
             value.base = value.autograd = None
-            change_geometry(value, unwatched)
+            change_meta(value, unwatched)
     return result
 
 
@@ -172,8 +172,8 @@ def check_one_device(operator: Operator, values: Iterable[Any]) -> None:
     found: list[str] = []
     for value in values:
         for part in value if isinstance(value, (tuple, list)) else (value,):
-            if isinstance(part, Tensor) and (part.geometry.ndim or part.geometry.device is not cpu):
-                name = str(part.geometry.device)
+            if isinstance(part, Tensor) and (part.meta.ndim or part.meta.device is not cpu):
+                name = str(part.meta.device)
                 if name not in found:
                     found.append(name)
     if len(found) > 1:

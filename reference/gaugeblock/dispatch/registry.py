@@ -16,8 +16,8 @@ from gaugeblock_spec.schema import Schema, parse
 
 from ..core.fork_safety import fork_safe
 from ..core.warn import warn as give_warning
-from ..tensor.geometry import WATCHED_KEY
 from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import WATCHED_KEY
 from .keys import (
     ALIASES,
     AUTOGRAD_KEYS,
@@ -139,7 +139,7 @@ def any_watched(args: Sequence[Any], kwargs: Mapping[str, Any], depth: int = 0) 
     for value in (*args, *kwargs.values()) if kwargs else args:
         kind = value.__class__
         if kind is Tensor or isinstance(value, Tensor):
-            if value.geometry.watched:
+            if value.meta.watched:
                 return True
         elif (kind is tuple or kind is list) and depth < DEEPEST and any_watched(value, {}, depth + 1):
             return True

@@ -12,9 +12,9 @@ from ..core.errors import check_int, check_ints, check_nbytes, check_sizes, type
 from ..core.layout import Layout, strided
 from ..memory.storage import dataless_storage
 from ..tensor.changing import subclass_pointer
-from ..tensor.geometry import default_strides, extent, geometry_of, unwatched
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import INITIAL, Tensor, tensor_object
+from ..tensor.tensor_meta import default_strides, extent, meta_of, unwatched
 from .dispatcher import call
 from .guards import DisableTorchFunctionSubclass
 from .modes import MODE_KEYS
@@ -47,7 +47,7 @@ def _under_class(self: Tensor, cls: type[T]) -> T:
     """Return a `cls` with the data, metadata, version and autograd state of `self`. Raise TypeError for others."""
     if not isinstance(cls, type) or not issubclass(cls, Tensor):
         raise TypeError(f"as_subclass(): argument 'cls' must be a subclass of Tensor, got {cls!r}")
-    made = tensor_object(cls, self.geometry, self.storage_impl, self.offset)
+    made = tensor_object(cls, self.meta, self.storage_impl, self.offset)
     for slot in INITIAL:
         setattr(made, slot, getattr(self, slot))
     made._pointer = self.pointer
@@ -60,7 +60,7 @@ def make_subclass(cls: type[T], data: Tensor, require_grad: bool = False) -> T:
         type_error("_make_subclass", "data", data, "Tensor")
     made = _under_class(data, cls)
     made.base = made.autograd = None
-    made._geometry = unwatched(data.geometry)
+    made._meta = unwatched(data.meta)
     made.requires_grad_flag = False
     set_requires_grad(made, require_grad)
     return made
@@ -96,7 +96,7 @@ def make_wrapper_subclass(
     kind, place = dtype or DEFAULTS.dtype, cpu if device is None else named_device(device)
     elements = extent(sizes, steps) + offset if prod(sizes) else 0
     nbytes = check_nbytes("_make_wrapper_subclass", elements * kind.itemsize)
-    made = tensor_object(cls, geometry_of(sizes, steps, kind, place), dataless_storage(nbytes, place), offset)
+    made = tensor_object(cls, meta_of(sizes, steps, kind, place), dataless_storage(nbytes, place), offset)
     made._pointer = 0
     set_requires_grad(made, requires_grad)
     return made

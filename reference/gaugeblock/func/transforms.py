@@ -46,7 +46,7 @@ def grad_and_value(
             value, aux = result if has_aux else (result, None)
             if not isinstance(value, Tensor):
                 type_error("grad", "func's result", value, "Tensor")
-            if value.geometry.ndim:
+            if value.meta.ndim:
                 raise RuntimeError(
                     f"grad(): Expected the function given to grad to return a scalar tensor, got one of {value.ndim} "
                     f"dims; use vjp or jvp for others"

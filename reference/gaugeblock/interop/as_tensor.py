@@ -23,16 +23,16 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Device | str | None
     agrees, else a copy. Raises as tensor() and from_numpy()."""
     place, dtype = as_device(device), dtype_argument("as_tensor", dtype)
     if isinstance(data, Tensor):
-        geometry = data.geometry
-        if (dtype is None or geometry.dtype is dtype) and (device is None or geometry.device is place):
+        meta = data.meta
+        if (dtype is None or meta.dtype is dtype) and (device is None or meta.device is place):
             return data
-        if geometry.device is not cpu:
+        if meta.device is not cpu:
             return converted(data, dtype, None if device is None else place)
-        kind = geometry.dtype if dtype is None else dtype
-        return tensor(array_of_lazy(data), dtype=kind, device=geometry.device if device is None else place)
+        kind = meta.dtype if dtype is None else dtype
+        return tensor(array_of_lazy(data), dtype=kind, device=meta.device if device is None else place)
     if issubclass(type(data), np.ndarray) and place is cpu:
         shared = from_numpy(data)
-        if dtype is None or shared.geometry.dtype is dtype:
+        if dtype is None or shared.meta.dtype is dtype:
             return shared
     return tensor(data, dtype=dtype, device=place)
 

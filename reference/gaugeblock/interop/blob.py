@@ -8,8 +8,8 @@ from typing import Any
 from ..core.dtype import DEFAULTS, DType
 from ..core.errors import check_int, check_ints, check_sizes, type_error
 from ..memory.storage import blob_storage
-from ..tensor.geometry import default_strides, extent, geometry_of
 from ..tensor.tensor import Tensor, make_tensor
+from ..tensor.tensor_meta import default_strides, extent, meta_of
 
 
 def from_blob(
@@ -40,4 +40,4 @@ def from_blob(
         )
     kind = dtype or DEFAULTS.dtype
     storage = blob_storage(address, extent(shape, steps) * kind.itemsize, deleter=deleter, owner=owner)
-    return make_tensor(geometry_of(shape, steps, kind), storage, 0, None)
+    return make_tensor(meta_of(shape, steps, kind), storage, 0, None)

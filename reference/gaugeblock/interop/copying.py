@@ -14,9 +14,9 @@ from ..memory.devices import read_device, write_device
 from ..memory.elements import read_bytes, write_bytes
 from ..memory.storage import Storage, allocate_storage, move_bytes
 from ..tensor.changing import UnbackedTensor
-from ..tensor.geometry import extent, geometry_of
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import Tensor, make_tensor
+from ..tensor.tensor_meta import extent, meta_of
 
 PIECE = 1 << 26
 """Bytes of a storage that are taken at a time."""
@@ -68,7 +68,7 @@ def rebuild_tensor(
             f"load(): sizes {sizes}, strides {strides} and offset {offset} do not fit the storage of "
             f"{storage.nbytes} bytes"
         )
-    result = make_tensor(geometry_of(sizes, strides, dtype, storage.device, lazy), storage, offset, None)
+    result = make_tensor(meta_of(sizes, strides, dtype, storage.device, lazy), storage, offset, None)
     return set_requires_grad(result, True) if requires_grad else result
 
 
@@ -88,9 +88,9 @@ def rebuild_subclass(cls: type[Tensor], parts: tuple[Any, ...]) -> Tensor:
 
 def parts_of(tensor: Tensor) -> tuple[Any, ...]:
     """Return the arguments of rebuild_tensor; a tensor that requires grad becomes a leaf that does."""
-    geometry = tensor.geometry
+    meta = tensor.meta
     return (
-        tensor.storage_impl, tensor.offset, geometry.sizes, geometry.strides, geometry.dtype, geometry.lazy,
+        tensor.storage_impl, tensor.offset, meta.sizes, meta.strides, meta.dtype, meta.lazy,
         tensor.requires_grad,  # type: ignore[attr-defined]
     )  # fmt: skip
 

@@ -11,8 +11,8 @@ from ..memory.storage import lend
 from ..operators.conversion import converted
 from ..operators.copy import clone
 from ..operators.device_methods import is_pinned
-from ..tensor.geometry import CONJUGATE, NEGATIVE
 from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import CONJUGATE, NEGATIVE
 from .managed_tensor import (
     CODES,
     COPIED,
@@ -36,7 +36,7 @@ def dlpack_device(self: Tensor) -> tuple[int, int]:
 
     Raises ValueError for devices without either.
     """
-    device = self.geometry.device
+    device = self.meta.device
     if device is cpu:
         return (CUDA_HOST if is_pinned(self) else CPU), 0
     if device.type == "cuda":
@@ -84,15 +84,15 @@ def dlpack(
 
 def check_exportable(self: Tensor) -> None:
     """BufferError for a tensor that DLPack cannot describe."""
-    geometry = self.geometry
+    meta = self.meta
     if self.requires_grad:  # type: ignore[attr-defined]
         _refuse("requires a gradient: use tensor.detach()")
-    if geometry.lazy & CONJUGATE:
+    if meta.lazy & CONJUGATE:
         _refuse("has its conjugate bit set: use tensor.resolve_conj()")
-    if geometry.lazy & NEGATIVE:
+    if meta.lazy & NEGATIVE:
         _refuse("has its negative bit set: use tensor.resolve_neg()")
-    if geometry.device is not cpu and geometry.device.type != "cuda":
-        _refuse(f"is on {geometry.device}, whose memory cannot be shared")
+    if meta.device is not cpu and meta.device.type != "cuda":
+        _refuse(f"is on {meta.device}, whose memory cannot be shared")
 
 
 def _refuse(reason: str) -> NoReturn:
@@ -103,7 +103,7 @@ def _synchronise(self: Tensor, stream: Any) -> None:
     """Let the taker's stream wait for the work on this tensor that was given so far."""
     if stream is not None and type(stream) is not int:
         raise TypeError(f"__dlpack__(): argument 'stream' must be int or None, got {type(stream).__name__}")
-    if self.geometry.device is cpu:
+    if self.meta.device is cpu:
         if stream not in (None, NO_SYNCHRONISATION):
             raise BufferError(f"__dlpack__(): argument 'stream' must be None on the CPU, got {stream}")
         return
@@ -115,7 +115,7 @@ def _synchronise(self: Tensor, stream: Any) -> None:
         raise BufferError("__dlpack__(): argument 'stream' is 0, which means nothing on CUDA; the default stream is 1")
     from ..cuda.streams import ExternalStream, current_stream, default_stream
 
-    device = self.geometry.device
+    device = self.meta.device
     if stream is None or stream == LEGACY_STREAM:
         taker = default_stream(device)
     else:
@@ -128,23 +128,23 @@ def _elsewhere(self: Tensor, wanted: tuple[int, ...], copy: bool | None) -> Tens
     if wanted != (CPU, 0) or copy is False:
         allowed = "" if copy is False else "; only a copy in host memory, (1, 0), can be had"
         raise BufferError(
-            f"__dlpack__(): a tensor on {self.geometry.device} cannot be exported to device {wanted} "
+            f"__dlpack__(): a tensor on {self.meta.device} cannot be exported to device {wanted} "
             f"{'without a copy' if copy is False else ''}{allowed}"
         )
-    return converted(self, None, cpu) if self.geometry.device is not cpu else clone(self)
+    return converted(self, None, cpu) if self.meta.device is not cpu else clone(self)
 
 
 def _described(managed: Managed | ManagedVersioned, tensor: Tensor) -> int:
     """Fill a struct with what describes a tensor, and keep both; the struct's address."""
-    geometry, view = tensor.geometry, managed.view
-    ndim = len(geometry.sizes)
-    numbers = (ctypes.c_int64 * (2 * ndim))(*geometry.sizes, *geometry.strides)
+    meta, view = tensor.meta, managed.view
+    ndim = len(meta.sizes)
+    numbers = (ctypes.c_int64 * (2 * ndim))(*meta.sizes, *meta.strides)
     pointer = ctypes.POINTER(ctypes.c_int64)
     lent, address = _lent(tensor)
-    view.data = address if geometry.numel else None
+    view.data = address if meta.numel else None
     view.device_type, view.device_id = dlpack_device(tensor)
     view.ndim = ndim
-    view.code, view.bits = CODES[geometry.dtype]
+    view.code, view.bits = CODES[meta.dtype]
     view.lanes = 1
     view.shape = ctypes.cast(numbers, pointer)
     view.strides = ctypes.cast(ctypes.addressof(numbers) + 8 * ndim, pointer)

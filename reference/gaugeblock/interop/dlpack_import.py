@@ -11,8 +11,8 @@ from ..core.warn import warn
 from ..memory.storage import foreign_storage
 from ..operators.conversion import converted
 from ..operators.copy import clone
-from ..tensor.geometry import default_strides, extent, geometry_of
 from ..tensor.tensor import Tensor, make_tensor
+from ..tensor.tensor_meta import default_strides, extent, meta_of
 from .managed_tensor import (
     CPU,
     CUDA,
@@ -117,8 +117,8 @@ def taken(capsule: Any) -> Tensor:
     storage = foreign_storage(
         described.pointer, needed, deleter=lambda _: release(address, deleter), device=described.device
     )
-    geometry = geometry_of(described.sizes, described.strides, described.dtype, described.device)
-    return make_tensor(geometry, storage, 0, None)
+    meta = meta_of(described.sizes, described.strides, described.dtype, described.device)
+    return make_tensor(meta, storage, 0, None)
 
 
 def _address(managed: AnyManaged) -> int:

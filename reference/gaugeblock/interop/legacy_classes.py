@@ -32,7 +32,7 @@ class tensortype(type):
     def __instancecheck__(cls, instance: object) -> bool:
         if not isinstance(instance, Tensor):
             return False
-        return instance.geometry.dtype is cls.dtype and instance.geometry.device.type == "cpu"
+        return instance.meta.dtype is cls.dtype and instance.meta.device.type == "cpu"
 
     def __repr__(cls) -> str:
         return f"<class 'gaugeblock.{cls.__name__}'>"
@@ -48,8 +48,8 @@ def make(name: str, dtype: DType, args: tuple[Any, ...], device: Any) -> Any:
     """
     first = args[0] if len(args) == 1 else None
     if isinstance(first, Tensor):
-        if first.geometry.dtype is not dtype:
-            raise TypeError(f"{name}(): expected a tensor of {dtype}, got {first.geometry.dtype}")
+        if first.meta.dtype is not dtype:
+            raise TypeError(f"{name}(): expected a tensor of {dtype}, got {first.meta.dtype}")
         return first.detach()  # type: ignore[attr-defined]
     if isinstance(first, (TypedStorage, UntypedStorage)):
         return apply("empty.memory_format", (0,), dtype=dtype).set_(first)  # type: ignore[attr-defined]

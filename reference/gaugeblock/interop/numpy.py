@@ -19,10 +19,10 @@ from ..core.warn import warn
 from ..memory.elements import ADDRESS_SPACE, ORIGIN
 from ..memory.storage import Storage, foreign_storage, new_object
 from ..tensor.array_view import array_of, array_of_lazy
-from ..tensor.geometry import CONJUGATE, NEGATIVE, Geometry, default_strides, extent, geometry_of, remember
 from ..tensor.getters import set_requires_grad
 from ..tensor.reinterpret import resolved
 from ..tensor.tensor import Tensor, make_tensor
+from ..tensor.tensor_meta import CONJUGATE, NEGATIVE, TensorMeta, default_strides, extent, meta_of, remember
 
 __all__ = ["array_of", "as_array", "as_numpy_array", "from_numpy", "frombuffer", "numpy"]
 
@@ -42,7 +42,7 @@ def from_numpy(ndarray: Any) -> Tensor:
     known = _LAYOUTS.get(key)
     if known is None:
         known = remember(_LAYOUTS, key, _layout_of(ndarray))
-    geometry, nbytes = known
+    meta, nbytes = known
     pointer, writeable = head_of(ndarray)
     if not writeable:
         warn(
@@ -58,7 +58,7 @@ def from_numpy(ndarray: Any) -> Tensor:
     storage.resizable = False
     storage.version = 0
     result = new_object(Tensor)
-    result._geometry = geometry
+    result._meta = meta
     result._storage_impl = storage
     result._offset = 0
     result._pointer = pointer
@@ -74,11 +74,11 @@ def plain_array(ndarray: Any) -> np.ndarray[Any, Any]:
     return np.ndarray.view(ndarray, np.ndarray)
 
 
-_LAYOUTS: dict[Any, tuple[Geometry, int]] = {}
-"""Shape, strides and dtype of arrays seen -> the geometry and the bytes that it reaches over."""
+_LAYOUTS: dict[Any, tuple[TensorMeta, int]] = {}
+"""Shape, strides and dtype of arrays seen -> the meta and the bytes that it reaches over."""
 
 
-def _layout_of(array: np.ndarray[Any, Any]) -> tuple[Geometry, int]:
+def _layout_of(array: np.ndarray[Any, Any]) -> tuple[TensorMeta, int]:
     dtype = _dtype_of(array)
     itemsize = dtype.itemsize
     byte_strides = array.strides
@@ -92,9 +92,9 @@ def _layout_of(array: np.ndarray[Any, Any]) -> tuple[Geometry, int]:
             f"from_numpy(): given numpy array strides {array.strides} are not a multiple of the element byte size "
             f"{itemsize}; make a copy with array.copy()"
         )
-    geometry = geometry_of(array.shape, tuple([step // itemsize for step in byte_strides]), dtype)
-    elements = geometry.numel if geometry.dense else extent(geometry.sizes, geometry.strides)
-    return geometry, elements * itemsize
+    meta = meta_of(array.shape, tuple([step // itemsize for step in byte_strides]), dtype)
+    elements = meta.numel if meta.dense else extent(meta.sizes, meta.strides)
+    return meta, elements * itemsize
 
 
 def _asked_head(array: np.ndarray[Any, Any]) -> tuple[int, bool]:
@@ -147,27 +147,27 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
 
     Raises TypeError for bfloat16, complex32 and tensors without data, RuntimeError if gradients or lazy bits forbid it.
     """
-    geometry = self.geometry
-    if geometry.device is not cpu:
-        advice = "it has no data" if geometry.device is meta_device else "copy it to host memory with Tensor.cpu() first"
-        raise TypeError(f"numpy(): can't convert {geometry.device} device type tensor to numpy: {advice}")
+    meta = self.meta
+    if meta.device is not cpu:
+        advice = "it has no data" if meta.device is meta_device else "copy it to host memory with Tensor.cpu() first"
+        raise TypeError(f"numpy(): can't convert {meta.device} device type tensor to numpy: {advice}")
     if force:
         self = resolved(self)
     elif self.autograd is not None and self.requires_grad:  # type: ignore[attr-defined]
         _refuse("requires grad. Use tensor.detach().numpy() instead.")
-    elif geometry.lazy & CONJUGATE:
+    elif meta.lazy & CONJUGATE:
         _refuse("has conjugate bit set. Use tensor.resolve_conj().numpy() instead.")
-    elif geometry.lazy & NEGATIVE:
+    elif meta.lazy & NEGATIVE:
         _refuse("has negative bit set. Use tensor.resolve_neg().numpy() instead.")
-    geometry = self.geometry
-    if geometry.dtype in ROUNDED_HERE:
-        raise TypeError(f"numpy(): Got unsupported ScalarType {UPSTREAM_NAMES[geometry.dtype.name]}")
-    if not geometry.numel:
-        return np.empty(geometry.sizes, geometry.dtype.numpy)
+    meta = self.meta
+    if meta.dtype in ROUNDED_HERE:
+        raise TypeError(f"numpy(): Got unsupported ScalarType {UPSTREAM_NAMES[meta.dtype.name]}")
+    if not meta.numel:
+        return np.empty(meta.sizes, meta.dtype.numpy)
     storage, pointer = lent(self)
     buffer = LentStorage.from_address(ORIGIN)
     buffer.storage_impl = storage
-    return np.ndarray(geometry.sizes, geometry.dtype.numpy, buffer, pointer - ORIGIN, geometry.byte_strides)
+    return np.ndarray(meta.sizes, meta.dtype.numpy, buffer, pointer - ORIGIN, meta.byte_strides)
 
 
 def lent(self: Tensor) -> tuple[Storage, int]:
@@ -232,5 +232,5 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
         )
     sizes = (elements,)
     storage = foreign_storage(plain.ctypes.data + offset, elements * itemsize, owner=plain)
-    result = make_tensor(geometry_of(sizes, default_strides(sizes), dtype), storage, 0, None)
+    result = make_tensor(meta_of(sizes, default_strides(sizes), dtype), storage, 0, None)
     return set_requires_grad(result, True) if requires_grad else result

@@ -26,10 +26,10 @@ def type_of(self: Tensor, dtype: DType | str | None = None, non_blocking: bool =
 
     Raises ValueError for a name that is none, TypeError for another argument.
     """
-    device = self.geometry.device
+    device = self.meta.device
     if dtype is None:
         place = "" if device.type == "cpu" else f"{device.type}."
-        return f"gaugeblock.{place}{_SHOWN[self.geometry.dtype]}"
+        return f"gaugeblock.{place}{_SHOWN[self.meta.dtype]}"
     to: Any = self.to  # type: ignore[attr-defined]
     if isinstance(dtype, DType):
         return to(dtype, non_blocking=non_blocking)
@@ -47,10 +47,10 @@ def type_of(self: Tensor, dtype: DType | str | None = None, non_blocking: bool =
 def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
     """A tensor of this dtype, on this device unless another is given: empty with the sizes given one by one or as a
     Size, or with the elements of a sequence; of a tensor of this dtype another handle. Raises TypeError."""
-    options: Any = {"dtype": self.geometry.dtype, "device": self.geometry.device if device is None else device}
+    options: Any = {"dtype": self.meta.dtype, "device": self.meta.device if device is None else device}
     if len(args) == 1 and isinstance(args[0], Tensor):
-        if args[0].geometry.dtype is not self.geometry.dtype:
-            raise TypeError(f"new(): expected {self.geometry.dtype} (got {args[0].geometry.dtype})")
+        if args[0].meta.dtype is not self.meta.dtype:
+            raise TypeError(f"new(): expected {self.meta.dtype} (got {args[0].meta.dtype})")
         return args[0].view_as(args[0])  # type: ignore[attr-defined, no-any-return]
     if len(args) == 1 and isinstance(args[0], Iterable) and not isinstance(args[0], Size):
         return tensor_of(args[0], **options)
@@ -78,16 +78,16 @@ def _written(operator: str, self: Tensor, others: tuple[Tensor, ...], function: 
     for name, one in zip(("self", "tensor", "y"), (self, *others), strict=False):
         if not isinstance(one, Tensor):
             type_error(operator, name, one, "Tensor")
-        if one.geometry.device.type != "cpu":
-            raise TypeError(f"{operator}(): {name} is on {one.geometry.device}; only tensors on the CPU are supported")
+        if one.meta.device.type != "cpu":
+            raise TypeError(f"{operator}(): {name} is on {one.meta.device}; only tensors on the CPU are supported")
         if one.requires_grad:  # type: ignore[attr-defined]
             raise TypeError(
                 f"{operator}(): {name} requires grad; use var.detach().{operator}() on what takes no part in autograd"
             )
-    sizes = self.geometry.sizes
+    sizes = self.meta.sizes
     given = [one.expand(sizes).reshape(-1).tolist() for one in (self, *others)]  # type: ignore[attr-defined]
     made = [function(*elements) for elements in zip(*given, strict=True)]
-    self.copy_(tensor_of(made, dtype=self.geometry.dtype).reshape(sizes))  # type: ignore[attr-defined]
+    self.copy_(tensor_of(made, dtype=self.meta.dtype).reshape(sizes))  # type: ignore[attr-defined]
     return self
 
 
@@ -100,8 +100,8 @@ def typed(self: Tensor) -> Any:
 
 def dim_order(self: Tensor) -> tuple[int, ...]:
     """The dims from the one with the largest stride to the one with the smallest; equal ones as they come."""
-    strides = self.geometry.strides
-    return tuple(sorted(range(self.geometry.ndim), key=lambda dim: -strides[dim]))
+    strides = self.meta.strides
+    return tuple(sorted(range(self.meta.ndim), key=lambda dim: -strides[dim]))
 
 
 def to_dense(self: Tensor, dtype: DType | None = None, *, masked_grad: bool = True) -> Tensor:
@@ -113,7 +113,7 @@ def to_dense(self: Tensor, dtype: DType | None = None, *, masked_grad: bool = Tr
 
 def reversed_rows(self: Tensor) -> Tensor:
     """``reversed(x)``: flipped along dim 0; a tensor without dims itself."""
-    return self.flip(0) if self.geometry.ndim else self  # type: ignore[attr-defined]
+    return self.flip(0) if self.meta.ndim else self  # type: ignore[attr-defined]
 
 
 def wrapped(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
@@ -135,7 +135,7 @@ ELSEWHERE = "ipu maia mps mtia xla xpu".split()
 
 
 def _on(kind: str) -> property:
-    return property(lambda self: self.geometry.device.type == kind, doc=f"Whether the tensor is on a device {kind!r}.")
+    return property(lambda self: self.meta.device.type == kind, doc=f"Whether the tensor is on a device {kind!r}.")
 
 
 PROPERTIES = {name: property(lambda self: False, doc="False: every tensor is strided.") for name in NEVER} | {

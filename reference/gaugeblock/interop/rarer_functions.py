@@ -16,8 +16,8 @@ from ..operators.arguments import tensor_options
 from ..operators.arrays import values
 from ..operators.invoke import apply
 from ..operators.numeric.histograms import filled_from
-from ..tensor.geometry import Geometry
 from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import TensorMeta
 
 
 def empty_permuted(size: Any, physical_layout: Any, **options: Any) -> Any:
@@ -90,13 +90,13 @@ def hash_tensor(input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: in
         type_error("hash_tensor", "input", input, "Tensor")
     if mode != 0:
         raise RuntimeError(f"hash_tensor(): Unknown mode: {mode}")
-    dtype = input.geometry.dtype
+    dtype = input.meta.dtype
     if dtype.is_complex:
         raise NotImplementedError(f"\"hash_tensor\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
     dims = () if dim is None else check_ints("hash_tensor", "dim", dim)
-    if not input.geometry.numel and not dims:
+    if not input.meta.numel and not dims:
         raise RuntimeError("hash_tensor(): dims must be given for a tensor without elements")
-    ndim = input.geometry.ndim
+    ndim = input.meta.ndim
     axes = wrap_dims("hash_tensor", dims, ndim, "dim") if dims else tuple(range_of(ndim))
     axes = axes if ndim else ()
     bits = values(input).astype(np.float64 if dtype.kind == 2 else np.int64).view(np.uint64)
@@ -126,26 +126,26 @@ def histogramdd(
     """
     if not isinstance(input, Tensor):
         type_error("histogramdd", "input", input, "Tensor")
-    geometry = input.geometry
-    if geometry.ndim < 2:
+    meta = input.meta
+    if meta.ndim < 2:
         raise RuntimeError("histogramdd(): input tensor should have at least 2 dimensions")
-    if geometry.dtype.kind != 2:
-        raise NotImplementedError(f"\"histogramdd\" not implemented for '{UPSTREAM_NAMES[geometry.dtype.name]}'")
-    count = geometry.sizes[-1]
+    if meta.dtype.kind != 2:
+        raise NotImplementedError(f"\"histogramdd\" not implemented for '{UPSTREAM_NAMES[meta.dtype.name]}'")
+    count = meta.sizes[-1]
     given = tuple(bins) if isinstance(bins, (tuple, list)) else (bins,) * count
     if len(given) != count:
         raise RuntimeError("histogramdd(): The size of bins must be equal to the innermost dimension of the input.")
     if isinstance(bins, (bool, Tensor)):
         type_error("histogramdd", "bins", bins, "int, a list of ints or of Tensors")
     if not count:  # no coordinate names a cell, so that none is counted
-        return Histogramdd(filled_from(np.full((), np.nan if density else 0.0), geometry.dtype), ())
+        return Histogramdd(filled_from(np.full((), np.nan if density else 0.0), meta.dtype), ())
     rows = values(input).reshape(-1, count)
     if range is not None and len(range) != 2 * count:
         raise RuntimeError(f"histogramdd(): argument 'range' must have {2 * count} elements, got {len(range)}")
     edges: list[Any] = []
     for place, one in enumerate(given):
         if isinstance(one, Tensor):
-            _check_edges(one, place, geometry)
+            _check_edges(one, place, meta)
             edges.append(one.detach().clone())  # type: ignore[attr-defined]
             continue
         bin_count = check_int("histogramdd", "bins", one)
@@ -153,22 +153,22 @@ def histogramdd(
             raise RuntimeError(f"histogramdd(): bins must be > 0, but got {bin_count} for dimension {place}")
         ends = range[2 * place : 2 * place + 2] if range is not None else _extremes(rows[:, place])
         low, high = (ends[0] - 0.5, ends[1] + 0.5) if ends[0] == ends[1] else ends
-        edges.append(apply("linspace", low, high, bin_count + 1, dtype=geometry.dtype))
+        edges.append(apply("linspace", low, high, bin_count + 1, dtype=meta.dtype))
     weights = None if weight is None else values(weight).reshape(-1)
     found, _ = np.histogramdd(rows, [values(one).astype(np.float64) for one in edges], density=density, weights=weights)
-    return Histogramdd(filled_from(found, geometry.dtype), tuple(edges))
+    return Histogramdd(filled_from(found, meta.dtype), tuple(edges))
 
 
-def _check_edges(edges: Tensor, place: int, points: Geometry) -> None:
+def _check_edges(edges: Tensor, place: int, points: TensorMeta) -> None:
     """Raise RuntimeError unless `edges` are a rising sequence in the dtype of `points`, one at least."""
-    geometry = edges.geometry
+    meta = edges.meta
     where = f"in the bins tensor for dimension {place}"
-    if geometry.ndim != 1:
-        raise RuntimeError(f"histogramdd(): bins tensor should have one dimension, but got {geometry.ndim} {where}")
-    if geometry.dtype is not points.dtype:
+    if meta.ndim != 1:
+        raise RuntimeError(f"histogramdd(): bins tensor should have one dimension, but got {meta.ndim} {where}")
+    if meta.dtype is not points.dtype:
         raise RuntimeError(
             f"histogramdd(): input and bins should have the same dtype, but got {points.dtype.name} and "
-            f"{geometry.dtype.name} {where}"
+            f"{meta.dtype.name} {where}"
         )
     array = values(edges)
     if array.size < 2 or (array[1:] < array[:-1]).any():

@@ -13,8 +13,8 @@ from ..memory.storage import Storage
 from ..memory.untyped import UntypedStorage
 from ..operators.invoke import apply
 from ..operators.tensor_data import tensor
-from ..tensor.geometry import contiguous_geometry
 from ..tensor.tensor import Tensor, make_tensor
+from ..tensor.tensor_meta import contiguous_meta
 
 _WARNED: list[None] = []
 
@@ -54,8 +54,8 @@ class TypedStorage:
 
     def _elements(self) -> Any:
         """Return all elements as a 1-D tensor on the storage."""
-        geometry = contiguous_geometry((self.size(),), self.dtype, self._storage_impl.device)
-        return make_tensor(geometry, self._storage_impl, 0, None)
+        meta = contiguous_meta((self.size(),), self.dtype, self._storage_impl.device)
+        return make_tensor(meta, self._storage_impl, 0, None)
 
     def untyped(self) -> UntypedStorage:
         """Return the same storage without a dtype."""
@@ -183,7 +183,7 @@ for _name, _dtype in CONVERSIONS.items():
 
 def typed_storage(self: Tensor) -> TypedStorage:
     """Return a tensor's storage as elements of its dtype."""
-    return TypedStorage.of(self.storage_impl, self.geometry.dtype)
+    return TypedStorage.of(self.storage_impl, self.meta.dtype)
 
 
 def is_storage(obj: object) -> bool:

@@ -11,16 +11,16 @@ from typing import NamedTuple
 from ..core.memory_format import channels_last
 from ..core.warn import warn
 from ..tensor.changing import change_metadata
-from ..tensor.geometry import (
-    Geometry,
+from ..tensor.refresh import grow_own_storage
+from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import (
+    TensorMeta,
     channels_last_strides,
     default_strides,
     is_channels_last,
     permuted,
     reorder_dimensions,
 )
-from ..tensor.refresh import grow_own_storage
-from ..tensor.tensor import Tensor
 
 Ints = tuple[int, ...]
 
@@ -170,7 +170,7 @@ class FastSetup(Enum):
     DENSE = "non-overlapping and dense"
 
 
-def fast_setup(operands: Sequence[Geometry]) -> FastSetup:
+def fast_setup(operands: Sequence[TensorMeta]) -> FastSetup:
     """Which common layout the operands (of one shape) share; contiguous is preferred where several fit."""
     if not operands:
         return FastSetup.NONE
@@ -186,7 +186,7 @@ def fast_setup(operands: Sequence[Geometry]) -> FastSetup:
     return FastSetup.NONE
 
 
-def fast_strides(setup: FastSetup, first: Geometry) -> Ints:
+def fast_strides(setup: FastSetup, first: TensorMeta) -> Ints:
     """Strides of an output under a fast setup."""
     if setup is FastSetup.CONTIGUOUS:
         return default_strides(first.sizes)
@@ -207,15 +207,15 @@ def packed_strides(shape: Ints, order: Ints) -> Ints:
     return unpermute(tuple(steps), order)
 
 
-def resize_output(tensor: Tensor, geometry: Geometry, *, silent: bool = False) -> None:
-    """Make `tensor` have `geometry`, growing its storage where needed; warns when it had elements, unless `silent`."""
-    if not silent and tensor.geometry.numel > 0:
+def resize_output(tensor: Tensor, meta: TensorMeta, *, silent: bool = False) -> None:
+    """Make `tensor` have `meta`, growing its storage where needed; warns when it had elements, unless `silent`."""
+    if not silent and tensor.meta.numel > 0:
         warn(
-            f"An output with one or more elements was resized since it had shape {list(tensor.geometry.sizes)}, which "
-            f"does not match the required output shape {list(geometry.sizes)}. This behavior is deprecated: give an "
+            f"An output with one or more elements was resized since it had shape {list(tensor.meta.sizes)}, which "
+            f"does not match the required output shape {list(meta.sizes)}. This behavior is deprecated: give an "
             f"output of the right shape, or resize it to zero elements first."
         )
-    needed = (tensor.offset * geometry.dtype.itemsize) + geometry.nbytes
-    if geometry.nbytes:
+    needed = (tensor.offset * meta.dtype.itemsize) + meta.nbytes
+    if meta.nbytes:
         grow_own_storage(tensor, needed)
-    change_metadata(tensor, geometry, tensor.storage_impl, tensor.offset)
+    change_metadata(tensor, meta, tensor.storage_impl, tensor.offset)

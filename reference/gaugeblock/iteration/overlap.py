@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-from ..tensor.geometry import is_non_overlapping_and_dense
+from ..tensor.tensor_meta import is_non_overlapping_and_dense
 
 Ints = tuple[int, ...]
 INTERNAL_OVERLAP = (

@@ -15,8 +15,8 @@ from ..core.device import Device, cpu
 from ..core.dtype import DType, dtype_of_number
 from ..core.observe import OBSERVATION
 from ..core.promotion import check_castable, common_dtype, floating
-from ..tensor.geometry import Geometry, geometry_of, permuted, preserve_format_strides, reorder_dimensions
 from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor_meta import TensorMeta, meta_of, permuted, preserve_format_strides, reorder_dimensions
 from .dimensions import (
     FastSetup,
     Piece,
@@ -41,14 +41,14 @@ class Operand:
     """State of one operand while the steps run; `strides` are in bytes, over the iterator's current shape.
 
     An input with `promotes` false (the condition of where) does not affect the common dtype; one with `only_promotes`
-    (the exponent of pow, the bounds of clamp) affects nothing else. An output with `planned` has a geometry but no
+    (the exponent of pow, the bounds of clamp) affects nothing else. An output with `planned` has a meta but no
     tensor yet.
     """
 
     tensor: Tensor | None
     number: Number | None
     is_output: bool
-    geometry: Geometry | None
+    meta: TensorMeta | None
     dtype: DType | None
     promotes: bool = True
     only_promotes: bool = False
@@ -59,21 +59,21 @@ class Operand:
 
     @property
     def defined(self) -> bool:
-        return self.geometry is not None or self.number is not None
+        return self.meta is not None or self.number is not None
 
     @property
     def priority(self) -> int:
         """Class for promotion: 0 a Python number, 1 a 0-dim tensor, 2 a tensor with dims."""
-        if self.geometry is None:
+        if self.meta is None:
             return 0
-        return 2 if self.geometry.ndim else 1
+        return 2 if self.meta.ndim else 1
 
     def extent(self) -> Extent:
         """What the overlap check compares; only for operands with a tensor."""
         tensor = self.tensor
         assert tensor is not None
-        geometry = tensor.geometry
-        return Extent(id(tensor.storage_impl), tensor.offset, geometry.sizes, geometry.strides, geometry.dtype.itemsize)
+        meta = tensor.meta
+        return Extent(id(tensor.storage_impl), tensor.offset, meta.sizes, meta.strides, meta.dtype.itemsize)
 
     def describe(self) -> str:
         if self.number is not None:
@@ -81,22 +81,22 @@ class Operand:
         role = "output" if self.is_output else "input"
         if self.is_read_write:
             role = "read and written"
-        if self.geometry is None:
+        if self.meta is None:
             return f"{role}, to be allocated"
         resize = ", to be resized" if self.will_resize else ""
-        geometry = self.geometry
-        return f"{role} {list(geometry.sizes)} strides {list(geometry.strides)} {geometry.dtype.name}{resize}"
+        meta = self.meta
+        return f"{role} {list(meta.sizes)} strides {list(meta.strides)} {meta.dtype.name}{resize}"
 
 
 def output_operand(tensor: Tensor | None) -> Operand:
     if tensor is None:
         return Operand(None, None, True, None, None)
-    return Operand(tensor, None, True, tensor.geometry, tensor.geometry.dtype)
+    return Operand(tensor, None, True, tensor.meta, tensor.meta.dtype)
 
 
 def input_operand(value: Tensor | Number) -> Operand:
     if isinstance(value, Tensor):
-        return Operand(value, None, False, value.geometry, value.geometry.dtype)
+        return Operand(value, None, False, value.meta, value.meta.dtype)
     return Operand(None, value, False, None, dtype_of_number(value))
 
 
@@ -144,7 +144,7 @@ COMPARISON = IteratorConfig(
 COPY = IteratorConfig(check_all_same_dtype=False, check_all_same_device=False, resize_outputs=False)
 
 
-def common_device(operands: Sequence[Geometry], *, check: bool = True, allow_cpu_scalars: bool = False) -> Device:
+def common_device(operands: Sequence[TensorMeta], *, check: bool = True, allow_cpu_scalars: bool = False) -> Device:
     """The device of the operands; RuntimeError names both when two differ."""
     found: Device | None = None
     for operand in operands:
@@ -201,7 +201,7 @@ class TensorIterator:
         self.snapshots: list[Snapshot] = []
 
     def build(self, *, allocate: bool = True) -> TensorIterator:
-        """Run all steps; with ``allocate=False`` outputs keep a planned geometry but get no memory."""
+        """Run all steps; with ``allocate=False`` outputs keep a planned meta but get no memory."""
         self._mark_outputs()
         self._check_overlap()
         self._find_shape()
@@ -242,9 +242,9 @@ class TensorIterator:
         if not self.config.check_mem_overlap:
             return
         for output in self.outputs:
-            if output.tensor is None or output.geometry is None:
+            if output.tensor is None or output.meta is None:
                 continue
-            check_no_internal_overlap(output.geometry.sizes, output.geometry.strides)
+            check_no_internal_overlap(output.meta.sizes, output.meta.strides)
             for other in self.operands:
                 if other.tensor is not None and other.tensor is not output.tensor:
                     check_no_partial_overlap(output.extent(), other.extent())
@@ -257,24 +257,24 @@ class TensorIterator:
             counted = [o for o in self.operands if not (o.is_output and self.config.resize_outputs)]
             if self.config.resize_outputs and not self.inputs:
                 counted = self.outputs
-            self.logical_shape = broadcast_shapes(o.geometry.sizes for o in counted if o.geometry is not None)
+            self.logical_shape = broadcast_shapes(o.meta.sizes for o in counted if o.meta is not None)
         self.shape = self.logical_shape
         self._record("broadcast")
 
     def _mark_resize(self) -> None:
         for output in self.outputs:
-            geometry = output.geometry
-            if geometry is None or geometry.sizes == self.logical_shape or self.config.is_reduction:
+            meta = output.meta
+            if meta is None or meta.sizes == self.logical_shape or self.config.is_reduction:
                 continue
             if output.is_read_write or not self.config.resize_outputs:
                 raise RuntimeError(
-                    f"output with shape {list(geometry.sizes)} doesn't match the broadcast shape "
+                    f"output with shape {list(meta.sizes)} doesn't match the broadcast shape "
                     f"{list(self.logical_shape)}"
                 )
             output.will_resize = True
 
     def _find_device(self) -> None:
-        tensors = [o.geometry for o in self.operands if o.geometry is not None]
+        tensors = [o.meta for o in self.operands if o.meta is not None]
         self.device = self.config.static_device or common_device(
             tensors, check=self.config.check_all_same_device, allow_cpu_scalars=self.config.allow_cpu_scalars
         )
@@ -315,13 +315,13 @@ class TensorIterator:
             return False
         if self.logical_shape and any(o.number is not None and not o.only_promotes for o in self.operands):
             return False
-        present = [o for o in self.operands if o.geometry is not None and not o.will_resize]
+        present = [o for o in self.operands if o.meta is not None and not o.will_resize]
         layouts = [self._layout(operand) for operand in present]
         self.setup = fast_setup(layouts)
         if self.setup is FastSetup.NONE or layouts[0].sizes != self.logical_shape:
             self.setup = FastSetup.NONE
             return False
-        if fast_setup([o.geometry for o in present if o.geometry is not None]) is not self.setup:
+        if fast_setup([o.meta for o in present if o.meta is not None]) is not self.setup:
             self._plan_dense(fast_strides(self.setup, layouts[0]))
             self.setup = FastSetup.NONE
             return False
@@ -333,38 +333,38 @@ class TensorIterator:
         self._record("fast setup", self.setup.value)
         return True
 
-    def _layout(self, operand: Operand) -> Geometry:
+    def _layout(self, operand: Operand) -> TensorMeta:
         """How an operand counts when layouts are chosen: one that needs a cast counts as its cast copy would lie."""
-        geometry = operand.geometry
-        assert geometry is not None
+        meta = operand.meta
+        assert meta is not None
         casts = self.config.promote_inputs_to_common_dtype and operand.promotes and not operand.is_output
         if not casts or operand.dtype is self.common_dtype:
-            return geometry
-        strides = preserve_format_strides(geometry.sizes, geometry.strides)
-        return geometry_of(geometry.sizes, strides, geometry.dtype, geometry.device)
+            return meta
+        strides = preserve_format_strides(meta.sizes, meta.strides)
+        return meta_of(meta.sizes, strides, meta.dtype, meta.device)
 
     def _plan_dense(self, strides: Ints) -> None:
         for output in self.outputs:
-            if output.geometry is None or output.will_resize:
+            if output.meta is None or output.will_resize:
                 assert output.dtype is not None
-                output.geometry = geometry_of(self.logical_shape, strides, output.dtype, self.device)
+                output.meta = meta_of(self.logical_shape, strides, output.dtype, self.device)
                 output.planned = True
 
     def _find_strides(self) -> None:
         for operand in self.operands:
-            geometry = operand.geometry
-            if geometry is not None and (operand.planned or not operand.will_resize):
+            meta = operand.meta
+            if meta is not None and (operand.planned or not operand.will_resize):
                 operand.strides = iteration_strides(
-                    geometry.sizes, geometry.strides, self.logical_shape, geometry.dtype.itemsize
+                    meta.sizes, meta.strides, self.logical_shape, meta.dtype.itemsize
                 )
         self._record("strides")
 
     def _vote(self, operand: Operand) -> Ints | None:
         """The byte strides with which an operand takes part in ordering the dims."""
-        if operand.geometry is None or operand.strides is None:
+        if operand.meta is None or operand.strides is None:
             return operand.strides
         layout = self._layout(operand)
-        if layout is operand.geometry:
+        if layout is operand.meta:
             return operand.strides
         return iteration_strides(layout.sizes, layout.strides, self.logical_shape, layout.dtype.itemsize)
 
@@ -384,18 +384,18 @@ class TensorIterator:
 
     def _plan_outputs(self) -> None:
         for output in self.outputs:
-            if output.geometry is not None and (output.planned or not output.will_resize):
+            if output.meta is not None and (output.planned or not output.will_resize):
                 continue
             assert output.dtype is not None
             if self.setup is not FastSetup.NONE:
-                model = next(o.geometry for o in self.operands if o.geometry is not None and not o.will_resize)
+                model = next(o.meta for o in self.operands if o.meta is not None and not o.will_resize)
                 strides = fast_strides(self.setup, model)
             else:
                 assert self.perm is not None
                 strides = packed_strides(self.logical_shape, self.perm)
                 step = [stride * output.dtype.itemsize for stride in strides]
                 output.strides = tuple([step[dim] for dim in self.perm])
-            output.geometry = geometry_of(self.logical_shape, strides, output.dtype, self.device)
+            output.meta = meta_of(self.logical_shape, strides, output.dtype, self.device)
         self._record("plan outputs")
 
     def _coalesce(self) -> None:
@@ -410,11 +410,11 @@ class TensorIterator:
     def allocate_outputs(self) -> None:
         """Give planned outputs memory and resize those that have to be."""
         for output in self.outputs:
-            assert output.geometry is not None
+            assert output.meta is not None
             if output.tensor is None:
-                output.tensor = new_like(output.geometry)
+                output.tensor = new_like(output.meta)
             elif output.will_resize:
-                resize_output(output.tensor, output.geometry)
+                resize_output(output.tensor, output.meta)
                 output.will_resize = False
 
     def output(self, index: int = 0) -> Tensor:
@@ -477,11 +477,11 @@ class TensorIterator:
         return "\n".join(lines)
 
 
-def planned_geometry(iterator: TensorIterator, index: int = 0) -> Geometry:
-    """The geometry of an output after the build."""
-    geometry = iterator.outputs[index].geometry
-    assert geometry is not None
-    return geometry
+def planned_meta(iterator: TensorIterator, index: int = 0) -> TensorMeta:
+    """The meta of an output after the build."""
+    meta = iterator.outputs[index].meta
+    assert meta is not None
+    return meta
 
 
 def plan(

@@ -115,33 +115,33 @@ def accessor(tensor: Tensor, dtype: DType, ndim: int, *, index_bits: int = 64) -
     or negative, and with index_bits=32 for one whose elements or byte offsets 32 bits cannot count.
     """
     _check("accessor", tensor, dtype, ndim, index_bits)
-    geometry = tensor.geometry
-    return TensorAccessor(tensor.pointer, dtype, geometry.sizes, geometry.strides, index_bits, tensor.storage_impl)
+    meta = tensor.meta
+    return TensorAccessor(tensor.pointer, dtype, meta.sizes, meta.strides, index_bits, tensor.storage_impl)
 
 
 def packed_accessor(tensor: Tensor, dtype: DType, ndim: int, *, index_bits: int = 64) -> PackedAccessor:
     """As accessor, by value: the caller keeps the tensor's memory alive. Raises RuntimeError as accessor."""
     _check("packed_accessor", tensor, dtype, ndim, index_bits)
-    geometry = tensor.geometry
-    return PackedAccessor(tensor.pointer, dtype, geometry.sizes, geometry.strides, index_bits)
+    meta = tensor.meta
+    return PackedAccessor(tensor.pointer, dtype, meta.sizes, meta.strides, index_bits)
 
 
 def _check(function: str, tensor: Tensor, dtype: DType, ndim: int, index_bits: int) -> None:
-    geometry = tensor.geometry
+    meta = tensor.meta
     if index_bits not in INDEX_BITS:
         raise RuntimeError(f"{function}(): argument 'index_bits' must be 32 or 64, got {index_bits!r}")
-    if geometry.dtype is not dtype:
-        raise RuntimeError(f"{function}(): expected a tensor of dtype {dtype.name} but got {geometry.dtype.name}")
-    if geometry.ndim != ndim:
-        raise RuntimeError(f"{function}(): expected a tensor with {ndim} dims but got {geometry.ndim}")
-    if geometry.device is not cpu:
-        raise RuntimeError(f"{function}(): a tensor on device '{geometry.device}' has no memory to access")
-    if geometry.lazy:
+    if meta.dtype is not dtype:
+        raise RuntimeError(f"{function}(): expected a tensor of dtype {dtype.name} but got {meta.dtype.name}")
+    if meta.ndim != ndim:
+        raise RuntimeError(f"{function}(): expected a tensor with {ndim} dims but got {meta.ndim}")
+    if meta.device is not cpu:
+        raise RuntimeError(f"{function}(): a tensor on device '{meta.device}' has no memory to access")
+    if meta.lazy:
         raise RuntimeError(f"{function}(): the tensor is lazily conjugate or negative: resolve it first")
-    if index_bits == 32 and not fits_32bit(geometry.sizes, geometry.strides, dtype.itemsize):
+    if index_bits == 32 and not fits_32bit(meta.sizes, meta.strides, dtype.itemsize):
         raise RuntimeError(
             f"{function}(): 32-bit indices cannot reach every byte of a {dtype.name} tensor of size "
-            f"{list(geometry.sizes)} with strides {list(geometry.strides)}"
+            f"{list(meta.sizes)} with strides {list(meta.strides)}"
         )
 
 

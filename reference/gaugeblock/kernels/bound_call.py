@@ -20,8 +20,8 @@ from ..core.device import cpu
 from ..core.sealed import member_of
 from ..memory.host_allocator import NO_BLOCKS
 from ..memory.storage import Storage
-from ..tensor.geometry import Geometry
 from ..tensor.tensor import INITIAL, Tensor, new_like, view_at_same_place
+from ..tensor.tensor_meta import TensorMeta
 from ..tensor.versions import bump_version
 from .bound_call_code import ITEMS, LARGEST_NUMBER, LIST_ITEMS, SIZE, TYPE, text
 from .code import Module
@@ -42,7 +42,7 @@ class Fresh(NamedTuple):
     """A kernel that writes its results into new tensors. `limited` numbers must fit every floating dtype."""
 
     kernel: Callable[..., None] | None
-    results: tuple[Geometry, ...]
+    results: tuple[TensorMeta, ...]
     tail: tuple[Any, ...]
     limited: bool = False
 
@@ -89,7 +89,7 @@ class Into(NamedTuple):
 class View(NamedTuple):
     """A view with another meta that begins at the same element; one that is `detached` is not reported as a view."""
 
-    meta: Geometry
+    meta: TensorMeta
     detached: bool = False
 
     def __call__(self, base: Tensor, *others: Any) -> Tensor | None:
@@ -145,7 +145,7 @@ def _builtin(method: MethodDef, call: Fresh | Into | View) -> Callable[..., Any]
 
 
 def bound(
-    kernel: Callable[..., None] | None, results: Sequence[Geometry], tail: tuple[int, ...], *, limited: bool = False
+    kernel: Callable[..., None] | None, results: Sequence[TensorMeta], tail: tuple[int, ...], *, limited: bool = False
 ) -> Callable[..., Any]:
     """Return the call of a kernel that writes into new tensors with the metas `results`."""
     return Fresh(kernel, tuple(results), tail, limited).native()
@@ -190,7 +190,7 @@ def layout() -> str:
     """Return where the slots of the objects lie that the code reads and writes, and what a new tensor's hold."""
     slots = {
         f"{cls.__name__}.{name}": member_of(slot).offset
-        for cls in (Tensor, Storage, Geometry)
+        for cls in (Tensor, Storage, TensorMeta)
         for name, slot in vars(cls).items()
         if isinstance(slot, MemberDescriptorType)
     }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..core.sealed import member_of
 from ..memory.storage import Storage
-from ..tensor.geometry import Geometry
 from ..tensor.tensor import INITIAL, Tensor
+from ..tensor.tensor_meta import TensorMeta
 from .code import NAME, Code
 
 LARGEST_NUMBER = 65504
@@ -99,7 +99,7 @@ def text() -> str:
 def _new_like() -> str:
     """@new_like(meta): a new tensor with a block from the meta's free list; Python makes it where that is empty."""
     code = _Writer()
-    pool = code.member("%meta", _offset(Geometry, "_pool"))
+    pool = code.member("%meta", _offset(TensorMeta, "_pool"))
     pointer = code.register("alloca ptr")
     nothing = code.same(pool, code.object("no_blocks"))
     listed = code.same(code.load("ptr", code.move(pool, TYPE)), "@PyList_Type")
@@ -132,7 +132,7 @@ def _new_like() -> str:
     code.leave(missing, "null")
     code.store("ptr", address, code.move(storage, _offset(Storage, "_pointer")))
     values = {
-        "pool": pool, "_nbytes": code.member("%meta", _offset(Geometry, "_nbytes")), "device": code.object("cpu"),
+        "pool": pool, "_nbytes": code.member("%meta", _offset(TensorMeta, "_nbytes")), "device": code.object("cpu"),
         "resizable": CONSTANTS[True], "version": code.object("zero"), "allocator": NONE, "deleter": NONE,
         "owner": NONE,
     }  # fmt: skip
@@ -144,7 +144,7 @@ def _new_like() -> str:
         code.line(f"call void @Py_DecRef(ptr {storage})")
     code.leave(missing, "null")
     code.store("ptr", storage, code.move(tensor, _offset(Tensor, "_storage_impl")))
-    values = {"_geometry": "%meta", "_offset": code.object("zero"), "_pointer": address}
+    values = {"_meta": "%meta", "_offset": code.object("zero"), "_pointer": address}
     for slot, value in (values | {slot: CONSTANTS[initial] for slot, initial in INITIAL.items()}).items():
         code.put(tensor, _offset(Tensor, slot), value)
     return code.function("define internal ptr @new_like(ptr %meta)", f"  ret ptr {tensor}")
@@ -324,7 +324,7 @@ def _view() -> str:
     with code.when(refused):
         code.line(f"call void @Py_DecRef(ptr {view})")
     code.decline(refused)
-    code.put(view, _offset(Tensor, "_geometry"), meta)
+    code.put(view, _offset(Tensor, "_meta"), meta)
     for slot in ("_storage_impl", "_offset", "_pointer", "counter"):
         code.put(view, _offset(Tensor, slot), code.member(tensor, _offset(Tensor, slot)))
     code.store("ptr", code.member(tensor, _offset(Tensor, "base")), root)

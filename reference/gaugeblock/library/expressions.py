@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from types import CodeType
 from typing import Any
@@ -31,16 +30,6 @@ class _Lanes(dict[str, Any]):
         return formula.function
 
 
-class _Functions(dict[str, Any]):
-    """Names of the public module's functions."""
-
-    def __missing__(self, name: str) -> Any:
-        found = getattr(sys.modules["gaugeblock"], name, None)
-        if found is None:
-            raise NameError(f"{name!r} is neither an argument nor a function of gaugeblock")
-        return found
-
-
 def lane_formula(text: str, names: list[str], what: str) -> Callable[..., Any]:
     """A formula of lanes from an expression in `names` and pointwise operators. ValueError, at first use NameError."""
     code = compiled(text, what)
@@ -60,6 +49,8 @@ def derivative_from(schema: Schema, row: Mapping[str, str]) -> Derivative:
     """
     from gaugeblock_spec.schema import parse
 
+    from ..autograd.expressions import Expression, expression
+
     declared = str(schema).rpartition("::")[2]
     for name in ("name", *row):
         if not isinstance(row.get(name), str):
@@ -67,13 +58,14 @@ def derivative_from(schema: Schema, row: Mapping[str, str]) -> Derivative:
     if str(parse(row["name"])).rpartition("::")[2] != declared:
         raise ValueError(f"the derivative is declared for {row['name']!r}, but the operator is {declared!r}")
     names = [argument.name for argument in schema.arguments]
-    codes: dict[str, CodeType] = {}
+    gradients: dict[str, Expression] = {}
     for name, text in row.items():
         if name == "name":
             continue
         if name not in names or schema.argument(name).base_type != "Tensor":
             raise ValueError(f"the derivative of {declared!r} names {name!r}, which is no tensor argument")
-        codes[name] = compiled(text, f"derivative of {schema.qualified_name} by {name}")
+        compiled(text, f"derivative of {schema.qualified_name} by {name}")
+        gradients[name] = expression(text, frozenset(), False)
 
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
         tensors = [value for name, value in zip(names, inputs, strict=False) if schema.argument(name).type == "Tensor"]
@@ -83,7 +75,8 @@ def derivative_from(schema: Schema, row: Mapping[str, str]) -> Derivative:
     def backward(ctx: Any, grad: Any) -> tuple[Any, ...]:
         *tensors, result = ctx.saved_tensors
         held = dict(zip((n for n in names if schema.argument(n).type == "Tensor"), tensors, strict=True))
-        space = _Functions({**held, **ctx.plain, "grad": grad, "result": result})
-        return tuple(eval(codes[name], {"__builtins__": {}}, space) if name in codes else None for name in names)
+        given = {**held, **ctx.plain, "grad": grad, "result": result}
+        what = f"derivative of {schema.qualified_name}"
+        return tuple(gradients[name].value(given, what) if name in gradients else None for name in names)
 
     return Derivative(backward, setup_context)

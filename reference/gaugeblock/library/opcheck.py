@@ -120,7 +120,7 @@ def _check_meta(overload: OpOverload, given: Arguments) -> None:
 
     metas = overload(*[to_meta(value) for value in args], **{name: to_meta(value) for name, value in kwargs.items()})
     for place, (real, meta) in enumerate(zip(_parts(results), _parts(metas), strict=True)):
-        mine, other = real.geometry, meta.geometry
+        mine, other = real.meta, meta.meta
         if (mine.sizes, mine.strides, mine.dtype) != (other.sizes, other.strides, other.dtype):
             raise OpCheckError(
                 f"result {place} on meta has sizes {list(other.sizes)}, strides {list(other.strides)} and "

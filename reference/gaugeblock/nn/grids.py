@@ -43,7 +43,7 @@ def grid_sample(
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Any:
     """The grid of each affine map of theta over images of `size`. Raises ValueError for what does not fit."""
     align = _aligned(align_corners)
-    if not theta.geometry.dtype.is_floating_point:
+    if not theta.meta.dtype.is_floating_point:
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
     dims = len(size) - 2
     if dims not in (2, 3):

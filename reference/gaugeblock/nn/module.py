@@ -258,7 +258,7 @@ class Module:
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Convert parameters and buffers in place as Tensor.to does; a dtype converts floating ones only."""
         for tensor in (*self.parameters(), *self.buffers()):
-            if tensor.geometry.dtype.is_floating_point or tensor.geometry.dtype.is_complex:
+            if tensor.meta.dtype.is_floating_point or tensor.meta.dtype.is_complex:
                 data: Any = tensor.data  # type: ignore[attr-defined]
                 tensor.data = data.to(*args, **kwargs)  # type: ignore[attr-defined]
         return self

@@ -14,10 +14,10 @@ from ..core.dtype import DType, bool_, complex32
 from ..core.promotion import UPSTREAM_NAMES
 from ..core.rounding import complex_numbers, rounded
 from ..tensor.array_view import array_of
-from ..tensor.geometry import CONJUGATE, Geometry, contiguous_geometry, remember
 from ..tensor.hooks import hooks
 from ..tensor.scalars import item
 from ..tensor.tensor import Tensor, empty_tensor, new_like
+from ..tensor.tensor_meta import CONJUGATE, TensorMeta, contiguous_meta, remember
 from ..tensor.versions import bump_version, check_written_in_inference
 from ..tensor.views import unsqueeze
 from .arrays import STEPS, Array, filled, number_as, stored_values, true_places, values
@@ -31,43 +31,43 @@ from .registration import kernel
 
 def advanced_getitem(self: Tensor, index: Any) -> Tensor:
     """A copy of the indexed elements. Raises IndexError for bad indices, ValueError for a slice step below 1."""
-    if type(index) is Tensor and index.geometry.ndim and index.geometry.dtype in INDEX_DTYPES and self.geometry.ndim:
+    if type(index) is Tensor and index.meta.ndim and index.meta.dtype in INDEX_DTYPES and self.meta.ndim:
         picked = _picked(self, index)
-        return picked if picked is not None else take_along(self, 0, tensor_index_array(index, self.geometry.device))
-    if type(index) is Tensor and index.geometry.dtype is bool_ and _is_whole_mask(self.geometry, index.geometry):
-        return take_true(array_of(self), array_of(index), self.geometry.dtype)
+        return picked if picked is not None else take_along(self, 0, tensor_index_array(index, self.meta.device))
+    if type(index) is Tensor and index.meta.dtype is bool_ and _is_whole_mask(self.meta, index.meta):
+        return take_true(array_of(self), array_of(index), self.meta.dtype)
     view, arrays = split_index(self, index)
     return _pick(view, arrays)
 
 
-def _is_whole_mask(geometry: Geometry, mask: Geometry) -> bool:
+def _is_whole_mask(meta: TensorMeta, mask: TensorMeta) -> bool:
     """Whether a mask has the sizes of the tensor, both of them in memory as they are."""
-    same = mask.sizes == geometry.sizes and geometry.ndim > 0
-    return same and geometry.device is cpu and mask.device is cpu and not geometry.lazy
+    same = mask.sizes == meta.sizes and meta.ndim > 0
+    return same and meta.device is cpu and mask.device is cpu and not meta.lazy
 
 
 def _picked(self: Tensor, index: Tensor) -> Tensor | None:
     """The parts of `self` at a contiguous index along dim 0, if all lie in [0, size); None for anything else."""
-    key = ("picked", index.geometry)
-    plan = self.geometry.plans.get(key)
+    key = ("picked", index.meta)
+    plan = self.meta.plans.get(key)
     if plan is None:
-        plan = remember(self.geometry.plans, key, _picking(self.geometry, index.geometry))
+        plan = remember(self.meta.plans, key, _picking(self.meta, index.meta))
     if not plan:
         return None
     result, steps = new_like(plan[0]), plan[1]
     return result if steps.run(result, self, index) else None
 
 
-def _picking(geometry: Geometry, index: Geometry) -> tuple[Geometry, Picking] | bool:
-    """Geometry of the result and how it is picked; False where memory or layout do not allow it."""
-    if geometry.device is not cpu or index.device is not cpu or geometry.lazy or not index.contiguous:
+def _picking(meta: TensorMeta, index: TensorMeta) -> tuple[TensorMeta, Picking] | bool:
+    """TensorMeta of the result and how it is picked; False where memory or layout do not allow it."""
+    if meta.device is not cpu or index.device is not cpu or meta.lazy or not index.contiguous:
         return False
-    flat = contiguous_geometry((index.numel, *geometry.sizes[1:]), geometry.dtype)
-    if not flat.numel or not geometry.numel:
+    flat = contiguous_meta((index.numel, *meta.sizes[1:]), meta.dtype)
+    if not flat.numel or not meta.numel:
         return False
-    row = contiguous_geometry((index.numel,), index.dtype)
-    steps = picking(flat, geometry, row, 0, (index.numel, *[1] * (geometry.ndim - 1)))
-    return contiguous_geometry(index.sizes + geometry.sizes[1:], geometry.dtype), steps
+    row = contiguous_meta((index.numel,), index.dtype)
+    steps = picking(flat, meta, row, 0, (index.numel, *[1] * (meta.ndim - 1)))
+    return contiguous_meta(index.sizes + meta.sizes[1:], meta.dtype), steps
 
 
 def advanced_setitem(self: Tensor, index: Any, value: Any) -> None:
@@ -77,7 +77,7 @@ def advanced_setitem(self: Tensor, index: Any, value: Any) -> None:
     """
     if not isinstance(value, Tensor):
         value = number_from("__setitem__", "value", value)
-    if type(index) is Tensor and index.geometry.dtype is bool_ and _fill_where(self, index, value):
+    if type(index) is Tensor and index.meta.dtype is bool_ and _fill_where(self, index, value):
         return
     view, arrays = split_index(self, index)
     given = index if isinstance(index, tuple | list) else (index,)
@@ -86,15 +86,15 @@ def advanced_setitem(self: Tensor, index: Any, value: Any) -> None:
 
 def _fill_where(self: Tensor, mask: Tensor, value: Any) -> bool:
     """Whether `value` is one number for the places of a mask, which is then stored by masked_fill_."""
-    sizes, ndim = self.geometry.sizes, mask.geometry.ndim
-    if not ndim or mask.geometry.sizes != sizes[:ndim] or not self.geometry.dense or mask.geometry.device is not cpu:
+    sizes, ndim = self.meta.sizes, mask.meta.ndim
+    if not ndim or mask.meta.sizes != sizes[:ndim] or not self.meta.dense or mask.meta.device is not cpu:
         return False
     if isinstance(value, Tensor):
-        if value.geometry.numel != 1 or value.geometry.ndim > 1 or value.storage_impl is self.storage_impl:
+        if value.meta.numel != 1 or value.meta.ndim > 1 or value.storage_impl is self.storage_impl:
             return False
         value = item(value)
     for _ in range(len(sizes) - ndim):
-        mask = unsqueeze(mask, mask.geometry.ndim)
+        mask = unsqueeze(mask, mask.meta.ndim)
     masked_fill_(self, mask, value)
     return True
 
@@ -126,25 +126,25 @@ def _arrays_of(self: Tensor, indices: Sequence[Tensor | None]) -> dict[int, Arra
         if tensor is None:
             dim += 1
             continue
-        array = tensor_index_array(tensor, self.geometry.device)
+        array = tensor_index_array(tensor, self.meta.device)
         if not array.ndim and array.dtype == np.bool_:
             bare.append((dim, array))
             continue
         arrays[dim] = array
         dim += array.ndim if array.dtype == np.bool_ else 1
-    if dim > self.geometry.ndim:
-        raise IndexError(f"too many indices for tensor of dimension {self.geometry.ndim} (got {dim})")
+    if dim > self.meta.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {self.meta.ndim} (got {dim})")
     if len(bare) > 1 and not arrays:
         raise RuntimeError(f"index(): argument 'indices' may hold one mask without dims alone, got {len(bare)}")
     return arrays or dict(bare)
 
 
 def _pick(view: Tensor, arrays: dict[int, Array]) -> Tensor:
-    key, dtype = key_of(view, arrays), view.geometry.dtype
-    if view.geometry.device is not cpu:
+    key, dtype = key_of(view, arrays), view.meta.dtype
+    if view.meta.device is not cpu:
         if any(without_values(array) for array in arrays.values()):
             raise NotImplementedError("index(): the sizes of the result depend on a mask that has no data")
-        return empty_tensor(_result_shape(view.geometry.sizes, key), dtype, view.geometry.device)
+        return empty_tensor(_result_shape(view.meta.sizes, key), dtype, view.meta.device)
     array = stored_values(view)
     single = [dim for dim, part in enumerate(key) if not isinstance(part, slice)]
     if len(single) == 1:
@@ -169,11 +169,11 @@ def take_true(array: Array, mask: Array, dtype: DType) -> Tensor:
 
 def take_along(self: Tensor, dim: int, index: Array) -> Tensor:
     """The parts of `self` at `index` along `dim`; negative indices count from the end. Raises IndexError."""
-    sizes = self.geometry.sizes
-    result = empty_tensor(sizes[:dim] + index.shape + sizes[dim + 1 :], self.geometry.dtype, self.geometry.device)
-    if result.geometry.device is not cpu:
+    sizes = self.meta.sizes
+    result = empty_tensor(sizes[:dim] + index.shape + sizes[dim + 1 :], self.meta.dtype, self.meta.device)
+    if result.meta.device is not cpu:
         return result
-    if result.geometry.numel <= SMALL:
+    if result.meta.numel <= SMALL:
         with _renamed_index_errors():
             array_of(result)[...] = stored_values(self).take(index, dim)
         return result
@@ -216,39 +216,39 @@ def _put(
 
     `indices` include the tensors that `arrays` were made from.
     """
-    geometry, key = view.geometry, key_of(view, arrays)
-    filling = not accumulate and _is_mask(key[-1:]) and (not isinstance(value, Tensor) or value.geometry.numel == 1)
+    meta, key = view.meta, key_of(view, arrays)
+    filling = not accumulate and _is_mask(key[-1:]) and (not isinstance(value, Tensor) or value.meta.numel == 1)
     if not filling:
-        check_no_overlap(view, *[one for one in indices if isinstance(one, Tensor) and one.geometry.ndim])
-    if isinstance(value, Tensor) and value.geometry.dtype is not geometry.dtype:
+        check_no_overlap(view, *[one for one in indices if isinstance(one, Tensor) and one.meta.ndim])
+    if isinstance(value, Tensor) and value.meta.dtype is not meta.dtype:
         if not filling:
             raise RuntimeError(
                 f"Index put requires the source and destination dtypes match, got "
-                f"{UPSTREAM_NAMES[geometry.dtype.name]} for the destination and "
-                f"{UPSTREAM_NAMES[value.geometry.dtype.name]} for the source."
+                f"{UPSTREAM_NAMES[meta.dtype.name]} for the destination and "
+                f"{UPSTREAM_NAMES[value.meta.dtype.name]} for the source."
             )
         value = item(value)
     if isinstance(value, Tensor) and not drop and not filling:
-        shape = _result_shape(geometry.sizes, key)
-        if value.geometry.ndim > len(shape):
-            raise _mismatch(value.geometry.sizes, shape)
+        shape = _result_shape(meta.sizes, key)
+        if value.meta.ndim > len(shape):
+            raise _mismatch(value.meta.sizes, shape)
     warn_of_internal_overlap("index_put_", view)
-    if geometry.device is not cpu:
+    if meta.device is not cpu:
         if not any(without_values(array) for array in arrays.values()):
-            _check_source(value.geometry.sizes if isinstance(value, Tensor) else (), _result_shape(geometry.sizes, key))
+            _check_source(value.meta.sizes if isinstance(value, Tensor) else (), _result_shape(meta.sizes, key))
         bump_version(view)
         return
     check_written_in_inference(view)
     source = _source_array(view, value)
-    if geometry.lazy:
-        source = np.conjugate(source) if geometry.lazy & CONJUGATE else source
-        source = source if geometry.lazy <= CONJUGATE else np.negative(source)
-    _write(array_of(view), key, rounded(source, complex32) if geometry.dtype is complex32 else source, accumulate)
+    if meta.lazy:
+        source = np.conjugate(source) if meta.lazy & CONJUGATE else source
+        source = source if meta.lazy <= CONJUGATE else np.negative(source)
+    _write(array_of(view), key, rounded(source, complex32) if meta.dtype is complex32 else source, accumulate)
     bump_version(view)
 
 
 def _source_array(view: Tensor, value: Any) -> Array:
-    dtype = view.geometry.dtype
+    dtype = view.meta.dtype
     if not isinstance(value, Tensor):
         number = number_as("index_put_", dtype, value)
         return complex_numbers(number) if dtype is complex32 else number

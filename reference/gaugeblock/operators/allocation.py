@@ -18,17 +18,17 @@ from ..core.memory_format import MemoryFormat, check_memory_format, contiguous_f
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
 from ..dispatch.state import SPECIAL
-from ..tensor.geometry import (
-    Geometry,
+from ..tensor.metadata import resize_
+from ..tensor.tensor import Tensor, empty_strided_tensor, empty_tensor, new_like
+from ..tensor.tensor_meta import (
+    TensorMeta,
     channels_last_strides,
     default_strides,
-    geometry_of,
-    known_geometry,
+    known_meta,
+    meta_of,
     only_ints,
     preserve_format_strides,
 )
-from ..tensor.metadata import resize_
-from ..tensor.tensor import Tensor, empty_strided_tensor, empty_tensor, new_like
 from ..tensor.undefined import fill_undefined
 from .arguments import check_layout
 from .registration import kernel
@@ -63,11 +63,11 @@ def empty(
 
 def _formatted(result: Tensor, memory_format: MemoryFormat) -> Tensor:
     check_memory_format("empty", memory_format)
-    geometry = result.geometry
-    if memory_format is preserve_format or memory_format.rank != geometry.ndim:
+    meta = result.meta
+    if memory_format is preserve_format or memory_format.rank != meta.ndim:
         raise RuntimeError(f"empty(): required rank {memory_format.rank} tensor to use {memory_format.name} format")
-    strides = channels_last_strides(geometry.sizes, memory_format)
-    return new_like(geometry_of(geometry.sizes, strides, geometry.dtype, geometry.device))
+    strides = channels_last_strides(meta.sizes, memory_format)
+    return new_like(meta_of(meta.sizes, strides, meta.dtype, meta.device))
 
 
 @kernel("empty_strided", derive=False)
@@ -78,7 +78,7 @@ def empty_strided(
     """A fresh tensor with the given strides on a storage that just holds it, contents undefined. RuntimeError."""
     sizes, strides = tuple(size), tuple(stride)
     if dtype is None and layout is None and device is None:
-        known = known_geometry(sizes, strides, DEFAULTS.dtype)
+        known = known_meta(sizes, strides, DEFAULTS.dtype)
         if known is not None and not DETERMINISM.enabled:
             return new_like(known)
     if len(sizes) != len(strides):
@@ -99,10 +99,10 @@ def empty_strided(
 
 def quick_new_empty_strided(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
     """Return new_empty_strided of a tensor on the CPU and two tuples of ints; None for anything else."""
-    if len(given) != 3 or given[0].__class__ is not Tensor or given[0].geometry.device is not cpu:
+    if len(given) != 3 or given[0].__class__ is not Tensor or given[0].meta.device is not cpu:
         return None
     if all(one.__class__ is tuple and only_ints(one) for one in given[1:]):
-        return empty_strided(*given[1:], dtype=dtype or given[0].geometry.dtype)
+        return empty_strided(*given[1:], dtype=dtype or given[0].meta.dtype)
     return None
 
 
@@ -119,9 +119,9 @@ def empty_out(size: Sequence[int], *, memory_format: MemoryFormat | None = None,
     return resized(out, size) if memory_format is None else resize_(out, tuple(size), memory_format)
 
 
-def like_geometry(
-    name: str, like: Geometry, dtype: DType, device: Device, memory_format: MemoryFormat | None
-) -> Geometry:
+def like_meta(
+    name: str, like: TensorMeta, dtype: DType, device: Device, memory_format: MemoryFormat | None
+) -> TensorMeta:
     """The sizes of `like` in its own stride order or in a memory format. RuntimeError when the rank does not fit."""
     if memory_format is None or memory_format is preserve_format:
         strides = preserve_format_strides(like.sizes, like.strides)
@@ -132,7 +132,7 @@ def like_geometry(
     else:
         check_memory_format(name, memory_format)
         raise RuntimeError(f"{name}(): required rank {memory_format.rank} tensor to use {memory_format.name} format")
-    return geometry_of(like.sizes, strides, dtype, device)
+    return meta_of(like.sizes, strides, dtype, device)
 
 
 @kernel("empty_like", COMPOSITE, derive=False)
@@ -142,9 +142,9 @@ def empty_like(
 ) -> Tensor:  # fmt: skip
     """A fresh tensor with the sizes of `self`, and its dtype, device and stride order where nothing else is said."""
     check_layout("empty_like", layout)
-    geometry = self.geometry
-    place = geometry.device if device is None else as_device(device)
-    result = allocated(like_geometry("empty_like", geometry, dtype or geometry.dtype, place, memory_format))
+    meta = self.meta
+    place = meta.device if device is None else as_device(device)
+    result = allocated(like_meta("empty_like", meta, dtype or meta.dtype, place, memory_format))
     if place is cpu:
         leave(result)
     return pinned(result) if pin_memory else result
@@ -166,7 +166,7 @@ def new_empty_strided(self: Tensor, size: Sequence[int], stride: Sequence[int], 
 
 def pinned(fresh: Tensor) -> Tensor:
     """A fresh tensor's like in pinned memory. RuntimeError unless it is on the CPU, or without a driver."""
-    if fresh.geometry.device is meta_device:
+    if fresh.meta.device is meta_device:
         return fresh
     made: Tensor = PLACING.room("pinned.tensors").pinned_copy(fresh)
     return made
@@ -177,12 +177,12 @@ def is_builtin(device: Device) -> bool:
     return (device is cpu or device is meta_device) and not SPECIAL
 
 
-def allocated(geometry: Geometry) -> Tensor:
-    """A fresh tensor of `geometry`, contents undefined, from the kernel of its device. NotImplementedError."""
-    if is_builtin(geometry.device):
-        return new_like(geometry)
+def allocated(meta: TensorMeta) -> Tensor:
+    """A fresh tensor of `meta`, contents undefined, from the kernel of its device. NotImplementedError."""
+    if is_builtin(meta.device):
+        return new_like(meta)
     result: Tensor = call(
-        EMPTY_STRIDED, geometry.sizes, geometry.strides, dtype=geometry.dtype, device=geometry.device
+        EMPTY_STRIDED, meta.sizes, meta.strides, dtype=meta.dtype, device=meta.device
     )
     return result
 
@@ -191,8 +191,8 @@ def on_device(device: Device, make: Callable[[Device], Tensor]) -> Tensor:
     """``make(device)`` on the CPU and without data; elsewhere what ``make(cpu)`` gives, copied to the device."""
     if device is cpu or device is meta_device:
         return make(device)
-    outline = make(meta_device).geometry
-    result = allocated(geometry_of(outline.sizes, outline.strides, outline.dtype, device))
+    outline = make(meta_device).meta
+    result = allocated(meta_of(outline.sizes, outline.strides, outline.dtype, device))
     return without_change(call(COPY, result, make(cpu)))
 
 
@@ -205,10 +205,10 @@ def without_change(fresh: Any) -> Tensor:
 
 def resized(out: Tensor, size: Sequence[int]) -> Tensor:
     """`out` with the sizes that a factory gives."""
-    return out if out.geometry.sizes == tuple(size) else resize_(out, tuple(size))
+    return out if out.meta.sizes == tuple(size) else resize_(out, tuple(size))
 
 
 def own_options(self: Tensor, options: dict[str, Any]) -> dict[str, Any]:
     """Return options with the dtype and device of `self` where nothing is said."""
-    own = {"dtype": self.geometry.dtype, "device": self.geometry.device}
+    own = {"dtype": self.meta.dtype, "device": self.meta.device}
     return own | {name: value for name, value in options.items() if value is not None}

@@ -77,10 +77,10 @@ def check_layout(operator: str, layout: Layout | None) -> None:
 
 def check_out_dtype(dtype: DType | None, out: Tensor) -> None:
     """RuntimeError when a factory is asked for a dtype other than that of its out=."""
-    if dtype is not None and isinstance(out, Tensor) and out.geometry.dtype is not dtype:
+    if dtype is not None and isinstance(out, Tensor) and out.meta.dtype is not dtype:
         raise RuntimeError(
             f"dtype {UPSTREAM_NAMES[dtype.name]} does not match dtype of out parameter "
-            f"({UPSTREAM_NAMES[out.geometry.dtype.name]})"
+            f"({UPSTREAM_NAMES[out.meta.dtype.name]})"
         )
 
 

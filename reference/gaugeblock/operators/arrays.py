@@ -16,8 +16,8 @@ from ..core.rounding import ROUNDED_HERE, rounded
 from ..iteration.dimensions import FastSetup, fast_setup, fast_strides, iteration_strides, packed_strides
 from ..iteration.tensor_iterator import common_device
 from ..tensor.array_view import array_of, array_of_lazy
-from ..tensor.geometry import CONJUGATE, geometry_of, reorder_dimensions
 from ..tensor.tensor import Tensor, empty_tensor, new_like
+from ..tensor.tensor_meta import CONJUGATE, meta_of, reorder_dimensions
 from ..tensor.versions import bump_version
 from .number_limits import check_fits
 
@@ -36,7 +36,7 @@ def values(tensor: Tensor) -> Array:
 def stored_values(tensor: Tensor) -> Array:
     """Return the values in the dtype of the tensor's memory: those of complex32 as records."""
     array = values(tensor)
-    return rounded(array, complex32) if tensor.geometry.dtype is complex32 else array
+    return rounded(array, complex32) if tensor.meta.dtype is complex32 else array
 
 
 def filled(sizes: Sequence[int], dtype: DType, array: Any) -> Tensor:
@@ -45,7 +45,7 @@ def filled(sizes: Sequence[int], dtype: DType, array: Any) -> Tensor:
 
 
 def _filled(result: Tensor, array: Any) -> Tensor:
-    dtype = result.geometry.dtype
+    dtype = result.meta.dtype
     if getattr(array, "dtype", None) is dtype.numpy:
         array_of(result)[...] = array
         return result
@@ -80,7 +80,7 @@ def outline_in(
     sizes: Sequence[int], strides: tuple[int, ...], dtype: DType, device: Device
 ) -> tuple[Tensor, Array | None]:
     """As `outline`, with these strides."""
-    result = new_like(geometry_of(tuple(sizes), strides, dtype, device))
+    result = new_like(meta_of(tuple(sizes), strides, dtype, device))
     return result, array_of(result) if device is cpu else None
 
 
@@ -89,14 +89,14 @@ def outline_between(
 ) -> tuple[Tensor, Array | None]:
     """As `outline`, with the strides that a pointwise result of `operands`, which broadcast to `sizes`, has."""
     shape = tuple(sizes)
-    geometries = [operand.geometry for operand in operands]
-    setup = fast_setup(geometries) if geometries[0].sizes == shape else FastSetup.NONE
+    metas = [operand.meta for operand in operands]
+    setup = fast_setup(metas) if metas[0].sizes == shape else FastSetup.NONE
     if setup is not FastSetup.NONE:
-        strides = fast_strides(setup, geometries[0])
+        strides = fast_strides(setup, metas[0])
     else:
-        steps = [iteration_strides(one.sizes, one.strides, shape, one.dtype.itemsize) for one in geometries]
+        steps = [iteration_strides(one.sizes, one.strides, shape, one.dtype.itemsize) for one in metas]
         strides = packed_strides(shape, reorder_dimensions(shape, steps))
-    result = new_like(geometry_of(shape, strides, dtype, device))
+    result = new_like(meta_of(shape, strides, dtype, device))
     return result, array_of(result) if device is cpu else None
 
 
@@ -109,20 +109,20 @@ def overwrite(tensor: Tensor, array: Any) -> Tensor:
 def store(tensor: Tensor, array: Any) -> Tensor:
     """As :func:`overwrite`, without a trace in the tensor's version."""
     target = array_of(tensor)
-    if tensor.geometry.lazy:
-        array = np.conjugate(array) if tensor.geometry.lazy & CONJUGATE else np.asarray(array)
-        array = array if tensor.geometry.lazy <= CONJUGATE else np.negative(array)
+    if tensor.meta.lazy:
+        array = np.conjugate(array) if tensor.meta.lazy & CONJUGATE else np.asarray(array)
+        array = array if tensor.meta.lazy <= CONJUGATE else np.negative(array)
     with np.errstate(all="ignore"):
-        target[...] = rounded(array, tensor.geometry.dtype) if tensor.geometry.dtype in ROUNDED_HERE else array
+        target[...] = rounded(array, tensor.meta.dtype) if tensor.meta.dtype in ROUNDED_HERE else array
     return tensor
 
 
 def check_same_device(operator: str, *tensors: Tensor) -> Device:
     """The device of `tensors`. Raises RuntimeError when two differ."""
-    first = tensors[0].geometry.device
-    if all(tensor.geometry.device is first for tensor in tensors):
+    first = tensors[0].meta.device
+    if all(tensor.meta.device is first for tensor in tensors):
         return first
-    return common_device([tensor.geometry for tensor in tensors])
+    return common_device([tensor.meta for tensor in tensors])
 
 
 def widened(array: Array, dtype: DType) -> Array:

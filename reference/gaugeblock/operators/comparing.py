@@ -9,10 +9,10 @@ import numpy as np
 from ..core.promotion import UPSTREAM_NAMES, promote_types
 from ..iteration.dimensions import broadcast_shapes
 from ..tensor.array_view import FEW, kept_array
-from ..tensor.geometry import Geometry
 from ..tensor.getters import is_complex, is_floating_point, is_signed
 from ..tensor.scalars import item, to_bool
 from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import TensorMeta
 from .arrays import check_same_device, values, widened
 from .plan import Planned, plannable
 from .registration import kernel
@@ -23,7 +23,7 @@ from .registration import kernel
 def equal(self: Tensor, other: Tensor) -> bool | Planned[bool]:
     """Whether sizes and, after promotion, all values are the same; NaN equals nothing. Raises RuntimeError."""
     check_same_device("equal", self, other)
-    left, right = self.geometry, other.geometry
+    left, right = self.meta, other.meta
     if left.sizes != right.sizes:
         return False
     if left.dtype is right.dtype:
@@ -33,7 +33,7 @@ def equal(self: Tensor, other: Tensor) -> bool | Planned[bool]:
     return bool(np.array_equal(values(self).astype(wide), values(other).astype(wide)))
 
 
-def _equal_call(left: Geometry, right: Geometry) -> Callable[[Tensor, Tensor], bool]:
+def _equal_call(left: TensorMeta, right: TensorMeta) -> Callable[[Tensor, Tensor], bool]:
     def run(self: Tensor, other: Tensor) -> bool:
         same = kept_array(left, self.pointer) == kept_array(right, other.pointer)
         return b"\0" not in same.tobytes()
@@ -44,7 +44,7 @@ def _equal_call(left: Geometry, right: Geometry) -> Callable[[Tensor, Tensor], b
 @kernel("is_same_size", "CPU", "Meta")
 def is_same_size(self: Tensor, other: Tensor) -> bool:
     """Whether the sizes are the same."""
-    return self.geometry.sizes == other.geometry.sizes
+    return self.meta.sizes == other.meta.sizes
 
 
 @kernel("is_nonzero")
@@ -60,16 +60,16 @@ def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     NaN matches NaN only with `equal_nan`. Raises RuntimeError for dtypes that differ and negative tolerances.
     """
     check_same_device("allclose", self, other)
-    dtype = self.geometry.dtype
-    if dtype is not other.geometry.dtype:
+    dtype = self.meta.dtype
+    if dtype is not other.meta.dtype:
         raise RuntimeError(
-            f"{UPSTREAM_NAMES[dtype.name]} did not match {UPSTREAM_NAMES[other.geometry.dtype.name]}: allclose() wants "
+            f"{UPSTREAM_NAMES[dtype.name]} did not match {UPSTREAM_NAMES[other.meta.dtype.name]}: allclose() wants "
             f"self and other of one dtype"
         )
     for value, name in ((rtol, "rtol"), (atol, "atol")):
         if value < 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
-    broadcast_shapes((self.geometry.sizes, other.geometry.sizes))
+    broadcast_shapes((self.meta.sizes, other.meta.sizes))
     left, right = widened(values(self), dtype), widened(values(other), dtype)
     with np.errstate(all="ignore"):
         close = left == right

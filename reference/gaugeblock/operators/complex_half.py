@@ -40,7 +40,7 @@ def has_complex32(values: Iterable[Any]) -> bool:
     """Return whether an argument is complex32: a tensor, a list with such a tensor, or the dtype."""
     for value in values:
         if isinstance(value, Tensor):
-            if value.geometry.dtype is complex32:
+            if value.meta.dtype is complex32:
                 return True
         elif value is complex32 or (isinstance(value, (list, tuple)) and has_complex32(value)):
             return True
@@ -94,7 +94,7 @@ def _written_wider(kernel: Kernel) -> Kernel:
     """Return the kernel for complex32 that writes to its first argument."""
 
     def run(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
+        check_no_internal_overlap(self.meta.sizes, self.meta.strides)
         wide = _result(kernel(*_converted((self, *args), complex64), **kwargs))
         bump_version(self)
         hooks.copy_into(self, wide)
@@ -111,7 +111,7 @@ def _converted(value: Any, dtype: DType) -> Any:
     """Return an argument with its complex32 tensors converted to `dtype`."""
     if isinstance(value, (list, tuple)):
         return [_converted(one, dtype) for one in value]
-    is_half = isinstance(value, Tensor) and value.geometry.dtype is complex32
+    is_half = isinstance(value, Tensor) and value.meta.dtype is complex32
     return invoke("to.dtype", value, dtype) if is_half else value
 
 
@@ -119,11 +119,11 @@ def _is_half(value: Any) -> bool:
     """Return whether no tensor among the arguments has a wider floating or complex dtype."""
     if isinstance(value, (list, tuple)):
         return all(map(_is_half, value))
-    return not isinstance(value, Tensor) or value.geometry.dtype.kind < 2 or value.geometry.dtype in WIDER
+    return not isinstance(value, Tensor) or value.meta.dtype.kind < 2 or value.meta.dtype in WIDER
 
 
 def _narrowed(result: Any) -> Any:
     if isinstance(result, tuple):
         return getattr(type(result), "_make", tuple)([_narrowed(one) for one in result])
-    narrow = NARROWER.get(result.geometry.dtype)
+    narrow = NARROWER.get(result.meta.dtype)
     return result if narrow is None else invoke("to.dtype", result, narrow)

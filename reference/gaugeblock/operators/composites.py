@@ -62,11 +62,11 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
             raise RuntimeError("nonzero(): argument 'out' is not supported with as_tuple=True")
         return call(NONZERO_OUT, input, out=out)
     if not as_tuple:
-        geometry = input.geometry
-        if input.__class__ is Tensor and geometry.device is cpu and not (SPECIAL or geometry.watched):
+        meta = input.meta
+        if input.__class__ is Tensor and meta.device is cpu and not (SPECIAL or meta.watched):
             return places_of(input)
         return call(NONZERO, input)
-    found = call(NONZERO, input if input.geometry.ndim else call(UNSQUEEZE, input, 0))
+    found = call(NONZERO, input if input.meta.ndim else call(UNSQUEEZE, input, 0))
     return call(UNBIND, found, 1)
 
 
@@ -96,8 +96,8 @@ def norm(
     if p == "nuc":
         return nuclear_norm(input, dim, keepdim, chosen)
     order = norm_order("norm", p)
-    geometry = input.geometry
-    if SPECIAL or input.__class__ is not Tensor or geometry.watched or geometry.device is not cpu:
+    meta = input.meta
+    if SPECIAL or input.__class__ is not Tensor or meta.watched or meta.device is not cpu:
         result: Tensor = call(VECTOR_NORM, input, order, dim, keepdim, dtype=chosen)
         return result
     return vector_norm("norm", input, order, dim, keepdim, chosen)

@@ -11,9 +11,9 @@ from ..core.memory_format import MemoryFormat, preserve_format
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
 from ..dispatch.state import SPECIAL
-from ..tensor.geometry import geometry_of, remember
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor_meta import meta_of, remember
 from .allocation import COPY, allocated, is_builtin, without_change
 from .copy import copy_values, format_strides, warn_of_lost_imaginary_part
 from .registration import kernel
@@ -38,20 +38,20 @@ def converted(
 
     What comes from a CUDA device to the CPU without blocking is in pinned memory.
     """
-    geometry = self.geometry
-    target_dtype = geometry.dtype if dtype is None else dtype
-    target_device = geometry.device if device is None else device
-    if target_dtype is geometry.dtype and target_device is geometry.device and not copy:
+    meta = self.meta
+    target_dtype = meta.dtype if dtype is None else dtype
+    target_device = meta.device if device is None else device
+    if target_dtype is meta.dtype and target_device is meta.device and not copy:
         if memory_format is None or memory_format is preserve_format:
             return self
-        if format_strides(geometry, memory_format) == geometry.strides:
+        if format_strides(meta, memory_format) == meta.strides:
             return self
-    target = geometry_of(geometry.sizes, format_strides(geometry, memory_format), target_dtype, target_device)
-    if geometry.device.type == "meta" and target_device.type != "meta":
+    target = meta_of(meta.sizes, format_strides(meta, memory_format), target_dtype, target_device)
+    if meta.device.type == "meta" and target_device.type != "meta":
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-    warn_of_lost_imaginary_part(geometry, target)
-    if not is_builtin(geometry.device) or not is_builtin(target_device):
-        if non_blocking and target_device is cpu and geometry.device.type == "cuda":
+    warn_of_lost_imaginary_part(meta, target)
+    if not is_builtin(meta.device) or not is_builtin(target_device):
+        if non_blocking and target_device is cpu and meta.device.type == "cuda":
             pinned = PLACING.room("pinned.tensors").pinned_empty(target)
             return without_change(call(COPY, pinned, self, True))
         return without_change(call(COPY, allocated(target), self, *((True,) if non_blocking else ())))
@@ -94,7 +94,7 @@ def to_other(
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
     """Conversion to the dtype and device of `other`."""
-    return converted(self, other.geometry.dtype, other.geometry.device, copy, memory_format, non_blocking)
+    return converted(self, other.meta.dtype, other.meta.device, copy, memory_format, non_blocking)
 
 
 @kernel("to.dtype_layout")
@@ -133,21 +133,21 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 
 def with_dtype(self: Tensor, dtype: DType) -> Tensor:
-    """`self` as `dtype`; self itself when it has that dtype. What a conversion takes is kept with the geometry."""
-    geometry = self.geometry
-    if dtype is geometry.dtype:
+    """`self` as `dtype`; self itself when it has that dtype. What a conversion takes is kept with the meta."""
+    meta = self.meta
+    if dtype is meta.dtype:
         return self
     key = ("to", dtype)
-    ready = geometry.plans.get(key)
+    ready = meta.plans.get(key)
     if ready is not None and not SPECIAL:
         target, builtin, tail = ready
         made = new_like(target)
         builtin(made.pointer, self.pointer, *tail)
         return made
     result = converted(self, dtype)
-    launch = result.geometry.plans.get(("copy", geometry))
-    if launch is not None and not (geometry.dtype.is_complex and not dtype.is_complex):
-        remember(geometry.plans, key, (result.geometry, *launch.call()))
+    launch = result.meta.plans.get(("copy", meta))
+    if launch is not None and not (meta.dtype.is_complex and not dtype.is_complex):
+        remember(meta.plans, key, (result.meta, *launch.call()))
     return result
 
 
@@ -177,7 +177,7 @@ def _wanted(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     rest = list(args)
     if rest and isinstance(rest[0], Tensor):
         other = rest.pop(0)
-        values = {"dtype": other.geometry.dtype, "device": other.geometry.device}
+        values = {"dtype": other.meta.dtype, "device": other.meta.device}
     elif rest and isinstance(rest[0], DType):
         values["dtype"] = rest.pop(0)
     else:
@@ -188,7 +188,7 @@ def _wanted(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     values.update(zip(names, rest, strict=False))
     for name, value in kwargs.items():
         if name == "other" and isinstance(value, Tensor) and not args:
-            values.update(dtype=value.geometry.dtype, device=value.geometry.device)
+            values.update(dtype=value.meta.dtype, device=value.meta.device)
         elif name in values:
             raise TypeError(f"to() got multiple values for argument '{name}'")
         elif name not in ("dtype", "device", "non_blocking", "copy", "memory_format"):
@@ -219,7 +219,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
     """Conversion to the dtype of `other`. Raises TypeError unless it is a tensor."""
     if not isinstance(other, Tensor):
         type_error("type_as", "other", other, "Tensor")
-    return converted(self, other.geometry.dtype)
+    return converted(self, other.meta.dtype)
 
 
 def conversion_method(name: str, dtype_name: str) -> Any:
@@ -227,7 +227,7 @@ def conversion_method(name: str, dtype_name: str) -> Any:
     dtype = BY_NAME[dtype_name]
 
     def convert(self: Tensor, memory_format: MemoryFormat = preserve_format) -> Tensor:
-        if SPECIAL or self.geometry.watched:
+        if SPECIAL or self.meta.watched:
             return hooks.dispatched[name](self, memory_format)  # type: ignore[no-any-return]
         if memory_format is preserve_format:
             return with_dtype(self, dtype)
@@ -239,7 +239,7 @@ def conversion_method(name: str, dtype_name: str) -> Any:
 
 def to_cpu(self: Tensor, memory_format: MemoryFormat = preserve_format) -> Tensor:
     """`self` in host memory; self itself when it is there."""
-    if SPECIAL or self.geometry.watched or self.geometry.device is not cpu:
+    if SPECIAL or self.meta.watched or self.meta.device is not cpu:
         return to_dispatched(self, cpu)
     return converted(self, None, cpu, False, memory_format)
 

@@ -15,19 +15,19 @@ from ..kernels.bound_call import bound
 from ..memory.devices import read_device, write_device
 from ..memory.elements import read_bytes, write_bytes
 from ..memory.storage import allocate_storage
-from ..tensor.geometry import (
+from ..tensor.hooks import hooks
+from ..tensor.tensor import Tensor, make_tensor, new_like
+from ..tensor.tensor_meta import (
     CONJUGATE,
     NEGATIVE,
-    Geometry,
+    TensorMeta,
     channels_last_strides,
     default_strides,
     extent,
-    geometry_of,
+    meta_of,
     preserve_format_strides,
     remember,
 )
-from ..tensor.hooks import hooks
-from ..tensor.tensor import Tensor, make_tensor, new_like
 from ..tensor.versions import bump_version
 from .extents import extent_of
 from .launch import Launch, element_launch
@@ -44,15 +44,15 @@ ELSEWHERE: dict[str, Callable[[Tensor, Tensor, bool], None]] = {}
 
 def copy_values(destination: Tensor, source: Tensor, non_blocking: bool = False) -> None:
     """Write `source`, broadcast and converted, into `destination`; no checks, no version change."""
-    key = ("copy", source.geometry)
-    plans = destination.geometry.plans
+    key = ("copy", source.meta)
+    plans = destination.meta.plans
     try:
         launch: Launch | None = plans[key]
     except KeyError:
-        if destination.geometry.device not in BUILTIN or source.geometry.device not in BUILTIN:
+        if destination.meta.device not in BUILTIN or source.meta.device not in BUILTIN:
             copy_elsewhere(destination, source, non_blocking)
             return
-        launch = copying(destination.geometry, source.geometry)
+        launch = copying(destination.meta, source.meta)
         remember(plans, key, launch)
     if launch is not None:
         launch.run([destination.pointer, source.pointer])
@@ -60,21 +60,21 @@ def copy_values(destination: Tensor, source: Tensor, non_blocking: bool = False)
 
 def host_image(tensor: Tensor) -> Tensor:
     """A tensor in host memory with the sizes, strides and elements of one on another device."""
-    geometry = tensor.geometry
-    here = geometry_of(geometry.sizes, geometry.strides, geometry.dtype, cpu, geometry.lazy)
-    data = read_device(geometry.device, tensor.pointer, _spanned(geometry))
+    meta = tensor.meta
+    here = meta_of(meta.sizes, meta.strides, meta.dtype, cpu, meta.lazy)
+    data = read_device(meta.device, tensor.pointer, _spanned(meta))
     storage = allocate_storage(len(data))
     write_bytes(storage.pointer, data)
     return make_tensor(here, storage, 0, None)
 
 
-def _spanned(geometry: Geometry) -> int:
-    return extent(geometry.sizes, geometry.strides) * geometry.dtype.itemsize if geometry.numel else 0
+def _spanned(meta: TensorMeta) -> int:
+    return extent(meta.sizes, meta.strides) * meta.dtype.itemsize if meta.numel else 0
 
 
 def copy_elsewhere(destination: Tensor, source: Tensor, non_blocking: bool) -> None:
     """copy_values where one of the two lies neither on the CPU nor on meta. NotImplementedError without data."""
-    kinds = (destination.geometry.device.type, source.geometry.device.type)
+    kinds = (destination.meta.device.type, source.meta.device.type)
     copy = ELSEWHERE.get(kinds[0]) or ELSEWHERE.get(kinds[1])
     if kinds[0] == "meta":
         return
@@ -88,17 +88,17 @@ def copy_elsewhere(destination: Tensor, source: Tensor, non_blocking: bool) -> N
 
 def copy_through_host(destination: Tensor, source: Tensor) -> None:
     """copy_values from or to a device whose memory only its allocator reaches. NotImplementedError without data."""
-    values = source if source.geometry.device in BUILTIN else host_image(source)
-    if destination.geometry.device is cpu:
+    values = source if source.meta.device in BUILTIN else host_image(source)
+    if destination.meta.device is cpu:
         copy_values(destination, values)
         return
     image = host_image(destination)
     copy_values(image, values)
-    data = read_bytes(image.pointer, _spanned(image.geometry))
-    write_device(destination.geometry.device, destination.pointer, data)
+    data = read_bytes(image.pointer, _spanned(image.meta))
+    write_device(destination.meta.device, destination.pointer, data)
 
 
-def copying(destination: Geometry, source: Geometry) -> Launch | None:
+def copying(destination: TensorMeta, source: TensorMeta) -> Launch | None:
     """The launch that copies, None without data. Raises NotImplementedError for a source without data."""
     if destination.device is not cpu:
         return None
@@ -116,29 +116,29 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor | Pla
     if not isinstance(src, Tensor):
         result: Tensor = call(REGISTRY.find("fill_.Scalar"), self, src)
         return result
-    geometry, source = self.geometry, src.geometry
+    meta, source = self.meta, src.meta
     if self is src:
         bump_version(self)
         return self
-    check_no_internal_overlap(geometry.sizes, geometry.strides)
+    check_no_internal_overlap(meta.sizes, meta.strides)
     if self.storage_impl is src.storage_impl:
         check_no_partial_overlap(extent_of(self), extent_of(src))
-    if source.sizes != geometry.sizes and broadcast_shapes((geometry.sizes, source.sizes)) != geometry.sizes:
+    if source.sizes != meta.sizes and broadcast_shapes((meta.sizes, source.sizes)) != meta.sizes:
         raise RuntimeError(
-            f"copy_(): output with shape {list(geometry.sizes)} doesn't match the broadcast shape "
-            f"{list(broadcast_shapes((geometry.sizes, source.sizes)))}"
+            f"copy_(): output with shape {list(meta.sizes)} doesn't match the broadcast shape "
+            f"{list(broadcast_shapes((meta.sizes, source.sizes)))}"
         )
-    warn_of_lost_imaginary_part(source, geometry)
+    warn_of_lost_imaginary_part(source, meta)
     bump_version(self)
     copy_values(self, src, non_blocking)
-    launch = geometry.plans.get(("copy", source))
-    if launch is not None and not (source.dtype.is_complex and not geometry.dtype.is_complex):
+    launch = meta.plans.get(("copy", source))
+    if launch is not None and not (source.dtype.is_complex and not meta.dtype.is_complex):
         return Planned(self, _call(launch))
     return self
 
 
 def _call(launch: Launch) -> Callable[[Tensor, Tensor], Tensor]:
-    """What copies between tensors of the same geometries, which fit."""
+    """What copies between tensors of the same metas, which fit."""
     builtin, tail = launch.call()
 
     def run(self: Tensor, src: Tensor) -> Tensor:
@@ -151,37 +151,37 @@ def _call(launch: Launch) -> Callable[[Tensor, Tensor], Tensor]:
     return run
 
 
-def warn_of_lost_imaginary_part(source: Geometry, destination: Geometry) -> None:
+def warn_of_lost_imaginary_part(source: TensorMeta, destination: TensorMeta) -> None:
     """UserWarning when complex values go into a real dtype other than bool."""
     if source.dtype.is_complex and not destination.dtype.is_complex and destination.dtype.kind:
         warn("Casting complex values to real discards the imaginary part")
 
 
-def format_strides(geometry: Geometry, memory_format: MemoryFormat | None) -> tuple[int, ...]:
-    """Strides of a copy of `geometry` in a memory format (None and preserve_format keep the layout).
+def format_strides(meta: TensorMeta, memory_format: MemoryFormat | None) -> tuple[int, ...]:
+    """Strides of a copy of `meta` in a memory format (None and preserve_format keep the layout).
 
     RuntimeError when the rank does not go with the format.
     """
     if memory_format is None or memory_format is preserve_format:
-        return preserve_format_strides(geometry.sizes, geometry.strides)
+        return preserve_format_strides(meta.sizes, meta.strides)
     if memory_format is contiguous_format:
-        return default_strides(geometry.sizes)
+        return default_strides(meta.sizes)
     check_memory_format("clone", memory_format)
-    if memory_format.rank != geometry.ndim:
+    if memory_format.rank != meta.ndim:
         raise RuntimeError(f"required rank {memory_format.rank} tensor to use {memory_format.name} format")
-    return channels_last_strides(geometry.sizes, memory_format)
+    return channels_last_strides(meta.sizes, memory_format)
 
 
 @kernel("clone")
 @plannable
 def clone(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Planned[Tensor]:
     """A fresh tensor with the same values; the layout is kept unless a memory format is given."""
-    geometry = self.geometry
-    strides = format_strides(geometry, memory_format)
-    made = geometry_of(geometry.sizes, strides, geometry.dtype, geometry.device)
+    meta = self.meta
+    strides = format_strides(meta, memory_format)
+    made = meta_of(meta.sizes, strides, meta.dtype, meta.device)
     result = new_like(made)
     copy_values(result, self)
-    launch = made.plans.get(("copy", geometry))
+    launch = made.plans.get(("copy", meta))
     return Planned(result, None if launch is None else bound(launch.builtin(), (made,), launch.call()[1]))
 
 

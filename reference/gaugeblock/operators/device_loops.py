@@ -8,8 +8,8 @@ from typing import Any, Protocol
 from ..core.device import Device
 from ..dispatch.registry import Operator
 from ..kernels.bound_call import Fresh, Into
-from ..tensor.geometry import Geometry
 from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import TensorMeta
 from .launch import Launch
 from .plan import Plannable
 
@@ -20,7 +20,7 @@ class DeviceLoops(Protocol):
     def on_host(self, operands: tuple[Any, ...]) -> tuple[Any, ...]:
         """The operands of a call, its tensors replaced by tensors of the CPU at the same addresses; for plans only."""
 
-    def geometry(self, geometry: Geometry, device: Device) -> Geometry:
+    def meta(self, meta: TensorMeta, device: Device) -> TensorMeta:
         """The same sizes, strides and dtype on the device."""
 
     def entry(self, operator: str, launch: Launch, operands: tuple[Any, ...]) -> Callable[..., None]:
@@ -42,11 +42,11 @@ def device_call(
     tensors = [one for one in values if isinstance(one, Tensor)]
     if not tensors:
         return None
-    device = tensors[0].geometry.device
+    device = tensors[0].meta.device
     loops, kernel = DEVICE_LOOPS.get(device.type), operator.active("CPU")
     if loops is None or kernel is None or not isinstance(kernel.function, Plannable) or kernel.function.loop is None:
         return None
-    plain = all(one.geometry.device is device and not one.geometry.lazy and one.geometry.numel for one in tensors)
+    plain = all(one.meta.device is device and not one.meta.lazy and one.meta.numel for one in tensors)
     if not plain or options:
         return None
     host = loops.on_host(tuple(values))
@@ -59,4 +59,4 @@ def device_call(
     run = loops.entry(operator.name, loop.launch, tuple(values))
     if operator.name.partition(".")[0].endswith("_"):
         return Into(run, (loop.launch.count,), loop.limited, True)
-    return Fresh(run, (loops.geometry(loop.result, device),), (loop.launch.count,), loop.limited)
+    return Fresh(run, (loops.meta(loop.result, device),), (loop.launch.count,), loop.limited)

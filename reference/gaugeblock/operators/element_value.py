@@ -15,12 +15,12 @@ LOCAL_SCALAR = REGISTRY.define("_local_scalar_dense(Tensor self) -> Scalar")
 
 def host(self: Tensor) -> Tensor:
     """The tensor, or its copy, in host memory. NotImplementedError for one without data."""
-    return self if self.geometry.device is cpu else converted(self, None, cpu)
+    return self if self.meta.device is cpu else converted(self, None, cpu)
 
 
 def element_elsewhere(self: Tensor) -> Any:
     """The only element of a tensor that lies on another device. NotImplementedError for one without data."""
-    if self.geometry.device.type == "meta":
+    if self.meta.device.type == "meta":
         raise NotImplementedError("Tensor.item() cannot be called on meta tensors, they have no data")
     return element_of(host(self))
 

@@ -9,8 +9,8 @@ from ..tensor.tensor import Tensor
 
 def extent_of(tensor: Tensor) -> Extent:
     """Identity of the storage, first element and layout."""
-    geometry = tensor.geometry
-    return Extent(id(tensor.storage_impl), tensor.offset, geometry.sizes, geometry.strides, geometry.dtype.itemsize)
+    meta = tensor.meta
+    return Extent(id(tensor.storage_impl), tensor.offset, meta.sizes, meta.strides, meta.dtype.itemsize)
 
 
 def check_no_overlap(written: Tensor, *read: Tensor) -> None:
@@ -24,5 +24,5 @@ def check_no_overlap(written: Tensor, *read: Tensor) -> None:
 
 def warn_of_internal_overlap(operator: str, written: Tensor) -> None:
     """Warn when an indexed fill writes to a tensor whose indices share memory."""
-    if internal_overlap(written.geometry.sizes, written.geometry.strides) is Overlap.YES:
+    if internal_overlap(written.meta.sizes, written.meta.strides) is Overlap.YES:
         warn(f"Use of {operator} on expanded tensors is deprecated; clone() the tensor before writing to it")

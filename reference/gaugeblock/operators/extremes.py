@@ -16,20 +16,20 @@ from .registration import kernel
 
 
 def _check_ordered(operator: str, self: Tensor) -> None:
-    dtype = self.geometry.dtype
+    dtype = self.meta.dtype
     if dtype.is_complex:
         raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
 
 
 def _extreme(name: str, self: Tensor, dims: Dims, keepdim: bool, largest: bool) -> Planned[Tensor]:
-    own = self.geometry.dtype
+    own = self.meta.dtype
     return reduce_one(name, folds.extreme_fold(own, largest), self, dims, keepdim, own, own)
 
 
 def _positions(
     name: str, self: Tensor, dims: Dims, keepdim: bool, largest: bool, choose: Callable[[Tensor, Tensor], Any]
 ) -> Planned[Any]:
-    own = self.geometry.dtype
+    own = self.meta.dtype
     fold = folds.position_fold(own, largest)
     return reduce_pair(name, fold, self, dims, keepdim, own, (own, int64), choose)
 
@@ -46,36 +46,36 @@ def _register(largest: bool) -> None:
     def over_dims(self: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False) -> Planned[Tensor]:
         operator = f"a{word}"
         _check_ordered(operator, self)
-        dims = reduced_dims(operator, dim, self.geometry.ndim)
-        check_not_empty(operator, self.geometry, dims, full=dim == () or dim == [])
+        dims = reduced_dims(operator, dim, self.meta.ndim)
+        check_not_empty(operator, self.meta, dims, full=dim == () or dim == [])
         return _extreme(operator, self, dims, keepdim, largest)
 
     @kernel(word)
     @plannable
     def of_all(self: Tensor) -> Planned[Tensor]:
         _check_ordered(word, self)
-        dims = tuple(range(self.geometry.ndim))
-        check_not_empty(word, self.geometry, dims, full=True)
+        dims = tuple(range(self.meta.ndim))
+        check_not_empty(word, self.meta, dims, full=True)
         return _extreme(f"a{word}", self, dims, False, largest)
 
     @kernel(f"{word}.dim")
     @plannable
     def along(self: Tensor, dim: int, keepdim: bool = False) -> Planned[Any]:
-        if self.geometry.dtype.is_complex:
+        if self.meta.dtype.is_complex:
             raise RuntimeError(f"{word}(): does not support complex input")
-        dims = reduced_dims(word, dim, self.geometry.ndim)
-        check_not_empty(word, self.geometry, dims, full=False)
+        dims = reduced_dims(word, dim, self.meta.ndim)
+        check_not_empty(word, self.meta, dims, full=False)
         return _positions(word, self, dims, keepdim, largest, result_type(f"{word}.dim"))
 
     @kernel(f"arg{word}")
     @plannable
     def position(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Planned[Tensor]:
         operator = f"arg{word}"
-        kind = self.geometry.dtype.category
+        kind = self.meta.dtype.category
         if kind in ("bool", "complex"):
             raise RuntimeError(f"{operator}(): does not support {kind} input")
-        dims = reduced_dims(operator, dim, self.geometry.ndim)
-        check_not_empty(operator, self.geometry, dims, full=dim is None, error=IndexError)
+        dims = reduced_dims(operator, dim, self.meta.ndim)
+        check_not_empty(operator, self.meta, dims, full=dim is None, error=IndexError)
         return _positions(operator, self, dims, keepdim, largest, _second)
 
 
@@ -87,7 +87,7 @@ _register(False)
 def aminmax(self: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """(smallest, largest) in all or along a dim; NaN wins. Raises RuntimeError, IndexError for no elements."""
     _check_ordered("aminmax", self)
-    dims = reduced_dims("aminmax", dim, self.geometry.ndim)
-    check_not_empty("aminmax", self.geometry, dims, full=dim is None)
+    dims = reduced_dims("aminmax", dim, self.meta.ndim)
+    check_not_empty("aminmax", self.meta, dims, full=dim is None)
     extremes = [_extreme(name, self, dims, keepdim, name == "amax").result for name in ("amin", "amax")]
     return result_type("aminmax")(*extremes)

@@ -84,7 +84,7 @@ def deferred(module: str, plan: str) -> Callable[..., Plan]:
 
 def write_resized(out: Tensor, result: Tensor) -> None:
     """Write `result` into `out`, resized to its sizes."""
-    call(COPY, resized(out, result.geometry.sizes), result)
+    call(COPY, resized(out, result.meta.sizes), result)
 
 
 def write_checked(out: Tensor, result: Tensor) -> None:
@@ -142,7 +142,7 @@ def filled_kernel(factory: Filled, name: str, operator: Operator) -> Callable[..
         if at is not None:
             size, numbers = given[at], given[is_like:at] + given[at + 1 :]
         source = like if out is None else out
-        kind = dtype or (factory.dtype(*numbers) if source is None else source.geometry.dtype)
+        kind = dtype or (factory.dtype(*numbers) if source is None else source.meta.dtype)
         if factory.check is not None:
             numbers = factory.check(name, kind, *numbers)
         if out is not None:
@@ -176,15 +176,15 @@ def computed_kernel(factory: Computed, name: str, operator: Operator) -> Callabl
         check_layout(name, layout)
         arguments = dict(zip(names(), given, strict=False)) | generator
         if out is not None:
-            dtype, device = None if factory.converted else out.geometry.dtype, out.geometry.device
-            if not out.geometry.dtype.is_complex:
+            dtype, device = None if factory.converted else out.meta.dtype, out.meta.device
+            if not out.meta.dtype.is_complex:
                 arguments = {key: without_imaginary(value) for key, value in arguments.items()}
         kind = dtype or factory.dtype(**arguments)
         plan = factory.plan(kind, **arguments)
 
         def make(place: Device) -> Tensor:
             result = empty_tensor(plan.sizes, kind, place)
-            if place is cpu and result.geometry.numel:
+            if place is cpu and result.meta.numel:
                 plan.fill(result)
             return result
 
@@ -224,8 +224,8 @@ def zero_(self: Tensor) -> Tensor:
 @kernel("fill_.Scalar", COMPOSITE, derive=False)
 def fill_scalar(self: Tensor, value: Number) -> Tensor:
     """copy_ of a number from the CPU, for devices without a kernel of their own. RuntimeError when it does not fit."""
-    check_fits("fill_", value, self.geometry.dtype)
-    result: Tensor = call(COPY, self, filled((), self.geometry.dtype, value))
+    check_fits("fill_", value, self.meta.dtype)
+    result: Tensor = call(COPY, self, filled((), self.meta.dtype, value))
     return result
 
 

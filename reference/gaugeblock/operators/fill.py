@@ -13,10 +13,10 @@ from ..iteration.dimensions import broadcast_shapes
 from ..iteration.overlap import check_no_partial_overlap
 from ..iteration.tensor_iterator import Number
 from ..kernels.operand import Immediate
-from ..tensor.geometry import default_strides, geometry_of, remember
 from ..tensor.hooks import hooks
 from ..tensor.scalars import item
 from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor_meta import default_strides, meta_of, remember
 from ..tensor.versions import bump_version, check_written_in_inference
 from .copy import BUILTIN, clone, copy_, copy_values
 from .extents import extent_of, warn_of_internal_overlap
@@ -44,20 +44,20 @@ def number_from(operator: str, argument: str, value: Any) -> Number:
 @kernel("fill_.Scalar")
 def fill_scalar(self: Tensor, value: Number) -> Tensor:
     """Write a number to every element, once per memory location; RuntimeError when it does not fit the dtype."""
-    geometry = self.geometry
-    _write(self, stored_number("fill_", value, geometry.dtype, geometry.lazy))
+    meta = self.meta
+    _write(self, stored_number("fill_", value, meta.dtype, meta.lazy))
     return self
 
 
 def _write(self: Tensor, number: Number) -> None:
     """Write a number that the dtype holds to every element and count the change."""
-    geometry = self.geometry
-    if geometry.device is cpu:
-        plans = geometry.plans
+    meta = self.meta
+    if meta.device is cpu:
+        plans = meta.plans
         try:
             launch: Launch | None = plans["fill"]
         except KeyError:
-            launch = element_launch("identity", geometry, [Immediate(geometry.dtype)], geometry.dtype)
+            launch = element_launch("identity", meta, [Immediate(meta.dtype)], meta.dtype)
             remember(plans, "fill", launch)
         check_written_in_inference(self)
         if launch is not None:
@@ -68,9 +68,9 @@ def _write(self: Tensor, number: Number) -> None:
 @kernel("fill_.Tensor")
 def fill_tensor(self: Tensor, value: Tensor) -> Tensor:
     """Write the value of a 0-dim tensor to every element. Raises RuntimeError for a tensor with dims."""
-    if value.geometry.ndim:
+    if value.meta.ndim:
         raise RuntimeError(
-            f"fill_ only supports 0-dimension value tensor but got tensor with {value.geometry.ndim} dimensions."
+            f"fill_ only supports 0-dimension value tensor but got tensor with {value.meta.ndim} dimensions."
         )
     if value.storage_impl is self.storage_impl:
         value = clone(value)
@@ -82,8 +82,8 @@ def fill_tensor(self: Tensor, value: Tensor) -> Tensor:
 @kernel("zero_")
 def zero_(self: Tensor) -> Tensor:
     """Write 0 to every element."""
-    geometry = self.geometry
-    _write(self, stored_number("zero_", 0, geometry.dtype, geometry.lazy) if geometry.lazy else 0)
+    meta = self.meta
+    _write(self, stored_number("zero_", 0, meta.dtype, meta.lazy) if meta.lazy else 0)
     return self
 
 
@@ -95,31 +95,31 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 
 def _check_mask(operator: str, self: Tensor, mask: Tensor) -> None:
-    dtype = mask.geometry.dtype
+    dtype = mask.meta.dtype
     if dtype.kind != 0:
         raise RuntimeError(
             f"{operator} only supports boolean masks, but got mask with dtype {UPSTREAM_NAMES[dtype.name]}"
         )
-    if mask.geometry.device is not self.geometry.device:
+    if mask.meta.device is not self.meta.device:
         raise RuntimeError(
-            f"{operator}: expected self and mask to be on the same device, got {self.geometry.device} and "
-            f"{mask.geometry.device}"
+            f"{operator}: expected self and mask to be on the same device, got {self.meta.device} and "
+            f"{mask.meta.device}"
         )
 
 
 def _masked_into(out: Tensor, self: Tensor, mask: Tensor, value: Number | Tensor) -> None:
     """out = where(mask, value, self), converted to out's dtype."""
-    if out.geometry.device is not cpu:
+    if out.meta.device is not cpu:
         return
-    dtype = out.geometry.dtype
+    dtype = out.meta.dtype
     is_tensor = isinstance(value, Tensor)
-    other = value.geometry if isinstance(value, Tensor) else Immediate(dtype)
-    key = ("masked_fill", self.geometry, mask.geometry, value.geometry if isinstance(value, Tensor) else None)
-    plans = out.geometry.plans
+    other = value.meta if isinstance(value, Tensor) else Immediate(dtype)
+    key = ("masked_fill", self.meta, mask.meta, value.meta if isinstance(value, Tensor) else None)
+    plans = out.meta.plans
     try:
         launch: Launch | None = plans[key]
     except KeyError:
-        launch = element_launch("where", out.geometry, [mask.geometry, other, self.geometry], dtype)
+        launch = element_launch("where", out.meta, [mask.meta, other, self.meta], dtype)
         remember(plans, key, launch)
     if launch is not None:
         given = value.pointer if is_tensor else value  # type: ignore[union-attr]
@@ -128,16 +128,16 @@ def _masked_into(out: Tensor, self: Tensor, mask: Tensor, value: Number | Tensor
 
 def _masked_value(operator: str, self: Tensor, value: Number | Tensor) -> Number | Tensor:
     if not isinstance(value, Tensor):
-        return stored_number(operator, value, self.geometry.dtype, self.geometry.lazy)
-    if value.geometry.ndim:
+        return stored_number(operator, value, self.meta.dtype, self.meta.lazy)
+    if value.meta.ndim:
         raise RuntimeError(
-            f"{operator} only supports a 0-dimensional value tensor, but got tensor with {value.geometry.ndim} "
+            f"{operator} only supports a 0-dimensional value tensor, but got tensor with {value.meta.ndim} "
             f"dimension(s)."
         )
-    if value.geometry.device is cpu and value.geometry.dtype is not self.geometry.dtype:
-        check_fits(operator, item(value), self.geometry.dtype)
-    if (value.geometry.lazy or self.geometry.lazy) and value.geometry.device is cpu:
-        return stored_number(operator, item(value), self.geometry.dtype, self.geometry.lazy)
+    if value.meta.device is cpu and value.meta.dtype is not self.meta.dtype:
+        check_fits(operator, item(value), self.meta.dtype)
+    if (value.meta.lazy or self.meta.lazy) and value.meta.device is cpu:
+        return stored_number(operator, item(value), self.meta.dtype, self.meta.lazy)
     return value
 
 
@@ -145,13 +145,13 @@ def _masked_value(operator: str, self: Tensor, value: Number | Tensor) -> Number
 @kernel("masked_fill_.Tensor")
 def masked_fill_(self: Tensor, mask: Tensor, value: Number | Tensor) -> Tensor:
     """Write `value` where `mask`, which broadcasts to self, is true."""
-    geometry = self.geometry
+    meta = self.meta
     _check_mask("masked_fill_", self, mask)
     warn_of_internal_overlap("masked_fill_", self)
-    if broadcast_shapes((geometry.sizes, mask.geometry.sizes)) != geometry.sizes:
+    if broadcast_shapes((meta.sizes, mask.meta.sizes)) != meta.sizes:
         raise RuntimeError(
-            f"masked_fill_(): output with shape {list(geometry.sizes)} doesn't match the broadcast shape "
-            f"{list(broadcast_shapes((geometry.sizes, mask.geometry.sizes)))}"
+            f"masked_fill_(): output with shape {list(meta.sizes)} doesn't match the broadcast shape "
+            f"{list(broadcast_shapes((meta.sizes, mask.meta.sizes)))}"
         )
     if mask.storage_impl is self.storage_impl:
         check_no_partial_overlap(extent_of(self), extent_of(mask))
@@ -166,11 +166,11 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Number | Tensor) -> Tensor:
 def masked_fill(self: Tensor, mask: Tensor, value: Number | Tensor) -> Tensor:
     """A tensor with `value` where `mask` is true, else self's values; both broadcast."""
     _check_mask("masked_fill", self, mask)
-    if self.geometry.lazy:
+    if self.meta.lazy:
         self = clone(self)
-    geometry = self.geometry
-    sizes = broadcast_shapes((geometry.sizes, mask.geometry.sizes))
-    result = new_like(geometry_of(sizes, default_strides(sizes), geometry.dtype, geometry.device))
+    meta = self.meta
+    sizes = broadcast_shapes((meta.sizes, mask.meta.sizes))
+    result = new_like(meta_of(sizes, default_strides(sizes), meta.dtype, meta.device))
     _masked_into(result, self, mask, _masked_value("masked_fill", self, value))
     return result
 
@@ -181,7 +181,7 @@ def assign(view: Tensor, value: object) -> None:
         copy_(view, value)
         return
     number = number_from("__setitem__", "value", value)
-    if view.geometry.device in BUILTIN:
+    if view.meta.device in BUILTIN:
         fill_scalar(view, number)
     else:
         call(REGISTRY.find("fill_.Scalar"), view, number)

@@ -28,15 +28,15 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     """
     check_index_dtype("put_", index, (int64,))
     check_same_dtype("put_", self, source, "source")
-    if index.geometry.numel != source.geometry.numel:
+    if index.meta.numel != source.meta.numel:
         raise RuntimeError(
             f"put_(): Expected source and index to have the same number of elements, but got "
-            f"{source.geometry.numel} and {index.geometry.numel}"
+            f"{source.meta.numel} and {index.meta.numel}"
         )
     check_not_empty("put_", self, index)
-    check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
+    check_no_internal_overlap(self.meta.sizes, self.meta.strides)
     check_no_overlap(self, index, source)
-    if index.geometry.numel and self.geometry.device is cpu:
+    if index.meta.numel and self.meta.device is cpu:
         _put_into(writable(self), index_values(index).reshape(-1), values(source).reshape(-1).copy(), accumulate)
     bump_version(self)
     return self
@@ -54,8 +54,8 @@ def _put_into(target: Array, places: Array, given: Array, accumulate: bool) -> N
 @kernel("masked_scatter", derive=False)
 def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """masked_scatter_ on a copy, which has the sizes that self and mask broadcast to."""
-    sizes = broadcast_shapes((self.geometry.sizes, mask.geometry.sizes))
-    target = self if sizes == self.geometry.sizes else expand(self, sizes)
+    sizes = broadcast_shapes((self.meta.sizes, mask.meta.sizes))
+    target = self if sizes == self.meta.sizes else expand(self, sizes)
     return masked_scatter_(clone(target, memory_format=contiguous_format), mask, source)
 
 
@@ -65,20 +65,20 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
     Raises RuntimeError for a mask that is not bool, dtypes that differ and too few elements.
     """
-    if mask.geometry.dtype is not bool_:
+    if mask.meta.dtype is not bool_:
         raise RuntimeError(
-            f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.geometry.dtype}"
+            f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.meta.dtype}"
         )
     check_same_dtype("masked_scatter_", self, source, "source")
-    if broadcast_shapes((self.geometry.sizes, mask.geometry.sizes)) != self.geometry.sizes:
+    if broadcast_shapes((self.meta.sizes, mask.meta.sizes)) != self.meta.sizes:
         raise RuntimeError(
-            f"masked_scatter_(): mask of shape {list(mask.geometry.sizes)} does not broadcast to self "
-            f"{list(self.geometry.sizes)}"
+            f"masked_scatter_(): mask of shape {list(mask.meta.sizes)} does not broadcast to self "
+            f"{list(self.meta.sizes)}"
         )
-    check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
-    if self.geometry.device is cpu:
+    check_no_internal_overlap(self.meta.sizes, self.meta.strides)
+    if self.meta.device is cpu:
         target = writable(self)
-        chosen = np.broadcast_to(values(mask), self.geometry.sizes).reshape(target.shape)
+        chosen = np.broadcast_to(values(mask), self.meta.sizes).reshape(target.shape)
         _write_chosen(target, chosen, values(source).reshape(-1))
     bump_version(self)
     return self

@@ -14,9 +14,9 @@ from ..core.memory_format import contiguous_format
 from ..iteration.dimensions import loop_dimensions
 from ..memory.elements import store_bytes
 from ..tensor.array_view import FEW, array_of, kept_array
-from ..tensor.geometry import Geometry, geometry_of, preserve_format_strides
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor_meta import TensorMeta, meta_of, preserve_format_strides
 from ..tensor.views import transpose
 from .arrays import Array, outline, values
 from .copy import clone
@@ -35,41 +35,41 @@ def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tenso
     Raises RuntimeError unless there are as many shifts as dims, IndexError for a dim out of range.
     """
     shifts, dims = _ints(shifts), _ints(dims)
-    geometry = self.geometry
+    meta = self.meta
     if not shifts:
         raise RuntimeError("`shifts` required")
     if len(dims) != len(shifts) and not (not dims and len(shifts) == 1):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
-    if dims and not geometry.ndim:
+    if dims and not meta.ndim:
         raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
-    places = tuple([wrap_dim("roll", dim, geometry.ndim) for dim in dims])
-    if has_many_dims(geometry):
+    places = tuple([wrap_dim("roll", dim, meta.ndim) for dim in dims])
+    if has_many_dims(meta):
         return _rolled(self, shifts, dims)
-    result, target = outline(geometry.sizes, geometry.dtype, geometry.device)
+    result, target = outline(meta.sizes, meta.dtype, meta.device)
     if target is not None:
         _roll_into(target, values(self), shifts, places)
-        if len(shifts) == 1 and (not dims or geometry.ndim == 1) and geometry.contiguous and not geometry.lazy:
-            return Planned(result, _turning(geometry, shifts[0])) if geometry.numel else result
+        if len(shifts) == 1 and (not dims or meta.ndim == 1) and meta.contiguous and not meta.lazy:
+            return Planned(result, _turning(meta, shifts[0])) if meta.numel else result
     return result
 
 
 def _rolled(self: Tensor, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Tensor:
     """Roll along one dim after the other."""
     if not dims:
-        return reshape(roll(reshape(self, (-1,)), shifts), self.geometry.sizes)
+        return reshape(roll(reshape(self, (-1,)), shifts), self.meta.sizes)
     for shift, dim in zip(shifts, dims, strict=True):
         self = along("roll", self, dim, partial(roll, shifts=(shift,), dims=(1,)))
     return self
 
 
-def _turning(geometry: Geometry, shift: int) -> Callable[[Tensor], Tensor]:
+def _turning(meta: TensorMeta, shift: int) -> Callable[[Tensor], Tensor]:
     """What copies row-major elements `shift` places on, the last ones to the front."""
-    size, itemsize = geometry.numel, geometry.dtype.itemsize
+    size, itemsize = meta.numel, meta.dtype.itemsize
     moved = shift % size
-    kernel = formula_kernel("identity", [geometry.dtype], geometry.dtype, geometry.dtype).contiguous
+    kernel = formula_kernel("identity", [meta.dtype], meta.dtype, meta.dtype).contiguous
 
     def run(self: Tensor) -> Tensor:
-        result = new_like(geometry)
+        result = new_like(meta)
         kernel(result.pointer + moved * itemsize, self.pointer, size - moved)
         if moved:
             kernel(result.pointer, self.pointer + (size - moved) * itemsize, moved)
@@ -98,31 +98,31 @@ def flip(self: Tensor, dims: Sequence[int]) -> Tensor | Planned[Tensor]:
 
     Raises RuntimeError for a repeated dim, IndexError for one out of range.
     """
-    geometry = self.geometry
-    places = [wrap_dim("flip", dim, geometry.ndim) for dim in _ints(dims)]
+    meta = self.meta
+    places = [wrap_dim("flip", dim, meta.ndim) for dim in _ints(dims)]
     for place in places:
         if places.count(place) > 1:
             raise RuntimeError(f"dim {place} appears multiple times in the list of dims")
-    strides = preserve_format_strides(geometry.sizes, geometry.strides)
-    result = new_like(geometry_of(geometry.sizes, strides, geometry.dtype, geometry.device))
-    if geometry.device is cpu and geometry.numel:
-        if geometry.lazy:
-            array_of(result)[...] = np.flip(values(self), tuple(places) if geometry.ndim else ())
+    strides = preserve_format_strides(meta.sizes, meta.strides)
+    result = new_like(meta_of(meta.sizes, strides, meta.dtype, meta.device))
+    if meta.device is cpu and meta.numel:
+        if meta.lazy:
+            array_of(result)[...] = np.flip(values(self), tuple(places) if meta.ndim else ())
         else:
-            runner = _reversing(geometry, result.geometry, places)
+            runner = _reversing(meta, result.meta, places)
             runner(self, result)
             return Planned(result, runner)
     return result
 
 
-def _reversing(geometry: Geometry, out: Geometry, dims: Sequence[int]) -> Callable[..., Tensor]:
-    """What copies a tensor of `geometry` into a new one of geometry `out`, or a given one, with `dims` reversed."""
-    itemsize = geometry.dtype.itemsize
-    steps = [-step if d in dims else step for d, step in enumerate(geometry.strides)]
-    start = itemsize * sum((geometry.sizes[d] - 1) * geometry.strides[d] for d in dims if geometry.ndim)
+def _reversing(meta: TensorMeta, out: TensorMeta, dims: Sequence[int]) -> Callable[..., Tensor]:
+    """What copies a tensor of `meta` into a new one of meta `out`, or a given one, with `dims` reversed."""
+    itemsize = meta.dtype.itemsize
+    steps = [-step if d in dims else step for d, step in enumerate(meta.strides)]
+    start = itemsize * sum((meta.sizes[d] - 1) * meta.strides[d] for d in dims if meta.ndim)
     strides = [tuple(step * itemsize for step in operand) for operand in (out.strides, steps)]
-    shape, moved = loop_dimensions(geometry.sizes, strides)
-    kernel = formula_kernel("identity", [geometry.dtype], geometry.dtype, geometry.dtype)
+    shape, moved = loop_dimensions(meta.sizes, strides)
+    kernel = formula_kernel("identity", [meta.dtype], meta.dtype, meta.dtype)
     launch = Launch(kernel, shape, moved, (itemsize, itemsize), (0, 1))
 
     def run(self: Tensor, result: Tensor | None = None) -> Tensor:
@@ -136,7 +136,7 @@ def _reversing(geometry: Geometry, out: Geometry, dims: Sequence[int]) -> Callab
 @kernel("fliplr")
 def fliplr(self: Tensor) -> Tensor:
     """flip along dim 1. Raises RuntimeError below 2-D."""
-    if self.geometry.ndim < 2:
+    if self.meta.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
     return flip(self, (1,))
 
@@ -144,7 +144,7 @@ def fliplr(self: Tensor) -> Tensor:
 @kernel("flipud")
 def flipud(self: Tensor) -> Tensor:
     """flip along dim 0. Raises RuntimeError for a 0-dim tensor."""
-    if self.geometry.ndim < 1:
+    if self.meta.ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")
     return flip(self, (0,))
 
@@ -155,13 +155,13 @@ def rot90(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
 
     Raises RuntimeError unless `dims` are two different dims of a tensor of at least 2-D.
     """
-    geometry = self.geometry
+    meta = self.meta
     dims = _ints(dims)
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
-    if geometry.ndim < 2:
-        raise RuntimeError(f"expected total dims >= 2, but got total dims = {geometry.ndim}")
-    first, second = (wrap_dim("rot90", dim, geometry.ndim) for dim in dims)
+    if meta.ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {meta.ndim}")
+    first, second = (wrap_dim("rot90", dim, meta.ndim) for dim in dims)
     if first == second:
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
     if k % 4 == 1:
@@ -172,13 +172,13 @@ def rot90(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
 
 
 def _triangle(operator: str, self: Tensor, diagonal: int, keep: Any) -> Tensor | Planned[Tensor]:
-    geometry = self.geometry
-    if geometry.ndim < 2:
+    meta = self.meta
+    if meta.ndim < 2:
         raise RuntimeError(f"{operator}: input tensor must have at least 2 dimensions")
-    result, target = outline(geometry.sizes, geometry.dtype, geometry.device)
-    if target is None or not geometry.numel:
+    result, target = outline(meta.sizes, meta.dtype, meta.device)
+    if target is None or not meta.numel:
         return result
-    rows, columns = geometry.sizes[-2:]
+    rows, columns = meta.sizes[-2:]
     if columns >= LONG_ROWS:
         fill_zeros(result)
         source = values(self)
@@ -189,8 +189,8 @@ def _triangle(operator: str, self: Tensor, diagonal: int, keep: Any) -> Tensor |
         return result
     kept = keep(np.arange(columns) - np.arange(rows)[:, None], diagonal)
     target[...] = np.where(kept, values(self), _zero(target))
-    if geometry.numel <= FEW and not geometry.lazy:
-        return Planned(result, _triangle_call(geometry, result.geometry, kept))
+    if meta.numel <= FEW and not meta.lazy:
+        return Planned(result, _triangle_call(meta, result.meta, kept))
     return result
 
 
@@ -198,13 +198,13 @@ LONG_ROWS = 128
 """Elements of a row from which rows are copied one by one."""
 
 
-def _triangle_call(geometry: Geometry, out: Geometry, kept: Array) -> Callable[[Tensor], Tensor]:
+def _triangle_call(meta: TensorMeta, out: TensorMeta, kept: Array) -> Callable[[Tensor], Tensor]:
     zeros = bytes(out.nbytes)
 
     def run(self: Tensor) -> Tensor:
         result = new_like(out)
         store_bytes(result.pointer, zeros)
-        np.copyto(kept_array(out, result.pointer), kept_array(geometry, self.pointer), where=kept)
+        np.copyto(kept_array(out, result.pointer), kept_array(meta, self.pointer), where=kept)
         return result
 
     return run

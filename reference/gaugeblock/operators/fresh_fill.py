@@ -14,8 +14,8 @@ from ..iteration.tensor_iterator import Number
 from ..memory.elements import pack_element, read_bytes, store_bytes
 from ..memory.host_allocator import SMALL_LIMIT, host_allocator, memset
 from ..tensor.array_view import array_of
-from ..tensor.geometry import Geometry, contiguous_geometry, remember
 from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta, remember
 from .arrays import STEPS
 from .number_limits import LARGEST_HALF, check_fits
 
@@ -25,9 +25,9 @@ PACKED = frozenset(dtype for dtype in ALL_DTYPES if not dtype.is_complex) - ROUN
 
 def fill_zeros(target: Tensor) -> None:
     """Set every byte of a fresh dense tensor to 0."""
-    geometry = target.geometry
-    nbytes = geometry.nbytes
-    if nbytes and geometry.device is cpu:
+    meta = target.meta
+    nbytes = meta.nbytes
+    if nbytes and meta.device is cpu:
         if nbytes <= FEW_BYTES:
             store_bytes(target.pointer, bytes(nbytes))
         elif nbytes <= SMALL_LIMIT or not host_allocator.zeros_for_nothing(target.pointer, nbytes):
@@ -37,41 +37,41 @@ def fill_zeros(target: Tensor) -> None:
 
 
 def _fill_elsewhere(target: Tensor, value: Number) -> None:
-    if target.geometry.device is not meta_device:
+    if target.meta.device is not meta_device:
         call(REGISTRY.find("fill_.Scalar"), target, value)
         target.storage_impl.version = 0
 
 
 def fill_number(target: Tensor, value: Number) -> None:
     """Set every element of a fresh dense tensor to `value`, which its dtype holds."""
-    geometry = target.geometry
-    if not geometry.numel:
+    meta = target.meta
+    if not meta.numel:
         return
-    if geometry.device is not cpu:
+    if meta.device is not cpu:
         _fill_elsewhere(target, value)
         return
-    dtype = geometry.dtype
-    if geometry.nbytes <= FEW_BYTES and dtype in PACKED:
-        store_bytes(target.pointer, pack_element(dtype, value) * geometry.numel)
+    dtype = meta.dtype
+    if meta.nbytes <= FEW_BYTES and dtype in PACKED:
+        store_bytes(target.pointer, pack_element(dtype, value) * meta.numel)
     else:
         number = value if dtype.is_complex else float(value.real)
         stored = rounded(number, dtype) if dtype in ROUNDED_HERE else value
-        away(STEPS * geometry.numel, array_of(target).__setitem__, ..., stored)
+        away(STEPS * meta.numel, array_of(target).__setitem__, ..., stored)
 
 
 def fill_ones(target: Tensor) -> None:
-    plans = target.geometry.plans
+    plans = target.meta.plans
     pattern = plans.get("ones")
     if pattern is not None:
         store_bytes(target.pointer, pattern)
         return
     fill_number(target, 1)
-    if 0 < target.geometry.nbytes <= FEW_BYTES and target.geometry.device is cpu:
-        remember(plans, "ones", read_bytes(target.pointer, target.geometry.nbytes))
+    if 0 < target.meta.nbytes <= FEW_BYTES and target.meta.device is cpu:
+        remember(plans, "ones", read_bytes(target.pointer, target.meta.nbytes))
 
 
 def fill_checked(operator: str, target: Tensor, value: Number) -> None:
-    dtype = target.geometry.dtype
+    dtype = target.meta.dtype
     if value.__class__ is float and dtype.kind == 2 and -LARGEST_HALF <= value <= LARGEST_HALF:
         fill_number(target, value)
         return
@@ -96,17 +96,17 @@ def quick_full(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
     for one in size:
         if one.__class__ is not int:
             return None
-    return _full("full", contiguous_geometry(tuple(size), dtype or dtype_of_number(value)), value)
+    return _full("full", contiguous_meta(tuple(size), dtype or dtype_of_number(value)), value)
 
 
 def quick_full_like(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
     """Return full_like of a dense tensor on the CPU and a number; None for anything else."""
     if len(given) != 2 or dtype is not None or given[0].__class__ is not Tensor or given[1].__class__ not in NUMBERS:
         return None
-    geometry = given[0].geometry
-    if not geometry.dense or geometry.device is not cpu or geometry.lazy or geometry.watched:
+    meta = given[0].meta
+    if not meta.dense or meta.device is not cpu or meta.lazy or meta.watched:
         return None
-    return _full("full_like", geometry, given[1])
+    return _full("full_like", meta, given[1])
 
 
 def quick_new_full(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
@@ -114,22 +114,22 @@ def quick_new_full(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None
     if len(given) != 3 or given[2].__class__ not in NUMBERS or not isinstance(given[1], (tuple, list)):
         return None
     self, size, value = given
-    if self.__class__ is not Tensor or self.geometry.device is not cpu:
+    if self.__class__ is not Tensor or self.meta.device is not cpu:
         return None
     for one in size:
         if one.__class__ is not int:
             return None
-    return _full("new_full", contiguous_geometry(tuple(size), dtype or self.geometry.dtype), value)
+    return _full("new_full", contiguous_meta(tuple(size), dtype or self.meta.dtype), value)
 
 
 def quick_scalar_tensor(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
     """Return scalar_tensor of a number, on the CPU; None for anything else."""
     if len(given) != 1 or given[0].__class__ not in NUMBERS:
         return None
-    return _full("scalar_tensor", contiguous_geometry((), dtype or DEFAULTS.dtype), given[0])
+    return _full("scalar_tensor", contiguous_meta((), dtype or DEFAULTS.dtype), given[0])
 
 
-def _full(operator: str, geometry: Geometry, value: Any) -> Tensor:
-    result = new_like(geometry)
+def _full(operator: str, meta: TensorMeta, value: Any) -> Tensor:
+    result = new_like(meta)
     fill_checked(operator, result, value)
     return result

@@ -13,9 +13,9 @@ from ..core.memory_format import contiguous_format
 from ..core.promotion import UPSTREAM_NAMES
 from ..iteration.dimensions import broadcast_shapes
 from ..tensor.array_view import array_of
-from ..tensor.geometry import Geometry, geometry_of, remember
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor, new_like
+from ..tensor.tensor_meta import TensorMeta, meta_of, remember
 from ..tensor.views import expand
 from .advanced_indexing import take_true
 from .arrays import Array, computed, true_places, values
@@ -30,10 +30,10 @@ INDEX_DTYPES = (int32, int64)
 
 def check_index_dtype(operator: str, index: Tensor, allowed: tuple[DType, ...] = INDEX_DTYPES) -> None:
     """Raise RuntimeError unless the dtype of an index tensor is one of `allowed`."""
-    if index.geometry.dtype not in allowed:
+    if index.meta.dtype not in allowed:
         names = "/".join(dtype.name for dtype in allowed)
         raise RuntimeError(
-            f"{operator}(): Expected dtype {names} for index, but got {UPSTREAM_NAMES[index.geometry.dtype.name]}"
+            f"{operator}(): Expected dtype {names} for index, but got {UPSTREAM_NAMES[index.meta.dtype.name]}"
         )
 
 
@@ -49,46 +49,46 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor | Planned[Tens
 
     Raises IndexError out of [0, size) and for an index with more than one dim, RuntimeError for another dtype.
     """
-    ready = self.geometry.plans.get(("index_select ready", index.geometry, dim))
+    ready = self.meta.plans.get(("index_select ready", index.meta, dim))
     if ready is not None:
         result = new_like(ready[0])
         if ready[1].run(result, self, index):
             return result
-    if index.geometry.dtype not in (int32, int64):
+    if index.meta.dtype not in (int32, int64):
         raise RuntimeError(
-            f"index_select(): Expected dtype int32 or int64 for index, but got {index.geometry.dtype.name}"
+            f"index_select(): Expected dtype int32 or int64 for index, but got {index.meta.dtype.name}"
         )
-    if index.geometry.ndim > 1:
-        raise IndexError(f"index_select(): Index is supposed to be a vector, got {index.geometry.ndim} dims")
-    place = wrap_dim("index_select", dim, self.geometry.ndim)
-    geometry, count = self.geometry, index.geometry.numel
-    if not geometry.ndim and count != 1:
+    if index.meta.ndim > 1:
+        raise IndexError(f"index_select(): Index is supposed to be a vector, got {index.meta.ndim} dims")
+    place = wrap_dim("index_select", dim, self.meta.ndim)
+    meta, count = self.meta, index.meta.numel
+    if not meta.ndim and count != 1:
         raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {count} value(s)")
-    sizes = (*geometry.sizes[:place], count, *geometry.sizes[place + 1 :]) if geometry.ndim else ()
-    result = empty_tensor(sizes, geometry.dtype, geometry.device)
-    if geometry.device is cpu and result.geometry.numel:
-        key = ("index_select", index.geometry, place)
-        steps: Picking | None = geometry.plans.get(key)
+    sizes = (*meta.sizes[:place], count, *meta.sizes[place + 1 :]) if meta.ndim else ()
+    result = empty_tensor(sizes, meta.dtype, meta.device)
+    if meta.device is cpu and result.meta.numel:
+        key = ("index_select", index.meta, place)
+        steps: Picking | None = meta.plans.get(key)
         source = resolved(self)
         if steps is None or source is not self:
             spread = tuple(count if d == place else 1 for d in range(max(len(sizes), 1)))
-            steps = picking(result.geometry, source.geometry, index.geometry, place, spread)
-            remember(geometry.plans, key, steps)
+            steps = picking(result.meta, source.meta, index.meta, place, spread)
+            remember(meta.plans, key, steps)
         if source is self:
-            remember(geometry.plans, ("index_select ready", index.geometry, dim), (result.geometry, steps))
+            remember(meta.plans, ("index_select ready", index.meta, dim), (result.meta, steps))
         if not steps.run(result, source, index):
-            _check_selected(geometry, place, index)
+            _check_selected(meta, place, index)
         if source is self:
-            return Planned(result, _picker(index_select, result.geometry, steps, dim))
-    elif geometry.device is cpu:
-        _check_selected(geometry, place, index)
+            return Planned(result, _picker(index_select, result.meta, steps, dim))
+    elif meta.device is cpu:
+        _check_selected(meta, place, index)
     return result
 
 
-def _check_selected(geometry: Geometry, place: int, index: Tensor) -> None:
+def _check_selected(meta: TensorMeta, place: int, index: Tensor) -> None:
     """Raise IndexError for an index out of range, and RuntimeError if an empty dim of several is indexed."""
-    size = (geometry.sizes or (1,))[place]
-    if not size and geometry.ndim > 1 and index.geometry.numel:
+    size = (meta.sizes or (1,))[place]
+    if not size and meta.ndim > 1 and index.meta.numel:
         raise RuntimeError(f"index_select(): dim {place} of self, which is indexed, must not be empty, got size 0")
     check_within("index_select", index_values(index).reshape(-1), size, IndexError)
 
@@ -97,7 +97,7 @@ def resolved(tensor: Tensor) -> Tensor:
     """The tensor itself, or a copy where its memory holds the conjugate or the negative of its values."""
     from .copy import clone
 
-    return clone(tensor, memory_format=contiguous_format) if tensor.geometry.lazy else tensor
+    return clone(tensor, memory_format=contiguous_format) if tensor.meta.lazy else tensor
 
 
 def check_within(operator: str, index: Array, size: int, error: type[Exception]) -> None:
@@ -109,21 +109,21 @@ def check_within(operator: str, index: Array, size: int, error: type[Exception])
 
 def gather_dim(operator: str, self: Tensor, dim: int, index: Tensor) -> int:
     """The wrapped `dim`; checks dtype and number of dims of `index`, where 0-dim counts as 1-D."""
-    place = wrap_dim(operator, dim, self.geometry.ndim)
-    if index.geometry.numel:
+    place = wrap_dim(operator, dim, self.meta.ndim)
+    if index.meta.numel:
         check_index_dtype(operator, index)
-        if max(index.geometry.ndim, 1) != max(self.geometry.ndim, 1):
+        if max(index.meta.ndim, 1) != max(self.meta.ndim, 1):
             raise RuntimeError(
                 f"{operator}(): Index tensor must have the same number of dimensions as input tensor, got "
-                f"{index.geometry.ndim} and {self.geometry.ndim}"
+                f"{index.meta.ndim} and {self.meta.ndim}"
             )
     return place
 
 
 def gather_places(operator: str, self: Tensor, place: int, index: Tensor) -> Array:
     """The values of a non-empty index, 1-D for a 0-dim one; RuntimeError unless they lie in [0, size of dim place)."""
-    places = index_values(index).reshape(index.geometry.sizes or (1,))
-    sizes = self.geometry.sizes or (1,)
+    places = index_values(index).reshape(index.meta.sizes or (1,))
+    sizes = self.meta.sizes or (1,)
     size = sizes[place]
     if (places.view(np.uint64) >= size).any():
         low, high = int(places.min()), int(places.max())
@@ -142,42 +142,42 @@ def gather(
 
     Raises RuntimeError for an index out of [0, size), other numbers of dims, sizes above those of `self` outside `dim`.
     """
-    plans = index.geometry.plans
-    key = ("gather", self.geometry, dim)
-    plan: tuple[Geometry, Picking] | None = plans.get(key)
+    plans = index.meta.plans
+    key = ("gather", self.meta, dim)
+    plan: tuple[TensorMeta, Picking] | None = plans.get(key)
     if plan is not None:
         result = new_like(plan[0])
         if plan[1].run(result, self, index):
             return result
     place = gather_dim("gather", self, dim, index)
-    result = empty_tensor(index.geometry.sizes, self.geometry.dtype, self.geometry.device)
-    if not result.geometry.numel:
+    result = empty_tensor(index.meta.sizes, self.meta.dtype, self.meta.device)
+    if not result.meta.numel:
         return result
-    mine, theirs = self.geometry.sizes or (1,), index.geometry.sizes or (1,)
+    mine, theirs = self.meta.sizes or (1,), index.meta.sizes or (1,)
     for other, (wanted, given) in enumerate(zip(mine, theirs, strict=True)):
         if other != place and given > wanted:
             raise RuntimeError(
                 f"Size does not match at dimension {other} expected index {list(theirs)} to be no larger than "
                 f"self {list(mine)} apart from dimension {place}"
             )
-    if self.geometry.device is cpu:
+    if self.meta.device is cpu:
         source = resolved(self)
-        steps = picking(result.geometry, source.geometry, index.geometry, place, theirs)
+        steps = picking(result.meta, source.meta, index.meta, place, theirs)
         if not steps.run(result, source, index):
             gather_places("gather", self, place, index)
         if source is self:
-            remember(plans, key, (result.geometry, steps))
-            return Planned(result, _picker(gather, result.geometry, steps, dim))
+            remember(plans, key, (result.meta, steps))
+            return Planned(result, _picker(gather, result.meta, steps, dim))
     return result
 
 
 def _picker(
-    operator: Callable[[Tensor, int, Tensor], Tensor], geometry: Geometry, steps: Picking, dim: int
+    operator: Callable[[Tensor, int, Tensor], Tensor], meta: TensorMeta, steps: Picking, dim: int
 ) -> Callable[[Tensor, Tensor], Tensor]:
     """What runs a picking into a fresh tensor; where an index is outside the dim, `operator` says so."""
 
     def run(self: Tensor, index: Tensor) -> Tensor:
-        result = new_like(geometry)
+        result = new_like(meta)
         return result if steps.run(result, self, index) else operator(self, dim, index)
 
     return run
@@ -191,8 +191,8 @@ def take(self: Tensor, index: Tensor) -> Tensor:
     """
     check_index_dtype("take", index, (int64,))
     check_not_empty("take", self, index)
-    geometry = self.geometry
-    return computed(index.geometry.sizes, geometry.dtype, geometry.device, lambda: _taken(self, index))
+    meta = self.meta
+    return computed(index.meta.sizes, meta.dtype, meta.device, lambda: _taken(self, index))
 
 
 def _taken(self: Tensor, index: Tensor) -> Array:
@@ -203,7 +203,7 @@ def _taken(self: Tensor, index: Tensor) -> Array:
 
 def check_not_empty(operator: str, self: Tensor, index: Tensor) -> None:
     """Raise IndexError when a place of a tensor without elements is asked for."""
-    if index.geometry.numel and not self.geometry.numel:
+    if index.meta.numel and not self.meta.numel:
         raise IndexError(f"{operator}(): tried to {operator} from an empty tensor")
 
 
@@ -226,27 +226,27 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Ten
     if dim is None:
         return gather(reshape(self, (-1,)), 0, reshape(indices, (-1,)))
     check_index_dtype("take_along_dim", indices, (int64,))
-    if self.geometry.ndim != indices.geometry.ndim:
+    if self.meta.ndim != indices.meta.ndim:
         raise RuntimeError(
             f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
-            f"{self.geometry.ndim} dimensions for input, and {indices.geometry.ndim} dimensions for indices"
+            f"{self.meta.ndim} dimensions for input, and {indices.meta.ndim} dimensions for indices"
         )
-    place = wrap_dim("take_along_dim", dim, self.geometry.ndim)
-    if not self.geometry.ndim:
+    place = wrap_dim("take_along_dim", dim, self.meta.ndim)
+    if not self.meta.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    mine, theirs = list(self.geometry.sizes), list(indices.geometry.sizes)
+    mine, theirs = list(self.meta.sizes), list(indices.meta.sizes)
     mine[place] = theirs[place] = 1
     common = list(broadcast_shapes((tuple(mine), tuple(theirs))))
-    common[place] = self.geometry.sizes[place]
+    common[place] = self.meta.sizes[place]
     source = expand(self, tuple(common))
-    common[place] = indices.geometry.sizes[place]
-    length = self.geometry.sizes[place]
-    if has_many_dims(indices.geometry):
+    common[place] = indices.meta.sizes[place]
+    length = self.meta.sizes[place]
+    if has_many_dims(indices.meta):
         flat = reshape(indices, (-1,))
-        places = computed(flat.geometry.sizes, int64, self.geometry.device, lambda: _from_start(flat, length))
-        return gather(source, place, expand(reshape(places, indices.geometry.sizes), tuple(common)))
+        places = computed(flat.meta.sizes, int64, self.meta.device, lambda: _from_start(flat, length))
+        return gather(source, place, expand(reshape(places, indices.meta.sizes), tuple(common)))
     wide = expand(indices, tuple(common))
-    return gather(source, place, computed(common, int64, self.geometry.device, lambda: _from_start(wide, length)))
+    return gather(source, place, computed(common, int64, self.meta.device, lambda: _from_start(wide, length)))
 
 
 def _from_start(index: Tensor, length: int) -> Array:
@@ -258,11 +258,11 @@ def _from_start(index: Tensor, length: int) -> Array:
 @kernel("masked_select", "CPU")
 def masked_select(self: Tensor, mask: Tensor) -> Tensor:
     """The elements where `mask` is true, in row-major order; both broadcast. Raises RuntimeError unless it is bool."""
-    if mask.geometry.dtype is not bool_:
-        raise RuntimeError(f"masked_select: expected BoolTensor for mask, got {mask.geometry.dtype.name}")
-    sizes = broadcast_shapes((self.geometry.sizes, mask.geometry.sizes))
+    if mask.meta.dtype is not bool_:
+        raise RuntimeError(f"masked_select: expected BoolTensor for mask, got {mask.meta.dtype.name}")
+    sizes = broadcast_shapes((self.meta.sizes, mask.meta.sizes))
     chosen, array = np.broadcast_to(values(mask), sizes), np.broadcast_to(values(self), sizes)
-    return take_true(array, chosen, self.geometry.dtype)
+    return take_true(array, chosen, self.meta.dtype)
 
 
 def _unravelled(places: Array, sizes: tuple[int, ...]) -> tuple[Array, ...]:
@@ -277,18 +277,18 @@ def _unravelled(places: Array, sizes: tuple[int, ...]) -> tuple[Array, ...]:
 @kernel("nonzero", "CPU")
 def nonzero(self: Tensor) -> Tensor:
     """The indices of the elements that are not zero, row-major, as int64 of sizes (count, ndim)."""
-    many = has_many_dims(self.geometry)
+    many = has_many_dims(self.meta)
     array = values(reshape(self, (-1,)) if many else self)
     found = true_places(array) if array.ndim else ()
     if many:
-        found = _unravelled(found[0], self.geometry.sizes)
+        found = _unravelled(found[0], self.meta.sizes)
     count = found[0].size if found else int(np.count_nonzero(array))
     result = empty_tensor((len(found) * count,), int64)
-    if result.geometry.numel:
+    if result.meta.numel:
         flat = array_of(result)
         for column, places in enumerate(found):
             flat[column * count : (column + 1) * count] = places
-    result._geometry = geometry_of((count, len(found)), (1, max(count, 1)), int64)
+    result._meta = meta_of((count, len(found)), (1, max(count, 1)), int64)
     return result
 
 
@@ -301,6 +301,6 @@ def argwhere(self: Tensor) -> Tensor:
 @kernel("where", "CompositeImplicitAutograd")
 def places_where(condition: Tensor) -> tuple[Tensor, ...]:
     """The indices of the elements that are not zero, a vector for each dim; a tensor without dims counts as one."""
-    found = invoke("nonzero", condition if condition.geometry.ndim else invoke("unsqueeze", condition, 0))
+    found = invoke("nonzero", condition if condition.meta.ndim else invoke("unsqueeze", condition, 0))
     parts: tuple[Tensor, ...] = invoke("unbind.int", found, 1)
     return parts

@@ -83,12 +83,12 @@ class Generator:
 
     def set_state(self, new_state: Tensor) -> Generator:
         """Continue from a saved state. Raises TypeError unless it is a uint8 tensor, RuntimeError for another size."""
-        if not isinstance(new_state, Tensor) or new_state.geometry.dtype is not uint8:
+        if not isinstance(new_state, Tensor) or new_state.meta.dtype is not uint8:
             raise TypeError("set_state(): argument 'new_state' must be a uint8 tensor")
-        if new_state.geometry.sizes != (STATE_WORDS * 8,):
+        if new_state.meta.sizes != (STATE_WORDS * 8,):
             raise RuntimeError(
                 f"set_state(): argument 'new_state' must have {STATE_WORDS * 8} bytes, got sizes "
-                f"{list(new_state.geometry.sizes)}"
+                f"{list(new_state.meta.sizes)}"
             )
         words = np.ascontiguousarray(array_of_lazy(new_state)).view(np.uint64)
         state: Any = {

@@ -31,7 +31,7 @@ def split_index(self: Tensor, index: Any) -> tuple[Tensor, dict[int, Array]]:
     and indexes it. Raises IndexError, and ValueError for a slice step below 1.
     """
     basic, members = index_parts(index, self.device)
-    dims = dims_of(basic, self.geometry.ndim)
+    dims = dims_of(basic, self.meta.ndim)
     return basic_view(self, tuple(basic)), {dims[place]: array for place, array, _ in members}
 
 
@@ -85,8 +85,8 @@ def _members(index: Any) -> Sequence[Any]:
 def _index_array(item: Any, device: Device) -> Array | int:
     """An int64 array, a boolean mask, or an int for a 0-dim integer."""
     if isinstance(item, Tensor):
-        geometry = item.geometry
-        if not geometry.ndim and geometry.dtype.category == "int" and geometry.dtype is not uint8:
+        meta = item.meta
+        if not meta.ndim and meta.dtype.category == "int" and meta.dtype is not uint8:
             return int(item_of(item))
         return tensor_index_array(item, device)
     array = np.asarray(_plain(item) if isinstance(item, list | tuple | range) else item)
@@ -123,20 +123,20 @@ def tensor_index_array(tensor: Tensor, device: Device) -> Array:
 
     An index without data, good for a tensor on its `device` only (RuntimeError otherwise), is zeros of its sizes.
     """
-    dtype = tensor.geometry.dtype
+    dtype = tensor.meta.dtype
     _check_index_dtype(dtype)
-    if tensor.geometry.device is cpu:
+    if tensor.meta.device is cpu:
         array = values(tensor)
-    elif tensor.geometry.device is device is not meta_device and dtype.kind == 0 and not tensor.geometry.ndim:
+    elif tensor.meta.device is device is not meta_device and dtype.kind == 0 and not tensor.meta.ndim:
         array = values(host(tensor))
-    elif tensor.geometry.device is device:
-        if dtype.kind == 0 and not tensor.geometry.ndim:
+    elif tensor.meta.device is device:
+        if dtype.kind == 0 and not tensor.meta.ndim:
             raise NotImplementedError("index(): a 0-dim mask that has no data can be neither taken nor left")
-        return np.broadcast_to(np.zeros((), np.bool_ if dtype is uint8 else dtype.numpy), tensor.geometry.sizes)
+        return np.broadcast_to(np.zeros((), np.bool_ if dtype is uint8 else dtype.numpy), tensor.meta.sizes)
     else:
         raise RuntimeError(
             f"indices should be either on cpu or on the same device as the indexed tensor ({device}), got "
-            f"{tensor.geometry.device}"
+            f"{tensor.meta.device}"
         )
     if dtype is uint8:
         if array.ndim:
@@ -160,7 +160,7 @@ def key_of(view: Tensor, arrays: dict[int, Array]) -> Key:
 
     Raises IndexError for a mask whose sizes differ from those of its dims.
     """
-    sizes = view.geometry.sizes
+    sizes = view.meta.sizes
     key: list[Any] = [slice(None)] * len(sizes)
     for dim, array in arrays.items():
         if array.dtype != np.bool_:

@@ -20,8 +20,8 @@ from ..kernels.lower import VECTOR_VISIT
 from ..kernels.operand import Raw
 from ..kernels.pointwise import PointwiseKernel, pointwise_kernel
 from ..tensor.array_view import array_of
-from ..tensor.geometry import geometry_of
 from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor_meta import meta_of
 from .launch import Launch
 from .pointwise import RULES
 from .pointwise_call import call_builder
@@ -70,8 +70,8 @@ def trace_paths(operator: str, *args: Any, **kwargs: Any) -> PathTrace:
     call = call_builder(operator)(*args, **kwargs)
     plan = plan_call(rule, call, None, inplace=False)
     call = fitted(rule, call, plan.common)
-    result = new_like(plan.geometry)
-    visits = new_like(geometry_of(plan.geometry.sizes, plan.geometry.strides, uint8, plan.geometry.device))
+    result = new_like(plan.meta)
+    visits = new_like(meta_of(plan.meta.sizes, plan.meta.strides, uint8, plan.meta.device))
     array = array_of(visits)
     array[...] = 0
     width, buffered = 1, False

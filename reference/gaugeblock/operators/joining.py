@@ -12,8 +12,8 @@ from ..core.device import cpu
 from ..core.dtype import DType
 from ..core.errors import wrap_dim
 from ..core.promotion import promote_types
-from ..tensor.geometry import Geometry, channels_last_strides, default_strides, geometry_of, remember, suggested_format
 from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor_meta import TensorMeta, channels_last_strides, default_strides, meta_of, remember, suggested_format
 from ..tensor.views import unsqueeze
 from .arrays import check_same_device
 from .copy import copying
@@ -35,14 +35,14 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor | Planned[Tensor]:
     """
     if not tensors:
         raise ValueError("cat(): expected a non-empty list of Tensors")
-    geometry = tensors[0].geometry
-    if dim == 0 and geometry.numel > FEW and geometry.contiguous and geometry.ndim and _all_like(geometry, tensors):
-        return Planned(_cat_blocks(tensors, geometry), lambda parts: _cat_blocks(parts, geometry))
-    key = ("cat", dim, *[tensor.geometry for tensor in tensors])
-    plan: _Joining | None = geometry.plans.get(key)
+    meta = tensors[0].meta
+    if dim == 0 and meta.numel > FEW and meta.contiguous and meta.ndim and _all_like(meta, tensors):
+        return Planned(_cat_blocks(tensors, meta), lambda parts: _cat_blocks(parts, meta))
+    key = ("cat", dim, *[tensor.meta for tensor in tensors])
+    plan: _Joining | None = meta.plans.get(key)
     if plan is None:
-        plan = remember(geometry.plans, key, _joining(tensors, dim))
-    result = new_like(plan.geometry)
+        plan = remember(meta.plans, key, _joining(tensors, dim))
+    result = new_like(plan.meta)
     for tensor, (offset, launch) in zip(tensors, plan.parts, strict=True):
         if launch is not None:
             launch.run([result.pointer + offset, tensor.pointer])
@@ -50,18 +50,18 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor | Planned[Tensor]:
 
 
 class _Joining(NamedTuple):
-    """The geometry of the result, and for each tensor where it goes, in bytes, and the copy to there if any."""
+    """The meta of the result, and for each tensor where it goes, in bytes, and the copy to there if any."""
 
-    geometry: Geometry
+    meta: TensorMeta
     parts: tuple[tuple[int, Launch | None], ...]
 
     def call(self) -> Callable[[Sequence[Tensor]], Tensor]:
-        """What joins tensors of the same geometries, all of which are copied."""
-        geometry = self.geometry
+        """What joins tensors of the same metas, all of which are copied."""
+        meta = self.meta
         copies = [(offset, *launch.call()) for offset, launch in self.parts if launch is not None]
 
         def run(tensors: Sequence[Tensor]) -> Tensor:
-            joined = new_like(geometry)
+            joined = new_like(meta)
             pointer = joined.pointer
             for tensor, (offset, builtin, tail) in zip(tensors, copies, strict=True):
                 builtin(pointer + offset, tensor.pointer, *tail)
@@ -72,47 +72,47 @@ class _Joining(NamedTuple):
 
 def _joining(tensors: Sequence[Tensor], dim: int) -> _Joining:
     for position, tensor in enumerate(tensors):
-        if not tensor.geometry.ndim:
+        if not tensor.meta.ndim:
             raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
     device = check_same_device("cat", *tensors)
-    joined = [tensor for tensor in tensors if tensor.geometry.sizes != (0,)]
-    first = (joined or tensors)[0].geometry.sizes
+    joined = [tensor for tensor in tensors if tensor.meta.sizes != (0,)]
+    first = (joined or tensors)[0].meta.sizes
     place = wrap_dim("cat", dim, len(first)) if joined else 0
     for position, tensor in enumerate(joined):
-        _check_sizes(first, tensor.geometry.sizes, place, position)
-    length = sum(tensor.geometry.sizes[place] for tensor in joined)
+        _check_sizes(first, tensor.meta.sizes, place, position)
+    length = sum(tensor.meta.sizes[place] for tensor in joined)
     sizes = (*first[:place], length, *first[place + 1 :])
     dtype = _common(tensors)
-    result = geometry_of(sizes, _strides(tensors, sizes), dtype, device)
+    result = meta_of(sizes, _strides(tensors, sizes), dtype, device)
     parts: list[tuple[int, Launch | None]] = []
     offset = 0
     for tensor in tensors:
-        source = tensor.geometry
+        source = tensor.meta
         if source.sizes == (0,):
             parts.append((offset, None))
             continue
-        target = geometry_of(source.sizes, result.strides, dtype, device)
+        target = meta_of(source.sizes, result.strides, dtype, device)
         parts.append((offset, copying(target, source)))
         offset += source.sizes[place] * result.strides[place] * dtype.itemsize
     return _Joining(result, tuple(parts))
 
 
-def _all_like(geometry: Geometry, tensors: Sequence[Tensor]) -> bool:
-    if geometry.device is not cpu or geometry.lazy or geometry.sizes == (0,):
+def _all_like(meta: TensorMeta, tensors: Sequence[Tensor]) -> bool:
+    if meta.device is not cpu or meta.lazy or meta.sizes == (0,):
         return False
-    return all(tensor.geometry is geometry for tensor in tensors)
+    return all(tensor.meta is meta for tensor in tensors)
 
 
-def _cat_blocks(tensors: Sequence[Tensor], geometry: Geometry) -> Tensor:
-    """Row-major tensors of one geometry, block after block."""
+def _cat_blocks(tensors: Sequence[Tensor], meta: TensorMeta) -> Tensor:
+    """Row-major tensors of one meta, block after block."""
     key = ("cat", len(tensors))
-    joined = geometry.plans.get(key)
+    joined = meta.plans.get(key)
     if joined is None:
-        sizes = (geometry.sizes[0] * len(tensors), *geometry.sizes[1:])
-        joined = geometry_of(sizes, _strides(tensors, sizes), geometry.dtype)
-        remember(geometry.plans, key, joined)
+        sizes = (meta.sizes[0] * len(tensors), *meta.sizes[1:])
+        joined = meta_of(sizes, _strides(tensors, sizes), meta.dtype)
+        remember(meta.plans, key, joined)
     result = new_like(joined)
-    address, nbytes = result.pointer, geometry.nbytes
+    address, nbytes = result.pointer, meta.nbytes
     if nbytes:
         move = long_call(8 * nbytes, memmove)
         for tensor in tensors:
@@ -133,14 +133,14 @@ def _check_sizes(first: Ints, sizes: Ints, dim: int, position: int) -> None:
 
 
 def _common(tensors: Sequence[Tensor]) -> DType:
-    return reduce(promote_types, [tensor.geometry.dtype for tensor in tensors])
+    return reduce(promote_types, [tensor.meta.dtype for tensor in tensors])
 
 
 def _strides(tensors: Sequence[Tensor], sizes: Ints) -> Ints:
     """Channels last if all tensors, those that are skipped too, resemble that."""
-    wanted = suggested_format(tensors[0].geometry.sizes, tensors[0].geometry.strides)
+    wanted = suggested_format(tensors[0].meta.sizes, tensors[0].meta.strides)
     alike = wanted is not None and all(
-        suggested_format(tensor.geometry.sizes, tensor.geometry.strides) is wanted for tensor in tensors
+        suggested_format(tensor.meta.sizes, tensor.meta.strides) is wanted for tensor in tensors
     )
     return channels_last_strides(sizes, wanted) if alike and wanted is not None else default_strides(sizes)
 
@@ -151,20 +151,20 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor | Planned[Tensor]:
     """Tensors of equal sizes along a new dim. Raises RuntimeError for an empty list or sizes that differ."""
     if not tensors:
         raise RuntimeError("stack expects a non-empty TensorList")
-    sizes = tensors[0].geometry.sizes
+    sizes = tensors[0].meta.sizes
     place = wrap_dim("stack", dim, len(sizes) + 1)
     for position, tensor in enumerate(tensors):
-        if tensor.geometry.sizes != sizes:
+        if tensor.meta.sizes != sizes:
             raise RuntimeError(
                 f"stack expects each tensor to be equal size, but got {list(sizes)} at entry 0 and "
-                f"{list(tensor.geometry.sizes)} at entry {position}"
+                f"{list(tensor.meta.sizes)} at entry {position}"
             )
     return cat.planned([unsqueeze(tensor, place) for tensor in tensors], place)
 
 
 def at_least(tensor: Tensor, ndim: int) -> Tensor:
     """`tensor` with as many dims as NumPy's atleast_1d, _2d and _3d give."""
-    missing = ndim - tensor.geometry.ndim
+    missing = ndim - tensor.meta.ndim
     if ndim == 3 and missing > 0:
         tensor = unsqueeze(at_least(tensor, 2), 2)
     elif missing > 0:
@@ -177,7 +177,7 @@ def _joined(operator: str, tensors: Sequence[Tensor], ndim: int, dim: int) -> Te
     if not tensors:
         raise RuntimeError(f"{operator} expects a non-empty TensorList")
     parts = [at_least(tensor, ndim) for tensor in tensors]
-    return cat(parts, 0 if dim == 1 and parts[0].geometry.ndim == 1 else dim)
+    return cat(parts, 0 if dim == 1 and parts[0].meta.ndim == 1 else dim)
 
 
 @kernel("hstack")

@@ -16,8 +16,8 @@ from ..kernels.body import Formula
 from ..kernels.compiler import Builtin
 from ..kernels.operand import Immediate, Raw
 from ..kernels.pointwise import Operand, PointwiseKernel, named_kernel, pointwise_kernel
-from ..tensor.geometry import Geometry, remember
 from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import TensorMeta, remember
 from ..tensor.versions import bump_version
 
 TILED_FROM = 8
@@ -159,10 +159,10 @@ Ints = tuple[int, ...]
 
 def element_launch(
     formula: str,
-    out: Geometry,
-    inputs: Sequence[Geometry | Immediate],
+    out: TensorMeta,
+    inputs: Sequence[TensorMeta | Immediate],
     compute: DType,
-    more: Sequence[Geometry] = (),
+    more: Sequence[TensorMeta] = (),
 ) -> Launch | None:
     """The launch that writes `formula` of the inputs, broadcast, to `out`; None when there is nothing to write.
 
@@ -214,28 +214,28 @@ def map_into(out: Tensor, formula: Formula, *inputs: Tensor, compute: DType | No
     """
     if not inputs:
         raise RuntimeError("map_into(): expected at least one input")
-    key = (formula, compute, *[tensor.geometry for tensor in inputs])
-    plans = out.geometry.plans
+    key = (formula, compute, *[tensor.meta for tensor in inputs])
+    plans = out.meta.plans
     launch: Launch | None = plans.get(key)
     if launch is None:
-        launch = remember(plans, key, _launch(out.geometry, formula, [t.geometry for t in inputs], compute))
+        launch = remember(plans, key, _launch(out.meta, formula, [t.meta for t in inputs], compute))
     bump_version(out)
-    if out.geometry.numel:
+    if out.meta.numel:
         launch.run([out.pointer, *[tensor.pointer for tensor in inputs]])
     return out
 
 
-def _launch(out: Geometry, formula: Formula, inputs: list[Geometry], compute: DType | None) -> Launch:
+def _launch(out: TensorMeta, formula: Formula, inputs: list[TensorMeta], compute: DType | None) -> Launch:
     operands = [out, *inputs]
-    for geometry in operands:
-        if geometry.device is not cpu or geometry.lazy:
+    for meta in operands:
+        if meta.device is not cpu or meta.lazy:
             raise RuntimeError(
-                f"map_into(): expected tensors whose memory holds their values, got one on {geometry.device}"
-                f"{', lazily conjugate or negative' if geometry.lazy else ''}"
+                f"map_into(): expected tensors whose memory holds their values, got one on {meta.device}"
+                f"{', lazily conjugate or negative' if meta.lazy else ''}"
             )
-    if broadcast_shapes([geometry.sizes for geometry in operands]) != out.sizes:
+    if broadcast_shapes([meta.sizes for meta in operands]) != out.sizes:
         raise RuntimeError(f"map_into(): the inputs do not broadcast to the output's sizes {list(out.sizes)}")
-    common = compute or reduce(promote_types, [geometry.dtype for geometry in inputs])
+    common = compute or reduce(promote_types, [meta.dtype for meta in inputs])
     strides = [iteration_strides(g.sizes, g.strides, out.sizes, g.dtype.itemsize) for g in operands]
     shape, steps = loop_dimensions(out.sizes, strides)
     name: Any = getattr(formula, "__name__", "formula")

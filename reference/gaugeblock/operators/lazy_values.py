@@ -8,9 +8,9 @@ from ..dispatch.dispatcher import redispatch
 from ..dispatch.keys import FUNCTIONALITY_BIT
 from ..dispatch.registry import FALLTHROUGH, REGISTRY, Operator
 from ..iteration.dimensions import resize_output
-from ..tensor.geometry import geometry_of
 from ..tensor.reinterpret import resolved
 from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import meta_of
 from .copy import copy_values
 from .rows import rows
 
@@ -28,7 +28,7 @@ def resolve_arguments(operator: Operator, keys: int, args: tuple[Any, ...], kwar
     def replaced(name: str, value: Any) -> Any:
         if isinstance(value, (list, tuple)) and name not in written:
             return type(value)(replaced(name, part) for part in value)
-        if not isinstance(value, Tensor) or not value.geometry.lazy:
+        if not isinstance(value, Tensor) or not value.meta.lazy:
             return value
         fresh = resolved(value)
         if name in written:
@@ -39,11 +39,11 @@ def resolve_arguments(operator: Operator, keys: int, args: tuple[Any, ...], kwar
     options = {name: replaced(name, value) for name, value in kwargs.items()}
     result = redispatch(operator, keys & ~LAZY_MASK, *values, **options)
     for original, fresh in copies:
-        made = fresh.geometry
-        if made.sizes != original.geometry.sizes:
-            lazy = original.geometry.lazy
+        made = fresh.meta
+        if made.sizes != original.meta.sizes:
+            lazy = original.meta.lazy
             # The copy has already been resized, with its warning.
-            resize_output(original, geometry_of(made.sizes, made.strides, made.dtype, made.device, lazy), silent=True)
+            resize_output(original, meta_of(made.sizes, made.strides, made.dtype, made.device, lazy), silent=True)
         copy_values(original, fresh)
         original.storage_impl.version += 1
         if result is fresh:

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 from ..core.dtype import DType
 from ..iteration.dimensions import loop_dimensions
 from ..kernels.pointwise import PointwiseKernel
-from ..tensor.geometry import Geometry, remember
 from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor_meta import TensorMeta, remember
 from .launch import Launch
 from .plan import Planned
 
@@ -86,15 +86,15 @@ def strided_launch(kernel: PointwiseKernel, views: Sequence[View]) -> Launch:
 class LoopPlan:
     """Loops over views of the results, the inputs, temporaries and constants; called, it makes the results."""
 
-    def __init__(self, inputs: Sequence[Geometry], results: Sequence[Geometry]) -> None:
+    def __init__(self, inputs: Sequence[TensorMeta], results: Sequence[TensorMeta]) -> None:
         self.metas = tuple(results)
         self.results = [_whole(place, meta) for place, meta in enumerate(results)]
         self.inputs = [_whole(place, meta) for place, meta in enumerate(inputs, len(results))]
         self._given = len(inputs) + len(results)
-        self._others: list[Geometry | Tensor] = []
+        self._others: list[TensorMeta | Tensor] = []
         self._loops: list[tuple[Any, tuple[tuple[int, int], ...], tuple[Any, ...]]] = []
 
-    def temporary(self, meta: Geometry) -> View:
+    def temporary(self, meta: TensorMeta) -> View:
         """Return the view of a tensor that lives for one call."""
         self._others.append(meta)
         return _whole(self._given + len(self._others) - 1, meta)
@@ -102,7 +102,7 @@ class LoopPlan:
     def constant(self, tensor: Tensor) -> View:
         """Return the view of a tensor that stays the same for all calls."""
         self._others.append(tensor)
-        return _whole(self._given + len(self._others) - 1, tensor.geometry)
+        return _whole(self._given + len(self._others) - 1, tensor.meta)
 
     def loop(
         self, kernel: PointwiseKernel, outputs: Sequence[View], inputs: Sequence[View], numbers: Sequence[float] = ()
@@ -126,13 +126,13 @@ class LoopPlan:
             builtin(*[addresses[tensor] + offset for tensor, offset in places], *tail)
 
 
-def _whole(tensor: int, meta: Geometry) -> View:
+def _whole(tensor: int, meta: TensorMeta) -> View:
     return View(tensor, 0, meta.sizes, meta.byte_strides, meta.dtype)
 
 
 def planned_loops(self: Tensor, key: tuple[Any, ...], build: Callable[[], LoopPlan]) -> Planned[Any]:
     """Return the results of the plan that `build` makes, kept in the meta of `self` under `key`."""
-    plan: LoopPlan | None = self.geometry.plans.get(key)
+    plan: LoopPlan | None = self.meta.plans.get(key)
     if plan is None:
-        plan = remember(self.geometry.plans, key, build())
+        plan = remember(self.meta.plans, key, build())
     return Planned(plan(self), plan, (self,))

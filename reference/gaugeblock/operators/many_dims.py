@@ -7,18 +7,18 @@ from math import prod
 from typing import Any
 
 from ..core.errors import wrap_dim
-from ..tensor.geometry import Geometry
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import TensorMeta
 from ..tensor.views import as_strided
 
 MOST_DIMS = 30
 """NumPy indexes arrays of up to 32 dims with arrays, and some operators add one or two."""
 
 
-def has_many_dims(geometry: Geometry) -> bool:
+def has_many_dims(meta: TensorMeta) -> bool:
     """Return whether NumPy may have no arrays for the operator's steps."""
-    return len(geometry.sizes) > MOST_DIMS
+    return len(meta.sizes) > MOST_DIMS
 
 
 def along(operator: str, self: Tensor, dim: int, call: Callable[[Tensor], Any], *, keepdim: bool = True) -> Any:
@@ -26,19 +26,19 @@ def along(operator: str, self: Tensor, dim: int, call: Callable[[Tensor], Any], 
 
     `call` keeps dim 1, which the results lose without `keepdim`. Raises IndexError for a dim out of range.
     """
-    sizes = self.geometry.sizes
+    sizes = self.meta.sizes
     place = wrap_dim(operator, dim, len(sizes))
     before, after = sizes[:place], sizes[place + 1 :]
     found = call(reshape(self, (prod(before), sizes[place], prod(after))))
 
     def back(result: Tensor) -> Tensor:
-        return reshape(result, (*before, *((result.geometry.sizes[1],) if keepdim else ()), *after))
+        return reshape(result, (*before, *((result.meta.sizes[1],) if keepdim else ()), *after))
 
     return back(found) if isinstance(found, Tensor) else type(found)(*map(back, found))
 
 
 def without_dims(self: Tensor, dropped: set[int]) -> Tensor:
     """Return a view of `self` at the first place along the `dropped` dims, without them."""
-    sizes, strides = self.geometry.sizes, self.geometry.strides
+    sizes, strides = self.meta.sizes, self.meta.strides
     kept = [d for d in range(len(sizes)) if d not in dropped]
     return as_strided(self, tuple([sizes[d] for d in kept]), tuple([strides[d] for d in kept]), self.offset)

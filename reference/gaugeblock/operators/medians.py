@@ -23,7 +23,7 @@ from .sorting import order_along, sortable
 
 
 def _check(operator: str, self: Tensor) -> None:
-    dtype = self.geometry.dtype
+    dtype = self.meta.dtype
     if dtype.is_complex or dtype.kind == 0:
         raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
 
@@ -49,10 +49,10 @@ def _middle(array: Array, ignore_nan: bool) -> Array:
 
 def _median_all(operator: str, self: Tensor, ignore_nan: bool) -> Tensor:
     _check(operator, self)
-    if has_many_dims(self.geometry):
+    if has_many_dims(self.meta):
         self = reshape(self, (-1,))
-    dtype = self.geometry.dtype
-    return computed((), dtype, self.geometry.device, lambda: _median_of(values(self).reshape(-1), dtype, ignore_nan))
+    dtype = self.meta.dtype
+    return computed((), dtype, self.meta.device, lambda: _median_of(values(self).reshape(-1), dtype, ignore_nan))
 
 
 EMPTY_MEDIANS = {"int32": -(1 << 31), "int64": -(1 << 63), "uint64": 1 << 63}
@@ -69,18 +69,18 @@ def _median_of(flat: Array, dtype: DType, ignore_nan: bool) -> Any:
 
 def _median_dim(operator: str, self: Tensor, dim: int, keepdim: bool, ignore_nan: bool) -> Any:
     _check(operator, self)
-    if has_many_dims(self.geometry):
+    if has_many_dims(self.meta):
         call = partial(_median_dim, operator, dim=1, keepdim=True, ignore_nan=ignore_nan)
         return along(operator, self, dim, call, keepdim=keepdim)
-    place = wrap_dim(operator, dim, self.geometry.ndim)
-    geometry = self.geometry
-    if geometry.ndim and geometry.sizes[place] == 0:
+    place = wrap_dim(operator, dim, self.meta.ndim)
+    meta = self.meta
+    if meta.ndim and meta.sizes[place] == 0:
         raise IndexError(f"{operator}(): Expected reduction dim {place} to have non-zero size.")
-    sizes = reduced_sizes(geometry.sizes, (place,), keepdim)
-    found = empty_tensor(sizes, geometry.dtype, geometry.device)
-    found_at = empty_tensor(sizes, int64, geometry.device)
-    if geometry.device is cpu:
-        last = np.moveaxis(values(self).reshape(geometry.sizes or (1,)), place, -1)
+    sizes = reduced_sizes(meta.sizes, (place,), keepdim)
+    found = empty_tensor(sizes, meta.dtype, meta.device)
+    found_at = empty_tensor(sizes, int64, meta.device)
+    if meta.device is cpu:
+        last = np.moveaxis(values(self).reshape(meta.sizes or (1,)), place, -1)
         index = _middle(last, ignore_nan)
         array_of(found)[...] = np.take_along_axis(last, index[..., None], -1).reshape(sizes)
         array_of(found_at)[...] = index.reshape(sizes)

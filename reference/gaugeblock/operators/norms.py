@@ -28,16 +28,16 @@ def vector_norm(operator: str, self: Tensor, order: float, dim: Dim, keepdim: bo
     Raises RuntimeError for bool and ints, for a dtype that narrows, and for an infinite or negative order over no
     elements.
     """
-    geometry = self.geometry
-    compute = norm_compute_dtype(f"{operator}(): linalg.vector_norm", geometry.dtype, dtype_argument(operator, dtype))
-    check_few_dims(operator, geometry.ndim)
-    dims = reduced_dims(operator, dim, geometry.ndim)
+    meta = self.meta
+    compute = norm_compute_dtype(f"{operator}(): linalg.vector_norm", meta.dtype, dtype_argument(operator, dtype))
+    check_few_dims(operator, meta.ndim)
+    dims = reduced_dims(operator, dim, meta.ndim)
     if isinstance(order, complex):
         raise RuntimeError(f"{operator}(): the order of a norm must be real, got {order}")
     order = float(order)
     if order < 0 or order == math.inf:
         for d in dims:
-            if geometry.sizes[d] == 0 and 0 not in reduced_sizes(geometry.sizes, dims, False):
+            if meta.sizes[d] == 0 and 0 not in reduced_sizes(meta.sizes, dims, False):
                 raise RuntimeError(
                     f"{operator}(): linalg.vector_norm cannot compute the {order:g} norm on the dimension {d} because "
                     f"this dimension is empty and the operation does not have an identity"
@@ -92,16 +92,16 @@ def nuclear_norm(self: Tensor, dim: Dim, keepdim: bool, dtype: DType | None) -> 
 
     Raises RuntimeError for another number of dims, for bool, ints and halves.
     """
-    geometry = self.geometry
-    compute = dtype or geometry.dtype
-    dims = tuple(range(geometry.ndim)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    meta = self.meta
+    compute = dtype or meta.dtype
+    dims = tuple(range(meta.ndim)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
     if len(dims) != 2:
         raise RuntimeError(f"norm(): the nuclear norm is that of a matrix, so 'dim' must have two dims, got {dims}")
     if compute.name not in ("float32", "float64", "complex64", "complex128"):
         raise RuntimeError(
             f"norm(): the nuclear norm needs float32, float64, complex64 or complex128, got {compute.name}"
         )
-    reduced_dims("norm", dims, geometry.ndim)
+    reduced_dims("norm", dims, meta.ndim)
     return apply("linalg_matrix_norm.str_ord", self, "nuc", dims, keepdim, dtype=dtype)
 
 
@@ -109,10 +109,10 @@ def write_norm(result: Tensor, out: Tensor) -> Tensor:
     """`result` copied into `out`. Raises RuntimeError for another dtype."""
     if not isinstance(out, Tensor):
         type_error("norm", "out", out, "Tensor")
-    if out.geometry.dtype is not result.geometry.dtype:
+    if out.meta.dtype is not result.meta.dtype:
         raise RuntimeError(
-            f"norm(): Expected out tensor to have dtype {result.geometry.dtype.name}, but got "
-            f"{out.geometry.dtype.name} instead"
+            f"norm(): Expected out tensor to have dtype {result.meta.dtype.name}, but got "
+            f"{out.meta.dtype.name} instead"
         )
     return write_out(out, result)
 
@@ -147,10 +147,10 @@ def linalg_vector_norm(
 @plannable
 def logsumexp(self: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor | Planned[Tensor]:
     """log(sum(exp(self))) over dims, stable; -inf over no elements; ints are converted to the default float dtype."""
-    own = self.geometry.dtype
+    own = self.meta.dtype
     compute = own if own.kind >= 2 else DEFAULTS.dtype
-    dims = reduced_dims("logsumexp", dim, self.geometry.ndim)
-    if compute.is_complex and self.geometry.device.type == "cpu":
+    dims = reduced_dims("logsumexp", dim, self.meta.ndim)
+    if compute.is_complex and self.meta.device.type == "cpu":
         return _complex_logsumexp(self, dims, keepdim)
     found = reduce_one("logsumexp", folds.exponentials_fold(compute, True), self, dims, keepdim, compute, compute)
     return found if own.kind >= 2 else found.result
@@ -162,5 +162,5 @@ def _complex_logsumexp(self: Tensor, dims: tuple[int, ...], keepdim: bool) -> Te
         largest = np.max(array.real, axis=dims, keepdims=True, initial=-np.inf)
         shift = np.where(np.isinf(largest), 0.0, largest)
         result = np.log(np.exp(array - shift).sum(axis=dims, keepdims=True)) + shift
-    sizes = reduced_sizes(self.geometry.sizes, dims, keepdim)
-    return filled(sizes, self.geometry.dtype, result.reshape(sizes))
+    sizes = reduced_sizes(self.meta.sizes, dims, keepdim)
+    return filled(sizes, self.meta.dtype, result.reshape(sizes))

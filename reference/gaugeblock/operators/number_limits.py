@@ -7,7 +7,7 @@ import math
 from ..core.dtype import DType, int64
 from ..core.limits import finfo, iinfo
 from ..iteration.tensor_iterator import Number
-from ..tensor.geometry import CONJUGATE, NEGATIVE
+from ..tensor.tensor_meta import CONJUGATE, NEGATIVE
 
 REAL = frozenset({int, float})
 LARGEST_HALF = 65504.0

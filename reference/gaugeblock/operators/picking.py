@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from ..iteration.dimensions import iteration_strides, loop_dimensions
 from ..kernels.pick import pick_kernel
-from ..tensor.geometry import Geometry
 from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import TensorMeta
 from .launch import Launch
 
 Ints = tuple[int, ...]
@@ -31,7 +31,7 @@ class Picking(NamedTuple):
         return True
 
 
-def picking(out: Geometry, source: Geometry, index: Geometry, dim: int, index_sizes: Ints) -> Picking:
+def picking(out: TensorMeta, source: TensorMeta, index: TensorMeta, dim: int, index_sizes: Ints) -> Picking:
     """The picking of ``out[..i..] = source[..index[..i..]..]``, the index along `dim`.
 
     `index_sizes` are the sizes that the index has among the dims of `out`, with ones where it is repeated; the
@@ -56,7 +56,7 @@ def picking(out: Geometry, source: Geometry, index: Geometry, dim: int, index_si
     return Picking(launch, along, (source.sizes or (1,))[dim])
 
 
-def _expanded(index: Geometry, sizes: Ints) -> Ints:
+def _expanded(index: TensorMeta, sizes: Ints) -> Ints:
     """The strides of the index with its own dims where `sizes` is not 1."""
     if index.ndim == len(sizes):
         return index.strides

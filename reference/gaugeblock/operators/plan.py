@@ -24,8 +24,8 @@ from ..dispatch.registry import REGISTRY
 from ..dispatch.state import SPECIAL
 from ..kernels.bound_call import Fresh, bound_into, form_of
 from ..memory.host_allocator import memmove
-from ..tensor.geometry import Geometry
 from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import TensorMeta
 from ..tensor.versions import bump_version
 
 P = ParamSpec("P")
@@ -102,7 +102,7 @@ SMALL_BYTES = 16384
 """A copy of this size costs less than what the general path does beside the operator's work."""
 
 
-def written(call: Callable[..., Any], meta: Geometry) -> Callable[..., Tensor | None] | None:
+def written(call: Callable[..., Any], meta: TensorMeta) -> Callable[..., Tensor | None] | None:
     """Return the call that writes its result into a tensor with just that meta, given first: a compiled kernel writes
     it there, any other result is copied if it is small. It returns None where out= shares memory with an argument."""
     form = form_of(call)
@@ -116,7 +116,7 @@ def written(call: Callable[..., Any], meta: Geometry) -> Callable[..., Tensor | 
         if shares(out, values):
             return None
         result = call(*values)
-        if result is None or result.geometry is not meta:
+        if result is None or result.meta is not meta:
             return None
         bump_version(out)
         memmove(out.pointer, result.pointer, nbytes)

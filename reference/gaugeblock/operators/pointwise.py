@@ -9,8 +9,8 @@ from ..dispatch.registry import REGISTRY
 from ..iteration.dimensions import resize_output
 from ..iteration.overlap import check_no_partial_overlap
 from ..kernels.bound_call import Fresh, Into
-from ..tensor.geometry import Geometry
 from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor_meta import TensorMeta
 from ..tensor.versions import bump_version
 from .extents import extent_of
 from .launch import Launch
@@ -25,7 +25,7 @@ def run_functional(rule: PointwiseRule, call: Call) -> Tensor:
     plan = plan_call(rule, call, None, inplace=False)
     if call.extras or call.fit:
         call = fitted(rule, call, plan.common)
-    result = new_like(plan.geometry)
+    result = new_like(plan.meta)
     if plan.launch is not None:
         plan.launch.run([result.pointer, *arguments(call)])
     return result
@@ -55,7 +55,7 @@ class Loop:
 
     __slots__ = ("launch", "limited", "operands", "result")
 
-    def __init__(self, launch: Launch, result: Geometry, operands: tuple[Any, ...], limited: bool) -> None:
+    def __init__(self, launch: Launch, result: TensorMeta, operands: tuple[Any, ...], limited: bool) -> None:
         self.launch = launch
         self.result = result
         self.operands = operands
@@ -84,7 +84,7 @@ def loop_of(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: boo
     if plan.launch is None or plan.resize or apart or not _is_decided(plan, call):
         return None
     operands = _operands(call) if out is None or inplace else (out, *_operands(call))
-    return Loop(plan.launch, plan.geometry, operands, _is_limited(call))
+    return Loop(plan.launch, plan.meta, operands, _is_limited(call))
 
 
 def _operands(call: Call) -> tuple[Any, ...]:
@@ -100,7 +100,7 @@ def _is_limited(call: Call) -> bool:
 def _is_decided(plan: Plan, call: Call) -> bool:
     """Return whether metas and classes of numbers decide all that the plan does: not the default dtype, and not the
     values of numbers, but that they fit floating dtypes."""
-    tensors = [one.geometry for one in _operands(call) if isinstance(one, Tensor)]
+    tensors = [one.meta for one in _operands(call) if isinstance(one, Tensor)]
     if plan.through_copy or call.weights or call.valued or any(one.lazy or one.watched for one in tensors):
         return False
     if plan.common.kind >= 2 and all(one.dtype.kind < 2 for one in tensors):
@@ -120,7 +120,7 @@ def run_into(rule: PointwiseRule, call: Call, out: Tensor, *, inplace: bool) -> 
         return out
     bump_version(out)
     if plan.resize:
-        resize_output(out, plan.geometry)
+        resize_output(out, plan.meta)
         values = arguments(call)
     if plan.launch is not None:
         plan.launch.run([out.pointer, *values])
@@ -141,7 +141,7 @@ def _write_converted(rule: PointwiseRule, call: Call, plan: Plan, out: Tensor) -
 
     result = run_functional(rule, call)
     if plan.resize:
-        resize_output(out, plan.geometry)
+        resize_output(out, plan.meta)
     bump_version(out)
     copy_values(out, result)
 

@@ -138,10 +138,10 @@ def addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1
 def lerp(self: Tensor, end: Tensor, weight: Any) -> Call:
     _same_dtype("lerp", self, {"end": end})
     if isinstance(weight, Tensor):
-        if weight.geometry.ndim:
+        if weight.meta.ndim:
             _same_dtype("lerp", self, {"weight": weight})
-        elif weight.geometry.dtype is not self.geometry.dtype:
-            weight = converted(weight, self.geometry.dtype)
+        elif weight.meta.dtype is not self.meta.dtype:
+            weight = converted(weight, self.meta.dtype)
         return Call("lerp", (self, end, weight))
     return Call("lerp", (self, end), (weight,))
 

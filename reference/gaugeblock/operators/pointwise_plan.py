@@ -1,6 +1,6 @@
-"""Plans: everything about a pointwise call that follows from geometries and number types alone, worked out once.
+"""Plans: everything about a pointwise call that follows from metas and number types alone, worked out once.
 
-A plan sits in the `plans` of the first tensor's geometry. Running it only needs addresses, numbers and, where an
+A plan sits in the `plans` of the first tensor's meta. Running it only needs addresses, numbers and, where an
 output exists already, the check that it does not partly overlap an input.
 
 The dtype rules of a row come first: what it computes in, what it returns, what it refuses.
@@ -15,11 +15,11 @@ from typing import Any
 from ..core.device import cpu, meta_device
 from ..core.dtype import DEFAULTS, DType, bfloat16, bool_, float16, float32, float64
 from ..core.promotion import UPSTREAM_NAMES, check_castable
-from ..iteration.tensor_iterator import COMPARISON, FLOAT, IteratorConfig, Number, TensorIterator, planned_geometry
+from ..iteration.tensor_iterator import COMPARISON, FLOAT, IteratorConfig, Number, TensorIterator, planned_meta
 from ..kernels.operand import Immediate
 from ..kernels.pointwise import PointwiseKernel
-from ..tensor.geometry import Geometry, geometry_of, preserve_format_strides, remember
 from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor_meta import TensorMeta, meta_of, preserve_format_strides, remember
 from .launch import NO_ELEMENTS, Launch, formula_kernel
 from .number_limits import stored_number
 from .pointwise_call import Call, check_alpha
@@ -118,30 +118,30 @@ LIKE_SELF = frozenset({"hardtanh", "nan_to_num"})
 """Formulas whose result has the layout of a clone of self."""
 
 
-def given_layout(call: Call, dtype: DType) -> Geometry | None:
-    """Return the geometry of the new result; None when the iterator chooses it."""
+def given_layout(call: Call, dtype: DType) -> TensorMeta | None:
+    """Return the meta of the new result; None when the iterator chooses it."""
     first = next((operand for operand in call.operands if isinstance(operand, Tensor)), None)
     if first is None:
         return None
-    geometry = first.geometry
+    meta = first.meta
     if call.formula in LIKE_SELF:
-        strides = preserve_format_strides(geometry.sizes, geometry.strides)
+        strides = preserve_format_strides(meta.sizes, meta.strides)
     elif call.formula == "isinf":
-        strides = _step(_step(first), 0).geometry.strides
+        strides = _step(_step(first), 0).meta.strides
     elif call.formula == "isfinite":
         alike = _step(first)
-        strides = _step(alike, _step(alike, 0)).geometry.strides
+        strides = _step(alike, _step(alike, 0)).meta.strides
     elif call.formula == "div" and first is not call.operands[0]:
-        strides = _step(_step(first), 0).geometry.strides
+        strides = _step(_step(first), 0).meta.strides
     else:
         return None
-    return geometry_of(geometry.sizes, strides, dtype, geometry.device)
+    return meta_of(meta.sizes, strides, dtype, meta.device)
 
 
 def _step(*operands: Tensor | Number) -> Tensor:
     """Return a meta tensor with the layout that an operator on these operands gives its result."""
-    result = planned_geometry(TensorIterator((None,), operands, COMPARISON).build(allocate=False))
-    return new_like(geometry_of(result.sizes, result.strides, result.dtype, meta_device))
+    result = planned_meta(TensorIterator((None,), operands, COMPARISON).build(allocate=False))
+    return new_like(meta_of(result.sizes, result.strides, result.dtype, meta_device))
 
 
 HALF = (float16, bfloat16)
@@ -174,9 +174,9 @@ def number_dtype(formula: str, common: DType) -> DType:
 
 @dataclass(slots=True, eq=False)
 class Plan:
-    """`geometry` of the output; `resize` when a given output has to take it; `launch` None when nothing is to run."""
+    """`meta` of the output; `resize` when a given output has to take it; `launch` None when nothing is to run."""
 
-    geometry: Geometry
+    meta: TensorMeta
     common: DType
     resize: bool
     through_copy: bool
@@ -185,22 +185,22 @@ class Plan:
 
 def plan_call(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: bool) -> Plan:
     """The plan of a call, remembered; every check on shapes, dtypes and devices is made here."""
-    anchor: Geometry | None = None
+    anchor: TensorMeta | None = None
     read_write = False
     parts: list[Any] = []
     for operand in call.operands:
         if isinstance(operand, Tensor):
-            parts.append(operand.geometry)
-            anchor = anchor or operand.geometry
+            parts.append(operand.meta)
+            anchor = anchor or operand.meta
             read_write = read_write or operand is out
         else:
             parts.append(type(operand))
-    condition = None if call.condition is None else call.condition.geometry
+    condition = None if call.condition is None else call.condition.meta
     anchor = anchor or condition
     if anchor is None:
         raise TypeError(f"{rule.base}(): at least one argument must be a tensor")
     key = (
-        rule, call.formula, inplace, read_write, None if out is None else out.geometry, condition, *parts,
+        rule, call.formula, inplace, read_write, None if out is None else out.meta, condition, *parts,
         *map(type, call.extras), DEFAULTS.dtype,
     )  # fmt: skip
     plan: Plan | None = anchor.plans.get(key)
@@ -232,7 +232,7 @@ def _build(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: bool
     for weight in iterator.inputs[len(iterator.inputs) - len(call.weights) :]:
         weight.only_promotes = True
     common = iterator.find_common_dtype()
-    given = [o.dtype for o in operands if o.geometry is not None and o.dtype is not None]
+    given = [o.dtype for o in operands if o.meta is not None and o.dtype is not None]
     rule.check_inputs(common, [o.dtype for o in operands if o.dtype is not None])
     for extra in call.extras if rule.name in TAKES_ALPHA else ():
         check_alpha(rule.base, extra, common)
@@ -243,22 +243,22 @@ def _build(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: bool
         for operand in operands:
             operand.only_promotes = operand.number is not None
     if out is None:
-        iterator.outputs[0].geometry = given_layout(call, result)
-        iterator.outputs[0].planned = iterator.outputs[0].geometry is not None
+        iterator.outputs[0].meta = given_layout(call, result)
+        iterator.outputs[0].planned = iterator.outputs[0].meta is not None
     iterator.build(allocate=False)
     if out is not None:
-        rule.check_output(common, result, out.geometry.dtype, inplace=inplace)
-    geometry = planned_geometry(iterator)
-    through_copy = geometry.dtype is not result and common in HALF and result is not bool_
-    launch: Launch | None = NO_ELEMENTS if iterator.device is cpu and not geometry.numel else None
+        rule.check_output(common, result, out.meta.dtype, inplace=inplace)
+    meta = planned_meta(iterator)
+    through_copy = meta.dtype is not result and common in HALF and result is not bool_
+    launch: Launch | None = NO_ELEMENTS if iterator.device is cpu and not meta.numel else None
     if iterator.device is cpu and iterator.numel and not through_copy:
         memory = [*iterator.inputs[: len(conditions)], *operands]
-        kernel = _kernel(call, [o.dtype if o.number is None else None for o in memory], compute, geometry.dtype)
+        kernel = _kernel(call, [o.dtype if o.number is None else None for o in memory], compute, meta.dtype)
         strides = [iterator.outputs[0].strides or (), *(o.strides or () for o in memory if o.number is None)]
-        sizes = [geometry.dtype.itemsize, *(o.dtype.itemsize for o in memory if o.number is None and o.dtype)]
+        sizes = [meta.dtype.itemsize, *(o.dtype.itemsize for o in memory if o.number is None and o.dtype)]
         slots = [0, *(index + 1 for index, o in enumerate(memory) if o.number is None)]
         launch = Launch(kernel, iterator.shape, strides, sizes, slots)
-    return Plan(geometry, compute, iterator.outputs[0].will_resize, through_copy, launch)
+    return Plan(meta, compute, iterator.outputs[0].will_resize, through_copy, launch)
 
 
 def _kernel(call: Call, dtypes: Sequence[DType | None], compute: DType, output: DType) -> PointwiseKernel:

@@ -9,6 +9,6 @@ from .registration import kernel
 @kernel("positive", "CompositeExplicitAutograd")
 def positive(self: Tensor) -> Tensor:
     """`self`. Raises RuntimeError for bool."""
-    if self.geometry.dtype.kind == 0:
+    if self.meta.dtype.kind == 0:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return self

@@ -22,9 +22,9 @@ from ..kernels.blocked_product import MOST_INNER, blocked_product
 from ..kernels.bound_call import Fresh, bound, native
 from ..kernels.parallel import get_num_threads
 from ..tensor.array_view import FEW, array_of, kept_array
-from ..tensor.geometry import Geometry, contiguous_geometry, geometry_of
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor, new_like
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of
 from ..tensor.views import expand
 from .arrays import Array, check_same_device, values, widened
 from .launch import element_launch
@@ -39,18 +39,18 @@ GEMM = (float32, float64)
 @plannable
 def product(self: Tensor, other: Tensor, sizes: tuple[int, ...]) -> Tensor | Planned[Tensor]:
     """NumPy's matmul of two tensors of one dtype, whose result has `sizes`."""
-    dtype = self.geometry.dtype
-    made = contiguous_geometry(sizes, dtype, self.geometry.device)
-    if self.geometry.device is not cpu:
+    dtype = self.meta.dtype
+    made = contiguous_meta(sizes, dtype, self.meta.device)
+    if self.meta.device is not cpu:
         return new_like(made)
-    geometries = (self.geometry, other.geometry, made)
-    multiply = _matrix_runner(*geometries) or _runner(*geometries)
+    metas = (self.meta, other.meta, made)
+    multiply = _matrix_runner(*metas) or _runner(*metas)
     if multiply is not None:
         with np.errstate(all="ignore"):
             return Planned(multiply(self, other), native(multiply))
     result = new_like(made)
     target = array_of(result)
-    work = 2.0 * target.size * self.geometry.sizes[-1]
+    work = 2.0 * target.size * self.meta.sizes[-1]
     with np.errstate(all="ignore"):
         if dtype in HALF:
             target[...] = away(work, np.matmul, widened(values(self), dtype), widened(values(other), dtype))
@@ -61,7 +61,7 @@ def product(self: Tensor, other: Tensor, sizes: tuple[int, ...]) -> Tensor | Pla
     return result
 
 
-def _matrix_runner(left: Geometry, right: Geometry, out: Geometry) -> Callable[[Tensor, Tensor], Tensor] | None:
+def _matrix_runner(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Callable[[Tensor, Tensor], Tensor] | None:
     """What multiplies two matrices by one call of BLAS; None for other operands, and where a copy would be needed."""
     if left.ndim != 2 or right.ndim != 2:
         return None
@@ -89,7 +89,7 @@ Call = tuple[Callable[..., None], tuple[int, ...]]
 """A builtin, and what it gets behind the addresses of result and operands."""
 
 
-def _moderate_runner(out: Geometry, alone: Call, together: Call) -> Callable[[Tensor, Tensor], Tensor]:
+def _moderate_runner(out: TensorMeta, alone: Call, together: Call) -> Callable[[Tensor, Tensor], Tensor]:
     """What multiplies with one call in one thread, and with another where there are more, if that pays."""
     large = prod(alone[1][:3]) > SHARED
     one, one_tail = alone
@@ -110,7 +110,7 @@ SHARED = 1 << 18
 """Products of numbers above which BLAS shares them out to its threads."""
 
 
-def _is_moderate(left: Geometry, right: Geometry) -> bool:
+def _is_moderate(left: TensorMeta, right: TensorMeta) -> bool:
     """Whether the product in blocks is faster in one thread than BLAS (measured, see the benchmarks' products)."""
     (rows, inner), columns = left.sizes, right.sizes[1]
     if min(rows, columns) < 16 or inner > MOST_INNER or left.strides[1] * inner * left.dtype.itemsize > 1 << 19:
@@ -120,12 +120,12 @@ def _is_moderate(left: Geometry, right: Geometry) -> bool:
     return work <= 1 << 25 and (turned or work >= 1 << 20 or (rows >= 32 and inner >= 128))
 
 
-def _byte_strides(matrix: Geometry) -> tuple[int, int]:
+def _byte_strides(matrix: TensorMeta) -> tuple[int, int]:
     down, along = matrix.strides
     return down * matrix.dtype.itemsize, along * matrix.dtype.itemsize
 
 
-def _gemm_tail(left: Geometry, right: Geometry) -> tuple[int, ...] | None:
+def _gemm_tail(left: TensorMeta, right: TensorMeta) -> tuple[int, ...] | None:
     """What BLAS is told of two matrices behind their addresses; None where it cannot take them as they lie."""
     if left.dtype not in GEMM or left.lazy or right.lazy:
         return None
@@ -137,11 +137,11 @@ def _gemm_tail(left: Geometry, right: Geometry) -> tuple[int, ...] | None:
     return tail if max(tail) <= INT32_MAX else None
 
 
-def _batch_runner(left: Geometry, right: Geometry, out: Geometry) -> Callable[[Tensor, Tensor], Tensor] | None:
+def _batch_runner(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Callable[[Tensor, Tensor], Tensor] | None:
     """What multiplies a short batch of matrices, one by one; None for other operands."""
     if (left.ndim, right.ndim) != (3, 3) or not left.sizes[0] == right.sizes[0] <= 4:
         return None
-    parts = [geometry_of(one.sizes[1:], one.strides[1:], one.dtype) for one in (left, right, out)]
+    parts = [meta_of(one.sizes[1:], one.strides[1:], one.dtype) for one in (left, right, out)]
     multiply, tail = gemm(left.dtype) if left.dtype in GEMM else None, _gemm_tail(*parts[:2])
     if multiply is None or tail is None:
         return None
@@ -158,7 +158,7 @@ def _batch_runner(left: Geometry, right: Geometry, out: Geometry) -> Callable[[T
     return run
 
 
-def _runner(left: Geometry, right: Geometry, out: Geometry) -> Callable[[Tensor, Tensor], Tensor] | None:
+def _runner(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Callable[[Tensor, Tensor], Tensor] | None:
     """What multiplies small vectors, matrices and short batches of matrices; None for anything else, and for complex
     numbers, of which NumPy's dot skips zeros times NaN."""
     sizes = (left.numel, right.numel, out.numel)
@@ -192,12 +192,12 @@ def _runner(left: Geometry, right: Geometry, out: Geometry) -> Callable[[Tensor,
 def check_dtypes(operator: str, *tensors: Tensor) -> DType:
     """The one dtype of `tensors`. Raises RuntimeError when two differ, NotImplementedError for bool."""
     check_same_device(operator, *tensors)
-    dtype = tensors[0].geometry.dtype
+    dtype = tensors[0].meta.dtype
     for tensor in tensors[1:]:
-        if tensor.geometry.dtype is not dtype:
+        if tensor.meta.dtype is not dtype:
             raise RuntimeError(
                 f"{operator}(): expected m1 and m2 to have the same dtype, but got: {dtype.name} != "
-                f"{tensor.geometry.dtype.name}"
+                f"{tensor.meta.dtype.name}"
             )
     if dtype is bool_:
         raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
@@ -207,16 +207,16 @@ def check_dtypes(operator: str, *tensors: Tensor) -> DType:
 def check_matrices(mat1: Tensor, mat2: Tensor, names: tuple[str, str]) -> tuple[int, int]:
     """Rows and columns of the product of two matrices. Raises RuntimeError unless they are 2-D and fit."""
     for tensor, name in ((mat1, names[0]), (mat2, names[1])):
-        if tensor.geometry.ndim != 2:
-            raise RuntimeError(f"{name} must be a matrix, got {tensor.geometry.ndim} dims")
-    (rows, inner), (other, columns) = mat1.geometry.sizes, mat2.geometry.sizes
+        if tensor.meta.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {tensor.meta.ndim} dims")
+    (rows, inner), (other, columns) = mat1.meta.sizes, mat2.meta.sizes
     if inner != other:
         raise _cannot_multiply(mat1, mat2)
     return rows, columns
 
 
 def _cannot_multiply(mat1: Tensor, mat2: Tensor) -> RuntimeError:
-    shapes = " and ".join("x".join(map(str, _as_matrix(mat.geometry.sizes))) for mat in (mat1, mat2))
+    shapes = " and ".join("x".join(map(str, _as_matrix(mat.meta.sizes))) for mat in (mat1, mat2))
     return RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({shapes})")
 
 
@@ -236,9 +236,9 @@ def mm(self: Tensor, mat2: Tensor) -> Tensor | Planned[Tensor]:
 def check_batches(batch1: Tensor, batch2: Tensor) -> tuple[int, int, int]:
     """Sizes of the product of two batches of matrices. Raises RuntimeError unless they are 3-D and fit."""
     for tensor, name in ((batch1, "batch1"), (batch2, "batch2")):
-        if tensor.geometry.ndim != 3:
-            raise RuntimeError(f"{name} must be a 3D tensor, got {tensor.geometry.ndim} dims")
-    (batch, rows, inner), other = batch1.geometry.sizes, batch2.geometry.sizes
+        if tensor.meta.ndim != 3:
+            raise RuntimeError(f"{name} must be a 3D tensor, got {tensor.meta.ndim} dims")
+    (batch, rows, inner), other = batch1.meta.sizes, batch2.meta.sizes
     if other[:2] != (batch, inner):
         raise RuntimeError(
             f"Expected size for first two dimensions of batch2 tensor to be: [{batch}, {inner}] but got: "
@@ -257,15 +257,15 @@ def bmm(self: Tensor, mat2: Tensor) -> Tensor | Planned[Tensor]:
 
 
 def _check_vectors(operator: str, self: Tensor, other: Tensor) -> None:
-    if self.geometry.ndim != 1 or other.geometry.ndim != 1:
+    if self.meta.ndim != 1 or other.meta.ndim != 1:
         raise RuntimeError(
-            f"{operator}: 1D tensors expected, but got {self.geometry.ndim}D and {other.geometry.ndim}D tensors"
+            f"{operator}: 1D tensors expected, but got {self.meta.ndim}D and {other.meta.ndim}D tensors"
         )
-    mine, theirs = self.geometry.numel, other.geometry.numel
-    if self.geometry.dtype is not other.geometry.dtype:
+    mine, theirs = self.meta.numel, other.meta.numel
+    if self.meta.dtype is not other.meta.dtype:
         raise RuntimeError(
             f"{operator} : expected both vectors to have same dtype, but found "
-            f"{UPSTREAM_NAMES[self.geometry.dtype.name]} and {UPSTREAM_NAMES[other.geometry.dtype.name]}"
+            f"{UPSTREAM_NAMES[self.meta.dtype.name]} and {UPSTREAM_NAMES[other.meta.dtype.name]}"
         )
     if mine != theirs:
         raise RuntimeError(
@@ -288,7 +288,7 @@ def vdot(self: Tensor, other: Tensor) -> Tensor:
     """dot with the first vector conjugated. Raises RuntimeError as dot."""
     _check_vectors("vdot", self, other)
     dtype = check_dtypes("vdot", self, other)
-    if not dtype.is_complex or self.geometry.device is not cpu:
+    if not dtype.is_complex or self.meta.device is not cpu:
         return product(self, other, ())
     result = empty_tensor((), dtype)
     with np.errstate(all="ignore"):
@@ -307,14 +307,14 @@ def mv(self: Tensor, vec: Tensor) -> Tensor | Planned[Tensor]:
 
 def check_matrix_vector(matrix: Tensor, vector: Tensor) -> int:
     """The number of rows of a matrix that fits a vector. Raises RuntimeError."""
-    if matrix.geometry.ndim != 2 or vector.geometry.ndim != 1:
+    if matrix.meta.ndim != 2 or vector.meta.ndim != 1:
         raise RuntimeError(
-            f"vector + matrix @ vector expected, got matrix with {matrix.geometry.ndim} dims and vector with "
-            f"{vector.geometry.ndim} dims"
+            f"vector + matrix @ vector expected, got matrix with {matrix.meta.ndim} dims and vector with "
+            f"{vector.meta.ndim} dims"
         )
-    rows, columns = matrix.geometry.sizes
-    if columns != vector.geometry.numel:
-        raise RuntimeError(f"size mismatch, got input ({rows}), mat ({rows}x{columns}), vec ({vector.geometry.numel})")
+    rows, columns = matrix.meta.sizes
+    if columns != vector.meta.numel:
+        raise RuntimeError(f"size mismatch, got input ({rows}), mat ({rows}x{columns}), vec ({vector.meta.numel})")
     return rows
 
 
@@ -325,7 +325,7 @@ def matmul(self: Tensor, other: Tensor) -> Tensor | Planned[Tensor]:
 
     Raises RuntimeError for 0-dim operands, dtypes that differ and sizes that do not fit.
     """
-    left, right = self.geometry.sizes, other.geometry.sizes
+    left, right = self.meta.sizes, other.meta.sizes
     if not left or not right:
         raise RuntimeError(
             f"both arguments to matmul need to be at least 1D, but they are {len(left)}D and {len(right)}D"
@@ -346,15 +346,15 @@ def matmul(self: Tensor, other: Tensor) -> Tensor | Planned[Tensor]:
 def _batched(self: Tensor, other: Tensor, batch: tuple[int, ...]) -> Tensor:
     """The product with the dims of `batch` as one."""
     matrices = []
-    for tensor, is_vector in ((self, self.geometry.ndim == 1), (other, other.geometry.ndim == 1)):
-        own = tensor.geometry.sizes[-2:]
+    for tensor, is_vector in ((self, self.meta.ndim == 1), (other, other.meta.ndim == 1)):
+        own = tensor.meta.sizes[-2:]
         own = ((1, *own) if tensor is self else (*own, 1)) if is_vector else own
-        sizes = tensor.geometry.sizes[:-2] + own
+        sizes = tensor.meta.sizes[:-2] + own
         matrices.append(reshape(expand(reshape(tensor, sizes), batch + own), (prod(batch), *own)))
     left, right = matrices
-    sizes = (prod(batch), left.geometry.sizes[1], right.geometry.sizes[2])
-    rows = sizes[1:2] if self.geometry.ndim > 1 else ()
-    columns = sizes[2:] if other.geometry.ndim > 1 else ()
+    sizes = (prod(batch), left.meta.sizes[1], right.meta.sizes[2])
+    rows = sizes[1:2] if self.meta.ndim > 1 else ()
+    columns = sizes[2:] if other.meta.ndim > 1 else ()
     return reshape(product(left, right, sizes), batch + rows + columns)
 
 
@@ -363,14 +363,14 @@ def _batched(self: Tensor, other: Tensor, batch: tuple[int, ...]) -> Tensor:
 def outer(self: Tensor, vec2: Tensor) -> Tensor | Planned[Tensor]:
     """All products of two vectors, in their promoted dtype. Raises RuntimeError unless both are 1-D."""
     for tensor, name in ((self, "self"), (vec2, "vec2")):
-        if tensor.geometry.ndim != 1:
-            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {tensor.geometry.ndim}-D")
-    dtype = promote_types(self.geometry.dtype, vec2.geometry.dtype)
+        if tensor.meta.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {tensor.meta.ndim}-D")
+    dtype = promote_types(self.meta.dtype, vec2.meta.dtype)
     device = check_same_device("outer", self, vec2)
-    result = empty_tensor((self.geometry.numel, vec2.geometry.numel), dtype, device)
-    if device is not cpu or not result.geometry.numel:
+    result = empty_tensor((self.meta.numel, vec2.meta.numel), dtype, device)
+    if device is not cpu or not result.meta.numel:
         return result
-    if self.geometry.lazy or vec2.geometry.lazy:
+    if self.meta.lazy or vec2.meta.lazy:
         with np.errstate(all="ignore"):
             columns, rows = values(self).astype(dtype.numpy), values(vec2).astype(dtype.numpy)
             np.multiply(columns[:, None], rows[None, :], out=array_of(result))
@@ -380,9 +380,9 @@ def outer(self: Tensor, vec2: Tensor) -> Tensor | Planned[Tensor]:
 
 def _outer(result: Tensor, self: Tensor, vec2: Tensor) -> Planned[Tensor]:
     """The pointwise product of a column and a row, written into `result`."""
-    left, right, out = self.geometry, vec2.geometry, result.geometry
-    column = geometry_of((left.numel, 1), (*left.strides, 1), left.dtype)
-    row = geometry_of((1, right.numel), (1, *right.strides), right.dtype)
+    left, right, out = self.meta, vec2.meta, result.meta
+    column = meta_of((left.numel, 1), (*left.strides, 1), left.dtype)
+    row = meta_of((1, right.numel), (1, *right.strides), right.dtype)
     launch = element_launch("mul", out, [column, row], out.dtype)
     assert launch is not None
     builtin, tail = launch.call()
@@ -394,7 +394,7 @@ def _outer(result: Tensor, self: Tensor, vec2: Tensor) -> Planned[Tensor]:
 @kernel("inner")
 def inner(self: Tensor, other: Tensor) -> Tensor:
     """Sums of products over the last dims of both; a 0-dim operand scales. Raises RuntimeError unless they fit."""
-    left, right = self.geometry, other.geometry
+    left, right = self.meta, other.meta
     dtype = check_dtypes("inner", self, other)
     if left.ndim and right.ndim and left.sizes[-1] != right.sizes[-1]:
         raise RuntimeError(

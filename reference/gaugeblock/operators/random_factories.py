@@ -14,8 +14,8 @@ from ..core.promotion import UPSTREAM_NAMES
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
 from ..tensor.array_view import FEW, array_of, kept_array
-from ..tensor.geometry import contiguous_geometry, only_ints
 from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor_meta import contiguous_meta, only_ints
 from .allocation import COMPOSITE, empty_like, without_change
 from .arrays import STEPS, Array, computed, values
 from .generator import Generator, default_generator, generator_of
@@ -77,18 +77,18 @@ def multinomial(
 
     Raises RuntimeError for weights that are negative, not finite or all zero, and for too many samples.
     """
-    geometry = self.geometry
-    if not geometry.dtype.is_floating_point:
-        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {geometry.dtype.name}")
-    if geometry.ndim not in (1, 2):
-        raise RuntimeError(f"prob_dist must be 1 or 2 dim, got {geometry.ndim}")
+    meta = self.meta
+    if not meta.dtype.is_floating_point:
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {meta.dtype.name}")
+    if meta.ndim not in (1, 2):
+        raise RuntimeError(f"prob_dist must be 1 or 2 dim, got {meta.ndim}")
     if num_samples <= 0:
         raise RuntimeError(f"cannot sample n_sample <= 0 samples, got {num_samples}")
-    if not replacement and num_samples > geometry.sizes[-1]:
+    if not replacement and num_samples > meta.sizes[-1]:
         raise RuntimeError(f"cannot sample n_sample > prob_dist.size(-1) samples without replacement: {num_samples}")
     draw = generator_of("multinomial", generator)
-    sizes = (*geometry.sizes[:-1], num_samples)
-    return computed(sizes, int64, geometry.device, lambda: _choices(values(self), num_samples, replacement, draw))
+    sizes = (*meta.sizes[:-1], num_samples)
+    return computed(sizes, int64, meta.device, lambda: _choices(values(self), num_samples, replacement, draw))
 
 
 def _choices(given: Array, count: int, replacement: bool, draw: np.random.Generator) -> Array:
@@ -111,7 +111,7 @@ def _choices(given: Array, count: int, replacement: bool, draw: np.random.Genera
 
 def fill_uniform(target: Tensor) -> None:
     """Fill a fresh tensor on the CPU with numbers uniform in [0, 1). NotImplementedError for integers and bool."""
-    if target.geometry.dtype in WIDE and target.geometry.contiguous:
+    if target.meta.dtype in WIDE and target.meta.contiguous:
         _draw_into(target, default_generator.draw.random)
     else:
         without_change(uniform_(target))
@@ -119,22 +119,22 @@ def fill_uniform(target: Tensor) -> None:
 
 def fill_normal(target: Tensor) -> None:
     """Fill a fresh tensor on the CPU with standard normal numbers. NotImplementedError for integers and bool."""
-    if target.geometry.dtype in WIDE and target.geometry.contiguous:
+    if target.meta.dtype in WIDE and target.meta.contiguous:
         _draw_into(target, default_generator.draw.standard_normal)
     else:
         without_change(normal_(target))
 
 
 def _draw_into(target: Tensor, draw: Callable[..., Any]) -> None:
-    geometry = target.geometry
-    if geometry.numel:
-        draw = draw if geometry.numel <= FEW else long_call(STEPS * geometry.numel, draw)
-        draw(None, geometry.dtype.numpy.type, _array(target))
+    meta = target.meta
+    if meta.numel:
+        draw = draw if meta.numel <= FEW else long_call(STEPS * meta.numel, draw)
+        draw(None, meta.dtype.numpy.type, _array(target))
 
 
 def _array(target: Tensor) -> Array:
-    geometry = target.geometry
-    return kept_array(geometry, target.pointer) if geometry.numel <= FEW else array_of(target)
+    meta = target.meta
+    return kept_array(meta, target.pointer) if meta.numel <= FEW else array_of(target)
 
 
 def quick_randint(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
@@ -144,8 +144,8 @@ def quick_randint(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
     low, high = (0, given[0]) if len(given) == 2 else given[:2]
     if not only_ints((low, high, *given[-1])) or not -INT64_END <= low < high <= INT64_END:
         return None
-    result = new_like(contiguous_geometry(given[-1], int64))
-    count = result.geometry.numel
+    result = new_like(contiguous_meta(given[-1], int64))
+    count = result.meta.numel
     if count:
         draw = default_generator.draw.integers
         draw = draw if count <= FEW else long_call(STEPS * count, draw)
@@ -157,7 +157,7 @@ def quick_randperm(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None
     """Return randperm of an int, on the CPU; None for anything else."""
     if dtype is not None or len(given) != 1 or given[0].__class__ is not int or given[0] <= 0:
         return None
-    result = new_like(contiguous_geometry(given, int64))
+    result = new_like(contiguous_meta(given, int64))
     _array(result)[...] = away(STEPS * given[0], default_generator.draw.permutation, given[0])
     return result
 

@@ -33,9 +33,9 @@ def _refuse(operator: str, dtype: DType) -> NotImplementedError:
 
 def store(self: Tensor, draw: Callable[[], Any]) -> Tensor:
     """Write the array that ``draw()`` gives into `self` and count the change; nothing is drawn without memory."""
-    check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
+    check_no_internal_overlap(self.meta.sizes, self.meta.strides)
     bump_version(self)
-    if self.geometry.device is cpu and self.geometry.numel:
+    if self.meta.device is cpu and self.meta.numel:
         array = array_of(real_parts(self))
 
         def fill() -> None:
@@ -47,7 +47,7 @@ def store(self: Tensor, draw: Callable[[], Any]) -> Tensor:
 
 def real_parts(self: Tensor) -> Tensor:
     """`self`, or its real view when it is complex."""
-    return view_as_real(self) if self.geometry.dtype.is_complex else self
+    return view_as_real(self) if self.meta.dtype.is_complex else self
 
 
 def unit_values(draw: np.random.Generator, sizes: tuple[int, ...], dtype: DType) -> Array:
@@ -69,7 +69,7 @@ def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Ge
 
     Raises RuntimeError when `to` is below `from` or does not fit, NotImplementedError for integers and bool.
     """
-    dtype = self.geometry.dtype.to_real()
+    dtype = self.meta.dtype.to_real()
     if not dtype.is_floating_point:
         raise _refuse("uniform_", dtype)
     if from_ > to:
@@ -83,7 +83,7 @@ def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Ge
             f"uniform_(): expects to - from <= {largest}, the largest {dtype.name}, got from={from_} and to={to}"
         )
     draw = generator_of("uniform_", generator)
-    sizes = real_parts(self).geometry.sizes
+    sizes = real_parts(self).meta.sizes
     return store(self, lambda: _uniform(unit_values(draw, sizes, dtype), from_, to, dtype))
 
 
@@ -103,19 +103,19 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generat
 
     Raises RuntimeError for a negative `std`, NotImplementedError for integers and bool.
     """
-    dtype = self.geometry.dtype
+    dtype = self.meta.dtype
     if dtype.kind < 2:
         raise _refuse("normal_", dtype)
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     draw = generator_of("normal_", generator)
-    sizes = real_parts(self).geometry.sizes
+    sizes = real_parts(self).meta.sizes
     return store(self, lambda: _normal(normal_values(draw, sizes, dtype.to_real()), self, mean, std))
 
 
 def _normal(drawn: Array, self: Tensor, mean: float, std: float) -> Array:
     """Numbers of the standard normal distribution moved to `mean` and `std`; complex ones in their last dim."""
-    if self.geometry.dtype.is_complex:
+    if self.meta.dtype.is_complex:
         drawn = drawn * drawn.dtype.type(std / 2**0.5)
         drawn[..., 0] += mean
     elif (mean, std) != (0, 1):
@@ -158,11 +158,11 @@ def integer_values(draw: np.random.Generator, low: int, high: int, sizes: tuple[
 @kernel("random_.from", derive=False)
 def random_from(self: Tensor, from_: int, to: int | None, *, generator: Generator | None = None) -> Tensor:
     """Fill with integers uniform in [from, to), up to the dtype's largest for None. Raises RuntimeError."""
-    dtype = self.geometry.dtype
+    dtype = self.meta.dtype
     high = _largest(dtype) + 1 if to is None else to
     check_range(from_, high, dtype)
     draw = generator_of("random_", generator)
-    return store(self, lambda: integer_values(draw, from_, high, self.geometry.sizes))
+    return store(self, lambda: integer_values(draw, from_, high, self.meta.sizes))
 
 
 @kernel("random_.to", derive=False)
@@ -188,23 +188,23 @@ def bernoulli_float(self: Tensor, p: float = 0.5, *, generator: Generator | None
     """Fill with 1 of probability `p`, else 0. Raises RuntimeError outside [0, 1], NotImplementedError for complex."""
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    if self.geometry.dtype.is_complex:
-        raise _refuse("bernoulli_", self.geometry.dtype)
+    if self.meta.dtype.is_complex:
+        raise _refuse("bernoulli_", self.meta.dtype)
     draw = generator_of("bernoulli_", generator)
-    return store(self, lambda: draw.random(self.geometry.sizes) < p)
+    return store(self, lambda: draw.random(self.meta.sizes) < p)
 
 
 @kernel("bernoulli_.Tensor", derive=False)
 def bernoulli_tensor(self: Tensor, p: Tensor, *, generator: Generator | None = None) -> Tensor:
     """Fill with 1 of the probability in `p`, which expands to `self`. Raises as bernoulli_."""
-    if self.geometry.dtype.is_complex or not p.geometry.dtype.is_floating_point:
-        raise _refuse("bernoulli_", self.geometry.dtype if self.geometry.dtype.is_complex else p.geometry.dtype)
-    wide, draw = expand(p, self.geometry.sizes), generator_of("bernoulli_", generator)
+    if self.meta.dtype.is_complex or not p.meta.dtype.is_floating_point:
+        raise _refuse("bernoulli_", self.meta.dtype if self.meta.dtype.is_complex else p.meta.dtype)
+    wide, draw = expand(p, self.meta.sizes), generator_of("bernoulli_", generator)
 
     def drawn() -> Array:
         chances = values(wide)
         check_chances(chances)
-        return draw.random(self.geometry.sizes) < chances
+        return draw.random(self.meta.sizes) < chances
 
     return store(self, drawn)
 
@@ -218,7 +218,7 @@ def check_chances(chances: Array) -> None:
 @kernel("exponential_", derive=False)
 def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fill with numbers of the exponential distribution. Raises RuntimeError unless `lambd` > 0 and dtype is real."""
-    dtype = self.geometry.dtype
+    dtype = self.meta.dtype
     if not dtype.is_floating_point:
         raise RuntimeError(
             f"Exponential distribution is a continuous probability distribution. dtype must be a floating point but "
@@ -227,4 +227,4 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None 
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     draw = generator_of("exponential_", generator)
-    return store(self, lambda: draw.standard_exponential(self.geometry.sizes) / lambd)
+    return store(self, lambda: draw.standard_exponential(self.meta.sizes) / lambd)

@@ -22,9 +22,9 @@ from ..iteration.tensor_iterator import Number
 from ..kernels.compiler import Builtin
 from ..memory.elements import pack_elements, read_bytes, store_bytes
 from ..tensor.array_view import array_of
-from ..tensor.geometry import contiguous_geometry, remember
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor_meta import contiguous_meta, remember
 from .allocation import COPY, resized
 from .arrays import STEPS, Array
 from .fresh_fill import FEW_BYTES, PACKED, fill_zeros
@@ -53,13 +53,13 @@ class Line(NamedTuple):
 
     def fill(self, result: Tensor) -> None:
         """Fill a vector on the CPU."""
-        geometry = result.geometry
-        if geometry.numel <= SHORT and geometry.dtype in PACKED and _packed(result, self.few()):
+        meta = result.meta
+        if meta.numel <= SHORT and meta.dtype in PACKED and _packed(result, self.few()):
             return
         if self.steps is not None:
             count_by(result, self.steps)
         else:
-            away(STEPS * geometry.numel, _assign, array_of(result), self.values)
+            away(STEPS * meta.numel, _assign, array_of(result), self.values)
 
 
 def _assign(into: Array, values: Callable[[], Array]) -> None:
@@ -73,20 +73,20 @@ _COUNTING: dict[DType, Builtin] = {}
 
 def count_by(result: Tensor, steps: tuple[Number, ...]) -> Tensor:
     """Fill a contiguous tensor by the compiled loop of its dtype; `steps` are the numbers that it takes."""
-    geometry = result.geometry
-    kernel = _COUNTING.get(geometry.dtype)
+    meta = result.meta
+    kernel = _COUNTING.get(meta.dtype)
     if kernel is None:
         from ..kernels.steps import steps_kernel
 
-        kernel = _COUNTING[geometry.dtype] = steps_kernel(geometry.dtype)
-    kernel(result.pointer, result.pointer, *steps, geometry.numel)
+        kernel = _COUNTING[meta.dtype] = steps_kernel(meta.dtype)
+    kernel(result.pointer, result.pointer, *steps, meta.numel)
     return result
 
 
 def _packed(result: Tensor, numbers: list[Any]) -> bool:
     """Write numbers that fit the dtype; False, with nothing written, when one does not."""
     try:
-        packed = pack_elements(result.geometry.dtype, numbers)
+        packed = pack_elements(result.meta.dtype, numbers)
     except (OverflowError, struct_error, TypeError):
         return False
     store_bytes(result.pointer, packed)
@@ -168,11 +168,11 @@ def quick_arange(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
         length = (end - start) / step
         kind = DEFAULTS.dtype
         if float in kinds and 0 < length < MOST and kind in (float32, float64):
-            made = new_like(contiguous_geometry((math.ceil(length),), kind))
+            made = new_like(contiguous_meta((math.ceil(length),), kind))
             return count_by(made, (float(start), float(step), 0.0, math.inf, 0.0))
         if float not in kinds and 0 < length <= SHORT:
             numbers = range(start, end, step)
-            made = new_like(contiguous_geometry((len(numbers),), int64))
+            made = new_like(contiguous_meta((len(numbers),), int64))
             if _packed(made, list(numbers)):
                 return made
     kind = dtype or arange_dtype(end, start, step)
@@ -180,15 +180,15 @@ def quick_arange(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
 
 
 def _counting(count: int) -> Tensor:
-    """0, 1, ... below `count`; the bytes of a short one are kept with its geometry."""
-    geometry = contiguous_geometry((count,), int64)
-    result = new_like(geometry)
-    pattern = geometry.plans.get("arange")
+    """0, 1, ... below `count`; the bytes of a short one are kept with its meta."""
+    meta = contiguous_meta((count,), int64)
+    result = new_like(meta)
+    pattern = meta.plans.get("arange")
     if pattern is None:
-        if geometry.nbytes > FEW_BYTES:
+        if meta.nbytes > FEW_BYTES:
             return count_by(result, (0, 1))
         array_of(result)[...] = np.arange(count, dtype=np.int64)
-        remember(geometry.plans, "arange", read_bytes(result.pointer, geometry.nbytes))
+        remember(meta.plans, "arange", read_bytes(result.pointer, meta.nbytes))
     else:
         store_bytes(result.pointer, pattern)
     return result
@@ -196,8 +196,8 @@ def _counting(count: int) -> Tensor:
 
 def planned(plan: Plan, dtype: DType) -> Tensor:
     """Return the tensor of a plan on the CPU."""
-    result = new_like(contiguous_geometry(plan.sizes, dtype))
-    if result.geometry.numel:
+    result = new_like(contiguous_meta(plan.sizes, dtype))
+    if result.meta.numel:
         plan.fill(result)
     return result
 
@@ -242,7 +242,7 @@ def quick_linspace(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None
     if dtype is None and count > 1 and kind in (float32, float64):
         begin, end = float(first), float(last)
         steps = (begin, (end - begin) / (count - 1), end, float((count + 1) // 2), float(count - 1))
-        return count_by(new_like(contiguous_geometry((count,), kind)), steps)
+        return count_by(new_like(contiguous_meta((count,), kind)), steps)
     return planned(linspace(kind, first, last, count), kind)
 
 
@@ -329,16 +329,16 @@ def eye(kind: DType, n: int, m: int | None = None) -> Plan:
 
 
 def _fill_eye(result: Tensor) -> None:
-    """Fill a matrix on the CPU; the bytes of a small one are kept with its geometry."""
-    geometry = result.geometry
-    pattern = geometry.plans.get("eye")
+    """Fill a matrix on the CPU; the bytes of a small one are kept with its meta."""
+    meta = result.meta
+    pattern = meta.plans.get("eye")
     if pattern is not None:
         store_bytes(result.pointer, pattern)
         return
     fill_zeros(result)
-    np.fill_diagonal(array_of(result)[: min(geometry.sizes)], 1)
-    if geometry.nbytes <= FEW_BYTES:
-        remember(geometry.plans, "eye", read_bytes(result.pointer, geometry.nbytes))
+    np.fill_diagonal(array_of(result)[: min(meta.sizes)], 1)
+    if meta.nbytes <= FEW_BYTES:
+        remember(meta.plans, "eye", read_bytes(result.pointer, meta.nbytes))
 
 
 def quick_eye(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
@@ -348,26 +348,26 @@ def quick_eye(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
         return None
     if min(sizes) < 0 or dtype is complex32:
         return None
-    result = new_like(contiguous_geometry(sizes, dtype or DEFAULTS.dtype))
-    if result.geometry.numel:
+    result = new_like(contiguous_meta(sizes, dtype or DEFAULTS.dtype))
+    if result.meta.numel:
         _fill_eye(result)
     return result
 
 
 def write_vector(out: Tensor, result: Tensor) -> Tensor:
     """Write `result` into `out`, in its own sizes if it has as many elements, else resized."""
-    if out.geometry.numel == result.geometry.numel:
-        result = reshape(result, out.geometry.sizes)
-    written: Tensor = call(COPY, resized(out, result.geometry.sizes), result)
+    if out.meta.numel == result.meta.numel:
+        result = reshape(result, out.meta.sizes)
+    written: Tensor = call(COPY, resized(out, result.meta.sizes), result)
     return written
 
 
 def write_range(out: Tensor, result: Tensor) -> Tensor:
     """Write `result` into `out` as `write_vector` does; warn when elements of `out` are lost or new ones come."""
-    geometry, count = out.geometry, result.geometry.numel
-    if geometry.numel not in (0, count):
+    meta, count = out.meta, result.meta.numel
+    if meta.numel not in (0, count):
         warn(
-            f"arange(): the out tensor of sizes {list(geometry.sizes)} has {geometry.numel} elements, and {count} are "
+            f"arange(): the out tensor of sizes {list(meta.sizes)} has {meta.numel} elements, and {count} are "
             f"computed, which may be due to rounding: it is resized"
         )
     return write_vector(out, result)

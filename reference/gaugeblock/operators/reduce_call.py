@@ -1,4 +1,4 @@
-"""Running a reduction kernel on a tensor: dims checked, plan remembered in the tensor's geometry, outputs allocated."""
+"""Running a reduction kernel on a tensor: dims checked, plan remembered in the tensor's meta, outputs allocated."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ..kernels.bound_call import Fresh
 from ..kernels.fold import Fold
 from ..kernels.reduction import reduction_kernel
 from ..kernels.splitting import FEW, TURNED
-from ..tensor.geometry import Geometry, contiguous_geometry, remember
 from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta, remember
 from .plan import Planned
 
 Dims = tuple[int, ...]
@@ -29,9 +29,9 @@ STEPS = 256
 
 @dataclass(slots=True, eq=False)
 class ReducePlan:
-    """Geometries of the results, and the builtin with the arguments that follow the addresses and numbers."""
+    """Metas of the results, and the builtin with the arguments that follow the addresses and numbers."""
 
-    outputs: tuple[Geometry, ...]
+    outputs: tuple[TensorMeta, ...]
     reduce: Callable[..., None] | None
     tail: tuple[int, ...]
 
@@ -74,14 +74,14 @@ def reduced_sizes(sizes: Dims, dims: Dims, keepdim: bool) -> Dims:
 
 
 def plan_reduction(
-    name: str, fold: Fold, geometry: Geometry, dims: Dims, keepdim: bool, compute: DType, results: tuple[DType, ...]
+    name: str, fold: Fold, meta: TensorMeta, dims: Dims, keepdim: bool, compute: DType, results: tuple[DType, ...]
 ) -> ReducePlan:
-    """Return the plan of a fold over `dims` (ascending, checked), from the cache of the geometry if it is there."""
+    """Return the plan of a fold over `dims` (ascending, checked), from the cache of the meta if it is there."""
     key = (fold, dims, keepdim, compute, results)
-    plan: ReducePlan | None = geometry.plans.get(key)
+    plan: ReducePlan | None = meta.plans.get(key)
     if plan is None:
-        plan = _plan(name, fold, geometry, dims, keepdim, compute, results)
-        remember(geometry.plans, key, plan)
+        plan = _plan(name, fold, meta, dims, keepdim, compute, results)
+        remember(meta.plans, key, plan)
     return plan
 
 
@@ -96,7 +96,7 @@ def reduce(
     numbers: tuple[float, ...] = (),
 ) -> tuple[Tensor, ...]:
     """Return the results of a fold over `dims` (ascending, checked) in fresh tensors."""
-    plan = plan_reduction(name, fold, self.geometry, dims, keepdim, compute, results)
+    plan = plan_reduction(name, fold, self.meta, dims, keepdim, compute, results)
     made = tuple([new_like(output) for output in plan.outputs])
     if plan.reduce is not None:
         plan.reduce(*[output.pointer for output in made], self.pointer, *numbers, *plan.tail)
@@ -107,7 +107,7 @@ def reduce_one(
     name: str, fold: Fold, self: Tensor, dims: Dims, keepdim: bool, compute: DType, result: DType
 ) -> Planned[Tensor]:
     """Return the only result of a fold, and its call."""
-    plan = plan_reduction(name, fold, self.geometry, dims, keepdim, compute, (result,))
+    plan = plan_reduction(name, fold, self.meta, dims, keepdim, compute, (result,))
     call = Fresh(plan.reduce, plan.outputs, plan.tail)
     return Planned(call(self), call.native(), (self,))
 
@@ -123,27 +123,27 @@ def reduce_pair(
     choose: Callable[[Tensor, Tensor], Any],
 ) -> Planned[Any]:
     """Return what `choose` makes of the two results of a fold over `dims`, and the call that does the same."""
-    plan = plan_reduction(name, fold, self.geometry, dims, keepdim, compute, results)
+    plan = plan_reduction(name, fold, self.meta, dims, keepdim, compute, results)
     call = Fresh(plan.reduce, plan.outputs, plan.tail)
     both = call.native()
     return Planned(choose(*call(self)), lambda self: choose(*both(self)), (self,))
 
 
 def _plan(
-    name: str, fold: Fold, geometry: Geometry, dims: Dims, keepdim: bool, compute: DType, results: tuple[DType, ...]
+    name: str, fold: Fold, meta: TensorMeta, dims: Dims, keepdim: bool, compute: DType, results: tuple[DType, ...]
 ) -> ReducePlan:
-    sizes = reduced_sizes(geometry.sizes, dims, keepdim)
-    outputs = tuple(contiguous_geometry(sizes, dtype, geometry.device) for dtype in results)
-    if geometry.device is not cpu or not outputs[0].numel:
+    sizes = reduced_sizes(meta.sizes, dims, keepdim)
+    outputs = tuple(contiguous_meta(sizes, dtype, meta.device) for dtype in results)
+    if meta.device is not cpu or not outputs[0].numel:
         return ReducePlan(outputs, None, ())
-    itemsize = geometry.dtype.itemsize
-    kept = [d for d in range(geometry.ndim) if d not in dims]
-    out_steps = [_row_major([geometry.sizes[d] for d in kept], dtype.itemsize) for dtype in results]
+    itemsize = meta.dtype.itemsize
+    kept = [d for d in range(meta.ndim) if d not in dims]
+    out_steps = [_row_major([meta.sizes[d] for d in kept], dtype.itemsize) for dtype in results]
     keep = [
-        (geometry.sizes[d], geometry.strides[d] * itemsize, *(steps[k] for steps in out_steps))
+        (meta.sizes[d], meta.strides[d] * itemsize, *(steps[k] for steps in out_steps))
         for k, d in enumerate(kept)
     ]
-    inner = [(geometry.sizes[d], geometry.strides[d] * itemsize) for d in dims]
+    inner = [(meta.sizes[d], meta.strides[d] * itemsize) for d in dims]
     positions = "arg" in name or name in ("max", "min")
     kept_dims = coalesced(sorted(keep, key=lambda dim: dim[1]))
     inner_dims = coalesced(inner[::-1] if positions else sorted(inner, key=lambda dim: dim[1]))
@@ -151,7 +151,7 @@ def _plan(
     tail += [*(d[1] for d in kept_dims), *(d[1] for d in inner_dims)]
     for k in range(len(results)):
         tail += [d[2 + k] for d in kept_dims]
-    kernel = reduction_kernel(name, fold, geometry.dtype, compute, results)
+    kernel = reduction_kernel(name, fold, meta.dtype, compute, results)
     if OBSERVATION.watcher is not None:
         OBSERVATION.watcher("reduction", (kernel, tuple(d[0] for d in kept_dims), tuple(d[0] for d in inner_dims)))
     unpacked = bool(inner_dims) and inner_dims[0][1] != itemsize
@@ -187,9 +187,9 @@ def coalesced(dims: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
     return merged
 
 
-def check_not_empty(operator: str, geometry: Geometry, dims: Dims, *, full: bool, error: Any = RuntimeError) -> None:
+def check_not_empty(operator: str, meta: TensorMeta, dims: Dims, *, full: bool, error: Any = RuntimeError) -> None:
     """Raise for reductions without identity: `error` for no elements reduced in full, IndexError for an empty dim."""
-    if geometry.numel:
+    if meta.numel:
         return
     if full:
         raise error(
@@ -197,5 +197,5 @@ def check_not_empty(operator: str, geometry: Geometry, dims: Dims, *, full: bool
             f"with the 'dim' argument."
         )
     for dim in dims:
-        if geometry.sizes[dim] == 0:
+        if meta.sizes[dim] == 0:
             raise IndexError(f"{operator}(): Expected reduction dim {dim} to have non-zero size.")

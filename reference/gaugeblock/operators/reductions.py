@@ -25,7 +25,7 @@ def _accumulated(operator: str, self: Tensor, dtype: DType | None) -> DType:
     chosen = dtype_argument(operator, dtype)
     if chosen is not None:
         return chosen
-    own = self.geometry.dtype
+    own = self.meta.dtype
     return int64 if own.kind < 2 else own
 
 
@@ -38,14 +38,14 @@ def _total(name: str, build: Any, self: Tensor, dims: Dims, keepdim: bool, dtype
 @plannable
 def sum_all(self: Tensor, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
     """Sum of all elements; bool and ints in int64; `dtype` converts the elements first."""
-    return _total("sum", folds.sum_fold, self, tuple(range(self.geometry.ndim)), False, dtype)
+    return _total("sum", folds.sum_fold, self, tuple(range(self.meta.ndim)), False, dtype)
 
 
 @kernel("sum.dim_IntList")
 @plannable
 def sum_dims(self: Tensor, dim: Dim, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
     """Sum over dims (None or none given: all). Raises IndexError, RuntimeError for wrong dims."""
-    return _total("sum", folds.sum_fold, self, reduced_dims("sum", dim, self.geometry.ndim), keepdim, dtype)
+    return _total("sum", folds.sum_fold, self, reduced_dims("sum", dim, self.meta.ndim), keepdim, dtype)
 
 
 @kernel("nansum")
@@ -54,8 +54,8 @@ def nansum(
     self: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Tensor | Planned[Tensor]:
     """Sum with NaN counted as 0. Raises RuntimeError for complex."""
-    dims = reduced_dims("nansum", dim, self.geometry.ndim)
-    if self.geometry.dtype.is_complex:
+    dims = reduced_dims("nansum", dim, self.meta.ndim)
+    if self.meta.dtype.is_complex:
         raise RuntimeError("nansum(): nansum on CPU does not support complex inputs")
     return _total("nansum", folds.nansum_fold, self, dims, keepdim, dtype)
 
@@ -64,19 +64,19 @@ def nansum(
 @plannable
 def prod_all(self: Tensor, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
     """Product of all elements; bool and ints in int64."""
-    return _total("prod", folds.prod_fold, self, tuple(range(self.geometry.ndim)), False, dtype)
+    return _total("prod", folds.prod_fold, self, tuple(range(self.meta.ndim)), False, dtype)
 
 
 @kernel("prod.dim_int")
 @plannable
 def prod_dim(self: Tensor, dim: int, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
     """Product over one dim. Raises IndexError."""
-    return _total("prod", folds.prod_fold, self, reduced_dims("prod", dim, self.geometry.ndim), keepdim, dtype)
+    return _total("prod", folds.prod_fold, self, reduced_dims("prod", dim, self.meta.ndim), keepdim, dtype)
 
 
 def _inexact(operator: str, self: Tensor, dtype: DType | None) -> DType:
     chosen = dtype_argument(operator, dtype)
-    found = self.geometry.dtype if chosen is None else chosen
+    found = self.meta.dtype if chosen is None else chosen
     if found.kind < 2:
         source = "Input dtype" if chosen is None else "Optional dtype"
         raise RuntimeError(
@@ -88,7 +88,7 @@ def _inexact(operator: str, self: Tensor, dtype: DType | None) -> DType:
 
 def _mean(self: Tensor, dim: Dim, keepdim: bool, dtype: DType | None) -> Planned[Tensor]:
     compute = _inexact("mean", self, dtype)
-    dims = reduced_dims("mean", dim, self.geometry.ndim)
+    dims = reduced_dims("mean", dim, self.meta.ndim)
     return reduce_one("mean", folds.mean_fold(compute), self, dims, keepdim, compute, compute)
 
 
@@ -112,21 +112,21 @@ def nanmean(
     self: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: DType | None = None
 ) -> Tensor | Planned[Tensor]:
     """Mean of the elements that are not NaN. Raises RuntimeError for bool, ints and complex."""
-    if self.geometry.dtype.kind < 2:
+    if self.meta.dtype.kind < 2:
         raise RuntimeError(
             f"nanmean(): expected input to have floating point or complex dtype but got "
-            f"{UPSTREAM_NAMES[self.geometry.dtype.name]}"
+            f"{UPSTREAM_NAMES[self.meta.dtype.name]}"
         )
     compute = _inexact("nanmean", self, dtype)
-    if self.geometry.dtype.is_complex:
+    if self.meta.dtype.is_complex:
         raise RuntimeError("nanmean(): nansum on CPU does not support complex inputs")
-    dims = reduced_dims("nanmean", dim, self.geometry.ndim)
+    dims = reduced_dims("nanmean", dim, self.meta.ndim)
     return reduce_one("nanmean", folds.nanmean_fold(compute), self, dims, keepdim, compute, compute)
 
 
 def _truth(name: str, self: Tensor, dims: Dims, keepdim: bool) -> Planned[Tensor]:
-    check_few_dims(name, self.geometry.ndim)
-    own = self.geometry.dtype
+    check_few_dims(name, self.meta.ndim)
+    own = self.meta.dtype
     result = uint8 if own is uint8 else bool_
     return reduce_one(name, folds.truth_fold(name == "all"), self, dims, keepdim, own, result)
 
@@ -135,50 +135,50 @@ def _truth(name: str, self: Tensor, dims: Dims, keepdim: bool) -> Planned[Tensor
 @plannable
 def any_all(self: Tensor) -> Tensor | Planned[Tensor]:
     """Whether any element is nonzero; uint8 for uint8."""
-    return _truth("any", self, tuple(range(self.geometry.ndim)), False)
+    return _truth("any", self, tuple(range(self.meta.ndim)), False)
 
 
 @kernel("any.dim")
 @plannable
 def any_dim(self: Tensor, dim: int, keepdim: bool = False) -> Tensor | Planned[Tensor]:
     """any along one dim. Raises IndexError."""
-    return _truth("any", self, reduced_dims("any", dim, self.geometry.ndim), keepdim)
+    return _truth("any", self, reduced_dims("any", dim, self.meta.ndim), keepdim)
 
 
 @kernel("any.dims")
 @plannable
 def any_dims(self: Tensor, dim: Dim = None, keepdim: bool = False) -> Tensor | Planned[Tensor]:
     """any over dims; an empty list reduces none. Raises IndexError, RuntimeError for wrong dims."""
-    return _truth("any", self, reduced_dims("any", dim, self.geometry.ndim, empty_is_all=False), keepdim)
+    return _truth("any", self, reduced_dims("any", dim, self.meta.ndim, empty_is_all=False), keepdim)
 
 
 @kernel("all")
 @plannable
 def all_all(self: Tensor) -> Tensor | Planned[Tensor]:
     """Whether all elements are nonzero; uint8 for uint8."""
-    return _truth("all", self, tuple(range(self.geometry.ndim)), False)
+    return _truth("all", self, tuple(range(self.meta.ndim)), False)
 
 
 @kernel("all.dim")
 @plannable
 def all_dim(self: Tensor, dim: int, keepdim: bool = False) -> Tensor | Planned[Tensor]:
     """all along one dim. Raises IndexError."""
-    return _truth("all", self, reduced_dims("all", dim, self.geometry.ndim), keepdim)
+    return _truth("all", self, reduced_dims("all", dim, self.meta.ndim), keepdim)
 
 
 @kernel("all.dims")
 @plannable
 def all_dims(self: Tensor, dim: Dim = None, keepdim: bool = False) -> Tensor | Planned[Tensor]:
     """all over dims; an empty list reduces none. Raises IndexError, RuntimeError for wrong dims."""
-    return _truth("all", self, reduced_dims("all", dim, self.geometry.ndim, empty_is_all=False), keepdim)
+    return _truth("all", self, reduced_dims("all", dim, self.meta.ndim, empty_is_all=False), keepdim)
 
 
 @kernel("count_nonzero.dim_IntList")
 @plannable
 def count_nonzero_dims(self: Tensor, dim: Dim) -> Tensor | Planned[Tensor]:
     """How many elements are nonzero, over dims. Raises IndexError, RuntimeError for wrong dims."""
-    dims = reduced_dims("count_nonzero", dim, self.geometry.ndim)
-    return reduce_one("count_nonzero", folds.count_fold(False), self, dims, False, self.geometry.dtype, int64)
+    dims = reduced_dims("count_nonzero", dim, self.meta.ndim)
+    return reduce_one("count_nonzero", folds.count_fold(False), self, dims, False, self.meta.dtype, int64)
 
 
 @kernel("count_nonzero")
@@ -192,15 +192,15 @@ def spread(operator: str, self: Tensor, dim: Dim, keepdim: bool, correction: flo
 
     Raises RuntimeError for bool and ints; warns when the degrees of freedom are not positive.
     """
-    own = self.geometry.dtype
+    own = self.meta.dtype
     base, _, mean = operator.partition("_")
     if own.kind < 2:
         raise RuntimeError(f"{operator}(): std and var only support floating point and complex dtypes")
-    dims = reduced_dims(operator, dim, self.geometry.ndim)
+    dims = reduced_dims(operator, dim, self.meta.ndim)
     removed = 1.0 if correction is None else real_number(operator, check_number(operator, "correction", correction))
     count = 1
     for d in dims:
-        count *= self.geometry.sizes[d]
+        count *= self.meta.sizes[d]
     too_few = count - removed <= 0
     if too_few:
         warn(
@@ -209,7 +209,7 @@ def spread(operator: str, self: Tensor, dim: Dim, keepdim: bool, correction: flo
         )
     fold: Fold = folds.variance_fold(own, base == "std", bool(mean))
     results = (own.to_real(), own) if mean else (own.to_real(),)
-    plan = plan_reduction(operator, fold, self.geometry, dims, keepdim, own, results)
+    plan = plan_reduction(operator, fold, self.meta, dims, keepdim, own, results)
     call = Fresh(plan.reduce, plan.outputs, (removed, *plan.tail))
     return Planned(call(self), None if too_few else call.native(), (self,))  # each call with too few warns
 

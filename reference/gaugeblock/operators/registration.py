@@ -30,9 +30,9 @@ from ..iteration.overlap import (
     check_no_partial_overlap,
     pair_overlap,
 )
-from ..tensor.geometry import contiguous_geometry, geometry_of
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import contiguous_meta, meta_of
 from ..tensor.versions import bump_version
 from .complex_half import TAKEN_AS_COMPLEX64, has_complex32, kernel_of_complex32, takes_complex32
 from .extents import extent_of
@@ -134,15 +134,15 @@ def _answering(name: str | None, function: Callable[..., Any]) -> Callable[..., 
         check = bool(kwargs)
         for value in args:
             if isinstance(value, Tensor):
-                if value.geometry.numel >= LARGE:
+                if value.meta.numel >= LARGE:
                     return away(LONG, _called, name, function, args, kwargs)
-                check = check or value.geometry.dtype is complex32
+                check = check or value.meta.dtype is complex32
             elif isinstance(value, (list, tuple)):
                 for part in value:
                     if isinstance(part, Tensor):
-                        if part.geometry.numel >= LARGE:
+                        if part.meta.numel >= LARGE:
                             return away(LONG, _called, name, function, args, kwargs)
-                        check = check or part.geometry.dtype is complex32
+                        check = check or part.meta.dtype is complex32
         return _called(name, function, args, kwargs) if check else function(*args, **kwargs)
 
     return run
@@ -192,13 +192,13 @@ def check_one_device(name: str, tensors: list[Tensor]) -> None:
     """RuntimeError unless all tensors are on the first one's device, or are 0-dim CPU tensors after it."""
     if not tensors:
         return
-    first = tensors[0].geometry.device
+    first = tensors[0].meta.device
     for tensor in tensors:
-        geometry = tensor.geometry
-        if geometry.device is not first and (geometry.ndim or geometry.device is not cpu):
+        meta = tensor.meta
+        if meta.device is not first and (meta.ndim or meta.device is not cpu):
             raise RuntimeError(
                 f"{name.partition('.')[0]}(): Expected all tensors to be on the same device, but found at least two "
-                f"devices, {first} and {geometry.device}!"
+                f"devices, {first} and {meta.device}!"
             )
 
 
@@ -207,14 +207,14 @@ def derived_inplace(row: Row, function: Callable[..., Any]) -> Callable[..., Any
 
     @functools.wraps(function)
     def inplace(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
+        check_no_internal_overlap(self.meta.sizes, self.meta.strides)
         result = function(self, *args, **kwargs)
-        if result.geometry.sizes != self.geometry.sizes:
+        if result.meta.sizes != self.meta.sizes:
             raise RuntimeError(
-                f"{row.base}_(): output with shape {list(self.geometry.sizes)} doesn't match the broadcast shape "
-                f"{list(result.geometry.sizes)}"
+                f"{row.base}_(): output with shape {list(self.meta.sizes)} doesn't match the broadcast shape "
+                f"{list(result.meta.sizes)}"
             )
-        check_castable(result.geometry.dtype, self.geometry.dtype)
+        check_castable(result.meta.dtype, self.meta.dtype)
         return _store(self, result)
 
     return inplace
@@ -235,14 +235,14 @@ def derived_out(row: Row, function: Callable[..., Any]) -> Plannable[..., Any]:
         results, call, operands, _ = planned_by(function, args, kwargs)
         parts = results if isinstance(results, tuple) else (results,)
         for tensor, result in zip(outs, parts, strict=True):
-            check_out_dtype(row, result.geometry.dtype, tensor.geometry.dtype)
-        if row.base in JOINS and parts[0].geometry.dtype is not outs[0].geometry.dtype:
-            parts = (_joined_in(outs[0].geometry.dtype, function, *args, **kwargs),)
-        same = args is given and len(outs) == 1 and parts[0].geometry is outs[0].geometry
+            check_out_dtype(row, result.meta.dtype, tensor.meta.dtype)
+        if row.base in JOINS and parts[0].meta.dtype is not outs[0].meta.dtype:
+            parts = (_joined_in(outs[0].meta.dtype, function, *args, **kwargs),)
+        same = args is given and len(outs) == 1 and parts[0].meta is outs[0].meta
         for tensor, result in zip(outs, parts, strict=True):
             write_out(tensor, result, as_made=row.family == "linalg")
         if not isinstance(results, tuple):
-            writing = written(call, out.geometry) if same and call is not None else None
+            writing = written(call, out.meta) if same and call is not None else None
             return Planned(out, writing, None if operands is None else (out, *operands))
         named = getattr(type(results), "_make", tuple)
         return named(outs)
@@ -262,14 +262,14 @@ def computed_in_out(
 
     Raises RuntimeError for an out= of another dtype than `dtype` says, or one that is not floating where it must be.
     """
-    if out.geometry.device is not cpu and "Device? device" in row.schema:
-        kwargs = {**kwargs, "device": out.geometry.device}
+    if out.meta.device is not cpu and "Device? device" in row.schema:
+        kwargs = {**kwargs, "device": out.meta.device}
     if row.family == "factory" and row.takes_dtype:
-        return args, {**kwargs, "dtype": out.geometry.dtype}
+        return args, {**kwargs, "dtype": out.meta.dtype}
     if row.family not in ("reduction", "scan"):
         return args, kwargs
     given: Tensor = args[0]
-    wanted, own = out.geometry.dtype, given.geometry.dtype
+    wanted, own = out.meta.dtype, given.meta.dtype
     chosen = kwargs.get("dtype")
     if chosen is not None and row.result == "real":
         chosen = chosen.to_real()
@@ -296,7 +296,7 @@ def inputs_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
 
 def check_out_overlap(out: Tensor, inputs: list[Tensor], *, shared: bool = True) -> None:
     """RuntimeError when `out` meets itself, or part of an input, in memory; unless `shared` also all of an input."""
-    check_no_internal_overlap(out.geometry.sizes, out.geometry.strides)
+    check_no_internal_overlap(out.meta.sizes, out.meta.strides)
     for tensor in inputs:
         if tensor.storage_impl is not out.storage_impl:
             continue
@@ -329,16 +329,16 @@ def write_out(out: Tensor, result: Tensor, *, as_made: bool = False) -> Tensor:
 
     With `as_made` an `out` that is resized gets the strides of the result, else it becomes row-major.
     """
-    geometry = out.geometry
-    if geometry.device is not result.geometry.device:
+    meta = out.meta
+    if meta.device is not result.meta.device:
         raise RuntimeError(
-            f"Expected out tensor to be on device {result.geometry.device}, but it is on {geometry.device}"
+            f"Expected out tensor to be on device {result.meta.device}, but it is on {meta.device}"
         )
-    if geometry.sizes != result.geometry.sizes:
-        made = result.geometry
-        target = contiguous_geometry(made.sizes, geometry.dtype, geometry.device)
+    if meta.sizes != result.meta.sizes:
+        made = result.meta
+        target = contiguous_meta(made.sizes, meta.dtype, meta.device)
         if as_made and made.dense:
-            target = geometry_of(made.sizes, made.strides, geometry.dtype, geometry.device)
+            target = meta_of(made.sizes, made.strides, meta.dtype, meta.device)
         resize_output(out, target)
     return _store(out, result)
 

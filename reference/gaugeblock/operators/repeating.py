@@ -31,22 +31,22 @@ def repeat(self: Tensor, repeats: Sequence[int]) -> Tensor:
 
     Raises RuntimeError for fewer repeats than dims or a negative one.
     """
-    geometry = self.geometry
+    meta = self.meta
     repeats = (repeats,) if isinstance(repeats, int) else tuple(repeats)
-    if len(repeats) < geometry.ndim:
+    if len(repeats) < meta.ndim:
         raise RuntimeError(
             f"Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: "
-            f"{len(repeats)} < {geometry.ndim}"
+            f"{len(repeats)} < {meta.ndim}"
         )
-    sizes = (1,) * (len(repeats) - geometry.ndim) + geometry.sizes
+    sizes = (1,) * (len(repeats) - meta.ndim) + meta.sizes
     total = tuple([size * count for size, count in zip(sizes, repeats, strict=True)])
     if len(total) > MOST_DIMS and 0 not in total:
         kept = [(size, count) for size, count in zip(sizes, repeats, strict=True) if size * count > 1]
         if len(kept) < len(total):
             fewer = reshape(self, [size for size, _ in kept])
             return reshape(repeat(fewer, [count for _, count in kept]), total)
-    result = empty_tensor(total, geometry.dtype, geometry.device)
-    if result.geometry.numel and geometry.device is cpu:
+    result = empty_tensor(total, meta.dtype, meta.device)
+    if result.meta.numel and meta.device is cpu:
         split = [part for count, size in zip(repeats, sizes, strict=True) for part in (count, size)]
         block = [part for size in sizes for part in (1, size)]
         blocks = array_of(result).reshape(split)
@@ -58,7 +58,7 @@ def repeat(self: Tensor, repeats: Sequence[int]) -> Tensor:
 def tile(self: Tensor, dims: Sequence[int]) -> Tensor:
     """repeat with 1 for the leading dims that `dims` leaves out."""
     dims = (dims,) if isinstance(dims, int) else tuple(dims)
-    return repeat(self, (1,) * (self.geometry.ndim - len(dims)) + dims)
+    return repeat(self, (1,) * (self.meta.ndim - len(dims)) + dims)
 
 
 @kernel("repeat_interleave.self_int")
@@ -83,7 +83,7 @@ def repeat_interleave_tensor(
     Raises RuntimeError for negative repeats or a wrong number of them, NotImplementedError unless they are integers.
     """
     _check_repeats(repeats)
-    size, given = _length(self, dim), repeats.geometry.numel
+    size, given = _length(self, dim), repeats.meta.numel
     if given not in (1, size):
         raise RuntimeError(
             f"repeats must have the same size as input along dim, but got repeats.size(0) = {given} and "
@@ -97,38 +97,38 @@ def repeat_interleave_tensor(
 def repeat_interleave(repeats: Tensor, *, output_size: int | None = None) -> Tensor:
     """Index k ``repeats[k]`` times in a row, in the dtype of `repeats`. Raises as repeat_interleave of a tensor."""
     _check_repeats(repeats)
-    size = repeats.geometry.numel
+    size = repeats.meta.numel
     counts, total = _counts(repeats, size, output_size)
-    geometry = repeats.geometry
-    kind = np.int32 if geometry.dtype is int32 else np.int64
-    return computed((total,), geometry.dtype, geometry.device, lambda: np.repeat(np.arange(size, dtype=kind), counts))
+    meta = repeats.meta
+    kind = np.int32 if meta.dtype is int32 else np.int64
+    return computed((total,), meta.dtype, meta.device, lambda: np.repeat(np.arange(size, dtype=kind), counts))
 
 
 def _length(self: Tensor, dim: int | None) -> int:
     """The number of parts along `dim`, of elements without it. Raises IndexError."""
     if dim is None:
-        return self.geometry.numel
-    place = wrap_dim("repeat_interleave", dim, self.geometry.ndim)
-    if not self.geometry.ndim:
+        return self.meta.numel
+    place = wrap_dim("repeat_interleave", dim, self.meta.ndim)
+    if not self.meta.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return self.geometry.sizes[place]
+    return self.meta.sizes[place]
 
 
 Counts = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
 
 def _check_repeats(repeats: Tensor) -> None:
-    if repeats.geometry.dtype not in (int32, int64):
+    if repeats.meta.dtype not in (int32, int64):
         raise NotImplementedError(
-            f'"repeat_interleave" not implemented for {repeats.geometry.dtype.name} repeats; allowed: int32, int64'
+            f'"repeat_interleave" not implemented for {repeats.meta.dtype.name} repeats; allowed: int32, int64'
         )
-    if repeats.geometry.ndim > 1:
-        raise RuntimeError(f"repeats must be 0-dim or 1-dim tensor, got {repeats.geometry.ndim} dims")
+    if repeats.meta.ndim > 1:
+        raise RuntimeError(f"repeats must be 0-dim or 1-dim tensor, got {repeats.meta.ndim} dims")
 
 
 def _counts(repeats: Tensor, size: int, output_size: int | None) -> tuple[Counts, int]:
     """How often each of `size` parts is repeated, and the sum, which without data has to be given."""
-    if repeats.geometry.device is not cpu:
+    if repeats.meta.device is not cpu:
         if output_size is None:
             raise RuntimeError("cannot repeat_interleave a meta tensor without output_size")
         return np.zeros(1, np.int64), output_size
@@ -144,34 +144,34 @@ def _counts(repeats: Tensor, size: int, output_size: int | None) -> tuple[Counts
 
 
 def _interleaved(self: Tensor, repeats: Counts, dim: int | None, total: int) -> Tensor:
-    geometry = self.geometry
+    meta = self.meta
     if dim is None:
         axis = 0
         sizes: tuple[int, ...] = (total,)
     else:
-        axis = wrap_dim("repeat_interleave", dim, geometry.ndim)
-        sizes = (*geometry.sizes[:axis], total, *geometry.sizes[axis + 1 :])
-    shape = (-1,) if dim is None else geometry.sizes
+        axis = wrap_dim("repeat_interleave", dim, meta.ndim)
+        sizes = (*meta.sizes[:axis], total, *meta.sizes[axis + 1 :])
+    shape = (-1,) if dim is None else meta.sizes
 
     def repeated() -> Array:
         return np.repeat(values(self).reshape(shape), repeats, axis)
 
-    return computed(sizes, geometry.dtype, geometry.device, repeated)
+    return computed(sizes, meta.dtype, meta.device, repeated)
 
 
 @kernel("diag")
 def diag(self: Tensor, diagonal: int = 0) -> Tensor:
     """A square matrix with a vector on one diagonal, or a copy of a diagonal of a matrix. RuntimeError otherwise."""
-    geometry = self.geometry
-    if geometry.ndim == 2:
+    meta = self.meta
+    if meta.ndim == 2:
         view = diagonal_view(self, diagonal)
-        return computed(view.geometry.sizes, geometry.dtype, geometry.device, lambda: values(view))
-    if geometry.ndim != 1:
-        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {geometry.ndim}D")
-    size = geometry.sizes[0] + abs(diagonal)
-    result, target = outline((size, size), geometry.dtype, geometry.device)
+        return computed(view.meta.sizes, meta.dtype, meta.device, lambda: values(view))
+    if meta.ndim != 1:
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {meta.ndim}D")
+    size = meta.sizes[0] + abs(diagonal)
+    result, target = outline((size, size), meta.dtype, meta.device)
     if target is not None:
-        target[...] = np.zeros((), geometry.dtype.numpy)
+        target[...] = np.zeros((), meta.dtype.numpy)
         array_of(diagonal_view(result, diagonal))[...] = values(self)
     return result
 
@@ -182,7 +182,7 @@ def diff(
 ) -> Tensor:
     """The n-th difference of neighbours along `dim`; booleans by exclusive or. Raises RuntimeError for a 0-dim tensor
     or a negative `n`."""
-    if not self.geometry.ndim:
+    if not self.meta.ndim:
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
@@ -190,13 +190,13 @@ def diff(
         return clone(self)
     parts = [part for part in (prepend, self, append) if part is not None]
     joined = cat(parts, dim) if len(parts) > 1 else self
-    dtype = common_dtype([(part.geometry.dtype, 2) for part in parts])
-    place = wrap_dim("diff", dim, joined.geometry.ndim)
-    if has_many_dims(joined.geometry):
+    dtype = common_dtype([(part.meta.dtype, 2) for part in parts])
+    place = wrap_dim("diff", dim, joined.meta.ndim)
+    if has_many_dims(joined.meta):
         return cast("Tensor", along("diff", joined, dim, partial(diff, n=n, dim=1)))
-    sizes = joined.geometry.sizes
+    sizes = joined.meta.sizes
     kept = (*sizes[:place], max(sizes[place] - n, 0), *sizes[place + 1 :])
-    result, target = outline_between(kept, dtype, joined.geometry.device, (narrow(joined, place, 0, kept[place]),))
+    result, target = outline_between(kept, dtype, joined.meta.device, (narrow(joined, place, 0, kept[place]),))
     if target is not None:
         target[...] = _differences(values(joined), n, place)
     return result

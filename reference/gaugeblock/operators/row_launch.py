@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from ..core.away import long_call
 from ..iteration.dimensions import coalesce_dimensions, iteration_strides
 from ..kernels.compiler import Builtin
-from ..tensor.geometry import Geometry
+from ..tensor.tensor_meta import TensorMeta
 
 STEPS = 64
 """Steps of work that an element of a row takes, about; the loops look for signals between two rows only."""
@@ -38,7 +38,7 @@ class RowLaunch:
         self.builtin()(*addresses, *numbers, *self.tail)
 
 
-def row_launch(kernel: RowKernel, operands: Sequence[Geometry], row: int) -> RowLaunch:
+def row_launch(kernel: RowKernel, operands: Sequence[TensorMeta], row: int) -> RowLaunch:
     """The launch over operands of one shape (the first's), row-major over the dims other than `row`."""
     sizes = operands[0].sizes or (1,)
     steps = [iteration_strides(g.sizes or (1,), g.strides or (1,), sizes, g.dtype.itemsize) for g in operands]

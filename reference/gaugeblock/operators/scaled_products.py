@@ -13,8 +13,8 @@ from ..core.dtype import DType
 from ..core.promotion import UPSTREAM_NAMES
 from ..iteration.tensor_iterator import Number
 from ..tensor.array_view import FEW, array_of, kept_array
-from ..tensor.geometry import Geometry
 from ..tensor.tensor import Tensor, empty_tensor, new_like
+from ..tensor.tensor_meta import TensorMeta
 from ..tensor.views import expand
 from .arrays import Array, values, widened
 from .launch import element_launch
@@ -28,19 +28,19 @@ def scaled(
     operator: str, self: Tensor, left: Tensor, right: Tensor, sizes: tuple[int, ...], beta: Number, alpha: Number
 ) -> Tensor | Planned[Tensor]:
     dtype = check_dtypes(operator, left, right)
-    if self.geometry.dtype is not dtype:
+    if self.meta.dtype is not dtype:
         raise RuntimeError(
-            f"{operator}(): self and mat2 must have the same dtype, but got {UPSTREAM_NAMES[self.geometry.dtype.name]} "
+            f"{operator}(): self and mat2 must have the same dtype, but got {UPSTREAM_NAMES[self.meta.dtype.name]} "
             f"and {UPSTREAM_NAMES[dtype.name]}"
         )
     addend = expand(self, sizes)
-    result = empty_tensor(sizes, dtype, left.geometry.device)
-    if left.geometry.device is not cpu:
+    result = empty_tensor(sizes, dtype, left.meta.device)
+    if left.meta.device is not cpu:
         return result
     with np.errstate(all="ignore"):
-        work = result.geometry.numel * left.geometry.sizes[-1]
+        work = result.meta.numel * left.meta.sizes[-1]
         # As _call does it: dot and matmul round differently for operands of strides that BLAS does not take.
-        product = np.dot if left.geometry.ndim == 2 and not dtype.is_complex else np.matmul
+        product = np.dot if left.meta.ndim == 2 and not dtype.is_complex else np.matmul
         total: Array = away(work, product, widened(values(left), dtype), widened(values(right), dtype))
         if alpha != 1:
             total = total * _factor(alpha, dtype, total)
@@ -50,11 +50,11 @@ def scaled(
         array_of(result)[...] = total
     if beta != 1 or alpha != 1:
         return result
-    return Planned(result, _call(addend.geometry, left.geometry, right.geometry, result.geometry), (self, left, right))
+    return Planned(result, _call(addend.meta, left.meta, right.meta, result.meta), (self, left, right))
 
 
 def _call(
-    addend: Geometry, left: Geometry, right: Geometry, out: Geometry
+    addend: TensorMeta, left: TensorMeta, right: TensorMeta, out: TensorMeta
 ) -> Callable[[Tensor, Tensor, Tensor], Tensor] | None:
     """Return a function that adds a tensor to the product of two small matrices, or of a matrix and a vector.
 

@@ -16,8 +16,8 @@ from ..kernels import scans
 from ..kernels.bound_call import Fresh
 from ..kernels.fold import Phase
 from ..kernels.scan import ScanKernel, scan_kernel
-from ..tensor.geometry import Geometry, default_strides, geometry_of, remember
 from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import TensorMeta, default_strides, meta_of, remember
 from .arguments import dtype_argument
 from .arrays import Array, from_array, outline, values
 from .named_results import result_type
@@ -30,42 +30,42 @@ Dim = tuple[int, ...]
 
 
 def plan_scan(
-    name: str, phase: Phase, geometry: Geometry, dim: int, compute: DType, results: tuple[DType, ...]
-) -> tuple[list[Geometry], Callable[..., None] | None, tuple[int, ...]]:
+    name: str, phase: Phase, meta: TensorMeta, dim: int, compute: DType, results: tuple[DType, ...]
+) -> tuple[list[TensorMeta], Callable[..., None] | None, tuple[int, ...]]:
     """Return the metas of the results, the kernel (None without data), and its arguments behind the addresses."""
     key = (phase, dim, compute, results)
-    plan = geometry.plans.get(key)
+    plan = meta.plans.get(key)
     if plan is None:
-        plan = remember(geometry.plans, key, _plan(name, phase, geometry, dim, compute, results))
-    found: tuple[list[Geometry], Callable[..., None] | None, tuple[int, ...]] = plan
+        plan = remember(meta.plans, key, _plan(name, phase, meta, dim, compute, results))
+    found: tuple[list[TensorMeta], Callable[..., None] | None, tuple[int, ...]] = plan
     return found
 
 
 def scan_one(name: str, phase: Phase, self: Tensor, dim: int, compute: DType, result: DType) -> Planned[Tensor]:
     """Return the only result of a scan, and its call."""
-    outputs, run, tail = plan_scan(name, phase, self.geometry, dim, compute, (result,))
+    outputs, run, tail = plan_scan(name, phase, self.meta, dim, compute, (result,))
     call = Fresh(run, tuple(outputs), tail)
     return Planned(call(self), call.native(), (self,))
 
 
 def _plan(
-    name: str, phase: Phase, geometry: Geometry, dim: int, compute: DType, results: tuple[DType, ...]
-) -> tuple[list[Geometry], Any, tuple[int, ...]]:
-    sizes = geometry.sizes
-    outputs = [geometry_of(sizes, default_strides(sizes), dtype, geometry.device) for dtype in results]
-    if geometry.device is not cpu or not geometry.numel:
+    name: str, phase: Phase, meta: TensorMeta, dim: int, compute: DType, results: tuple[DType, ...]
+) -> tuple[list[TensorMeta], Any, tuple[int, ...]]:
+    sizes = meta.sizes
+    outputs = [meta_of(sizes, default_strides(sizes), dtype, meta.device) for dtype in results]
+    if meta.device is not cpu or not meta.numel:
         return outputs, None, ()
-    every = [*outputs, geometry]
-    dims = [(sizes[d], *(g.strides[d] * g.dtype.itemsize for g in every)) for d in range(geometry.ndim)]
+    every = [*outputs, meta]
+    dims = [(sizes[d], *(g.strides[d] * g.dtype.itemsize for g in every)) for d in range(meta.ndim)]
     scanned = dims.pop(dim) if dims else (1, *(0 for _ in every))
     laid = [scanned, *coalesced(dims[::-1])]
-    chosen = scan_kernel(name, phase, geometry.dtype, compute, results)
+    chosen = scan_kernel(name, phase, meta.dtype, compute, results)
     itemsizes = [g.dtype.itemsize for g in every]
     if len(laid) > 1 and list(laid[1][1:]) == itemsizes and laid[1][0] >= chosen.width and scanned[0] > 1:
         call, tail = _abreast(chosen, laid, itemsizes)
     else:
         call, tail = chosen.strided, _tail(laid)
-    return outputs, long_call(256 * geometry.numel, call), tail
+    return outputs, long_call(256 * meta.numel, call), tail
 
 
 def _tail(laid: Sequence[Dim]) -> tuple[int, ...]:
@@ -95,8 +95,8 @@ def _abreast(
 
 
 def _running(name: str, build: Any, self: Tensor, dim: int, dtype: DType | None) -> Planned[Tensor]:
-    place = wrap_dim(name, dim, self.geometry.ndim)
-    own = self.geometry.dtype
+    place = wrap_dim(name, dim, self.meta.ndim)
+    own = self.meta.dtype
     compute = dtype_argument(name, dtype) or (int64 if own.kind < 2 else own)
     if compute is bool_:
         raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
@@ -118,12 +118,12 @@ def cumprod(self: Tensor, dim: int, *, dtype: DType | None = None) -> Planned[Te
 
 
 def _extreme(name: str, self: Tensor, dim: int) -> Planned[Any]:
-    place = wrap_dim(name, dim, self.geometry.ndim)
-    own = self.geometry.dtype
+    place = wrap_dim(name, dim, self.meta.ndim)
+    own = self.meta.dtype
     if own.is_complex:
         raise NotImplementedError(f"\"{name}\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
     phase = scans.running_extreme(own, name == "cummax")
-    outputs, run, tail = plan_scan(name, phase, self.geometry, place, own, (own, int64))
+    outputs, run, tail = plan_scan(name, phase, self.meta, place, own, (own, int64))
     call, made = Fresh(run, tuple(outputs), tail), result_type(name)
     both = call.native()
     return Planned(made(*call(self)), lambda self: made(*both(self)), (self,))
@@ -147,8 +147,8 @@ def cummin(self: Tensor, dim: int) -> Planned[Any]:
 @plannable
 def logcumsumexp(self: Tensor, dim: int) -> Tensor | Planned[Tensor]:
     """log of the running sum of exp along a dim. Raises NotImplementedError for bool and ints, IndexError."""
-    place = wrap_dim("logcumsumexp", dim, self.geometry.ndim)
-    own = self.geometry.dtype
+    place = wrap_dim("logcumsumexp", dim, self.meta.ndim)
+    own = self.meta.dtype
     if own.kind < 2:
         raise NotImplementedError(f"\"logcumsumexp_out_cpu\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
     if own.is_complex:
@@ -165,16 +165,16 @@ def _log_of_two(a: Array, b: Array) -> Array:
 
 
 def _complex_logcumsumexp(self: Tensor, dim: int) -> Tensor:
-    if self.geometry.device is not cpu:
-        return outline(self.geometry.sizes, self.geometry.dtype, self.geometry.device)[0]
+    if self.meta.device is not cpu:
+        return outline(self.meta.sizes, self.meta.dtype, self.meta.device)[0]
     with np.errstate(all="ignore"):
         array = values(self).astype(np.complex128)
         if not array.ndim:
-            return from_array(array, self.geometry.dtype)
+            return from_array(array, self.meta.dtype)
         rows = np.moveaxis(array, dim, 0)
         result = np.empty_like(rows)
         running = np.full(rows.shape[1:], -np.inf, np.complex128)
         for position, row in enumerate(rows):
             running = _log_of_two(running, row)
             result[position] = running
-    return from_array(np.moveaxis(result, 0, dim), self.geometry.dtype)
+    return from_array(np.moveaxis(result, 0, dim), self.meta.dtype)

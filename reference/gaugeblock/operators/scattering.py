@@ -16,9 +16,9 @@ from ..core.warn import warn_deprecated
 from ..iteration.overlap import check_no_internal_overlap
 from ..iteration.tensor_iterator import Number
 from ..tensor.array_view import FEW, array_of
-from ..tensor.geometry import Geometry, remember
 from ..tensor.scalars import item
 from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import TensorMeta, remember
 from ..tensor.versions import bump_version, check_written_in_inference
 from .arrays import Array, number_as, values
 from .copy import clone
@@ -60,7 +60,7 @@ def writing(name: str, inplace: str) -> Callable[[F], F]:
 def _planned(operator: str, result: Tensor, self: Tensor, args: tuple[Any, ...]) -> Tensor | Planned[Tensor]:
     from .placement.placing import planned_placing
 
-    if operator not in ("scatter", "scatter_add") or len(args) != 3 or not args[1].geometry.numel:
+    if operator not in ("scatter", "scatter_add") or len(args) != 3 or not args[1].meta.numel:
         return result
     dim = gather_dim(operator, self, args[0], args[1])
     return planned_placing(operator, result, self, dim, *args[1:], add=operator == "scatter_add")
@@ -75,10 +75,10 @@ def writable(self: Tensor) -> Array:
 
 def check_same_dtype(operator: str, self: Tensor, source: Tensor, name: str) -> None:
     """Raise RuntimeError unless both tensors have one dtype."""
-    if self.geometry.dtype is not source.geometry.dtype:
+    if self.meta.dtype is not source.meta.dtype:
         raise RuntimeError(
             f"{operator}(): Expected self.dtype to be equal to {name}.dtype: self "
-            f"({UPSTREAM_NAMES[self.geometry.dtype.name]}) and {name} ({UPSTREAM_NAMES[source.geometry.dtype.name]}) "
+            f"({UPSTREAM_NAMES[self.meta.dtype.name]}) and {name} ({UPSTREAM_NAMES[source.meta.dtype.name]}) "
             f"must have the same scalar type"
         )
 
@@ -94,17 +94,17 @@ def _along(places: Array, dim: int) -> tuple[Any, ...]:
     )
 
 
-def _offsets(geometry: Geometry, sizes: tuple[int, ...], dim: int) -> Array:
+def _offsets(meta: TensorMeta, sizes: tuple[int, ...], dim: int) -> Array:
     """For an index of these sizes, the place in row-major memory of each element but for its step along `dim`."""
     key = ("scatter offsets", sizes, dim)
-    known: Array | None = geometry.plans.get(key)
+    known: Array | None = meta.plans.get(key)
     if known is None:
-        steps = [0 if d == dim else step for d, step in enumerate(geometry.strides or (1,))]
+        steps = [0 if d == dim else step for d, step in enumerate(meta.strides or (1,))]
         known = np.zeros(sizes, np.int64)
         for d, step in enumerate(steps):
             known += (np.arange(sizes[d]) * step).reshape((-1,) + (1,) * (len(sizes) - 1 - d))
         if known.size <= FEW:
-            remember(geometry.plans, key, known)
+            remember(meta.plans, key, known)
     return known
 
 
@@ -149,35 +149,35 @@ def placed(operator: str, self: Tensor, dim: int, index: Tensor, source: Tensor 
 def _scatter(operator: str, self: Tensor, dim: int, index: Tensor, source: Tensor | Number, combine: Combine) -> Tensor:
     """Combine `source` into `self` at the places of `index`; the checks are those of all scatters."""
     dim = gather_dim(operator, self, dim, index)
-    check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
+    check_no_internal_overlap(self.meta.sizes, self.meta.strides)
     check_no_overlap(self, index)
     if isinstance(source, Tensor):
         _check_source(operator, self, index, source)
         check_no_overlap(self, source)
-    mine, theirs = self.geometry.sizes or (1,), index.geometry.sizes or (1,)
-    given = source.geometry.sizes or (1,) if isinstance(source, Tensor) else None
-    for other, size in enumerate(theirs if index.geometry.numel else ()):
+    mine, theirs = self.meta.sizes or (1,), index.meta.sizes or (1,)
+    given = source.meta.sizes or (1,) if isinstance(source, Tensor) else None
+    for other, size in enumerate(theirs if index.meta.numel else ()):
         if (other != dim and size > mine[other]) or (given is not None and size > given[other]):
             raise RuntimeError(
                 f"Expected index {list(theirs)} to be no larger than self {list(mine)} apart from "
                 f"dimension {dim} and to be no larger size than src {list(given or ())}"
             )
-    if has_many_dims(self.geometry) and index.geometry.numel:
+    if has_many_dims(self.meta) and index.meta.numel:
         ones = {other for other, size in enumerate(mine) if size == 1 and other != dim}
         if ones:
             dim -= sum(other < dim for other in ones)
             given_parts = without_dims(source, ones) if isinstance(source, Tensor) else source
             _scatter(operator, without_dims(self, ones), dim, without_dims(index, ones), given_parts, combine)
             return self
-    if index.geometry.numel and self.geometry.device is cpu:
+    if index.meta.numel and self.meta.device is cpu:
         places = gather_places(operator, self, dim, index)
         check_written_in_inference(self)
         if combine in (replace_at, add_at) and placed(operator, self, dim, index, source, add=combine is add_at):
             bump_version(self)
             return self
         target, added = writable(self), _added(operator, self, places, source)
-        if self.geometry.contiguous:
-            flat = _offsets(self.geometry, places.shape, dim) + places * (self.geometry.strides or (1,))[dim]
+        if self.meta.contiguous:
+            flat = _offsets(self.meta, places.shape, dim) + places * (self.meta.strides or (1,))[dim]
             combine(target.reshape(-1), (flat.reshape(-1),), added.reshape(-1) if added.ndim else added)
         else:
             combine(target, _along(places, dim), added)
@@ -187,18 +187,18 @@ def _scatter(operator: str, self: Tensor, dim: int, index: Tensor, source: Tenso
 
 def _check_source(operator: str, self: Tensor, index: Tensor, src: Tensor) -> None:
     check_same_dtype(operator, self, src, "src")
-    if index.geometry.numel and max(src.geometry.ndim, 1) != max(index.geometry.ndim, 1):
+    if index.meta.numel and max(src.meta.ndim, 1) != max(index.meta.ndim, 1):
         raise RuntimeError(
             f"{operator}(): Index tensor must have the same number of dimensions as src tensor, got "
-            f"{index.geometry.ndim} and {src.geometry.ndim}"
+            f"{index.meta.ndim} and {src.meta.ndim}"
         )
 
 
 def _added(operator: str, self: Tensor, places: Array, source: Tensor | Number) -> Array:
     """What goes to `places`: the corner of a tensor that they cover, or one number."""
     if not isinstance(source, Tensor):
-        return number_as(operator, self.geometry.dtype, source)
-    array = values(source).reshape(source.geometry.sizes or (1,))[tuple([slice(size) for size in places.shape])]
+        return number_as(operator, self.meta.dtype, source)
+    array = values(source).reshape(source.meta.sizes or (1,))[tuple([slice(size) for size in places.shape])]
     return array.copy() if source.storage_impl is self.storage_impl else array
 
 
@@ -214,7 +214,7 @@ def scatter_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 @writing("scatter.value", "scatter_.value")
 def scatter_value_(self: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
     """scatter of one number. Raises RuntimeError as scatter, and for a number that does not fit the dtype."""
-    check_fits("scatter", value, self.geometry.dtype)
+    check_fits("scatter", value, self.meta.dtype)
     return _scatter("scatter", self, dim, index, value, replace_at)
 
 
@@ -228,7 +228,7 @@ def scatter_reduce_(self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduc
 @writing("scatter.value_reduce", "scatter_.value_reduce")
 def scatter_value_reduce_(self: Tensor, dim: int, index: Tensor, value: Number, *, reduce: str) -> Tensor:
     """scatter of one number that adds or multiplies. Raises RuntimeError as scatter."""
-    check_fits("scatter", value, self.geometry.dtype)
+    check_fits("scatter", value, self.meta.dtype)
     return _scatter("scatter", self, dim, index, value, _reduction(reduce))
 
 
@@ -240,13 +240,13 @@ def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 def _vector(operator: str, self: Tensor, dim: int, index: Tensor) -> int:
     """The wrapped `dim`. Raises IndexError and RuntimeError for an index that is no vector of integers."""
-    place = wrap_dim(operator, dim, self.geometry.ndim)
-    if index.geometry.ndim > 1:
-        raise IndexError(f"{operator}(): Index is supposed to be a vector, got {index.geometry.ndim} dims")
+    place = wrap_dim(operator, dim, self.meta.ndim)
+    if index.meta.ndim > 1:
+        raise IndexError(f"{operator}(): Index is supposed to be a vector, got {index.meta.ndim} dims")
     check_index_dtype(operator, index)
     check_no_overlap(self, index)
     if operator != "index_fill_":
-        check_no_internal_overlap(self.geometry.sizes, self.geometry.strides)
+        check_no_internal_overlap(self.meta.sizes, self.meta.strides)
     else:
         warn_of_internal_overlap(operator, self)
     return place
@@ -258,8 +258,8 @@ def _part(dim: int, places: Array) -> tuple[Any, ...]:
 
 def _check_part(operator: str, self: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
     check_no_overlap(self, source)
-    mine, given = self.geometry.sizes or (1,), source.geometry.sizes or (1,)
-    wanted = (*mine[:dim], index.geometry.numel, *mine[dim + 1 :])
+    mine, given = self.meta.sizes or (1,), source.meta.sizes or (1,)
+    wanted = (*mine[:dim], index.meta.numel, *mine[dim + 1 :])
     if given != wanted:
         raise RuntimeError(
             f"{operator}(): source/destination slices must have same sizes: expected source {list(wanted)}, got "
@@ -282,17 +282,17 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     """
     dim = _vector("index_add_", self, dim, index)
     check_same_dtype("index_add_", self, source, "source")
-    check_fits("index_add_", alpha, self.geometry.dtype)
+    check_fits("index_add_", alpha, self.meta.dtype)
     _check_part("index_add_", self, dim, index, source)
-    if self.geometry.device is cpu:
+    if self.meta.device is cpu:
         target = writable(self)
         places = _vector_places("index_add_", target, dim, index)
         if alpha == 1 and places.size and placed("index_add_", self, dim, index, source, add=True):
             bump_version(self)
             return self
-        added = values(source).reshape(source.geometry.sizes or (1,))
+        added = values(source).reshape(source.meta.sizes or (1,))
         with np.errstate(all="ignore"):
-            scaled = added if alpha == 1 else added * number_as("index_add_", self.geometry.dtype, alpha)
+            scaled = added if alpha == 1 else added * number_as("index_add_", self.meta.dtype, alpha)
         add_at(target, _part(dim, places), scaled)
     bump_version(self)
     return self
@@ -301,18 +301,18 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 @writing("index_copy", "index_copy_")
 def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """Write `source` into the parts at `index` along `dim`; repeated places keep the last. Raises as index_add."""
-    if index.geometry.dtype is not int64:
-        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.geometry.dtype.name}")
+    if index.meta.dtype is not int64:
+        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.meta.dtype.name}")
     dim = _vector("index_copy_", self, dim, index)
     check_same_dtype("index_copy_", self, source, "source")
     _check_part("index_copy_", self, dim, index, source)
-    if self.geometry.device is cpu:
+    if self.meta.device is cpu:
         target = writable(self)
         places = _vector_places("index_copy_", target, dim, index)
         if places.size and placed("index_copy_", self, dim, index, source, add=False):
             bump_version(self)
             return self
-        given = values(source).reshape(source.geometry.sizes or (1,))
+        given = values(source).reshape(source.meta.sizes or (1,))
         target[_part(dim, places)] = given.copy() if source.storage_impl is self.storage_impl else given
     bump_version(self)
     return self
@@ -321,12 +321,12 @@ def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 @writing("index_fill.int_Scalar", "index_fill_.int_Scalar")
 def index_fill_(self: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
     """Fill the parts at `index` (negative from the end) along `dim`. Raises IndexError out of range."""
-    if index.geometry.dtype is not int64:
-        raise IndexError(f"index_fill_(): Expected dtype int64 for index, but got {index.geometry.dtype.name}")
+    if index.meta.dtype is not int64:
+        raise IndexError(f"index_fill_(): Expected dtype int64 for index, but got {index.meta.dtype.name}")
     dim = _vector("index_fill_", self, dim, index)
-    check_fits("index_fill_", value, self.geometry.dtype)
-    if self.geometry.device is cpu:
-        _fill_places(writable(self), dim, index_values(index).reshape(-1), number_as("", self.geometry.dtype, value))
+    check_fits("index_fill_", value, self.meta.dtype)
+    if self.meta.device is cpu:
+        _fill_places(writable(self), dim, index_values(index).reshape(-1), number_as("", self.meta.dtype, value))
     bump_version(self)
     return self
 
@@ -342,9 +342,9 @@ def _fill_places(target: Array, dim: int, places: Array, value: Array) -> None:
 @writing("index_fill.int_Tensor", "index_fill_.int_Tensor")
 def index_fill_tensor_(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
     """index_fill with the value of a 0-dim tensor. Raises RuntimeError for more dims, IndexError out of range."""
-    if value.geometry.ndim:
+    if value.meta.ndim:
         raise RuntimeError(
-            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.geometry.ndim} "
+            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.meta.ndim} "
             f"dimension(s)."
         )
-    return index_fill_(self, dim, index, item(value) if value.geometry.device is cpu else 0)
+    return index_fill_(self, dim, index, item(value) if value.meta.device is cpu else 0)

@@ -16,9 +16,9 @@ from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
 from ..iteration.tensor_iterator import Number
 from ..tensor.array_view import array_of
-from ..tensor.geometry import default_strides, geometry_of
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor_meta import default_strides, meta_of
 from .arrays import Array, computed, filled, from_array, values
 from .many_dims import has_many_dims
 from .number_limits import check_number
@@ -27,7 +27,7 @@ from .sorting import sortable
 
 
 def _refuse_complex(operator: str, tensor: Tensor, *, refuse_bool: bool = False) -> None:
-    dtype = tensor.geometry.dtype
+    dtype = tensor.meta.dtype
     if dtype.is_complex or (refuse_bool and dtype is bool_):
         raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
 
@@ -44,8 +44,8 @@ def unique2(
     flat = sortable(values(reshape(self, (-1,))))
     found, inverse, counts = np.unique(flat, return_inverse=True, return_counts=True, equal_nan=False)
     return (
-        from_array(found, self.geometry.dtype),
-        reshape(from_array(inverse.reshape(-1), int64), self.geometry.sizes) if return_inverse else _nothing(),
+        from_array(found, self.meta.dtype),
+        reshape(from_array(inverse.reshape(-1), int64), self.meta.sizes) if return_inverse else _nothing(),
         from_array(counts, int64) if return_counts else _nothing(),
     )
 
@@ -60,16 +60,16 @@ def unique_dim(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The distinct parts along `dim` in lexicographic order, with inverse and counts. Raises IndexError."""
     _refuse_complex("unique_dim", self)
-    place = wrap_dim("unique_dim", dim, self.geometry.ndim)
-    if has_many_dims(self.geometry):
-        sizes = self.geometry.sizes
+    place = wrap_dim("unique_dim", dim, self.meta.ndim)
+    if has_many_dims(self.meta):
+        sizes = self.meta.sizes
         three = reshape(self, (prod(sizes[:place]), sizes[place], prod(sizes[place + 1 :])))
         parts, where, many = unique_dim(three, 1)
-        return reshape(parts, (*sizes[:place], parts.geometry.sizes[1], *sizes[place + 1 :])), where, many
-    array = sortable(values(self).reshape(self.geometry.sizes or (1,)))
+        return reshape(parts, (*sizes[:place], parts.meta.sizes[1], *sizes[place + 1 :])), where, many
+    array = sortable(values(self).reshape(self.meta.sizes or (1,)))
     found, inverse, counts = np.unique(array, return_inverse=True, return_counts=True, axis=place, equal_nan=False)
     return (
-        parts_first(found if self.geometry.ndim else found.reshape(-1), place, self.geometry.dtype),
+        parts_first(found if self.meta.ndim else found.reshape(-1), place, self.meta.dtype),
         from_array(inverse.reshape(-1), int64),
         from_array(counts, int64),
     )
@@ -79,7 +79,7 @@ def parts_first(array: Array, dim: int, dtype: DType) -> Tensor:
     """A fresh tensor of `array` whose parts along `dim` follow one another in memory."""
     shape = tuple(np.moveaxis(array, dim, 0).shape)
     steps = default_strides(shape)
-    result = new_like(geometry_of(array.shape, (*steps[1 : dim + 1], steps[0], *steps[dim + 1 :]), dtype, cpu))
+    result = new_like(meta_of(array.shape, (*steps[1 : dim + 1], steps[0], *steps[dim + 1 :]), dtype, cpu))
     array_of(result)[...] = array
     return result
 
@@ -104,7 +104,7 @@ def searchsorted(
         raise RuntimeError("searchsorted(): side and right can't be set to opposites, got side of left while right")
     _refuse_complex("searchsorted", self, refuse_bool=True)
     _refuse_complex("searchsorted", sorted_sequence)
-    given, wanted = sorted_sequence.geometry.sizes, self.geometry.sizes
+    given, wanted = sorted_sequence.meta.sizes, self.meta.sizes
     if not given:
         raise RuntimeError("searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension")
     if not wanted and len(given) != 1:
@@ -126,20 +126,20 @@ def searchsorted(
     return computed(
         wanted,
         int32 if out_int32 else int64,
-        sorted_sequence.geometry.device,
+        sorted_sequence.meta.device,
         lambda: _insertion(_boundaries(sorted_sequence, sorter), sortable(values(self)), from_right),
     )
 
 
 def _warn_of_strides(name: str, given: Tensor) -> None:
     """Warn once about a tensor that is not contiguous, which is copied before the search."""
-    if not given.geometry.contiguous:
+    if not given.meta.contiguous:
         warn_once(f"searchsorted(): the {name} tensor is non-contiguous, which costs a copy; pass a contiguous one")
 
 
 def _check_sorter(sequence: Tensor, sorter: Tensor) -> None:
     """Raise RuntimeError unless `sorter` holds int64 indices into the last dim of the sequence, with its shape."""
-    given, wanted = sorter.geometry, sequence.geometry
+    given, wanted = sorter.meta, sequence.meta
     if given.sizes != wanted.sizes:
         raise RuntimeError(
             f"searchsorted(): boundary and sorter must have the same size, but got boundary tensor "
@@ -174,10 +174,10 @@ def _insertion(boundaries: Array, wanted: Array, from_right: bool) -> Array:
 @kernel("searchsorted.Scalar")
 def searchsorted_number(sorted_sequence: Tensor, self: Number, **options: Any) -> Tensor:
     """searchsorted of one number in a 1-D sequence. Raises RuntimeError for another rank."""
-    if sorted_sequence.geometry.ndim != 1:
+    if sorted_sequence.meta.ndim != 1:
         raise RuntimeError(
             f"searchsorted(): input value can be a scalar only when boundaries tensor dimension is 1, but we got "
-            f"boundaries tensor dim({sorted_sequence.geometry.ndim}) and input value {self}"
+            f"boundaries tensor dim({sorted_sequence.meta.ndim}) and input value {self}"
         )
     check_number("searchsorted", "self", self)
     return searchsorted(sorted_sequence, _tensor_of(self, sorted_sequence), **options)
@@ -187,14 +187,14 @@ def _tensor_of(number: Number, other: Tensor) -> Tensor:
     """The number as a 0-dim tensor on the device of `other`."""
     whole = uint64 if isinstance(number, int) and number > INT64_MAX else int64
     kind = whole if isinstance(number, (bool, int)) else dtype_of_number(number)
-    return computed((), kind, other.geometry.device, lambda: number)
+    return computed((), kind, other.meta.device, lambda: number)
 
 
 @kernel("bucketize.Tensor")
 def bucketize(self: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """searchsorted with the sequence second. Raises RuntimeError unless `boundaries` is 1-D."""
-    if boundaries.geometry.ndim != 1:
-        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.geometry.ndim})")
+    if boundaries.meta.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.meta.ndim})")
     return searchsorted(boundaries, self, out_int32=out_int32, right=right)
 
 
@@ -209,15 +209,15 @@ def bucketize_number(self: Number, boundaries: Tensor, *, out_int32: bool = Fals
 def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Whether each element equals one of `test_elements`; with `invert` whether it equals none. Both are compared in
     their common dtype, in which one without dims counts less."""
-    given = [tensor.geometry for tensor in (elements, test_elements)]
-    for geometry in given:
-        _check_isin(geometry.dtype)
-    dtype = common_dtype((geometry.dtype, 2 if geometry.ndim else 1) for geometry in given)
+    given = [tensor.meta for tensor in (elements, test_elements)]
+    for meta in given:
+        _check_isin(meta.dtype)
+    dtype = common_dtype((meta.dtype, 2 if meta.ndim else 1) for meta in given)
     wide = np.dtype(np.float32) if dtype is bfloat16 else dtype.numpy
     return computed(
-        elements.geometry.sizes,
+        elements.meta.sizes,
         bool_,
-        elements.geometry.device,
+        elements.meta.device,
         lambda: np.isin(_as(dtype, elements).astype(wide), _as(dtype, test_elements).astype(wide), invert=invert),
     )
 
@@ -225,7 +225,7 @@ def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False
 @kernel("isin.Tensor_Scalar")
 def isin_number(elements: Tensor, test_element: Number, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Whether each element equals a number, or with `invert` differs from it. Raises RuntimeError as isin."""
-    _check_isin(elements.geometry.dtype)
+    _check_isin(elements.meta.dtype)
     _check_isin(dtype_of_number(check_number("isin", "test_element", test_element)))
     found: Tensor = call(REGISTRY.find("ne.Scalar" if invert else "eq.Scalar"), elements, test_element)
     return found

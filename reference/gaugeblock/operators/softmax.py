@@ -13,8 +13,8 @@ from ..kernels import folds, row_maps
 from ..kernels.bound_call import bound
 from ..kernels.fold import Fold
 from ..kernels.row_map import row_map_kernel
-from ..tensor.geometry import Geometry, default_strides, geometry_of, remember
 from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor_meta import TensorMeta, default_strides, meta_of, remember
 from .arguments import dtype_argument
 from .conversion import converted
 from .copy import copy_values
@@ -29,14 +29,14 @@ from .row_launch import RowLaunch, row_launch
 def _normalised(operator: str, self: Tensor, dim: int, dtype: DType | None) -> Tensor | Planned[Tensor]:
     chosen = dtype_argument(operator, dtype)
     source = self if chosen is None else converted(self, chosen)
-    geometry = source.geometry
-    if geometry.ndim > MOST_DIMS:
+    meta = source.meta
+    if meta.ndim > MOST_DIMS:
         function = softmax if operator == "softmax" else log_softmax
         return cast("Tensor", along(operator, source, dim, partial(function, dim=1)))
-    plan = geometry.plans.get((operator, dim))
+    plan = meta.plans.get((operator, dim))
     if plan is None:
-        plan = remember(geometry.plans, (operator, dim), _plan(operator, geometry, dim))
-    result = new_like(plan.geometry)
+        plan = remember(meta.plans, (operator, dim), _plan(operator, meta, dim))
+    result = new_like(plan.meta)
     if plan.rows is not None:
         read = source.pointer
         if plan.copied:
@@ -44,14 +44,14 @@ def _normalised(operator: str, self: Tensor, dim: int, dtype: DType | None) -> T
             read = result.pointer
         plan.rows.run([result.pointer, read])
         if not plan.copied and source is self:
-            return Planned(result, bound(plan.rows.builtin(), (plan.geometry,), plan.rows.tail), (self,))
+            return Planned(result, bound(plan.rows.builtin(), (plan.meta,), plan.rows.tail), (self,))
     elif plan.fold is not None:
-        own = geometry.dtype
+        own = meta.dtype
         largest, total = reduce(operator, plan.fold, source, plan.dims, True, own, (own, float64))
         launch = plan.launch
         if launch is None:
             launch = plan.launch = element_launch(
-                operator, plan.geometry, [geometry, largest.geometry, total.geometry], own
+                operator, plan.meta, [meta, largest.meta, total.meta], own
             )
             assert launch is not None
         launch.run([result.pointer, source.pointer, largest.pointer, total.pointer])
@@ -60,9 +60,9 @@ def _normalised(operator: str, self: Tensor, dim: int, dtype: DType | None) -> T
 
 @dataclass(slots=True, eq=False)
 class _Plan:
-    """Result geometry; rows in one piece go through `rows`, after a copy when they lie apart, others through a fold."""
+    """Result meta; rows in one piece go through `rows`, after a copy when they lie apart, others through a fold."""
 
-    geometry: Geometry
+    meta: TensorMeta
     dims: tuple[int, ...]
     rows: RowLaunch | None = None
     copied: bool = False
@@ -70,19 +70,19 @@ class _Plan:
     launch: Launch | None = None
 
 
-def _plan(operator: str, geometry: Geometry, dim: int) -> _Plan:
-    own = geometry.dtype
+def _plan(operator: str, meta: TensorMeta, dim: int) -> _Plan:
+    own = meta.dtype
     if own.kind != 2:
         raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
-    dims = reduced_dims(operator, dim, geometry.ndim)
-    target = geometry_of(geometry.sizes, default_strides(geometry.sizes), own, geometry.device)
+    dims = reduced_dims(operator, dim, meta.ndim)
+    target = meta_of(meta.sizes, default_strides(meta.sizes), own, meta.device)
     plan = _Plan(target, dims)
-    if geometry.device is cpu and geometry.numel:
+    if meta.device is cpu and meta.numel:
         row = dims[0] if dims else 0
         if not dims or target.strides[row] == 1:
-            plan.copied = bool(dims) and geometry.strides[row] != 1 and geometry.sizes[row] > 1
+            plan.copied = bool(dims) and meta.strides[row] != 1 and meta.sizes[row] > 1
             program = row_maps.softmax(own) if operator == "softmax" else row_maps.log_softmax(own)
-            source = target if plan.copied else geometry
+            source = target if plan.copied else meta
             plan.rows = row_launch(row_map_kernel(operator, program, own), [target, source], row)
         else:
             plan.fold = folds.exponentials_fold(own, False)

@@ -13,15 +13,15 @@ from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, int64
 from ..core.errors import wrap_dim
 from ..tensor.array_view import FEW, array_of, kept_array
-from ..tensor.geometry import (
-    Geometry,
-    contiguous_geometry,
+from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor_meta import (
+    TensorMeta,
+    contiguous_meta,
     default_strides,
-    geometry_of,
+    meta_of,
     preserve_format_strides,
     remember,
 )
-from ..tensor.tensor import Tensor, new_like
 from .arrays import Array, values
 from .gathering import resolved
 from .many_dims import along, has_many_dims
@@ -70,18 +70,18 @@ ORDERING = frozenset({"sort", "argsort", "msort", "topk"})
 
 def _dim_of(operator: str, self: Tensor, dim: int) -> int:
     """Return the wrapped `dim`. Raise IndexError out of range, and for complex values the class PyTorch raises."""
-    place = wrap_dim(operator, dim, self.geometry.ndim)
-    if self.geometry.dtype.is_complex:
+    place = wrap_dim(operator, dim, self.meta.ndim)
+    if self.meta.dtype.is_complex:
         error = RuntimeError if operator in ORDERING else NotImplementedError
         raise error(f"{operator}(): Sort does not support complex dtypes on CPU")
     return place
 
 
 class _Chosen(NamedTuple):
-    """Geometries of values and indices, and the picking of the values by the indices."""
+    """Metas of values and indices, and the picking of the values by the indices."""
 
-    values: Geometry
-    indices: Geometry
+    values: TensorMeta
+    indices: TensorMeta
     steps: Picking
 
     def fill(self, source: Tensor, found: Array) -> tuple[Tensor, Tensor]:
@@ -92,31 +92,31 @@ class _Chosen(NamedTuple):
         return values, indices
 
 
-def _chosen(geometry: Geometry, sizes: tuple[int, ...], strides: tuple[int, ...], dim: int) -> _Chosen:
+def _chosen(meta: TensorMeta, sizes: tuple[int, ...], strides: tuple[int, ...], dim: int) -> _Chosen:
     key = ("chosen", dim, sizes, strides)
-    known: _Chosen | None = geometry.plans.get(key)
+    known: _Chosen | None = meta.plans.get(key)
     if known is None:
-        made, order = (geometry_of(sizes, strides, kind, geometry.device) for kind in (geometry.dtype, int64))
-        known = _Chosen(made, order, picking(made, geometry, order, dim, sizes or (1,)))
-        remember(geometry.plans, key, known)
+        made, order = (meta_of(sizes, strides, kind, meta.device) for kind in (meta.dtype, int64))
+        known = _Chosen(made, order, picking(made, meta, order, dim, sizes or (1,)))
+        remember(meta.plans, key, known)
     return known
 
 
 def _found(operator: str, self: Tensor, dim: int, sizes: tuple[int, ...], find: Finder) -> Planned[Any]:
     """Fresh row-major values and int64 indices of `sizes`, which agree with those of `self` outside `dim`."""
     made = result_type(operator)
-    geometry = self.geometry
-    if geometry.device is not cpu or 0 in sizes:
-        empty = [new_like(contiguous_geometry(sizes, k, geometry.device)) for k in (geometry.dtype, int64)]
+    meta = self.meta
+    if meta.device is not cpu or 0 in sizes:
+        empty = [new_like(contiguous_meta(sizes, k, meta.device)) for k in (meta.dtype, int64)]
         return Planned(made(*empty), None)
     source = resolved(self)
-    plan = _chosen(source.geometry, sizes, default_strides(sizes), dim)
-    result = made(*plan.fill(source, find(values(source).reshape(geometry.sizes or (1,))).reshape(sizes)))
-    if source is not self or geometry.numel > FEW or not geometry.ndim:
+    plan = _chosen(source.meta, sizes, default_strides(sizes), dim)
+    result = made(*plan.fill(source, find(values(source).reshape(meta.sizes or (1,))).reshape(sizes)))
+    if source is not self or meta.numel > FEW or not meta.ndim:
         return Planned(result, None)
 
     def run(self: Tensor) -> Any:
-        found = find(kept_array(geometry, self.pointer))
+        found = find(kept_array(meta, self.pointer))
         values, indices = new_like(plan.values), new_like(plan.indices)
         kept_array(plan.indices, indices.pointer)[...] = found
         plan.steps.run(values, self, indices)
@@ -127,28 +127,28 @@ def _found(operator: str, self: Tensor, dim: int, sizes: tuple[int, ...], find: 
 
 def _sorted(operator: str, self: Tensor, dim: int, descending: bool, stable: bool = True) -> tuple[Tensor, Tensor]:
     """Values and indices in order along `dim`, with the sizes and stride order of `self`."""
-    geometry, place = self.geometry, _dim_of(operator, self, dim)
-    strides = preserve_format_strides(geometry.sizes, geometry.strides)
-    if geometry.device is not cpu or not geometry.numel:
-        both = (new_like(geometry_of(geometry.sizes, strides, k, geometry.device)) for k in (geometry.dtype, int64))
+    meta, place = self.meta, _dim_of(operator, self, dim)
+    strides = preserve_format_strides(meta.sizes, meta.strides)
+    if meta.device is not cpu or not meta.numel:
+        both = (new_like(meta_of(meta.sizes, strides, k, meta.device)) for k in (meta.dtype, int64))
         return next(both), next(both)
     source = resolved(self)
-    plan = _chosen(source.geometry, geometry.sizes, strides, place)
-    found = order_along(values(source).reshape(geometry.sizes or (1,)), place, descending, stable)
-    return plan.fill(source, found.reshape(geometry.sizes))
+    plan = _chosen(source.meta, meta.sizes, strides, place)
+    found = order_along(values(source).reshape(meta.sizes or (1,)), place, descending, stable)
+    return plan.fill(source, found.reshape(meta.sizes))
 
 
 def _planned(self: Tensor, result: T, dim: int, descending: bool, choose: Callable[..., T]) -> T | Planned[T]:
     """Return `result`, which ``choose(values, indices)`` made, with its call where the tensor is small."""
-    geometry = self.geometry
-    place = dim % max(geometry.ndim, 1)
-    strides = preserve_format_strides(geometry.sizes, geometry.strides)
-    plan: _Chosen | None = geometry.plans.get(("chosen", place, geometry.sizes, strides))
-    if plan is None or geometry.numel > FEW or not geometry.ndim or geometry.sizes[place] > SMALL:
+    meta = self.meta
+    place = dim % max(meta.ndim, 1)
+    strides = preserve_format_strides(meta.sizes, meta.strides)
+    plan: _Chosen | None = meta.plans.get(("chosen", place, meta.sizes, strides))
+    if plan is None or meta.numel > FEW or not meta.ndim or meta.sizes[place] > SMALL:
         return result
 
     def run(self: Tensor) -> T:
-        found = order_along(kept_array(geometry, self.pointer), place, descending)
+        found = order_along(kept_array(meta, self.pointer), place, descending)
         values, indices = new_like(plan.values), new_like(plan.indices)
         kept_array(plan.indices, indices.pointer)[...] = found
         plan.steps.run(values, self, indices)
@@ -168,7 +168,7 @@ def sort(self: Tensor, dim: int = -1, descending: bool = False) -> Any | Planned
 
     Raises IndexError for a dim out of range, RuntimeError for complex values.
     """
-    if has_many_dims(self.geometry):
+    if has_many_dims(self.meta):
         return along("sort", self, dim, lambda three: sort(three, 1, descending))
     made = result_type("sort")
     return _planned(self, made(*_sorted("sort", self, dim, descending, False)), dim, descending, made)
@@ -177,7 +177,7 @@ def sort(self: Tensor, dim: int = -1, descending: bool = False) -> Any | Planned
 @kernel("sort.stable")
 def sort_stable(self: Tensor, *, stable: bool | None, dim: int = -1, descending: bool = False) -> Any:
     """sort; with `stable` equal keys keep their order."""
-    if has_many_dims(self.geometry):
+    if has_many_dims(self.meta):
         return along("sort", self, dim, lambda three: sort_stable(three, stable=stable, dim=1, descending=descending))
     return pair("sort.stable", *_sorted("sort", self, dim, descending, bool(stable)))
 
@@ -186,7 +186,7 @@ def sort_stable(self: Tensor, *, stable: bool | None, dim: int = -1, descending:
 @plannable
 def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor | Planned[Tensor]:
     """The indices of sort."""
-    if has_many_dims(self.geometry):
+    if has_many_dims(self.meta):
         return along("argsort", self, dim, lambda three: argsort(three, 1, descending))  # type: ignore[no-any-return]
     return _planned(self, _sorted("argsort", self, dim, descending, False)[1], dim, descending, _second)
 
@@ -194,7 +194,7 @@ def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor | P
 @kernel("argsort.stable")
 def argsort_stable(self: Tensor, *, stable: bool, dim: int = -1, descending: bool = False) -> Tensor:
     """The indices of sort; with `stable` equal keys keep their order."""
-    if has_many_dims(self.geometry):
+    if has_many_dims(self.meta):
         call = partial(argsort_stable, stable=stable, dim=1, descending=descending)
         return along("argsort", self, dim, call)  # type: ignore[no-any-return]
     return _sorted("argsort", self, dim, descending, stable)[1]
@@ -203,7 +203,7 @@ def argsort_stable(self: Tensor, *, stable: bool, dim: int = -1, descending: boo
 @kernel("msort")
 def msort(self: Tensor) -> Tensor:
     """The values of sort along dim 0."""
-    if has_many_dims(self.geometry):
+    if has_many_dims(self.meta):
         return sort(self, 0)[0]  # type: ignore[no-any-return]
     return _sorted("msort", self, 0, False)[0]
 
@@ -221,17 +221,17 @@ def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool
 
     Raises RuntimeError when `k` exceeds the size, and for bool and complex.
     """
-    if has_many_dims(self.geometry):
+    if has_many_dims(self.meta):
         return along("topk", self, dim, lambda three: topk(three, k, 1, largest, sorted))
-    place = wrap_dim("topk", dim, self.geometry.ndim)
-    size = self.geometry.sizes[place] if self.geometry.ndim else 1
+    place = wrap_dim("topk", dim, self.meta.ndim)
+    size = self.meta.sizes[place] if self.meta.ndim else 1
     if not 0 <= k <= size:
         raise RuntimeError(f"topk(): selected index k out of range: k is {k}, the dimension has size {size}")
-    if self.geometry.dtype is bool_:
+    if self.meta.dtype is bool_:
         raise RuntimeError("topk does not support bool dtypes on CPU")
-    sizes = self.geometry.sizes
+    sizes = self.meta.sizes
     chosen = (*sizes[:place], k, *sizes[place + 1 :]) if sizes else ()
-    if not (16 * k < size and size > 1 and not self.geometry.dtype.is_complex):
+    if not (16 * k < size and size > 1 and not self.meta.dtype.is_complex):
         _dim_of("topk", self, dim)
 
     def first(array: Array) -> Array:
@@ -259,22 +259,22 @@ def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
 
     Raises IndexError for a dim of size 0, RuntimeError when `k` is out of [1, size], NotImplementedError for bool.
     """
-    if has_many_dims(self.geometry):
+    if has_many_dims(self.meta):
         return along("kthvalue", self, dim, lambda three: kthvalue(three, k, 1, True), keepdim=keepdim)
-    place = wrap_dim("kthvalue", dim, self.geometry.ndim)
-    size = self.geometry.sizes[place] if self.geometry.ndim else 1
+    place = wrap_dim("kthvalue", dim, self.meta.ndim)
+    size = self.meta.sizes[place] if self.meta.ndim else 1
     if not size:
         raise IndexError(f"kthvalue(): Expected reduction dim {place} to have non-zero size.")
     if not 1 <= k <= size:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {place}: {k} not in [1, {size}]")
-    check_not_bool("kthvalue", self.geometry.dtype)
+    check_not_bool("kthvalue", self.meta.dtype)
     _dim_of("kthvalue", self, dim)
-    sizes = self.geometry.sizes
+    sizes = self.meta.sizes
     one = (*sizes[:place], 1, *sizes[place + 1 :]) if sizes else ()
     part = (slice(None),) * place + (slice(k - 1, k),)
     found = _found("kthvalue", self, place, one, lambda array: order_along(array, place, False)[part]).result
     if not keepdim and sizes:
         kept = (*sizes[:place], *sizes[place + 1 :])
         for tensor in found:
-            tensor._geometry = contiguous_geometry(kept, tensor.geometry.dtype, tensor.geometry.device)
+            tensor._meta = contiguous_meta(kept, tensor.meta.dtype, tensor.meta.device)
     return found

@@ -87,8 +87,8 @@ def new_tensor(
     pin_memory: bool = False,
 ) -> Tensor:
     """Return tensor() with the dtype and device of `self` unless others are given."""
-    place = self.geometry.device if device is None else device
-    kind = self.geometry.dtype if dtype is None else dtype
+    place = self.meta.device if device is None else device
+    kind = self.meta.dtype if dtype is None else dtype
     return tensor(data, dtype=kind, device=place, requires_grad=requires_grad, pin_memory=pin_memory)
 
 
@@ -125,8 +125,8 @@ def _simple(data: Any) -> Tensor | None:
 def values_of(data: Any, dtype: DType | None = None) -> tuple[np.ndarray[Any, Any], DType]:
     """The data as an array that can be assigned to memory of the dtype that comes with it."""
     if isinstance(data, Tensor):
-        here = data if data.geometry.device is cpu else hooks.dispatched["host"](data)
-        return _converted(array_of_lazy(here), data.geometry.dtype, dtype)
+        here = data if data.meta.device is cpu else hooks.dispatched["host"](data)
+        return _converted(array_of_lazy(here), data.meta.dtype, dtype)
     if isinstance(data, np.ndarray | np.generic):
         found = dtype_from_numpy(data.dtype.newbyteorder("="))
         if found is None:
@@ -173,7 +173,7 @@ def _sizes(data: Any) -> tuple[int, ...]:
         if not len(data):
             break
         data = data[0]
-    if isinstance(data, np.ndarray) or (isinstance(data, Tensor) and data.geometry.numel != 1):
+    if isinstance(data, np.ndarray) or (isinstance(data, Tensor) and data.meta.numel != 1):
         sizes += data.shape
     return tuple(sizes)
 
@@ -223,7 +223,7 @@ def inferred_dtype(leaves: Sequence[Any]) -> DType:
     result: DType | None = None
     for leaf in leaves:
         if isinstance(leaf, Tensor):
-            found = leaf.geometry.dtype
+            found = leaf.meta.dtype
         elif isinstance(leaf, np.generic | np.ndarray):
             known = dtype_from_numpy(leaf.dtype)
             if known is None:
@@ -243,7 +243,7 @@ def inferred_dtype(leaves: Sequence[Any]) -> DType:
 
 def _number(leaf: Any) -> Any:
     if isinstance(leaf, Tensor):
-        if leaf.geometry.numel != 1:
+        if leaf.meta.numel != 1:
             type_error("tensor", "data", leaf, "made of one-element tensors where it holds tensors")
         return item(leaf)
     return leaf.item() if isinstance(leaf, np.generic | np.ndarray) else leaf

@@ -20,7 +20,7 @@ def result_type(tensor1: Any, tensor2: Any) -> DType:
     given = []
     for place, value in enumerate((tensor1, tensor2), start=1):
         if isinstance(value, Tensor):
-            given.append((value.geometry.dtype, 2 if value.geometry.ndim else 1))
+            given.append((value.meta.dtype, 2 if value.meta.ndim else 1))
         elif isinstance(value, NUMBERS):
             given.append((dtype_of_number(value), 0))
         else:
@@ -40,7 +40,7 @@ def is_tensor(obj: Any) -> bool:
 
 def numel(input: Tensor) -> int:
     """How many elements a tensor has. Raises TypeError for anything else."""
-    return tensor_argument("numel", "input", 1, input).geometry.numel
+    return tensor_argument("numel", "input", 1, input).meta.numel
 
 
 def is_conj_of(input: Tensor) -> bool:

@@ -12,7 +12,7 @@ from .invoke import apply
 
 def _unseen(tensor: Tensor) -> bool:
     """Whether nobody would notice that a view is made without the dispatcher."""
-    return tensor.__class__ is Tensor and not tensor.geometry.watched and not SPECIAL
+    return tensor.__class__ is Tensor and not tensor.meta.watched and not SPECIAL
 
 
 def diagonal(self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
@@ -34,7 +34,7 @@ def reshape(self: Tensor, shape: Sequence[int]) -> Tensor:
     """Other sizes for the same elements, as a view or a copy."""
     if _unseen(self):
         return reshaping.reshape(self, shape)
-    return self if self.geometry.sizes == shape else apply("reshape", self, shape)
+    return self if self.meta.sizes == shape else apply("reshape", self, shape)
 
 
 def squeeze(self: Tensor, dim: int) -> Tensor:

@@ -46,7 +46,7 @@ def copying(view: str) -> Callable[..., Any]:
     def run(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         if view == "view":
             return invoke("clone", invoke("reshape", self, *args), memory_format=contiguous_format)
-        if self.geometry.lazy and view in _OF_MEMORY:
+        if self.meta.lazy and view in _OF_MEMORY:
             self = invoke("clone", self)
         found = invoke(view, self, *args, **kwargs)
         if isinstance(found, (tuple, list)):

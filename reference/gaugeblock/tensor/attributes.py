@@ -34,7 +34,7 @@ def sizes_from(operator: str, argument: str, sizes: tuple[Any, ...]) -> Any:
 
 def view_method(self: Tensor, *size: Any, dtype: DType | None = None) -> Tensor:
     """view with the sizes one by one or as one sequence, or with a dtype."""
-    if SPECIAL or self.geometry.watched:
+    if SPECIAL or self.meta.watched:
         return hooks.dispatched["view"](self, *size, dtype=dtype)  # type: ignore[no-any-return]
     if dtype is not None or (len(size) == 1 and isinstance(size[0], DType)):
         result = view_dtype(self, size[0] if dtype is None else dtype)
@@ -45,31 +45,31 @@ def view_method(self: Tensor, *size: Any, dtype: DType | None = None) -> Tensor:
 
 def resize_method(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     """resize_ with the sizes one by one or as one sequence."""
-    if SPECIAL or self.geometry.watched:
+    if SPECIAL or self.meta.watched:
         return hooks.dispatched["resize_"](self, *size, memory_format=memory_format)  # type: ignore[no-any-return]
     return resize_(self, sizes_from("resize_", "size", size), memory_format)
 
 
 def reversed_dims(self: Tensor) -> Tensor:
     """``x.T``: all dims in reverse order."""
-    if SPECIAL or UNRECORDED or self.geometry.watched:
+    if SPECIAL or UNRECORDED or self.meta.watched:
         return _other(self, "T", numpy_t)
-    geometry = self.geometry
-    if geometry.ndim == 2 and geometry.transposed is not None:
-        return view_at_same_place(self, geometry.transposed)
+    meta = self.meta
+    if meta.ndim == 2 and meta.transposed is not None:
+        return view_at_same_place(self, meta.transposed)
     return numpy_t(self)
 
 
 def _other(self: Tensor, name: str, function: Callable[[Tensor], Tensor]) -> Tensor:
     """A view property where the tensor is watched, a mode is active or views are marked."""
-    if SPECIAL or self.geometry.watched:
+    if SPECIAL or self.meta.watched:
         return hooks.dispatched[name](self)  # type: ignore[no-any-return]
     return taken(self, function(self))  # type: ignore[no-any-return]
 
 
 def _dispatchable(name: str, function: Callable[[Tensor], Tensor]) -> property:
     def getter(self: Tensor) -> Tensor:
-        if SPECIAL or UNRECORDED or self.geometry.watched:
+        if SPECIAL or UNRECORDED or self.meta.watched:
             return _other(self, name, function)
         return function(self)
 
@@ -103,9 +103,9 @@ def set_data(self: Tensor, value: Tensor) -> None:
     """
     if not isinstance(value, Tensor):
         raise TypeError(f"data: Variable data has to be a tensor, but got {type(value).__name__}")
-    device, dtype = value.geometry.device, value.geometry.dtype
-    if device.type != self.geometry.device.type:
-        raise RuntimeError(f"data: a tensor on {device} cannot be the data of a tensor on {self.geometry.device}")
+    device, dtype = value.meta.device, value.meta.dtype
+    if device.type != self.meta.device.type:
+        raise RuntimeError(f"data: a tensor on {device} cannot be the data of a tensor on {self.meta.device}")
     if self.requires_grad_flag and not (dtype.is_floating_point or dtype.is_complex):
         raise RuntimeError(
             f"data: what is set to a tensor that requires gradients must be of a floating point or complex dtype, not "

@@ -10,10 +10,10 @@ import numpy as np
 from ..core.device import cpu
 from ..core.dtype import uint8
 from ..memory.storage import new_object
-from .geometry import Geometry, geometry_of, regeometry, remember
 from .hooks import SPECIAL, UNRECORDED, hooks, taken
 from .scalars import item as item_of
 from .tensor import Tensor, make_view
+from .tensor_meta import TensorMeta, meta_of, meta_with, remember
 from .views import sliced
 
 _PLAIN = {int, slice, type(None), type(Ellipsis)}
@@ -30,10 +30,10 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     if SPECIAL:
         return taken(self, hooks.dispatched["__getitem__"](self, index))  # type: ignore[no-any-return]
     kind = type(index)
-    geometry = self.geometry
-    if geometry.ndim:
+    meta = self.meta
+    if meta.ndim:
         if kind is slice:
-            start, stop, step = index.indices(geometry.sizes[0])
+            start, stop, step = index.indices(meta.sizes[0])
             if step <= 0:
                 raise ValueError("step must be greater than zero")
             length = stop - start
@@ -42,31 +42,31 @@ def getitem(self: Tensor, index: Any) -> Tensor:
             if length < 0:
                 length = 0
             key = length if step == 1 else ("every", length, step)
-            other = geometry.views.get(key)
+            other = meta.views.get(key)
             if other is None:
-                if geometry.watched:
+                if meta.watched:
                     return taken(self, hooks.dispatched["__getitem__"](self, index))  # type: ignore[no-any-return]
-                other = sliced(self, 0, start, length, step).geometry
-                remember(geometry.views, key, other)
-            step = start * geometry.strides[0]
+                other = sliced(self, 0, start, length, step).meta
+                remember(meta.views, key, other)
+            step = start * meta.strides[0]
         elif kind is int:
-            other = geometry.views.get("row")
-            size = geometry.sizes[0]
+            other = meta.views.get("row")
+            size = meta.sizes[0]
             if other is None:
-                if geometry.watched:
+                if meta.watched:
                     return taken(self, hooks.dispatched["__getitem__"](self, index))  # type: ignore[no-any-return]
-                other = regeometry(geometry, geometry.sizes[1:], geometry.strides[1:])
-                remember(geometry.views, "row", other)
+                other = meta_with(meta, meta.sizes[1:], meta.strides[1:])
+                remember(meta.views, "row", other)
             if not -size <= index < size:
                 raise _out_of_range(index, 0, size)
-            step = (index + size if index < 0 else index) * geometry.strides[0]
+            step = (index + size if index < 0 else index) * meta.strides[0]
         else:
             return taken(self, _general_getitem(self, index))  # type: ignore[no-any-return]
         view = new_object(Tensor)
-        view._geometry = other
+        view._meta = other
         view._storage_impl = self.storage_impl
         view._offset = self.offset + step
-        view._pointer = self.pointer and self.pointer + step * geometry.dtype.itemsize
+        view._pointer = self.pointer and self.pointer + step * meta.dtype.itemsize
         base = self.base
         if base is None:
             base = self
@@ -84,7 +84,7 @@ def _out_of_range(index: int, dim: int, size: int) -> IndexError:
 
 
 def _general_getitem(self: Tensor, index: Any) -> Tensor:
-    if self.geometry.watched:
+    if self.meta.watched:
         return hooks.dispatched["__getitem__"](self, index)  # type: ignore[no-any-return]
     if type(index) is tuple and _PLAIN.issuperset(map(type, index)):
         return basic_view(self, index)
@@ -98,7 +98,7 @@ def getitem_of_any(self: Tensor, index: Any) -> Tensor:
     items = basic_items(index)
     if items is not None:
         return basic_view(self, items)
-    if self.geometry.device is not cpu:
+    if self.meta.device is not cpu:
         return hooks.dispatched["__getitem__"](self, index)  # type: ignore[no-any-return]
     return hooks.advanced_getitem(self, index)
 
@@ -121,9 +121,9 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     Raises as getitem, TypeError for a value that is neither a number nor a tensor, RuntimeError when it does not
     broadcast.
     """
-    geometry = self.geometry
-    watched = geometry.watched or (value.__class__ is Tensor and value.geometry.watched)
-    if SPECIAL or watched or geometry.device is not cpu:
+    meta = self.meta
+    watched = meta.watched or (value.__class__ is Tensor and value.meta.watched)
+    if SPECIAL or watched or meta.device is not cpu:
         hooks.dispatched["__setitem__"](self, index, value)
         return
     if _is_foreign(index, value):
@@ -135,24 +135,24 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
 def setitem_of_any(self: Tensor, index: Any, value: Any) -> None:
     """setitem of an index and a value that override nothing."""
     if isinstance(value, _ASSIGNABLE_NOT):
-        raise TypeError(f"can't assign a {type(value).__name__} to a tensor of {self.geometry.dtype}")
+        raise TypeError(f"can't assign a {type(value).__name__} to a tensor of {self.meta.dtype}")
     items = basic_items(index)
     if items is None:
         hooks.advanced_setitem(self, index, value)
         return
     view = basic_view(self, items)
-    hooks.assign(view, without_leading_ones(value, view.geometry.ndim) if isinstance(value, Tensor) else value)
+    hooks.assign(view, without_leading_ones(value, view.meta.ndim) if isinstance(value, Tensor) else value)
 
 
 def without_leading_ones(value: Tensor, ndim: int) -> Tensor:
     """`value` without as many leading size-1 dims as it has dims above `ndim`."""
-    geometry = value.geometry
+    meta = value.meta
     drop = 0
-    while geometry.ndim - drop > ndim and geometry.sizes[drop] == 1:
+    while meta.ndim - drop > ndim and meta.sizes[drop] == 1:
         drop += 1
     if not drop:
         return value
-    return make_view(value, regeometry(geometry, geometry.sizes[drop:], geometry.strides[drop:]), value.offset)
+    return make_view(value, meta_with(meta, meta.sizes[drop:], meta.strides[drop:]), value.offset)
 
 
 def basic_items(index: Any) -> tuple[Any, ...] | None:
@@ -165,8 +165,8 @@ def basic_items(index: Any) -> tuple[Any, ...] | None:
         elif isinstance(item, bool | list | tuple | range):
             return None
         elif isinstance(item, Tensor):
-            geometry = item.geometry
-            if geometry.ndim or geometry.dtype.category != "int" or geometry.dtype is uint8:
+            meta = item.meta
+            if meta.ndim or meta.dtype.category != "int" or meta.dtype is uint8:
                 return None
             result.append(item_of(item))
         elif hasattr(item, "shape") and (item.shape != () or item.dtype == bool):
@@ -191,11 +191,11 @@ def basic_view(self: Tensor, items: tuple[Any, ...]) -> Tensor:
 
     Raises IndexError and ValueError.
     """
-    geometry = self.geometry
-    old_sizes, old_strides, ndim = geometry.sizes, geometry.strides, geometry.ndim
+    meta = self.meta
+    old_sizes, old_strides, ndim = meta.sizes, meta.strides, meta.ndim
     skip = ndim - len(items) + items.count(None) + items.count(Ellipsis)
     if skip < 0:
-        _refuse(geometry, items)
+        _refuse(meta, items)
     sizes: tuple[int, ...] = ()
     strides: tuple[int, ...] = ()
     dim = moved = 0
@@ -225,10 +225,10 @@ def basic_view(self: Tensor, items: tuple[Any, ...]) -> Tensor:
         sizes += old_sizes[dim:]
         strides += old_strides[dim:]
     view = new_object(Tensor)
-    view._geometry = geometry_of(sizes, strides, geometry.dtype, geometry.device, geometry.lazy)
+    view._meta = meta_of(sizes, strides, meta.dtype, meta.device, meta.lazy)
     view._storage_impl = self.storage_impl
     view._offset = self.offset + moved
-    view._pointer = self.pointer and self.pointer + moved * geometry.dtype.itemsize
+    view._pointer = self.pointer and self.pointer + moved * meta.dtype.itemsize
     base = self.base
     if base is None:
         base = self
@@ -248,9 +248,9 @@ def slice_bounds(item: slice, size: int) -> tuple[int, int, int]:
     return start, max(0, (stop - start + step - 1) // step), step
 
 
-def _refuse(geometry: Geometry, items: tuple[Any, ...]) -> None:
-    if geometry.ndim:
-        raise IndexError(f"too many indices for tensor of dimension {geometry.ndim}")
+def _refuse(meta: TensorMeta, items: tuple[Any, ...]) -> None:
+    if meta.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {meta.ndim}")
     if any(type(item) is slice for item in items):
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     raise IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0-dim tensor to a number")

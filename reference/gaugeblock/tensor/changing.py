@@ -1,6 +1,6 @@
 """Changes of a tensor's metadata while calls in other threads may be reading it.
 
-A call reads geometry, storage and address of a tensor one after another, without a lock. So every change (`t_`, `set_`,
+A call reads meta, storage and address of a tensor one after another, without a lock. So every change (`t_`, `set_`,
 `resize_`, `x.data = y`, a resize of its storage) goes through `change_metadata` or `Changing`:
 
 1. The tensor's class becomes ChangingTensor, whose members are properties that wait until the change is made.
@@ -33,8 +33,8 @@ from ..core.device import cpu
 from ..core.fork_safety import fork_safe
 from ..core.thread_pool import POOL
 from ..memory.storage import Storage
-from .geometry import Geometry, extent, unwatched
 from .tensor import Tensor
+from .tensor_meta import TensorMeta, extent, unwatched
 
 _current_frames = sys._current_frames
 _class: Any = object.__dict__["__class__"]
@@ -92,15 +92,15 @@ def alone() -> bool:
 class Before:
     """The metadata of a tensor before a change, for the calls in `frames`, which is None until they are known."""
 
-    __slots__ = ("frames", "geometry", "offset", "pointer", "storage_impl", "tensor")
+    __slots__ = ("frames", "meta", "offset", "pointer", "storage_impl", "tensor")
 
     def __init__(self, tensor: Tensor) -> None:
         self.frames: set[FrameType] | None = None
         self.tensor = weakref.ref(tensor)
-        self.geometry = tensor._geometry
+        self.meta = tensor._meta
         self.storage_impl = tensor._storage_impl
         self.offset = tensor._offset
-        self.pointer = tensor._pointer if _fits(self.geometry, self.storage_impl, self.offset) else 0
+        self.pointer = tensor._pointer if _fits(self.meta, self.storage_impl, self.offset) else 0
 
 
 _CHANGED: dict[int, list[Before]] = {}
@@ -158,21 +158,21 @@ def _is_running(frame: FrameType) -> bool:
     return False
 
 
-def _refuse(geometry: Geometry, offset: int, storage: Storage) -> NoReturn:
+def _refuse(meta: TensorMeta, offset: int, storage: Storage) -> NoReturn:
     raise RuntimeError(
-        f"setStorage: sizes {list(geometry.sizes)}, strides {list(geometry.strides)}, storage offset {offset}, and "
-        f"itemsize {geometry.dtype.itemsize} are out of bounds for storage of size {storage.nbytes}: the storage was "
+        f"setStorage: sizes {list(meta.sizes)}, strides {list(meta.strides)}, storage offset {offset}, and "
+        f"itemsize {meta.dtype.itemsize} are out of bounds for storage of size {storage.nbytes}: the storage was "
         f"resized under this tensor"
     )
 
 
-def _null(tensor: Tensor, geometry: Geometry, storage: Storage, offset: int) -> int:
+def _null(tensor: Tensor, meta: TensorMeta, storage: Storage, offset: int) -> int:
     """Return 0, the address of a tensor in no memory. Raise RuntimeError if it has elements that need memory."""
-    if not _fits(geometry, storage, offset):
-        _refuse(geometry, offset, storage)
-    if geometry.numel and geometry.device is cpu:
+    if not _fits(meta, storage, offset):
+        _refuse(meta, offset, storage)
+    if meta.numel and meta.device is cpu:
         raise RuntimeError(
-            f"a {type(tensor).__name__} of sizes {list(geometry.sizes)} has no data of its own: the call reached a "
+            f"a {type(tensor).__name__} of sizes {list(meta.sizes)} has no data of its own: the call reached a "
             f"kernel instead of its __torch_dispatch__"
         )
     return 0
@@ -180,7 +180,7 @@ def _null(tensor: Tensor, geometry: Geometry, storage: Storage, offset: int) -> 
 
 def subclass_pointer(self: Tensor) -> int:
     """Return the address of the first element. Raise RuntimeError for a tensor without memory for its elements."""
-    return self._pointer or _null(self, self.geometry, self.storage_impl, self.offset)
+    return self._pointer or _null(self, self.meta, self.storage_impl, self.offset)
 
 
 class UnbackedTensor(Tensor):
@@ -191,7 +191,7 @@ class UnbackedTensor(Tensor):
     @property
     def pointer(self) -> NoReturn:  # type: ignore[override]
         """Raise RuntimeError."""
-        _refuse(self.geometry, self.offset, self.storage_impl)
+        _refuse(self.meta, self.offset, self.storage_impl)
 
 
 def _before(tensor: Tensor) -> Before | None:
@@ -217,15 +217,15 @@ class ChangingTensor(Tensor):
     __class__: Any = property(lambda self: Tensor)
 
     @property
-    def geometry(self) -> Geometry:  # type: ignore[override]
+    def meta(self) -> TensorMeta:  # type: ignore[override]
         """Sizes, strides, dtype and device."""
         while True:
             count, before = _LOCK.changes, _before(self)
-            geometry = self._geometry
+            meta = self._meta
             if before is not None:
-                return before.geometry
+                return before.meta
             if _LOCK.changes == count:
-                return geometry
+                return meta
 
     @property
     def storage_impl(self) -> Storage:  # type: ignore[override]
@@ -254,19 +254,19 @@ class ChangingTensor(Tensor):
         """The address of the first element. Raises RuntimeError when the storage is too small for the tensor."""
         while True:
             count, before = _LOCK.changes, _before(self)
-            geometry, storage, offset = self._geometry, self._storage_impl, self._offset
+            meta, storage, offset = self._meta, self._storage_impl, self._offset
             pointer = self._pointer
             if before is not None:
-                return before.pointer or _null(self, before.geometry, before.storage_impl, before.offset)
+                return before.pointer or _null(self, before.meta, before.storage_impl, before.offset)
             if _LOCK.changes == count:
-                return pointer or _null(self, geometry, storage, offset)
+                return pointer or _null(self, meta, storage, offset)
 
 
 for _kind in (UnbackedTensor, ChangingTensor):
     _kind.__name__ = _kind.__qualname__ = "Tensor"
 OWN_CLASSES = frozenset({Tensor, UnbackedTensor, ChangingTensor})
 """The classes of tensors that are not of a user's subclass."""
-_MEMBERS = {name: ChangingTensor.__dict__[name] for name in ("geometry", "storage_impl", "offset", "pointer")}
+_MEMBERS = {name: ChangingTensor.__dict__[name] for name in ("meta", "storage_impl", "offset", "pointer")}
 
 
 def _guard(kind: type[Tensor]) -> None:
@@ -276,19 +276,19 @@ def _guard(kind: type[Tensor]) -> None:
             type.__setattr__(kind, name, member)
 
 
-def _end(geometry: Geometry, offset: int) -> int:
+def _end(meta: TensorMeta, offset: int) -> int:
     """Return the storage size in bytes that a tensor needs; 0 when it has no elements."""
-    needed = extent(geometry.sizes, geometry.strides)
-    return (offset + needed) * geometry.dtype.itemsize if needed else 0
+    needed = extent(meta.sizes, meta.strides)
+    return (offset + needed) * meta.dtype.itemsize if needed else 0
 
 
-def _fits(geometry: Geometry, storage: Storage, offset: int) -> bool:
-    return _end(geometry, offset) <= storage.nbytes
+def _fits(meta: TensorMeta, storage: Storage, offset: int) -> bool:
+    return _end(meta, offset) <= storage.nbytes
 
 
-def place(tensor: Tensor, geometry: Geometry, storage: Storage, offset: int) -> None:
+def place(tensor: Tensor, meta: TensorMeta, storage: Storage, offset: int) -> None:
     """Set the metadata of `tensor` at once; the caller handles other threads."""
-    end, start = _end(geometry, offset), offset * geometry.dtype.itemsize
+    end, start = _end(meta, offset), offset * meta.dtype.itemsize
     kind = type(tensor)
     # No function is called from here on, so no other thread or signal handler can run in between.
     if end <= storage.nbytes:
@@ -299,36 +299,36 @@ def place(tensor: Tensor, geometry: Geometry, storage: Storage, offset: int) -> 
         if kind is Tensor:
             tensor.__class__ = UnbackedTensor
         tensor._pointer = 0
-    tensor._geometry = geometry
+    tensor._meta = meta
     tensor._storage_impl = storage
     tensor._offset = offset
 
 
-def change_metadata(tensor: Tensor, geometry: Geometry, storage: Storage, offset: int) -> None:
+def change_metadata(tensor: Tensor, meta: TensorMeta, storage: Storage, offset: int) -> None:
     """Change the metadata of `tensor`; calls that run in other threads see the old metadata until they end."""
     if alone():
         if _CHANGED:
             forget_ended()
-        place(tensor, geometry, storage, offset)
+        place(tensor, meta, storage, offset)
         return
     with Changing() as changing:
         changing.begin([tensor])
-        place(tensor, geometry, storage, offset)
+        place(tensor, meta, storage, offset)
 
 
-def metadata_of(tensor: Tensor) -> tuple[Geometry, Storage, int]:
-    """Return a consistent geometry, storage and offset of a tensor; the geometry is the unwatched one."""
-    geometry, storage, offset = tensor.geometry, tensor.storage_impl, tensor.offset
-    return unwatched(geometry), storage, offset
+def metadata_of(tensor: Tensor) -> tuple[TensorMeta, Storage, int]:
+    """Return a consistent meta, storage and offset of a tensor; the meta is the unwatched one."""
+    meta, storage, offset = tensor.meta, tensor.storage_impl, tensor.offset
+    return unwatched(meta), storage, offset
 
 
-def change_geometry(tensor: Tensor, other: Any) -> None:
-    """Replace the geometry of a tensor by ``other(geometry)``, which has the same sizes, strides and dtype."""
+def change_meta(tensor: Tensor, other: Any) -> None:
+    """Replace the meta of a tensor by ``other(meta)``, which has the same sizes, strides and dtype."""
     while True:
-        geometry = tensor._geometry
-        made = other(geometry)
-        if tensor._geometry is geometry:
-            tensor._geometry = made
+        meta = tensor._meta
+        made = other(meta)
+        if tensor._meta is meta:
+            tensor._meta = made
             return
 
 
@@ -407,7 +407,7 @@ def forget_ended() -> None:
                 continue
             tensor = changes[-1].tensor()
             if tensor is not None and type(tensor) is ChangingTensor:
-                fits = _fits(tensor._geometry, tensor._storage_impl, tensor._offset)
+                fits = _fits(tensor._meta, tensor._storage_impl, tensor._offset)
                 _class.__set__(tensor, Tensor if fits else UnbackedTensor)
             _CHANGED.pop(key, None)
         _RETIRED[:] = [(frames, what) for frames, what in _RETIRED if any(map(_is_running, frames))]

@@ -14,18 +14,18 @@ from .versions import is_inference, version_of
 
 def size(self: Tensor, dim: int | None = None) -> Size | int:
     """The sizes, or the size of `dim`. Raises IndexError for a dim out of range."""
-    geometry = self.geometry
+    meta = self.meta
     if dim is None:
-        return geometry.shape
-    return geometry.sizes[_real_dim("size", dim, geometry.ndim)]
+        return meta.shape
+    return meta.sizes[_real_dim("size", dim, meta.ndim)]
 
 
 def stride(self: Tensor, dim: int | None = None) -> tuple[int, ...] | int:
     """The strides in elements, or the stride of `dim`. Raises IndexError for a dim out of range."""
-    geometry = self.geometry
+    meta = self.meta
     if dim is None:
-        return geometry.strides
-    return geometry.strides[_real_dim("stride", dim, geometry.ndim)]
+        return meta.strides
+    return meta.strides[_real_dim("stride", dim, meta.ndim)]
 
 
 def _real_dim(operator: str, dim: int, ndim: int) -> int:
@@ -36,12 +36,12 @@ def _real_dim(operator: str, dim: int, ndim: int) -> int:
 
 def dim(self: Tensor) -> int:
     """The number of dims."""
-    return self.geometry.ndim
+    return self.meta.ndim
 
 
 def numel(self: Tensor) -> int:
     """The number of elements."""
-    return self.geometry.numel
+    return self.meta.numel
 
 
 def storage_offset(self: Tensor) -> int:
@@ -51,12 +51,12 @@ def storage_offset(self: Tensor) -> int:
 
 def element_size(self: Tensor) -> int:
     """The bytes of one element."""
-    return self.geometry.dtype.itemsize
+    return self.meta.dtype.itemsize
 
 
 def data_ptr(self: Tensor) -> int:
     """The address of the first element; 0 without elements."""
-    return self.pointer if self.geometry.numel else 0
+    return self.pointer if self.meta.numel else 0
 
 
 def untyped_storage(self: Tensor) -> UntypedStorage:
@@ -73,54 +73,54 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether storage, offset, sizes and strides all agree."""
     if not isinstance(tensor, Tensor):
         type_error("is_set_to", "tensor", tensor, "Tensor")
-    mine, other = self.geometry, tensor.geometry
+    mine, other = self.meta, tensor.meta
     same_layout = mine.sizes == other.sizes and mine.strides == other.strides
     return self.storage_impl is tensor.storage_impl and self.offset == tensor.offset and same_layout
 
 
 def is_floating_point(self: Tensor) -> bool:
     """Whether the dtype is a floating one."""
-    return self.geometry.dtype.is_floating_point
+    return self.meta.dtype.is_floating_point
 
 
 def is_complex(self: Tensor) -> bool:
     """Whether the dtype is a complex one."""
-    return self.geometry.dtype.is_complex
+    return self.meta.dtype.is_complex
 
 
 def is_signed(self: Tensor) -> bool:
     """Whether the dtype has negative values."""
-    return self.geometry.dtype.is_signed
+    return self.meta.dtype.is_signed
 
 
 def nbytes(self: Tensor) -> int:
     """numel times element_size, also for expanded tensors."""
-    return self.geometry.nbytes
+    return self.meta.nbytes
 
 
 def itemsize(self: Tensor) -> int:
     """The bytes of one element."""
-    return self.geometry.dtype.itemsize
+    return self.meta.dtype.itemsize
 
 
 def is_cpu(self: Tensor) -> bool:
     """Whether the tensor is on the CPU."""
-    return self.geometry.device.type == "cpu"
+    return self.meta.device.type == "cpu"
 
 
 def is_meta(self: Tensor) -> bool:
     """Whether the tensor is without data."""
-    return self.geometry.device.type == "meta"
+    return self.meta.device.type == "meta"
 
 
 def is_cuda(self: Tensor) -> bool:
     """Whether the tensor is on a CUDA device."""
-    return self.geometry.device.type == "cuda"
+    return self.meta.device.type == "cuda"
 
 
 def get_device(self: Tensor) -> int:
     """The index of a CUDA device, else -1."""
-    device = self.geometry.device
+    device = self.meta.device
     return device.index if device.type == "cuda" and device.index is not None else -1
 
 

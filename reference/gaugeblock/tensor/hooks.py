@@ -48,7 +48,7 @@ class Hooks:
 
 def assign_with_numpy(view: Tensor, value: Any) -> None:
     """Write a number or a broadcastable tensor into `view`."""
-    source = array_of_lazy(value) if hasattr(value, "geometry") else value
+    source = array_of_lazy(value) if hasattr(value, "meta") else value
     array_of(view)[...] = source
     view.storage_impl.version += 1
 

@@ -10,28 +10,28 @@ from ..core.memory_format import MemoryFormat, check_memory_format, contiguous_f
 from ..memory.storage import Storage, allocate_storage
 from ..memory.untyped import UntypedStorage
 from .changing import change_metadata
-from .geometry import Geometry, channels_last_strides, default_strides, extent, geometry_of, regeometry, unwatched
 from .hooks import hooks
 from .refresh import grow_own_storage, grow_storage
 from .tensor import Tensor, view_at_same_place
+from .tensor_meta import TensorMeta, channels_last_strides, default_strides, extent, meta_of, meta_with, unwatched
 from .versions import HOW_MADE, INFERENCE, VersionCounter, bump_version, version_of
-from .views import squeezed_geometry, strided_geometry, t, transpose, unsqueezed_geometry
+from .views import squeezed_meta, strided_meta, t, transpose, unsqueezed_meta
 
 
-def _become(self: Tensor, geometry: Geometry, offset: int) -> Tensor:
+def _become(self: Tensor, meta: TensorMeta, offset: int) -> Tensor:
     bump_version(self)
-    change_metadata(self, geometry, self.storage_impl, offset)
+    change_metadata(self, meta, self.storage_impl, offset)
     return self
 
 
 def t_(self: Tensor) -> Tensor:
     """t in place."""
-    return _become(self, t(self).geometry, self.offset)
+    return _become(self, t(self).meta, self.offset)
 
 
 def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """transpose in place."""
-    return _become(self, transpose(self, dim0, dim1).geometry, self.offset)
+    return _become(self, transpose(self, dim0, dim1).meta, self.offset)
 
 
 def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
@@ -41,23 +41,23 @@ def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
 
 def squeeze_(self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """squeeze in place."""
-    return _become(self, squeezed_geometry(self.geometry, dim), self.offset)
+    return _become(self, squeezed_meta(self.meta, dim), self.offset)
 
 
 def unsqueeze_(self: Tensor, dim: int) -> Tensor:
     """unsqueeze in place."""
-    return _become(self, unsqueezed_geometry(self.geometry, dim), self.offset)
+    return _become(self, unsqueezed_meta(self.meta, dim), self.offset)
 
 
 def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """as_strided in place; a resizable storage is not grown for it."""
-    geometry, offset = strided_geometry("as_strided_", self, size, stride, storage_offset)
-    return _become(self, geometry, offset)
+    meta, offset = strided_meta("as_strided_", self, size, stride, storage_offset)
+    return _become(self, meta, offset)
 
 
 def detach(self: Tensor) -> Tensor:
     """A tensor on the same storage and version, outside any recorded history; not reported as a view."""
-    result = view_at_same_place(self, unwatched(self.geometry))
+    result = view_at_same_place(self, unwatched(self.meta))
     result.base = None
     if result.counter.__class__ in HOW_MADE:
         result.counter = None
@@ -74,9 +74,9 @@ def resize_(self: Tensor, size: Sequence[int], memory_format: MemoryFormat | Non
 
     Raises RuntimeError for negative sizes, a storage that may not grow, and preserve_format.
     """
-    geometry = self.geometry
+    meta = self.meta
     sizes = check_ints("resize_", "size", size)
-    if sizes == geometry.sizes and memory_format is None and self.__class__ is Tensor:
+    if sizes == meta.sizes and memory_format is None and self.__class__ is Tensor:
         return self
     check_sizes("resize_", sizes)
     if memory_format is preserve_format:
@@ -89,11 +89,11 @@ def resize_(self: Tensor, size: Sequence[int], memory_format: MemoryFormat | Non
         if memory_format.rank != len(sizes):
             raise RuntimeError(f"required rank {memory_format.rank} tensor to use {memory_format.name} format")
         strides = channels_last_strides(sizes, memory_format)
-    if sizes == geometry.sizes and memory_format is None:
-        strides = geometry.strides
-    needed = _needed(extent(sizes, strides), self.offset, geometry.dtype)
-    grow_own_storage(self, needed, geometry.dtype)
-    return _become(self, regeometry(geometry, sizes, strides), self.offset)
+    if sizes == meta.sizes and memory_format is None:
+        strides = meta.strides
+    needed = _needed(extent(sizes, strides), self.offset, meta.dtype)
+    grow_own_storage(self, needed, meta.dtype)
+    return _become(self, meta_with(meta, sizes, strides), self.offset)
 
 
 def _needed(elements: int, offset: int, dtype: DType) -> int:
@@ -105,13 +105,13 @@ def resize_as_(self: Tensor, the_template: Tensor, memory_format: MemoryFormat |
     if not isinstance(the_template, Tensor):
         type_error("resize_as_", "the_template", the_template, "Tensor")
     if memory_format is preserve_format:
-        template = the_template.geometry
+        template = the_template.meta
         resize_(self, template.sizes)
         if template.dense:
-            geometry = regeometry(self.geometry, template.sizes, template.strides)
-            change_metadata(self, geometry, self.storage_impl, self.offset)
+            meta = meta_with(self.meta, template.sizes, template.strides)
+            change_metadata(self, meta, self.storage_impl, self.offset)
         return self
-    return resize_(self, the_template.geometry.sizes, memory_format)
+    return resize_(self, the_template.meta.sizes, memory_format)
 
 
 def set_(
@@ -126,26 +126,26 @@ def set_(
     Without `source` it becomes an empty tensor. Raises RuntimeError for another dtype, illegal strides, or elements
     outside a storage that may not grow.
     """
-    geometry = self.geometry
+    meta = self.meta
     version = None if self.counter is INFERENCE else version_of(self)
     if source is None:
-        fresh = allocate_storage(0, geometry.device)
-        return _rebind(self, fresh, geometry_of((0,), (1,), geometry.dtype, geometry.device), 0, version)
+        fresh = allocate_storage(0, meta.device)
+        return _rebind(self, fresh, meta_of((0,), (1,), meta.dtype, meta.device), 0, version)
     if isinstance(source, Tensor):
-        if source.geometry.dtype is not geometry.dtype:
+        if source.meta.dtype is not meta.dtype:
             raise RuntimeError(
-                f"set_(): Could not set tensor of dtype {source.geometry.dtype} to a tensor of dtype {geometry.dtype}"
+                f"set_(): Could not set tensor of dtype {source.meta.dtype} to a tensor of dtype {meta.dtype}"
             )
     elif not isinstance(source, UntypedStorage):
         type_error("set_", "source", source, "Tensor or UntypedStorage")
     # No name for the storage: growing it counts the references to it.
-    if source.storage_impl.device is not geometry.device:
+    if source.storage_impl.device is not meta.device:
         raise RuntimeError(
-            f"set_(): a storage on {source.storage_impl.device} cannot hold a tensor on {geometry.device}"
+            f"set_(): a storage on {source.storage_impl.device} cannot hold a tensor on {meta.device}"
         )
     if isinstance(source, Tensor) and size is None:
-        return _rebind(self, source.storage_impl, source.geometry, source.offset, version)
-    itemsize = geometry.dtype.itemsize
+        return _rebind(self, source.storage_impl, source.meta, source.offset, version)
+    itemsize = meta.dtype.itemsize
     sizes = (source.storage_impl.nbytes // itemsize,) if size is None else check_ints("set_", "size", size)
     strides = default_strides(sizes) if not stride and sizes else check_ints("set_", "stride", stride or ())
     check_sizes("set_", sizes)
@@ -155,14 +155,14 @@ def set_(
             f"set_(): sizes {list(sizes)}, strides {list(strides)} and storage_offset {storage_offset} must have equal "
             "lengths and no negative member"
         )
-    grow_storage(source.storage_impl, _needed(extent(sizes, strides), storage_offset, geometry.dtype), geometry.dtype)
-    found = geometry_of(sizes, strides, geometry.dtype, geometry.device)
+    grow_storage(source.storage_impl, _needed(extent(sizes, strides), storage_offset, meta.dtype), meta.dtype)
+    found = meta_of(sizes, strides, meta.dtype, meta.device)
     return _rebind(self, source.storage_impl, found, storage_offset, version)
 
 
-def _rebind(self: Tensor, storage: Storage, geometry: Geometry, offset: int, version: int | None) -> Tensor:
+def _rebind(self: Tensor, storage: Storage, meta: TensorMeta, offset: int, version: int | None) -> Tensor:
     self.counter = INFERENCE if version is None else VersionCounter(version)
     self.base = None
     bump_version(self)
-    change_metadata(self, geometry, storage, offset)
+    change_metadata(self, meta, storage, offset)
     return self

@@ -156,24 +156,24 @@ def _lines(array: np.ndarray[Any, Any], write: Formatter, width: int, indent: in
 
 def to_text(self: Tensor, prefix: str = "tensor(") -> str:
     """The repr: values as nested lists, then size, dtype, device and gradient facts where they are not the usual."""
-    geometry = self.geometry
+    meta = self.meta
     notes: list[str] = []
-    if geometry.device is not cpu:
-        notes.append(f"device='{geometry.device}'")
-    if geometry.device is not cpu and self.storage_impl.allocator is None and geometry.numel:
-        notes.append(f"size={tuple(geometry.sizes)}")
-        usual = geometry.dtype is DEFAULTS.dtype
+    if meta.device is not cpu:
+        notes.append(f"device='{meta.device}'")
+    if meta.device is not cpu and self.storage_impl.allocator is None and meta.numel:
+        notes.append(f"size={tuple(meta.sizes)}")
+        usual = meta.dtype is DEFAULTS.dtype
         body = "..."
-    elif not geometry.numel:
+    elif not meta.numel:
         body = "[]"
-        if geometry.ndim != 1:
-            notes.append(f"size={tuple(geometry.sizes)}")
-        usual = geometry.dtype is DEFAULTS.dtype
+        if meta.ndim != 1:
+            notes.append(f"size={tuple(meta.sizes)}")
+        usual = meta.dtype is DEFAULTS.dtype
     else:
-        usual = geometry.dtype in (DEFAULTS.dtype, DEFAULTS.complex_dtype, int64, bool_)
-        body = _body(self if geometry.device is cpu else hooks.dispatched["host"](self), len(prefix))
+        usual = meta.dtype in (DEFAULTS.dtype, DEFAULTS.complex_dtype, int64, bool_)
+        body = _body(self if meta.device is cpu else hooks.dispatched["host"](self), len(prefix))
     if not usual:
-        notes.append(f"dtype={geometry.dtype!r}")
+        notes.append(f"dtype={meta.dtype!r}")
     if self.autograd is not None:
         suffix = hooks.dispatched["shown_suffix"](self)
         if suffix:
@@ -183,7 +183,7 @@ def to_text(self: Tensor, prefix: str = "tensor(") -> str:
 
 def _body(self: Tensor, indent: int) -> str:
     array = array_of_lazy(self)
-    if self.geometry.dtype is bfloat16:
+    if self.meta.dtype is bfloat16:
         array = array.astype(np.float32)
     short = array.size > OPTIONS.threshold
     write, width = formatter_of(_shown(array).reshape(-1))
@@ -204,6 +204,6 @@ def _with_notes(text: str, notes: Sequence[str], indent: int) -> str:
 
 def formatted(self: Tensor, spec: str) -> str:
     """``format(tensor, spec)``: the number's for a 0-dim tensor, else the repr. Raises TypeError for a spec then."""
-    if not self.geometry.ndim and self.geometry.device is not meta_device:
+    if not self.meta.ndim and self.meta.device is not meta_device:
         return format(item(self), spec)
     return object.__format__(self, spec)

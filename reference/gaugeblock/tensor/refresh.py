@@ -25,7 +25,7 @@ from .undefined import fill_grown
 
 def refresh_pointer(tensor: Tensor) -> None:
     """Bring the cached address of `tensor` up to date with its storage."""
-    place(tensor, tensor._geometry, tensor._storage_impl, tensor._offset)
+    place(tensor, tensor._meta, tensor._storage_impl, tensor._offset)
 
 
 class Held:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..core.dtype import REAL_TO_COMPLEX, DType
 from ..core.errors import type_error
-from .geometry import CONJUGATE, NEGATIVE, geometry_of, preserve_format_strides
 from .hooks import hooks
 from .tensor import Tensor, make_view, new_like, view_at_same_place
+from .tensor_meta import CONJUGATE, NEGATIVE, meta_of, preserve_format_strides
 from .views import numpy_t, transpose
 
 
@@ -17,27 +17,27 @@ def view_dtype(self: Tensor, dtype: DType) -> Tensor:
     """
     if not isinstance(dtype, DType):
         type_error("view", "dtype", dtype, "a dtype")
-    geometry = self.geometry
-    old, new = geometry.dtype.itemsize, dtype.itemsize
-    if geometry.lazy:
+    meta = self.meta
+    old, new = meta.dtype.itemsize, dtype.itemsize
+    if meta.lazy:
         raise RuntimeError(
             "torch.Tensor.view is not supported for conjugate or negative view tensors when the dtype changes"
         )
     if old == new:
-        return view_at_same_place(self, geometry_of(geometry.sizes, geometry.strides, dtype, geometry.device))
-    names = f"view(): self.dtype {geometry.dtype} viewed as {dtype}: "
-    if not geometry.ndim:
+        return view_at_same_place(self, meta_of(meta.sizes, meta.strides, dtype, meta.device))
+    names = f"view(): self.dtype {meta.dtype} viewed as {dtype}: "
+    if not meta.ndim:
         raise RuntimeError(names + "self.dim() cannot be 0 when the element sizes differ")
-    if geometry.strides[-1] != 1:
+    if meta.strides[-1] != 1:
         raise RuntimeError(
-            names + f"self.stride(-1) must be 1 when the element sizes differ, got {geometry.strides[-1]}"
+            names + f"self.stride(-1) must be 1 when the element sizes differ, got {meta.strides[-1]}"
         )
-    sizes, strides, offset = geometry.sizes, geometry.strides, self.offset
+    sizes, strides, offset = meta.sizes, meta.strides, self.offset
     if old > new:
         ratio = old // new
         new_sizes = (*sizes[:-1], sizes[-1] * ratio)
         new_strides = (*[stride * ratio for stride in strides[:-1]], 1)
-        return make_view(self, geometry_of(new_sizes, new_strides, dtype, geometry.device), offset * ratio)
+        return make_view(self, meta_of(new_sizes, new_strides, dtype, meta.device), offset * ratio)
     ratio = new // old
     if sizes[-1] % ratio:
         raise RuntimeError(names + f"self.size(-1) must be divisible by {ratio}, got {sizes[-1]}")
@@ -48,16 +48,16 @@ def view_dtype(self: Tensor, dtype: DType) -> Tensor:
             raise RuntimeError(names + f"self.stride({dim}) must be divisible by {ratio}, got {stride}")
     new_sizes = (*sizes[:-1], sizes[-1] // ratio)
     new_strides = (*[stride // ratio for stride in strides[:-1]], 1)
-    return make_view(self, geometry_of(new_sizes, new_strides, dtype, geometry.device), offset // ratio)
+    return make_view(self, meta_of(new_sizes, new_strides, dtype, meta.device), offset // ratio)
 
 
 def _component(self: Tensor, part: int, lazy: int) -> Tensor:
-    geometry = self.geometry
-    other = geometry_of(
-        geometry.sizes,
-        tuple([stride * 2 for stride in geometry.strides]),
-        geometry.dtype.to_real(),
-        geometry.device,
+    meta = self.meta
+    other = meta_of(
+        meta.sizes,
+        tuple([stride * 2 for stride in meta.strides]),
+        meta.dtype.to_real(),
+        meta.device,
         lazy,
     )
     return make_view(self, other, self.offset * 2 + part)
@@ -65,52 +65,52 @@ def _component(self: Tensor, part: int, lazy: int) -> Tensor:
 
 def real(self: Tensor) -> Tensor:
     """The real parts as a view with doubled strides; a real tensor itself."""
-    geometry = self.geometry
-    return _component(self, 0, geometry.lazy & NEGATIVE) if geometry.dtype.is_complex else self
+    meta = self.meta
+    return _component(self, 0, meta.lazy & NEGATIVE) if meta.dtype.is_complex else self
 
 
 def imag(self: Tensor) -> Tensor:
     """The imaginary parts as a view with doubled strides. Raises RuntimeError for a real tensor."""
-    geometry = self.geometry
-    if not geometry.dtype.is_complex:
-        raise RuntimeError(f"imag is not implemented for tensors with non-complex dtypes, got {geometry.dtype}.")
-    negative = (geometry.lazy & NEGATIVE) ^ (NEGATIVE if geometry.lazy & CONJUGATE else 0)
+    meta = self.meta
+    if not meta.dtype.is_complex:
+        raise RuntimeError(f"imag is not implemented for tensors with non-complex dtypes, got {meta.dtype}.")
+    negative = (meta.lazy & NEGATIVE) ^ (NEGATIVE if meta.lazy & CONJUGATE else 0)
     return _component(self, 1, negative)
 
 
 def view_as_real(self: Tensor) -> Tensor:
     """A complex tensor as real pairs in a new last dim of size 2. Raises RuntimeError unless complex, resolved."""
-    geometry = self.geometry
-    if not geometry.dtype.is_complex:
-        raise RuntimeError(f"view_as_real is only supported for complex tensors, got {geometry.dtype}")
-    if geometry.lazy & CONJUGATE:
+    meta = self.meta
+    if not meta.dtype.is_complex:
+        raise RuntimeError(f"view_as_real is only supported for complex tensors, got {meta.dtype}")
+    if meta.lazy & CONJUGATE:
         raise RuntimeError(
             "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can "
             "view it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias "
             "the original."
         )
-    other = geometry_of(
-        (*geometry.sizes, 2),
-        (*[stride * 2 for stride in geometry.strides], 1),
-        geometry.dtype.to_real(),
-        geometry.device,
-        geometry.lazy,
+    other = meta_of(
+        (*meta.sizes, 2),
+        (*[stride * 2 for stride in meta.strides], 1),
+        meta.dtype.to_real(),
+        meta.device,
+        meta.lazy,
     )
     return make_view(self, other, self.offset * 2)
 
 
 def view_as_complex(self: Tensor) -> Tensor:
     """Real pairs in a last dim of size 2 as a complex tensor. Raises RuntimeError when dtype or layout forbid it."""
-    geometry = self.geometry
-    dtype = REAL_TO_COMPLEX.get(geometry.dtype)
+    meta = self.meta
+    dtype = REAL_TO_COMPLEX.get(meta.dtype)
     if dtype is None:
         raise RuntimeError(
             f"view_as_complex is only supported for float16, float32 and float64 tensors, but got a tensor of "
-            f"{geometry.dtype}"
+            f"{meta.dtype}"
         )
-    if not geometry.ndim:
+    if not meta.ndim:
         raise RuntimeError("Input tensor must have one or more dimensions")
-    sizes, strides = geometry.sizes, geometry.strides
+    sizes, strides = meta.sizes, meta.strides
     if sizes[-1] != 2:
         raise RuntimeError(f"view_as_complex: Tensor must have a last dimension of size 2, got {sizes[-1]}")
     if strides[-1] != 1:
@@ -123,21 +123,21 @@ def view_as_complex(self: Tensor) -> Tensor:
     if self.offset % 2:
         raise RuntimeError(f"Tensor must have a storage_offset divisible by 2, got {self.offset}")
     halved = tuple([stride // 2 for stride in strides[:-1]])
-    return make_view(self, geometry_of(sizes[:-1], halved, dtype, geometry.device, geometry.lazy), self.offset // 2)
+    return make_view(self, meta_of(sizes[:-1], halved, dtype, meta.device, meta.lazy), self.offset // 2)
 
 
 def conj(self: Tensor) -> Tensor:
     """The conjugate as a lazy view of a complex tensor; a real tensor itself."""
-    geometry = self.geometry
-    if not geometry.dtype.is_complex:
+    meta = self.meta
+    if not meta.dtype.is_complex:
         return self
-    other = geometry_of(geometry.sizes, geometry.strides, geometry.dtype, geometry.device, geometry.lazy ^ CONJUGATE)
+    other = meta_of(meta.sizes, meta.strides, meta.dtype, meta.device, meta.lazy ^ CONJUGATE)
     return view_at_same_place(self, other)
 
 
 def adjoint(self: Tensor) -> Tensor:
     """The last two dims swapped, conjugated when complex. Raises RuntimeError for one dim."""
-    ndim = self.geometry.ndim
+    ndim = self.meta.ndim
     if ndim == 1:
         raise RuntimeError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
     if not ndim:
@@ -147,9 +147,9 @@ def adjoint(self: Tensor) -> Tensor:
 
 def matrix_h(self: Tensor) -> Tensor:
     """``x.H``: the adjoint of a matrix or a 0-dim tensor. Raises RuntimeError for other ranks."""
-    if self.geometry.ndim not in (0, 2):
+    if self.meta.ndim not in (0, 2):
         raise RuntimeError(
-            f"tensor.H is only supported on matrices (2-D tensors). Got {self.geometry.ndim}-D tensor. For batches of "
+            f"tensor.H is only supported on matrices (2-D tensors). Got {self.meta.ndim}-D tensor. For batches of "
             "matrices, consider using tensor.mH"
         )
     return conj(numpy_t(self))
@@ -157,22 +157,22 @@ def matrix_h(self: Tensor) -> Tensor:
 
 def is_conj(self: Tensor) -> bool:
     """Whether the elements in memory stand for their conjugates."""
-    return bool(self.geometry.lazy & CONJUGATE)
+    return bool(self.meta.lazy & CONJUGATE)
 
 
 def is_neg(self: Tensor) -> bool:
     """Whether the elements in memory stand for their negatives."""
-    return bool(self.geometry.lazy & NEGATIVE)
+    return bool(self.meta.lazy & NEGATIVE)
 
 
 def resolved(self: Tensor) -> Tensor:
     """`self`, or a copy with the values in memory when they are lazily conjugate or negative."""
-    geometry = self.geometry
-    if not geometry.lazy:
+    meta = self.meta
+    if not meta.lazy:
         return self
-    strides = preserve_format_strides(geometry.sizes, geometry.strides)
-    result = new_like(geometry_of(geometry.sizes, strides, geometry.dtype, geometry.device))
-    if geometry.numel:
+    strides = preserve_format_strides(meta.sizes, meta.strides)
+    result = new_like(meta_of(meta.sizes, strides, meta.dtype, meta.device))
+    if meta.numel:
         hooks.copy_into(result, self)
     return result
 

@@ -14,18 +14,18 @@ from ..core.memory_format import (
     contiguous_format,
     preserve_format,
 )
-from .geometry import (
+from .hooks import hooks
+from .tensor import Tensor, new_like, view_at_same_place
+from .tensor_meta import (
     channels_last_strides,
-    contiguous_geometry,
-    geometry_of,
+    contiguous_meta,
     is_channels_last,
+    meta_of,
+    meta_with,
     only_ints,
-    regeometry,
     remember,
     view_strides,
 )
-from .hooks import hooks
-from .tensor import Tensor, new_like, view_at_same_place
 
 
 def inferred_sizes(operator: str, size: Sequence[int], numel: int) -> tuple[int, ...]:
@@ -60,59 +60,59 @@ def view(self: Tensor, size: Sequence[int]) -> Tensor:
 
     Raises RuntimeError when the numels differ, or when no strides can express it.
     """
-    geometry = self.geometry
+    meta = self.meta
     if size.__class__ is not tuple or not only_ints(size):
         size = check_ints("view", "size", size)
     key = ("view", size)
-    other = geometry.views.get(key)
+    other = meta.views.get(key)
     if other is None:
-        sizes = inferred_sizes("view", size, geometry.numel)
-        strides = view_strides(geometry.sizes, geometry.strides, sizes)
+        sizes = inferred_sizes("view", size, meta.numel)
+        strides = view_strides(meta.sizes, meta.strides, sizes)
         if strides is None:
             raise RuntimeError(
                 "view size is not compatible with input tensor's size and stride (at least one dimension spans "
-                f"across two contiguous subspaces): view() got size {list(sizes)} for sizes {list(geometry.sizes)}, "
-                f"strides {list(geometry.strides)}. Use .reshape(...) instead."
+                f"across two contiguous subspaces): view() got size {list(sizes)} for sizes {list(meta.sizes)}, "
+                f"strides {list(meta.strides)}. Use .reshape(...) instead."
             )
-        other = regeometry(geometry, sizes, strides)
-        remember(geometry.views, key, other)
+        other = meta_with(meta, sizes, strides)
+        remember(meta.views, key, other)
     return view_at_same_place(self, other)
 
 
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """view with the sizes of `other`."""
-    return view(self, other.geometry.sizes)
+    return view(self, other.meta.sizes)
 
 
 def reshape(self: Tensor, shape: Sequence[int]) -> Tensor:
     """A view where view is possible, else a row-major copy with the new sizes. Raises RuntimeError as view."""
-    geometry = self.geometry
+    meta = self.meta
     if shape.__class__ is not tuple or not only_ints(shape):
         shape = check_ints("reshape", "shape", shape)
     key = ("view", shape)
-    other = geometry.views.get(key)
+    other = meta.views.get(key)
     if other is not None:
         return view_at_same_place(self, other)
-    sizes = inferred_sizes("reshape", shape, geometry.numel)
-    strides = view_strides(geometry.sizes, geometry.strides, sizes)
+    sizes = inferred_sizes("reshape", shape, meta.numel)
+    strides = view_strides(meta.sizes, meta.strides, sizes)
     if strides is not None:
-        return view_at_same_place(self, remember(geometry.views, key, regeometry(geometry, sizes, strides)))
+        return view_at_same_place(self, remember(meta.views, key, meta_with(meta, sizes, strides)))
     packed = copy_of(self, contiguous_format)
-    packed._geometry = contiguous_geometry(sizes, geometry.dtype, geometry.device)
+    packed._meta = contiguous_meta(sizes, meta.dtype, meta.device)
     return packed
 
 
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """reshape with the sizes of `other`."""
-    return reshape(self, other.geometry.sizes)
+    return reshape(self, other.meta.sizes)
 
 
 def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dims `start_dim` to `end_dim` as one, by reshape; `self` when that changes nothing. Raises RuntimeError."""
-    geometry = self.geometry
-    sizes = geometry.sizes
+    meta = self.meta
+    sizes = meta.sizes
     if start_dim.__class__ is int and start_dim == 0 and end_dim == -1 and len(sizes) > 1:
-        return reshape(self, (geometry.numel,))
+        return reshape(self, (meta.numel,))
     first = wrap_dim("flatten", start_dim, len(sizes), "start_dim")
     last = wrap_dim("flatten", end_dim, len(sizes), "end_dim")
     if first > last:
@@ -126,7 +126,7 @@ def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 def unflatten(self: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """Dim `dim` split into `sizes`, one of which may be -1, as a view. Raises RuntimeError for a wrong product."""
-    old = self.geometry.sizes
+    old = self.meta.sizes
     place = wrap_dim("unflatten", dim, len(old))
     parts = check_ints("unflatten", "sizes", sizes)
     if not parts:
@@ -138,7 +138,7 @@ def unflatten(self: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 
 def ravel(self: Tensor) -> Tensor:
     """One dim with all elements; a view when they are contiguous."""
-    return view(contiguous(self), (-1 if self.geometry.numel else 0,))
+    return view(contiguous(self), (-1 if self.meta.numel else 0,))
 
 
 def contiguous(self: Tensor, memory_format: MemoryFormat = contiguous_format) -> Tensor:
@@ -152,13 +152,13 @@ def contiguous(self: Tensor, memory_format: MemoryFormat = contiguous_format) ->
 
 def has_memory_format(self: Tensor, memory_format: MemoryFormat) -> bool:
     """Whether the strides are those of `memory_format`."""
-    geometry = self.geometry
+    meta = self.meta
     if memory_format is contiguous_format:
-        return geometry.contiguous
+        return meta.contiguous
     if memory_format is channels_last or memory_format is channels_last_3d:
-        return is_channels_last(geometry.sizes, geometry.strides, memory_format)
+        return is_channels_last(meta.sizes, meta.strides, memory_format)
     check_memory_format("contiguous", memory_format)
-    return geometry.contiguous
+    return meta.contiguous
 
 
 def copy_of(self: Tensor, memory_format: MemoryFormat) -> Tensor:
@@ -166,15 +166,15 @@ def copy_of(self: Tensor, memory_format: MemoryFormat) -> Tensor:
 
     Raises RuntimeError when the rank does not go with the format.
     """
-    geometry = self.geometry
+    meta = self.meta
     if memory_format is contiguous_format:
-        target = contiguous_geometry(geometry.sizes, geometry.dtype, geometry.device)
+        target = contiguous_meta(meta.sizes, meta.dtype, meta.device)
     else:
-        if memory_format.rank != geometry.ndim:
+        if memory_format.rank != meta.ndim:
             raise RuntimeError(f"required rank {memory_format.rank} tensor to use {memory_format.name} format")
-        strides = channels_last_strides(geometry.sizes, memory_format)
-        target = geometry_of(geometry.sizes, strides, geometry.dtype, geometry.device)
+        strides = channels_last_strides(meta.sizes, memory_format)
+        target = meta_of(meta.sizes, strides, meta.dtype, meta.device)
     result = new_like(target)
-    if geometry.numel:
+    if meta.numel:
         hooks.copy_into(result, self)
     return result

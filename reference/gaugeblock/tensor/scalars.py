@@ -12,11 +12,11 @@ from ..core.device import cpu
 from ..core.dtype import bfloat16
 from ..memory.elements import read_element
 from .array_view import array_of_lazy
-from .geometry import CONJUGATE
 from .hooks import SPECIAL, hooks, taken
 from .reshaping import reshape
 from .splitting import unbind
 from .tensor import Tensor
+from .tensor_meta import CONJUGATE
 
 PIECE = 1 << 20
 NUMPY_DIMS = 64
@@ -25,42 +25,42 @@ NUMPY_DIMS = 64
 
 def item(self: Tensor) -> Any:
     """The only element as a bool, int, float or complex. Raises RuntimeError unless there is exactly one."""
-    geometry = self.geometry
-    if SPECIAL or self.__class__ is not Tensor or geometry.device is not cpu:
+    meta = self.meta
+    if SPECIAL or self.__class__ is not Tensor or meta.device is not cpu:
         return hooks.dispatched["item"](self)
-    if geometry.lazy or geometry.numel != 1:
+    if meta.lazy or meta.numel != 1:
         return element_of(self)
-    return read_element(self.pointer, geometry.dtype)
+    return read_element(self.pointer, meta.dtype)
 
 
 def element_of(self: Tensor) -> Any:
     """item of a tensor in host memory. Raises NotImplementedError for one elsewhere."""
-    geometry = self.geometry
-    if geometry.numel != 1:
-        raise RuntimeError(f"a Tensor with {geometry.numel} elements cannot be converted to Scalar")
-    if geometry.device is not cpu:
-        raise NotImplementedError(f"Tensor.item() cannot be called on {geometry.device} tensors, they have no data")
-    value = read_element(self.pointer, geometry.dtype)
-    if geometry.lazy:
-        if geometry.lazy & CONJUGATE:
+    meta = self.meta
+    if meta.numel != 1:
+        raise RuntimeError(f"a Tensor with {meta.numel} elements cannot be converted to Scalar")
+    if meta.device is not cpu:
+        raise NotImplementedError(f"Tensor.item() cannot be called on {meta.device} tensors, they have no data")
+    value = read_element(self.pointer, meta.dtype)
+    if meta.lazy:
+        if meta.lazy & CONJUGATE:
             value = value.conjugate()
-        return value if geometry.lazy <= CONJUGATE else -value
+        return value if meta.lazy <= CONJUGATE else -value
     return value
 
 
 def tolist(self: Tensor) -> Any:
     """Nested lists of Python numbers, or one number for a 0-dim tensor. Raises NotImplementedError without data."""
-    geometry = self.geometry
-    if not geometry.ndim:
+    meta = self.meta
+    if not meta.ndim:
         return item(self)
-    if geometry.ndim > NUMPY_DIMS:
+    if meta.ndim > NUMPY_DIMS:
         flat = tolist(reshape(self, (-1,)))
-        for place in range(geometry.ndim - 1, 0, -1):
-            size = geometry.sizes[place]
-            flat = [flat[row * size : (row + 1) * size] for row in range(prod(geometry.sizes[:place]))]
+        for place in range(meta.ndim - 1, 0, -1):
+            size = meta.sizes[place]
+            flat = [flat[row * size : (row + 1) * size] for row in range(prod(meta.sizes[:place]))]
         return flat
     array = array_of_lazy(_here(self))
-    return _listed(array.astype(np.float32) if geometry.dtype is bfloat16 else array)
+    return _listed(array.astype(np.float32) if meta.dtype is bfloat16 else array)
 
 
 def _listed(array: np.ndarray[Any, Any]) -> list[Any]:
@@ -78,18 +78,18 @@ def _listed(array: np.ndarray[Any, Any]) -> list[Any]:
 
 
 def _one_element(self: Tensor) -> Any:
-    if self.geometry.numel != 1:
+    if self.meta.numel != 1:
         raise ValueError(
-            f"only one element tensors can be converted to Python scalars, got {self.geometry.numel} elements"
+            f"only one element tensors can be converted to Python scalars, got {self.meta.numel} elements"
         )
     return item(self)
 
 
 def to_bool(self: Tensor) -> bool:
     """The truth of the only element; NaN is true. Raises RuntimeError unless there is exactly one."""
-    geometry = self.geometry
-    if geometry.numel != 1:
-        count = "no values" if not geometry.numel else "more than one value"
+    meta = self.meta
+    if meta.numel != 1:
+        count = "no values" if not meta.numel else "more than one value"
         raise RuntimeError(f"Boolean value of Tensor with {count} is ambiguous")
     return bool(item(self))
 
@@ -120,30 +120,30 @@ def to_complex(self: Tensor) -> complex:
 
 def to_index(self: Tensor) -> int:
     """The only element of an integer or bool tensor. Raises TypeError for other tensors."""
-    geometry = self.geometry
-    if geometry.numel != 1 or geometry.dtype.kind > 1:
+    meta = self.meta
+    if meta.numel != 1 or meta.dtype.kind > 1:
         raise TypeError("only integer tensors of a single element can be converted to an index")
     return int(item(self))
 
 
 def length(self: Tensor) -> int:
     """The size of dim 0. Raises TypeError for a 0-dim tensor."""
-    if not self.geometry.ndim:
+    if not self.meta.ndim:
         raise TypeError("len() of a 0-d tensor")
-    return self.geometry.sizes[0]
+    return self.meta.sizes[0]
 
 
 def iterate(self: Tensor) -> Iterator[Tensor]:
     """Views of dim 0, in order. Raises TypeError for a 0-dim tensor."""
-    if not self.geometry.ndim:
+    if not self.meta.ndim:
         raise TypeError("iteration over a 0-d tensor")
-    if SPECIAL or self.geometry.watched:
+    if SPECIAL or self.meta.watched:
         return hooks.dispatched["__iter__"](self)  # type: ignore[no-any-return]
     return iter(taken(self, unbind(self)))
 
 
 def _here(self: Tensor) -> Tensor:
-    return self if self.geometry.device is cpu else hooks.dispatched["host"](self)
+    return self if self.meta.device is cpu else hooks.dispatched["host"](self)
 
 
 def contains(self: Tensor, element: Any) -> bool:
@@ -153,13 +153,13 @@ def contains(self: Tensor, element: Any) -> bool:
         try:
             return bool((array_of_lazy(self) == array_of_lazy(_here(element))).any())
         except ValueError:
-            sizes, others = list(self.geometry.sizes), list(element.geometry.sizes)
+            sizes, others = list(self.meta.sizes), list(element.meta.sizes)
             raise RuntimeError(f"__contains__(): element of sizes {others} does not broadcast with {sizes}") from None
     if isinstance(element, bool | int | float | complex):
         if element.__class__ is int and not -(1 << 63) <= element < 1 << 63:
-            if self.geometry.dtype.kind == 0:
+            if self.meta.dtype.kind == 0:
                 return False
-            element = float(element) if self.geometry.dtype.kind > 1 else element
+            element = float(element) if self.meta.dtype.kind > 1 else element
         return bool((array_of_lazy(self) == element).any())
     raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 

@@ -17,11 +17,11 @@ from .views import select, sliced
 
 
 def _size_along(operator: str, self: Tensor, dim: int) -> tuple[int, int]:
-    geometry = self.geometry
-    if not geometry.ndim:
+    meta = self.meta
+    if not meta.ndim:
         raise RuntimeError(f"{operator} expects at least a 1-dimensional tensor")
-    place = wrap_dim(operator, dim, geometry.ndim)
-    return place, geometry.sizes[place]
+    place = wrap_dim(operator, dim, meta.ndim)
+    return place, meta.sizes[place]
 
 
 def split(self: Tensor, split_size: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
@@ -81,17 +81,17 @@ def chunk(self: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 def _places(given: Tensor) -> Any:
-    geometry = given.geometry
-    if geometry.dtype is not int64:
+    meta = given.meta
+    if meta.dtype is not int64:
         raise RuntimeError(
-            f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {geometry.dtype.name}"
+            f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {meta.dtype.name}"
         )
-    if geometry.ndim > 1:
+    if meta.ndim > 1:
         raise RuntimeError(
             f"tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, "
-            f"but got a tensor with {geometry.ndim} dims"
+            f"but got a tensor with {meta.ndim} dims"
         )
-    return array_of(given if geometry.device is cpu else hooks.dispatched["host"](given)).tolist()
+    return array_of(given if meta.device is cpu else hooks.dispatched["host"](given)).tolist()
 
 
 def tensor_split(self: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
@@ -116,22 +116,22 @@ def tensor_split(self: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[
 
 
 def _split_along(operator: str, self: Tensor, parts: int | Sequence[int], dim: int, least: int) -> tuple[Tensor, ...]:
-    if self.geometry.ndim < least:
+    if self.meta.ndim < least:
         raise RuntimeError(
             f"{operator} requires a tensor with at least {least} dimension, but got a tensor with "
-            f"{self.geometry.ndim} dimensions!"
+            f"{self.meta.ndim} dimensions!"
         )
-    if isinstance(parts, int) and check_int64(operator, "sections", parts) > 0 and self.geometry.sizes[dim] % parts:
+    if isinstance(parts, int) and check_int64(operator, "sections", parts) > 0 and self.meta.sizes[dim] % parts:
         raise RuntimeError(
             f"{operator} attempted to split along dimension {dim}, but the size of the dimension "
-            f"{self.geometry.sizes[dim]} is not divisible by the split_size {parts}!"
+            f"{self.meta.sizes[dim]} is not divisible by the split_size {parts}!"
         )
     return tensor_split(self, parts, dim)
 
 
 def hsplit(self: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
     """tensor_split by columns: along dim 1, or dim 0 of a 1-D tensor. Raises RuntimeError when not divisible."""
-    return _split_along("hsplit", self, indices_or_sections, 0 if self.geometry.ndim == 1 else 1, 1)
+    return _split_along("hsplit", self, indices_or_sections, 0 if self.meta.ndim == 1 else 1, 1)
 
 
 def vsplit(self: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tensor, ...]:
@@ -146,7 +146,7 @@ def dsplit(self: Tensor, indices_or_sections: int | Sequence[int]) -> tuple[Tens
 
 def unbind(self: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """All parts along `dim`, which is dropped. Raises IndexError for a 0-dim tensor."""
-    if not self.geometry.ndim:
+    if not self.meta.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    place = wrap_dim("unbind", dim, self.geometry.ndim)
-    return several_views(self, [select(self, place, index) for index in range(self.geometry.sizes[place])])
+    place = wrap_dim("unbind", dim, self.meta.ndim)
+    return several_views(self, [select(self, place, index) for index in range(self.meta.sizes[place])])

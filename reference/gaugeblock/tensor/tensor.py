@@ -11,11 +11,11 @@ from ..core.layout import Layout, strided
 from ..core.sealed import seal
 from ..core.size import Size
 from ..memory.storage import Storage, allocate_storage, new_object
-from .geometry import Geometry, contiguous_geometry, extent, geometry_of
+from .tensor_meta import TensorMeta, contiguous_meta, extent, meta_of
 
 
 class Tensor:
-    """A view of `geometry` into `storage`, starting `offset` elements in.
+    """A view of `meta` into `storage`, starting `offset` elements in.
 
     `class_keys` are dispatch keys that all tensors of a subclass carry. `pointer` is the address of the first element.
     `base` is the root tensor of a view. `counter` is None while the
@@ -26,7 +26,7 @@ class Tensor:
     __slots__ = (
         "__dict__",
         "__weakref__",
-        "_geometry",
+        "_meta",
         "_offset",
         "_pointer",
         "_storage_impl",
@@ -37,8 +37,8 @@ class Tensor:
         "viewed",
     )
 
-    geometry: Geometry
-    _geometry: Geometry
+    meta: TensorMeta
+    _meta: TensorMeta
     storage_impl: Storage
     _storage_impl: Storage
     offset: int
@@ -55,17 +55,17 @@ class Tensor:
     @property
     def shape(self) -> Size:
         """The sizes."""
-        return self.geometry.shape
+        return self.meta.shape
 
     @property
     def dtype(self) -> DType:
         """The element type."""
-        return self.geometry.dtype
+        return self.meta.dtype
 
     @property
     def device(self) -> Device:
         """Where the storage lives."""
-        return self.geometry.device
+        return self.meta.device
 
     @property
     def layout(self) -> Layout:
@@ -75,11 +75,11 @@ class Tensor:
     @property
     def ndim(self) -> int:
         """The number of dims."""
-        return self.geometry.ndim
+        return self.meta.ndim
 
 
 T = TypeVar("T", bound=Tensor)
-seal(Tensor, ("geometry", "storage_impl", "offset", "pointer"))
+seal(Tensor, ("meta", "storage_impl", "offset", "pointer"))
 
 
 INITIAL: dict[str, object] = {"base": None, "counter": None, "autograd": None, "requires_grad_flag": False}
@@ -91,13 +91,13 @@ def stores(name: str, *others: str) -> str:
     return "\n".join(f"{name}.{slot} = {value}" for slot, value in INITIAL.items() if slot not in others)
 
 
-def tensor_object(kind: type[T], geometry: Geometry, storage: Storage, offset: int) -> T:
+def tensor_object(kind: type[T], meta: TensorMeta, storage: Storage, offset: int) -> T:
     """Return a new tensor of a class; the address of its first element is left to the caller, as the last thing.
 
     A tensor on a storage that may be resized meanwhile must refer to it before the address is read: see changing.py.
     """
     self = new_object(kind)
-    self._geometry = geometry
+    self._meta = meta
     self._storage_impl = storage
     self._offset = offset
     self.base = None
@@ -107,13 +107,13 @@ def tensor_object(kind: type[T], geometry: Geometry, storage: Storage, offset: i
     return self
 
 
-def make_tensor(geometry: Geometry, storage: Storage, offset: int, base: Tensor | None) -> Tensor:
+def make_tensor(meta: TensorMeta, storage: Storage, offset: int, base: Tensor | None) -> Tensor:
     """A tensor over existing storage; the caller guarantees that it fits."""
     self = new_object(Tensor)
-    self._geometry = geometry
+    self._meta = meta
     self._storage_impl = storage
     self._offset = offset
-    self._pointer = storage.pointer + offset * geometry.dtype.itemsize
+    self._pointer = storage.pointer + offset * meta.dtype.itemsize
     self.base = base
     self.counter = None
     self.autograd = None
@@ -121,16 +121,16 @@ def make_tensor(geometry: Geometry, storage: Storage, offset: int, base: Tensor 
     return self
 
 
-def make_view(self: Tensor, geometry: Geometry, offset: int) -> Tensor:
-    """The view of `self` with `geometry` at `offset`; it shares the storage, the version and the root tensor.
+def make_view(self: Tensor, meta: TensorMeta, offset: int) -> Tensor:
+    """The view of `self` with `meta` at `offset`; it shares the storage, the version and the root tensor.
 
     Raises RuntimeError when the storage of `self` was resized under it.
     """
     view = new_object(Tensor)
-    view._geometry = geometry
+    view._meta = meta
     view._storage_impl = storage = self.storage_impl
     view._offset = offset
-    view._pointer = self.pointer and storage.pointer + offset * geometry.dtype.itemsize
+    view._pointer = self.pointer and storage.pointer + offset * meta.dtype.itemsize
     base = self.base
     if base is None:
         base = self
@@ -142,10 +142,10 @@ def make_view(self: Tensor, geometry: Geometry, offset: int) -> Tensor:
     return view
 
 
-def view_at_same_place(self: Tensor, geometry: Geometry) -> Tensor:
-    """The view of `self` with `geometry` that starts at the same element."""
+def view_at_same_place(self: Tensor, meta: TensorMeta) -> Tensor:
+    """The view of `self` with `meta` that starts at the same element."""
     view = new_object(Tensor)
-    view._geometry = geometry
+    view._meta = meta
     view._storage_impl = self.storage_impl
     view._offset = self.offset
     view._pointer = self.pointer
@@ -160,19 +160,19 @@ def view_at_same_place(self: Tensor, geometry: Geometry) -> Tensor:
     return view
 
 
-def new_like(geometry: Geometry) -> Tensor:
-    """A fresh tensor of `geometry`, contents undefined: the way to make an output. RuntimeError when it is too big."""
-    pool = geometry.pool
+def new_like(meta: TensorMeta) -> Tensor:
+    """A fresh tensor of `meta`, contents undefined: the way to make an output. RuntimeError when it is too big."""
+    pool = meta.pool
     try:
         pointer = pool.pop()  # type: ignore[union-attr]
     except (IndexError, AttributeError):
-        elements = geometry.numel if geometry.dense else extent(geometry.sizes, geometry.strides)
-        nbytes = check_nbytes("empty", elements * geometry.dtype.itemsize)
-        return make_tensor(geometry, allocate_storage(nbytes, geometry.device), 0, None)
+        elements = meta.numel if meta.dense else extent(meta.sizes, meta.strides)
+        nbytes = check_nbytes("empty", elements * meta.dtype.itemsize)
+        return make_tensor(meta, allocate_storage(nbytes, meta.device), 0, None)
     storage = new_object(Storage)
     storage.pool = pool
     storage._pointer = pointer
-    storage._nbytes = geometry.nbytes
+    storage._nbytes = meta.nbytes
     storage.allocator = None
     storage.deleter = None
     storage.owner = None
@@ -180,7 +180,7 @@ def new_like(geometry: Geometry) -> Tensor:
     storage.resizable = True
     storage.version = 0
     self = new_object(Tensor)
-    self._geometry = geometry
+    self._meta = meta
     self._storage_impl = storage
     self._offset = 0
     self._pointer = pointer
@@ -193,13 +193,13 @@ def new_like(geometry: Geometry) -> Tensor:
 
 def empty_tensor(sizes: tuple[int, ...], dtype: DType, device: Device = cpu) -> Tensor:
     """A fresh row-major tensor, contents undefined. Raises RuntimeError for negative or impossible sizes."""
-    return new_like(contiguous_geometry(sizes, dtype, device))
+    return new_like(contiguous_meta(sizes, dtype, device))
 
 
 def empty_strided_tensor(
     sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device = cpu
 ) -> Tensor:
     """A fresh tensor with the given strides over a storage that just holds it, contents undefined."""
-    geometry = geometry_of(sizes, strides, dtype, device)
+    meta = meta_of(sizes, strides, dtype, device)
     nbytes = check_nbytes("empty_strided", extent(sizes, strides) * dtype.itemsize)
-    return make_tensor(geometry, allocate_storage(nbytes, device), 0, None)
+    return make_tensor(meta, allocate_storage(nbytes, device), 0, None)

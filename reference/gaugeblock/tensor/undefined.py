@@ -27,11 +27,11 @@ def undefined_value(dtype: DType) -> bool | int | float | complex:
 
 def fill_undefined(target: Tensor) -> None:
     """Fill every element of `target`."""
-    geometry = target.geometry
-    if geometry.numel and geometry.device is cpu:
-        array_of(target).fill(rounded(undefined_value(geometry.dtype), geometry.dtype))
-    elif geometry.numel and geometry.device is not meta_device:
-        hooks.assign(target, undefined_value(geometry.dtype))
+    meta = target.meta
+    if meta.numel and meta.device is cpu:
+        array_of(target).fill(rounded(undefined_value(meta.dtype), meta.dtype))
+    elif meta.numel and meta.device is not meta_device:
+        hooks.assign(target, undefined_value(meta.dtype))
         target.storage_impl.version = 0
 
 

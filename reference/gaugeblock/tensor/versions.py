@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..memory.storage import Storage
-from .geometry import unwatched
 from .tensor import Tensor, view_at_same_place
+from .tensor_meta import unwatched
 
 
 class VersionCounter:
@@ -141,7 +141,7 @@ def is_inference(tensor: Tensor) -> bool:
 
 def data_of(tensor: Tensor) -> Tensor:
     """A tensor over the same elements whose version counter starts at 0 and is its own."""
-    result = view_at_same_place(tensor, unwatched(tensor.geometry))
+    result = view_at_same_place(tensor, unwatched(tensor.meta))
     result.base = None
     result.counter = VersionCounter()
     return result

@@ -7,33 +7,33 @@ from typing import Any
 
 from ..core.errors import check_int, check_ints, wrap_dim, wrap_dims
 from ..core.warn import warn_once
-from .geometry import Geometry, broadcast_strides, extent, only_ints, permuted, regeometry, remember
 from .tensor import Tensor, make_view, view_at_same_place
+from .tensor_meta import TensorMeta, broadcast_strides, extent, meta_with, only_ints, permuted, remember
 
 
 def t(self: Tensor) -> Tensor:
     """A matrix with its dims swapped; tensors of fewer dims as a view. Raises RuntimeError above two dims."""
-    geometry = self.geometry
-    other = geometry.transposed
+    meta = self.meta
+    other = meta.transposed
     if other is None:
-        if geometry.ndim > 2:
-            raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {geometry.ndim}D")
-        other = regeometry(geometry, geometry.sizes[::-1], geometry.strides[::-1])
-        geometry.transposed = other
+        if meta.ndim > 2:
+            raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {meta.ndim}D")
+        other = meta_with(meta, meta.sizes[::-1], meta.strides[::-1])
+        meta.transposed = other
     return view_at_same_place(self, other)
 
 
 def transpose(self: Tensor, dim0: int, dim1: int) -> Tensor:
     """Dims `dim0` and `dim1` swapped. Raises IndexError for a dim out of range."""
-    geometry = self.geometry
+    meta = self.meta
     if dim0.__class__ is not int or dim1.__class__ is not int:
         dim0, dim1 = check_int("transpose", "dim0", dim0), check_int("transpose", "dim1", dim1)
-    first = wrap_dim("transpose", dim0, geometry.ndim, "dim0")
-    second = wrap_dim("transpose", dim1, geometry.ndim, "dim1")
-    order = list(range(geometry.ndim))
+    first = wrap_dim("transpose", dim0, meta.ndim, "dim0")
+    second = wrap_dim("transpose", dim1, meta.ndim, "dim1")
+    order = list(range(meta.ndim))
     if order:
         order[first], order[second] = second, first
-    return view_at_same_place(self, _permuted_geometry(geometry, tuple(order)))
+    return view_at_same_place(self, _permuted_meta(meta, tuple(order)))
 
 
 def swapaxes(self: Tensor, axis0: int, axis1: int) -> Tensor:
@@ -43,26 +43,26 @@ def swapaxes(self: Tensor, axis0: int, axis1: int) -> Tensor:
 
 def permute(self: Tensor, dims: Sequence[int]) -> Tensor:
     """Dim k of the result is dim ``dims[k]``. Raises RuntimeError unless `dims` names every dim once."""
-    geometry = self.geometry
+    meta = self.meta
     dims = check_ints("permute", "dims", dims)
-    if len(dims) != geometry.ndim:
+    if len(dims) != meta.ndim:
         raise RuntimeError(
             f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
-            f"ordering of dimensions i.e. input.dim() = {geometry.ndim} is not equal to len(dims) = {len(dims)}"
+            f"ordering of dimensions i.e. input.dim() = {meta.ndim} is not equal to len(dims) = {len(dims)}"
         )
-    return view_at_same_place(self, _permuted_geometry(geometry, wrap_dims("permute", dims, geometry.ndim)))
+    return view_at_same_place(self, _permuted_meta(meta, wrap_dims("permute", dims, meta.ndim)))
 
 
-def _permuted_geometry(geometry: Geometry, order: tuple[int, ...]) -> Geometry:
-    return regeometry(geometry, permuted(geometry.sizes, order), permuted(geometry.strides, order))
+def _permuted_meta(meta: TensorMeta, order: tuple[int, ...]) -> TensorMeta:
+    return meta_with(meta, permuted(meta.sizes, order), permuted(meta.strides, order))
 
 
 def movedim(self: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
     """The dims `source` moved to the places `destination`, the others in order. Raises RuntimeError, IndexError."""
-    geometry = self.geometry
+    meta = self.meta
     sources, targets = check_ints("movedim", "source", source), check_ints("movedim", "destination", destination)
-    order = _moved_order(geometry.ndim, sources, targets)
-    return view_at_same_place(self, _permuted_geometry(geometry, order))
+    order = _moved_order(meta.ndim, sources, targets)
+    return view_at_same_place(self, _permuted_meta(meta, order))
 
 
 def _moved_order(ndim: int, sources: tuple[int, ...], destinations: tuple[int, ...]) -> tuple[int, ...]:
@@ -84,22 +84,22 @@ def _moved_order(ndim: int, sources: tuple[int, ...], destinations: tuple[int, .
 
 def numpy_t(self: Tensor) -> Tensor:
     """``x.T``: all dims reversed."""
-    geometry = self.geometry
-    if geometry.ndim == 2:
+    meta = self.meta
+    if meta.ndim == 2:
         return t(self)
     warn_once(
-        f"x.T of {geometry.ndim} dims is deprecated; use x.mT for matrices, or x.permute(...) to reverse all dims"
+        f"x.T of {meta.ndim} dims is deprecated; use x.mT for matrices, or x.permute(...) to reverse all dims"
     )
-    return view_at_same_place(self, regeometry(geometry, geometry.sizes[::-1], geometry.strides[::-1]))
+    return view_at_same_place(self, meta_with(meta, meta.sizes[::-1], meta.strides[::-1]))
 
 
 def matrix_transpose(self: Tensor) -> Tensor:
     """``x.mT``: the last two dims swapped. Raises RuntimeError for one dim."""
-    if self.geometry.ndim == 0:
+    if self.meta.ndim == 0:
         return self
-    if self.geometry.ndim == 1:
+    if self.meta.ndim == 1:
         raise RuntimeError(
-            f"tensor.mT is only supported on matrices or batches of matrices. Got {self.geometry.ndim}-D tensor."
+            f"tensor.mT is only supported on matrices or batches of matrices. Got {self.meta.ndim}-D tensor."
         )
     return transpose(self, -2, -1)
 
@@ -110,27 +110,27 @@ def expand(self: Tensor, size: Sequence[int], implicit: bool = False) -> Tensor:
     Raises RuntimeError for fewer dims, for a size other than the old one where that is not 1, and for -1 on a
     new dim.
     """
-    geometry = self.geometry
+    meta = self.meta
     if size.__class__ is not tuple or not only_ints(size):
         size = check_ints("expand", "size", size)
-    other = geometry.views.get(size)
+    other = meta.views.get(size)
     if other is None:
         sizes = tuple(size)
-        other = regeometry(geometry, *_expanded(geometry, sizes))
-        remember(geometry.views, sizes, other)
+        other = meta_with(meta, *_expanded(meta, sizes))
+        remember(meta.views, sizes, other)
     return view_at_same_place(self, other)
 
 
-def _expanded(geometry: Geometry, sizes: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    lead = len(sizes) - geometry.ndim
+def _expanded(meta: TensorMeta, sizes: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    lead = len(sizes) - meta.ndim
     if lead < 0:
         raise RuntimeError(
             f"expand(): the number of sizes provided ({len(sizes)}) must be greater or equal to the number of "
-            f"dimensions in the tensor ({geometry.ndim})"
+            f"dimensions in the tensor ({meta.ndim})"
         )
     result = []
     for place, new in enumerate(sizes):
-        old = geometry.sizes[place - lead] if place >= lead else 1
+        old = meta.sizes[place - lead] if place >= lead else 1
         if new == -1 and place < lead:
             raise RuntimeError(
                 f"expand(): The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension "
@@ -141,16 +141,16 @@ def _expanded(geometry: Geometry, sizes: tuple[int, ...]) -> tuple[tuple[int, ..
         if new != -1 and new != old != 1:
             raise RuntimeError(
                 f"The expanded size of the tensor ({new}) must match the existing size ({old}) at non-singleton "
-                f"dimension {place}.  Target sizes: {list(sizes)}.  Tensor sizes: {list(geometry.sizes)}"
+                f"dimension {place}.  Target sizes: {list(sizes)}.  Tensor sizes: {list(meta.sizes)}"
             )
         result.append(old if new == -1 else new)
     new_sizes = tuple(result)
-    return new_sizes, broadcast_strides(geometry.sizes, geometry.strides, new_sizes)
+    return new_sizes, broadcast_strides(meta.sizes, meta.strides, new_sizes)
 
 
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """expand to the sizes of `other`."""
-    return expand(self, other.geometry.sizes)
+    return expand(self, other.meta.sizes)
 
 
 def broadcast_to(self: Tensor, size: Sequence[int]) -> Tensor:
@@ -160,90 +160,90 @@ def broadcast_to(self: Tensor, size: Sequence[int]) -> Tensor:
 
 def squeeze(self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """Without its dims of size 1, or without those of them that `dim` names. Raises IndexError out of range."""
-    return view_at_same_place(self, squeezed_geometry(self.geometry, dim))
+    return view_at_same_place(self, squeezed_meta(self.meta, dim))
 
 
-def squeezed_geometry(geometry: Geometry, dim: int | Sequence[int] | None) -> Geometry:
-    """The geometry that squeeze gives."""
-    ndim = geometry.ndim
+def squeezed_meta(meta: TensorMeta, dim: int | Sequence[int] | None) -> TensorMeta:
+    """The meta that squeeze gives."""
+    ndim = meta.ndim
     if dim is None:
         dims: Sequence[int] = range(ndim)
     else:
         dims = wrap_dims("squeeze", check_ints("squeeze", "dim", dim), ndim, "dim")
-    kept = tuple([place for place in range(ndim) if geometry.sizes[place] != 1 or place not in dims])
-    return _permuted_geometry(geometry, kept)
+    kept = tuple([place for place in range(ndim) if meta.sizes[place] != 1 or place not in dims])
+    return _permuted_meta(meta, kept)
 
 
 def unsqueeze(self: Tensor, dim: int) -> Tensor:
     """With a dim of size 1 added at `dim`, in [-(ndim + 1), ndim]. Raises IndexError outside."""
-    return view_at_same_place(self, unsqueezed_geometry(self.geometry, dim))
+    return view_at_same_place(self, unsqueezed_meta(self.meta, dim))
 
 
-def unsqueezed_geometry(geometry: Geometry, dim: int) -> Geometry:
-    """The geometry that unsqueeze gives."""
+def unsqueezed_meta(meta: TensorMeta, dim: int) -> TensorMeta:
+    """The meta that unsqueeze gives."""
     if dim.__class__ is not int:
         dim = check_int("unsqueeze", "dim", dim)
-    sizes, strides = geometry.sizes, geometry.strides
-    place = wrap_dim("unsqueeze", dim, geometry.ndim + 1)
-    stride = sizes[place] * strides[place] if place < geometry.ndim else 1
-    return regeometry(geometry, (*sizes[:place], 1, *sizes[place:]), (*strides[:place], stride, *strides[place:]))
+    sizes, strides = meta.sizes, meta.strides
+    place = wrap_dim("unsqueeze", dim, meta.ndim + 1)
+    stride = sizes[place] * strides[place] if place < meta.ndim else 1
+    return meta_with(meta, (*sizes[:place], 1, *sizes[place:]), (*strides[:place], stride, *strides[place:]))
 
 
 def select(self: Tensor, dim: int, index: int) -> Tensor:
     """The part at `index` along `dim`, which is dropped. Raises IndexError out of range and for 0-dim tensors."""
-    geometry = self.geometry
-    if not geometry.ndim:
+    meta = self.meta
+    if not meta.ndim:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    place = wrap_dim("select", dim, geometry.ndim)
-    size = geometry.sizes[place]
+    place = wrap_dim("select", dim, meta.ndim)
+    size = meta.sizes[place]
     index = check_int("select", "index", index)
     if not -size <= index < size:
         raise IndexError(
-            f"select(): index {index} out of range for tensor of size {list(geometry.sizes)} at dimension {place}"
+            f"select(): index {index} out of range for tensor of size {list(meta.sizes)} at dimension {place}"
         )
     key = ("select", place)
-    other = geometry.views.get(key)
+    other = meta.views.get(key)
     if other is None:
-        kept = tuple([other_dim for other_dim in range(geometry.ndim) if other_dim != place])
-        other = _permuted_geometry(geometry, kept)
-        remember(geometry.views, key, other)
-    return make_view(self, other, self.offset + (index if index >= 0 else index + size) * geometry.strides[place])
+        kept = tuple([other_dim for other_dim in range(meta.ndim) if other_dim != place])
+        other = _permuted_meta(meta, kept)
+        remember(meta.views, key, other)
+    return make_view(self, other, self.offset + (index if index >= 0 else index + size) * meta.strides[place])
 
 
 def slice_dim(self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
     """Every `step`-th part from `start` to before `end` along `dim`, clamped. Raises RuntimeError for step <= 0."""
-    geometry = self.geometry
-    if not geometry.ndim:
+    meta = self.meta
+    if not meta.ndim:
         raise RuntimeError("slice() cannot be applied to a 0-dim tensor.")
     if step <= 0:
         raise RuntimeError(f"slice step must be positive, got {step}")
-    place = wrap_dim("slice", dim, geometry.ndim)
-    first, last, _ = slice(start, end, step).indices(geometry.sizes[place])
+    place = wrap_dim("slice", dim, meta.ndim)
+    first, last, _ = slice(start, end, step).indices(meta.sizes[place])
     return sliced(self, place, first, max(0, (last - first + step - 1) // step), step)
 
 
 def sliced(self: Tensor, place: int, start: int, length: int, step: int) -> Tensor:
     """`length` parts from `start` with `step` along dim `place`, all of them in range."""
-    geometry = self.geometry
+    meta = self.meta
     key = ("slice", place, length, step)
-    other = geometry.views.get(key)
+    other = meta.views.get(key)
     if other is None:
-        sizes, strides = list(geometry.sizes), list(geometry.strides)
+        sizes, strides = list(meta.sizes), list(meta.strides)
         sizes[place] = length
         strides[place] *= step
-        other = regeometry(geometry, tuple(sizes), tuple(strides))
-        remember(geometry.views, key, other)
-    return make_view(self, other, self.offset + start * geometry.strides[place])
+        other = meta_with(meta, tuple(sizes), tuple(strides))
+        remember(meta.views, key, other)
+    return make_view(self, other, self.offset + start * meta.strides[place])
 
 
 def narrow(self: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """`length` parts from `start` along `dim`. Raises IndexError for start, RuntimeError for length out of range."""
-    geometry = self.geometry
-    if not geometry.ndim:
+    meta = self.meta
+    if not meta.ndim:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
-    place = wrap_dim("narrow", dim, geometry.ndim)
-    size = geometry.sizes[place]
-    if isinstance(start, Tensor) and (start.geometry.ndim or start.geometry.dtype.kind != 1):
+    place = wrap_dim("narrow", dim, meta.ndim)
+    size = meta.sizes[place]
+    if isinstance(start, Tensor) and (start.meta.ndim or start.meta.dtype.kind != 1):
         raise RuntimeError("narrow(): start must be an 0-dim integral Tensor.")
     start = check_int("narrow", "start", start)
     length = check_int("narrow", "length", length)
@@ -261,48 +261,48 @@ def narrow(self: Tensor, dim: int, start: Any, length: int) -> Tensor:
 
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """All windows of `size`, `step` apart, along `dimension`; the window is a new last dim. Raises RuntimeError."""
-    geometry = self.geometry
-    place = wrap_dim("unfold", dimension, geometry.ndim, "dimension")
+    meta = self.meta
+    place = wrap_dim("unfold", dimension, meta.ndim, "dimension")
     size, step = check_int("unfold", "size", size), check_int("unfold", "step", step)
-    available, stride = (geometry.sizes[place], geometry.strides[place]) if geometry.ndim else (1, 1)
+    available, stride = (meta.sizes[place], meta.strides[place]) if meta.ndim else (1, 1)
     if size < 0:
         raise RuntimeError(f"unfold(): size is {size} but must be >= 0")
     if size > available:
         raise RuntimeError(f"unfold(): maximum size for tensor at dimension {place} is {available} but size is {size}")
     if step <= 0:
         raise RuntimeError(f"unfold(): step is {step} but must be > 0")
-    sizes, strides = [*geometry.sizes, size], [*geometry.strides, stride]
-    if geometry.ndim:
+    sizes, strides = [*meta.sizes, size], [*meta.strides, stride]
+    if meta.ndim:
         sizes[place] = (available - size) // step + 1
         strides[place] = stride * step
-    return view_at_same_place(self, regeometry(geometry, tuple(sizes), tuple(strides)))
+    return view_at_same_place(self, meta_with(meta, tuple(sizes), tuple(strides)))
 
 
 def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The diagonal over `dim1` and `dim2`, `offset` above the main one, as a new last dim. Raises RuntimeError."""
-    geometry = self.geometry
+    meta = self.meta
     if not only_ints((offset, dim1, dim2)):
         dim1, dim2 = check_int("diagonal", "dim1", dim1), check_int("diagonal", "dim2", dim2)
         offset = check_int("diagonal", "offset", offset)
     key = ("diagonal", offset, dim1, dim2)
-    known = geometry.views.get(key)
+    known = meta.views.get(key)
     if known is None:
-        known = remember(geometry.views, key, _diagonal(geometry, offset, dim1, dim2))
+        known = remember(meta.views, key, _diagonal(meta, offset, dim1, dim2))
     return make_view(self, known[0], self.offset + known[1])
 
 
-def _diagonal(geometry: Geometry, offset: int, dim1: int, dim2: int) -> tuple[Geometry, int]:
-    first = wrap_dim("diagonal", dim1, geometry.ndim, "dim1")
-    second = wrap_dim("diagonal", dim2, geometry.ndim, "dim2")
+def _diagonal(meta: TensorMeta, offset: int, dim1: int, dim2: int) -> tuple[TensorMeta, int]:
+    first = wrap_dim("diagonal", dim1, meta.ndim, "dim1")
+    second = wrap_dim("diagonal", dim2, meta.ndim, "dim2")
     if first == second:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    sizes, strides = geometry.sizes, geometry.strides
+    sizes, strides = meta.sizes, meta.strides
     rows, columns = sizes[first] + min(offset, 0), sizes[second] - max(offset, 0)
     length = max(min(rows, columns), 0)
     skip = (offset * strides[second] if offset >= 0 else -offset * strides[first]) if length else 0
-    kept = tuple([dim for dim in range(geometry.ndim) if dim not in (first, second)])
-    other = regeometry(
-        geometry,
+    kept = tuple([dim for dim in range(meta.ndim) if dim not in (first, second)])
+    other = meta_with(
+        meta,
         (*permuted(sizes, kept), length),
         (*permuted(strides, kept), strides[first] + strides[second]),
     )
@@ -314,30 +314,30 @@ def as_strided(self: Tensor, size: Sequence[int], stride: Sequence[int], storage
 
     Raises RuntimeError for other lengths, negative members, and elements outside the storage.
     """
-    geometry = self.geometry
+    meta = self.meta
     key = ("as_strided", size, stride)
     try:
-        known = geometry.views.get(key)
+        known = meta.views.get(key)
     except TypeError:
         known = None
     if known is None or not only_ints(size) or not only_ints(stride):
-        other, offset = strided_geometry("as_strided", self, size, stride, storage_offset)
+        other, offset = strided_meta("as_strided", self, size, stride, storage_offset)
         needed = extent(other.sizes, other.strides)
         if type(size) is type(stride) is tuple and only_ints(size) and only_ints(stride):
-            remember(geometry.views, key, (other, needed * other.dtype.itemsize))
+            remember(meta.views, key, (other, needed * other.dtype.itemsize))
         return make_view(self, other, offset)
     other, nbytes = known
     offset = self.offset if storage_offset is None else storage_offset
     limit = self.storage_impl.nbytes - nbytes
-    if offset.__class__ is not int or offset < 0 or offset * geometry.dtype.itemsize > limit:
-        other, offset = strided_geometry("as_strided", self, size, stride, storage_offset)
+    if offset.__class__ is not int or offset < 0 or offset * meta.dtype.itemsize > limit:
+        other, offset = strided_meta("as_strided", self, size, stride, storage_offset)
     return make_view(self, other, offset)
 
 
-def strided_geometry(
+def strided_meta(
     operator: str, self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None
-) -> tuple[Geometry, int]:
-    """The checked geometry and offset of as_strided."""
+) -> tuple[TensorMeta, int]:
+    """The checked meta and offset of as_strided."""
     sizes, strides = check_ints(operator, "size", size), check_ints(operator, "stride", stride)
     offset = self.offset if storage_offset is None else check_int(operator, "storage_offset", storage_offset)
     if len(sizes) != len(strides):
@@ -352,18 +352,18 @@ def strided_geometry(
         )
     if offset < 0:
         raise RuntimeError(f"{operator}(): Tensor: invalid storage offset {offset}")
-    geometry = self.geometry
+    meta = self.meta
     needed = extent(sizes, strides)
-    nbytes = (offset + needed) * geometry.dtype.itemsize
+    nbytes = (offset + needed) * meta.dtype.itemsize
     if needed and nbytes > self.storage_impl.nbytes:
         raise RuntimeError(
             f"setStorage: sizes {list(sizes)}, strides {list(strides)}, storage offset {offset}, and itemsize "
-            f"{geometry.dtype.itemsize} requiring a storage size of {nbytes} are out of bounds for storage of size "
+            f"{meta.dtype.itemsize} requiring a storage size of {nbytes} are out of bounds for storage of size "
             f"{self.storage_impl.nbytes}"
         )
-    return regeometry(geometry, sizes, strides), offset
+    return meta_with(meta, sizes, strides), offset
 
 
 def alias(self: Tensor) -> Tensor:
     """A view with the same metadata."""
-    return view_at_same_place(self, self.geometry)
+    return view_at_same_place(self, self.meta)

@@ -10,8 +10,8 @@ from ..dispatch.registry import REGISTRY
 from ..iteration.dimensions import resize_output
 from ..library.op_overload import OpOverload
 from ..operators.copy import host_image
-from ..tensor.geometry import contiguous_geometry
 from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import contiguous_meta
 
 INDEXED = frozenset({"index", "index_put", "index_put_", "_index_put_impl_"})
 """Operators whose index tensors may lie on the CPU."""
@@ -32,7 +32,7 @@ def cpu_fallback(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
     def here(value: Any) -> Any:
         if isinstance(value, (tuple, list)):
             return type(value)(here(part) for part in value)
-        if not isinstance(value, Tensor) or value.geometry.device is cpu:
+        if not isinstance(value, Tensor) or value.meta.device is cpu:
             return value
         for original, image in pairs:
             if original is value:
@@ -59,16 +59,16 @@ def _device(values: tuple[Any, ...]) -> Device:
         if isinstance(value, Device) and value is not cpu:
             return value
         for part in value if isinstance(value, (tuple, list)) else (value,):
-            if isinstance(part, Tensor) and part.geometry.device is not cpu:
-                return part.geometry.device
+            if isinstance(part, Tensor) and part.meta.device is not cpu:
+                return part.meta.device
     return cpu
 
 
 def _bring_back(original: Any, pairs: list[tuple[Tensor, Tensor]]) -> None:
     for tensor, image in pairs:
         if tensor is original:
-            if tensor.geometry.sizes != image.geometry.sizes:
-                there = contiguous_geometry(image.geometry.sizes, tensor.geometry.dtype, tensor.geometry.device)
+            if tensor.meta.sizes != image.meta.sizes:
+                there = contiguous_meta(image.meta.sizes, tensor.meta.dtype, tensor.meta.device)
                 resize_output(tensor, there, silent=True)
             call(REGISTRY.find("copy_"), tensor, image, False)
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from ...core.device import Device, cpu
 from ...core.dtype import DType
 from ...operators.copy import copy_values, copying
-from ...tensor.geometry import contiguous_geometry
 from ...tensor.tensor import Tensor, new_like
+from ...tensor.tensor_meta import contiguous_meta
 from ..devices.drivers import runtime
 from ..pinned.tensors import is_pinned_storage, used_on_stream
 from ..streams import current_handle
@@ -20,7 +20,7 @@ from .twins import host_views
 
 def copy_on_device(destination: Tensor, source: Tensor) -> None:
     """Write `source`, broadcast and converted, into `destination`, both on one device; nothing is waited for."""
-    here, there = source.geometry, destination.geometry
+    here, there = source.meta, destination.meta
     index = there.device.index or 0
     driver = runtime().driver
     same = here.dtype is there.dtype and here.sizes == there.sizes and here.lazy == there.lazy
@@ -33,7 +33,7 @@ def copy_on_device(destination: Tensor, source: Tensor) -> None:
     if not hasattr(driver, "enqueue"):
         from .ptx_launch import launch_loop
 
-        launch = copying(target.geometry, given.geometry)
+        launch = copying(target.meta, given.meta)
         if launch is not None:
             launch_loop(launch, [target.pointer, given.pointer], index)
         return
@@ -42,9 +42,9 @@ def copy_on_device(destination: Tensor, source: Tensor) -> None:
 
 def copy_cuda(destination: Tensor, source: Tensor, non_blocking: bool) -> None:
     """Write `source`, broadcast and converted, into `destination`; at least one of them is on a CUDA device."""
-    if not destination.geometry.numel:
+    if not destination.meta.numel:
         return
-    there, here = destination.geometry.device, source.geometry.device
+    there, here = destination.meta.device, source.meta.device
     if there is here:
         copy_on_device(destination, source)
     elif there is cpu:
@@ -57,26 +57,26 @@ def copy_cuda(destination: Tensor, source: Tensor, non_blocking: bool) -> None:
 
 def _like(tensor: Tensor, device: Device, dtype: DType | None = None) -> Tensor:
     """A fresh row-major tensor of the sizes of `tensor`."""
-    geometry = tensor.geometry
-    return new_like(contiguous_geometry(geometry.sizes, dtype or geometry.dtype, device))
+    meta = tensor.meta
+    return new_like(contiguous_meta(meta.sizes, dtype or meta.dtype, device))
 
 
 def _plain(tensor: Tensor) -> bool:
-    return tensor.geometry.contiguous and not tensor.geometry.lazy
+    return tensor.meta.contiguous and not tensor.meta.lazy
 
 
 def _to_device(destination: Tensor, source: Tensor, non_blocking: bool) -> None:
-    device = destination.geometry.device
-    if not (_plain(source) and source.geometry.sizes == destination.geometry.sizes):
-        prepared = _like(destination, cpu, source.geometry.dtype)
+    device = destination.meta.device
+    if not (_plain(source) and source.meta.sizes == destination.meta.sizes):
+        prepared = _like(destination, cpu, source.meta.dtype)
         copy_values(prepared, source)
         source = prepared
-    direct = _plain(destination) and source.geometry.dtype is destination.geometry.dtype
-    target = destination if direct else _like(destination, device, source.geometry.dtype)
+    direct = _plain(destination) and source.meta.dtype is destination.meta.dtype
+    target = destination if direct else _like(destination, device, source.meta.dtype)
     index = device.index or 0
     stream = current_handle(index)
     driver = runtime().driver
-    driver.memcpy(index, target.pointer, source.pointer, source.geometry.nbytes, "h2d", stream)
+    driver.memcpy(index, target.pointer, source.pointer, source.meta.nbytes, "h2d", stream)
     if is_pinned_storage(source.storage_impl):
         used_on_stream(source.storage_impl, index, stream)
     if target is not destination:
@@ -86,9 +86,9 @@ def _to_device(destination: Tensor, source: Tensor, non_blocking: bool) -> None:
 
 
 def _to_host(destination: Tensor, source: Tensor, non_blocking: bool) -> None:
-    geometry = destination.geometry
-    device = source.geometry.device
-    if not (_plain(source) and source.geometry.dtype is geometry.dtype and source.geometry.sizes == geometry.sizes):
+    meta = destination.meta
+    device = source.meta.device
+    if not (_plain(source) and source.meta.dtype is meta.dtype and source.meta.sizes == meta.sizes):
         prepared = _like(destination, device)
         copy_on_device(prepared, source)
         source = prepared
@@ -96,7 +96,7 @@ def _to_host(destination: Tensor, source: Tensor, non_blocking: bool) -> None:
     index = device.index or 0
     stream = current_handle(index)
     driver = runtime().driver
-    driver.memcpy(index, target.pointer, source.pointer, source.geometry.nbytes, "d2h", stream)
+    driver.memcpy(index, target.pointer, source.pointer, source.meta.nbytes, "d2h", stream)
     pinned = is_pinned_storage(target.storage_impl)
     if pinned:
         used_on_stream(target.storage_impl, index, stream)
@@ -108,17 +108,17 @@ def _to_host(destination: Tensor, source: Tensor, non_blocking: bool) -> None:
 
 def _between_devices(destination: Tensor, source: Tensor) -> None:
     """A copy from one device to another: each device's current stream waits for the other where it has to."""
-    there, here = destination.geometry.device, source.geometry.device
-    if not (_plain(source) and source.geometry.sizes == destination.geometry.sizes):
-        prepared = _like(destination, here, source.geometry.dtype)
+    there, here = destination.meta.device, source.meta.device
+    if not (_plain(source) and source.meta.sizes == destination.meta.sizes):
+        prepared = _like(destination, here, source.meta.dtype)
         copy_on_device(prepared, source)
         source = prepared
-    direct = _plain(destination) and source.geometry.dtype is destination.geometry.dtype
-    target = destination if direct else _like(destination, there, source.geometry.dtype)
+    direct = _plain(destination) and source.meta.dtype is destination.meta.dtype
+    target = destination if direct else _like(destination, there, source.meta.dtype)
     _wait_for(here, there)
     index = there.index or 0
     driver = runtime().driver
-    driver.memcpy(index, target.pointer, source.pointer, source.geometry.nbytes, "d2d", current_handle(index))
+    driver.memcpy(index, target.pointer, source.pointer, source.meta.nbytes, "d2d", current_handle(index))
     _wait_for(there, here)
     if target is not destination:
         copy_on_device(destination, target)

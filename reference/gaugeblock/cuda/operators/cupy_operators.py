@@ -18,8 +18,8 @@ from ...core.dtype import DType, bfloat16, bool_, complex32, complex64, complex1
 from ...memory.storage import allocate_storage
 from ...operators.copy import copy_values
 from ...operators.rows import rows
-from ...tensor.geometry import Geometry, contiguous_geometry
 from ...tensor.tensor import Tensor, new_like
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta
 from ..streams import current_handle
 
 Run = Callable[..., Any]
@@ -27,11 +27,11 @@ Run = Callable[..., Any]
 
 def array_over(cupy: Any, tensor: Tensor) -> Any:
     """A CuPy array over a tensor's memory, with its strides; it keeps nothing alive."""
-    geometry = tensor.geometry
+    meta = tensor.meta
     storage = tensor.storage_impl
-    memory = cupy.cuda.UnownedMemory(storage.pointer, storage.nbytes, None, geometry.device.index)
+    memory = cupy.cuda.UnownedMemory(storage.pointer, storage.nbytes, None, meta.device.index)
     pointer = cupy.cuda.MemoryPointer(memory, tensor.pointer - storage.pointer)
-    return cupy.ndarray(geometry.sizes, geometry.dtype.numpy, pointer, geometry.byte_strides)
+    return cupy.ndarray(meta.sizes, meta.dtype.numpy, pointer, meta.byte_strides)
 
 
 def memory_for(cupy: Any, device: Device) -> Callable[[int], Any]:
@@ -52,7 +52,7 @@ def _axes(dim: Any, ndim: int) -> Any:
 
 
 def _reduction(function: str, *, typed: bool) -> Run:
-    def run(cupy: Any, out: Geometry, self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    def run(cupy: Any, out: TensorMeta, self: Any, dim: Any = None, keepdim: bool = False) -> Any:
         more = {"dtype": out.dtype.numpy} if typed else {}
         return getattr(cupy, function)(self, axis=_axes(dim, self.ndim), keepdims=keepdim, **more)
 
@@ -60,13 +60,13 @@ def _reduction(function: str, *, typed: bool) -> Run:
 
 
 def _scan(function: str) -> Run:
-    def run(cupy: Any, out: Geometry, self: Any, dim: int) -> Any:
+    def run(cupy: Any, out: TensorMeta, self: Any, dim: int) -> Any:
         return getattr(cupy, function)(self, axis=_axes(dim, self.ndim), dtype=out.dtype.numpy)
 
     return run
 
 
-def _product(cupy: Any, out: Geometry, self: Any, other: Any) -> Any:
+def _product(cupy: Any, out: TensorMeta, self: Any, other: Any) -> Any:
     return cupy.matmul(self, other)
 
 
@@ -78,12 +78,12 @@ def _order(cupy: Any, self: Any, dim: int, descending: bool) -> Any:
     return self.shape[axis] - 1 - cupy.flip(cupy.argsort(cupy.flip(self, axis), axis=axis), axis)
 
 
-def _sort(cupy: Any, out: Geometry, self: Any, dim: int = -1, descending: bool = False) -> Any:
+def _sort(cupy: Any, out: TensorMeta, self: Any, dim: int = -1, descending: bool = False) -> Any:
     order = _order(cupy, self, dim, descending)
     return cupy.take_along_axis(self, order, dim % self.ndim), order
 
 
-def _argsort(cupy: Any, out: Geometry, self: Any, dim: int = -1, descending: bool = False) -> Any:
+def _argsort(cupy: Any, out: TensorMeta, self: Any, dim: int = -1, descending: bool = False) -> Any:
     return _order(cupy, self, dim, descending)
 
 
@@ -97,7 +97,7 @@ CUPY: dict[str, Run] = {
     **dict.fromkeys(PRODUCTS, _product),
     "sort": _sort, "argsort": _argsort,
 }  # fmt: skip
-"""Operator -> what CuPy computes of its arguments as arrays, given the geometry of the (first) result."""
+"""Operator -> what CuPy computes of its arguments as arrays, given the meta of the (first) result."""
 NOT_FOR_NUMBERS = frozenset({"cumsum", "cumprod", "sort", "argsort"})
 """Operators whose 0-dim tensors are left to the CPU."""
 WIDER: dict[DType, DType] = {
@@ -124,8 +124,8 @@ def takes(name: str, tensors: list[Tensor], kwargs: Mapping[str, Any]) -> bool:
         return False
     numbers = OUT_FORMS.get(name, name) not in NOT_FOR_NUMBERS
     for one in tensors:
-        geometry = one.geometry
-        if one is not out and not (geometry.numel and (geometry.ndim or numbers)):
+        meta = one.meta
+        if one is not out and not (meta.numel and (meta.ndim or numbers)):
             return False
     return True
 
@@ -142,10 +142,10 @@ def run_cupy(name: str, index: int, args: tuple[Any, ...], results: list[Tensor]
     targets = [_widened(one, wider) for one in results]
     handle = current_handle(index)
     stream = cupy.cuda.ExternalStream(handle, index) if handle else cupy.cuda.Stream.null
-    memory = memory_for(cupy, results[0].geometry.device)
+    memory = memory_for(cupy, results[0].meta.device)
     with cupy.cuda.Device(index), stream, cupy.cuda.using_allocator(memory):
         given = [array_over(cupy, one) if isinstance(one, Tensor) else one for one in operands]
-        found = CUPY[base](cupy, targets[0].geometry, *given)
+        found = CUPY[base](cupy, targets[0].meta, *given)
         for target, value in zip(targets, found if isinstance(found, tuple) else (found,), strict=True):
             array_over(cupy, target)[...] = value
     for result, target in zip(results, targets, strict=True):
@@ -155,11 +155,11 @@ def run_cupy(name: str, index: int, args: tuple[Any, ...], results: list[Tensor]
 
 def _widened(tensor: Tensor, wider: Mapping[DType, DType]) -> Tensor:
     """`tensor`, or a fresh one of its sizes for CuPy, which knows neither lazy elements nor all of our dtypes."""
-    geometry = tensor.geometry
-    dtype = wider.get(geometry.dtype, geometry.dtype)
-    if dtype is geometry.dtype and not geometry.lazy:
+    meta = tensor.meta
+    dtype = wider.get(meta.dtype, meta.dtype)
+    if dtype is meta.dtype and not meta.lazy:
         return tensor
-    return new_like(contiguous_geometry(geometry.sizes, dtype, geometry.device))
+    return new_like(contiguous_meta(meta.sizes, dtype, meta.device))
 
 
 def _filled(tensor: Tensor, wider: Mapping[DType, DType]) -> Tensor:

@@ -24,7 +24,7 @@ from .operands import Operands
 from .outlined_call import Outlined, outlined_call
 from .pointwise import KERNELS, pointwise_loop
 from .ptx_launch import launch_loop
-from .twins import geometry_elsewhere
+from .twins import meta_elsewhere
 
 FILLS = ("fill_.Scalar", "zero_")
 _WARNED: set[str] = set()
@@ -71,16 +71,16 @@ def _computed(
     """Launch what fills the results; False where the device has no kernel for such a call. A loop is remembered by a
     key, if there is one, for the call as it was `given`."""
     results = flat(found.results)
-    if all(not one.geometry.numel for one in results):
+    if all(not one.meta.numel for one in results):
         return True
     if name in KERNELS:
         loop = pointwise_loop(name, args, kwargs, results)
         if loop is not None:
             launch_loop(loop.launch, loop.values, operands.index)
             if key is not None:
-                learn_loop(given, key, loop, results[0], operands.index, results[0].geometry.nbytes)
+                learn_loop(given, key, loop, results[0], operands.index, results[0].meta.nbytes)
         return loop is not None
-    call = (name, *(one.geometry.dtype for one in operands.tensors))
+    call = (name, *(one.meta.dtype for one in operands.tensors))
     if call in _REFUSED:
         return False
     try:
@@ -96,17 +96,17 @@ def _computed(
 
 def _moved(value: Any, operands: Operands) -> Any:
     """`value`, a 0-dim tensor of the CPU brought to the device."""
-    if isinstance(value, Tensor) and value.geometry.device is not operands.device:
+    if isinstance(value, Tensor) and value.meta.device is not operands.device:
         return converted(value, None, operands.device)
     return value
 
 
 def fill(self: Tensor, value: Any) -> Tensor:
     """Write a number to every element. RuntimeError when it does not fit the dtype."""
-    geometry = geometry_elsewhere(self.geometry, cpu)
-    number = stored_number("fill_", value, geometry.dtype, geometry.lazy)
-    launch = element_launch("identity", geometry, [Immediate(geometry.dtype)], geometry.dtype)
+    meta = meta_elsewhere(self.meta, cpu)
+    number = stored_number("fill_", value, meta.dtype, meta.lazy)
+    launch = element_launch("identity", meta, [Immediate(meta.dtype)], meta.dtype)
     bump_version(self)
     if launch is not None:
-        launch_loop(launch, [self.pointer, number], self.geometry.device.index or 0)
+        launch_loop(launch, [self.pointer, number], self.meta.device.index or 0)
     return self

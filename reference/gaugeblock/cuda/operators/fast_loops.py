@@ -7,9 +7,9 @@ from typing import Any
 
 from ...core.device import Device
 from ...operators.launch import Launch
-from ...tensor.geometry import Geometry
 from ...tensor.tensor import Tensor
-from .twins import geometry_elsewhere, host_views
+from ...tensor.tensor_meta import TensorMeta
+from .twins import host_views, meta_elsewhere
 
 WHOLE = {"n": (-(1 << 63), 1 << 63), "i": (-(1 << 63), 1 << 64), "u": (-(1 << 63), 1 << 64)}
 """Which whole numbers a kernel takes, by the kind of its operand; addresses are among both."""
@@ -23,17 +23,17 @@ class CudaLoops:
         views: tuple[Any, ...] = host_views().of(operands)
         return views
 
-    def geometry(self, geometry: Geometry, device: Device) -> Geometry:
-        """The same geometry on a device."""
-        return geometry_elsewhere(geometry, device)
+    def meta(self, meta: TensorMeta, device: Device) -> TensorMeta:
+        """The same meta on a device."""
+        return meta_elsewhere(meta, device)
 
     def entry(self, operator: str, launch: Launch, operands: tuple[Any, ...]) -> Callable[..., None]:
         """What runs `launch` on other addresses and numbers; the tensors among `operands` tell device and traffic."""
         from .ptx_launch import put_loop
 
         tensors = [one for one in operands if isinstance(one, Tensor)]
-        index = tensors[0].geometry.device.index or 0
-        nbytes = 2 * sum(one.geometry.nbytes for one in tensors)
+        index = tensors[0].meta.device.index or 0
+        nbytes = 2 * sum(one.meta.nbytes for one in tensors)
 
         def run(*values: Any) -> None:
             put_loop(index, operator, launch, list(values[:-1]), nbytes)

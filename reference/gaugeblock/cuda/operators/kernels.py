@@ -62,13 +62,13 @@ def _launch_loop(
     name: str, operands: Operands, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Tensor, key: Any
 ) -> bool:
     """Put the loop of a pointwise call on the stream, and remember it by a key; False where it takes more than one."""
-    if not result.geometry.numel:
+    if not result.meta.numel:
         return True
     with plain_state():
         loop = pointwise_loop(name, args, kwargs, (result,))
     if loop is None:
         return False
-    nbytes = result.geometry.nbytes + sum(tensor.geometry.nbytes for tensor in operands.tensors)
+    nbytes = result.meta.nbytes + sum(tensor.meta.nbytes for tensor in operands.tensors)
     defer_loop(operands.index, name, loop.launch, loop.values, nbytes, loop.kept)
     if key is not None:
         learn_loop(args, key, loop, result, operands.index, nbytes)
@@ -103,7 +103,7 @@ def _launch(
             if target is not None:
                 copy_values(target, part)
 
-    nbytes = sum(tensor.geometry.nbytes for tensor in (*operands.tensors, *fresh))
+    nbytes = sum(tensor.meta.nbytes for tensor in (*operands.tensors, *fresh))
     whole = taking_back(work, operands.written) if operands.indexed and operands.written else work
     defer(operands.index, operator.name, whole, nbytes, generator)
 

@@ -1,6 +1,6 @@
-"""Pointwise calls on a CUDA device that came before: their result's geometry and their loop, for other tensors.
+"""Pointwise calls on a CUDA device that came before: their result's meta and their loop, for other tensors.
 
-What such a call gives, and how it is computed, follows from geometries and numbers alone, and it warns of nothing.
+What such a call gives, and how it is computed, follows from metas and numbers alone, and it warns of nothing.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Any
 
 from ...core.dtype import DEFAULTS
 from ...operators.launch import Launch
-from ...tensor.geometry import Geometry, remember
 from ...tensor.tensor import Tensor, new_like
+from ...tensor.tensor_meta import TensorMeta, remember
 from .pointwise import FORMS, Loop
 from .ptx_launch import put_loop
 
@@ -24,18 +24,18 @@ class KnownLoop:
     """A call's loop, and its values; at the first slot stands the result's address, and `slots` says at which others
     the address of which argument."""
 
-    __slots__ = ("device", "geometry", "launch", "nbytes", "slots", "values")
+    __slots__ = ("device", "launch", "meta", "nbytes", "slots", "values")
 
     def __init__(
         self,
-        geometry: Geometry,
+        meta: TensorMeta,
         launch: Launch,
         values: list[Any],
         slots: list[tuple[int, int]],
         device: int,
         nbytes: int,
     ) -> None:
-        self.geometry = geometry
+        self.meta = meta
         self.launch = launch
         self.values = values
         self.slots = slots
@@ -44,7 +44,7 @@ class KnownLoop:
 
     def launched(self, name: str, args: tuple[Any, ...]) -> Tensor:
         """The result of the call with other tensors, its loop put on the current stream. Raises OutOfMemoryError."""
-        result = new_like(self.geometry)
+        result = new_like(self.meta)
         values = self.values.copy()
         values[0] = result.pointer
         for slot, place in self.slots:
@@ -54,12 +54,12 @@ class KnownLoop:
 
 
 def call_key(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """A call but for the elements of its tensors; None where that is more than geometries and numbers."""
+    """A call but for the elements of its tensors; None where that is more than metas and numbers."""
     parts: list[Any] = [name, DEFAULTS.dtype]
     for value in args:
         kind = value.__class__
         if kind is Tensor:
-            parts.append(value.geometry)
+            parts.append(value.meta)
         elif _plain(value, kind):
             parts += kind, value
         else:
@@ -82,27 +82,27 @@ def known_loop(args: tuple[Any, ...], key: Any) -> KnownLoop | None:
     return None if anchor is None else anchor.plans.get(key)
 
 
-def _anchor(args: tuple[Any, ...]) -> Geometry | None:
-    """The geometry of the first tensor."""
+def _anchor(args: tuple[Any, ...]) -> TensorMeta | None:
+    """The meta of the first tensor."""
     for value in args:
         if value.__class__ is Tensor:
-            geometry: Geometry = value.geometry
-            return geometry
+            meta: TensorMeta = value.meta
+            return meta
     return None
 
 
 def learn_loop(args: tuple[Any, ...], key: Any, loop: Loop, result: Tensor, device: int, nbytes: int) -> None:
     """Remember the loop of a call whose tensors are on the device, each given once, and its operands as they are."""
     anchor = _anchor(args)
-    geometry = result.geometry
-    if anchor is None or not geometry.dense or result.storage_impl.version or result.offset:
+    meta = result.meta
+    if anchor is None or not meta.dense or result.storage_impl.version or result.offset:
         return
     slots = []
     for slot, value in enumerate(loop.given, 1):
         if isinstance(value, Tensor):
             places = [place for place, given in enumerate(args) if given is value]
-            if len(places) != 1 or value.geometry.device is not geometry.device:
+            if len(places) != 1 or value.meta.device is not meta.device:
                 return
             slots.append((slot, places[0]))
     if len(slots) == sum(isinstance(value, Tensor) for value in args):
-        remember(anchor.plans, key, KnownLoop(geometry, loop.launch, loop.values, slots, device, nbytes))
+        remember(anchor.plans, key, KnownLoop(meta, loop.launch, loop.values, slots, device, nbytes))

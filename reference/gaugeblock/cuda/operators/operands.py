@@ -39,7 +39,7 @@ class Operands:
         apart: list[tuple[str, Device]] = []
         indexed = operator.name.partition(".")[0] in INDEXED
         for name, tensor, written in _named_tensors(operator, args, kwargs):
-            device = tensor.geometry.device
+            device = tensor.meta.device
             self.indexed = self.indexed or name in INDICES
             if device.type == "cuda":
                 if first is None:
@@ -47,7 +47,7 @@ class Operands:
                 elif device is not first[1]:
                     apart.append((name, device))
                 self.tensors.append(tensor)
-            elif device is not cpu or written or (tensor.geometry.ndim and not (indexed and name == "indices")):
+            elif device is not cpu or written or (tensor.meta.ndim and not (indexed and name == "indices")):
                 apart.append((name, device))
             if written:
                 self.written.append(tensor)

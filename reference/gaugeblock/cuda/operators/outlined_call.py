@@ -17,7 +17,7 @@ from ...tensor.tensor import Tensor, make_tensor
 from ...tensor.versions import bump_version
 from .deferred import plain_state
 from .operands import Operands
-from .twins import Twins, geometry_elsewhere, outlines, replaced
+from .twins import Twins, meta_elsewhere, outlines, replaced
 
 HOST_KEYS = BACKEND_BIT["CPU"] | FUNCTIONALITY_BIT["Dense"]
 META_KEYS = BACKEND_BIT["Meta"] | FUNCTIONALITY_BIT["Dense"]
@@ -67,7 +67,7 @@ def keys_for(backend: int, args: Any, kwargs: Mapping[str, Any]) -> int:
 def _resized(operands: Operands, outlined: Twins) -> bool:
     written = [outline for tensor, outline in outlined.pairs if any(tensor is one for one in operands.written)]
     before = [tensor for tensor, _ in outlined.pairs if any(tensor is one for one in operands.written)]
-    return any(one.geometry.sizes != two.geometry.sizes for one, two in zip(before, written, strict=True))
+    return any(one.meta.sizes != two.meta.sizes for one, two in zip(before, written, strict=True))
 
 
 def change_written(operands: Operands, outlined: Twins) -> None:
@@ -80,11 +80,11 @@ def change_written(operands: Operands, outlined: Twins) -> None:
         if not any(tensor is one for one in operands.written):
             continue
         grow_own_storage(tensor, outline.storage_impl.nbytes)
-        before, after = tensor.geometry, outline.geometry
-        geometry = before
+        before, after = tensor.meta, outline.meta
+        meta = before
         if (before.sizes, before.strides) != (after.sizes, after.strides):
-            geometry = geometry_elsewhere(after, before.device)
-        change_metadata(tensor, geometry, tensor.storage_impl, tensor.offset)
+            meta = meta_elsewhere(after, before.device)
+        change_metadata(tensor, meta, tensor.storage_impl, tensor.offset)
 
 
 class Results:
@@ -109,12 +109,12 @@ class Results:
         for original, twin in self._outlined.pairs:
             if twin is outline:
                 return original
-        geometry = geometry_elsewhere(outline.geometry, self.device)
+        meta = meta_elsewhere(outline.meta, self.device)
         for base, twin in self._outlined.owners:
             if twin.storage_impl is outline.storage_impl:
                 root = base if base.base is None else base.base
-                return make_tensor(geometry, base.storage_impl, outline.offset, root)
-        made = make_tensor(geometry, self._fresh_storage(outline.storage_impl), outline.offset, None)
+                return make_tensor(meta, base.storage_impl, outline.offset, root)
+        made = make_tensor(meta, self._fresh_storage(outline.storage_impl), outline.offset, None)
         self.fresh.append((made, outline))
         return made
 

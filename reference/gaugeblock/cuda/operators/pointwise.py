@@ -64,8 +64,8 @@ def _components_loop(formula: str, args: tuple[Any, ...], results: Sequence[Tens
     """The loop of numbers taken apart or put together, over the shape of the results."""
     views = host_views()
     inputs = [views.of(value) for value in args]
-    first, *more = (views.of(one).geometry for one in results)
-    operands = [one.geometry for one in inputs]
+    first, *more = (views.of(one).meta for one in results)
+    operands = [one.meta for one in inputs]
     launch = element_launch(formula, first, operands, operands[0].dtype if more else first.dtype.to_real(), more)
     if launch is None:
         return None

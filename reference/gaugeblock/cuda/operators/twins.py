@@ -9,8 +9,8 @@ from ...core.device import Device, cpu, meta_device
 from ...memory.storage import Storage, allocate_storage, foreign_storage
 from ...operators.copy import clone
 from ...tensor.changing import UnbackedTensor
-from ...tensor.geometry import Geometry, geometry_of, remember, unwatched
 from ...tensor.tensor import Tensor, make_tensor, new_like
+from ...tensor.tensor_meta import TensorMeta, meta_of, remember, unwatched
 
 
 def replaced(value: Any, of: Callable[[Tensor], Tensor]) -> Any:
@@ -49,20 +49,20 @@ class Twins:
         for original, twin in self.pairs:
             if original is tensor:
                 return twin
-        if tensor.geometry.device.type == "cuda":
+        if tensor.meta.device.type == "cuda":
             check_backed(tensor)
-            geometry = geometry_elsewhere(tensor.geometry, self.device)
-            made = self._on_device(tensor, geometry)
+            meta = meta_elsewhere(tensor.meta, self.device)
+            made = self._on_device(tensor, meta)
         else:
             made = self._of_other(tensor)
         self.pairs.append((tensor, made))
         return made
 
-    def _on_device(self, tensor: Tensor, geometry: Geometry) -> Tensor:
+    def _on_device(self, tensor: Tensor, meta: TensorMeta) -> Tensor:
         for original, twin in self.owners:
             if original.storage_impl is tensor.storage_impl:
-                return make_tensor(geometry, twin.storage_impl, tensor.offset, None)
-        made = make_tensor(geometry, self._storage_of(tensor.storage_impl), tensor.offset, None)
+                return make_tensor(meta, twin.storage_impl, tensor.offset, None)
+        made = make_tensor(meta, self._storage_of(tensor.storage_impl), tensor.offset, None)
         self.owners.append((tensor, made))
         return made
 
@@ -73,14 +73,14 @@ def check_backed(tensor: Tensor) -> None:
         _ = tensor.pointer
 
 
-def geometry_elsewhere(geometry: Geometry, device: Device) -> Geometry:
+def meta_elsewhere(meta: TensorMeta, device: Device) -> TensorMeta:
     """The same sizes, strides and dtype on another device."""
-    geometry = unwatched(geometry)
+    meta = unwatched(meta)
     key = ("elsewhere", device)
-    found: Geometry | None = geometry.plans.get(key)
+    found: TensorMeta | None = meta.plans.get(key)
     if found is None:
-        made = geometry_of(geometry.sizes, geometry.strides, geometry.dtype, device, geometry.lazy)
-        found = remember(geometry.plans, key, made)
+        made = meta_of(meta.sizes, meta.strides, meta.dtype, device, meta.lazy)
+        found = remember(meta.plans, key, made)
     return found
 
 
@@ -92,7 +92,7 @@ def outlines() -> Twins:
         made.resizable = storage.resizable
         return made
 
-    return Twins(meta_device, storage_of, lambda tensor: new_like(geometry_elsewhere(tensor.geometry, meta_device)))
+    return Twins(meta_device, storage_of, lambda tensor: new_like(meta_elsewhere(tensor.meta, meta_device)))
 
 
 def host_views() -> Twins:

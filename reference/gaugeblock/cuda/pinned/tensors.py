@@ -5,8 +5,8 @@ from __future__ import annotations
 from ...core.device import cpu
 from ...memory.storage import Storage, allocate_storage
 from ...operators.copy import copy_values
-from ...tensor.geometry import Geometry, extent, unwatched
 from ...tensor.tensor import Tensor, make_tensor
+from ...tensor.tensor_meta import TensorMeta, extent, unwatched
 from .pinned_memory import PinnedMemory, pinned_memory
 
 
@@ -32,20 +32,20 @@ def used_on_stream(storage: Storage, device: int, stream: int) -> None:
         storage.allocator.record_stream(storage.pointer, device, stream)
 
 
-def pinned_empty(geometry: Geometry) -> Tensor:
-    """A fresh tensor of a CPU geometry in pinned memory, contents undefined. RuntimeError without a driver."""
-    elements = extent(geometry.sizes, geometry.strides) if geometry.numel else 0
-    return make_tensor(geometry, pinned_storage(elements * geometry.dtype.itemsize), 0, None)
+def pinned_empty(meta: TensorMeta) -> Tensor:
+    """A fresh tensor of a CPU meta in pinned memory, contents undefined. RuntimeError without a driver."""
+    elements = extent(meta.sizes, meta.strides) if meta.numel else 0
+    return make_tensor(meta, pinned_storage(elements * meta.dtype.itemsize), 0, None)
 
 
 def pinned_copy(self: Tensor) -> Tensor:
     """`self` if it is pinned, else a copy in pinned memory with the same strides. RuntimeError unless on the CPU."""
-    geometry = unwatched(self.geometry)
-    if geometry.device is not cpu:
-        raise RuntimeError(f"pin_memory(): cannot pin a tensor on {geometry.device}, only CPU tensors can be pinned")
+    meta = unwatched(self.meta)
+    if meta.device is not cpu:
+        raise RuntimeError(f"pin_memory(): cannot pin a tensor on {meta.device}, only CPU tensors can be pinned")
     if is_pinned_storage(self.storage_impl):
         return self
-    made = pinned_empty(geometry)
+    made = pinned_empty(meta)
     copy_values(made, self)
     return made
 
@@ -63,5 +63,5 @@ def record_stream(self: Tensor, stream: object) -> None:
     memory = self.storage_impl.allocator
     if isinstance(memory, DeviceMemory):
         memory.allocator.record_stream(self.storage_impl.pointer, stream.cuda_stream)
-    elif self.geometry.device.type != "cuda":
-        raise RuntimeError(f"record_stream(): argument 'self' must be on a CUDA device, got {self.geometry.device}")
+    elif self.meta.device.type != "cuda":
+        raise RuntimeError(f"record_stream(): argument 'self' must be on a CUDA device, got {self.meta.device}")

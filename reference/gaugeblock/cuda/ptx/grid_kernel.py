@@ -1,9 +1,9 @@
 """IR text of a grid kernel: every thread takes steps of the whole grid's size through the elements.
 
-    kernel(pointer..., number..., n, [geometry], [fault])
+    kernel(pointer..., number..., n, [meta], [fault])
 
 Pointers are those of the memory operands, outputs first; numbers the raw values of Python numbers, truth values as i64;
-n counts elements, or the steps of a strided kernel. That has its geometry by value: the sizes of all dims but the last,
+n counts elements, or the steps of a strided kernel. That has its meta by value: the sizes of all dims but the last,
 with 32-bit indices their multipliers and shifts, and the byte strides operand by operand. A kernel whose formula has a
 guard stores 1 (i32) at the address `fault`, unless that is null, when a guard failed.
 """
@@ -19,7 +19,7 @@ from ...kernels.expression import BOOL
 from ...kernels.loops import raw_lanes
 from ...kernels.lower import Emitter
 from ...kernels.operand import Memory
-from .layout import ONCE, WIDE, Layout, Places, geometry_length, strided_places
+from .layout import ONCE, WIDE, Layout, Places, layout_length, strided_places
 from .target import BLOCK, Target
 
 THREAD_NUMBERS = ("tid", "ctaid", "ntid", "nctaid")
@@ -43,9 +43,9 @@ def parameters(body: Body, layout: Layout, target: Target) -> list[Parameter]:
         found.append(Parameter(type, type, f"%number{index}"))
     found.append(Parameter(f"i{layout.bits}", f"i{layout.bits}", "%n"))
     if layout.ndim:
-        type = f"[{geometry_length(layout, len(body.memory))} x i{layout.bits}]"
+        type = f"[{layout_length(layout, len(body.memory))} x i{layout.bits}]"
         declared = f"ptr byval({type}) align {layout.bits // 8}" if target.is_device else "ptr"
-        found.append(Parameter(type, declared, "%geometry"))
+        found.append(Parameter(type, declared, "%meta"))
     if body.guarded:
         found.append(Parameter("ptr", pointer, "%fault"))
     return found

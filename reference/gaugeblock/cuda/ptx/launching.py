@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ...kernels.pointwise import PointwiseKernel
 from ...kernels.while_loop import all_lanes
 from .image import body_of, image_of
-from .layout import Ints, Layout, fitting_width, geometry, layout_of
+from .layout import Ints, Layout, fitting_width, layout_of, meta
 from .target import BLOCK, DEFAULT_CAPABILITY, Capability, Target, device_target
 
 MAX_PARAMETER_BYTES = 4096
@@ -120,13 +120,13 @@ class PreparedLaunch:
         return GridLaunch(self.layout.of_width(width), self._blocks(width), arguments)
 
     def _tail(self, width: int) -> list[Any]:
-        """What follows the numbers: elements of a flat kernel or steps of a strided one, and the geometry."""
+        """What follows the numbers: elements of a flat kernel or steps of a strided one, and the meta."""
         found = self.tails.get(width)
         if found is None:
             layout = self.layout.of_width(width)
             steps = self.count // width if layout.ndim else self.count
             found = [ctypes.c_uint32(steps) if layout.bits == 32 else ctypes.c_uint64(steps)]
-            found += [geometry(layout, self.shape, self.strides)] if layout.ndim else []
+            found += [meta(layout, self.shape, self.strides)] if layout.ndim else []
             self.tails[width] = found
         return found
 

@@ -99,13 +99,13 @@ def divided(index: int, multiplier: int, shift: int) -> int:
     return ((index * multiplier >> 32) + index) >> shift
 
 
-def geometry_length(layout: Layout, operands: int) -> int:
-    """Numbers in the geometry of a strided layout."""
+def layout_length(layout: Layout, operands: int) -> int:
+    """Numbers in the meta of a strided layout."""
     return (layout.ndim - 1) * (3 if layout.bits == 32 else 1) + layout.ndim * operands
 
 
-def geometry(layout: Layout, shape: Ints, strides: Sequence[Ints]) -> Any:
-    """The geometry of an iteration space: an array of ctypes, numbers modulo the width of indices."""
+def meta(layout: Layout, shape: Ints, strides: Sequence[Ints]) -> Any:
+    """The meta of an iteration space: an array of ctypes, numbers modulo the width of indices."""
     inner = (shape[0] // layout.width, *shape[1:])[:-1]
     numbers = [*inner]
     if layout.bits == 32:
@@ -114,7 +114,7 @@ def geometry(layout: Layout, shape: Ints, strides: Sequence[Ints]) -> Any:
         numbers += [shift for _, shift in factors]
     numbers += [step for steps in strides for step in steps]
     type = ctypes.c_uint32 if layout.bits == 32 else ctypes.c_uint64
-    return (type * geometry_length(layout, len(strides)))(*[number & ((1 << layout.bits) - 1) for number in numbers])
+    return (type * layout_length(layout, len(strides)))(*[number & ((1 << layout.bits) - 1) for number in numbers])
 
 
 class Places(NamedTuple):
@@ -125,12 +125,12 @@ class Places(NamedTuple):
 
 
 def strided_places(code: Emitter, layout: Layout, names: Sequence[str], index: str, space: str) -> Places:
-    """The places of the operands of which more than one element is read, in a kernel with the parameter %geometry."""
+    """The places of the operands of which more than one element is read, in a kernel with the parameter %meta."""
     type, ndim = f"i{layout.bits}", layout.ndim
-    length = geometry_length(layout, len(names))
+    length = layout_length(layout, len(names))
 
     def number(place: int) -> str:
-        at = code.register(f"getelementptr [{length} x {type}], ptr %geometry, i64 0, i64 {place}")
+        at = code.register(f"getelementptr [{length} x {type}], ptr %meta, i64 0, i64 {place}")
         return code.register(f"load {type}, ptr {at}, align {layout.bits // 8}")
 
     left, coordinates = index, []
@@ -145,7 +145,7 @@ def strided_places(code: Emitter, layout: Layout, names: Sequence[str], index: s
     coordinates.append(left)
     if layout.width > 1:
         coordinates[0] = code.register(f"shl {type} {coordinates[0]}, {layout.width.bit_length() - 1}")
-    start = geometry_length(layout, 0)
+    start = layout_length(layout, 0)
     places = Places({}, {})
     for position, name in enumerate(names):
         if layout.single[position]:

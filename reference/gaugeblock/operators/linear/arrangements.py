@@ -26,10 +26,10 @@ def block_diag(tensors: Sequence[Tensor]) -> Tensor:
     if not tensors:
         return outline((1, 0), float32)[0]
     device = check_same_device("block_diag", *tensors)
-    dtype = common_dtype((t.geometry.dtype, 2 if t.geometry.ndim else 1) for t in tensors)
+    dtype = common_dtype((t.meta.dtype, 2 if t.meta.ndim else 1) for t in tensors)
     shapes = []
     for k, tensor in enumerate(tensors):
-        sizes = tensor.geometry.sizes
+        sizes = tensor.meta.sizes
         if len(sizes) > 2:
             raise RuntimeError(
                 f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {k} has {len(sizes)} "
@@ -57,8 +57,8 @@ def cartesian_prod(tensors: Sequence[Tensor]) -> Tensor:
     Raises RuntimeError for other than vectors and for different dtypes.
     """
     for tensor in tensors:
-        if tensor.geometry.ndim != 1:
-            raise RuntimeError(f"cartesian_prod(): Expect a 1D vector, but got shape {list(tensor.geometry.sizes)}")
+        if tensor.meta.ndim != 1:
+            raise RuntimeError(f"cartesian_prod(): Expect a 1D vector, but got shape {list(tensor.meta.sizes)}")
     if len(tensors) == 1:
         return tensors[0]
     grids = invoke("meshgrid.indexing", tuple(tensors), indexing="ij")
@@ -75,17 +75,17 @@ def combinations(self: Tensor, r: int = 2, with_replacement: bool = False) -> Te
 
     Raises RuntimeError for other than a vector and a negative `r`.
     """
-    geometry = self.geometry
-    if geometry.ndim != 1:
-        raise RuntimeError(f"combinations(): Expect a 1D vector, but got shape {list(geometry.sizes)}")
+    meta = self.meta
+    if meta.ndim != 1:
+        raise RuntimeError(f"combinations(): Expect a 1D vector, but got shape {list(meta.sizes)}")
     if r < 0:
         raise RuntimeError(f"combinations(): Expect a non-negative number, but got {r}")
     if r == 0:
-        return outline((0,), geometry.dtype, geometry.device)[0]
-    n = geometry.numel
+        return outline((0,), meta.dtype, meta.device)[0]
+    n = meta.numel
     count = comb(n + r - 1, r) if with_replacement and n else comb(n, r)
-    result, target = outline((count, r), geometry.dtype, geometry.device)
-    if geometry.device is cpu and target is not None and count:
+    result, target = outline((count, r), meta.dtype, meta.device)
+    if meta.device is cpu and target is not None and count:
         ways = combinations_with_replacement(range(n), r) if with_replacement else chosen(range(n), r)
         places = np.fromiter((place for way in ways for place in way), np.int64, count * r)
         target[...] = values(self)[places.reshape(count, r)]

@@ -44,27 +44,27 @@ def linalg_multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     matrices = list(tensors)
     result: list[int] = []
     for place, name in ((0, "first"), (-1, "last")):
-        ndim = tensors[place].geometry.ndim
+        ndim = tensors[place].meta.ndim
         if ndim not in (1, 2):
             raise RuntimeError(f"multi_dot(): the {name} tensor must be 1D or 2D but got {ndim}D")
         if ndim == 1:
             matrices[place] = unsqueeze(tensors[place], 0 if place == 0 else -1)
         else:
-            result.append(tensors[place].geometry.sizes[place])
+            result.append(tensors[place].meta.sizes[place])
     for k, matrix in enumerate(matrices):
-        if matrix.geometry.ndim != 2:
-            raise RuntimeError(f"multi_dot(): tensor {k} must be 2D but got {matrix.geometry.ndim}D")
-        if matrix.geometry.dtype is not matrices[0].geometry.dtype:
+        if matrix.meta.ndim != 2:
+            raise RuntimeError(f"multi_dot(): tensor {k} must be 2D but got {matrix.meta.ndim}D")
+        if matrix.meta.dtype is not matrices[0].meta.dtype:
             raise RuntimeError(
-                f"multi_dot(): all tensors must have the same dtype but tensor 0 is {matrices[0].geometry.dtype.name} "
-                f"and tensor {k} {matrix.geometry.dtype.name}"
+                f"multi_dot(): all tensors must have the same dtype but tensor 0 is {matrices[0].meta.dtype.name} "
+                f"and tensor {k} {matrix.meta.dtype.name}"
             )
-        if k and matrices[k - 1].geometry.sizes[1] != matrix.geometry.sizes[0]:
+        if k and matrices[k - 1].meta.sizes[1] != matrix.meta.sizes[0]:
             raise RuntimeError(
-                f"multi_dot(): tensors {k - 1} and {k} with shapes {list(tensors[k - 1].geometry.sizes)} and "
-                f"{list(tensors[k].geometry.sizes)} cannot be multiplied"
+                f"multi_dot(): tensors {k - 1} and {k} with shapes {list(tensors[k - 1].meta.sizes)} and "
+                f"{list(tensors[k].meta.sizes)} cannot be multiplied"
             )
-    sizes = [matrix.geometry.sizes[0] for matrix in matrices] + [matrices[-1].geometry.sizes[1]]
+    sizes = [matrix.meta.sizes[0] for matrix in matrices] + [matrices[-1].meta.sizes[1]]
     found = _product(matrices, cheapest(sizes), 0, len(matrices) - 1)
     return reshape(found, tuple(result))
 
@@ -73,8 +73,8 @@ def chain_matmul(matrices: Sequence[Tensor]) -> Tensor:
     """The product of matrices; of one matrix a copy. Raises RuntimeError unless all have two dims."""
     warn_deprecated("chain_matmul", "linalg.multi_dot")
     for matrix in matrices:
-        if matrix.geometry.ndim != 2:
-            raise RuntimeError(f"chain_matmul(): Tensor dimension is {matrix.geometry.ndim}, expected 2 instead.")
+        if matrix.meta.ndim != 2:
+            raise RuntimeError(f"chain_matmul(): Tensor dimension is {matrix.meta.ndim}, expected 2 instead.")
     if not matrices:
         raise RuntimeError("chain_matmul(): Expecting at least one matrix")
     return apply("clone", matrices[0]) if len(matrices) == 1 else linalg_multi_dot(matrices)

@@ -11,8 +11,8 @@ from ...core.device import Device, cpu
 from ...core.dtype import DType
 from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.array_view import array_of
-from ...tensor.geometry import default_strides
 from ...tensor.tensor import Tensor, empty_strided_tensor
+from ...tensor.tensor_meta import default_strides
 from ..arrays import Array, check_same_device, outline
 
 FULL = frozenset({"float32", "float64", "complex64", "complex128"})
@@ -31,7 +31,7 @@ BY_NAME = frozenset({"linalg.inv", "linalg.inv_ex", "inverse"})
 def check_float(operator: str, tensor: Tensor, argument: str = "A", *, halves: bool = False) -> DType:
     """The dtype of an operand. Raises RuntimeError for bool and ints and, unless `halves`, for half precision; where
     the lack of a kernel is all that is wrong, that is a NotImplementedError."""
-    dtype = tensor.geometry.dtype
+    dtype = tensor.meta.dtype
     name = UPSTREAM_NAMES[dtype.name]
     if dtype.kind < 2:
         refusal = NotImplementedError if operator in WITHOUT_KERNEL else RuntimeError
@@ -44,11 +44,11 @@ def check_float(operator: str, tensor: Tensor, argument: str = "A", *, halves: b
 
 def check_matrix(operator: str, tensor: Tensor, argument: str = "A") -> tuple[int, ...]:
     """The sizes of a batch of matrices. Raises RuntimeError below two dims."""
-    if tensor.geometry.ndim < 2:
+    if tensor.meta.ndim < 2:
         raise RuntimeError(
-            f"{operator}: The input tensor {argument} must have at least 2 dimensions, got {tensor.geometry.ndim}."
+            f"{operator}: The input tensor {argument} must have at least 2 dimensions, got {tensor.meta.ndim}."
         )
-    return tensor.geometry.sizes
+    return tensor.meta.sizes
 
 
 def check_square(operator: str, tensor: Tensor, argument: str = "A") -> tuple[int, ...]:
@@ -67,7 +67,7 @@ def check_one_dtype(
 ) -> tuple[DType, Device]:
     """The dtype and device that two operands share. Raises RuntimeError when they differ."""
     device = check_same_device(operator, left, right)
-    mine, theirs = left.geometry.dtype, right.geometry.dtype
+    mine, theirs = left.meta.dtype, right.meta.dtype
     if mine is not theirs:
         raise RuntimeError(
             f"{operator}: Expected {names[0]} and {names[1]} to have the same dtype, but found {names[0]} of type "

@@ -51,7 +51,7 @@ def factor_and_info(operator: str, matrix: Tensor, upper: bool, check_errors: bo
     """
     dtype = check_float(operator, matrix)
     sizes = check_square(operator, matrix)
-    device = matrix.geometry.device
+    device = matrix.meta.device
     result, target = matrices(sizes, dtype, device)
     info, infos = outline(sizes[:-2], int32, device)
     if target is not None:
@@ -92,7 +92,7 @@ def cholesky_inverse(self: Tensor, upper: bool = False) -> Tensor:
     """
     dtype = check_float("cholesky_inverse", self)
     sizes = check_square("cholesky_inverse", self)
-    result, target = matrices(sizes, dtype, self.geometry.device)
+    result, target = matrices(sizes, dtype, self.meta.device)
     if target is not None:
         zero = np.diagonal(values(self), 0, -2, -1) == 0
         if zero.any():
@@ -104,14 +104,14 @@ def cholesky_inverse(self: Tensor, upper: bool = False) -> Tensor:
 def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """X of ``A @ X = self`` where `input2` is the Cholesky factor of A; leading dims broadcast. Raises RuntimeError."""
     for tensor, name in ((self, "b"), (input2, "u")):
-        if tensor.geometry.ndim < 2:
+        if tensor.meta.ndim < 2:
             raise RuntimeError(
-                f"cholesky_solve(): {name} should have at least 2 dimensions, but has {tensor.geometry.ndim} "
+                f"cholesky_solve(): {name} should have at least 2 dimensions, but has {tensor.meta.ndim} "
                 f"dimensions instead"
             )
     check_float("cholesky_solve", self, "self")
     dtype, device = check_one_dtype("cholesky_solve", self, input2, ("b", "A"))
-    A, b = check_square("cholesky_solve", input2), self.geometry.sizes
+    A, b = check_square("cholesky_solve", input2), self.meta.sizes
     if A[-1] != b[-2]:
         raise RuntimeError(
             f"Incompatible matrix sizes for cholesky_solve: each A matrix is {A[-2]} by {A[-1]} but each b matrix is "

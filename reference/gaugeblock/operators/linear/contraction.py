@@ -22,31 +22,31 @@ def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other:
         raise RuntimeError(
             f"both dimension lists should have same length, got {list(dims_self)} and {list(dims_other)}"
         )
-    if self.geometry.dtype is not other.geometry.dtype:
+    if self.meta.dtype is not other.meta.dtype:
         raise RuntimeError(
-            f"tensordot(): both inputs should have same dtype, got {self.geometry.dtype.name} and "
-            f"{other.geometry.dtype.name}"
+            f"tensordot(): both inputs should have same dtype, got {self.meta.dtype.name} and "
+            f"{other.meta.dtype.name}"
         )
-    mine = wrap_dims("tensordot", dims_self, self.geometry.ndim)
-    theirs = wrap_dims("tensordot", dims_other, other.geometry.ndim)
+    mine = wrap_dims("tensordot", dims_self, self.meta.ndim)
+    theirs = wrap_dims("tensordot", dims_other, other.meta.ndim)
     left, right = self, other
     for a, b in zip(mine, theirs, strict=True):
-        sizes = left.geometry.sizes[a], right.geometry.sizes[b]
+        sizes = left.meta.sizes[a], right.meta.sizes[b]
         if sizes[0] == sizes[1]:
             continue
         if sizes[1] == 1:
-            left = apply("sum.dim_IntList", left, (a,), True, dtype=left.geometry.dtype)
+            left = apply("sum.dim_IntList", left, (a,), True, dtype=left.meta.dtype)
         elif sizes[0] == 1:
-            right = apply("sum.dim_IntList", right, (b,), True, dtype=right.geometry.dtype)
+            right = apply("sum.dim_IntList", right, (b,), True, dtype=right.meta.dtype)
         else:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {sizes[0]} in dim {a} and second has size "
                 f"{sizes[1]} in dim {b}"
             )
-    rows = [d for d in range(left.geometry.ndim) if d not in mine]
-    columns = [d for d in range(right.geometry.ndim) if d not in theirs]
-    kept = tuple(left.geometry.sizes[d] for d in rows), tuple(right.geometry.sizes[d] for d in columns)
-    inner = prod(left.geometry.sizes[d] for d in mine)
+    rows = [d for d in range(left.meta.ndim) if d not in mine]
+    columns = [d for d in range(right.meta.ndim) if d not in theirs]
+    kept = tuple(left.meta.sizes[d] for d in rows), tuple(right.meta.sizes[d] for d in columns)
+    inner = prod(left.meta.sizes[d] for d in mine)
     matrix1 = reshape(permute(left, (*rows, *mine)), (prod(kept[0]), inner))
     matrix2 = reshape(permute(right, (*theirs, *columns)), (inner, prod(kept[1])))
     return reshape(apply("mm", matrix1, matrix2), kept[0] + kept[1])
@@ -63,7 +63,7 @@ def public_tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = N
     if isinstance(dims, int):
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
-        if dims > min(a.geometry.ndim, b.geometry.ndim):
+        if dims > min(a.meta.ndim, b.meta.ndim):
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         dims = list(range(-dims, 0)), list(range(dims))
     if not isinstance(dims, (tuple, list)) or len(dims) != 2:
@@ -82,9 +82,9 @@ def public_tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = N
 def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The sum of ``x.conj() * y`` along `dim`, in their common dtype; other dims broadcast. Raises RuntimeError."""
     for tensor in (x, y):
-        if tensor.geometry.dtype.kind < 2:
+        if tensor.meta.dtype.kind < 2:
             raise RuntimeError(
-                f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {tensor.geometry.dtype.name}"
+                f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {tensor.meta.dtype.name}"
             )
     return apply("sum.dim_IntList", apply("mul.Tensor", apply("conj", x), y), (dim,))
 

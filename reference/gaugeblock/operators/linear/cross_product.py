@@ -19,7 +19,7 @@ def linalg_cross(self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
     Raises RuntimeError for different dtypes or numbers of dims and for vectors of another length.
     """
-    left, right = self.geometry, other.geometry
+    left, right = self.meta, other.meta
     device = check_same_device("linalg.cross", self, other)
     if left.ndim != right.ndim:
         raise RuntimeError(
@@ -53,7 +53,7 @@ def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """linalg.cross along `dim`, or the first dim of size 3. Raises RuntimeError when there is none."""
     if dim is None:
         warn_once("cross() without the argument 'dim' is deprecated; pass it, or call linalg.cross()")
-        found = [k for k, size in enumerate(self.geometry.sizes) if size == 3]
+        found = [k for k, size in enumerate(self.meta.sizes) if size == 3]
         if not found:
             raise RuntimeError("no dimension of size 3 in input")
         dim = found[0]

@@ -17,7 +17,7 @@ def determinant(operator: str, matrix: Tensor) -> Tensor:
     """The determinant of each matrix of (..., n, n); 1 for n = 0. Raises RuntimeError for other shapes and dtypes."""
     dtype = check_float(operator, matrix)
     sizes = check_square(operator, matrix)
-    result, target = outline(sizes[:-2], dtype, matrix.geometry.device)
+    result, target = outline(sizes[:-2], dtype, matrix.meta.device)
     if target is not None:
         with np.errstate(all="ignore"):
             store(target, lapack.det(values(matrix)))
@@ -38,7 +38,7 @@ def sign_and_logarithm(operator: str, matrix: Tensor) -> tuple[Tensor, Tensor]:
     """Sign (of modulus 1 or 0) and logarithm of the modulus of each determinant, the latter real."""
     dtype = check_float(operator, matrix)
     sizes = check_square(operator, matrix)
-    device = matrix.geometry.device
+    device = matrix.meta.device
     sign, signs = outline(sizes[:-2], dtype, device)
     logarithm, logarithms = outline(sizes[:-2], dtype.to_real(), device)
     if signs is not None:
@@ -62,8 +62,8 @@ def slogdet(self: Tensor) -> Any:
 def logdet(self: Tensor) -> Tensor:
     """The logarithm of each determinant; NaN where it is negative, -inf where it is 0."""
     sign, logarithm = sign_and_logarithm("logdet", self)
-    dtype = self.geometry.dtype
-    result, target = outline(sign.geometry.sizes, dtype, sign.geometry.device)
+    dtype = self.meta.dtype
+    result, target = outline(sign.meta.sizes, dtype, sign.meta.device)
     if target is not None:
         with np.errstate(all="ignore"):
             signs = values(sign)

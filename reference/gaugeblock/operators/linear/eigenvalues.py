@@ -42,8 +42,8 @@ def linalg_eigh(self: Tensor, UPLO: str = "L") -> Any:
     dtype = check_float("linalg.eigh", self)
     sizes = check_square("linalg.eigh", self)
     triangle = check_triangle(UPLO)
-    found, numbers = outline(sizes[:-1], dtype.to_real(), self.geometry.device)
-    vectors, columns = matrices(sizes, dtype, self.geometry.device)
+    found, numbers = outline(sizes[:-1], dtype.to_real(), self.meta.device)
+    vectors, columns = matrices(sizes, dtype, self.meta.device)
     if numbers is not None:
         pair = hermitian("linalg.eigh", values(self), triangle)
         store(numbers, pair[0])
@@ -56,7 +56,7 @@ def linalg_eigvalsh(self: Tensor, UPLO: str = "L") -> Tensor:
     dtype = check_float("linalg.eigh", self)
     sizes = check_square("linalg.eigh", self)
     triangle = check_triangle(UPLO)
-    found, numbers = outline(sizes[:-1], dtype.to_real(), self.geometry.device)
+    found, numbers = outline(sizes[:-1], dtype.to_real(), self.meta.device)
     if numbers is not None:
         store(numbers, hermitian("linalg.eigh", values(self), triangle)[0])
     return found
@@ -75,8 +75,8 @@ def linalg_eig(self: Tensor) -> Any:
     """(eigenvalues, eigenvectors), both complex, in no order. Raises RuntimeError for other shapes, inf and NaN."""
     dtype = check_float("linalg.eig", self).to_complex()
     sizes = check_square("linalg.eig", self)
-    found, numbers = outline(sizes[:-1], dtype, self.geometry.device)
-    vectors, columns = matrices(sizes, dtype, self.geometry.device)
+    found, numbers = outline(sizes[:-1], dtype, self.meta.device)
+    vectors, columns = matrices(sizes, dtype, self.meta.device)
     if numbers is not None:
         pair = _general("linalg.eig", values(self), True)
         store(numbers, pair[0])
@@ -88,7 +88,7 @@ def linalg_eigvals(self: Tensor) -> Tensor:
     """The eigenvalues, complex, in no order. Raises as linalg.eig."""
     dtype = check_float("linalg.eigvals", self).to_complex()
     sizes = check_square("linalg.eigvals", self)
-    found, numbers = outline(sizes[:-1], dtype, self.geometry.device)
+    found, numbers = outline(sizes[:-1], dtype, self.meta.device)
     if numbers is not None:
         store(numbers, _general("linalg.eigvals", values(self), False)[0])
     return found

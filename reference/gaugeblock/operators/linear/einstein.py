@@ -80,7 +80,7 @@ def _without_repeats(k: int, tensor: Tensor, labels: Labels) -> tuple[Tensor, La
         while labels.count(label) > 1:
             first = labels.index(label)
             second = labels.index(label, first + 1)
-            sizes = tensor.geometry.sizes[first], tensor.geometry.sizes[second]
+            sizes = tensor.meta.sizes[first], tensor.meta.sizes[second]
             if sizes[0] != sizes[1]:
                 raise RuntimeError(
                     f"einsum(): subscript {label} is repeated for operand {k} but the sizes don't match, {sizes[1]} != "
@@ -95,7 +95,7 @@ def _summed(tensor: Tensor, labels: Labels, keep: set[str]) -> tuple[Tensor, Lab
     gone = tuple(d for d, label in enumerate(labels) if label not in keep)
     if not gone:
         return tensor, labels
-    total = apply("sum.dim_IntList", tensor, gone, dtype=tensor.geometry.dtype)
+    total = apply("sum.dim_IntList", tensor, gone, dtype=tensor.meta.dtype)
     return total, tuple(label for label in labels if label in keep)
 
 
@@ -104,9 +104,9 @@ def _matched(left: tuple[Tensor, Labels], right: tuple[Tensor, Labels], keep: se
     (a, mine), (b, theirs) = left, right
     for label in [label for label in mine if label in theirs and label not in keep]:
         i, j = mine.index(label), theirs.index(label)
-        if a.geometry.sizes[i] == b.geometry.sizes[j]:
+        if a.meta.sizes[i] == b.meta.sizes[j]:
             continue
-        if a.geometry.sizes[i] == 1:
+        if a.meta.sizes[i] == 1:
             b, theirs = _summed(b, theirs, set(theirs) - {label})
             a, mine = squeeze(a, i), mine[:i] + mine[i + 1 :]
         else:
@@ -135,20 +135,20 @@ def _contracted(left: tuple[Tensor, Labels], right: tuple[Tensor, Labels], keep:
         for _ in rows:
             b = unsqueeze(b, s)
         return apply("mul.Tensor", a, b), labels
-    pairs = zip(a.geometry.sizes[:s], b.geometry.sizes[:s], strict=True)
+    pairs = zip(a.meta.sizes[:s], b.meta.sizes[:s], strict=True)
     batch = tuple(y if x == 1 else x for x, y in pairs)
-    a, b = expand(a, batch + a.geometry.sizes[s:]), expand(b, batch + b.geometry.sizes[s:])
-    kept = batch + a.geometry.sizes[s : s + r] + b.geometry.sizes[s + n :]
-    count, total = prod(batch), prod(a.geometry.sizes[s + r :])
-    left_matrix = reshape(a, (count, prod(a.geometry.sizes[s : s + r]), total))
-    right_matrix = reshape(b, (count, total, prod(b.geometry.sizes[s + n :])))
+    a, b = expand(a, batch + a.meta.sizes[s:]), expand(b, batch + b.meta.sizes[s:])
+    kept = batch + a.meta.sizes[s : s + r] + b.meta.sizes[s + n :]
+    count, total = prod(batch), prod(a.meta.sizes[s + r :])
+    left_matrix = reshape(a, (count, prod(a.meta.sizes[s : s + r]), total))
+    right_matrix = reshape(b, (count, total, prod(b.meta.sizes[s + n :])))
     return reshape(apply("bmm", left_matrix, right_matrix), kept), labels
 
 
 def _check_sizes(operands: list[tuple[Tensor, Labels]]) -> None:
     known: dict[str, int] = {}
     for k, (tensor, labels) in enumerate(operands):
-        for label, size in zip(labels, tensor.geometry.sizes, strict=True):
+        for label, size in zip(labels, tensor.meta.sizes, strict=True):
             seen = known.get(label, 1)
             if size != 1 and seen not in (1, size):
                 raise RuntimeError(
@@ -165,7 +165,7 @@ def einsum(equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | No
     """
     if not tensors:
         raise RuntimeError("einsum(): at least one operand must be provided")
-    given, output = parsed(equation, [tensor.geometry.ndim for tensor in tensors])
+    given, output = parsed(equation, [tensor.meta.ndim for tensor in tensors])
     operands = [_without_repeats(k, t, labels) for k, (t, labels) in enumerate(zip(tensors, given, strict=True))]
     _check_sizes(operands)
     steps = list(path or (0, 1) * (len(operands) - 1))

@@ -35,7 +35,7 @@ def inverse_and_info(operator: str, matrix: Tensor, check_errors: bool) -> tuple
     """
     dtype = check_float(operator, matrix)
     sizes = check_square(operator, matrix)
-    device = matrix.geometry.device
+    device = matrix.meta.device
     result, target = matrices(sizes, dtype, device)
     info, infos = outline(sizes[:-2], int32, device)
     if target is not None:
@@ -64,8 +64,8 @@ def inverse(self: Tensor) -> Tensor:
 
 def is_vector(matrix: Tensor, right: Tensor) -> bool:
     """Whether the right side is a vector for each matrix."""
-    sizes = right.geometry.sizes
-    return len(sizes) == 1 or (len(sizes) == matrix.geometry.ndim - 1 and sizes == matrix.geometry.sizes[:-1])
+    sizes = right.meta.sizes
+    return len(sizes) == 1 or (len(sizes) == matrix.meta.ndim - 1 and sizes == matrix.meta.sizes[:-1])
 
 
 def solved_sizes(operator: str, A: tuple[int, ...], B: tuple[int, ...], left: bool) -> tuple[int, ...]:
@@ -92,7 +92,7 @@ def _operands(operator: str, A: Tensor, B: Tensor) -> tuple[DType, Device]:
     check_float(operator, A)
     check_square(operator, A)
     dtype, device = check_one_dtype(operator, A, B)
-    if not B.geometry.ndim:
+    if not B.meta.ndim:
         check_matrix(operator, B, "B")
     return dtype, device
 
@@ -104,10 +104,10 @@ def solution_and_info(operator: str, A: Tensor, B: Tensor, left: bool, check_err
     """
     dtype, device = _operands(operator, A, B)
     vector = is_vector(A, B)
-    right = (*B.geometry.sizes, 1) if vector else B.geometry.sizes
-    sizes = solved_sizes(operator, A.geometry.sizes, right, left)
+    right = (*B.meta.sizes, 1) if vector else B.meta.sizes
+    sizes = solved_sizes(operator, A.meta.sizes, right, left)
     result, target = matrices(sizes[:-1] if vector else sizes, dtype, device, column_major=left)
-    info, infos = outline(A.geometry.sizes[:-2], int32, device)
+    info, infos = outline(A.meta.sizes[:-2], int32, device)
     if target is not None:
         array, given = values(A), values(B).reshape(right)
         if left:

@@ -13,10 +13,10 @@ from ..arrays import STEPS, check_same_device, outline, values
 def kron(self: Tensor, other: Tensor) -> Tensor:
     """Every element of `self` times all of `other`, in blocks, in the promoted dtype; missing leading dims are 1."""
     device = check_same_device("kron", self, other)
-    dtype = promote_types(self.geometry.dtype, other.geometry.dtype)
-    ndim = max(self.geometry.ndim, other.geometry.ndim)
-    left = (1,) * (ndim - self.geometry.ndim) + self.geometry.sizes
-    right = (1,) * (ndim - other.geometry.ndim) + other.geometry.sizes
+    dtype = promote_types(self.meta.dtype, other.meta.dtype)
+    ndim = max(self.meta.ndim, other.meta.ndim)
+    left = (1,) * (ndim - self.meta.ndim) + self.meta.sizes
+    right = (1,) * (ndim - other.meta.ndim) + other.meta.sizes
     result, target = outline([a * b for a, b in zip(left, right, strict=True)], dtype, device)
     if target is not None and target.size:
         blocks = target.reshape([size for pair in zip(left, right, strict=True) for size in pair])

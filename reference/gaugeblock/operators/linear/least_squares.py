@@ -43,12 +43,12 @@ def _bounded(operator: str, batch: tuple[int, ...], atol: Bound, rtol: Bound) ->
     for name, bound in (("atol", atol), ("rtol", rtol)):
         if not isinstance(bound, Tensor):
             continue
-        if bound.geometry.dtype.is_complex or bound.geometry.dtype is bool_:
-            raise RuntimeError(f"{operator}: {name} tensor of {bound.geometry.dtype.name} type is not supported.")
+        if bound.meta.dtype.is_complex or bound.meta.dtype is bool_:
+            raise RuntimeError(f"{operator}: {name} tensor of {bound.meta.dtype.name} type is not supported.")
         try:
-            batch = broadcast_shapes((batch, bound.geometry.sizes))
+            batch = broadcast_shapes((batch, bound.meta.sizes))
         except RuntimeError:
-            shape = list(bound.geometry.sizes)
+            shape = list(bound.meta.sizes)
             given = f"{name} of sizes {shape} does not broadcast with the batch {list(batch)}"
             raise RuntimeError(f"{operator}: {given}") from None
     return batch
@@ -64,21 +64,21 @@ def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver:
     operator = "torch.linalg.lstsq"
     chosen = "gelsy" if driver is None else driver
     for tensor, name, least in ((self, "input", 2), (b, "other", 1)):
-        if tensor.geometry.ndim < least:
+        if tensor.meta.ndim < least:
             raise RuntimeError(f"{operator}: {name} must have at least {least} dimensions.")
-    dtype, device = self.geometry.dtype, self.geometry.device
-    if b.geometry.dtype is not dtype:
+    dtype, device = self.meta.dtype, self.meta.device
+    if b.meta.dtype is not dtype:
         raise RuntimeError(
             f"{operator}: Expected input and other to have the same dtype, but got input's dtype {dtype.name} and "
-            f"other's dtype {b.geometry.dtype.name}"
+            f"other's dtype {b.meta.dtype.name}"
         )
     if dtype.name not in FULL:
         raise RuntimeError(f"{operator}: This function doesn't handle types other than float and double")
     if chosen not in DRIVERS:
         raise RuntimeError(f"{operator}: parameter `driver` should be one of ({', '.join(DRIVERS)})")
     vector = is_vector(self, b)
-    *given, m, n = self.geometry.sizes
-    right = (*b.geometry.sizes, 1) if vector else b.geometry.sizes
+    *given, m, n = self.meta.sizes
+    right = (*b.meta.sizes, 1) if vector else b.meta.sizes
     if right[-2] != m:
         raise RuntimeError(f"{operator}: input.size(-2) should match other.size({-1 if vector else -2})")
     batch = broadcast_shapes((tuple(given), right[:-2]))
@@ -114,15 +114,15 @@ def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver:
 def pseudo_inverse(self: Tensor, atol: Bound, rtol: Bound, is_hermitian: bool) -> Tensor:
     """The pseudo-inverse of each matrix (..., m, n), singular values within the cut left out. Raises RuntimeError."""
     operator = "linalg.pinv"
-    dtype = self.geometry.dtype
-    if self.geometry.ndim < 2 or dtype.name not in FULL:
+    dtype = self.meta.dtype
+    if self.meta.ndim < 2 or dtype.name not in FULL:
         raise RuntimeError(
-            f"{operator}({dtype.name}{list(self.geometry.sizes)}): expected a tensor with 2 or more dimensions of "
+            f"{operator}({dtype.name}{list(self.meta.sizes)}): expected a tensor with 2 or more dimensions of "
             f"float, double, cfloat or cdouble types"
         )
-    sizes = check_square("linalg.eigh", self) if is_hermitian else self.geometry.sizes
+    sizes = check_square("linalg.eigh", self) if is_hermitian else self.meta.sizes
     batch = _bounded(operator, sizes[:-2], atol, rtol)
-    result, target = outline((*batch, sizes[-1], sizes[-2]), dtype, self.geometry.device)
+    result, target = outline((*batch, sizes[-1], sizes[-2]), dtype, self.meta.device)
     if target is None or not target.size:
         return result
     with np.errstate(all="ignore"):
@@ -172,7 +172,7 @@ def rank(matrix: Tensor, atol: Bound, rtol: Bound, is_hermitian: bool) -> Tensor
     batch = _bounded(operator, sizes[:-2], atol, rtol)
     if is_hermitian:
         check_square("linalg.eigh", matrix)
-    result, target = outline(batch, int64, matrix.geometry.device)
+    result, target = outline(batch, int64, matrix.meta.device)
     if target is None:
         return result
     if is_hermitian:

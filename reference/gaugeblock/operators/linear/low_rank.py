@@ -24,8 +24,8 @@ def _product(A: Tensor, M: Tensor | None, right: Tensor, adjoint: bool = False) 
 
 def _basis(A: Tensor, M: Tensor | None, q: int, niter: int) -> Tensor:
     """q orthonormal columns that nearly span the range of ``A - M``, each step of `niter` nearer."""
-    geometry = A.geometry
-    drawn = apply("randn", (geometry.sizes[-1], q), dtype=geometry.dtype, device=geometry.device)
+    meta = A.meta
+    drawn = apply("randn", (meta.sizes[-1], q), dtype=meta.dtype, device=meta.device)
     columns: Tensor = invoke("linalg_qr", _product(A, M, drawn))[0]
     for _ in range(niter):
         rows = invoke("linalg_qr", _product(A, M, columns, adjoint=True))[0]
@@ -34,7 +34,7 @@ def _basis(A: Tensor, M: Tensor | None, q: int, niter: int) -> Tensor:
 
 
 def _factors(A: Tensor, M: Tensor | None, q: int, niter: int) -> Factors:
-    rows, columns = A.geometry.sizes[-2:]
+    rows, columns = A.meta.sizes[-2:]
     if rows < columns:
         V, S, U = _factors(apply("adjoint", A), None if M is None else apply("adjoint", M), q, niter)
         return U, S, V
@@ -46,11 +46,11 @@ def _factors(A: Tensor, M: Tensor | None, q: int, niter: int) -> Factors:
 
 def _check(operator: str, A: Tensor, q: int, niter: int) -> None:
     tensor_argument(operator, "A", 1, A)
-    if A.geometry.ndim < 2 or A.geometry.dtype.kind < 2:
+    if A.meta.ndim < 2 or A.meta.dtype.kind < 2:
         raise RuntimeError(
-            f"{operator}(): expected floating point matrices, got {A.geometry.dtype.name}{list(A.geometry.sizes)}"
+            f"{operator}(): expected floating point matrices, got {A.meta.dtype.name}{list(A.meta.sizes)}"
         )
-    least = min(A.geometry.sizes[-2:])
+    least = min(A.meta.sizes[-2:])
     if not 0 <= check_int(operator, "q", q) <= least:
         raise ValueError(f"{operator}(): q(={q}) must be non-negative integer and not greater than min(m, n)={least}")
     if check_int(operator, "niter", niter) < 0:
@@ -66,15 +66,15 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     if M is not None:
         if not isinstance(M, Tensor):
             type_error("svd_lowrank", "M", M, "Tensor or None")
-        M = apply("expand", M, A.geometry.sizes)
+        M = apply("expand", M, A.meta.sizes)
     return _factors(A, M, q, niter)
 
 
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> Factors:
     """svd_lowrank of the rows of `A`, less their mean if `center`; q is at most 6 if it is not given."""
     tensor_argument("pca_lowrank", "A", 1, A)
-    if q is None and A.geometry.ndim >= 2:
-        q = min(6, *A.geometry.sizes[-2:])
+    if q is None and A.meta.ndim >= 2:
+        q = min(6, *A.meta.sizes[-2:])
     _check("pca_lowrank", A, 6 if q is None else q, niter)
     if center:
         A = apply("sub.Tensor", A, apply("mean.dim", A, (-2,), True))
@@ -92,5 +92,5 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: tuple[Tensor
     if not isinstance(out, (tuple, list)) or len(out) != len(parts):
         raise TypeError(f"lu(): argument 'out' must be tuple of {len(parts)} Tensors, got {type(out).__name__}")
     for given, part in zip(out, parts, strict=True):
-        apply("copy_", apply("resize_", given, part.geometry.sizes), part)
+        apply("copy_", apply("resize_", given, part.meta.sizes), part)
     return tuple(out)

@@ -18,10 +18,10 @@ from .triangles import factor, permutation, solve_factored
 
 
 def _checked(operator: str, matrix: Tensor, pivot: bool) -> tuple[int, ...]:
-    sizes = matrix.geometry.sizes
+    sizes = matrix.meta.sizes
     if len(sizes) < 2:
         raise RuntimeError(f"{operator}: Expected tensor with 2 or more dimensions. Got size: {list(sizes)} instead")
-    dtype = matrix.geometry.dtype
+    dtype = matrix.meta.dtype
     if dtype.name not in FULL:
         raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
     if not pivot:
@@ -32,7 +32,7 @@ def _checked(operator: str, matrix: Tensor, pivot: bool) -> tuple[int, ...]:
 def factors_and_info(operator: str, matrix: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
     """L and U of each matrix (..., m, n) in one tensor, int32 pivots counted from 1, int32 infos."""
     sizes = _checked(operator, matrix, pivot)
-    dtype, device = matrix.geometry.dtype, matrix.geometry.device
+    dtype, device = matrix.meta.dtype, matrix.meta.device
     both, target = matrices(sizes, dtype, device)
     pivots, places = outline((*sizes[:-2], min(sizes[-2:])), int32, device)
     info, infos = outline(sizes[:-2], int32, device)
@@ -61,12 +61,12 @@ def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
 
 def check_pivots(operator: str, info: Tensor) -> None:
     """Raise RuntimeError for the first matrix with a zero pivot."""
-    if info.geometry.device.type != "cpu":
+    if info.meta.device.type != "cpu":
         return
     flat = values(info).reshape(-1)
     if flat.any():
         place = int(np.flatnonzero(flat)[0])
-        where = f"(Batch element {place}): " if info.geometry.ndim else ""
+        where = f"(Batch element {place}): " if info.meta.ndim else ""
         k = int(flat[place])
         raise RuntimeError(
             f"{operator}: {where}U[{k},{k}] is zero and using it on lu_solve would result in a division by zero. If "
@@ -91,7 +91,7 @@ def permutation_matrix(pivots: Array, rows: int) -> Array:
 def linalg_lu(A: Tensor, *, pivot: bool = True) -> Any:
     """(P, L, U) whose product is each matrix (..., m, n); L is (m, min(m, n)), U (min(m, n), n)."""
     *batch, m, n = _checked("linalg.lu", A, pivot)
-    dtype, device = A.geometry.dtype, A.geometry.device
+    dtype, device = A.meta.dtype, A.meta.device
     P, place = outline((*batch, m, m), dtype, device)
     L, lower = outline((*batch, m, min(m, n)), dtype, device)
     U, upper = outline((*batch, min(m, n), n), dtype, device)
@@ -107,17 +107,17 @@ def linalg_lu(A: Tensor, *, pivot: bool = True) -> Any:
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """(P, L, U) from packed factors and pivots; what is not asked for has no elements. Raises RuntimeError."""
     *batch, m, n = check_matrix("torch.lu_unpack", LU_data, "LU_data")
-    if unpack_pivots and LU_pivots.geometry.dtype is not int32:
+    if unpack_pivots and LU_pivots.meta.dtype is not int32:
         raise RuntimeError(
             "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype. Note: this "
             "function is intended to be used with the output produced by torch.linalg.lu_factor"
         )
-    if LU_pivots.geometry.sizes != (*batch, min(m, n)):
+    if LU_pivots.meta.sizes != (*batch, min(m, n)):
         raise RuntimeError(
             f"torch.lu_unpack: LU_pivots must have sizes {[*batch, min(m, n)]} for factors of sizes "
-            f"{list(LU_data.geometry.sizes)}, got {list(LU_pivots.geometry.sizes)}"
+            f"{list(LU_data.meta.sizes)}, got {list(LU_pivots.meta.sizes)}"
         )
-    dtype, device = LU_data.geometry.dtype, LU_data.geometry.device
+    dtype, device = LU_data.meta.dtype, LU_data.meta.device
     P, place = outline((*batch, m, m) if unpack_pivots else (0,), dtype, device)
     L, lower = outline((*batch, m, min(m, n)) if unpack_data else (0,), dtype, device)
     U, upper = outline((*batch, min(m, n), n) if unpack_data else (0,), dtype, device)
@@ -147,16 +147,16 @@ def solve_with_factors(operator: str, LU: Tensor, pivots: Tensor, B: Tensor, lef
     dtype, device = check_one_dtype(operator, LU, B, ("LU", "B"))
     if dtype.name not in FULL:
         raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
-    if pivots.geometry.dtype is not int32:
+    if pivots.meta.dtype is not int32:
         raise RuntimeError(f"{operator}: pivots should be a Tensor of scalar type torch.int32")
     A = check_square(operator, LU, "LU")
     check_matrix(operator, B, "B")
-    if pivots.geometry.sizes != A[:-1]:
+    if pivots.meta.sizes != A[:-1]:
         raise RuntimeError(
             f"{operator}: Number of pivots per batch should be same as the dimension of the matrix, got "
-            f"{list(pivots.geometry.sizes)} for LU of {list(A)}"
+            f"{list(pivots.meta.sizes)} for LU of {list(A)}"
         )
-    result, target = matrices(solved_sizes(operator, A, B.geometry.sizes, left), dtype, device, column_major=left)
+    result, target = matrices(solved_sizes(operator, A, B.meta.sizes, left), dtype, device, column_major=left)
     if target is None:
         return result
     factors, right = values(LU), values(B)

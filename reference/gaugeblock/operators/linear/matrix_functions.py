@@ -24,12 +24,12 @@ def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
     matrix.
     """
     sizes = check_square("linalg.matrix_power", self)
-    geometry = self.geometry
+    meta = self.meta
     if n == 0:
-        result, target = outline(sizes, geometry.dtype, geometry.device)
+        result, target = outline(sizes, meta.dtype, meta.device)
         store(target, np.eye(sizes[-1]))
         return result
-    if geometry.dtype is bool_:
+    if meta.dtype is bool_:
         raise NotImplementedError("\"linalg.matrix_power\" not implemented for 'Bool'")
     base = inverse_and_info("linalg.inv", self, True)[0] if n < 0 else self
     left, result_so_far = abs(n), None
@@ -84,8 +84,8 @@ def linalg_matrix_exp(self: Tensor) -> Tensor:
     """
     dtype = check_float("linalg.matrix_exp", self, halves=True)
     sizes = check_square("linalg.matrix_exp", self)
-    result, target = outline(sizes, dtype, self.geometry.device)
-    if self.geometry.device is cpu and result.geometry.numel:
+    result, target = outline(sizes, dtype, self.meta.device)
+    if self.meta.device is cpu and result.meta.numel:
         wide = np.complex128 if dtype.is_complex else np.float64
         store(target, exponential(values(self).astype(wide)))
     return result

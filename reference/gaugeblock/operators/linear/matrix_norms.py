@@ -32,7 +32,7 @@ def matrix_norm(
     own = check_float(operator, self, halves=True)
     if len(dim) != 2:
         raise RuntimeError(f"{operator}: dim must be a 2-tuple. Got {list(dim)}")
-    rows, columns = (wrap_dim(operator, d, self.geometry.ndim) for d in dim)
+    rows, columns = (wrap_dim(operator, d, self.meta.ndim) for d in dim)
     if rows == columns:
         raise RuntimeError(f"{operator}: dims must be different. Got ({dim[0]}, {dim[1]})")
     chosen = norm_compute_dtype(operator, own, dtype_argument(operator, dtype))
@@ -44,8 +44,8 @@ def matrix_norm(
     spectral = ord == "nuc" or abs(float(ord)) == 2
     inner, outer = (rows, columns) if not spectral and abs(float(ord)) == 1 else (columns, rows)
     over = (rows, columns) if spectral else (outer,)
-    if not isinstance(ord, str) and ord > 0 and not all(self.geometry.sizes[d] for d in over):
-        kept = reduced_sizes(self.geometry.sizes, tuple(sorted((rows, columns))), keepdim)
+    if not isinstance(ord, str) and ord > 0 and not all(self.meta.sizes[d] for d in over):
+        kept = reduced_sizes(self.meta.sizes, tuple(sorted((rows, columns))), keepdim)
         return zeros(kept, chosen.to_real(), self)
     if spectral:
         if own.name not in FULL:
@@ -59,18 +59,18 @@ def matrix_norm(
 
 def zeros(sizes: tuple[int, ...], dtype: DType, like: Tensor) -> Tensor:
     """Zeros on the device of `like`."""
-    return apply("zeros", sizes, dtype=dtype, device=like.geometry.device)
+    return apply("zeros", sizes, dtype=dtype, device=like.meta.device)
 
 
 def _spectral(operator: str, source: Tensor, ord: float | str, rows: int, columns: int, keepdim: bool) -> Tensor:
-    dtype, sizes = source.geometry.dtype, source.geometry.sizes
-    if ord != "nuc" and not min(sizes[rows], sizes[columns]) and source.geometry.device.type != "meta":
+    dtype, sizes = source.meta.dtype, source.meta.sizes
+    if ord != "nuc" and not min(sizes[rows], sizes[columns]) and source.meta.device.type != "meta":
         raise RuntimeError(f"{operator}: the norm of order {ord} has no identity, so matrices must not be empty")
     kept = reduced_sizes(sizes, tuple(sorted((rows, columns))), keepdim)
     found = apply("linalg_svdvals", apply("movedim.intlist", source, (rows, columns), (-2, -1)))
     if ord == "nuc":
         return reshape(apply("sum.dim_IntList", found, (-1,)), kept)
-    if not found.geometry.sizes[-1]:
+    if not found.meta.sizes[-1]:
         return zeros(kept, dtype.to_real(), source)
     return reshape(apply("amax" if float(ord) > 0 else "amin", found, (-1,)), kept)
 
@@ -102,7 +102,7 @@ def linalg_norm(
     Raises RuntimeError for more dims than an order can take.
     """
     dims = None if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
-    ndim = self.geometry.ndim
+    ndim = self.meta.ndim
     if ord is None:
         source = reshape(self, (-1,)) if dims is None and not keepdim else self
         return apply("linalg_vector_norm", source, 2, dims, keepdim, dtype=dtype)
@@ -130,13 +130,13 @@ def linalg_cond(self: Tensor, p: Order = None) -> Tensor:
 
     Raises RuntimeError for another order, and where an inverse is needed for matrices that are not square.
     """
-    sizes = self.geometry.sizes
+    sizes = self.meta.sizes
     if len(sizes) < 2:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
     if p not in NAMES if isinstance(p, str) else p is not None and abs(p) not in NUMBERS:
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
-    dtype = self.geometry.dtype
-    if not self.geometry.numel:
+    dtype = self.meta.dtype
+    if not self.meta.numel:
         return zeros(sizes[:-2], dtype.to_real(), self)
     if p is None or p in (2, -2):
         check_float("linalg.cond", self)

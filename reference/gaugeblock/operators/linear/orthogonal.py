@@ -24,7 +24,7 @@ def factors(operator: str, matrix: Tensor, mode: str) -> tuple[Tensor, Tensor]:
         raise RuntimeError(
             f"qr received unrecognized mode {mode!r} but expected one of 'reduced' (default), 'r', or 'complete'"
         )
-    device, k = matrix.geometry.device, min(m, n)
+    device, k = matrix.meta.device, min(m, n)
     inner = m if mode == "complete" else k
     Q, q = outline((0,), dtype, device) if mode == "r" else matrices((*batch, m, inner), dtype, device)
     R, r = matrices((*batch, inner, n), dtype, device)
@@ -79,8 +79,8 @@ def geqrf(self: Tensor) -> Any:
     """(a, tau): R with the Householder vectors below it, and their factors. Raises RuntimeError below two dims."""
     dtype = check_float("geqrf", self, "self")
     *batch, m, n = check_matrix("torch.geqrf", self, "input")
-    a, packed = matrices((*batch, m, n), dtype, self.geometry.device)
-    tau, taus = outline((*batch, min(m, n)), dtype, self.geometry.device)
+    a, packed = matrices((*batch, m, n), dtype, self.meta.device)
+    tau, taus = outline((*batch, min(m, n)), dtype, self.meta.device)
     if packed is not None:
         found = reflections(values(self))
         store(packed, found[0])
@@ -105,10 +105,10 @@ def reflected(vectors: Array, taus: Array, onto: Array, *, turned: bool = False)
 def _check_reflections(operator: str, vectors: Tensor, tau: Tensor) -> tuple[int, ...]:
     sizes = check_matrix(operator, vectors, "input")
     check_one_dtype(operator, vectors, tau, ("input", "tau"))
-    if tau.geometry.ndim != len(sizes) - 1 or tau.geometry.sizes[:-1] != sizes[:-2]:
+    if tau.meta.ndim != len(sizes) - 1 or tau.meta.sizes[:-1] != sizes[:-2]:
         raise RuntimeError(
             f"{operator}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got "
-            f"{list(tau.geometry.sizes)} for input of {list(sizes)}"
+            f"{list(tau.meta.sizes)} for input of {list(sizes)}"
         )
     return sizes
 
@@ -120,9 +120,9 @@ def orthogonal_factor(operator: str, vectors: Tensor, tau: Tensor) -> Tensor:
     m, n = sizes[-2:]
     if n > m:
         raise RuntimeError(f"{operator}: input.shape[-2] must be greater than or equal to input.shape[-1]")
-    if tau.geometry.sizes[-1] > n:
+    if tau.meta.sizes[-1] > n:
         raise RuntimeError(f"{operator}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
-    result, target = matrices(sizes, dtype, vectors.geometry.device)
+    result, target = matrices(sizes, dtype, vectors.meta.device)
     if target is not None:
         start = np.broadcast_to(np.eye(m, n, dtype=dtype.numpy), sizes)
         store(target, reflected(values(vectors), values(tau), start))
@@ -148,12 +148,12 @@ def ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, trans
     sizes = _check_reflections("torch.ormqr", self, input2)
     other = check_matrix("torch.ormqr", input3, "other")
     check_one_dtype("torch.ormqr", self, input3, ("input", "other"))
-    if other[-2 if left else -1] != sizes[-2] or input2.geometry.sizes[-1] > sizes[-2]:
+    if other[-2 if left else -1] != sizes[-2] or input2.meta.sizes[-1] > sizes[-2]:
         raise RuntimeError(
             f"torch.ormqr: other.shape[{-2 if left else -1}] must be equal to input.shape[-2], got {list(other)} and "
             f"{list(sizes)}"
         )
-    result, target = matrices(other, dtype, self.geometry.device)
+    result, target = matrices(other, dtype, self.meta.device)
     if target is not None:
         vectors, taus, onto = values(self), values(input2), values(input3)
         if left:

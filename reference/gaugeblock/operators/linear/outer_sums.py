@@ -22,7 +22,7 @@ from .checks import store
 def addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """``beta * self`` plus alpha times the sum of the matrix products of all batches. Raises as baddbmm."""
     batch, rows, columns = check_batches(batch1, batch2)
-    inner = batch1.geometry.sizes[2]
+    inner = batch1.meta.sizes[2]
     left = apply("reshape", apply("permute", batch1, (1, 0, 2)), (rows, batch * inner))
     right = apply("reshape", batch2, (batch * inner, columns))
     return scaled("addbmm", self, left, right, (rows, columns), beta, alpha)
@@ -34,10 +34,10 @@ def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: N
     Raises RuntimeError for other than vectors and for numbers of a higher kind than the result.
     """
     for tensor, name in ((vec1, "vec1"), (vec2, "vec2")):
-        if tensor.geometry.ndim != 1:
-            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {tensor.geometry.ndim}-D")
+        if tensor.meta.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {tensor.meta.ndim}-D")
     device = check_same_device("addr", self, vec1, vec2)
-    dtype = promote_types(promote_types(self.geometry.dtype, vec1.geometry.dtype), vec2.geometry.dtype)
+    dtype = promote_types(promote_types(self.meta.dtype, vec1.meta.dtype), vec2.meta.dtype)
     for name, number in (("beta", beta), ("alpha", alpha)):
         kind = 1 if isinstance(number, int) else 2 if isinstance(number, float) else 3
         if (dtype.kind < 2 <= kind) or (dtype.kind < 3 <= kind):
@@ -46,7 +46,7 @@ def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: N
                 f"{type(number).__name__}, got {number!r}"
             )
         check_fits("addr", number, dtype)
-    sizes = (vec1.geometry.numel, vec2.geometry.numel)
+    sizes = (vec1.meta.numel, vec2.meta.numel)
     addend = expand(self, sizes)
     result, target = outline_between(sizes, dtype, device, (self, apply("unsqueeze", vec1, 1), vec2))
     if target is None:
@@ -65,15 +65,15 @@ def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: N
 @plannable
 def trace(self: Tensor) -> Tensor | Planned[Tensor]:
     """The sum of the diagonal of a matrix, int64 for ints. Raises RuntimeError below or above two dims."""
-    geometry = self.geometry
-    if geometry.ndim != 2:
-        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {geometry.ndim}")
-    if geometry.dtype is bool_:
+    meta = self.meta
+    if meta.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {meta.ndim}")
+    if meta.dtype is bool_:
         raise NotImplementedError("\"trace\" not implemented for 'Bool'")
-    if not geometry.lazy:
+    if not meta.lazy:
         total = sum_all.planned(diagonal(self))
         return Planned(total.result, total.call)
-    result, target = outline((), geometry.dtype, geometry.device)
+    result, target = outline((), meta.dtype, meta.device)
     if target is not None:
         store(target, np.diagonal(values(self)).sum())
     return result

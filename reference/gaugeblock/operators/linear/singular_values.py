@@ -62,7 +62,7 @@ def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = No
     dtype = check_float("linalg.svd", A)
     *batch, m, n = check_matrix("linalg.svd", A)
     check_driver(driver)
-    device, k = A.geometry.device, min(m, n)
+    device, k = A.meta.device, min(m, n)
     U, u = matrices((*batch, m, m if full_matrices else k), dtype, device)
     S, s = outline((*batch, k), dtype.to_real(), device)
     Vh, vh = matrices((*batch, n if full_matrices else k, n), dtype, device)
@@ -77,7 +77,7 @@ def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     dtype = check_float("linalg.svd", A)
     *batch, m, n = check_matrix("linalg.svd", A)
     check_driver(driver)
-    S, s = outline((*batch, min(m, n)), dtype.to_real(), A.geometry.device)
+    S, s = outline((*batch, min(m, n)), dtype.to_real(), A.meta.device)
     if s is not None:
         store(s, singular_values("linalg.svd", values(A)))
     return S
@@ -87,7 +87,7 @@ def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """(U, S, V) with ``U * S @ V.mH`` equal to each matrix; square U and V unless `some`, zeros unless `compute_uv`."""
     dtype = check_float("linalg.svd", self)
     *batch, m, n = check_matrix("linalg.svd", self)
-    device, k = self.geometry.device, min(m, n)
+    device, k = self.meta.device, min(m, n)
     full = not (some and compute_uv)
     U, u = matrices((*batch, m, m if full else k), dtype, device, column_major=compute_uv)
     S, s = outline((*batch, k), dtype.to_real(), device)

@@ -15,7 +15,7 @@ def linalg_tensorinv(self: Tensor, ind: int = 2) -> Tensor:
     """The inverse of the map from the dims behind the first `ind` to those. Raises RuntimeError unless it is square."""
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', got {ind}")
-    sizes = self.geometry.sizes
+    sizes = self.meta.sizes
     first, rest = sizes[:ind], sizes[ind:]
     if prod(first) != prod(rest):
         raise RuntimeError(
@@ -33,13 +33,13 @@ def linalg_tensorsolve(self: Tensor, other: Tensor, dims: Sequence[int] | None =
     """
     source = self
     if dims is not None:
-        moved = wrap_dims("linalg.tensorsolve", dims, self.geometry.ndim)
-        source = permute(self, (*(d for d in range(self.geometry.ndim) if d not in moved), *moved))
-    wanted = source.geometry.sizes[other.geometry.ndim :]
-    if prod(wanted) != prod(source.geometry.sizes[: other.geometry.ndim]):
+        moved = wrap_dims("linalg.tensorsolve", dims, self.meta.ndim)
+        source = permute(self, (*(d for d in range(self.meta.ndim) if d not in moved), *moved))
+    wanted = source.meta.sizes[other.meta.ndim :]
+    if prod(wanted) != prod(source.meta.sizes[: other.meta.ndim]):
         raise RuntimeError(
             f"Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
-            f"but got {prod(wanted)} != {prod(source.geometry.sizes[: other.geometry.ndim])}"
+            f"but got {prod(wanted)} != {prod(source.meta.sizes[: other.meta.ndim])}"
         )
     matrix = reshape(source, (prod(wanted), prod(wanted)))
     return reshape(apply("linalg_solve", matrix, reshape(other, (prod(wanted),))), wanted)

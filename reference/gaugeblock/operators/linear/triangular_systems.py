@@ -27,7 +27,7 @@ def linalg_solve_triangular(
     check_float(operator, self)
     dtype, device = check_one_dtype(operator, self, B)
     check_matrix(operator, B, "B")
-    sizes = solved_sizes(operator, check_square(operator, self), B.geometry.sizes, left)
+    sizes = solved_sizes(operator, check_square(operator, self), B.meta.sizes, left)
     result, target = matrices(sizes, dtype, device, column_major=left)
     if target is not None:
         array, right = values(self), values(B)
@@ -49,23 +49,23 @@ def triangular_solve(
     operator = "triangular_solve"
     warn_deprecated(operator, "linalg.solve_triangular")
     for tensor, name in ((self, "b"), (A, "A")):
-        if tensor.geometry.ndim < 2:
+        if tensor.meta.ndim < 2:
             raise RuntimeError(
-                f"torch.{operator}: Expected {name} to have at least 2 dimensions, but it has {tensor.geometry.ndim} "
+                f"torch.{operator}: Expected {name} to have at least 2 dimensions, but it has {tensor.meta.ndim} "
                 f"dimensions instead"
             )
     check_float(operator, A)
     dtype, device = check_one_dtype(operator, self, A, ("b", "A"))
-    square, b = check_square(operator, A), self.geometry.sizes
+    square, b = check_square(operator, A), self.meta.sizes
     if square[-1] != b[-2]:
         raise RuntimeError(
             f"Incompatible matrix sizes for {operator}: each A matrix is {square[-2]} by {square[-1]} but each b "
             f"matrix is {b[-2]} by {b[-1]}"
         )
     sizes = solved_sizes(operator, square, b, True)
-    batch = broadcast_shapes((sizes[:-2], A.geometry.sizes[:-2]))
+    batch = broadcast_shapes((sizes[:-2], A.meta.sizes[:-2]))
     solution, target = matrices(sizes, dtype, device)
-    clone, copied = matrices(batch + A.geometry.sizes[-2:], dtype, device)
+    clone, copied = matrices(batch + A.meta.sizes[-2:], dtype, device)
     if target is not None:
         array = values(A)
         store(copied, array)

@@ -17,14 +17,14 @@ def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
 
     Raises RuntimeError for bool, half precision and N below 2.
     """
-    dtype, sizes = x.geometry.dtype, x.geometry.sizes
+    dtype, sizes = x.meta.dtype, x.meta.sizes
     if dtype is bool_ or dtype.name in ("float16", "bfloat16"):
         raise RuntimeError(f"linalg.vander supports floating point, complex, and integer tensors, but got {dtype.name}")
     count = N if N is not None else sizes[-1] if sizes else 1
     if count <= 1:
         raise RuntimeError(f"linalg.vander: N must be greater than 1, got {count}.")
     dtype = int64 if dtype.kind < 2 else dtype
-    result, target = outline((*(sizes or (1,)), count), dtype, x.geometry.device)
+    result, target = outline((*(sizes or (1,)), count), dtype, x.meta.device)
     if target is not None:
         store(target, _powers(values(x).reshape(sizes or (1,)).astype(dtype.numpy), count))
     return result
@@ -42,13 +42,13 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
 
     Raises RuntimeError for other than a vector and a negative N.
     """
-    if x.geometry.ndim != 1:
-        raise RuntimeError(f"vander(): x must be a one-dimensional tensor, got {x.geometry.ndim} dims.")
-    count = x.geometry.numel if N is None else N
+    if x.meta.ndim != 1:
+        raise RuntimeError(f"vander(): x must be a one-dimensional tensor, got {x.meta.ndim} dims.")
+    count = x.meta.numel if N is None else N
     if count < 0:
         raise RuntimeError(f"vander(): N must be non-negative, got {count}.")
-    dtype = int64 if x.geometry.dtype.kind < 2 else x.geometry.dtype
-    result, target = outline((x.geometry.numel, count), dtype, x.geometry.device)
+    dtype = int64 if x.meta.dtype.kind < 2 else x.meta.dtype
+    result, target = outline((x.meta.numel, count), dtype, x.meta.device)
     if target is not None and count:
         found = _powers(values(x).astype(dtype.numpy), count)
         store(target, found if increasing else found[:, ::-1])

@@ -15,10 +15,10 @@ from .calls import apply, evaluated
 
 def glu(self: Tensor, dim: int = -1) -> Tensor:
     """The first half along a dim times the sigmoid of the second. Raises RuntimeError for 0-dim and odd sizes."""
-    if not self.geometry.ndim:
+    if not self.meta.ndim:
         raise RuntimeError("glu(): glu does not support 0-dimensional tensors")
-    place = wrap_dim("glu", dim, self.geometry.ndim)
-    size = self.geometry.sizes[place]
+    place = wrap_dim("glu", dim, self.meta.ndim)
+    size = self.meta.sizes[place]
     if size % 2:
         raise RuntimeError(f"glu(): Halving dimension must be even, but dimension {place} is size {size}")
     first, second = (narrow(self, place, start, size // 2) for start in (0, size // 2))
@@ -30,7 +30,7 @@ def prelu(self: Tensor, weight: Tensor) -> Tensor:
 
     Raises RuntimeError for two dtypes and for another number of weights.
     """
-    own, given = self.geometry, weight.geometry
+    own, given = self.meta, weight.meta
     if own.dtype is not given.dtype:
         raise RuntimeError(
             f"prelu(): prelu: Type promoting not supported. Got {UPSTREAM_NAMES[own.dtype.name]} and "
@@ -76,10 +76,10 @@ def rrelu_with_noise(
     _check_limits(lower, upper)
     if not training:
         return apply("leaky_relu", self, (lower + upper) / 2)
-    if self.geometry.sizes != noise.geometry.sizes:
+    if self.meta.sizes != noise.meta.sizes:
         raise RuntimeError(
             f"rrelu_with_noise(): noise tensor shape must match self tensor shape. Got self.shape = "
-            f"{list(self.geometry.sizes)} noise.shape = {list(noise.geometry.sizes)}"
+            f"{list(self.meta.sizes)} noise.shape = {list(noise.meta.sizes)}"
         )
     drawn = apply("uniform_", apply("empty_like", self), lower, upper, generator=generator)
     slopes = apply("where.ScalarSelf", apply("gt.Scalar", self, 0), 1, drawn)

@@ -23,13 +23,13 @@ Lengths = Sequence[int]
 def _check(log_probs: Tensor, targets: Tensor, input_lengths: Lengths, target_lengths: Lengths, blank: int) -> None:
     name = "ctc_loss"
     check_dtype("_ctc_loss", log_probs)
-    if targets.geometry.dtype not in (int32, int64):
+    if targets.meta.dtype not in (int32, int64):
         raise RuntimeError(
-            f"{name}(): targets must be Long or Int, but got {UPSTREAM_NAMES[targets.geometry.dtype.name]}"
+            f"{name}(): targets must be Long or Int, but got {UPSTREAM_NAMES[targets.meta.dtype.name]}"
         )
-    if log_probs.geometry.ndim != 3:
-        raise RuntimeError(f"{name}(): log_probs must have 3 dims, but got {log_probs.geometry.ndim}")
-    steps, batch, classes = log_probs.geometry.sizes
+    if log_probs.meta.ndim != 3:
+        raise RuntimeError(f"{name}(): log_probs must have 3 dims, but got {log_probs.meta.ndim}")
+    steps, batch, classes = log_probs.meta.sizes
     if not 0 <= blank < classes:
         raise RuntimeError(f"{name}(): blank must be in label range, below {classes}, but got {blank}")
     for label, lengths in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
@@ -41,7 +41,7 @@ def _check(log_probs: Tensor, targets: Tensor, input_lengths: Lengths, target_le
         raise RuntimeError(
             f"{name}(): Expected input_lengths to have value at most {steps}, but got value {max(input_lengths)}"
         )
-    given = targets.geometry.sizes
+    given = targets.meta.sizes
     needed = sum(target_lengths) if len(given) == 1 else max(target_lengths, default=0)
     if len(given) not in (1, 2) or (len(given) == 2 and given[0] != batch):
         raise RuntimeError(f"{name}(): targets must be 1-D or [{batch}, length], but got sizes {list(given)}")
@@ -95,8 +95,8 @@ def _ctc_loss(
     Raises RuntimeError for sizes, lengths and labels that do not fit, NotImplementedError for other dtypes.
     """
     _check(log_probs, targets, input_lengths, target_lengths, blank)
-    steps, batch, classes = log_probs.geometry.sizes
-    dtype, device = log_probs.geometry.dtype, log_probs.geometry.device
+    steps, batch, classes = log_probs.meta.sizes
+    dtype, device = log_probs.meta.dtype, log_probs.meta.device
     longest = max(target_lengths, default=0)
     losses = empty_tensor((batch,), dtype, device)
     alphas = empty_tensor((batch, steps, 2 * longest + 1), dtype, device)
@@ -133,7 +133,7 @@ def _named(input_lengths: Tensor, target_lengths: Tensor) -> tuple[tuple[str, Te
 
 
 def _numbers(name: str, lengths: Tensor) -> tuple[int, ...]:
-    if lengths.geometry.dtype.kind > 1 or lengths.geometry.dtype.name == "bool":
+    if lengths.meta.dtype.kind > 1 or lengths.meta.dtype.name == "bool":
         raise RuntimeError(f"ctc_loss(): {name} must be integral")
     return tuple(int(n) for n in values(host(lengths)).reshape(-1))
 
@@ -143,15 +143,15 @@ def ctc_loss_IntList(
     reduction: int = MEAN, zero_infinity: bool = False,
 ) -> Tensor:  # fmt: skip
     """_ctc_loss reduced; the mean is of losses over the lengths of their targets. One sequence needs no batch dim."""
-    single = log_probs.geometry.ndim == 2
+    single = log_probs.meta.ndim == 2
     if single:
         log_probs = apply("unsqueeze", log_probs, 1)
     loss = apply_for_many("_ctc_loss", log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)[0]
     if zero_infinity:
         loss = apply("where.ScalarOther", apply("ne.Scalar", loss, float("inf")), loss, 0)
     if reduction == MEAN:
-        lengths = filled((len(target_lengths),), loss.geometry.dtype, np.maximum(target_lengths, 1))
-        on_device = lengths if loss.geometry.device is cpu else apply("to.device", lengths, loss.geometry.device)
+        lengths = filled((len(target_lengths),), loss.meta.dtype, np.maximum(target_lengths, 1))
+        on_device = lengths if loss.meta.device is cpu else apply("to.device", lengths, loss.meta.device)
         return apply("mean", apply("div.Tensor", loss, on_device))
     if reduction == SUM:
         return apply("sum", loss)

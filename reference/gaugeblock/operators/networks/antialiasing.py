@@ -57,7 +57,7 @@ def _resampled(operator: str, filter: Callable[[Array], Array], reach: int) -> A
         scales_w: float | None = None,
     ) -> Tensor:  # fmt: skip
         result = new_like(checked(operator, self, output_size, 2))
-        if result.geometry.device is cpu and result.geometry.numel:
+        if result.meta.device is cpu and result.meta.numel:
             array = values(self)
             for axis, scale in ((3, scales_w), (2, scales_h)):
                 size, wanted = array.shape[axis], output_size[axis - 2]

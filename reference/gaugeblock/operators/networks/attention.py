@@ -12,7 +12,7 @@ from .calls import apply
 
 def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool) -> None:
     name = "scaled_dot_product_attention"
-    dtypes = [tensor.geometry.dtype for tensor in (query, key, value)]
+    dtypes = [tensor.meta.dtype for tensor in (query, key, value)]
     if len(set(dtypes)) != 1:
         raise RuntimeError(
             f"{name}(): Expected query, key, and value to have the same dtype, but got query.dtype: "
@@ -21,7 +21,7 @@ def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, 
         )
     if dtypes[0].kind < 2:
         raise NotImplementedError(f"\"{name}\" not implemented for '{UPSTREAM_NAMES[dtypes[0].name]}'")
-    counts = [tensor.geometry.ndim for tensor in (query, key, value)]
+    counts = [tensor.meta.ndim for tensor in (query, key, value)]
     if min(counts) < 2:
         raise RuntimeError(
             f"{name}(): Expected query, key, and value to all be at least 2 dimensional, but got query.dim: "
@@ -31,7 +31,7 @@ def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, 
         return
     if is_causal:
         raise RuntimeError(f"{name}(): Explicit attn_mask should not be set when is_causal=True")
-    kind = attn_mask.geometry.dtype
+    kind = attn_mask.meta.dtype
     if kind is not bool_ and kind is not dtypes[0] and kind.name != "float32":
         raise RuntimeError(
             f"{name}(): Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
@@ -41,9 +41,9 @@ def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, 
 
 def _grouped(query: Tensor, other: Tensor) -> Tensor:
     """The heads of keys or values repeated until there is one for each head of the queries."""
-    if min(query.geometry.ndim, other.geometry.ndim) < 3:
+    if min(query.meta.ndim, other.meta.ndim) < 3:
         raise RuntimeError("scaled_dot_product_attention(): enable_gqa needs a head dim before the last two dims")
-    heads, own = query.geometry.sizes[-3], other.geometry.sizes[-3]
+    heads, own = query.meta.sizes[-3], other.meta.sizes[-3]
     if heads == own:
         return other
     if not own or heads % own:
@@ -74,20 +74,20 @@ def scaled_dot_product_attention(
     _check(query, key, value, attn_mask, is_causal)
     if enable_gqa:
         key, value = _grouped(query, key), _grouped(query, value)
-    own = query.geometry.dtype
+    own = query.meta.dtype
     if own.itemsize == 2:
         query, key, value = (apply("to.dtype", tensor, float32) for tensor in (query, key, value))
-    width = query.geometry.sizes[-1]
+    width = query.meta.sizes[-1]
     factor = (1.0 / math.sqrt(width) if width else 1.0) if scale is None else scale
     scores = apply("matmul", apply("mul.Scalar", query, factor), apply("transpose.int", key, -2, -1))
     allowed = _allowed(scores, attn_mask, is_causal)
     if allowed is not None:
         scores = apply("where.ScalarOther", allowed, scores, -math.inf)
     elif attn_mask is not None:
-        scores = apply("add.Tensor", scores, apply("to.dtype", attn_mask, scores.geometry.dtype))
+        scores = apply("add.Tensor", scores, apply("to.dtype", attn_mask, scores.meta.dtype))
     weights = apply("softmax.int", scores, -1)
     if attn_mask is not None or is_causal:
-        nothing = apply("eq.Scalar", apply("amax", scores, (-1,), True), -math.inf) if scores.geometry.numel else None
+        nothing = apply("eq.Scalar", apply("amax", scores, (-1,), True), -math.inf) if scores.meta.numel else None
         if nothing is not None:
             weights = apply("where.ScalarSelf", nothing, 0, weights)
     if dropout_p > 0.0:
@@ -99,7 +99,7 @@ def scaled_dot_product_attention(
 def _allowed(scores: Tensor, attn_mask: Tensor | None, is_causal: bool) -> Tensor | None:
     """Which scores count, None for all."""
     if is_causal:
-        sizes = scores.geometry.sizes[-2:]
+        sizes = scores.meta.sizes[-2:]
         every = apply("new_ones", scores, sizes, dtype=bool_)
         return apply("tril", every)
-    return attn_mask if attn_mask is not None and attn_mask.geometry.dtype is bool_ else None
+    return attn_mask if attn_mask is not None and attn_mask.meta.dtype is bool_ else None

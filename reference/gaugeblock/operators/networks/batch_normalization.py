@@ -35,29 +35,29 @@ def native_batch_norm(
     IndexError for an input without channels.
     """
     parameters = (weight, bias, running_mean, running_var)
-    geometry = input.geometry
-    if geometry.ndim < 2:
+    meta = input.meta
+    if meta.ndim < 2:
         raise IndexError(
-            f"batch_norm(): Dimension out of range (expected to be in range of [{-geometry.ndim}, "
-            f"{geometry.ndim - 1}], but got 1): the input has {geometry.ndim} dims and no channels"
+            f"batch_norm(): Dimension out of range (expected to be in range of [{-meta.ndim}, "
+            f"{meta.ndim - 1}], but got 1): the input has {meta.ndim} dims and no channels"
         )
-    channels = geometry.sizes[1]
+    channels = meta.sizes[1]
     _check(channels, parameters, training=training)
     kept = statistics_dtype("batch_norm", input, *parameters)
-    if not geometry.numel:
+    if not meta.numel:
         raise RuntimeError(
-            f"batch_norm(): input tensor must have at least one element, but got input_sizes = {list(geometry.sizes)}"
+            f"batch_norm(): input tensor must have at least one element, but got input_sizes = {list(meta.sizes)}"
         )
-    result = empty_in_suggested_format(geometry)
+    result = empty_in_suggested_format(meta)
     count = channels if training else 0
-    if geometry.device is not cpu:
-        means, inverses = (empty_tensor((count,), kept, geometry.device) for _ in range(2))
+    if meta.device is not cpu:
+        means, inverses = (empty_tensor((count,), kept, meta.device) for _ in range(2))
         return result, means, inverses
-    wide = float64 if geometry.dtype is float64 else float32
+    wide = float64 if meta.dtype is float64 else float32
     if training:
         mean, variance = _statistics(input)
         _update(running_mean, mean, momentum)
-        size = geometry.numel // channels
+        size = meta.numel // channels
         with np.errstate(all="ignore"):
             _update(running_var, variance * np.float64(size) / np.float64(size - 1), momentum)
     else:
@@ -74,17 +74,17 @@ def native_batch_norm(
 
 def _check(channels: int, parameters: Parameters, *, training: bool) -> None:
     for name, parameter in zip(NAMES, parameters, strict=True):
-        if parameter is not None and parameter.geometry.numel != channels:
+        if parameter is not None and parameter.meta.numel != channels:
             raise RuntimeError(
-                f"batch_norm(): {name} should contain {channels} elements not {parameter.geometry.numel}"
+                f"batch_norm(): {name} should contain {channels} elements not {parameter.meta.numel}"
             )
         if parameter is None and not training and name in NAMES[2:]:
             raise RuntimeError(f"batch_norm(): {name} must be defined in evaluation mode")
 
 
 def _statistics(input: Tensor) -> tuple[Array, Array]:
-    own = input.geometry.dtype
-    dims = tuple(d for d in range(input.geometry.ndim) if d != 1)
+    own = input.meta.dtype
+    dims = tuple(d for d in range(input.meta.ndim) if d != 1)
     fold = folds.variance_fold(own, False, True)
     variance, mean = reduce("batch_norm", fold, input, dims, False, own, (float64, float64), (0.0,))
     return values(mean).copy(), values(variance).copy()
@@ -100,7 +100,7 @@ def _normalize(
     result: Tensor, input: Tensor, mean: Array, inverse: Array, parameters: Parameters, wide: DType
 ) -> None:
     weight, bias = parameters[:2]
-    sizes = (mean.size, *(1,) * (input.geometry.ndim - 2))
+    sizes = (mean.size, *(1,) * (input.meta.ndim - 2))
     with np.errstate(all="ignore"):
         factor = inverse if weight is None else inverse * values(weight).astype(np.float64)
     parts = [filled(sizes, wide, mean.reshape(sizes)), filled(sizes, wide, factor.reshape(sizes))]
@@ -123,8 +123,8 @@ def batch_norm(
     cudnn_enabled: bool = True,
 ) -> Tensor:
     """native_batch_norm without the statistics; an empty input stays empty. Raises RuntimeError as it does."""
-    if not input.geometry.numel:
-        channels = input.geometry.sizes[1] if input.geometry.ndim > 1 else 0
+    if not input.meta.numel:
+        channels = input.meta.sizes[1] if input.meta.ndim > 1 else 0
         _check(channels, (weight, bias, running_mean, running_var), training=training)
         return apply("clone", input)
     return apply_for_many(
@@ -152,14 +152,14 @@ def instance_norm(
         raise RuntimeError(
             "instance_norm(): Expected running_mean and running_var to be defined when use_input_stats is false"
         )
-    if input.geometry.ndim < 2:
-        raise RuntimeError(f"instance_norm(): input must have samples and channels, got {input.geometry.ndim} dims")
-    samples, channels = input.geometry.sizes[:2]
+    if input.meta.ndim < 2:
+        raise RuntimeError(f"instance_norm(): input must have samples and channels, got {input.meta.ndim} dims")
+    samples, channels = input.meta.sizes[:2]
     given = (weight, bias, *running)
     repeated = [None if p is None else apply("repeat", p, (samples,)) for p in given]
-    flat = apply("reshape", input, (1, samples * channels, *input.geometry.sizes[2:]))
+    flat = apply("reshape", input, (1, samples * channels, *input.meta.sizes[2:]))
     result = apply("batch_norm", flat, *repeated, use_input_stats, momentum, eps, cudnn_enabled)
     for target, found in zip(running, repeated[2:], strict=True):
-        if use_input_stats and target is not None and found is not None and target.geometry.numel:
+        if use_input_stats and target is not None and found is not None and target.meta.numel:
             apply("copy_", target, apply("mean.dim", apply("view", found, (samples, channels)), (0,)))
-    return apply("view", result, input.geometry.sizes)
+    return apply("view", result, input.meta.sizes)

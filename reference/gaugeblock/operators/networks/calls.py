@@ -12,8 +12,8 @@ from ...core.promotion import UPSTREAM_NAMES
 from ...dispatch.dispatcher import call
 from ...dispatch.registry import REGISTRY
 from ...iteration.tensor_iterator import Number
-from ...tensor.geometry import remember
 from ...tensor.tensor import Tensor
+from ...tensor.tensor_meta import remember
 from ..launch import element_launch
 from ..pointwise import run_functional
 from ..pointwise_call import Call
@@ -52,7 +52,7 @@ def evaluated(
 
 def check_dtype(row: str, tensor: Tensor) -> None:
     """NotImplementedError unless the row of the operator lists the tensor's dtype."""
-    name = tensor.geometry.dtype.name
+    name = tensor.meta.dtype.name
     if name not in rows()[row].dtypes:
         allowed = ", ".join(rows()[row].dtypes)
         raise NotImplementedError(f"\"{row}\" not implemented for '{UPSTREAM_NAMES[name]}'; it computes in {allowed}")
@@ -60,13 +60,13 @@ def check_dtype(row: str, tensor: Tensor) -> None:
 
 def write(formula: str, out: Tensor, inputs: Sequence[Tensor], compute: DType) -> Tensor:
     """A formula of the tables, computed in `compute`, written to a fresh `out`, to whose sizes the inputs broadcast."""
-    geometry = out.geometry
-    if geometry.device is cpu and geometry.numel:
-        sources = [tensor.geometry for tensor in inputs]
+    meta = out.meta
+    if meta.device is cpu and meta.numel:
+        sources = [tensor.meta for tensor in inputs]
         key = (formula, compute, *sources)
-        launch = geometry.plans.get(key)
+        launch = meta.plans.get(key)
         if launch is None:
-            launch = remember(geometry.plans, key, element_launch(formula, geometry, sources, compute))
+            launch = remember(meta.plans, key, element_launch(formula, meta, sources, compute))
         launch.run([out.pointer, *[tensor.pointer for tensor in inputs]])
     return out
 
@@ -77,4 +77,4 @@ def scaled_into(
     """(input - mean) * deviation * weight + bias into `out`; `deviation` is its inverse, in the dtype computed in."""
     parts = [(name, tensor) for name, tensor in (("weight", weight), ("bias", bias)) if tensor is not None]
     formula = ".".join(["normalized", *(name for name, _ in parts)])
-    return write(formula, out, [input, mean, deviation, *(tensor for _, tensor in parts)], deviation.geometry.dtype)
+    return write(formula, out, [input, mean, deviation, *(tensor for _, tensor in parts)], deviation.meta.dtype)

@@ -21,22 +21,22 @@ IGNORED = -100
 
 
 def _check_classes(operator: str, self: Tensor, target: Tensor, weight: Tensor | None, classes: int) -> None:
-    if target.geometry.dtype not in (int64, uint8):
+    if target.meta.dtype not in (int64, uint8):
         raise RuntimeError(
             f"{operator}(): expected target dtype to be Long or Byte, but got "
-            f"{UPSTREAM_NAMES[target.geometry.dtype.name]}"
+            f"{UPSTREAM_NAMES[target.meta.dtype.name]}"
         )
     if weight is None:
         return
-    if weight.geometry.sizes != (classes,):
+    if weight.meta.sizes != (classes,):
         raise RuntimeError(
             f"{operator}(): weight tensor should be defined either for all {classes} classes or no classes but got "
-            f"weight tensor of shape: {list(weight.geometry.sizes)}"
+            f"weight tensor of shape: {list(weight.meta.sizes)}"
         )
-    if weight.geometry.dtype is not self.geometry.dtype:
+    if weight.meta.dtype is not self.meta.dtype:
         raise RuntimeError(
-            f"{operator}(): expected scalar type {UPSTREAM_NAMES[self.geometry.dtype.name]} but found "
-            f"{UPSTREAM_NAMES[weight.geometry.dtype.name]}"
+            f"{operator}(): expected scalar type {UPSTREAM_NAMES[self.meta.dtype.name]} but found "
+            f"{UPSTREAM_NAMES[weight.meta.dtype.name]}"
         )
 
 
@@ -47,7 +47,7 @@ def nll_loss_forward(
 
     Raises RuntimeError for sizes and dtypes that do not fit, IndexError for a class that there is not.
     """
-    own, wanted = self.geometry.sizes, target.geometry.sizes
+    own, wanted = self.meta.sizes, target.meta.sizes
     if len(own) not in (1, 2):
         raise RuntimeError(f"nll_loss(): input tensor should be 1D or 2D, got {len(own)}D")
     if len(wanted) > 1:
@@ -70,7 +70,7 @@ def nll_loss2d_forward(
     self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
 ) -> tuple[Tensor, Tensor]:
     """The same for [batch, classes, height, width]. Raises RuntimeError and IndexError likewise."""
-    own, wanted = self.geometry.sizes, target.geometry.sizes
+    own, wanted = self.meta.sizes, target.meta.sizes
     if len(wanted) != 3:
         raise RuntimeError(
             f"nll_loss2d(): only batches of spatial targets supported (3D tensors) but got targets of dimension: "
@@ -92,7 +92,7 @@ def nll_loss2d_forward(
 def _likelihood(
     self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int, sizes: tuple[int, ...]
 ) -> tuple[Tensor, Tensor]:
-    dtype, device = self.geometry.dtype, self.geometry.device
+    dtype, device = self.meta.dtype, self.meta.device
     if device is not cpu:
         return empty_tensor(sizes, dtype, device), empty_tensor((), dtype, device)
     scores = values(self)
@@ -153,7 +153,7 @@ def nll_loss_nd(
     self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = MEAN, ignore_index: int = IGNORED
 ) -> Tensor:
     """nll_loss for any number of dims after the classes. Raises ValueError for batches that do not fit."""
-    own, wanted = self.geometry.sizes, target.geometry.sizes
+    own, wanted = self.meta.sizes, target.meta.sizes
     if not own:
         raise ValueError("nll_loss_nd(): Expected 1 or more dimensions (got 0)")
     if len(own) != 1 and (not wanted or own[0] != wanted[0]):
@@ -186,9 +186,9 @@ def cross_entropy_loss(
 
     Raises RuntimeError for a smoothing outside [0, 1], ignore_index beside probabilities, and weights that do not fit.
     """
-    own = self.geometry.sizes
+    own = self.meta.sizes
     place = 0 if len(own) == 1 else 1
-    if target.geometry.sizes == own and target.geometry.dtype.kind == 2:
+    if target.meta.sizes == own and target.meta.dtype.kind == 2:
         if ignore_index >= 0:
             raise RuntimeError(
                 f"cross_entropy_loss(): ignore_index is not supported for floating point target, got {ignore_index}"
@@ -231,7 +231,7 @@ def _counted(target: Tensor, weight: Tensor | None, ignored: Tensor, ignore_inde
     if weight is None:
         return apply("sum", apply("logical_not", ignored))
     safe = apply("where.ScalarSelf", ignored, 0, target)
-    found = apply("reshape", apply("index_select", weight, 0, apply("reshape", safe, (-1,))), target.geometry.sizes)
+    found = apply("reshape", apply("index_select", weight, 0, apply("reshape", safe, (-1,))), target.meta.sizes)
     return apply("sum", apply("where.ScalarSelf", ignored, 0, found))
 
 
@@ -239,11 +239,11 @@ def _with_probabilities(
     self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, label_smoothing: float, place: int
 ) -> Tensor:
     _check_smoothing(label_smoothing)
-    own = self.geometry.sizes
-    if weight is not None and weight.geometry.sizes != (own[place],):
+    own = self.meta.sizes
+    if weight is not None and weight.meta.sizes != (own[place],):
         raise RuntimeError(
             f"cross_entropy_loss(): cross_entropy: weight tensor should be defined either for all {own[place]} classes "
-            f"or no classes but got weight tensor of shape: {list(weight.geometry.sizes)}"
+            f"or no classes but got weight tensor of shape: {list(weight.meta.sizes)}"
         )
     if label_smoothing > 0.0:
         scaled = apply("mul.Scalar", target, 1 - label_smoothing)

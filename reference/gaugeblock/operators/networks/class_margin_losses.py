@@ -17,7 +17,7 @@ from .reduction import MEAN, NONE
 
 def _samples(operator: str, self: Tensor) -> tuple[int, int]:
     """(samples, classes). Raises RuntimeError for an input without classes."""
-    own = self.geometry.sizes
+    own = self.meta.sizes
     if len(own) > 2 or (len(own) and own[-1] == 0):
         raise RuntimeError(
             f"{operator}(): Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(own)}"
@@ -26,15 +26,15 @@ def _samples(operator: str, self: Tensor) -> tuple[int, int]:
 
 
 def _check_target(operator: str, target: Tensor) -> None:
-    if target.geometry.dtype is not int64:
+    if target.meta.dtype is not int64:
         raise RuntimeError(
-            f"{operator}(): expected scalar type Long but found {UPSTREAM_NAMES[target.geometry.dtype.name]}"
+            f"{operator}(): expected scalar type Long but found {UPSTREAM_NAMES[target.meta.dtype.name]}"
         )
 
 
 def _store(result: Tensor, losses: Array, reduction: int) -> Tensor:
     if reduction == NONE:
-        array_of(result)[...] = losses.reshape(result.geometry.sizes)
+        array_of(result)[...] = losses.reshape(result.meta.sizes)
     else:
         array_of(result)[...] = losses.mean() if reduction == MEAN else losses.sum()
     return result
@@ -57,21 +57,21 @@ def multi_margin_loss(
     samples, classes = _samples(name, self)
     if p not in (1, 2):
         raise RuntimeError(f"{name}(): only p == 1 and p == 2 supported, got {p}")
-    if target.geometry.numel != samples or target.geometry.ndim > 1:
+    if target.meta.numel != samples or target.meta.ndim > 1:
         raise RuntimeError(
             f"{name}(): {name}: target tensor should be 1-D with size equal to the number of input samples (batch "
-            f"size). Expected target size [{samples}], but got {list(target.geometry.sizes)}."
+            f"size). Expected target size [{samples}], but got {list(target.meta.sizes)}."
         )
-    if weight is not None and weight.geometry.sizes != (classes,):
+    if weight is not None and weight.meta.sizes != (classes,):
         raise RuntimeError(
-            f"{name}(): inconsistent weight size, expected {classes} but got {list(weight.geometry.sizes)}"
+            f"{name}(): inconsistent weight size, expected {classes} but got {list(weight.meta.sizes)}"
         )
     check_dtype(name, self)
     _check_target(name, target)
-    alone = self.geometry.ndim < 2 and target.geometry.ndim == 0
+    alone = self.meta.ndim < 2 and target.meta.ndim == 0
     sizes = () if reduction != NONE or alone else (samples,)
-    result = empty_tensor(sizes, self.geometry.dtype, self.geometry.device)
-    if result.geometry.device is not cpu:
+    result = empty_tensor(sizes, self.meta.dtype, self.meta.device)
+    if result.meta.device is not cpu:
         return result
     scores = values(self).reshape(samples, classes)
     chosen = values(target).reshape(samples)
@@ -99,17 +99,17 @@ def multilabel_margin_loss_forward(self: Tensor, target: Tensor, reduction: int)
     name = "multilabel_margin_loss"
     check_same_device(name, self, target)
     samples, classes = _samples(name, self)
-    if target.geometry.sizes != self.geometry.sizes:
+    if target.meta.sizes != self.meta.sizes:
         raise RuntimeError(
-            f"{name}(): inconsistent target size: {list(target.geometry.sizes)} for input of size: "
-            f"{list(self.geometry.sizes)}"
+            f"{name}(): inconsistent target size: {list(target.meta.sizes)} for input of size: "
+            f"{list(self.meta.sizes)}"
         )
     check_dtype(name, self)
     _check_target(name, target)
-    sizes = (samples,) if reduction == NONE and self.geometry.ndim == 2 else ()
-    result = empty_tensor(sizes, self.geometry.dtype, self.geometry.device)
-    marked = empty_tensor(target.geometry.sizes, self.geometry.dtype, self.geometry.device)
-    if result.geometry.device is not cpu:
+    sizes = (samples,) if reduction == NONE and self.meta.ndim == 2 else ()
+    result = empty_tensor(sizes, self.meta.dtype, self.meta.device)
+    marked = empty_tensor(target.meta.sizes, self.meta.dtype, self.meta.device)
+    if result.meta.device is not cpu:
         return result, marked
     scores, labels = values(self).reshape(samples, classes), values(target).reshape(samples, classes)
     if ((labels < -1) | (labels >= classes)).any():
@@ -124,5 +124,5 @@ def multilabel_margin_loss_forward(self: Tensor, target: Tensor, reduction: int)
             own = np.take_along_axis(scores, np.maximum(labels[:, place : place + 1], 0), 1)
             room = np.where(is_label, 0, np.maximum(1 - own + scores, 0)).sum(1)
             losses += np.where(valid[:, place], room, 0)
-    array_of(marked)[...] = is_label.reshape(target.geometry.sizes)
+    array_of(marked)[...] = is_label.reshape(target.meta.sizes)
     return _store(result, losses / classes, reduction), marked

@@ -15,8 +15,8 @@ from ...core.memory_format import MemoryFormat, contiguous_format
 from ...iteration.dimensions import loop_dimensions
 from ...kernels.windows import products_kernel
 from ...tensor.array_view import array_of
-from ...tensor.geometry import Geometry, geometry_of, remember, suggested_format
 from ...tensor.tensor import Tensor, new_like
+from ...tensor.tensor_meta import TensorMeta, meta_of, remember, suggested_format
 from ..arrays import Array, values, widened
 from ..copy import format_strides
 from ..launch import Launch
@@ -53,24 +53,24 @@ def convolution(
     fit, NotImplementedError for bool.
     """
     options = (tuple(stride), tuple(padding), tuple(dilation), transposed, tuple(output_padding), groups)
-    key = ("convolution", weight.geometry, None if bias is None else bias.geometry, options)
-    ready: _Ready | None = input.geometry.plans.get(key)
+    key = ("convolution", weight.meta, None if bias is None else bias.meta, options)
+    ready: _Ready | None = input.meta.plans.get(key)
     if ready is None:
-        ready = remember(input.geometry.plans, key, _ready(input, weight, bias, options))
+        ready = remember(input.meta.plans, key, _ready(input, weight, bias, options))
     plan, small = ready.plan, ready.small
     if small is not None:
         return Planned(small(input, weight, bias), small)
     result = new_like(ready.result)
-    sizes = result.geometry.sizes
-    if result.geometry.device is not cpu or not result.geometry.numel:
+    sizes = result.meta.sizes
+    if result.meta.device is not cpu or not result.meta.numel:
         return result
-    dtype = input.geometry.dtype
+    dtype = input.meta.dtype
     target = array_of(result)
     wide = np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind == 2 else target.dtype
-    into: Array = target if wide == target.dtype and result.geometry.contiguous else np.empty(sizes, wide)
+    into: Array = target if wide == target.dtype and result.meta.contiguous else np.empty(sizes, wide)
     filters = np.ascontiguousarray(widened(values(weight), dtype))
-    work = (input if transposed else result).geometry.numel * weight.geometry.numel // weight.geometry.sizes[0]
-    if _is_depthwise(plan, weight) and result.geometry.contiguous:
+    work = (input if transposed else result).meta.numel * weight.meta.numel // weight.meta.sizes[0]
+    if _is_depthwise(plan, weight) and result.meta.contiguous:
         _depthwise(target, values(input), np.ascontiguousarray(values(weight)), plan, dtype)
         if bias is not None:
             column = apply("reshape", bias, (-1, *(1,) * (len(sizes) - 2)))
@@ -86,33 +86,33 @@ def convolution(
 
 
 class _Ready(NamedTuple):
-    """What follows from the geometries and options of a call."""
+    """What follows from the metas and options of a call."""
 
     plan: Convolution
-    result: Geometry
+    result: TensorMeta
     small: Runner | None
 
 
 def _ready(input: Tensor, weight: Tensor, bias: Tensor | None, options: Options) -> _Ready:
     plan, sizes = planned(input, weight, bias, options)
-    result = _empty(input, weight, sizes).geometry
-    added = None if bias is None else bias.geometry
-    return _Ready(plan, result, small_convolution(input.geometry, weight.geometry, added, result, plan))
+    result = _empty(input, weight, sizes).meta
+    added = None if bias is None else bias.meta
+    return _Ready(plan, result, small_convolution(input.meta, weight.meta, added, result, plan))
 
 
 def _empty(input: Tensor, weight: Tensor, sizes: Ints) -> Tensor:
     """Channels last when input or weight is, else row-major; one small volume always is."""
-    geometry = input.geometry
-    if geometry.ndim == 5 and geometry.sizes[0] == 1 and prod(geometry.sizes[:4]) <= MOST_OF_A_VOLUME:
-        return empty_row_major(geometry, sizes)
-    strides = format_strides(geometry_of(sizes, sizes, geometry.dtype, geometry.device), _format(input, weight))
-    return new_like(geometry_of(sizes, strides, geometry.dtype, geometry.device))
+    meta = input.meta
+    if meta.ndim == 5 and meta.sizes[0] == 1 and prod(meta.sizes[:4]) <= MOST_OF_A_VOLUME:
+        return empty_row_major(meta, sizes)
+    strides = format_strides(meta_of(sizes, sizes, meta.dtype, meta.device), _format(input, weight))
+    return new_like(meta_of(sizes, strides, meta.dtype, meta.device))
 
 
 def _format(*tensors: Tensor) -> MemoryFormat:
     for tensor in tensors:
-        geometry = tensor.geometry
-        format = suggested_format(geometry.sizes, geometry.strides) if geometry.dtype.kind == 2 else None
+        meta = tensor.meta
+        format = suggested_format(meta.sizes, meta.strides) if meta.dtype.kind == 2 else None
         if format is not None:
             return format
     return contiguous_format
@@ -120,7 +120,7 @@ def _format(*tensors: Tensor) -> MemoryFormat:
 
 def _is_depthwise(plan: Convolution, weight: Tensor) -> bool:
     """Whether each channel is by itself, and its windows have few places."""
-    sizes = weight.geometry.sizes
+    sizes = weight.meta.sizes
     return not plan.transposed and sizes[1] == 1 and plan.groups > 1 and 1 < prod(sizes[2:]) <= MOST_PLACES
 
 

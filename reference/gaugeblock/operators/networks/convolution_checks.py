@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from ...core.dtype import int64
 from ...core.promotion import UPSTREAM_NAMES
-from ...tensor.geometry import Geometry
 from ...tensor.tensor import Tensor
+from ...tensor.tensor_meta import TensorMeta
 from ..arrays import check_same_device
 from .windows import Ints, repeated, spans, window_counts
 
@@ -47,10 +47,10 @@ def planned(
     """The options for each dim and the sizes of the result. Raises RuntimeError for what does not fit."""
     stride, padding, dilation, transposed, output_padding, groups = options
     check_same_device(OPERATOR, input, weight, *(() if bias is None else (bias,)))
-    dims = weight.geometry.ndim - 2
+    dims = weight.meta.ndim - 2
     if dims <= 0:
         raise RuntimeError(
-            f"{OPERATOR}(): weight should have at least three dimensions, got {weight.geometry.ndim}"
+            f"{OPERATOR}(): weight should have at least three dimensions, got {weight.meta.ndim}"
         )
     plan = Convolution(
         repeated(OPERATOR, "stride", stride, dims),
@@ -61,10 +61,10 @@ def planned(
         groups,
     )
     _check_options(plan)
-    _check_sizes(plan, input.geometry, weight.geometry, bias)
+    _check_sizes(plan, input.meta, weight.meta, bias)
     _check_dtypes(plan, input, weight, bias)
-    sizes = plan.output_sizes(input.geometry.sizes, weight.geometry.sizes)
-    _check_room(plan, input.geometry.sizes, weight.geometry.sizes, sizes)
+    sizes = plan.output_sizes(input.meta.sizes, weight.meta.sizes)
+    _check_room(plan, input.meta.sizes, weight.meta.sizes, sizes)
     return plan, sizes
 
 
@@ -89,7 +89,7 @@ def _check_options(plan: Convolution) -> None:
                 )
 
 
-def _check_sizes(plan: Convolution, input: Geometry, weight: Geometry, bias: Tensor | None) -> None:
+def _check_sizes(plan: Convolution, input: TensorMeta, weight: TensorMeta, bias: Tensor | None) -> None:
     groups, sizes, own = plan.groups, list(weight.sizes), list(input.sizes)
     label = f"transposed={int(plan.transposed)}" if plan.transposed else f"groups={groups}"
     if weight.ndim != input.ndim:
@@ -114,24 +114,24 @@ def _check_sizes(plan: Convolution, input: Geometry, weight: Geometry, bias: Ten
             f"got {own[1]} channels instead"
         )
     channels = sizes[1] * groups if plan.transposed else sizes[0]
-    if bias is not None and bias.geometry.sizes != (channels,):
+    if bias is not None and bias.meta.sizes != (channels,):
         prefix = f"{label}, " if plan.transposed else ""
         raise RuntimeError(
             f"{OPERATOR}(): Given {prefix}weight of size {sizes}, expected bias to be 1-dimensional with {channels} "
-            f"elements, but got bias of size {list(bias.geometry.sizes)} instead"
+            f"elements, but got bias of size {list(bias.meta.sizes)} instead"
         )
 
 
 def _check_dtypes(plan: Convolution, input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
-    own = input.geometry.dtype
-    if weight.geometry.dtype is not own:
+    own = input.meta.dtype
+    if weight.meta.dtype is not own:
         raise RuntimeError(
             f"{OPERATOR}(): expected scalar type {UPSTREAM_NAMES[own.name]} but found "
-            f"{UPSTREAM_NAMES[weight.geometry.dtype.name]} for weight"
+            f"{UPSTREAM_NAMES[weight.meta.dtype.name]} for weight"
         )
-    if bias is not None and bias.geometry.dtype is not own:
+    if bias is not None and bias.meta.dtype is not own:
         raise RuntimeError(
-            f"{OPERATOR}(): Input type ({own.name}) and bias type ({bias.geometry.dtype.name}) should be the same"
+            f"{OPERATOR}(): Input type ({own.name}) and bias type ({bias.meta.dtype.name}) should be the same"
         )
     if own.kind in (0, 3) or (plan.transposed and own.kind == 1 and own is not int64):
         raise NotImplementedError(f"\"{OPERATOR}\" not implemented for '{UPSTREAM_NAMES[own.name]}'")

@@ -16,7 +16,7 @@ Ints = Sequence[int]
 
 def convolved(input: Tensor, weight: Tensor, bias: Tensor | None, *options: Any) -> Tensor:
     """convolution, of complex numbers by way of their parts."""
-    if not (input.geometry.dtype.is_complex and weight.geometry.dtype is input.geometry.dtype):
+    if not (input.meta.dtype.is_complex and weight.meta.dtype is input.meta.dtype):
         return apply("convolution", input, weight, bias, *options)
     pairs = [apply("view_as_real", apply("resolve_conj", t)) for t in (input, weight)]
     parts = [[apply("select.int", pair, -1, k) for k in (0, 1)] for pair in pairs]
@@ -26,19 +26,19 @@ def convolved(input: Tensor, weight: Tensor, bias: Tensor | None, *options: Any)
     result = apply("view_as_complex", apply("stack", (real, imaginary), -1))
     if bias is None:
         return result
-    channel = (bias.geometry.numel, *(1,) * (input.geometry.ndim - 2))
+    channel = (bias.meta.numel, *(1,) * (input.meta.ndim - 2))
     return apply("add.Tensor", result, apply("reshape", bias, channel))
 
 
 def _in_batch(name: str, dims: int, input: Tensor, run: Callable[[Tensor], Tensor]) -> Tensor:
     """The convolution of an input with or without batch. Raises RuntimeError for other numbers of dims."""
-    ndim = input.geometry.ndim
+    ndim = input.meta.ndim
     if ndim == dims + 2:
         return run(input)
     if ndim != dims + 1:
         raise RuntimeError(
             f"{name}(): Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of "
-            f"size: {list(input.geometry.sizes)}"
+            f"size: {list(input.meta.sizes)}"
         )
     return apply("squeeze.dim", run(apply("unsqueeze", input, 0)), 0)
 
@@ -56,7 +56,7 @@ def _convolve(dims: int) -> Callable[..., Tensor]:
         dilation: Ints = (1,),
         groups: int = 1,
     ) -> Tensor | Planned[Tensor]:
-        if input.geometry.ndim == dims + 2 and not input.geometry.dtype.is_complex:
+        if input.meta.ndim == dims + 2 and not input.meta.dtype.is_complex:
             options = (stride, padding, dilation, False, (0,) * dims, groups)
             return planned("convolution", input, weight, bias, *options)
 
@@ -93,7 +93,7 @@ def _convolve_padded(dims: int) -> Callable[..., Tensor]:
 def _named_padding(
     name: str, input: Tensor, weight: Tensor, bias: Any, stride: Ints, padding: str, dilation: Ints, groups: int
 ) -> Tensor:
-    kernel = weight.geometry.sizes[2:]
+    kernel = weight.meta.sizes[2:]
     dims = len(kernel)
     nothing = (0,) * dims
     if padding == "valid":

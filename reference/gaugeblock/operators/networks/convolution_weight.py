@@ -35,9 +35,9 @@ def weight_gradient(
 
     None for what is recorded, watched by modes, on other devices, or of other dtypes than float32 and float64.
     """
-    dtype = small.geometry.dtype
+    dtype = small.meta.dtype
     plain = all(
-        one.__class__ is Tensor and one.geometry.device is cpu and not one.geometry.lazy and one.geometry.dtype is dtype
+        one.__class__ is Tensor and one.meta.device is cpu and not one.meta.lazy and one.meta.dtype is dtype
         for one in (small, wide)
     )
     if not plain or dtype not in (float32, float64) or SPECIAL or any_watched((small, wide), {}):
@@ -45,10 +45,10 @@ def weight_gradient(
     result = empty_tensor(tuple(sizes), dtype, cpu)
     target = array_of(result)
     target[...] = 0
-    if small.geometry.numel and wide.geometry.numel and result.geometry.numel:
+    if small.meta.numel and wide.meta.numel and result.meta.numel:
         around = tuple(padding)
         setting = (tuple(stride), tuple(dilation), groups)
-        work = small.geometry.numel * prod(sizes[1:])
+        work = small.meta.numel * prod(sizes[1:])
         away(work, _add_products, target, values(small), padded(values(wide), around, around), *setting)
     return result
 

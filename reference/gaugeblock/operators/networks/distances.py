@@ -27,13 +27,13 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
     Raises RuntimeError unless the common dtype is a float.
     """
-    common = promote_types(x1.geometry.dtype, x2.geometry.dtype)
+    common = promote_types(x1.meta.dtype, x2.meta.dtype)
     if common.kind != 2:
         raise RuntimeError(
             f"cosine_similarity(): expected common dtype to be floating point, yet common dtype is "
             f"{UPSTREAM_NAMES[common.name]}"
         )
-    sizes = broadcast_shapes((x1.geometry.sizes, x2.geometry.sizes))
+    sizes = broadcast_shapes((x1.meta.sizes, x2.meta.sizes))
     unit: list[Tensor] = []
     for x in (x1, x2):
         wide = apply("expand", converted(x, common), sizes)
@@ -45,7 +45,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """The norm of x1 - x2 + eps along the last dim."""
     difference = apply("add.Scalar", apply("sub.Tensor", x1, x2), eps)
-    if difference.geometry.dtype.kind < 2:
+    if difference.meta.dtype.kind < 2:
         difference = converted(difference, DEFAULTS.dtype)
     return apply("norm.ScalarOpt_dim", difference, p, (-1,), keepdim)
 
@@ -60,19 +60,19 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = Non
 
     Raises RuntimeError for sizes, orders and dtypes that do not fit, ValueError for another mode than 0, 1 and 2.
     """
-    first, second = x1.geometry, x2.geometry
+    first, second = x1.meta, x2.meta
     check_same_device("cdist", x1, x2)
-    for name, geometry in (("X1", first), ("X2", second)):
-        if geometry.ndim < 2:
-            raise RuntimeError(f"cdist(): cdist only supports at least 2D tensors, {name} got: {geometry.ndim}D")
+    for name, meta in (("X1", first), ("X2", second)):
+        if meta.ndim < 2:
+            raise RuntimeError(f"cdist(): cdist only supports at least 2D tensors, {name} got: {meta.ndim}D")
     if first.sizes[-1] != second.sizes[-1]:
         raise RuntimeError(
             f"cdist(): X1 and X2 must have the same number of columns. X1: {first.sizes[-1]} X2: {second.sizes[-1]}"
         )
-    for name, geometry in (("X1", first), ("X2", second)):
-        if geometry.dtype.kind != 2:
+    for name, meta in (("X1", first), ("X2", second)):
+        if meta.dtype.kind != 2:
             raise RuntimeError(
-                f"cdist(): cdist only supports floating-point dtypes, {name} got: {UPSTREAM_NAMES[geometry.dtype.name]}"
+                f"cdist(): cdist only supports floating-point dtypes, {name} got: {UPSTREAM_NAMES[meta.dtype.name]}"
             )
     if compute_mode not in (None, 0, 1, 2):
         raise ValueError(f"cdist(): {compute_mode} is not a valid value for compute_mode")
@@ -85,8 +85,8 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = Non
     check_dtype("cdist", x1)
     batch = broadcast_shapes((first.sizes[:-2], second.sizes[:-2]))
     result = empty_tensor((*batch, first.sizes[-2], second.sizes[-2]), first.dtype, first.device)
-    if first.device is cpu and result.geometry.numel:
-        work = 8 * result.geometry.numel * first.sizes[-1]
+    if first.device is cpu and result.meta.numel:
+        work = 8 * result.meta.numel * first.sizes[-1]
         away(work, _between_rows, values(x1), values(x2), p, array_of(result))
     return result
 
@@ -124,19 +124,19 @@ def norms(differences: Array, p: float) -> Array:
 
 def pdist(self: Tensor, p: float = 2.0) -> Tensor:
     """Distances of order p between the rows, each pair once. Raises RuntimeError unless 2-D of floats and p >= 0."""
-    geometry = self.geometry
-    if geometry.ndim != 2:
-        raise RuntimeError(f"pdist(): pdist only supports 2D tensors, got: {geometry.ndim}D")
-    if geometry.dtype.kind != 2:
+    meta = self.meta
+    if meta.ndim != 2:
+        raise RuntimeError(f"pdist(): pdist only supports 2D tensors, got: {meta.ndim}D")
+    if meta.dtype.kind != 2:
         raise RuntimeError(
-            f"pdist(): pdist only supports floating-point dtypes, got {UPSTREAM_NAMES[geometry.dtype.name]}"
+            f"pdist(): pdist only supports floating-point dtypes, got {UPSTREAM_NAMES[meta.dtype.name]}"
         )
     _check_order("pdist", p)
     check_dtype("pdist", self)
-    rows = geometry.sizes[0]
-    result = empty_tensor((rows * (rows - 1) // 2 if rows else 0,), geometry.dtype, geometry.device)
-    if geometry.device is cpu and result.geometry.numel:
-        away(8 * result.geometry.numel * geometry.sizes[1], _between_pairs, values(self), p, array_of(result))
+    rows = meta.sizes[0]
+    result = empty_tensor((rows * (rows - 1) // 2 if rows else 0,), meta.dtype, meta.device)
+    if meta.device is cpu and result.meta.numel:
+        away(8 * result.meta.numel * meta.sizes[1], _between_pairs, values(self), p, array_of(result))
     return result
 
 

@@ -23,7 +23,7 @@ def _noise(input: Tensor, p: float, whole_channels: bool) -> Tensor:
     """1 with probability 1 - p, else 0, for each element or for each channel (dim 1) of each sample."""
     if not whole_channels:
         return apply("bernoulli_.float", apply("empty_like", input), 1 - p)
-    own = input.geometry.sizes
+    own = input.meta.sizes
     sizes = own[:2] + (1,) * (len(own) - 2)
     return apply("bernoulli_.float", apply("new_empty", input, sizes), 1 - p)
 
@@ -31,13 +31,13 @@ def _noise(input: Tensor, p: float, whole_channels: bool) -> Tensor:
 def _family(operator: str, *, whole_channels: bool, alpha: bool) -> Callable[..., Tensor]:
     def drop(input: Tensor, p: float, train: bool) -> Tensor:
         _check(operator, p)
-        if p == 0 or not train or not input.geometry.numel:
+        if p == 0 or not train or not input.meta.numel:
             return input
         if p == 1:
             return apply("mul.Tensor", input, apply("zeros_like", input))
-        if whole_channels and input.geometry.ndim < 2:
+        if whole_channels and input.meta.ndim < 2:
             raise RuntimeError(
-                f"{operator}(): Feature dropout requires at least 2 dimensions in the input, got {input.geometry.ndim}"
+                f"{operator}(): Feature dropout requires at least 2 dimensions in the input, got {input.meta.ndim}"
             )
         noise = _noise(input, p, whole_channels)
         if not alpha:
@@ -64,7 +64,7 @@ def dropout(input: Tensor, p: float, train: bool) -> Tensor:
 
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """(dropout of the input, which elements are kept); without `train` (False) all are."""
-    if train is False or not input.geometry.numel:
+    if train is False or not input.meta.numel:
         return apply("clone", input), apply("ones_like", input, dtype=bool_)
     kept = apply("bernoulli_.float", apply("empty_like", input, dtype=bool_), 1 - p)
     scale = 0.0 if p == 1 else 1.0 / (1.0 - p)

@@ -11,8 +11,8 @@ from ...core.device import cpu, meta_device
 from ...core.dtype import DType, int32, int64
 from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.array_view import array_of
-from ...tensor.geometry import Geometry, contiguous_geometry, remember
 from ...tensor.tensor import Tensor, empty_tensor, new_like
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember
 from ...tensor.versions import bump_version
 from ..arrays import Array, check_same_device, overwrite, values, widened
 from ..element_value import host
@@ -24,10 +24,10 @@ SUM, MEAN, MAX = range(3)
 
 
 def _check_indices(operator: str, name: str, tensor: Tensor) -> None:
-    if tensor.geometry.dtype not in (int32, int64):
+    if tensor.meta.dtype not in (int32, int64):
         raise RuntimeError(
             f"{operator}(): Expected tensor for argument #1 '{name}' to have one of the following scalar types: Long, "
-            f"Int; but got {UPSTREAM_NAMES[tensor.geometry.dtype.name]} instead"
+            f"Int; but got {UPSTREAM_NAMES[tensor.meta.dtype.name]} instead"
         )
 
 
@@ -39,24 +39,24 @@ def embedding(
 
     Raises RuntimeError unless weight is a matrix and indices are int32 or int64, IndexError for no such row.
     """
-    if weight.geometry.ndim != 2:
-        raise RuntimeError(f"embedding(): 'weight' must be 2-D, got {weight.geometry.ndim}-D")
+    if weight.meta.ndim != 2:
+        raise RuntimeError(f"embedding(): 'weight' must be 2-D, got {weight.meta.ndim}-D")
     _check_indices("embedding", "indices", indices)
     device = check_same_device("embedding", weight, indices)
-    rows, width = weight.geometry.sizes
-    result = empty_tensor((*indices.geometry.sizes, width), weight.geometry.dtype, device)
+    rows, width = weight.meta.sizes
+    result = empty_tensor((*indices.meta.sizes, width), weight.meta.dtype, device)
     if device is cpu:
-        steps = _picking(result.geometry, weight.geometry, indices.geometry)
+        steps = _picking(result.meta, weight.meta, indices.meta)
         if steps is not None and steps.run(result, weight, indices):
-            return Planned(result, _picker(steps, result.geometry))
+            return Planned(result, _picker(steps, result.meta))
         places = values(indices)
         _check_range("embedding", places, rows)
-        if result.geometry.numel:
+        if result.meta.numel:
             np.take(values(weight), places, axis=0, out=array_of(result), mode="clip")
     return result
 
 
-def _picking(out: Geometry, weight: Geometry, indices: Geometry) -> Picking | None:
+def _picking(out: TensorMeta, weight: TensorMeta, indices: TensorMeta) -> Picking | None:
     """The loop that copies rows; None where there is none, or nothing to copy."""
     if not out.numel or weight.lazy or indices.lazy or not indices.contiguous:
         return None
@@ -64,16 +64,16 @@ def _picking(out: Geometry, weight: Geometry, indices: Geometry) -> Picking | No
     steps: Picking | None = weight.plans.get(key)
     if steps is None:
         count, width = indices.numel, weight.sizes[1]
-        flat, vector = contiguous_geometry((count, width), out.dtype), contiguous_geometry((count,), indices.dtype)
+        flat, vector = contiguous_meta((count, width), out.dtype), contiguous_meta((count,), indices.dtype)
         steps = remember(weight.plans, key, picking(flat, weight, vector, 0, (count, 1)))
     return steps
 
 
-def _picker(steps: Picking, geometry: Geometry) -> Callable[[Tensor, Tensor], Tensor | None]:
+def _picker(steps: Picking, meta: TensorMeta) -> Callable[[Tensor, Tensor], Tensor | None]:
     """The loop into a fresh tensor; None for an index that is no row."""
 
     def run(weight: Tensor, indices: Tensor) -> Tensor | None:
-        result = new_like(geometry)
+        result = new_like(meta)
         return result if steps.run(result, weight, indices) else None
 
     return run
@@ -88,19 +88,19 @@ def _check_range(operator: str, places: Array, rows: int) -> None:
 def embedding_renorm_(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     """The rows that indices name shortened in place to a norm of `max_norm` at most."""
     _check_indices("embedding_renorm_", "indices", indices)
-    if self.geometry.ndim != 2:
-        raise RuntimeError(f"embedding_renorm_(): 'self' must be 2-D, got {self.geometry.ndim}-D")
-    if self.geometry.device is not cpu:
+    if self.meta.ndim != 2:
+        raise RuntimeError(f"embedding_renorm_(): 'self' must be 2-D, got {self.meta.ndim}-D")
+    if self.meta.device is not cpu:
         bump_version(self)
         return self
     places = np.unique(values(indices))
-    if places.size and self.geometry.dtype.kind < 2:
+    if places.size and self.meta.dtype.kind < 2:
         raise RuntimeError(
             f"embedding_renorm_(): norm(): input dtype should be either floating point or complex. Got "
-            f"{UPSTREAM_NAMES[self.geometry.dtype.name]} instead."
+            f"{UPSTREAM_NAMES[self.meta.dtype.name]} instead."
         )
-    _check_range("embedding_renorm_", places, self.geometry.sizes[0])
-    wide = widened(values(self)[places], self.geometry.dtype)
+    _check_range("embedding_renorm_", places, self.meta.sizes[0])
+    wide = widened(values(self)[places], self.meta.dtype)
     norm = np.linalg.norm(wide, ord=norm_type, axis=1, keepdims=True) if wide.size else np.zeros((places.size, 1))
     changed: Array = values(self).copy()
     changed[places] = np.where(norm > max_norm, wide * (max_norm / (norm + 1e-7)), wide)
@@ -112,19 +112,19 @@ def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
 
     Raises RuntimeError for other than int64, classes outside the range, and no elements to count classes from.
     """
-    geometry = self.geometry
-    if geometry.dtype is not int64:
+    meta = self.meta
+    if meta.dtype is not int64:
         raise RuntimeError(
             f"one_hot(): one_hot is only applicable to index tensor of type LongTensor, got "
-            f"{UPSTREAM_NAMES[geometry.dtype.name]}"
+            f"{UPSTREAM_NAMES[meta.dtype.name]}"
         )
-    if not geometry.numel:
+    if not meta.numel:
         if num_classes <= 0:
             raise RuntimeError("one_hot(): Can not infer total number of classes from empty tensor.")
-        return apply("empty.memory_format", (*geometry.sizes, num_classes), dtype=int64, device=geometry.device)
-    if geometry.device is meta_device and num_classes == -1:
+        return apply("empty.memory_format", (*meta.sizes, num_classes), dtype=int64, device=meta.device)
+    if meta.device is meta_device and num_classes == -1:
         raise NotImplementedError("one_hot(): num_classes must be given for a tensor without data")
-    if geometry.device is not meta_device:
+    if meta.device is not meta_device:
         given = values(host(self))
         if given.min() < 0:
             raise RuntimeError(f"one_hot(): Class values must be non-negative, got {given.min()}")
@@ -134,7 +134,7 @@ def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
             raise RuntimeError(
                 f"one_hot(): Class values must be smaller than num_classes, got {given.max()} of {num_classes}"
             )
-    classes = apply("arange", num_classes, dtype=int64, device=geometry.device)
+    classes = apply("arange", num_classes, dtype=int64, device=meta.device)
     found = apply("eq.Tensor", apply("unsqueeze", apply("contiguous", self), -1), classes)
     return apply("to.dtype", found, int64)
 
@@ -158,11 +158,11 @@ def embedding_bag(
     """
     _check_bags(weight, indices, offsets, mode, per_sample_weights)
     device = check_same_device("embedding_bag", weight, indices, offsets)
-    both: DType = int64 if int64 in (indices.geometry.dtype, offsets.geometry.dtype) else int32
-    count, starts_given = indices.geometry.numel, offsets.geometry.numel
+    both: DType = int64 if int64 in (indices.meta.dtype, offsets.meta.dtype) else int32
+    count, starts_given = indices.meta.numel, offsets.meta.numel
     bags = starts_given - 1 if include_last_offset else starts_given
-    width = weight.geometry.sizes[1]
-    result = empty_tensor((bags, width), weight.geometry.dtype, device)
+    width = weight.meta.sizes[1]
+    result = empty_tensor((bags, width), weight.meta.dtype, device)
     lengths_given = starts_given if mode == SUM else bags
     place_sizes = (bags, width) if mode == MAX else (lengths_given,)
     rest = ((0,) if mode == SUM else (count,), (lengths_given,), place_sizes)
@@ -170,8 +170,8 @@ def embedding_bag(
     if device is not cpu:
         return result, owner, lengths, places
     found = _Bags(values(indices), values(offsets), bags, padding_idx)
-    _check_range("embedding_bag", found.indices, weight.geometry.sizes[0])
-    table = widened(values(weight), weight.geometry.dtype)
+    _check_range("embedding_bag", found.indices, weight.meta.sizes[0])
+    table = widened(values(weight), weight.meta.dtype)
     scale = None if per_sample_weights is None else values(per_sample_weights)[found.counted]
     with np.errstate(all="ignore"):
         array_of(result)[...] = found.reduced(table, mode, scale)
@@ -194,7 +194,7 @@ def embedding_bag_padding_idx(
     """
     by_frequency, mode, sparse, scale, last, padding = options
     _check_rank("weight", weight, 2)
-    rows = weight.geometry.sizes[0]
+    rows = weight.meta.sizes[0]
     if padding is not None and not -rows <= padding < rows:
         raise RuntimeError(
             f"embedding_bag(): padding_idx must be within the number of embeddings, -{rows} through {rows - 1}, but "
@@ -206,9 +206,9 @@ def embedding_bag_padding_idx(
 
 def _check_rank(label: str, tensor: Tensor, dims: int) -> None:
     """Raise RuntimeError for another number of dims."""
-    if tensor.geometry.ndim != dims:
+    if tensor.meta.ndim != dims:
         raise RuntimeError(
-            f"embedding_bag(): {label} has to be a {dims}D Tensor, but got {tensor.geometry.ndim}D"
+            f"embedding_bag(): {label} has to be a {dims}D Tensor, but got {tensor.meta.ndim}D"
         )
 
 
@@ -224,21 +224,21 @@ def _check_bags(weight: Tensor, indices: Tensor, offsets: Tensor, mode: int, sca
     if scale is not None:
         if mode != SUM:
             raise RuntimeError(f"{name}(): embedding_bag: per_sample_weights only supported with mode='sum'")
-        if scale.geometry.sizes != indices.geometry.sizes:
+        if scale.meta.sizes != indices.meta.sizes:
             raise RuntimeError(
                 f"{name}(): expected per_sample_weights to have the same shape as indices "
-                f"{list(indices.geometry.sizes)}, but got {list(scale.geometry.sizes)}"
+                f"{list(indices.meta.sizes)}, but got {list(scale.meta.sizes)}"
             )
-    if offsets.geometry.device is cpu and offsets.geometry.numel:
+    if offsets.meta.device is cpu and offsets.meta.numel:
         starts = values(offsets)
         if starts[0] != 0:
             raise RuntimeError(
                 f"{name}(): offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
                 f"position 0. However, got {starts[0]}"
             )
-        if starts[-1] > indices.geometry.numel:
+        if starts[-1] > indices.meta.numel:
             raise RuntimeError(
-                f"{name}(): offsets[-1] can not be greater than input's length {indices.geometry.numel} but got "
+                f"{name}(): offsets[-1] can not be greater than input's length {indices.meta.numel} but got "
                 f"offsets[-1] of {starts[-1]}"
             )
 

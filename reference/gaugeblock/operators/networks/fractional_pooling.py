@@ -41,27 +41,27 @@ def _places(begins: list[Array], own: Ints, kernel: Ints) -> Array:
 
 
 def _check(name: str, self: Tensor, kernel: Ints, sizes: Ints, shares: Tensor, dims: int) -> None:
-    geometry = self.geometry
-    if geometry.ndim not in (dims + 1, dims + 2) or 0 in geometry.sizes[-dims - 1 :]:
-        raise RuntimeError(f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got: {list(geometry.sizes)}")
+    meta = self.meta
+    if meta.ndim not in (dims + 1, dims + 2) or 0 in meta.sizes[-dims - 1 :]:
+        raise RuntimeError(f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got: {list(meta.sizes)}")
     for argument, given in (("kernel_size", kernel), ("output_size", sizes)):
         if len(given) != dims:
             raise RuntimeError(f"{name}(): {argument} must either be a single int or have {dims}, got {list(given)}")
-    for label, size, width, count in zip(NAMES[dims], geometry.sizes[-dims:], kernel, sizes, strict=True):
+    for label, size, width, count in zip(NAMES[dims], meta.sizes[-dims:], kernel, sizes, strict=True):
         if width < 1 or count < 1 or count + width - 1 > size - (dims == 3):
             raise RuntimeError(
                 f"{name}(): pool {label} {width} too large relative to input {label} {size} for {count} windows"
             )
     check_dtype(name, self)
-    if shares.geometry.dtype is not geometry.dtype:
+    if shares.meta.dtype is not meta.dtype:
         raise RuntimeError(
-            f"{name}(): Expect _random_samples to have the same dtype as input, got {shares.geometry.dtype.name}"
+            f"{name}(): Expect _random_samples to have the same dtype as input, got {shares.meta.dtype.name}"
         )
-    batch = geometry.sizes[0] if geometry.ndim == dims + 2 else 1
-    drawn = shares.geometry.sizes
-    if len(drawn) != 3 or drawn[0] < batch or drawn[1:] != (geometry.sizes[-dims - 1], dims):
+    batch = meta.sizes[0] if meta.ndim == dims + 2 else 1
+    drawn = shares.meta.sizes
+    if len(drawn) != 3 or drawn[0] < batch or drawn[1:] != (meta.sizes[-dims - 1], dims):
         raise RuntimeError(
-            f"{name}(): Expect _random_samples of sizes {[batch, geometry.sizes[-dims - 1], dims]}, got {list(drawn)}"
+            f"{name}(): Expect _random_samples of sizes {[batch, meta.sizes[-dims - 1], dims]}, got {list(drawn)}"
         )
 
 
@@ -71,16 +71,16 @@ def _fractional(dims: int) -> Callable[..., tuple[Tensor, Tensor]]:
     def pool(self: Tensor, kernel_size: Ints, output_size: Ints, random_samples: Tensor) -> tuple[Tensor, Tensor]:
         kernel, sizes = (tuple(one) * (dims if len(one) == 1 else 1) for one in (kernel_size, output_size))
         _check(name, self, kernel, sizes, random_samples, dims)
-        geometry = self.geometry
+        meta = self.meta
         device = check_same_device(name, self, random_samples)
-        lead = geometry.sizes[:-dims]
-        result = empty_tensor((*lead, *sizes), geometry.dtype, device)
+        lead = meta.sizes[:-dims]
+        result = empty_tensor((*lead, *sizes), meta.dtype, device)
         places = empty_tensor((*lead, *sizes), int64, device)
-        if device is cpu and result.geometry.numel:
+        if device is cpu and result.meta.numel:
             shares = values(random_samples)[: lead[0] if len(lead) > 1 else 1].reshape(-1, dims)
             # Shares belong to (width, height) in two dims, to (time, height, width) in three.
             order = (1, 0) if dims == 2 else (0, 1, 2)
-            own = geometry.sizes[-dims:]
+            own = meta.sizes[-dims:]
             begins = [_begins(shares[:, order[d]], own[d], kernel[d], sizes[d]) for d in range(dims)]
             seen = from_array(_places(begins, own, kernel).reshape(len(shares), -1), int64)
             images = apply("reshape", self, (len(shares), -1))

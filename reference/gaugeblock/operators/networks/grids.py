@@ -22,12 +22,12 @@ Places = list[Array]
 
 
 def _checked(operator: str, input: Tensor, grid: Tensor, mode: int, padding: int) -> Tensor:
-    own, given = input.geometry.sizes, grid.geometry.sizes
+    own, given = input.meta.sizes, grid.meta.sizes
     device = check_same_device(operator, input, grid)
-    if grid.geometry.dtype is not input.geometry.dtype:
+    if grid.meta.dtype is not input.meta.dtype:
         raise RuntimeError(
-            f"{operator}(): expected scalar type {UPSTREAM_NAMES[input.geometry.dtype.name]} but found "
-            f"{UPSTREAM_NAMES[grid.geometry.dtype.name]}"
+            f"{operator}(): expected scalar type {UPSTREAM_NAMES[input.meta.dtype.name]} but found "
+            f"{UPSTREAM_NAMES[grid.meta.dtype.name]}"
         )
     if len(own) not in (4, 5) or len(given) != len(own):
         raise RuntimeError(
@@ -56,7 +56,7 @@ def _checked(operator: str, input: Tensor, grid: Tensor, mode: int, padding: int
     if mode == BICUBIC and len(own) == 5:
         raise RuntimeError(f"{operator}(): bicubic interpolation only supports 4D input")
     check_dtype(operator, input)
-    return empty_tensor((*own[:2], *given[1:-1]), input.geometry.dtype, device)
+    return empty_tensor((*own[:2], *given[1:-1]), input.meta.dtype, device)
 
 
 def _real(share: Array, size: int, align: bool) -> Array:
@@ -121,9 +121,9 @@ def _cubic(array: Array, places: Places, padding: int, align: bool) -> Array:
 def _sampler(operator: str) -> Any:
     def sample(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
         result = _checked(operator, input, grid, interpolation_mode, padding_mode)
-        if result.geometry.device is not cpu or not result.geometry.numel:
+        if result.meta.device is not cpu or not result.meta.numel:
             return result
-        array, shares = (widened(values(tensor), input.geometry.dtype) for tensor in (input, grid))
+        array, shares = (widened(values(tensor), input.meta.dtype) for tensor in (input, grid))
         sizes = array.shape[2:]
         # The last of a place's numbers counts along the first dim.
         real = [_real(shares[..., len(sizes) - 1 - k], size, align_corners) for k, size in enumerate(sizes)]
@@ -153,13 +153,13 @@ def grid_sampler(
     RuntimeError for sizes and dtypes that do not fit.
     """
     _checked("grid_sampler", input, grid, interpolation_mode, padding_mode)
-    name = f"grid_sampler_{input.geometry.ndim - 2}d"
+    name = f"grid_sampler_{input.meta.ndim - 2}d"
     return apply(name, input, grid, interpolation_mode, padding_mode, align_corners)
 
 
 def _steps(theta: Tensor, count: int, align: bool) -> Tensor:
     """Numbers from -1 to 1, of corners or of middles; 0 for a single one."""
-    options = {"dtype": theta.geometry.dtype, "device": theta.geometry.device}
+    options = {"dtype": theta.meta.dtype, "device": theta.meta.device}
     if count <= 1:
         return apply("zeros", (max(count, 0),), **options)
     steps = apply("linspace", -1, 1, count, **options)
@@ -178,13 +178,13 @@ def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: boo
         )
     batch, spatial = size[0], tuple(size[2:])
     dims = len(spatial)
-    dtype, device = theta.geometry.dtype, theta.geometry.device
+    dtype, device = theta.meta.dtype, theta.meta.device
     base = apply("ones", (batch, *spatial, dims + 1), dtype=dtype, device=device)
     for k in range(dims):
         # x, the first of a place's numbers, counts along the last dim.
         steps = _steps(theta, spatial[dims - 1 - k], align_corners)
         shown = apply("view", steps, (-1, *[1] * k)) if spatial[dims - 1 - k] else steps
-        if base.geometry.numel:
+        if base.meta.numel:
             apply("copy_", apply("select.int", base, -1, k), shown)
     rows = apply("view", base, (batch, int(np.prod(spatial)), dims + 1))
     return apply("view", apply("bmm", rows, apply("transpose.int", theta, 1, 2)), (batch, *spatial, dims))

@@ -24,15 +24,15 @@ def native_group_norm(
     """
     _check(input, group, weight, bias, C)
     kept = statistics_dtype("group_norm", input, weight, bias)
-    own = input.geometry.dtype
+    own = input.meta.dtype
     wide = float64 if own is float64 else float32
-    source = input if input.geometry.contiguous else contiguous(input)
+    source = input if input.meta.contiguous else contiguous(input)
     grouped = view(source, (N, group, C // group, HxW))
     mean, inverse = reduce("group_norm", folds.moments_fold(own), grouped, (2, 3), True, own, (wide, wide), (eps,))
-    result = empty_in_suggested_format(input.geometry)
-    target = result if result.geometry.contiguous else empty_in_suggested_format(source.geometry)
+    result = empty_in_suggested_format(input.meta)
+    target = result if result.meta.contiguous else empty_in_suggested_format(source.meta)
     per_channel = [None if p is None else view(contiguous(p), (group, C // group, 1)) for p in (weight, bias)]
-    scaled_into(view(target, grouped.geometry.sizes), grouped, mean, inverse, *per_channel)
+    scaled_into(view(target, grouped.meta.sizes), grouped, mean, inverse, *per_channel)
     if target is not result:
         from ..copy import copy_values
 
@@ -42,7 +42,7 @@ def native_group_norm(
 
 
 def _check(input: Tensor, groups: int, weight: Tensor | None, bias: Tensor | None, channels: int) -> None:
-    sizes = list(input.geometry.sizes)
+    sizes = list(input.meta.sizes)
     if groups <= 0:
         raise RuntimeError(f"group_norm(): Expected num groups to be greater than 0, got {groups}")
     if channels % groups:
@@ -51,10 +51,10 @@ def _check(input: Tensor, groups: int, weight: Tensor | None, bias: Tensor | Non
             f"{sizes} and num_groups={groups}"
         )
     for name, parameter in (("weight", weight), ("bias", bias)):
-        if parameter is not None and parameter.geometry.sizes != (channels,):
+        if parameter is not None and parameter.meta.sizes != (channels,):
             raise RuntimeError(
                 f"group_norm(): Expected {name} to be a vector of size equal to the number of channels in input, but "
-                f"got {name} of shape {list(parameter.geometry.sizes)} and input of shape {sizes}"
+                f"got {name} of shape {list(parameter.meta.sizes)} and input of shape {sizes}"
             )
 
 
@@ -67,7 +67,7 @@ def group_norm(
     cudnn_enabled: bool = True,
 ) -> Tensor:
     """native_group_norm without the statistics; channels stand in dim 1. Raises IndexError for no channels."""
-    sizes = input.geometry.sizes
+    sizes = input.meta.sizes
     if len(sizes) < 2:
         raise IndexError(
             f"group_norm(): Dimension out of range (expected to be in range of [{-len(sizes)}, {len(sizes) - 1}], but "

@@ -21,17 +21,17 @@ Sizes = Sequence[int]
 
 def normalized_dims(operator: str, input: Tensor, normalized_shape: Sizes, *parameters: Tensor | None) -> int:
     """How many dims are normalized. Raises RuntimeError unless they are the last and all parameters have that shape."""
-    wanted, own = tuple(normalized_shape), input.geometry.sizes
+    wanted, own = tuple(normalized_shape), input.meta.sizes
     if not wanted:
         raise RuntimeError(
             f"{operator}(): Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
             f"element, but got normalized_shape = {list(wanted)}"
         )
     for name, parameter in zip(("weight", "bias"), parameters, strict=False):
-        if parameter is not None and parameter.geometry.sizes != wanted:
+        if parameter is not None and parameter.meta.sizes != wanted:
             raise RuntimeError(
                 f"{operator}(): Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
-                f"{list(parameter.geometry.sizes)} and normalized_shape = {list(wanted)}"
+                f"{list(parameter.meta.sizes)} and normalized_shape = {list(wanted)}"
             )
     if len(own) < len(wanted) or own[len(own) - len(wanted) :] != wanted:
         raise RuntimeError(
@@ -46,11 +46,11 @@ def statistics_dtype(operator: str, input: Tensor, *parameters: Tensor | None) -
 
     Raises NotImplementedError for what is no float, RuntimeError for other mixtures.
     """
-    own = input.geometry.dtype
+    own = input.meta.dtype
     check_same_device(operator, input, *(p for p in parameters if p is not None))
     if own.kind != 2:
         raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
-    given = {p.geometry.dtype for p in parameters if p is not None}
+    given = {p.meta.dtype for p in parameters if p is not None}
     if not given or given == {own}:
         return own
     if own.itemsize == 2 and given == {float32}:
@@ -70,13 +70,13 @@ def native_layer_norm(
     Raises RuntimeError for shapes and dtypes that do not fit.
     """
     count = normalized_dims("layer_norm", input, normalized_shape, weight, bias)
-    geometry = input.geometry
+    meta = input.meta
     kept = statistics_dtype("layer_norm", input, weight, bias)
-    wide = float64 if geometry.dtype is float64 else float32
+    wide = float64 if meta.dtype is float64 else float32
     weighted, biased = weight is not None, bias is not None
     found = normalized_rows(
         "layer_norm",
-        partial(row_normalizations.layer_norm, geometry.dtype, weighted, biased),
+        partial(row_normalizations.layer_norm, meta.dtype, weighted, biased),
         input,
         count,
         (weight, bias),
@@ -86,11 +86,11 @@ def native_layer_norm(
     if found is not None:
         result, mean, deviation = found
         return result, converted(mean, kept), converted(deviation, kept)
-    dims = tuple(range(geometry.ndim - count, geometry.ndim))
+    dims = tuple(range(meta.ndim - count, meta.ndim))
     mean, deviation = reduce(
-        "layer_norm", folds.moments_fold(geometry.dtype), input, dims, True, geometry.dtype, (wide, wide), (eps,)
+        "layer_norm", folds.moments_fold(meta.dtype), input, dims, True, meta.dtype, (wide, wide), (eps,)
     )
-    result = empty_tensor(geometry.sizes, geometry.dtype, geometry.device)
+    result = empty_tensor(meta.sizes, meta.dtype, meta.device)
     return result, converted(mean, kept), converted(deviation, kept)
 
 
@@ -105,7 +105,7 @@ def layer_norm(
 ) -> Tensor | Planned[Tensor]:
     """native_layer_norm without the statistics."""
     result = apply_for_many("native_layer_norm", input, normalized_shape, weight, bias, eps)[0]
-    own, weighted, biased = input.geometry.dtype, weight is not None, bias is not None
+    own, weighted, biased = input.meta.dtype, weight is not None, bias is not None
     count = len(normalized_shape)
     program = partial(row_normalizations.layer_norm, own, weighted, biased)
     return Planned(result, normalizing_call("layer_norm", program, input, count, (weight, bias), eps))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...core.dtype import bfloat16, float16
-from ...tensor.geometry import Geometry
 from ...tensor.tensor import Tensor
+from ...tensor.tensor_meta import TensorMeta
 from ..launch import element_launch
 from ..plan import Planned, plannable, planned
 from .calls import apply
@@ -15,26 +15,26 @@ from .calls import apply
 @plannable
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor | Planned[Tensor]:
     """input @ weight.T + bias. Raises RuntimeError for sizes and dtypes that do not fit."""
-    if not input.geometry.ndim or not weight.geometry.ndim:
+    if not input.meta.ndim or not weight.meta.ndim:
         raise RuntimeError(
-            f"linear(): both arguments to linear need to be at least 1D, but they are {input.geometry.ndim}D and "
-            f"{weight.geometry.ndim}D"
+            f"linear(): both arguments to linear need to be at least 1D, but they are {input.meta.ndim}D and "
+            f"{weight.meta.ndim}D"
         )
     turned = apply("t", weight)
     if bias is None:
         product = planned("matmul", input, turned)
         return Planned(product.result, None if product.call is None else _without_bias(product.call))
-    if input.geometry.ndim == 2 and weight.geometry.ndim == 2 and input.geometry.dtype in (float16, bfloat16):
+    if input.meta.ndim == 2 and weight.meta.ndim == 2 and input.meta.dtype in (float16, bfloat16):
         return apply("addmm", bias, input, turned)
     result, multiply, *_ = planned("matmul", input, turned)
-    addend = apply("expand", bias, result.geometry.sizes)
-    call = None if multiply is None else _with_bias(multiply, result.geometry, addend.geometry)
+    addend = apply("expand", bias, result.meta.sizes)
+    call = None if multiply is None else _with_bias(multiply, result.meta, addend.meta)
     apply("add_.Tensor", result, addend)
     return Planned(result, call)
 
 
 def _with_bias(
-    multiply: Callable[[Tensor, Tensor], Tensor], out: Geometry, addend: Geometry
+    multiply: Callable[[Tensor, Tensor], Tensor], out: TensorMeta, addend: TensorMeta
 ) -> Callable[..., Tensor | None] | None:
     """Return the product's call with the addition of the bias to its result."""
     if addend.lazy or addend.dtype is not out.dtype:
@@ -61,7 +61,7 @@ def _without_bias(multiply: Callable[[Tensor, Tensor], Tensor]) -> Callable[...,
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """sum over i, j of input1[..., i] weight[k, i, j] input2[..., j], plus bias[k]. Raises RuntimeError for sizes."""
-    first, second = input1.geometry.sizes, input2.geometry.sizes
+    first, second = input1.meta.sizes, input2.meta.sizes
     if len(first) != len(second):
         raise RuntimeError(
             f"bilinear(): input dimensions do not match: got {len(first)} and {len(second)}"
@@ -69,17 +69,17 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     for d, (a, b) in enumerate(zip(first[:-1], second[:-1], strict=True)):
         if a != b:
             raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {d}: got {a} and {b}")
-    if not first or len(weight.geometry.sizes) != 3:
+    if not first or len(weight.meta.sizes) != 3:
         raise RuntimeError(
             f"bilinear(): expected inputs of at least 1 dim and a 3-D weight, got {len(first)} and "
-            f"{len(weight.geometry.sizes)} dims"
+            f"{len(weight.meta.sizes)} dims"
         )
-    outputs, left, right = weight.geometry.sizes
+    outputs, left, right = weight.meta.sizes
     for name, got, wanted in (("input1", first[-1], left), ("input2", second[-1], right)):
         if got != wanted:
             raise RuntimeError(f"bilinear(): {name} size does not match weight size: got {got} but expected {wanted}")
-    if bias is not None and bias.geometry.sizes[:1] != (outputs,):
-        given = bias.geometry.sizes[0] if bias.geometry.ndim == 1 else list(bias.geometry.sizes)
+    if bias is not None and bias.meta.sizes[:1] != (outputs,):
+        given = bias.meta.sizes[0] if bias.meta.ndim == 1 else list(bias.meta.sizes)
         raise RuntimeError(f"bilinear(): bias size does not match weight size: got {given} but expected {outputs}")
     matrix = apply("reshape", apply("permute", weight, (1, 0, 2)), (left, outputs * right))
     partial = apply("reshape", apply("matmul", input1, matrix), (*first[:-1], outputs, right))

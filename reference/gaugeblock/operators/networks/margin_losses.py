@@ -13,7 +13,7 @@ NEARLY_NOTHING = 1e-12
 
 def hinge_embedding_loss(self: Tensor, target: Tensor, margin: float = 1.0, reduction: int = MEAN) -> Tensor:
     """self where target is not -1, plus max(0, margin - self) where it is not 1; ints take the margin as one."""
-    limit = margin if self.geometry.dtype.kind > 1 else whole_number("hinge_embedding_loss", margin)
+    limit = margin if self.meta.dtype.kind > 1 else whole_number("hinge_embedding_loss", margin)
     room = apply("clamp_min", apply("rsub.Scalar", self, limit), 0)
     apart = apply("where.ScalarOther", apply("ne.Scalar", target, 1), room, 0)
     close = apply("where.ScalarOther", apply("ne.Scalar", target, -1), self, 0)
@@ -32,15 +32,15 @@ def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = MEAN
 ) -> Tensor:
     """1 - cosine where target is 1, plus max(0, cosine - margin) where it is -1. Raises RuntimeError for dims."""
-    dims = target.geometry.ndim
+    dims = target.meta.ndim
     if dims > 1:
         raise RuntimeError(
             f"cosine_embedding_loss(): 0D or 1D target tensor expected, multi-target not supported, got {dims}D"
         )
-    if {input1.geometry.ndim, input2.geometry.ndim} != {dims + 1}:
+    if {input1.meta.ndim, input2.meta.ndim} != {dims + 1}:
         raise RuntimeError(
             f"cosine_embedding_loss(): {dims}D target tensor expects {dims + 1}D input tensors, but found inputs with "
-            f"sizes {list(input1.geometry.sizes)} and {list(input2.geometry.sizes)}."
+            f"sizes {list(input1.meta.sizes)} and {list(input2.meta.sizes)}."
         )
 
     def inner(a: Tensor, b: Tensor) -> Tensor:
@@ -68,7 +68,7 @@ def triplet_margin_loss(
 
     Raises RuntimeError for different numbers of dims.
     """
-    counts = [tensor.geometry.ndim for tensor in (anchor, positive, negative)]
+    counts = [tensor.meta.ndim for tensor in (anchor, positive, negative)]
     if len(set(counts)) != 1:
         raise RuntimeError(
             f"triplet_margin_loss(): The anchor, positive, and negative tensors are expected to have the same number "

@@ -47,7 +47,7 @@ def constant_pad_nd(self: Tensor, pad: Sequence[int], value: Number = 0) -> Tens
 
     Raises RuntimeError for lengths that do not fit and sizes below 0.
     """
-    own = self.geometry.sizes
+    own = self.meta.sizes
     amounts = pairs("constant_pad_nd", pad, len(own))
     for d, (size, (before, after)) in enumerate(zip(own, amounts, strict=True)):
         if size + before + after < 0:
@@ -56,16 +56,16 @@ def constant_pad_nd(self: Tensor, pad: Sequence[int], value: Number = 0) -> Tens
                 f"negative output size, which is invalid. Check dimension {d} of your input."
             )
     sizes = tuple(size + before + after for size, (before, after) in zip(own, amounts, strict=True))
-    result = empty_in_suggested_format(self.geometry, sizes)
-    if result.geometry.device is cpu and result.geometry.numel:
-        fill_scalar(result, number_as("constant_pad_nd", self.geometry.dtype, value).item())
+    result = empty_in_suggested_format(self.meta, sizes)
+    if result.meta.device is cpu and result.meta.numel:
+        fill_scalar(result, number_as("constant_pad_nd", self.meta.dtype, value).item())
         inner, source = result, self
         for d, (before, after) in enumerate(amounts):
             kept = max(own[d] + min(before, 0) + min(after, 0), 0)
             if before or after:
                 inner = sliced(inner, d, max(before, 0), min(kept, sizes[d]), 1)
                 source = sliced(source, d, max(-before, 0), min(kept, sizes[d]), 1)
-        if inner.geometry.numel:
+        if inner.meta.numel:
             copy_values(inner, source)
     return result
 
@@ -100,7 +100,7 @@ def _segments(size: int, before: int, after: int, mirror: bool) -> list[Segment]
 
 def _indexed(operator: str, dims: int, mirror: bool) -> Callable[..., Any]:
     def pad_with_own(self: Tensor, padding: Sequence[int]) -> Planned[Any]:
-        own = self.geometry.sizes
+        own = self.meta.sizes
         if len(own) not in (dims + 1, dims + 2) or 0 in own[-dims - 1 :]:
             raise RuntimeError(
                 f"{operator}(): Expected {dims + 1}D or {dims + 2}D (batch mode) tensor with possibly 0 batch size and "
@@ -125,7 +125,7 @@ def _indexed(operator: str, dims: int, mirror: bool) -> Callable[..., Any]:
         check_dtype(operator, self)
 
         def build() -> LoopPlan:
-            meta, lead = self.geometry, len(own) - dims
+            meta, lead = self.meta, len(own) - dims
             plan = LoopPlan([meta], [suggested(meta, sizes)])
             if meta.device is not cpu or not meta.numel:
                 return plan
@@ -154,12 +154,12 @@ replication_pad1d, replication_pad2d, replication_pad3d = (
 
 def _pad_circular(self: Tensor, pad: Sequence[int]) -> Tensor:
     """Each dim continued by its other end. Raises RuntimeError where that would go round more than once."""
-    found: Tensor = away(STEPS * self.geometry.numel, _continued, self, pad)
+    found: Tensor = away(STEPS * self.meta.numel, _continued, self, pad)
     return found
 
 
 def _continued(self: Tensor, pad: Sequence[int]) -> Tensor:
-    own, result = self.geometry.sizes, self
+    own, result = self.meta.sizes, self
     for d, (before, after) in enumerate(pairs("_pad_circular", pad, len(own))):
         if max(before, after) > own[d]:
             raise RuntimeError("_pad_circular(): Padding value causes wrapping around more than once.")
@@ -169,8 +169,8 @@ def _continued(self: Tensor, pad: Sequence[int]) -> Tensor:
         if before or after:
             shown = [kept[place % len(kept)] for place in range(-max(before, 0), len(kept) + max(after, 0))]
             index = filled((len(shown),), int64, shown)
-            if self.geometry.device is not cpu:
-                index = apply("to.device", index, self.geometry.device, int64)
+            if self.meta.device is not cpu:
+                index = apply("to.device", index, self.meta.device, int64)
             result = apply("index_select", result, d, index)
     return result if result is not self else apply("clone", self)
 
@@ -190,9 +190,9 @@ def pad(self: Tensor, pad: Sequence[int], mode: str = "constant", value: float |
     if mode not in ("reflect", "replicate", "circular"):
         raise NotImplementedError(f"pad(): Unrecognised padding mode {mode}")
     name = NATIVE.get((mode, len(pad)))
-    if name is None or self.geometry.ndim not in (len(pad) // 2 + 1, len(pad) // 2 + 2):
+    if name is None or self.meta.ndim not in (len(pad) // 2 + 1, len(pad) // 2 + 2):
         raise NotImplementedError(
             f"pad(): Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now, got {len(pad)} "
-            f"numbers for {self.geometry.ndim} dims"
+            f"numbers for {self.meta.ndim} dims"
         )
     return apply(name, self, pad)

@@ -13,8 +13,8 @@ from ...core.promotion import UPSTREAM_NAMES
 from ...kernels.pointwise import pointwise_kernel
 from ...kernels.windows import total
 from ...tensor.array_view import array_of
-from ...tensor.geometry import contiguous_geometry
 from ...tensor.tensor import Tensor, empty_tensor
+from ...tensor.tensor_meta import contiguous_meta
 from ..arrays import filled, values
 from ..launch import formula_kernel
 from ..loop_plan import LoopPlan, View, planned_loops
@@ -39,7 +39,7 @@ def _options(
 
 
 def _check_dtype(operator: str, tensor: Tensor) -> None:
-    dtype = tensor.geometry.dtype
+    dtype = tensor.meta.dtype
     if dtype.kind == 1:
         raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
 
@@ -52,7 +52,7 @@ def im2col(
     Raises RuntimeError for windows that do not fit and empty images, IndexError for another number of dims.
     """
     kernel, spread, around, step = _options("im2col", kernel_size, dilation, padding, stride)
-    sizes = self.geometry.sizes
+    sizes = self.meta.sizes
     if len(sizes) < 3:
         raise IndexError(
             f"im2col(): Dimension out of range (expected to be in range of [{-len(sizes)}, {len(sizes) - 1}], but got "
@@ -72,8 +72,8 @@ def im2col(
         )
     _check_dtype("im2col", self)
     lead, channels = sizes[:-3], sizes[-3]
-    result = empty_tensor((*lead, channels * prod(kernel), prod(counts)), self.geometry.dtype, self.geometry.device)
-    if result.geometry.device is cpu and result.geometry.numel:
+    result = empty_tensor((*lead, channels * prod(kernel), prod(counts)), self.meta.dtype, self.meta.device)
+    if result.meta.device is cpu and result.meta.numel:
         view = windows(padded(values(self), around, around), kernel, step, spread, counts)
         array_of(result).reshape(view.shape)[...] = view
     return result
@@ -91,7 +91,7 @@ def col2im(
     """The reverse of im2col, where windows overlap their sum. Raises RuntimeError for sizes that do not fit."""
     kernel, spread, around, step = _options("col2im", kernel_size, dilation, padding, stride)
     wanted = repeated("col2im", "output_size", output_size, 2, "image")
-    sizes = self.geometry.sizes
+    sizes = self.meta.sizes
     if len(sizes) not in (2, 3) or 0 in sizes[-2:]:
         raise RuntimeError(
             f"col2im(): Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero "
@@ -114,13 +114,13 @@ def col2im(
     lead, channels = sizes[:-2], sizes[-2] // area
 
     def build() -> LoopPlan:
-        meta = self.geometry
-        result = contiguous_geometry((*lead, channels, *wanted), meta.dtype, meta.device)
+        meta = self.meta
+        result = contiguous_meta((*lead, channels, *wanted), meta.dtype, meta.device)
         plan = LoopPlan([meta], [result])
         if meta.device is cpu and result.numel:
             wide = float32 if meta.dtype.itemsize == 2 else meta.dtype
             reached = [size + 2 * p for size, p in zip(wanted, around, strict=True)]
-            grown = plan.temporary(contiguous_geometry((*lead, channels, *reached), wide))
+            grown = plan.temporary(contiguous_meta((*lead, channels, *reached), wide))
             zero = plan.constant(filled((1,), wide, 0)).along(0, grown.sizes)
             plan.loop(formula_kernel("identity", [wide], wide, wide), [grown], [zero])
             columns = _columns(plan.inputs[0], (*lead, channels, *kernel, *counts))

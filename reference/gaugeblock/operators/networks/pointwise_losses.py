@@ -48,15 +48,15 @@ def binary_cross_entropy(self: Tensor, target: Tensor, weight: Tensor | None = N
 
     Raises RuntimeError for elements of self outside [0, 1], NaN included, and for two dtypes.
     """
-    own = self.geometry.dtype
+    own = self.meta.dtype
     for tensor in (target, *(() if weight is None else (weight,))):
-        if tensor.geometry.dtype is not own:
+        if tensor.meta.dtype is not own:
             raise RuntimeError(
-                f"binary_cross_entropy(): Found dtype {UPSTREAM_NAMES[tensor.geometry.dtype.name]} but expected "
+                f"binary_cross_entropy(): Found dtype {UPSTREAM_NAMES[tensor.meta.dtype.name]} but expected "
                 f"{UPSTREAM_NAMES[own.name]}"
             )
     loss = evaluated("binary_cross_entropy", "cross_entropy", (self, target))
-    if self.geometry.device is cpu:
+    if self.meta.device is cpu:
         given = values(self)
         with np.errstate(all="ignore"):
             if given.size and not (given.min() >= 0 and given.max() <= 1):
@@ -77,22 +77,22 @@ def binary_cross_entropy_with_logits(
         loss = evaluated(name, "cross_entropy_of_logits", (self, target))
     else:
         loss = evaluated(name, "cross_entropy_of_logits.weighted", (self, target, pos_weight))
-    if loss.geometry.sizes != target.geometry.sizes:
+    if loss.meta.sizes != target.meta.sizes:
         raise RuntimeError(
-            f"{name}(): output with shape {list(target.geometry.sizes)} doesn't match the broadcast shape "
-            f"{list(loss.geometry.sizes)}"
+            f"{name}(): output with shape {list(target.meta.sizes)} doesn't match the broadcast shape "
+            f"{list(loss.meta.sizes)}"
         )
     return reduced(_weighted(loss, weight), reduction)
 
 
 def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = MEAN) -> Tensor:
     """log(1 + e**(-target self)), reduced. Raises RuntimeError for ints."""
-    if self.geometry.dtype.kind < 2:
+    if self.meta.dtype.kind < 2:
         raise RuntimeError(
             f"soft_margin_loss(): result type Float can't be cast to the desired output type "
-            f"{UPSTREAM_NAMES[self.geometry.dtype.name]}"
+            f"{UPSTREAM_NAMES[self.meta.dtype.name]}"
         )
-    if self.geometry.dtype.is_complex:
+    if self.meta.dtype.is_complex:
         product = apply("neg", apply("mul.Tensor", self, target))
         return reduced(apply("log1p", apply("exp", product)), reduction)
     return reduced(evaluated("soft_margin_loss", "soft_margin", (self, target)), reduction)
@@ -101,9 +101,9 @@ def soft_margin_loss(self: Tensor, target: Tensor, reduction: int = MEAN) -> Ten
 def kl_div(self: Tensor, target: Tensor, reduction: int = MEAN, *, log_target: bool = False) -> Tensor:
     """target (log target - self), reduced; `log_target` says that target is a logarithm. RuntimeError for ints."""
     for tensor in (self, target):
-        if tensor.geometry.dtype.kind < 2:
+        if tensor.meta.dtype.kind < 2:
             raise RuntimeError(
-                f"kl_div(): kl_div: Integral inputs not supported, got {UPSTREAM_NAMES[tensor.geometry.dtype.name]}"
+                f"kl_div(): kl_div: Integral inputs not supported, got {UPSTREAM_NAMES[tensor.meta.dtype.name]}"
             )
     if log_target:
         loss = apply("mul.Tensor", apply("exp", target), apply("sub.Tensor", target, self))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import prod
 from sys import maxsize
 
-from ...tensor.geometry import Geometry
+from ...tensor.tensor_meta import TensorMeta
 from .windows import Ints, spans
 
 
@@ -49,7 +49,7 @@ def _each(operator: str, name: str, value: int | Sequence[int], dims: int) -> In
 
 def pool_of(
     operator: str,
-    input: Geometry,
+    input: TensorMeta,
     dims: int,
     kernel_size: Sequence[int],
     stride: Sequence[int],

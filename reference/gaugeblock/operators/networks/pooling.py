@@ -18,8 +18,8 @@ from ...kernels.folds import mean_fold
 from ...kernels.operand import Immediate, Raw
 from ...kernels.pointwise import pointwise_kernel
 from ...kernels.windows import at_padding, first_largest, largest, quotient, total
-from ...tensor.geometry import Geometry, contiguous_geometry, geometry_of, remember
 from ...tensor.tensor import Tensor
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, remember
 from ..arrays import filled
 from ..loop_plan import LoopPlan, View, planned_loops
 from ..plan import Planned, plannable
@@ -94,7 +94,7 @@ def _adaptive(own: Ints, parts: Sequence[int]) -> list[Windows]:
 
 def _reduce(
     plan: LoopPlan,
-    meta: Geometry,
+    meta: TensorMeta,
     windows: list[Windows],
     compute: DType,
     targets: list[View],
@@ -141,9 +141,9 @@ def _loop(
     plan.loop(kernel, outputs, inputs, numbers)
 
 
-def _largest_plan(meta: Geometry, windows: list[Windows], result: Geometry, *, places: bool) -> LoopPlan:
+def _largest_plan(meta: TensorMeta, windows: list[Windows], result: TensorMeta, *, places: bool) -> LoopPlan:
     """Return the plan of the largest elements of windows and, with `places`, of where these stand."""
-    at = geometry_of(result.sizes, result.strides, int64, result.device)
+    at = meta_of(result.sizes, result.strides, int64, result.device)
     plan = LoopPlan([meta], [result, at] if places else [result])
     if meta.device is not cpu or not result.numel:
         return plan
@@ -170,7 +170,7 @@ def _largest_plan(meta: Geometry, windows: list[Windows], result: Geometry, *, p
 
 def largest_of(results: list[Tensor], seen: Tensor, places: Tensor, taps: int) -> None:
     """Write the largest of each `taps` elements of `seen`, and its place, into row-major results."""
-    given, wanted = [seen.geometry, places.geometry], [one.geometry for one in results]
+    given, wanted = [seen.meta, places.meta], [one.meta for one in results]
     meta = given[0]
     plan: LoopPlan | None = meta.plans.get(("largest of", taps))
     if plan is None:
@@ -192,7 +192,7 @@ def lowest_value(dtype: DType) -> float:
 
 
 def _average_plan(
-    meta: Geometry, windows: list[Windows], result: Geometry, counts: list[list[int]], by: int
+    meta: TensorMeta, windows: list[Windows], result: TensorMeta, counts: list[list[int]], by: int
 ) -> LoopPlan:
     """Return the plan of the sums of windows, divided by `by` and, along each dim, by what each window counts."""
     plan = LoopPlan([meta], [result])
@@ -225,7 +225,7 @@ def _max_pool(dims: int, *, places: bool) -> Callable[..., Any]:
         dilation: Sequence[int] = (1,),
         ceil_mode: bool = False,
     ) -> Planned[Any]:
-        meta = self.geometry
+        meta = self.meta
         pool = pool_of(base, meta, dims, kernel_size, stride, padding, dilation, ceil_mode)
         check_dtype(name, self)
 
@@ -255,7 +255,7 @@ def _avg_pool(dims: int) -> Callable[..., Any]:
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> Planned[Any]:
-        meta = self.geometry
+        meta = self.meta
         pool = pool_of(name, meta, dims, kernel_size, stride, padding, (1,), ceil_mode)
         if divisor_override == 0:
             raise RuntimeError(f"{name}(): divisor must be not zero, got divisor_override=0")
@@ -263,7 +263,7 @@ def _avg_pool(dims: int) -> Callable[..., Any]:
 
         def build() -> LoopPlan:
             own, sizes = meta.sizes[-dims:], (*meta.sizes[:-dims], *pool.counts)
-            result = contiguous_geometry(sizes, meta.dtype, meta.device) if dims == 3 else suggested(meta, sizes)
+            result = contiguous_meta(sizes, meta.dtype, meta.device) if dims == 3 else suggested(meta, sizes)
             windows = _regular(own, pool)
             if divisor_override is not None:
                 return _average_plan(meta, windows, result, [], divisor_override)
@@ -279,8 +279,8 @@ def _avg_pool(dims: int) -> Callable[..., Any]:
 avg_pool1d, avg_pool2d, avg_pool3d = (_avg_pool(dims) for dims in (1, 2, 3))
 
 
-def _adaptive_result(operator: str, self: Tensor, output_size: Sequence[int], dims: int) -> Geometry:
-    own = self.geometry.sizes
+def _adaptive_result(operator: str, self: Tensor, output_size: Sequence[int], dims: int) -> TensorMeta:
+    own = self.meta.sizes
     if len(output_size) != dims:
         raise RuntimeError(f"{operator}(): output_size must be {dims}, got {list(output_size)}")
     if min(output_size) < 0:
@@ -297,15 +297,15 @@ def _adaptive_result(operator: str, self: Tensor, output_size: Sequence[int], di
     check_dtype(operator, self)
     sizes = (*own[:-dims], *output_size)
     if dims == 3 and (operator != "adaptive_avg_pool3d" or max(output_size) > 1):
-        return contiguous_geometry(sizes, self.geometry.dtype, self.geometry.device)
-    return suggested(self.geometry, sizes)
+        return contiguous_meta(sizes, self.meta.dtype, self.meta.device)
+    return suggested(self.meta, sizes)
 
 
 def _adaptive_avg_pool(dims: int) -> Callable[..., Any]:
     name = f"adaptive_avg_pool{dims}d"
 
     def adaptive_avg_pool(self: Tensor, output_size: Sequence[int]) -> Planned[Any]:
-        meta, result = self.geometry, _adaptive_result(name, self, output_size, dims)
+        meta, result = self.meta, _adaptive_result(name, self, output_size, dims)
         if set(output_size) == {1} and meta.device is cpu and result.numel:
             # With one element in each of the last dims, row-major and channels last are one order.
             last, dtype = tuple(range(meta.ndim - dims, meta.ndim)), meta.dtype
@@ -330,7 +330,7 @@ def _adaptive_max_pool(dims: int) -> Callable[..., Any]:
     name = f"adaptive_max_pool{dims}d"
 
     def adaptive_max_pool(self: Tensor, output_size: Sequence[int]) -> Planned[Any]:
-        meta, result = self.geometry, _adaptive_result(name, self, output_size, dims)
+        meta, result = self.meta, _adaptive_result(name, self, output_size, dims)
 
         def build() -> LoopPlan:
             return _largest_plan(meta, _adaptive(meta.sizes[-dims:], output_size), result, places=True)
@@ -359,15 +359,15 @@ def max_pool1d_with_indices(
     ceil_mode: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """The largest elements along the last dim and their places. Raises RuntimeError as the other poolings."""
-    pool_of("max_pool1d", self.geometry, 1, kernel_size, stride, padding, dilation, ceil_mode)
+    pool_of("max_pool1d", self.meta, 1, kernel_size, stride, padding, dilation, ceil_mode)
     sizes = [(1, *value) if value else value for value in (kernel_size, stride)]
     return _through_image("max_pool2d_with_indices", self, *sizes, (0, *padding), (1, *dilation), ceil_mode)
 
 
 def adaptive_max_pool1d(self: Tensor, output_size: Sequence[int]) -> tuple[Tensor, Tensor]:
     """adaptive_max_pool2d of rows. Raises RuntimeError as the others."""
-    if self.geometry.ndim not in (2, 3):
+    if self.meta.ndim not in (2, 3):
         raise RuntimeError(
-            f"adaptive_max_pool1d(): Expected 2 to 3 dimensions, but got {self.geometry.ndim}-dimensional tensor"
+            f"adaptive_max_pool1d(): Expected 2 to 3 dimensions, but got {self.meta.ndim}-dimensional tensor"
         )
     return _through_image("adaptive_max_pool2d", self, (1, *output_size))

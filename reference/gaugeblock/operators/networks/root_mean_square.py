@@ -25,9 +25,9 @@ def _fused_rms_norm(
     not fit, NotImplementedError for what is no float.
     """
     count = normalized_dims("rms_norm", input, normalized_shape, weight)
-    geometry = input.geometry
-    own = geometry.dtype
-    dims = tuple(range(geometry.ndim - count, geometry.ndim))
+    meta = input.meta
+    own = meta.dtype
+    dims = tuple(range(meta.ndim - count, meta.ndim))
     if own.is_complex:
         return _complex(input, dims, weight, eps)
     if own.kind != 2:
@@ -41,14 +41,14 @@ def _fused_rms_norm(
     if found is not None:
         return found[0], found[1]
     inverse = reduce("rms_norm", folds.mean_square_fold(own), input, dims, True, own, (wide,), (small,))[0]
-    return empty_tensor(geometry.sizes, own, geometry.device), inverse
+    return empty_tensor(meta.sizes, own, meta.device), inverse
 
 
 def _complex(
     input: Tensor, dims: tuple[int, ...], weight: Tensor | None, eps: float | None
 ) -> tuple[Tensor, Tensor]:
     """The same with the complex square, which is no magnitude."""
-    small = finfo(input.geometry.dtype).eps if eps is None else eps
+    small = finfo(input.meta.dtype).eps if eps is None else eps
     mean = apply("mean.dim", apply("mul.Tensor", input, input), dims, True)
     inverse = apply("rsqrt", apply("add.Scalar", mean, small))
     result = apply("mul.Tensor", input, inverse)
@@ -61,7 +61,7 @@ def rms_norm(
 ) -> Tensor | Planned[Tensor]:
     """The first result of _fused_rms_norm. Raises as it does."""
     result = apply_for_many("_fused_rms_norm", input, normalized_shape, weight, eps)[0]
-    own = input.geometry.dtype
+    own = input.meta.dtype
     if own.is_complex:
         return result
     small = finfo(float64 if own is float64 else float32).eps if eps is None else eps

@@ -12,18 +12,18 @@ from ...core.device import cpu
 from ...core.dtype import DType
 from ...kernels.compiler import Builtin
 from ...kernels.row_map import RowProgram, row_map_kernel
-from ...tensor.geometry import Geometry, contiguous_geometry, remember
 from ...tensor.reshaping import contiguous
 from ...tensor.tensor import Tensor, new_like
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember
 from ..row_launch import RowLaunch, row_launch
 
 
 @dataclass(slots=True, eq=False)
 class _Plan:
-    """Geometries of the results, and the launch; None when there is nothing to run."""
+    """Metas of the results, and the launch; None when there is nothing to run."""
 
-    result: Geometry
-    found: Geometry
+    result: TensorMeta
+    found: TensorMeta
     launch: RowLaunch | None
 
 
@@ -38,19 +38,19 @@ def normalized_rows(
 ) -> tuple[Tensor, ...] | None:
     """The row-major result of `program` over the last `count` dims, then what it finds for each row, those dims of
     size 1; None where the rows are empty. Works on meta."""
-    geometry = input.geometry
+    meta = input.meta
     given = [parameter for parameter in parameters if parameter is not None]
-    key = (name, count, tuple([p is None for p in parameters]), *[p.geometry for p in given])
-    plan: _Plan | None = geometry.plans.get(key)
+    key = (name, count, tuple([p is None for p in parameters]), *[p.meta for p in given])
+    plan: _Plan | None = meta.plans.get(key)
     if plan is None:
-        plan = remember(geometry.plans, key, _plan(name, program, geometry, count, given, found))
-    if plan.launch is None and geometry.device is cpu and plan.found.numel:
+        plan = remember(meta.plans, key, _plan(name, program, meta, count, given, found))
+    if plan.launch is None and meta.device is cpu and plan.found.numel:
         return None
     result = new_like(plan.result)
     rest = [new_like(plan.found) for _ in found]
     if plan.launch is not None:
-        source = input if geometry.contiguous else contiguous(input)
-        beside: list[Any] = [p if p.geometry.contiguous else contiguous(p) for p in given]
+        source = input if meta.contiguous else contiguous(input)
+        beside: list[Any] = [p if p.meta.contiguous else contiguous(p) for p in given]
         addresses = [result.pointer, *[part.pointer for part in rest], source.pointer, *[p.pointer for p in beside]]
         plan.launch.run(addresses, (eps,))
     return (result, *rest)
@@ -68,17 +68,17 @@ def normalizing_call(
 
     Return None where the rows are empty, and for other devices.
     """
-    geometry = input.geometry
-    if geometry.device is not cpu or not geometry.numel:
+    meta = input.meta
+    if meta.device is not cpu or not meta.numel:
         return None
     given = [parameter for parameter in parameters if parameter is not None]
-    make = partial(_launch, name, program, geometry, count, given, ())
-    result = contiguous_geometry(geometry.sizes, geometry.dtype)
-    return _call(make, result, eps, rows=geometry.contiguous)
+    make = partial(_launch, name, program, meta, count, given, ())
+    result = contiguous_meta(meta.sizes, meta.dtype)
+    return _call(make, result, eps, rows=meta.contiguous)
 
 
-def _call(make: Callable[[], RowLaunch], geometry: Geometry, usual: float, *, rows: bool) -> Callable[..., Tensor]:
-    """The launch that drops what is found, made when first needed, for further tensors of these geometries.
+def _call(make: Callable[[], RowLaunch], meta: TensorMeta, usual: float, *, rows: bool) -> Callable[..., Tensor]:
+    """The launch that drops what is found, made when first needed, for further tensors of these metas.
 
     `rows` says whether the input's rows lie one after the other.
     """
@@ -89,10 +89,10 @@ def _call(make: Callable[[], RowLaunch], geometry: Geometry, usual: float, *, ro
             launch = make()
             launches.append((launch.kernel.strided, launch.tail))
         strided, tail = launches[0]
-        result = new_like(geometry)
+        result = new_like(meta)
         *parameters, eps = rest
         source = input if rows else contiguous(input)
-        beside = [p if p.geometry.contiguous else contiguous(p) for p in parameters if p is not None]
+        beside = [p if p.meta.contiguous else contiguous(p) for p in parameters if p is not None]
         addresses = [p.pointer for p in beside]
         strided(result.pointer, source.pointer, *addresses, eps if isinstance(eps, (int, float)) else usual, *tail)
         return result
@@ -101,27 +101,27 @@ def _call(make: Callable[[], RowLaunch], geometry: Geometry, usual: float, *, ro
 
 
 def _plan(
-    name: str, program: Callable[[], RowProgram], geometry: Geometry, count: int, given: list[Tensor],
+    name: str, program: Callable[[], RowProgram], meta: TensorMeta, count: int, given: list[Tensor],
     found: tuple[DType, ...],
 ) -> _Plan:  # fmt: skip
-    sizes, own, device = geometry.sizes, geometry.dtype, geometry.device
+    sizes, own, device = meta.sizes, meta.dtype, meta.device
     lead = sizes[: len(sizes) - count]
-    result = contiguous_geometry(sizes, own, device)
-    statistics = contiguous_geometry((*lead, *(1,) * count), found[0], device)
+    result = contiguous_meta(sizes, own, device)
+    statistics = contiguous_meta((*lead, *(1,) * count), found[0], device)
     launch: RowLaunch | None = None
-    if device is cpu and geometry.numel:
-        launch = _launch(name, program, geometry, count, given, found)
+    if device is cpu and meta.numel:
+        launch = _launch(name, program, meta, count, given, found)
     return _Plan(result, statistics, launch)
 
 
 def _launch(
-    name: str, program: Callable[[], RowProgram], geometry: Geometry, count: int, given: list[Tensor],
+    name: str, program: Callable[[], RowProgram], meta: TensorMeta, count: int, given: list[Tensor],
     found: tuple[DType, ...],
 ) -> RowLaunch:  # fmt: skip
-    sizes, own = geometry.sizes, geometry.dtype
+    sizes, own = meta.sizes, meta.dtype
     rows, length = prod(sizes[: len(sizes) - count]), prod(sizes[len(sizes) - count :])
-    kernel = row_map_kernel(name, program(), own, found, tuple([p.geometry.dtype for p in given]))
-    flat = contiguous_geometry((rows, length), own)
-    each = [contiguous_geometry((rows, 1), dtype) for dtype in found]
-    beside = [contiguous_geometry((length,), p.geometry.dtype) for p in given]
+    kernel = row_map_kernel(name, program(), own, found, tuple([p.meta.dtype for p in given]))
+    flat = contiguous_meta((rows, length), own)
+    each = [contiguous_meta((rows, 1), dtype) for dtype in found]
+    beside = [contiguous_meta((length,), p.meta.dtype) for p in given]
     return row_launch(kernel, [flat, *each, flat, *beside], 1)

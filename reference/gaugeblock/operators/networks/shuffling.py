@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from ...core.memory_format import contiguous_format
-from ...tensor.geometry import suggested_format
 from ...tensor.tensor import Tensor
+from ...tensor.tensor_meta import suggested_format
 from .calls import apply
 
 
 def _check(operator: str, self: Tensor, factor: int, name: str) -> None:
-    if self.geometry.ndim < 3:
+    if self.meta.ndim < 3:
         raise RuntimeError(
             f"{operator}(): {operator} expects input to have at least 3 dimensions, but got input with "
-            f"{self.geometry.ndim} dimension(s)"
+            f"{self.meta.ndim} dimension(s)"
         )
     if factor <= 0:
         raise RuntimeError(f"{operator}(): {operator} expects a positive {name}, but got {factor}")
@@ -26,7 +26,7 @@ def _laid_out(moved: Tensor, sizes: tuple[int, ...]) -> Tensor:
 def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
     """[..., c r r, h, w] to [..., c, h r, w r]. Raises RuntimeError for channels that do not divide."""
     _check("pixel_shuffle", self, upscale_factor, "upscale_factor")
-    *lead, channels, height, width = self.geometry.sizes
+    *lead, channels, height, width = self.meta.sizes
     r = upscale_factor
     if channels % (r * r):
         raise RuntimeError(
@@ -42,7 +42,7 @@ def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
 def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
     """The reverse of pixel_shuffle. Raises RuntimeError for sizes that do not divide."""
     _check("pixel_unshuffle", self, downscale_factor, "downscale_factor")
-    *lead, channels, height, width = self.geometry.sizes
+    *lead, channels, height, width = self.meta.sizes
     r = downscale_factor
     for name, size, place in (("height", height, -2), ("width", width, -1)):
         if size % r:
@@ -58,7 +58,7 @@ def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
 
 def channel_shuffle(self: Tensor, groups: int) -> Tensor:
     """Channels (dim 1) dealt out to `groups` by turns. Raises RuntimeError for channels that do not divide."""
-    sizes = self.geometry.sizes
+    sizes = self.meta.sizes
     if len(sizes) < 3:
         raise RuntimeError(
             f"channel_shuffle(): channel_shuffle expects input with > 2 dims, but got input with sizes {list(sizes)}"
@@ -74,7 +74,7 @@ def channel_shuffle(self: Tensor, groups: int) -> Tensor:
         )
     split = apply("reshape", self, (sizes[0], groups, sizes[1] // groups, *sizes[2:]))
     dealt = _laid_out(apply("transpose.int", split, 1, 2), sizes)
-    chosen = suggested_format(sizes, self.geometry.strides)
+    chosen = suggested_format(sizes, self.meta.strides)
     return dealt if chosen is None else apply("clone", dealt, memory_format=chosen)
 
 

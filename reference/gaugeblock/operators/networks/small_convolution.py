@@ -8,8 +8,8 @@ from math import prod
 from ...core.device import cpu
 from ...core.dtype import float32, float64
 from ...kernels.direct_convolution import convolution_kernel
-from ...tensor.geometry import Geometry
 from ...tensor.tensor import Tensor, new_like
+from ...tensor.tensor_meta import TensorMeta
 from .convolution_checks import Convolution
 
 MOST_PRODUCTS = 1 << 14
@@ -19,9 +19,9 @@ Runner = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 
 
 def small_convolution(
-    input: Geometry, weight: Geometry, bias: Geometry | None, out: Geometry, plan: Convolution
+    input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None, out: TensorMeta, plan: Convolution
 ) -> Runner | None:
-    """What convolves further tensors of these geometries; None where they are large, or do not lie row-major."""
+    """What convolves further tensors of these metas; None where they are large, or do not lie row-major."""
     operands = [one for one in (input, weight, bias, out) if one is not None]
     plain = all(one.contiguous and not one.lazy and one.device is cpu and one.dtype is out.dtype for one in operands)
     if not plain or out.dtype not in (float32, float64) or plan.transposed or not 0 < out.numel <= MOST_PRODUCTS:

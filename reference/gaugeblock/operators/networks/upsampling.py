@@ -12,8 +12,8 @@ from ...core.device import cpu
 from ...core.dtype import DType, float32, int64
 from ...kernels.windows import products_kernel
 from ...tensor.array_view import array_of
-from ...tensor.geometry import Geometry, contiguous_geometry, remember
 from ...tensor.tensor import Tensor, new_like
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember
 from ..arrays import Array, from_array, values
 from ..copy import copy_values
 from ..gathering import index_select
@@ -81,9 +81,9 @@ def cubic_weights(share: Any) -> tuple[Any, Any, Any, Any]:
     return far(share + 1), near(share), near(1 - share), far(2 - share)
 
 
-def checked(operator: str, self: Tensor, output_size: Sizes, dims: int) -> Geometry:
+def checked(operator: str, self: Tensor, output_size: Sizes, dims: int) -> TensorMeta:
     """Return the meta of the result. Raises RuntimeError for sizes and dtypes that do not fit."""
-    own = self.geometry.sizes
+    own = self.meta.sizes
     if len(output_size) != dims:
         raise RuntimeError(
             f"{operator}(): It is expected output_size equals to {dims}, but got size {len(output_size)}"
@@ -100,7 +100,7 @@ def checked(operator: str, self: Tensor, output_size: Sizes, dims: int) -> Geome
             f"{operator}(): Non-empty {dims + 2}D data tensor expected but got a tensor with sizes {list(own)}"
         )
     check_dtype(operator, self)
-    return suggested(self.geometry, (*own[:2], *output_size))
+    return suggested(self.meta, (*own[:2], *output_size))
 
 
 @functools.lru_cache(maxsize=256)
@@ -125,11 +125,11 @@ def _nearest(operator: str, dims: int, exact: bool) -> Callable[..., Tensor]:
         if result.device is not cpu or not result.numel:
             return new_like(result)
         found, given = self, scales or (None,) * dims
-        order = range(dims) if result.numel < self.geometry.numel else reversed(range(dims))
+        order = range(dims) if result.numel < self.meta.numel else reversed(range(dims))
         for d in order:
-            index, times = _nearest_index(self.geometry.sizes[d + 2], output_size[d], given[d], exact)
+            index, times = _nearest_index(self.meta.sizes[d + 2], output_size[d], given[d], exact)
             found = _repeated(found, d + 2, times) if times > 1 else index_select(found, d + 2, index)
-        return found if found.geometry is result else _copied(result, found)
+        return found if found.meta is result else _copied(result, found)
 
     upsample.__name__ = upsample.__qualname__ = operator
     return upsample
@@ -137,7 +137,7 @@ def _nearest(operator: str, dims: int, exact: bool) -> Callable[..., Tensor]:
 
 def _repeated(input: Tensor, dim: int, times: int) -> Tensor:
     """Return each element along `dim` so many times, one after the other."""
-    meta, key = input.geometry, ("repeated", dim, times)
+    meta, key = input.meta, ("repeated", dim, times)
     plan: LoopPlan | None = meta.plans.get(key)
     if plan is None:
         sizes = list(meta.sizes)
@@ -151,7 +151,7 @@ def _repeated(input: Tensor, dim: int, times: int) -> Tensor:
     return found
 
 
-def _copied(meta: Geometry, source: Tensor) -> Tensor:
+def _copied(meta: TensorMeta, source: Tensor) -> Tensor:
     result = new_like(meta)
     copy_values(result, source)
     return result
@@ -159,7 +159,7 @@ def _copied(meta: Geometry, source: Tensor) -> Tensor:
 
 def _weighted(operator: str, dims: int, taps_of: Callable[..., Taps]) -> Callable[..., Tensor]:
     def upsample(self: Tensor, output_size: Sizes, align_corners: bool, *scales: float | None) -> Tensor:
-        result, own = checked(operator, self, output_size, dims), self.geometry
+        result, own = checked(operator, self, output_size, dims), self.meta
         if result.device is not cpu or not result.numel:
             return new_like(result)
         given = scales or (None,) * dims
@@ -177,9 +177,9 @@ def _weighted(operator: str, dims: int, taps_of: Callable[..., Taps]) -> Callabl
         found, wide = self, float32 if own.dtype.itemsize == 2 else own.dtype
         for d in used:
             tables = _tables(taps_of, own.sizes[d + 2], output_size[d], align_corners, given[d], wide)
-            sizes = list(found.geometry.sizes)
+            sizes = list(found.meta.sizes)
             sizes[d + 2] = output_size[d]
-            meta = result if d == used[-1] else contiguous_geometry(tuple(sizes), wide)
+            meta = result if d == used[-1] else contiguous_meta(tuple(sizes), wide)
             found = _combined(found, tables, d + 2, meta, wide)
         return _copied(result, self) if found is self else found
 
@@ -188,14 +188,14 @@ def _weighted(operator: str, dims: int, taps_of: Callable[..., Taps]) -> Callabl
 
 
 def _combined(
-    input: Tensor, tables: tuple[tuple[Tensor, Tensor], ...], dim: int, result: Geometry, compute: DType
+    input: Tensor, tables: tuple[tuple[Tensor, Tensor], ...], dim: int, result: TensorMeta, compute: DType
 ) -> Tensor:
     """Return the sum of the neighbours along `dim`, each times its weights."""
     picked = [index_select(input, dim, index) for index, _ in tables]
-    meta, key = picked[0].geometry, ("weighted sum", tables, dim, result)
+    meta, key = picked[0].meta, ("weighted sum", tables, dim, result)
     plan: LoopPlan | None = meta.plans.get(key)
     if plan is None:
-        plan = LoopPlan([one.geometry for one in picked], [result])
+        plan = LoopPlan([one.meta for one in picked], [result])
         weights = [plan.constant(weight).along(dim, result.sizes) for _, weight in tables]
         kernel = products_kernel(len(picked), meta.dtype, compute, result.dtype)
         plan.loop(kernel, plan.results, [*plan.inputs, *weights])
@@ -228,7 +228,7 @@ upsample_bicubic2d = _weighted("upsample_bicubic2d", 2, cubic_taps)
 def by_scales(operator: str) -> Callable[..., Tensor]:
     def upsample(input: Tensor, output_size: Sizes | None, *options: object) -> Tensor:
         factors = options[-1]
-        own = input.geometry.sizes[2:]
+        own = input.meta.sizes[2:]
         if (output_size is None) == (factors is None):
             raise RuntimeError(f"{operator}(): Must specify exactly one of output_size and scale_factors")
         if output_size is not None:

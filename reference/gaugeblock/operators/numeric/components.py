@@ -8,8 +8,8 @@ from ...core.device import cpu
 from ...core.dtype import DType, bool_, float16, int32
 from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.dimensions import broadcast_shapes
-from ...tensor.geometry import remember
 from ...tensor.tensor import Tensor
+from ...tensor.tensor_meta import remember
 from ...tensor.versions import bump_version
 from ..arrays import check_same_device, outline_between
 from ..invoke import apply
@@ -22,7 +22,7 @@ def frexp_Tensor(self: Tensor) -> Any:
 
     0, inf and NaN are their own mantissa. Raises RuntimeError for other than floats.
     """
-    dtype = self.geometry.dtype
+    dtype = self.meta.dtype
     if dtype.kind != 2:
         raise RuntimeError(
             f"torch.frexp() only supports floating-point dtypes, got {UPSTREAM_NAMES[dtype.name]}"
@@ -34,33 +34,33 @@ def frexp_Tensor(self: Tensor) -> Any:
 
 def _write(formula: str, results: tuple[Tensor, ...], inputs: tuple[Tensor, ...], compute: DType) -> None:
     """Write what the formula gives for the inputs to the results, unless the device holds no data."""
-    geometries = [one.geometry for one in (*results, *inputs)]
-    if geometries[0].device is not cpu or not geometries[0].numel:
+    metas = [one.meta for one in (*results, *inputs)]
+    if metas[0].device is not cpu or not metas[0].numel:
         return
-    plans, key = geometries[0].plans, (formula, *geometries[1:])
+    plans, key = metas[0].plans, (formula, *metas[1:])
     launch = plans.get(key)
     if launch is None:
-        outputs, operands = geometries[: len(results)], geometries[len(results) :]
+        outputs, operands = metas[: len(results)], metas[len(results) :]
         launch = remember(plans, key, element_launch(formula, outputs[0], operands, compute, outputs[1:]))
     launch.run([one.pointer for one in (*results, *inputs)])
 
 
 def _joined(operator: str, first: Tensor, second: Tensor, halves: bool) -> Tensor:
-    dtype = first.geometry.dtype
+    dtype = first.meta.dtype
     for tensor in (first, second):
-        own = tensor.geometry.dtype
+        own = tensor.meta.dtype
         if own.kind != 2 or own.name == "bfloat16" or (own is float16 and not halves):
             raise RuntimeError(
                 f"{operator}(): Expected both inputs to be Half, Float or Double tensors but got "
-                f"{UPSTREAM_NAMES[dtype.name]} and {UPSTREAM_NAMES[second.geometry.dtype.name]}"
+                f"{UPSTREAM_NAMES[dtype.name]} and {UPSTREAM_NAMES[second.meta.dtype.name]}"
             )
-    if second.geometry.dtype is not dtype:
+    if second.meta.dtype is not dtype:
         raise RuntimeError(
             f"{operator}(): Expected object of scalar type {UPSTREAM_NAMES[dtype.name]} but got scalar type "
-            f"{UPSTREAM_NAMES[second.geometry.dtype.name]} for second argument"
+            f"{UPSTREAM_NAMES[second.meta.dtype.name]} for second argument"
         )
     result: DType = dtype.to_complex()
-    sizes = broadcast_shapes((first.geometry.sizes, second.geometry.sizes))
+    sizes = broadcast_shapes((first.meta.sizes, second.meta.sizes))
     joined = outline_between(sizes, result, check_same_device(operator, first, second), (first, second))[0]
     _write(operator, (joined,), (first, second), result.to_real())
     return joined
@@ -78,19 +78,19 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
 
 def isreal(self: Tensor) -> Tensor:
     """Whether each element has no imaginary part; True for real dtypes."""
-    if not self.geometry.dtype.is_complex:
+    if not self.meta.dtype.is_complex:
         return apply("ones_like", self, dtype=bool_)
     return apply("eq.Scalar", apply("imag", self), 0)
 
 
 def conj_physical(self: Tensor) -> Tensor:
     """The complex conjugate, computed at once; real tensors are returned as they are."""
-    return apply("resolve_conj", apply("conj", self)) if self.geometry.dtype.is_complex else self
+    return apply("resolve_conj", apply("conj", self)) if self.meta.dtype.is_complex else self
 
 
 def conj_physical_(self: Tensor) -> Tensor:
     """The complex conjugate in place; a write, even where nothing changes."""
-    if self.geometry.dtype.is_complex:
+    if self.meta.dtype.is_complex:
         return apply("copy_", self, conj_physical(self))
     bump_version(self)
     return self

@@ -23,10 +23,10 @@ def unique_consecutive(
     What is not asked for has no elements. Raises IndexError for a dim out of range, NotImplementedError for complex
     values and for a meta tensor, whose runs are not known.
     """
-    geometry = self.geometry
-    if geometry.dtype.is_complex:
-        raise NotImplementedError(f"\"unique\" not implemented for '{UPSTREAM_NAMES[geometry.dtype.name]}'")
-    if geometry.device.type != "cpu":
+    meta = self.meta
+    if meta.dtype.is_complex:
+        raise NotImplementedError(f"\"unique\" not implemented for '{UPSTREAM_NAMES[meta.dtype.name]}'")
+    if meta.device.type != "cpu":
         raise NotImplementedError("unique_consecutive: the sizes depend on data, which a meta tensor has not")
     array = values(self)
     nothing = filled((0,), int64, 0)
@@ -34,9 +34,9 @@ def unique_consecutive(
         flat = array.reshape(-1)
         starts = np.ones(flat.shape, bool)
         starts[1:] = flat[1:] != flat[:-1]
-        found, sizes = flat[starts], geometry.sizes
+        found, sizes = flat[starts], meta.sizes
     else:
-        place = wrap_dim("unique_consecutive", dim, geometry.ndim)
+        place = wrap_dim("unique_consecutive", dim, meta.ndim)
         array = array if array.ndim else array.reshape(1)
         moved = np.moveaxis(array, place, 0)
         starts = np.ones(len(moved), bool)
@@ -47,7 +47,7 @@ def unique_consecutive(
     run = np.cumsum(starts) - 1
     inverse = filled(sizes, int64, run.reshape(sizes)) if return_inverse else nothing
     lengths = np.diff(np.append(np.flatnonzero(starts), len(starts)))
-    kept = from_array(found, geometry.dtype) if dim is None else parts_first(found, place, geometry.dtype)
+    kept = from_array(found, meta.dtype) if dim is None else parts_first(found, place, meta.dtype)
     return kept, inverse, from_array(lengths, int64) if return_counts else nothing
 
 

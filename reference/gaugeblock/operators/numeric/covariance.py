@@ -14,22 +14,22 @@ from ..view_calls import reshape, unsqueeze
 
 
 def _check_weights(name: str, weights: Tensor, count: int, *, integral: bool) -> None:
-    geometry = weights.geometry
-    if geometry.ndim > 1:
+    meta = weights.meta
+    if meta.ndim > 1:
         raise RuntimeError(
-            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {geometry.ndim} dimensions"
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {meta.ndim} dimensions"
         )
-    if (geometry.dtype.kind != 1) if integral else (geometry.dtype.kind != 2):
+    if (meta.dtype.kind != 1) if integral else (meta.dtype.kind != 2):
         wanted = "integral" if integral else "floating point"
         raise RuntimeError(
-            f"cov(): expected {name} to have {wanted} dtype but got {name} with {geometry.dtype.name} dtype"
+            f"cov(): expected {name} to have {wanted} dtype but got {name} with {meta.dtype.name} dtype"
         )
-    if geometry.numel != count:
+    if meta.numel != count:
         raise RuntimeError(
             f"cov(): expected {name} to have the same numel as there are observations in the input but got "
-            f"{geometry.numel} != {count}"
+            f"{meta.numel} != {count}"
         )
-    if count and geometry.device is not meta_device and (values(host(weights)) < 0).any():
+    if count and meta.device is not meta_device and (values(host(weights)) < 0).any():
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
@@ -41,15 +41,15 @@ def cov(
     `fweights` say how often each observation counts, `aweights` how much; the sum of weights less `correction` divides.
     Raises RuntimeError for more than two dims, bool, and weights of a wrong dtype or size.
     """
-    geometry = self.geometry
-    if geometry.ndim > 2:
+    meta = self.meta
+    if meta.ndim > 2:
         raise RuntimeError(
-            f"cov(): expected input to have two or fewer dimensions but got an input with {geometry.ndim} dimensions"
+            f"cov(): expected input to have two or fewer dimensions but got an input with {meta.ndim} dimensions"
         )
-    if geometry.dtype is bool_:
+    if meta.dtype is bool_:
         raise RuntimeError("cov(): bool dtype is not supported for input")
-    rows = self if geometry.ndim == 2 else reshape(self, (1, geometry.numel))
-    count = rows.geometry.sizes[1]
+    rows = self if meta.ndim == 2 else reshape(self, (1, meta.numel))
+    count = rows.meta.sizes[1]
     weights: Tensor | None = None
     if fweights is not None:
         _check_weights("fweights", fweights, count, integral=True)
@@ -73,7 +73,7 @@ def cov(
         squares = apply("sum", apply("mul.Tensor", weights, aweights))
         less = apply("mul.Scalar", apply("div.Tensor", squares, total), correction)
     remaining = apply("sub.Tensor", total, less)
-    if remaining.geometry.device is not meta_device:
+    if remaining.meta.device is not meta_device:
         _warn(item(remaining))
     return apply("squeeze", apply("div.Tensor", product, apply("clamp_min", remaining, 0)))
 
@@ -85,19 +85,19 @@ def _warn(freedom: float) -> None:
 
 def corrcoef(self: Tensor) -> Tensor:
     """Pearson's correlation coefficients of variables in rows. Raises RuntimeError for more than two dims."""
-    geometry = self.geometry
-    if geometry.ndim > 2:
+    meta = self.meta
+    if meta.ndim > 2:
         raise RuntimeError(
-            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {geometry.ndim} "
+            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {meta.ndim} "
             f"dimensions"
         )
     found = apply("cov", self)
-    if not found.geometry.ndim:
+    if not found.meta.ndim:
         return apply("div.Tensor", found, found)
     variance = apply("diagonal", found)
-    deviation = apply("sqrt", apply("real", variance) if found.geometry.dtype.is_complex else variance)
+    deviation = apply("sqrt", apply("real", variance) if found.meta.dtype.is_complex else variance)
     scaled = apply("div.Tensor", apply("div.Tensor", found, unsqueeze(deviation, 1)), unsqueeze(deviation, 0))
-    if scaled.geometry.dtype.is_complex:
+    if scaled.meta.dtype.is_complex:
         parts = [apply("clamp", apply(part, scaled), -1, 1) for part in ("real", "imag")]
         return apply("complex", *parts)
     return apply("clamp", scaled, -1, 1)

@@ -24,7 +24,7 @@ MOST_TRIALS = 2.0**53
 
 
 def _floating(operator: str, distribution: str, self: Tensor) -> None:
-    dtype = self.geometry.dtype
+    dtype = self.meta.dtype
     if dtype.kind != 2:
         raise RuntimeError(
             f"{operator}: {distribution} distribution is a continuous probability distribution. dtype must be a "
@@ -38,29 +38,29 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
     if not sigma > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     draw = generator_of("cauchy_", generator)
-    return store(self, lambda: median + sigma * draw.standard_cauchy(self.geometry.sizes))
+    return store(self, lambda: median + sigma * draw.standard_cauchy(self.meta.sizes))
 
 
 def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
     """Fill with exp of normal numbers. Raises RuntimeError for std <= 0, NotImplementedError for other than floats."""
     if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
-    dtype = self.geometry.dtype
+    dtype = self.meta.dtype
     if dtype.kind != 2:
         raise NotImplementedError(f"\"log_normal_cpu\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
     draw = generator_of("log_normal_", generator)
-    return store(self, lambda: draw.lognormal(mean, std, self.geometry.sizes))
+    return store(self, lambda: draw.lognormal(mean, std, self.meta.sizes))
 
 
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """Fill with how many trials of chance `p` it takes to succeed. Raises RuntimeError unless 0 < p < 1."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
-    dtype = self.geometry.dtype
+    dtype = self.meta.dtype
     if dtype.kind not in (1, 2):
         raise NotImplementedError(f"\"geometric_cpu\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
     draw = generator_of("geometric_", generator)
-    return store(self, lambda: draw.geometric(p, self.geometry.sizes))
+    return store(self, lambda: draw.geometric(p, self.meta.sizes))
 
 
 def poisson(self: Tensor, generator: Generator | None = None) -> Tensor:
@@ -68,10 +68,10 @@ def poisson(self: Tensor, generator: Generator | None = None) -> Tensor:
 
     Raises RuntimeError for a negative rate, NotImplementedError for other than floats.
     """
-    dtype = self.geometry.dtype
+    dtype = self.meta.dtype
     if dtype.kind != 2:
         raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
-    result, target = outline(self.geometry.sizes, dtype, self.geometry.device)
+    result, target = outline(self.meta.sizes, dtype, self.meta.device)
     if target is not None:
         rates = values(self).astype(np.float64)
         if not (rates >= 0).all():
@@ -85,18 +85,18 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
 
     Raises ValueError for counts that are no floats, NotImplementedError for halves, RuntimeError for two dtypes.
     """
-    dtype = count.geometry.dtype
+    dtype = count.meta.dtype
     if dtype.kind != 2:
         raise ValueError(f"binomial only supports floating-point dtypes for count, got: {UPSTREAM_NAMES[dtype.name]}")
     if dtype.itemsize < 4:
         raise NotImplementedError(f"\"binomial_cpu\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
-    if prob.geometry.dtype is not dtype:
+    if prob.meta.dtype is not dtype:
         raise RuntimeError(
-            f"binomial(): Found dtype {UPSTREAM_NAMES[prob.geometry.dtype.name]} for argument 'prob' but expected "
+            f"binomial(): Found dtype {UPSTREAM_NAMES[prob.meta.dtype.name]} for argument 'prob' but expected "
             f"{UPSTREAM_NAMES[dtype.name]}"
         )
-    sizes = broadcast_shapes((count.geometry.sizes, prob.geometry.sizes))
-    result, target = outline(sizes, dtype, count.geometry.device)
+    sizes = broadcast_shapes((count.meta.sizes, prob.meta.sizes))
+    result, target = outline(sizes, dtype, count.meta.device)
     if target is not None:
         missing = np.isnan(values(count)) | np.isnan(values(prob))
         trials = np.clip(np.nan_to_num(np.trunc(values(count).astype(np.float64))), 0, MOST_TRIALS).astype(np.int64)
@@ -108,9 +108,9 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
 
 def _check_deviation(std: float | Tensor) -> None:
     if isinstance(std, Tensor):
-        if std.geometry.dtype.is_complex:
+        if std.meta.dtype.is_complex:
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        if std.geometry.device is not meta_device and not (values(host(std)) >= 0).all():
+        if std.meta.device is not meta_device and not (values(host(std)) >= 0).all():
             raise RuntimeError("normal expects all elements of std >= 0.0")
     elif std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
@@ -121,28 +121,28 @@ def _moved(dtype: DType, sizes: Sequence[int], device: Device, mean: Any, std: A
     drawn = apply("normal_", empty_tensor(tuple(sizes), dtype, device), 0.0, 1.0, generator=generator)
     scaled = apply("mul.Tensor" if isinstance(std, Tensor) else "mul.Scalar", drawn, std)
     moved = apply("add.Tensor" if isinstance(mean, Tensor) else "add.Scalar", scaled, mean)
-    return moved if moved.geometry.dtype is dtype else apply("to.dtype", moved, dtype)
+    return moved if moved.meta.dtype is dtype else apply("to.dtype", moved, dtype)
 
 
 def normal_Tensor_float(mean: Tensor, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Normal numbers around each mean. Raises RuntimeError for a negative deviation."""
     _check_deviation(std)
-    geometry = mean.geometry
-    return _moved(geometry.dtype, geometry.sizes, geometry.device, mean, std, generator)
+    meta = mean.meta
+    return _moved(meta.dtype, meta.sizes, meta.device, mean, std, generator)
 
 
 def normal_float_Tensor(mean: float, std: Tensor, *, generator: Generator | None = None) -> Tensor:
     """Normal numbers of each deviation. Raises RuntimeError for a negative one."""
     _check_deviation(std)
-    geometry = std.geometry
-    return _moved(geometry.dtype, geometry.sizes, geometry.device, mean, std, generator)
+    meta = std.meta
+    return _moved(meta.dtype, meta.sizes, meta.device, mean, std, generator)
 
 
 def normal_Tensor_Tensor(mean: Tensor, std: Tensor, *, generator: Generator | None = None) -> Tensor:
     """Normal numbers around each mean with each deviation; operands broadcast. Raises RuntimeError."""
     _check_deviation(std)
-    sizes = broadcast_shapes((mean.geometry.sizes, std.geometry.sizes))
-    return _moved(mean.geometry.dtype, sizes, mean.geometry.device, mean, std, generator)
+    sizes = broadcast_shapes((mean.meta.sizes, std.meta.sizes))
+    return _moved(mean.meta.dtype, sizes, mean.meta.device, mean, std, generator)
 
 
 def normal_float_float(

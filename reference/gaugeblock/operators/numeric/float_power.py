@@ -13,7 +13,7 @@ from ..invoke import apply
 def _double(*operands: Tensor | Number) -> DType:
     """complex128 when an operand is complex, else float64."""
     for operand in operands:
-        if operand.geometry.dtype.is_complex if isinstance(operand, Tensor) else isinstance(operand, complex):
+        if operand.meta.dtype.is_complex if isinstance(operand, Tensor) else isinstance(operand, complex):
             return complex128
     return float64
 
@@ -41,7 +41,7 @@ def float_power_Scalar(self: Number, exponent: Tensor) -> Tensor:
 
 
 def _check_base(self: Tensor, exponent: Tensor | Number) -> None:
-    dtype, own = _double(self, exponent), self.geometry.dtype
+    dtype, own = _double(self, exponent), self.meta.dtype
     if own is not dtype:
         raise RuntimeError(
             f"float_power_(): the base given has dtype {UPSTREAM_NAMES[own.name]} but the operation's result requires "
@@ -52,10 +52,10 @@ def _check_base(self: Tensor, exponent: Tensor | Number) -> None:
 def float_power__Tensor(self: Tensor, exponent: Tensor) -> Tensor:
     """float_power written into `self`. Raises RuntimeError unless it has the dtype of the result."""
     _check_base(self, exponent)
-    return apply("pow_.Tensor", self, converted(exponent, self.geometry.dtype))
+    return apply("pow_.Tensor", self, converted(exponent, self.meta.dtype))
 
 
 def float_power__Scalar(self: Tensor, exponent: Number) -> Tensor:
     """float_power written into `self`. Raises RuntimeError unless it has the dtype of the result."""
     _check_base(self, exponent)
-    return apply("pow_.Scalar", self, _wide(exponent, self.geometry.dtype))
+    return apply("pow_.Scalar", self, _wide(exponent, self.meta.dtype))

@@ -20,11 +20,11 @@ def _slopes(self: Tensor, spacing: Number | Sequence[Any], dims: Sequence[int] |
 
     Raises RuntimeError for edge orders other than 1 and 2, sizes that are too small and spacings that do not fit.
     """
-    geometry = self.geometry
-    if geometry.dtype is bool_ or geometry.dtype.name == "uint8":
-        raise RuntimeError(f"torch.gradient does not support {geometry.dtype.name} input")
-    places = wrap_dims("torch.gradient", tuple(range(geometry.ndim)) if dims is None else tuple(dims), geometry.ndim)
-    if places and not geometry.ndim:
+    meta = self.meta
+    if meta.dtype is bool_ or meta.dtype.name == "uint8":
+        raise RuntimeError(f"torch.gradient does not support {meta.dtype.name} input")
+    places = wrap_dims("torch.gradient", tuple(range(meta.ndim)) if dims is None else tuple(dims), meta.ndim)
+    if places and not meta.ndim:
         raise IndexError(f"torch.gradient: a 0-dim tensor has no dim {places[0]}")
     if not isinstance(spacing, (list, tuple)):
         spacing = [spacing] * len(places)
@@ -35,24 +35,24 @@ def _slopes(self: Tensor, spacing: Number | Sequence[Any], dims: Sequence[int] |
         )
     if edge_order not in (1, 2):
         raise RuntimeError(f"torch.gradient only supports edge_order=1 and edge_order=2, got {edge_order}")
-    dtype = DEFAULTS.dtype if geometry.dtype.kind < 2 else geometry.dtype
+    dtype = DEFAULTS.dtype if meta.dtype.kind < 2 else meta.dtype
     if not dtype.is_complex and any(isinstance(step, complex) for step in spacing):
-        raise RuntimeError(f"torch.gradient expected real spacing for {geometry.dtype.name} input, got {list(spacing)}")
+        raise RuntimeError(f"torch.gradient expected real spacing for {meta.dtype.name} input, got {list(spacing)}")
     results = []
     for place, step in zip(places, spacing, strict=True):
-        size = geometry.sizes[place]
+        size = meta.sizes[place]
         if size <= edge_order:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
-        if isinstance(step, Tensor) and step.geometry.sizes != (size,):
+        if isinstance(step, Tensor) and step.meta.sizes != (size,):
             raise RuntimeError(
                 f"torch.gradient expected each tensor of spacing to have as many elements as the dim, {size}, got "
-                f"sizes {list(step.geometry.sizes)}"
+                f"sizes {list(step.meta.sizes)}"
             )
         kind = dtype
         if isinstance(step, Tensor):
-            own = step.geometry.dtype
-            kind = promote_types(geometry.dtype, DEFAULTS.dtype if own.kind < 2 else own)
-        result, target = outline(geometry.sizes, kind, geometry.device)
+            own = step.meta.dtype
+            kind = promote_types(meta.dtype, DEFAULTS.dtype if own.kind < 2 else own)
+        result, target = outline(meta.sizes, kind, meta.device)
         if target is not None:
             array = np.moveaxis(_wide(values(self)), place, -1)
             points = _wide(values(step)) if isinstance(step, Tensor) else np.arange(size) * step

@@ -21,21 +21,21 @@ def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) ->
     Raises RuntimeError for negative numbers, other than vectors, weights of another size, NotImplementedError for
     other dtypes, and for a meta tensor, whose number of bins is not known.
     """
-    dtype = self.geometry.dtype
+    dtype = self.meta.dtype
     if minlength < 0:
         raise RuntimeError(f"minlength should be >= 0, got {minlength}")
-    if weights is not None and (weights.geometry.ndim != 1 or weights.geometry.numel != self.geometry.numel):
+    if weights is not None and (weights.meta.ndim != 1 or weights.meta.numel != self.meta.numel):
         raise RuntimeError("weights should be 1-d and have the same length as input")
     if dtype.kind != 1 or dtype.name in ("uint16", "uint32", "uint64"):
         raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
-    if self.geometry.device.type != "cpu":
+    if self.meta.device.type != "cpu":
         raise NotImplementedError("bincount: the size of the result depends on data, which a meta tensor has not")
     numbers = values(self)
     if numbers.ndim != 1 or (numbers.size and numbers.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if weights is None or not numbers.size:
         return filled_from(np.bincount(numbers.astype(np.int64), minlength=minlength), int64)
-    kind = float32 if weights.geometry.dtype is float32 else float64
+    kind = float32 if weights.meta.dtype is float32 else float64
     return filled_from(np.bincount(numbers.astype(np.int64), values(weights).astype(np.float64), minlength), kind)
 
 
@@ -45,7 +45,7 @@ def filled_from(array: Array, dtype: DType) -> Tensor:
 
 
 def _floating(operator: str, self: Tensor, *, halves: bool = False) -> None:
-    dtype = self.geometry.dtype
+    dtype = self.meta.dtype
     if dtype.kind != 2 or (not halves and dtype not in (float32, float64)):
         raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
 
@@ -84,7 +84,7 @@ def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Te
     _floating("histogram_cpu", self, halves=True)
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
-    result, target = outline((bins,), self.geometry.dtype, self.geometry.device)
+    result, target = outline((bins,), self.meta.dtype, self.meta.device)
     if target is None:
         return result
     array = values(self).reshape(-1)
@@ -115,16 +115,16 @@ def _counted(
 def _check_weight(self: Tensor, weight: Tensor | None) -> None:
     if weight is None:
         return
-    if weight.geometry.dtype is not self.geometry.dtype:
+    if weight.meta.dtype is not self.meta.dtype:
         raise RuntimeError(
             f"torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same "
-            f"dtype, but got {self.geometry.dtype.name} and {weight.geometry.dtype.name}"
+            f"dtype, but got {self.meta.dtype.name} and {weight.meta.dtype.name}"
         )
-    if weight.geometry.numel != self.geometry.numel:
+    if weight.meta.numel != self.meta.numel:
         raise RuntimeError(
             f"torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor "
-            f"excluding its innermost dimension, but got input of {self.geometry.numel} elements and weight with "
-            f"shape {list(weight.geometry.sizes)}"
+            f"excluding its innermost dimension, but got input of {self.meta.numel} elements and weight with "
+            f"shape {list(weight.meta.sizes)}"
         )
 
 
@@ -134,16 +134,16 @@ def histogram_bins_tensor(
     """(hist, bin_edges) over the bins between the given ascending edges. Raises RuntimeError for other dtypes."""
     _floating("histogramdd", self, halves=True)
     _check_weight(self, weight)
-    if bins.geometry.dtype is not self.geometry.dtype:
+    if bins.meta.dtype is not self.meta.dtype:
         raise RuntimeError(
             f"torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype "
-            f"{self.geometry.dtype.name} and bins for dimension 0 with dtype {bins.geometry.dtype.name}"
+            f"{self.meta.dtype.name} and bins for dimension 0 with dtype {bins.meta.dtype.name}"
         )
-    if bins.geometry.ndim != 1 or not bins.geometry.numel:
+    if bins.meta.ndim != 1 or not bins.meta.numel:
         raise RuntimeError("torch.histogramdd: bins tensor should have one dimension and at least one element")
-    count = bins.geometry.numel
-    hist, target = outline((count - 1,), self.geometry.dtype, self.geometry.device)
-    copied, edges_target = outline((count,), self.geometry.dtype, self.geometry.device)
+    count = bins.meta.numel
+    hist, target = outline((count - 1,), self.meta.dtype, self.meta.device)
+    copied, edges_target = outline((count,), self.meta.dtype, self.meta.device)
     if target is not None and edges_target is not None:
         edges, array = (values(one).reshape(-1).astype(np.float64) for one in (bins, self))
         inside = (array >= edges[0]) & (array <= edges[-1])
@@ -171,8 +171,8 @@ def histogram_bin_ct(
         raise RuntimeError(f"torch.histogramdd: range must have 2 numbers for dimension 0, got {len(range)}")
     if bins <= 0:
         raise RuntimeError(f"torch.histogramdd(): bins must be > 0, but got {bins} for dimension 0")
-    hist, target = outline((bins,), self.geometry.dtype, self.geometry.device)
-    edges, edges_target = outline((bins + 1,), self.geometry.dtype, self.geometry.device)
+    hist, target = outline((bins,), self.meta.dtype, self.meta.device)
+    edges, edges_target = outline((bins + 1,), self.meta.dtype, self.meta.device)
     if target is None or edges_target is None:
         return result_type("histogram.bin_ct")(hist, edges)
     array = values(self).reshape(-1)

@@ -21,19 +21,19 @@ def mode(self: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
 
     Raises IndexError for a dim that is out of range or empty, NotImplementedError for complex values.
     """
-    geometry = self.geometry
-    if has_many_dims(geometry):
+    meta = self.meta
+    if has_many_dims(meta):
         return along("mode", self, dim, lambda three: mode(three, 1, True), keepdim=keepdim)
-    place = wrap_dim("mode", dim, geometry.ndim)
-    if geometry.dtype.is_complex:
-        raise NotImplementedError(f"\"mode_cpu\" not implemented for '{UPSTREAM_NAMES[geometry.dtype.name]}'")
-    if geometry.ndim and not geometry.sizes[place]:
+    place = wrap_dim("mode", dim, meta.ndim)
+    if meta.dtype.is_complex:
+        raise NotImplementedError(f"\"mode_cpu\" not implemented for '{UPSTREAM_NAMES[meta.dtype.name]}'")
+    if meta.ndim and not meta.sizes[place]:
         raise IndexError(f"mode(): Expected reduction dim {place} to have non-zero size.")
-    sizes = tuple(1 if d == place else size for d, size in enumerate(geometry.sizes) if keepdim or d != place)
-    found, chosen = outline(sizes, geometry.dtype, geometry.device)
-    indices, places = outline(sizes, int64, geometry.device)
+    sizes = tuple(1 if d == place else size for d, size in enumerate(meta.sizes) if keepdim or d != place)
+    found, chosen = outline(sizes, meta.dtype, meta.device)
+    indices, places = outline(sizes, int64, meta.device)
     if chosen is not None and places is not None and chosen.size:
-        array = np.moveaxis(sortable(values(self)).reshape(geometry.sizes or (1,)), place, -1)
+        array = np.moveaxis(sortable(values(self)).reshape(meta.sizes or (1,)), place, -1)
         order = np.argsort(array, -1, kind="stable")
         ordered = np.take_along_axis(array, order, -1)
         new = np.ones(ordered.shape, bool)

@@ -18,13 +18,13 @@ def mvlgamma(self: Tensor, p: int) -> Tensor:
 
     Raises RuntimeError for bool and for p below 1.
     """
-    if self.geometry.dtype is bool_:
+    if self.meta.dtype is bool_:
         raise RuntimeError("mvlgamma: The input tensor may not be a boolean tensor.")
     if p < 1:
         raise RuntimeError(f"mvlgamma: p has to be greater than or equal to 1, got {p}")
     if p > MOST:
         raise RuntimeError(f"mvlgamma: argument 'p' must be at most {MOST}, got {p}")
-    source = converted(self, DEFAULTS.dtype) if self.geometry.dtype.kind < 2 else self
+    source = converted(self, DEFAULTS.dtype) if self.meta.dtype.kind < 2 else self
     total = apply("lgamma", source)
     for k in range(1, p):
         total = apply("add.Tensor", total, apply("lgamma", apply("sub.Scalar", source, k * 0.5)))

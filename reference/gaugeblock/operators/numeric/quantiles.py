@@ -10,9 +10,9 @@ from ...core.device import cpu
 from ...core.dtype import float32, float64
 from ...core.errors import wrap_dim
 from ...tensor.array_view import array_of
-from ...tensor.geometry import default_strides, geometry_of
 from ...tensor.reshaping import reshape
 from ...tensor.tensor import Tensor, new_like
+from ...tensor.tensor_meta import default_strides, meta_of
 from ..arrays import Array, values
 from ..many_dims import has_many_dims
 
@@ -20,17 +20,17 @@ METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
 def _check(operator: str, self: Tensor, q: Tensor | float, interpolation: str) -> None:
-    dtype = self.geometry.dtype
-    if not self.geometry.numel:
+    dtype = self.meta.dtype
+    if not self.meta.numel:
         raise RuntimeError(f"{operator}() input tensor must be non-empty")
     if dtype is not float32 and dtype is not float64:
         raise RuntimeError(f"{operator}() input tensor must be either float or double dtype, got {dtype.name}")
     if isinstance(q, Tensor):
-        if q.geometry.ndim > 1:
-            raise RuntimeError(f"{operator}() q must be a scalar or 1D tensor, got {q.geometry.ndim} dims")
-        if q.geometry.dtype is not dtype:
+        if q.meta.ndim > 1:
+            raise RuntimeError(f"{operator}() q must be a scalar or 1D tensor, got {q.meta.ndim} dims")
+        if q.meta.dtype is not dtype:
             raise RuntimeError(
-                f"{operator}() q tensor must be same dtype as the input tensor, got {q.geometry.dtype.name}"
+                f"{operator}() q tensor must be same dtype as the input tensor, got {q.meta.dtype.name}"
             )
     elif not 0 <= q <= 1:
         raise RuntimeError(f"{operator}() q must be in the range [0, 1] but got {q}")
@@ -56,7 +56,7 @@ def quantiles(
     interpolation, IndexError for a dim out of range.
     """
     _check(operator, self, q, interpolation)
-    sizes = self.geometry.sizes
+    sizes = self.meta.sizes
     place = 0 if dim is None else wrap_dim(operator, dim, len(sizes))
     if dim is None:
         rest: tuple[int, ...] = (1,) * len(sizes) if keepdim else ()
@@ -64,19 +64,19 @@ def quantiles(
         rest = ()
     else:
         rest = tuple(1 if d == place else size for d, size in enumerate(sizes) if keepdim or d != place)
-    first = q.geometry.sizes if isinstance(q, Tensor) else ()
-    if has_many_dims(self.geometry):
+    first = q.meta.sizes if isinstance(q, Tensor) else ()
+    if has_many_dims(self.meta):
         ends = (prod(sizes[:place]), sizes[place], prod(sizes[place + 1 :])) if dim is not None else (-1,)
         inner = None if dim is None else 1
         fewer = quantiles(operator, reshape(self, ends), q, inner, False, interpolation, ignore_nan)
         return reshape(fewer, (*first, *rest))
     strides = default_strides((*rest, *first))
     strides = (strides[-1], *strides[:-1]) if first else strides
-    result = new_like(geometry_of((*first, *rest), strides, self.geometry.dtype, self.geometry.device))
-    if self.geometry.device is not cpu:
+    result = new_like(meta_of((*first, *rest), strides, self.meta.dtype, self.meta.device))
+    if self.meta.device is not cpu:
         return result
     target = array_of(result)
-    dtype = self.geometry.dtype.numpy
+    dtype = self.meta.dtype.numpy
     array = values(self).reshape(-1) if dim is None or not sizes else np.moveaxis(values(self), place, -1)
     shares = values(q).reshape(-1) if isinstance(q, Tensor) else np.asarray([q], dtype)
     if not ((shares >= 0) & (shares <= 1)).all():

@@ -24,7 +24,7 @@ def renorm(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
         raise RuntimeError(f"renorm: non-positive-norm not supported, got {p}")
     if largest < 0:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
-    ndim = self.geometry.ndim
+    ndim = self.meta.ndim
     if ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {ndim} dimensions")
     place = wrap_dim("renorm", dim, ndim)
@@ -32,5 +32,5 @@ def renorm(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
     norm = apply("linalg_vector_norm", self, order, rest, True)
     scale = apply("div.Tensor", apply("full_like", norm, largest), apply("add.Scalar", norm, MARGIN))
     kept = apply("where.ScalarOther", apply("gt.Scalar", norm, largest), scale, 1.0)
-    scaled = apply("mul.Tensor", self, apply("to.dtype", kept, self.geometry.dtype.to_real()))
+    scaled = apply("mul.Tensor", self, apply("to.dtype", kept, self.meta.dtype.to_real()))
     return apply("contiguous", scaled)

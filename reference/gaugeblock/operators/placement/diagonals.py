@@ -21,14 +21,14 @@ def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) ->
 
     Raises IndexError for dims out of range, RuntimeError when they are one.
     """
-    geometry = self.geometry
-    if not geometry.ndim:
+    meta = self.meta
+    if not meta.ndim:
         raise IndexError("diag_embed(): Dimension out of range: the input must have at least one dim")
-    first, second = (wrap_dim("diag_embed", dim, geometry.ndim + 1) for dim in (dim1, dim2))
+    first, second = (wrap_dim("diag_embed", dim, meta.ndim + 1) for dim in (dim1, dim2))
     if first == second:
         raise RuntimeError(f"diag_embed(): diagonal dimensions cannot be identical {dim1}, {dim2}")
-    length = geometry.sizes[-1] + abs(offset)
-    sizes = list(geometry.sizes[:-1])
+    length = meta.sizes[-1] + abs(offset)
+    sizes = list(meta.sizes[:-1])
     for dim in sorted((first, second)):
         sizes.insert(dim, length)
     result = _zeros(sizes, self)
@@ -38,7 +38,7 @@ def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) ->
 
 def _zeros(sizes: list[int], like: Tensor) -> Tensor:
     """Zeros of the dtype and on the device of another tensor."""
-    result, target = outline(sizes, like.geometry.dtype, like.geometry.device)
+    result, target = outline(sizes, like.meta.dtype, like.meta.device)
     if target is not None:
         target[...] = 0
     return result
@@ -54,7 +54,7 @@ def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tens
 
     Raises RuntimeError for fewer than two dims, and for more unless all sizes are equal.
     """
-    sizes, strides = self.geometry.sizes, self.geometry.strides
+    sizes, strides = self.meta.sizes, self.meta.strides
     if len(sizes) < 2:
         raise RuntimeError(f"fill_diagonal_(): dimensions must larger than 1, got {len(sizes)}")
     if len(sizes) > 2 and len(set(sizes)) > 1:
@@ -123,7 +123,7 @@ def nonzero_static(self: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """The first `size` rows of nonzero, filled up with `fill_value`. Raises RuntimeError for a negative size."""
     if size < 0:
         raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, got {size}")
-    result, target = outline((size, self.geometry.ndim), int64, self.geometry.device)
+    result, target = outline((size, self.meta.ndim), int64, self.meta.device)
     if target is not None:
         found = np.argwhere(values(self))[:size]
         target[...] = fill_value

@@ -21,7 +21,7 @@ def fill_Tensor(self: Tensor, value: Tensor) -> Tensor:
 
 def sum_to_size(self: Tensor, size: Sequence[int]) -> Tensor:
     """The sum over the dims by which `self` is larger than `size`. Raises RuntimeError unless `size` expands to it."""
-    sizes, wanted = self.geometry.sizes, tuple(size)
+    sizes, wanted = self.meta.sizes, tuple(size)
     extra = len(sizes) - len(wanted)
     fits = extra >= 0 and all(a in (1, b) for a, b in zip(wanted, sizes[extra:], strict=True))
     if not fits:

@@ -40,8 +40,8 @@ def broadcast_tensors(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
 
 
 def _broadcast(tensors: Sequence[Tensor], expanded: View) -> tuple[Tensor, ...]:
-    sizes = broadcast_sizes("broadcast_tensors", [tensor.geometry.sizes for tensor in tensors])
-    return tuple([one if one.geometry.sizes == sizes else expanded(one, sizes) for one in tensors])
+    sizes = broadcast_sizes("broadcast_tensors", [tensor.meta.sizes for tensor in tensors])
+    return tuple([one if one.meta.sizes == sizes else expanded(one, sizes) for one in tensors])
 
 
 def meshgrid_indexing(tensors: Sequence[Tensor], *, indexing: str) -> tuple[Tensor, ...]:
@@ -60,14 +60,14 @@ def _grids(tensors: Sequence[Tensor], indexing: str, viewed: View, expanded: Vie
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     for tensor in lines:
-        if tensor.geometry.ndim > 1:
-            raise RuntimeError(f"meshgrid: Expected 0D or 1D tensor in the tensor list but got {tensor.geometry.ndim}D")
-        if tensor.geometry.dtype is not lines[0].geometry.dtype:
+        if tensor.meta.ndim > 1:
+            raise RuntimeError(f"meshgrid: Expected 0D or 1D tensor in the tensor list but got {tensor.meta.ndim}D")
+        if tensor.meta.dtype is not lines[0].meta.dtype:
             raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     swap = indexing == "xy" and len(lines) >= 2
     if swap:
         lines[0], lines[1] = lines[1], lines[0]
-    sizes = tuple([line.geometry.numel for line in lines])
+    sizes = tuple([line.meta.numel for line in lines])
     grids = []
     for place, line in enumerate(lines):
         column = (1,) * place + (sizes[place],) + (1,) * (len(lines) - place - 1)
@@ -98,4 +98,4 @@ def _plain(tensors: Sequence[Tensor]) -> bool:
     """Whether nobody watches the call, so that views may be made without the dispatcher."""
     if SPECIAL:
         return False
-    return all(one.__class__ is Tensor and not one.geometry.watched for one in tensors)
+    return all(one.__class__ is Tensor and not one.meta.watched for one in tensors)

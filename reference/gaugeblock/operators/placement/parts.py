@@ -11,25 +11,25 @@ from ..invoke import apply
 
 def _copy(self: Tensor, whole: bool = False) -> Tensor:
     """A copy with the strides of `self`, the gaps between elements included; with `whole`, of all its storage."""
-    geometry = self.geometry
-    if geometry.lazy or internal_overlap(geometry.sizes, geometry.strides) is Overlap.YES:
+    meta = self.meta
+    if meta.lazy or internal_overlap(meta.sizes, meta.strides) is Overlap.YES:
         return apply("clone", self)
     if whole:
-        count, start = self.storage_impl.nbytes // geometry.dtype.itemsize, 0
-    elif geometry.dense or not geometry.numel:
+        count, start = self.storage_impl.nbytes // meta.dtype.itemsize, 0
+    elif meta.dense or not meta.numel:
         return apply("clone", self)
     else:
-        count = 1 + sum((size - 1) * step for size, step in zip(geometry.sizes, geometry.strides, strict=True))
+        count = 1 + sum((size - 1) * step for size, step in zip(meta.sizes, meta.strides, strict=True))
         start = self.offset
     copy = apply("clone", apply("as_strided", self, (count,), (1,), start))
-    return apply("as_strided_", copy, geometry.sizes, geometry.strides, self.offset - start)
+    return apply("as_strided_", copy, meta.sizes, meta.strides, self.offset - start)
 
 
 def _replaced(operator: str, copy: Tensor, part: Tensor, src: Tensor) -> Tensor:
-    if part.geometry.sizes != src.geometry.sizes:
+    if part.meta.sizes != src.meta.sizes:
         raise RuntimeError(
             f"{operator}(): expected src to have a size equal to the slice of self. src size = "
-            f"{list(src.geometry.sizes)}, slice size = {list(part.geometry.sizes)}"
+            f"{list(src.meta.sizes)}, slice size = {list(part.meta.sizes)}"
         )
     apply("copy_", part, src)
     return copy

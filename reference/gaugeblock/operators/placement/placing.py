@@ -11,8 +11,8 @@ from ...iteration.dimensions import iteration_strides, loop_dimensions
 from ...iteration.tensor_iterator import Number
 from ...kernels.compiler import Builtin
 from ...kernels.place import place_kernel
-from ...tensor.geometry import Geometry, remember
 from ...tensor.tensor import Tensor, new_like
+from ...tensor.tensor_meta import TensorMeta, remember
 from ..arrays import number_as
 from ..number_limits import check_fits
 from ..plan import Planned
@@ -35,9 +35,9 @@ class Placing(NamedTuple):
         return True
 
 
-def placing(target: Geometry, source: Geometry | None, index: Geometry, dim: int, *, add: bool) -> Placing | None:
+def placing(target: TensorMeta, source: TensorMeta | None, index: TensorMeta, dim: int, *, add: bool) -> Placing | None:
     """The placing of ``target[..index[..i..]..] = source[..i..]``, the index along `dim`, for a target whose elements
-    lie apart; a vector of places serves every line of the source along `dim`, and without a source geometry one
+    lie apart; a vector of places serves every line of the source along `dim`, and without a source meta one
     element is written everywhere. None where there is no kernel for it."""
     dtype = target.dtype
     if add and not (dtype in (float32, float64) or (dtype.kind == 1 and dtype.itemsize <= 8)):
@@ -59,17 +59,17 @@ def placing(target: Geometry, source: Geometry | None, index: Geometry, dim: int
 
 def placing_of(self: Tensor, dim: int, index: Tensor, source: Tensor | Number, *, add: bool) -> Placing | None:
     """The placing for a scatter whose sizes fit; None where there is none, or where the operands share memory."""
-    geometry, given = self.geometry, source.geometry if isinstance(source, Tensor) else None
-    if geometry.lazy or index.geometry.lazy or (given is not None and given.lazy):
+    meta, given = self.meta, source.meta if isinstance(source, Tensor) else None
+    if meta.lazy or index.meta.lazy or (given is not None and given.lazy):
         return None
     operands = (index, source) if isinstance(source, Tensor) else (index,)
     if any(operand.storage_impl is self.storage_impl for operand in operands):
         return None
-    key = ("placing", add, index.geometry, given, dim)
-    found: Placing | None = geometry.plans.get(key)
+    key = ("placing", add, index.meta, given, dim)
+    found: Placing | None = meta.plans.get(key)
     if found is None:
-        found = placing(geometry, given, index.geometry, dim, add=add)
-        remember(geometry.plans, key, found)
+        found = placing(meta, given, index.meta, dim, add=add)
+        remember(meta.plans, key, found)
     return found
 
 
@@ -77,7 +77,7 @@ def place(operator: str, steps: Placing, target: Tensor, index: Tensor, source: 
     """Run it; False when an index lies outside."""
     if isinstance(source, Tensor):
         return steps.run(target.pointer, source.pointer, index.pointer)
-    element = number_as(operator, target.geometry.dtype, source)
+    element = number_as(operator, target.meta.dtype, source)
     return steps.run(target.pointer, element.ctypes.data, index.pointer)
 
 
@@ -85,18 +85,18 @@ def planned_placing(
     operator: str, result: Tensor, self: Tensor, dim: int, index: Tensor, source: Tensor | Number, *, add: bool
 ) -> Tensor | Planned[Tensor]:
     """Return `result`, with its call where a compiled loop wrote it into a copy of a contiguous `self`."""
-    geometry = self.geometry
-    if not geometry.contiguous or geometry.device is not cpu or geometry is not result.geometry:
+    meta = self.meta
+    if not meta.contiguous or meta.device is not cpu or meta is not result.meta:
         return result
     steps = placing_of(result, dim, index, source, add=add)
     if steps is None:
         return result
-    memmove, nbytes = ctypes.memmove, geometry.nbytes
+    memmove, nbytes = ctypes.memmove, meta.nbytes
 
     def run(self: Tensor, index: Tensor, source: Tensor | Number) -> Tensor | None:
         if not isinstance(source, Tensor):
-            check_fits(operator, source, geometry.dtype)
-        made = new_like(geometry)
+            check_fits(operator, source, meta.dtype)
+        made = new_like(meta)
         memmove(made.pointer, self.pointer, nbytes)
         return made if place(operator, steps, made, index, source) else None
 

@@ -24,7 +24,7 @@ INDEXED = ("prod", "mean", "amax", "amin")
 
 def identity(reduce: str, self: Tensor) -> Any:
     """What a reduction begins with where the old value does not count."""
-    dtype = self.geometry.dtype
+    dtype = self.meta.dtype
     if reduce in ("sum", "mean"):
         return 0
     if reduce == "prod":
@@ -71,7 +71,7 @@ def _divide(target: Array, key: tuple[Any, ...], source: Any, include_self: bool
 
 
 def _check(operator: str, self: Tensor, reduce: str, allowed: tuple[str, ...], message: str) -> None:
-    dtype = self.geometry.dtype
+    dtype = self.meta.dtype
     if reduce not in allowed:
         raise RuntimeError(message)
     if (reduce == "mean" and dtype is bool_) or (reduce in ("amax", "amin") and dtype.is_complex):
@@ -108,26 +108,26 @@ def index_reduce_(
     message = f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
     _check("index_reduce", self, reduce, INDEXED, message)
     place = _vector("index_reduce_", self, dim, index)
-    if self.geometry.dtype is not source.geometry.dtype:
+    if self.meta.dtype is not source.meta.dtype:
         raise RuntimeError(
-            f"index_reduce_(): self ({UPSTREAM_NAMES[self.geometry.dtype.name]}) and source "
-            f"({UPSTREAM_NAMES[source.geometry.dtype.name]}) must have the same scalar type"
+            f"index_reduce_(): self ({UPSTREAM_NAMES[self.meta.dtype.name]}) and source "
+            f"({UPSTREAM_NAMES[source.meta.dtype.name]}) must have the same scalar type"
         )
-    given = source.geometry.sizes or (1,)
-    count = index.geometry.numel
+    given = source.meta.sizes or (1,)
+    count = index.meta.numel
     if len(given) <= place or given[place] != count:
         raise RuntimeError(
             f"index_reduce_(): Number of indices ({count}) should be equal to source.size(dim): "
             f"({given[place] if place < len(given) else 0}), for dim: {place}"
         )
-    mine = self.geometry.sizes or (1,)
+    mine = self.meta.sizes or (1,)
     if given[:place] + given[place + 1 :] != mine[:place] + mine[place + 1 :]:
         raise RuntimeError(
             f"index_reduce_(): source of sizes {list(given)} must have those of self {list(mine)} apart from dim "
             f"{place}"
         )
     check_no_overlap(self, source)
-    if self.geometry.device is cpu and count:
+    if self.meta.device is cpu and count:
         target = writable(self)
         places = _vector_places("index_reduce_", target, place, index)
         array = values(source).reshape(given)

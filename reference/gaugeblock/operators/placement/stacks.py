@@ -12,19 +12,19 @@ from ..invoke import apply, invoke
 
 def atleast_1d(self: Tensor) -> Tensor:
     """A view with one dim if there is none."""
-    return apply("reshape", self, (1,)) if not self.geometry.ndim else self
+    return apply("reshape", self, (1,)) if not self.meta.ndim else self
 
 
 def atleast_2d(self: Tensor) -> Tensor:
     """A view with at least two dims; a vector becomes a row."""
-    if self.geometry.ndim > 1:
+    if self.meta.ndim > 1:
         return self
-    return apply("unsqueeze", self, 0) if self.geometry.ndim else apply("reshape", self, (1, 1))
+    return apply("unsqueeze", self, 0) if self.meta.ndim else apply("reshape", self, (1, 1))
 
 
 def atleast_3d(self: Tensor) -> Tensor:
     """A view with at least three dims; a vector goes to the middle, a matrix in front."""
-    ndim = self.geometry.ndim
+    ndim = self.meta.ndim
     if ndim > 2:
         return self
     if ndim == 2:
@@ -73,7 +73,7 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     if not tensors:
         raise RuntimeError("column_stack expects a non-empty TensorList")
     columns = [
-        apply("reshape", tensor, (tensor.geometry.numel, 1)) if tensor.geometry.ndim < 2 else tensor
+        apply("reshape", tensor, (tensor.meta.numel, 1)) if tensor.meta.ndim < 2 else tensor
         for tensor in tensors
     ]
     return apply("hstack", columns)

@@ -17,8 +17,8 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     """
     if not isinstance(indices, Tensor):
         type_error("unravel_index", "indices", indices, "Tensor")
-    if indices.geometry.dtype.kind != 1:
-        name = indices.geometry.dtype.name
+    if indices.meta.dtype.kind != 1:
+        name = indices.meta.dtype.name
         raise TypeError(f"unravel_index(): expected 'indices' to be integer dtype, but got {name}")
     sizes = check_ints("unravel_index", "shape", shape)
     if any(size < 0 for size in sizes):

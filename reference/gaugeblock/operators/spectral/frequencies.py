@@ -45,14 +45,14 @@ def rfftfreq(dtype: DType, n: int, d: float = 1.0) -> Plan:
 
 
 def _shifted(operator: str, self: Tensor, dim: Sequence[int] | int | None, sign: int) -> Tensor:
-    ndim = self.geometry.ndim
+    ndim = self.meta.ndim
     given = range(ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
     dims = wrap_dims(operator, tuple(given), ndim)
     if not dims:
         return self
     if not ndim:
         raise IndexError(f"{operator}(): a 0-dim tensor has no dim {dims[0]} to shift")
-    sizes = [self.geometry.sizes[d] for d in dims]
+    sizes = [self.meta.sizes[d] for d in dims]
     return apply("roll", self, [size // 2 if sign > 0 else -(size // 2) for size in sizes], dims)
 
 

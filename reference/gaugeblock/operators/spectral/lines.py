@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...tensor.geometry import preserve_format_strides
 from ...tensor.tensor import Tensor
+from ...tensor.tensor_meta import preserve_format_strides
 from ..arrays import outline_in, values
 from .plans import check_length, check_norm, computed_dtype, one_dim
 from .strides import fitted_layout, transformed_strides
@@ -33,19 +33,19 @@ def _along(
     place = one_dim(operator, self, dim)
     mode = check_norm(norm)
     dtype = computed_dtype(operator, self, real=length == HALVED)
-    size = self.geometry.sizes[place]
+    size = self.meta.sizes[place]
     points = check_length(operator, n if n is not None else 2 * (size - 1) if length == DOUBLED else size)
-    sizes = list(self.geometry.sizes)
+    sizes = list(self.meta.sizes)
     sizes[place] = points // 2 + 1 if length == HALVED else points
     found = dtype.to_real() if length == DOUBLED else dtype.to_complex()
-    cast = self.geometry.dtype is not (dtype.to_complex() if length == DOUBLED else dtype)
+    cast = self.meta.dtype is not (dtype.to_complex() if length == DOUBLED else dtype)
     fitted = points // 2 + 1 if length == DOUBLED else points
-    laid, strides = fitted_layout(self.geometry, {place: fitted}, cast=cast)
+    laid, strides = fitted_layout(self.meta, {place: fitted}, cast=cast)
     if operator == "hfft":
         strides = preserve_format_strides(laid, strides)
     strides = transformed_strides(sizes, strides, (place,))
-    result, target = outline_in(sizes, strides, found, self.geometry.device)
-    if target is not None and not self.geometry.numel:
+    result, target = outline_in(sizes, strides, found, self.meta.device)
+    if target is not None and not self.meta.numel:
         target[...] = 0
     elif target is not None and target.size:
         given = values(self).astype(dtype.numpy) if length == HALVED else values(self).astype(dtype.to_complex().numpy)

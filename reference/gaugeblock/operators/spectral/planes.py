@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...tensor.geometry import preserve_format_strides
 from ...tensor.tensor import Tensor
+from ...tensor.tensor_meta import preserve_format_strides
 from ..arrays import Array, outline_in, values
 from .lines import DOUBLED, HALVED
 from .plans import OPPOSITE, check_length, check_norm, computed_dtype, dims_and_sizes
@@ -30,17 +30,17 @@ def _over(
     dtype = computed_dtype(operator, self, real=length == HALVED)
     if length and not dims:
         raise RuntimeError(f"{operator} must transform at least one axis")
-    sizes, points = list(self.geometry.sizes), []
+    sizes, points = list(self.meta.sizes), []
     for k, (place, wanted) in enumerate(zip(dims, shape, strict=True)):
         last, size = k == len(dims) - 1, sizes[place]
         own = 2 * (size - 1) if last and length == DOUBLED else size
         points.append(check_length(operator, own if wanted == -1 else wanted))
         sizes[place] = points[-1] // 2 + 1 if last and length == HALVED else points[-1]
     found = dtype.to_real() if length == DOUBLED else dtype.to_complex()
-    cast = self.geometry.dtype is not (dtype if length == HALVED else dtype.to_complex())
+    cast = self.meta.dtype is not (dtype if length == HALVED else dtype.to_complex())
     strides = _strides_over(operator, self, dims, points, sizes, length, cast=cast)
-    result, target = outline_in(sizes, strides, found, self.geometry.device)
-    if target is not None and not self.geometry.numel:
+    result, target = outline_in(sizes, strides, found, self.meta.device)
+    if target is not None and not self.meta.numel:
         target[...] = 0
     elif target is not None and target.size:
         given = values(self).astype(dtype.numpy) if length == HALVED else values(self).astype(dtype.to_complex().numpy)
@@ -55,7 +55,7 @@ def _strides_over(
     given = dict(zip(dims, points, strict=True))
     if length == DOUBLED:
         given[dims[-1]] = points[-1] // 2 + 1
-    fitted, strides = fitted_layout(self.geometry, given, cast=cast)
+    fitted, strides = fitted_layout(self.meta, given, cast=cast)
     if not dims:
         return preserve_format_strides(fitted, strides)
     if operator == "hfftn" and not dims[:-1]:

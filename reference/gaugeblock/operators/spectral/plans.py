@@ -27,7 +27,7 @@ def computed_dtype(operator: str, self: Tensor, *, real: bool) -> DType:
 
     Raises RuntimeError for half precision, and for complex numbers where the transform takes only `real` ones.
     """
-    dtype = self.geometry.dtype
+    dtype = self.meta.dtype
     if real and dtype.is_complex:
         raise RuntimeError(f"{operator} expects a real input tensor, but got {UPSTREAM_NAMES[dtype.name]}")
     if dtype.kind == 2 and dtype.itemsize < 4:
@@ -44,9 +44,9 @@ def check_length(operator: str, length: int) -> int:
 
 def one_dim(operator: str, self: Tensor, dim: int) -> int:
     """The wrapped dim. Raises IndexError for a 0-dim tensor and out of range."""
-    if not self.geometry.ndim:
+    if not self.meta.ndim:
         raise IndexError(f"{operator}: Dimension specified as {dim} but tensor has no dimensions")
-    return wrap_dim(operator, dim, self.geometry.ndim)
+    return wrap_dim(operator, dim, self.meta.ndim)
 
 
 def dims_and_sizes(
@@ -56,7 +56,7 @@ def dims_and_sizes(
 
     Raises RuntimeError for dims given twice, numbers that differ, and more lengths than dims, IndexError out of range.
     """
-    ndim = self.geometry.ndim
+    ndim = self.meta.ndim
     shape = None if s is None else (s,) if isinstance(s, int) else tuple(s)
     if dim is None:
         count = ndim if shape is None else len(shape)

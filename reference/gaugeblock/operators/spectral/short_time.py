@@ -32,10 +32,10 @@ def _steps(operator: str, n_fft: int, hop_length: int | None, win_length: int | 
 
 
 def _check_window(operator: str, window: Tensor | None, length: int) -> None:
-    if window is not None and window.geometry.sizes != (length,):
+    if window is not None and window.meta.sizes != (length,):
         raise RuntimeError(
             f"{operator}(): expected a 1D window tensor of size equal to win_length={length}, but got window of sizes "
-            f"{list(window.geometry.sizes)}"
+            f"{list(window.meta.sizes)}"
         )
 
 
@@ -81,26 +81,26 @@ def stft_center(
     the spectrum unless `onesided` is False. Raises RuntimeError for lengths that do not fit, other than one or two
     dims, and a real signal without `return_complex`.
     """
-    geometry = self.geometry
-    is_complex = geometry.dtype.is_complex or (window is not None and window.geometry.dtype.is_complex)
+    meta = self.meta
+    is_complex = meta.dtype.is_complex or (window is not None and window.meta.dtype.is_complex)
     if return_complex is None and not is_complex:
         raise RuntimeError("stft(): stft requires the return_complex parameter be given for real inputs")
-    if geometry.dtype.kind < 2 or geometry.dtype.itemsize < 4:
-        raise RuntimeError(f"stft(): expected a tensor of floating point or complex values, got {geometry.dtype.name}")
-    if geometry.ndim not in (1, 2):
-        raise RuntimeError(f"stft(): expected a 1D or 2D tensor, got {geometry.ndim} dims")
+    if meta.dtype.kind < 2 or meta.dtype.itemsize < 4:
+        raise RuntimeError(f"stft(): expected a tensor of floating point or complex values, got {meta.dtype.name}")
+    if meta.ndim not in (1, 2):
+        raise RuntimeError(f"stft(): expected a 1D or 2D tensor, got {meta.ndim} dims")
     if align_to_window is not None:
         raise RuntimeError(f"stft(): align_to_window={align_to_window} is not supported; leave it out")
     hop, length = _steps("stft", n_fft, hop_length, win_length)
     _check_window("stft", window, length)
     pad = n_fft // 2 if center else 0
-    total = geometry.sizes[-1] + 2 * pad
+    total = meta.sizes[-1] + 2 * pad
     if center and pad_mode not in PADDING:
         raise RuntimeError(f"stft(): pad_mode must be one of {', '.join(PADDING)}, got {pad_mode!r}")
-    if center and pad_mode == "reflect" and pad >= geometry.sizes[-1]:
+    if center and pad_mode == "reflect" and pad >= meta.sizes[-1]:
         raise RuntimeError(
             f"stft(): Padding size should be less than the corresponding input dimension, but got: padding "
-            f"({pad}, {pad}) for a signal of {geometry.sizes[-1]}"
+            f"({pad}, {pad}) for a signal of {meta.sizes[-1]}"
         )
     if n_fft > total:
         raise RuntimeError(f"stft(): expected 0 < n_fft <= {total}, but got n_fft={n_fft}")
@@ -108,8 +108,8 @@ def stft_center(
     if one_side and is_complex:
         raise RuntimeError("stft(): Cannot have onesided output if window or input is complex")
     count, frequencies = 1 + (total - n_fft) // hop, n_fft // 2 + 1 if one_side else n_fft
-    dtype: DType = geometry.dtype.to_complex()
-    transform, target = outline((*geometry.sizes[:-1], count, frequencies), dtype, geometry.device)
+    dtype: DType = meta.dtype.to_complex()
+    transform, target = outline((*meta.sizes[:-1], count, frequencies), dtype, meta.device)
     result = apply("transpose.int", transform, -2, -1)
     if target is not None:
         signal = values(self)
@@ -117,7 +117,7 @@ def stft_center(
             widths = [(0, 0)] * (signal.ndim - 1) + [(pad, pad)]
             signal = np.pad(signal, widths, PADDING[pad_mode])  # type: ignore[call-overload]
         pieces = np.lib.stride_tricks.sliding_window_view(signal, n_fft, -1)[..., ::hop, :]
-        windowed = pieces * _window(window, n_fft, length).astype(dtype.numpy if is_complex else geometry.dtype.numpy)
+        windowed = pieces * _window(window, n_fft, length).astype(dtype.numpy if is_complex else meta.dtype.numpy)
         function = np.fft.rfft if one_side else np.fft.fft
         target[...] = function(windowed, axis=-1, norm="ortho" if normalized else "backward")
     return result if return_complex or return_complex is None else apply("view_as_real", result)
@@ -166,16 +166,16 @@ def istft(
     A real signal comes from the first half of the frequencies.
     Raises RuntimeError for real input, sizes that do not fit, and windows that leave a place uncovered.
     """
-    geometry = self.geometry
-    if not geometry.dtype.is_complex:
+    meta = self.meta
+    if not meta.dtype.is_complex:
         raise RuntimeError(
             "istft requires a complex-valued input tensor matching the output from stft with return_complex=True."
         )
-    if geometry.ndim not in (2, 3) or not prod(geometry.sizes):
-        raise RuntimeError(f"istft(): expected a tensor with 2 or 3 dims and elements, got {list(geometry.sizes)}")
+    if meta.ndim not in (2, 3) or not prod(meta.sizes):
+        raise RuntimeError(f"istft(): expected a tensor with 2 or 3 dims and elements, got {list(meta.sizes)}")
     hop, win = _steps("istft", n_fft, hop_length, win_length)
     _check_window("istft", window, win)
-    frequencies, count = geometry.sizes[-2:]
+    frequencies, count = meta.sizes[-2:]
     one_side = frequencies != n_fft if onesided is None else onesided
     wanted = n_fft // 2 + 1 if one_side else n_fft
     if frequencies != wanted:
@@ -188,8 +188,8 @@ def istft(
     total = n_fft + hop * (count - 1)
     start = n_fft // 2 if center else 0
     end = start + length if length is not None else total - start
-    kind = geometry.dtype if return_complex else geometry.dtype.to_real()
-    result, target = outline((*geometry.sizes[:-2], end - start), kind, geometry.device)
+    kind = meta.dtype if return_complex else meta.dtype.to_real()
+    result, target = outline((*meta.sizes[:-2], end - start), kind, meta.device)
     if target is not None:
         taper = _window(window, n_fft, win).astype(np.complex128 if return_complex else np.float64)
         spectrum = np.swapaxes(values(self), -2, -1)
@@ -199,7 +199,7 @@ def istft(
             pieces = np.fft.ifft(spectrum, norm=mode) * taper
         else:
             pieces = np.fft.irfft(spectrum[..., : n_fft // 2 + 1], n_fft, norm=mode) * taper
-        signal = np.zeros((*geometry.sizes[:-2], max(total, end)), pieces.dtype)
+        signal = np.zeros((*meta.sizes[:-2], max(total, end)), pieces.dtype)
         weight: Array = np.zeros(max(total, end), taper.dtype)
         for k in range(count):
             signal[..., k * hop : k * hop + n_fft] += pieces[..., k, :]

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...tensor.geometry import Geometry, default_strides, preserve_format_strides
+from ...tensor.tensor_meta import TensorMeta, default_strides, preserve_format_strides
 
 Ints = tuple[int, ...]
 
 
-def fitted_layout(geometry: Geometry, points: dict[int, int], *, cast: bool) -> tuple[Ints, Ints]:
+def fitted_layout(meta: TensorMeta, points: dict[int, int], *, cast: bool) -> tuple[Ints, Ints]:
     """Return sizes and strides of the input after it is cut or zero-padded to `points` along dims.
 
     Padding makes a new tensor. `cast` tells whether the elements are converted to another dtype first.
     """
-    sizes, strides = geometry.sizes, geometry.strides
+    sizes, strides = meta.sizes, meta.strides
     if cast:
         strides = preserve_format_strides(sizes, strides)
     fitted = tuple([points.get(dim, size) for dim, size in enumerate(sizes)])

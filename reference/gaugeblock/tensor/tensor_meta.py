@@ -1,4 +1,4 @@
-"""Geometry: everything about a tensor that does not change from one storage to the next, interned and immutable."""
+"""TensorMeta: everything about a tensor that does not change from one storage to the next, interned and immutable."""
 
 from __future__ import annotations
 
@@ -219,17 +219,17 @@ TABLE_LIMIT = 1 << 14
 PLAN_LIMIT = 256
 
 
-class Geometry:
+class TensorMeta:
     """Sizes, strides (in elements), dtype and device of a tensor, with what follows from them.
 
-    Two equal geometries are usually one object, so ``is`` may serve as a quick hint; it never proves a difference.
+    Two equal metas are usually one object, so ``is`` may serve as a quick hint; it never proves a difference.
     `pool` is the free list for a block of a dense tensor (None when there is none), `calls` the call cache, `plans` a
-    bounded cache for whoever works on tensors of this geometry, `keys` the dispatch keys. `views` caches the
-    geometries of views, by the tuple of sizes for expand, the length for a slice of dim 0, "row" for one of its parts,
+    bounded cache for whoever works on tensors of this meta, `keys` the dispatch keys. `views` caches the
+    metas of views, by the tuple of sizes for expand, the length for a slice of dim 0, "row" for one of its parts,
     and otherwise by a tuple that starts with the operator's name.
     `arrays` holds NumPy's views of a few addresses, kept for small tensors, whose blocks come again.
     `lazy` is 0, or the bits CONJUGATE and NEGATIVE when the elements in memory stand for their conjugate or negative.
-    A tensor that autograd watches has the `watched_twin` of its geometry, equal in every field but for its own empty
+    A tensor that autograd watches has the `watched_twin` of its meta, equal in every field but for its own empty
     caches and `watched`: so what was learnt for the one never serves the other, and the fast paths pay nothing.
     """
 
@@ -287,65 +287,65 @@ class Geometry:
     calls: dict[Any, Any]
     plans: dict[Any, Any]
     views: dict[Any, Any]
-    transposed: Geometry | None
+    transposed: TensorMeta | None
     arrays: dict[int, Any]
-    twin: Geometry | None
+    twin: TensorMeta | None
     watched: bool
     _watched: bool
 
     def __repr__(self) -> str:
-        return f"Geometry({self.sizes}, {self.strides}, {self.dtype.name}, {str(self.device)!r})"
+        return f"TensorMeta({self.sizes}, {self.strides}, {self.dtype.name}, {str(self.device)!r})"
 
 
 FIXED = tuple(
     "byte_strides contiguous dense device dtype lazy nbytes ndim numel pool shape sizes strides watched".split()
 )
 """The members set at construction; the others are caches."""
-seal(Geometry, FIXED)
+seal(TensorMeta, FIXED)
 
 Key = tuple[tuple[int, ...], tuple[int, ...], DType, Device, int]
-_TABLE: dict[Key, Geometry] = {}
-_FRESH: dict[tuple[tuple[int, ...], DType, Device], Geometry] = {}
+_TABLE: dict[Key, TensorMeta] = {}
+_FRESH: dict[tuple[tuple[int, ...], DType, Device], TensorMeta] = {}
 
 
-def geometry_of(
+def meta_of(
     sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device = cpu, lazy: int = 0
-) -> Geometry:
-    """The geometry with exactly these members; sizes and strides are tuples of non-negative ints of equal length."""
+) -> TensorMeta:
+    """The meta with exactly these members; sizes and strides are tuples of non-negative ints of equal length."""
     key = (sizes, strides, dtype, device, lazy)
     known = _TABLE.get(key)
     return known if known is not None else _build(key)
 
 
-def regeometry(geometry: Geometry, sizes: tuple[int, ...], strides: tuple[int, ...]) -> Geometry:
-    """`geometry` with other sizes and strides."""
-    return geometry_of(sizes, strides, geometry.dtype, geometry.device, geometry.lazy)
+def meta_with(meta: TensorMeta, sizes: tuple[int, ...], strides: tuple[int, ...]) -> TensorMeta:
+    """`meta` with other sizes and strides."""
+    return meta_of(sizes, strides, meta.dtype, meta.device, meta.lazy)
 
 
-def known_geometry(
+def known_meta(
     sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device = cpu
-) -> Geometry | None:
-    """The geometry with these members if there is one already, which says that they are valid; else None."""
+) -> TensorMeta | None:
+    """The meta with these members if there is one already, which says that they are valid; else None."""
     return _TABLE.get((sizes, strides, dtype, device, 0))
 
 
-def contiguous_geometry(sizes: tuple[int, ...], dtype: DType, device: Device = cpu) -> Geometry:
-    """The geometry of a fresh row-major tensor. Raises RuntimeError for negative sizes."""
+def contiguous_meta(sizes: tuple[int, ...], dtype: DType, device: Device = cpu) -> TensorMeta:
+    """The meta of a fresh row-major tensor. Raises RuntimeError for negative sizes."""
     key = (sizes, dtype, device)
     known = _FRESH.get(key)
     if known is None:
         check_sizes("empty", sizes)
-        known = geometry_of(sizes, default_strides(sizes), dtype, device)
+        known = meta_of(sizes, default_strides(sizes), dtype, device)
         if len(_FRESH) >= TABLE_LIMIT:
             _FRESH.clear()
         _FRESH[key] = known
     return known
 
 
-def _build(key: Key) -> Geometry:
+def _build(key: Key) -> TensorMeta:
     sizes, strides, dtype, device, lazy = key
     check_addressable(sizes, strides)
-    self = Geometry()
+    self = TensorMeta()
     self._sizes = sizes
     self._strides = strides
     self._byte_strides = tuple([stride * dtype.itemsize for stride in strides])
@@ -377,33 +377,33 @@ def _build(key: Key) -> Geometry:
 
 
 WATCHED_KEY = 1 << 63
-"""Beside the dispatch keys of a watched geometry: calls with such a tensor go to autograd's recorders."""
+"""Beside the dispatch keys of a watched meta: calls with such a tensor go to autograd's recorders."""
 
 
-def watched_twin(geometry: Geometry) -> Geometry:
-    """The geometry for tensors that autograd watches; `geometry` is one that it does not."""
-    twin = geometry.twin
+def watched_twin(meta: TensorMeta) -> TensorMeta:
+    """The meta for tensors that autograd watches; `meta` is one that it does not."""
+    twin = meta.twin
     if twin is None:
-        twin = Geometry()
+        twin = TensorMeta()
         for name in FIXED:
-            setattr(twin, f"_{name}", getattr(geometry, name))
+            setattr(twin, f"_{name}", getattr(meta, name))
         twin.keys = None
         twin._pool = None
         twin.calls, twin.plans, twin.views, twin.arrays, twin.transposed = {}, {}, {}, {}, None
-        twin.twin = geometry
+        twin.twin = meta
         twin._watched = True
-        geometry.twin = twin
+        meta.twin = twin
     return twin
 
 
-def as_watched(geometry: Geometry) -> Geometry:
-    """Return the geometry of a tensor that requires grad, with the same fields as the one given."""
-    return geometry if geometry.watched else watched_twin(geometry)
+def as_watched(meta: TensorMeta) -> TensorMeta:
+    """Return the meta of a tensor that requires grad, with the same fields as the one given."""
+    return meta if meta.watched else watched_twin(meta)
 
 
-def unwatched(geometry: Geometry) -> Geometry:
-    """The geometry itself, or the one that it is the watched twin of."""
-    return geometry.twin if geometry.watched else geometry  # type: ignore[return-value]
+def unwatched(meta: TensorMeta) -> TensorMeta:
+    """The meta itself, or the one that it is the watched twin of."""
+    return meta.twin if meta.watched else meta  # type: ignore[return-value]
 
 
 _INTS = frozenset({int})
@@ -415,7 +415,7 @@ def only_ints(values: Iterable[Any]) -> bool:
 
 
 def remember(plans: dict[Any, Any], key: Any, value: Any) -> Any:
-    """Put `value` into a geometry's cache, emptying it first when it is full, and return it."""
+    """Put `value` into a meta's cache, emptying it first when it is full, and return it."""
     if len(plans) >= PLAN_LIMIT:
         plans.clear()
     plans[key] = value

@@ -6,7 +6,7 @@ from itertools import product
 from math import prod
 
 from gaugeblock.core.memory_format import channels_last_3d
-from gaugeblock.tensor import geometry as laws
+from gaugeblock.tensor import tensor_meta as laws
 from hypothesis import given
 from hypothesis import strategies as st
 
