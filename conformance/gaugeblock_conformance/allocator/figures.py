@@ -9,7 +9,11 @@ from ..backend_allocator import FAMILIES, PLAIN_COUNTS, POOLS, SINGLE_FAMILIES
 Currents = Mapping[str, int]
 
 KEYS = (*(f"{family}.{pool}" for family in FAMILIES for pool in POOLS), *SINGLE_FAMILIES)
-ORDERLESS = tuple(f"{family}.{pool}" for family in ("inactive_split", "inactive_split_bytes") for pool in POOLS)
+FAMILY = {key: key.partition(".")[0] for key in KEYS}
+"""Key of a figure -> its family."""
+NAMES = {kind: {key: f"{key}.{kind}" for key in KEYS} for kind in ("current", "peak", "allocated", "freed")}
+"""Kind of figure, and key -> name in the chapter."""
+ORDERLESS = frozenset(f"{family}.{pool}" for family in ("inactive_split", "inactive_split_bytes") for pool in POOLS)
 """Families whose other figures depend on the order in which several waiting blocks become inactive."""
 
 
@@ -46,17 +50,16 @@ class Figures:
         self.freed = dict.fromkeys(KEYS, 0)
         self.counts = dict.fromkeys(PLAIN_COUNTS, 0)
 
+    def of(self, kind: str) -> Mapping[str, int]:
+        """The figures of a kind ("current", "peak", "allocated" or "freed") that are determined."""
+        figures: dict[str, int] = getattr(self, kind)
+        if self.loose and kind != "current":
+            return {key: figure for key, figure in figures.items() if key not in ORDERLESS}
+        return figures
+
     def by_name(self) -> dict[str, int]:
         """The figures that are determined, by the names of the chapter."""
         named = dict(self.counts)
-        for key, current, peak, allocated, freed in _NAMES:
-            named[current] = self.current[key]
-            if self.loose and key in ORDERLESS:
-                continue
-            named[peak] = self.peak[key]
-            named[allocated] = self.allocated[key]
-            named[freed] = self.freed[key]
+        for kind, names in NAMES.items():
+            named.update({names[key]: figure for key, figure in self.of(kind).items()})
         return named
-
-
-_NAMES = tuple((key, *(f"{key}.{figure}" for figure in ("current", "peak", "allocated", "freed"))) for key in KEYS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..backend_allocator import FAMILIES
 from .figures import KEYS, Figures
 from .rules import Rules
 from .state import ALLOCATED, INACTIVE, PENDING, Block, Device, Event, OutOfMemory, Refused, Segment
@@ -251,22 +250,21 @@ class Model:
         state = dict.fromkeys(KEYS, 0)
         limit = self.rules.max_split or float("inf")
         for segment in self.segments:
-            mine = _BY_POOL[segment.small]
-            _add(state, mine["segment"], 1)
-            _add(state, mine["reserved_bytes"], segment.size)
+            blocks = segment.blocks
+            given = [block.size for block in blocks if block.state == ALLOCATED]
+            active = [block for block in blocks if block.state != INACTIVE]
+            split = [block.size for block in blocks if block.state == INACTIVE] if len(blocks) > 1 else []
+            active_bytes = sum([block.size for block in active])
+            requested = sum([block.requested for block in active])
+            amounts = (
+                1, segment.size, len(given), sum(given), len(active), active_bytes, requested, len(split), sum(split),
+            )  # fmt: skip
+            for keys, amount in zip(_BY_POOL[segment.small], amounts, strict=True):
+                if amount:
+                    for key in keys:
+                        state[key] += amount
             state["oversize_segments"] += segment.size >= limit
-            for block in segment.blocks:
-                if block.state == ALLOCATED:
-                    _add(state, mine["allocation"], 1)
-                    _add(state, mine["allocated_bytes"], block.size)
-                    state["oversize_allocations"] += block.size >= limit
-                if block.state != INACTIVE:
-                    _add(state, mine["active"], 1)
-                    _add(state, mine["active_bytes"], block.size)
-                    _add(state, mine["requested_bytes"], block.requested)
-                elif len(segment.blocks) > 1:
-                    _add(state, mine["inactive_split"], 1)
-                    _add(state, mine["inactive_split_bytes"], block.size)
+            state["oversize_allocations"] += sum([size >= limit for size in given])
         return state
 
     def snapshot(self) -> list[dict[str, Any]]:
@@ -274,16 +272,16 @@ class Model:
         return [_described(segment) for segment in sorted(self.segments, key=lambda s: s.address)]
 
 
-# What is counted in a pool, for a small and a large one: there and in the whole.
+_COUNTED = (
+    "segment", "reserved_bytes", "allocation", "allocated_bytes", "active", "active_bytes", "requested_bytes",
+    "inactive_split", "inactive_split_bytes",
+)  # fmt: skip
+"""The families in the order in which `currents` counts them."""
 _BY_POOL = {
-    small: {family: (f"{family}.all", f"{family}.{pool}") for family in FAMILIES}
+    small: [(f"{family}.all", f"{family}.{pool}") for family in _COUNTED]
     for small, pool in ((True, "small_pool"), (False, "large_pool"))
 }
-
-
-def _add(state: dict[str, int], keys: tuple[str, str], amount: int) -> None:
-    for key in keys:
-        state[key] += amount
+"""The keys of what is counted, for a small and a large pool: that of the whole, and that of the pool."""
 
 
 def _described(segment: Segment) -> dict[str, Any]:

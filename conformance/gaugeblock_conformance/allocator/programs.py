@@ -10,7 +10,7 @@ from hypothesis import strategies as hs
 
 from ..backend_allocator import Machine, Pointer
 from ..session import Handle, Session
-from .figures import KEYS
+from .figures import FAMILY, NAMES
 from .ground import AWAITING, Ground, same
 from .model import Model
 from .rules import KIB, MIB, Rules
@@ -182,14 +182,14 @@ class Follower:
 
     def expect_figures(self, families: Collection[str] | None = None, figures: Collection[str] = ("current",)) -> None:
         """The model's figures, of these families (all) and these kinds."""
-        stats, want = self.ground.stats(), self.model.figures.by_name()
-        for key in KEYS:
-            if families is not None and key.split(".")[0] not in families:
-                continue
-            for figure in figures:
-                name = f"{key}.{figure}"
-                if name in want and not same(stats.get(name), want[name]):
-                    self.ground.expect(stats.get(name), want[name], f"figure {name}", f"{{}}.get({name!r})")
+        stats, model = self.ground.stats(), self.model.figures
+        for figure in figures:
+            want = model.of(figure)
+            for key, name in NAMES[figure].items():
+                if families is not None and FAMILY[key] not in families:
+                    continue
+                if key in want and not same(stats.get(name), want[key]):
+                    self.ground.expect(stats.get(name), want[key], f"figure {name}", f"{{}}.get({name!r})")
 
     def expect_counts(self, *names: str) -> None:
         stats = self.ground.stats()

@@ -74,7 +74,7 @@ def check(subject: Subject, options: Options) -> Tally:
         if options.check_batched_grad:
             _check_batched(subject, results, outputs, options)
         if options.check_undefined_grad:
-            check_undefined(subject, len(outputs))
+            check_undefined(subject, [results[k] for k in outputs])
     return tally
 
 

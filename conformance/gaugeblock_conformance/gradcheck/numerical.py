@@ -16,9 +16,10 @@ def along(subject: Subject, one: Input, direction: Array, outputs: Sequence[int]
     Flat arrays; complex for complex results.
     """
     wide = one.array.astype(np.complex128 if one.is_complex else np.float64)
-    ends = [subject.run(subject.with_input(one, wide + sign * eps * direction)) for sign in (1, -1)]
-    high, low = ([subject.values(results[k]).reshape(-1) for k in outputs] for results in ends)
-    return [(h - low_end) / (2 * eps) for h, low_end in zip(high, low, strict=True)]
+    high, low = (
+        subject.evaluate(subject.with_input(one, wide + sign * eps * direction), outputs) for sign in (1, -1)
+    )
+    return [(h - low_end).reshape(-1) / (2 * eps) for h, low_end in zip(high, low, strict=True)]
 
 
 def jacobian(subject: Subject, one: Input, outputs: Sequence[int], eps: float) -> list[Array]:

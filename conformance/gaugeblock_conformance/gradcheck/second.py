@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -50,13 +51,14 @@ def check_second(subject: Subject, options: Options, grad_outputs: Sequence[Any]
         grad_outputs = _seeds(backend, [results[k] for k in outputs], options.seed)
     seeds = list(grad_outputs)
 
-    def gradients(*arguments: Any) -> tuple[Any, ...]:
+    def gradients(*arguments: Any, **flags: Any) -> tuple[Any, ...]:
         results = subject.run(arguments[:count])
         chosen = [results[k] for k in outputs]
-        found = subject.gradients(chosen, arguments[count:], arguments[:count], create_graph=True)
+        found = subject.gradients(chosen, arguments[count:], arguments[:count], **flags)
         return tuple(gradient for gradient in found if gradient is not None)
 
-    return check(Subject(backend, gradients, (*subject.arguments, *seeds)), options)
+    recorded = partial(gradients, create_graph=True)
+    return check(Subject(backend, recorded, (*subject.arguments, *seeds), gradients), options)
 
 
 def _seeds(backend: Backend, outputs: Sequence[Any], seed: int) -> list[Any]:

@@ -37,17 +37,22 @@ class Input:
 class Subject:
     """A function of ``arguments`` (tensors of ``backend`` and anything else) that is to be differentiated.
 
+    ``unrecorded`` gives the same results, which need not be differentiable, sooner.
+
     Raises:
         MissingCapability: the backend has no autograd.
         ValueError: no argument is a tensor that requires grad.
         RuntimeError: elements of one share memory, so that they cannot be moved one by one.
     """
 
-    def __init__(self, backend: Backend, function: Function, arguments: Sequence[Any]) -> None:
+    def __init__(
+        self, backend: Backend, function: Function, arguments: Sequence[Any], unrecorded: Function | None = None
+    ) -> None:
         if "autograd" not in backend.capabilities:
             raise MissingCapability("autograd")
         self.backend = backend
         self.function = function
+        self.unrecorded = function if unrecorded is None else unrecorded
         self.arguments = tuple(arguments)
         self._kind = type(backend.from_numpy(np.zeros(1)))
         self._strided = {"strided", "as_strided"} <= set(backend.capabilities)
@@ -74,8 +79,12 @@ class Subject:
 
     def run(self, arguments: Sequence[Any] | None = None) -> tuple[Any, ...]:
         """The function's results as a tuple."""
-        result = self.function(*(self.arguments if arguments is None else arguments))
-        return tuple(result) if isinstance(result, list | tuple) else (result,)
+        return _results(self.function(*(self.arguments if arguments is None else arguments)))
+
+    def evaluate(self, arguments: Sequence[Any], places: Sequence[int]) -> list[Array]:
+        """The elements of some of the function's results for other arguments, in double precision."""
+        results = _results(self.unrecorded(*arguments))
+        return [self.values(results[place]) for place in places]
 
     def with_input(self, one: Input, array: Array) -> list[Any]:
         """The arguments, ``one`` with the elements ``array``."""
@@ -127,3 +136,7 @@ class Subject:
         np.lib.stride_tricks.as_strided(storage, array.shape, steps)[...] = array
         base = self.backend.from_numpy(storage)
         return self.backend.call("requires_grad_", self.backend.call("as_strided", base, array.shape, one.strides, 0))
+
+
+def _results(result: Any) -> tuple[Any, ...]:
+    return tuple(result) if isinstance(result, list | tuple) else (result,)

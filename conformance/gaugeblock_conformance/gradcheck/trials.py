@@ -118,9 +118,10 @@ def trials(operator: str, dtype: str, seed: int, wanted: int) -> list[Trial]:
 def _trials(operator: str, dtype: str, seed: int, wanted: int) -> tuple[Trial, ...]:
     """Several requirements are judged by the same examples."""
     hint = hint_of(operator)
-    examples = [_trial(call, dtype, hint, seed, k) for k, call in enumerate(calls(operator, dtype))]
-    found = [*examples, *(_drawn(operator, dtype, seed, wanted, hint) if drawable(operator) else [])]
-    return tuple(replace(trial, place=k) for k, trial in enumerate(trial for trial in found if trial is not None))
+    examples = [_trial(call, hint, seed) for call in calls(operator, dtype)]
+    placed = [_placed(trial, dtype, k) for k, trial in enumerate(examples) if trial is not None]
+    found = [*placed, *(_drawn(operator, dtype, seed, wanted, hint) if drawable(operator) else [])]
+    return tuple(replace(trial, place=k) for k, trial in enumerate(found))
 
 
 def _drawn(operator: str, dtype: str, seed: int, wanted: int, hint: Hint) -> list[Trial]:
@@ -146,18 +147,19 @@ def _small(
     operator: str, dtype: str, random: np.random.Generator, hint: Hint, seed: int, asked: bytes, simple: bool
 ) -> Trial | None:
     """The first of several draws with few elements, or the one with the fewest; the simplest before them on demand."""
-    found = None
+    found, least, key = None, 0, 0
     for k in range(_TRIED):
         code = bytes(CODE_LENGTH) if simple and k == 0 else random.bytes(CODE_LENGTH)
-        trial = _trial(draw(operator, code + asked, dtype), dtype, hint, seed, int(random.integers(2**31)))
-        if trial is not None and (found is None or trial.elements < found.elements):
-            found = trial
-            if found.elements <= _MOST:
+        trial, number = _trial(draw(operator, code + asked, dtype), hint, seed), int(random.integers(2**31))
+        if trial is not None and (found is None or trial.elements < least):
+            found, least, key = trial, trial.elements, number
+            if least <= _MOST:
                 break
-    return found
+    return None if found is None else _placed(found, dtype, key)
 
 
-def _trial(call: OperatorCall, dtype: str, hint: Hint, seed: int, k: int) -> Trial | None:
+def _trial(call: OperatorCall, hint: Hint, seed: int) -> Trial | None:
+    """A call with the elements that the samples draw; None for one that is of no use."""
     for name, value in hint.fixed.items():
         call = call.with_argument(name, value)
     if not all(case.numel for case in call.tensors):
@@ -167,12 +169,14 @@ def _trial(call: OperatorCall, dtype: str, hint: Hint, seed: int, k: int) -> Tri
     if hint.wide and any(not case.sizes or 1 in case.sizes for case in call.tensors):
         return None
     constant = (*hint.constant, *undifferentiable(call.operator))
-    trial = Trial(_placed(call, dtype, hint, np.random.default_rng((seed, k))), hint, constant, seed)
+    trial = Trial(call, hint, constant, seed)
     return trial if trial.inputs else None
 
 
-def _placed(call: OperatorCall, dtype: str, hint: Hint, random: np.random.Generator) -> OperatorCall:
-    """The call in double precision with elements away from kinks, in tensors whose elements share no memory."""
+def _placed(trial: Trial, dtype: str, k: int) -> Trial:
+    """The trial in double precision with elements away from kinks, in tensors whose elements share no memory."""
+    call, hint, random = trial.call, trial.hint, np.random.default_rng((trial.seed, k))
+
     def place(name: str, value: Any) -> Any:
         if isinstance(value, TensorCase):
             fact = call.facts.get(name)
@@ -182,7 +186,8 @@ def _placed(call: OperatorCall, dtype: str, hint: Hint, random: np.random.Genera
         return DType(_double(value)) if isinstance(value, DType) else value
 
     arguments = {a.name: call.arguments[a.name] for a in schema_arguments(call.operator) if a.name in call.arguments}
-    return replace(call, arguments={name: place(name, value) for name, value in arguments.items()}, dtype=dtype)
+    arguments = {name: place(name, value) for name, value in arguments.items()}
+    return replace(trial, call=replace(call, arguments=arguments, dtype=dtype))
 
 
 def _double(dtype: str) -> str:

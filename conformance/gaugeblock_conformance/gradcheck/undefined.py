@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,9 @@ from .subject import Subject
 _ABSORBS = Rule("identity", "give", given=(None,))
 
 
-def check_undefined(subject: Subject, count: int) -> None:
-    """Expect no gradients, or zeros, where all incoming ones are undefined, or one is and the others are zeros, of the
-    ``count`` results that require grad.
+def check_undefined(subject: Subject, results: Sequence[Any]) -> None:
+    """Expect no gradients, or zeros, where all incoming ones are undefined, or one is and the others are zeros, of
+    ``results``, which require grad.
 
     Only on a backend with autograd.func: its functions alone can give no gradient.
 
@@ -26,14 +26,14 @@ def check_undefined(subject: Subject, count: int) -> None:
     """
     if "autograd.func" not in subject.backend.capabilities:
         return
+    count = len(results)
     for missing in (range(count), *([k] for k in range(count) if count > 1)):
-        _check(subject, missing)
+        _check(subject, results, missing)
 
 
-def _check(subject: Subject, missing: Collection[int]) -> None:
+def _check(subject: Subject, results: Sequence[Any], missing: Collection[int]) -> None:
     backend = subject.backend
     absorb = backend.call("define_function", _ABSORBS)
-    results: list[Any] = [result for result in subject.run() if subject.requires_grad(result)]
     results = [backend.call("apply_function", absorb, r) if k in missing else r for k, r in enumerate(results)]
     arrays = [backend.to_numpy(result) for result in results]
     seeds = [backend.from_numpy(np.zeros(array.shape, array.dtype)) for array in arrays]
