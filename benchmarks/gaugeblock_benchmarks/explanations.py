@@ -17,7 +17,7 @@ class Explanation:
     reason: str
 
     def covers(self, case: Case) -> bool:
-        """Whether the reason is meant for a case."""
+        """Return whether the reason is meant for a case."""
         return (
             case.operator.name in self.operators
             and (not self.layouts or case.layout in self.layouts)

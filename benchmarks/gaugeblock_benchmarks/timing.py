@@ -50,7 +50,7 @@ class Measurement:
     rounds: int
 
     def within(self, limit: float) -> bool:
-        """Whether the ratio is inside the limit, or cannot be told from it."""
+        """Return whether the ratio is inside the limit, or cannot be told from it."""
         return self.ratio <= limit or self.low <= limit
 
 

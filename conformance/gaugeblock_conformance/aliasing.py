@@ -29,7 +29,7 @@ _MAY_ALIAS = frozenset("""reshape reshape_as contiguous to flatten real conj con
 
 @cache
 def writes_first(operator: str) -> bool:
-    """Whether the operator may write to its first argument."""
+    """Return whether the operator may write to its first argument."""
     base = operator.split(".")[0]
     return operator in _WRITERS or (base.endswith("_") and not base.startswith("__"))
 

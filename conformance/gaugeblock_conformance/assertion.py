@@ -52,7 +52,7 @@ def assert_near(value: complex | float, bound: float) -> list[str]:
 
 
 def looks_at_nothing(lines: list[str]) -> bool:
-    """Whether ``lines`` have nothing but constants to judge, or are no source text."""
+    """Return whether ``lines`` have nothing but constants to judge, or are no source text."""
     try:
         tree = ast.parse("\n".join(lines))
     except (SyntaxError, ValueError):

@@ -100,5 +100,5 @@ CALLS: dict[str, str] = {
 
 
 def is_dispatch_call(operator: str) -> bool:
-    """Whether the call is one of the table's or of an operator that the suite defined."""
+    """Return whether the call is one of the table's or of an operator that the suite defined."""
     return operator in CALLS or "::" in operator

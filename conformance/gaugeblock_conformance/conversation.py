@@ -419,7 +419,7 @@ class Conversation:
         return None
 
     def _holds_tensors(self, values: Sequence[Any]) -> bool:
-        """Whether these are tensors, perhaps with None for missing ones."""
+        """Return whether these are tensors, perhaps with None for missing ones."""
         kinds = [self._is_tensor(v) for v in values]
         return any(kinds) and all(kind or v is None for kind, v in zip(kinds, values, strict=True))
 

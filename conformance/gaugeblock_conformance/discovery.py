@@ -204,7 +204,7 @@ def _not_observed(member: str) -> Callable[[Any], NoReturn]:
 
 
 def _overridden(backend: Any) -> bool:
-    """Whether some members of the adapter are its author's own, and may do other than the module does."""
+    """Return whether some members of the adapter are its author's own, and may do other than the module does."""
     shipped = f"{__package__}.backends."
     functions = (getattr(backend, member) for member in (*MEMBERS[4:], *OBSERVERS))
     return any(not getattr(function, "__module__", "").startswith(shipped) for function in functions)

@@ -25,7 +25,7 @@ class NoReproducer:
 
 
 def executable(snippet: str | None) -> bool:
-    """Whether a snippet has more than comments."""
+    """Return whether a snippet has more than comments."""
     return any(line.strip() and not line.startswith("#") for line in (snippet or "").splitlines())
 
 

@@ -253,7 +253,7 @@ class Judge(Conversation):
             self._fail_refusal(error, own, message, causes.of_refusal(operator, error, message))
 
     def _is_one_of(self, error: Exception, operator: str, classes: tuple[type[Exception], ...]) -> bool:
-        """Whether an exception is of one of ``classes``, or stands for one by the library's own rules."""
+        """Return whether an exception is of one of ``classes``, or stands for one by the library's own rules."""
         return isinstance(error, classes) or self.own_rules.stands_for(operator, classes, error)
 
     def expect_accepted(self, error: Exception, what: str) -> NoReturn:

@@ -229,7 +229,7 @@ class Purity:
 
 
 def _holds(array: Array, snapshot: bytes) -> bool:
-    """Whether these are the bytes of the array, row-major."""
+    """Return whether these are the bytes of the array, row-major."""
     if array.nbytes < _LARGE or not array.flags.c_contiguous:
         return array.tobytes() == snapshot
     if array.nbytes != len(snapshot):

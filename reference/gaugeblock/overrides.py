@@ -63,7 +63,7 @@ class BaseTorchFunctionMode(TorchFunctionMode):
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether one of the arguments, or a function mode, wants to be asked."""
+    """Return whether one of the arguments, or a function mode, wants to be asked."""
     return bool(STATE.overrides and STATE.function_modes) or bool(overloaded(tuple(relevant_args), {}))
 
 
@@ -81,12 +81,12 @@ def handle_torch_function(
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Whether this is a tensor or has a ``__torch_function__``."""
+    """Return whether this is a tensor or has a ``__torch_function__``."""
     return isinstance(inp, Tensor) or hasattr(inp, "__torch_function__")
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
-    """Whether a function given to ``__torch_function__`` is a method or property of Tensor."""
+    """Return whether a function given to ``__torch_function__`` is a method or property of Tensor."""
     owner = getattr(func, "__self__", None)
     if isinstance(owner, property):
         return owner in Tensor.__dict__.values()

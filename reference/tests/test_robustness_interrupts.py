@@ -129,6 +129,28 @@ FOLDS: dict[str, Callable[[], gb.Tensor]] = {
 """Folds that would take minutes at least."""
 
 
+def test_a_call_that_drops_its_first_stop_ends() -> None:
+    dropped: list[BaseException] = []
+
+    def call() -> None:
+        while True:
+            try:
+                time.sleep(0.01)
+            except BaseException as error:
+                if dropped:
+                    raise
+                dropped.append(error)
+
+    interrupt(0.2)
+    with pytest.raises(KeyboardInterrupt):
+        away(LONG, call)
+    for thread in threading.enumerate():
+        if thread.name == "gaugeblock-away":
+            thread.join(20)
+            assert not thread.is_alive()
+    assert len(dropped) == 1
+
+
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("name", FOLDS)
 def test_a_compiled_loop_that_nobody_waits_for_ends(name: str, threads: int) -> None:

@@ -59,7 +59,7 @@ def only_runs(records: Sequence[Record], wanted: str) -> list[Record]:
 
 
 def use_colour() -> bool:
-    """Whether standard output is a terminal whose user has not asked for plain text."""
+    """Return whether standard output is a terminal whose user has not asked for plain text."""
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
 
 

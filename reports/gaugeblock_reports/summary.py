@@ -304,7 +304,7 @@ def _wants(reason: str) -> list[str]:
 
 
 def _speaks_of(row: Row, failure: Failure) -> bool:
-    """Whether the requirement is named after the operator that the failure is about."""
+    """Return whether the requirement is named after the operator that the failure is about."""
     about = re.search(r"^(?:wrong .* of )?([a-z]+)[a-z_]*(?:\.\w+)?(?:'s result| )", failure["message"])
     return about is not None and about.group(1) in row["id"].partition("/")[2].split("-")
 

@@ -69,7 +69,7 @@ def _may_float(fact: samples.Fact | None) -> bool:
 
 
 def needs_entry(row: Row) -> bool:
-    """Whether the table must say something about a row: it takes a floating tensor and gives a floating one.
+    """Return whether the table must say something about a row: it takes a floating tensor and gives a floating one.
 
     Questions and results that are always bool or whole numbers need no entry.
     """

@@ -30,7 +30,7 @@ class Half:
     truncation: str = "exact"
 
     def refuses(self, arguments: Mapping[str, Any]) -> bool:
-        """Whether a call with these arguments, by name, has no result of half floats."""
+        """Return whether a call with these arguments, by name, has no result of half floats."""
         return not self.results or (bool(self.argument) and arguments.get(self.argument) in self.values)
 
 

@@ -17,9 +17,9 @@ UNKNOWN: dict[str, Any] = {"timed": "call", "function_seconds": None, "call_seco
 
 
 def cost(backend: Backend, clock: Clock) -> dict[str, Any]:
-    """Whether cases are timed through the backend's own functions; seconds of ``add`` on 16 elements by its function
-    and by ``call``, and what ``call`` adds. Where there are no functions, or the
-    calls fail, what it adds is not known."""
+    """Return whether cases are timed through the backend's own functions; seconds of ``add`` on 16 elements by its
+    function and by ``call``, and what ``call`` adds. Where there are no functions, or the calls fail, what it adds
+    is not known."""
     try:
         given = turns(_ADD, backend)
         called = Timed(call_loop(_ADD, backend), given)

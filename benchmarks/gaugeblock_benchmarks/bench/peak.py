@@ -131,7 +131,7 @@ def _method(backend: Backend) -> str | None:
 
 
 def _sees(name: str, backend: Backend) -> bool:
-    """Whether a way to count finds the bytes of copies, each made when the one before is gone."""
+    """Return whether a way to count finds the bytes of copies, each made when the one before is gone."""
     source = backend.from_numpy(np.ones(PROBE_BYTES // 4, np.float32))
     function, _ = function_of(backend, "clone")
     try:

@@ -15,7 +15,7 @@ Cut = tuple[int, str]
 
 
 def same(got: Any, want: Any) -> bool:
-    """Whether both are equal and of one type."""
+    """Return whether both are equal and of one type."""
     return bool(got == want) and type(got) is type(want)
 
 

@@ -77,14 +77,15 @@ class Rules:
         return self.large_segment if rounded < HUGE_FROM else up(rounded, HUGE_STEP)
 
     def splits(self, found: int, rounded: int) -> bool:
-        """Whether a free block of ``found`` bytes is split for one of ``rounded`` bytes."""
+        """Return whether a free block of ``found`` bytes is split for one of ``rounded`` bytes."""
         rest = found - rounded
         if self.is_small(rounded):
             return rest >= UNIT
         return rest > SMALL_LIMIT and (self.max_split is None or rounded < self.max_split)
 
     def serves(self, found: int, rounded: int) -> bool:
-        """Whether the best fitting free block, of ``found`` bytes, may be handed out for one of ``rounded`` bytes."""
+        """Return whether the best fitting free block, of ``found`` bytes, may be handed out for one of ``rounded``
+        bytes."""
         if self.max_split is None:
             return True
         if rounded < self.max_split:

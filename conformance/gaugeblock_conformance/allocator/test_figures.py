@@ -278,7 +278,7 @@ _NUMBER = re.compile(r"(\d+(?:\.\d+)?)\s*(B|KB|MB|GB|KiB|MiB|GiB|bytes)?\b")
 
 
 def told(text: str, size: int) -> bool:
-    """Whether a number of the text is the size, in bytes or rounded in its unit."""
+    """Return whether a number of the text is the size, in bytes or rounded in its unit."""
     for number, unit in _NUMBER.findall(text.replace(",", "")):
         factor = _UNITS.get(unit, 1)
         step = factor * 10 ** -len(number.partition(".")[2])

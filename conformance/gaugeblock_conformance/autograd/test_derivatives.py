@@ -186,7 +186,8 @@ def test_second_derivatives_of_all_rows(s: Session) -> None:
 
 
 def _is_undifferentiable(failure: ConformanceError) -> bool:
-    """Whether the gradient says that it has no derivative, or there is none, which is the first order's matter."""
+    """Return whether the gradient says that it has no derivative, or there is none, which is the first order's matter.
+    """
     told = isinstance(failure.__cause__, RuntimeError) and "not implemented" in str(failure.__cause__)
     return told or "no result requires grad" in failure.message
 

@@ -19,7 +19,7 @@ X, W = np.array([1.0, -2.0, 3.0]), np.array([2.0, 1.0, -1.0])
 
 
 def _saves(program: Program) -> bool:
-    """Whether a node behind the last value saved a tensor."""
+    """Return whether a node behind the last value saved a tensor."""
     needed = {len(program.steps) + 1}
     for k in range(len(program.steps) - 1, -1, -1):
         if k + 2 in needed:

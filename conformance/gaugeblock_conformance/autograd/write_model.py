@@ -140,7 +140,7 @@ class WriteModel:
         return Tensor(np.array(value, order="C"), held, Base(node), Memory())
 
     def _check_use(self, *tensors: Tensor) -> bool:
-        """Whether a call on these is recorded. Raises Refused for a view that could not follow its base."""
+        """Return whether a call on these is recorded. Raises Refused for a view that could not follow its base."""
         if not self.recording[-1]:
             return False
         for x in tensors:

@@ -234,7 +234,7 @@ class ArrayApiBackend:
         return function(**{k: self.native(v) if type(v) is DType else v for k, v in bound.items()})
 
     def is_array(self, value: Any) -> bool:
-        """Whether a value is one of the library's arrays."""
+        """Return whether a value is one of the library's arrays."""
         return hasattr(value, "dtype") and hasattr(value, "shape") and not isinstance(value, np.generic)
 
     def shape(self, tensor: Any) -> Sequence[int]:

@@ -73,7 +73,7 @@ def _subnormal(array: Array) -> bool:
 
 
 def _small(value: Any, operands: list[Array]) -> bool:
-    """Whether a number is subnormal in the dtype of the operands beside it."""
+    """Return whether a number is subnormal in the dtype of the operands beside it."""
     return type(value) is float and any(
         0 < abs(value) < _tiny(array.real) for array in operands if array.dtype.kind in "fcV"
     )

@@ -24,7 +24,7 @@ _ORDERED = {"relu": 0, "clamp": 1}
 
 
 def _repeats(dims: Any) -> bool:
-    """Whether a dim is named twice."""
+    """Return whether a dim is named twice."""
     return isinstance(dims, tuple | list) and len(set(dims)) < len(dims)
 
 

@@ -136,7 +136,7 @@ def _support(args: argparse.Namespace, out: Path) -> int:
 
 
 def use_colour(stream: Any) -> bool:
-    """Whether ``stream`` is a terminal whose user has not asked for plain text."""
+    """Return whether ``stream`` is a terminal whose user has not asked for plain text."""
     return bool(stream.isatty()) and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
 
 

@@ -81,7 +81,7 @@ class Expectation:
             )  # fmt: skip
 
     def covers(self, message: str, operator: str | None = None) -> bool:
-        """Whether a failure with this message, of this operator, is one that is expected."""
+        """Return whether a failure with this message, of this operator, is one that is expected."""
         if self.operators and operator is not None and operator not in self.operators:
             return False
         return self.match is None or re.search(self.match, message) is not None

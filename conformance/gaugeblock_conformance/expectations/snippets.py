@@ -66,7 +66,8 @@ def imported(snippet: str) -> list[str]:
 
 
 def same(got: str, shown: str) -> bool:
-    """Whether a snippet showed what its row says; a line of ``got`` that ends in ``...`` stands for all that begin so.
+    """Return whether a snippet showed what its row says; a line of ``got`` that ends in ``...`` stands for all that
+    begin so.
 
     >>> same("1\\nRuntimeError: no...", "1\\nRuntimeError: no memory")
     True

@@ -38,7 +38,7 @@ class Options:
 def gradcheck(
     backend: Backend, function: Function, inputs: Sequence[Any], *, raise_exception: bool = True, **options: Any
 ) -> bool:
-    """Whether the derivatives of ``function`` at ``inputs`` are right by every input that requires grad.
+    """Return whether the derivatives of ``function`` at ``inputs`` are right by every input that requires grad.
 
     ``function`` takes the inputs (tensors of ``backend``, or anything else) and gives a tensor or several; those that
     require grad are differentiated. Complex derivatives follow the conjugate Wirtinger convention; complex results are

@@ -25,8 +25,8 @@ def gradgradcheck(
     raise_exception: bool = True,
     **options: Any,
 ) -> bool:
-    """Whether the gradients of ``function`` are differentiated rightly, by its inputs and by ``grad_outputs`` (drawn
-    from -1 to 1, one for each result that requires grad, if they are not given).
+    """Return whether the gradients of ``function`` are differentiated rightly, by its inputs and by ``grad_outputs``
+    (drawn from -1 to 1, one for each result that requires grad, if they are not given).
 
     Options and exceptions are those of :func:`.check.gradcheck`.
     """

@@ -238,7 +238,7 @@ def _made(backend: Backend, case: TensorCase) -> Any:
 
 
 def is_float(case: TensorCase) -> bool:
-    """Whether the tensor's numbers are real or complex floating ones."""
+    """Return whether the tensor's numbers are real or complex floating ones."""
     return case.dtype in (*FLOATS, *COMPLEX)
 
 

@@ -98,7 +98,7 @@ def _longest_wait(s: Session, operator: str, given: Sequence[Any]) -> tuple[floa
 # Operators with loops of their own, and their arguments as a function of a size, in about millions of elements. Their
 # work grows in proportion to the size, by which the next one is chosen.
 _LOOPS: tuple[tuple[str, Callable[[Session, int], tuple[Any, ...]]], ...] = (
-    ("mm", lambda s, n: (s.call("ones", (2**11 * n, 512)), s.call("ones", (512, 512)))),
+    ("mm", lambda s, n: (s.call("ones", (2**15 * n, 512)), s.call("ones", (512, 512)))),
     ("exp", lambda s, n: (s.call("ones", (2**20 * n,)),)),
     ("add.Tensor", lambda s, n: (s.call("ones", (2**12, 2**8 * n)), s.call("t", s.call("ones", (2**8 * n, 2**12))))),
     ("sum", lambda s, n: (s.call("expand", s.call("ones", (2**10,)), (2**13 * n, 2**10)),)),

@@ -13,7 +13,8 @@ Change = Callable[[Intercepted, Any], Any]
 
 
 def needs_grad(c: Intercepted, *values: Any) -> bool:
-    """Whether the call is one that a backend records: recording is on, and a tensor among the values requires grad."""
+    """Return whether the call is one that a backend records: recording is on, and a tensor among the values requires
+    grad."""
     tensors = [t for v in values for t in (v if isinstance(v, list | tuple) else (v,)) if c.is_tensor(t)]
     return any(c.do("requires_grad", t) for t in tensors) and bool(c.do("is_grad_enabled"))
 

@@ -182,7 +182,7 @@ class Intercepted:
         return self.do("as_strided", tensor, *self.geometry(tensor))
 
     def verdict_of(self, error: BaseException) -> bool:
-        """Whether ``error`` is the backend's own answer rather than a defect of the patch."""
+        """Return whether ``error`` is the backend's own answer rather than a defect of the patch."""
         return error is self._blessed or isinstance(error, Unsupported)
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

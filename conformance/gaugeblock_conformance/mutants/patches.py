@@ -69,7 +69,7 @@ def values(change: Change) -> Patch:
 
 
 def _reused(c: Intercepted, item: Any) -> bool:
-    """Whether the result lies over elements of an input, which must not change, or over itself."""
+    """Return whether the result lies over elements of an input, which must not change, or over itself."""
     sizes, strides, _ = c.geometry(item)
     if any(step == 0 and size > 1 for size, step in zip(sizes, strides, strict=True)):
         return True

@@ -190,7 +190,7 @@ def probes(mutant: Mutant) -> Iterator[tuple[str, Maker]]:
 
 
 def differs(mutant: Mutant, right: Backend) -> bool:
-    """Whether any probe tells the mutant from ``right``."""
+    """Return whether any probe tells the mutant from ``right``."""
     broken = MutantBackend(right, mutant)
     if "set_num_threads" in mutant.operators:
         broken.call("set_num_threads", 2)

@@ -17,7 +17,7 @@ _GRAIN = 32768
 
 
 def _late(c: Intercepted) -> bool:
-    """Whether all that is wrong with the last argument stands behind the first part of a parallel loop."""
+    """Return whether all that is wrong with the last argument stands behind the first part of a parallel loop."""
     array = c.array(c.args[-1])
     return array.ndim == 1 and array.size > _GRAIN
 

@@ -56,7 +56,7 @@ def prove(right: Backend, requirement: str, seed: int, known: Known) -> Proof:
 
 
 def _catches(right: Backend, requirement: str, case: TestCase, mutant: Mutant, seed: int, known: Known) -> bool:
-    """Whether the test fails for the mutant, where it names an operator for what is asked of that."""
+    """Return whether the test fails for the mutant, where it names an operator for what is asked of that."""
     only = rows_of(target for target in mutant.targets if target.requirement == requirement)
     try:
         narrow = known[key(case)].sweeps and not only

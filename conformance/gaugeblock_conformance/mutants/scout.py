@@ -128,7 +128,7 @@ def _beside(only: frozenset[str]) -> frozenset[str]:
 
 
 def concerns(mutant: Mutant, scouted: Scouted) -> bool:
-    """Whether the test calls anything that the mutant answers."""
+    """Return whether the test calls anything that the mutant answers."""
     names = set(mutant.operators)
     if "*" in names or names & OBSERVERS:
         return True

@@ -119,7 +119,7 @@ def tests_of(mutant: Mutant, tests: Collection[TestCase], effort: Budget, known:
 
 
 def _says(scouted: Scouted | None, target: Target) -> bool:
-    """Whether the test may give a verdict on the target's operator."""
+    """Return whether the test may give a verdict on the target's operator."""
     if scouted is None or not target.operator or scouted.sweeps:
         return True
     return not scouted.judged.isdisjoint(target.rows)

@@ -45,7 +45,7 @@ _NO_TENSOR_TYPES = ("Layout", "Device", "MemoryFormat", "Generator")
 
 @cache
 def drawable(operator: str) -> bool:
-    """Whether every argument that a call must have can be drawn."""
+    """Return whether every argument that a call must have can be drawn."""
     return all(
         argument.default is not None or argument.name in facts or _by_rule(argument)
         for facts in forms_of(operator)
@@ -209,7 +209,7 @@ class _Drawing(Sizing):
         return self._picked(argument, options)
 
     def _is_spare(self, argument: Argument) -> bool:
-        """Whether a number is left out; one at least of several stays."""
+        """Return whether a number is left out; one at least of several stays."""
         last = argument is schema_arguments(self.row.name)[-1]
         given = any(not cases_of(value) and value is not None for value in self.arguments.values())
         left_out = self.digits.below(4) == 3
@@ -365,7 +365,7 @@ class _Drawing(Sizing):
 
 @cache
 def promotes(operator: str) -> bool:
-    """Whether operands of two dtypes are computed in one that is common to them, and drawn so."""
+    """Return whether operands of two dtypes are computed in one that is common to them, and drawn so."""
     row = operators.load()[operator]
     return row.promotion in ("default", "int_to_float") and row.family != "network" and row.base_name not in _UNMIXED
 
@@ -377,5 +377,5 @@ def dtypes_in_order(operator: str) -> tuple[str, ...]:
 
 
 def left_to_default(argument: Argument) -> bool:
-    """Whether an argument is never given, since no value depends on it."""
+    """Return whether an argument is never given, since no value depends on it."""
     return argument.name in _LEFT_OUT or argument.base_type in _NO_TENSOR_TYPES

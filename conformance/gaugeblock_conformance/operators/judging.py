@@ -121,7 +121,7 @@ def _operand(call: OperatorCall, name: str, value: Any, wide: bool) -> Any:
 
 
 def _is_wide(operator: str) -> bool:
-    """Whether the oracle computes wide."""
+    """Return whether the oracle computes wide."""
     found = oracle_of(operator)
     return found is not None and found[1]
 

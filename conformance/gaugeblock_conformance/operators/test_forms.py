@@ -49,7 +49,7 @@ def rows_with(form: str) -> tuple[str, ...]:
 
 
 def _writes_its_first_argument(row: operators.Operator) -> bool:
-    """Whether the in-place form takes its arguments in the order of the functional form."""
+    """Return whether the in-place form takes its arguments in the order of the functional form."""
     return parse(str(row.inplace)).arguments[0].name == parse(row.schema).arguments[0].name
 
 

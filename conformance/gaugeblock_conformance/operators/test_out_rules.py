@@ -79,7 +79,8 @@ def test_out_over_foreign_memory(s: Session) -> None:
 
 
 def _allowed(call: OperatorCall, result: str, target: str) -> bool | None:
-    """Whether the row lets an ``out=`` of ``target`` take a result of dtype ``result``; None where it leaves that."""
+    """Return whether the row lets an ``out=`` of ``target`` take a result of dtype ``result``; None where it leaves
+    that."""
     row = call.row
     if target == result:
         return True

@@ -40,7 +40,7 @@ def no_error(x: Array) -> Near:
 
 
 def is_vector(x: Array, b: Array) -> bool:
-    """Whether the right side is a stack of vectors, one for each matrix."""
+    """Return whether the right side is a stack of vectors, one for each matrix."""
     return b.ndim == 1 or (x.ndim - 1 == b.ndim and b.shape == x.shape[:-1])
 
 

@@ -116,7 +116,7 @@ def turned(x: Array) -> tuple[Array, Array]:
 
 
 def _is_diagonal(x: Array, scale: Array) -> bool:
-    """Whether nothing stands off the diagonal but roundings, against ``scale``."""
+    """Return whether nothing stands off the diagonal but roundings, against ``scale``."""
     off = np.abs(x) * (1 - np.eye(x.shape[-1]))
     return bool((off <= _LEFT * scale).all())
 

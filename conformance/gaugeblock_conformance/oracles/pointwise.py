@@ -145,7 +145,7 @@ def _half_trunc(operator: str, arrays: Sequence[Array | None], dtype: str, numbe
 
 
 def zero_sign_is_free(operator: str) -> bool:
-    """Whether the sign of a zero result is nobody's business."""
+    """Return whether the sign of a zero result is nobody's business."""
     return operators.load()[operator].signed_zero == "free"
 
 

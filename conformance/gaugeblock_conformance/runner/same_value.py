@@ -19,7 +19,8 @@ _SHORT = 200
 
 
 def agrees(shown: str, got: str | None, message: str) -> bool:
-    """Whether ``shown``, the text of an AssertionError, tells what the failure ``got``, or what its message quotes.
+    """Return whether ``shown``, the text of an AssertionError, tells what the failure ``got``, or what its message
+    quotes.
 
     An assertion without text states a relation that either holds or does not, and says all by failing.
     """
@@ -73,6 +74,6 @@ def _near(first: complex, second: complex) -> bool:
 
 
 def _alike(shown: str, got: str) -> bool:
-    """Whether two texts are equal but for quotes, modules, addresses, and how much of them is there."""
+    """Return whether two texts are equal but for quotes, modules, addresses, and how much of them is there."""
     left, right = (_MODULE.sub("", _ADDRESS.sub("0x", text)).strip("'\"") for text in (shown, got))
     return left == right or (len(left) > _SHORT and left[:_SHORT] == right[:_SHORT])

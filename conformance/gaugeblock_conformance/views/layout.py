@@ -122,7 +122,7 @@ def view_strides(layout: Layout, sizes: Sizes) -> tuple[int | None, ...] | None:
 
 
 def fills_a_range(layout: Layout) -> bool:
-    """Whether the elements fill a range of the storage without gap or overlap."""
+    """Return whether the elements fill a range of the storage without gap or overlap."""
     if layout.numel == 0:
         return True
     return extent(layout.sizes, layout.known) == layout.numel == len(set(layout.places().tolist()))

@@ -191,7 +191,7 @@ ALONE = _references_of_one()
 
 
 def _lies_as(meta: TensorMeta, wanted: TensorMeta) -> bool:
-    """Whether a gradient may serve as it is: dense, and with the strides of the leaf where those are dense."""
+    """Return whether a gradient may serve as it is: dense, and with the strides of the leaf where those are dense."""
     if meta is wanted and meta.dense:
         return True
     return meta.dense and not meta.lazy and (not wanted.dense or meta.strides == wanted.strides)

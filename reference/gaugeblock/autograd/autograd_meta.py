@@ -157,7 +157,7 @@ def more_of(tensor: Tensor) -> GradientState:
 
 
 def requires_grad(tensor: Tensor) -> bool:
-    """Whether gradients are asked for the tensor, or for something that it was computed from or is a view of."""
+    """Return whether gradients are asked for the tensor, or for something that it was computed from or is a view of."""
     if tensor.requires_grad_flag:
         return True
     meta = tensor.autograd

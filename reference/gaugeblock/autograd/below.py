@@ -68,7 +68,7 @@ def _one(operator: Operator, result: Any, originals: dict[int, Tensor], nr: int)
 
 
 def unrecorded_view(operator: Operator, original: Tensor, result: Any) -> Any:
-    """What a view kernel has made of the plain handle of a tensor, while nothing is recorded."""
+    """Return the view that a kernel has made of a plain tensor as a view of the tensor itself, not recorded."""
     return _one(operator, result, {id(original): original}, 0)
 
 

@@ -306,7 +306,7 @@ def _add(buffers: dict[Node, Grads], node: Node, nr: int, grad: Tensor | None) -
 
 
 def _dependencies(roots: Sequence[Node]) -> dict[Node, int]:
-    """How many edges lead to each node that can be reached from the roots."""
+    """Return the number of edges that lead to each node which can be reached from the roots."""
     counts: dict[Node, int] = {}
     stack = list(dict.fromkeys(roots))
     seen = set(stack)

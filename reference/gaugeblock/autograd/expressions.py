@@ -169,7 +169,7 @@ class DescribedList:
 
 
 def described(meta: Any, offset: int = 0) -> Described:
-    """The metadata of tensors of a meta, kept with it but for those that do not start at the storage's begin."""
+    """Return the metadata of tensors with a meta, kept with it where they begin with their storage."""
     if offset:
         return Described(meta, offset)
     found: Described | None = meta.plans.get(DESCRIBED)
@@ -177,7 +177,7 @@ def described(meta: Any, offset: int = 0) -> Described:
 
 
 def find_name(name: str) -> Any:
-    """What a name in an expression stands for beside the arguments: helper, builtin, or function of the engine.
+    """Return what a name in an expression stands for that is no argument: helper, builtin, or function of an operator.
 
     NameError when it is none of them.
     """

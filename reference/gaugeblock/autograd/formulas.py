@@ -337,7 +337,7 @@ def _saved_attribute(self: Any, name: str) -> Any:
 
 
 def _listed(self: Any) -> list[str]:
-    """What dir() tells: the saved names too."""
+    """Return the names that dir() lists, those of saved values too."""
     names = [f"_saved_{use.name}" for use in (*self.formulas.plain, *self.formulas.values)]
     return sorted({*object.__dir__(self), *names})
 

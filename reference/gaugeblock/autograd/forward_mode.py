@@ -333,7 +333,7 @@ def _transposed(operator: Operator, given: dict[str, Any], *, inplace: bool = Fa
 
 
 def _any_requires_grad(values: Any) -> bool:
-    """Whether a tensor among the values, or the tangent of one, requires a gradient."""
+    """Return whether a tensor among the values, or the tangent of one, requires a gradient."""
     for value in values:
         if isinstance(value, (list, tuple)):
             if _any_requires_grad(value):

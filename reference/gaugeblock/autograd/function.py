@@ -135,7 +135,7 @@ class BackwardFunction(Node):
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether backward gets zeros, or None, for outputs that nothing flows into."""
+        """Return whether backward gets zeros, or None, for outputs that nothing flows into."""
         self.materialize_grads = value
 
     @property
@@ -255,7 +255,7 @@ class Function(metaclass=FunctionMeta):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-        """What forward does with its ctx, apart from it."""
+        """Set up the ctx of a forward that takes none."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod

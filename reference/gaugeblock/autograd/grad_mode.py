@@ -153,5 +153,5 @@ class set_grad_enabled(GradMode):
 
 
 def is_grad_enabled() -> bool:
-    """Whether calls with tensors that require gradients are recorded in this thread."""
+    """Return whether calls with tensors that require gradients are recorded in this thread."""
     return STATE.grad and not STATE.inference

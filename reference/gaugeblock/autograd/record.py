@@ -106,7 +106,7 @@ def kind_of(schema: Schema) -> str:
 
 
 def quickly_passing(operator: Operator, kind: str) -> Callable[..., Any]:
-    """What calls an operator without a derivative: nothing is recorded."""
+    """Return a kernel that calls an operator without a derivative, and records nothing."""
     schema = without_keywords(operator.schema)
     quick, function = quick_call(operator, schema) if kind == "fresh" else (None, None)
     if quick is None:
@@ -123,7 +123,7 @@ def quickly_passing(operator: Operator, kind: str) -> Callable[..., Any]:
 
 
 def recorder_of(operator: Operator) -> Callable[..., Any]:
-    """What records the calls of an operator that has kernels for backends only."""
+    """Return the recorder of an operator that has kernels for backends only."""
     schema = operator.schema
     kind = kind_of(schema)
     name = operator.name
@@ -151,7 +151,7 @@ def recorder_of(operator: Operator) -> Callable[..., Any]:
 
 
 def _gives_numbers(operator: Operator) -> bool:
-    """Whether results may have gradients: they are tensors, and not always of integers or bools."""
+    """Return whether results may have gradients: they are tensors, and not always of integers or bools."""
     row = rows().get(row_of_form().get(operator.name, operator.name))
     return row is None or row.result not in ("bool", "int64", "truth", "number")
 
@@ -165,7 +165,7 @@ def without_keywords(schema: Schema) -> Schema:
 
 
 class Recorders:
-    """What the dispatcher asks when a tensor is watched."""
+    """Finds the kernel of a call with a watched tensor, for the dispatcher."""
 
     def resolve(self, operator: Operator, mask: int) -> Resolved:
         """The recorder for this key set: none below autograd, the kernel itself where that belongs to autograd."""
@@ -190,7 +190,7 @@ class Recorders:
 
 
 def _has_formulas(operator: Operator) -> bool:
-    """Whether the spec has derivatives for an operator, which go before the operators that it is composed of."""
+    """Return whether the spec has derivatives for an operator, which go before the operators that it is composed of."""
     found = derivatives().get(operator.name) or derivatives().get(row_of_form().get(operator.name, ""))
     return found is not None and found.kind == "formulas"
 

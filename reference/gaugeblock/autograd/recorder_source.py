@@ -18,7 +18,7 @@ from .formulas import Formulas, condition, row_of_form
 
 
 def is_tensor(argument: Argument) -> bool:
-    """Whether tensors are given for an argument."""
+    """Return whether tensors are given for an argument."""
     return argument.base_type == "Tensor"
 
 
@@ -52,7 +52,7 @@ def unrecorded_lines(schema: Schema, kind: str, run: str, quick: str | None, fou
 
 
 def quick_call(operator: Operator, schema: Schema) -> tuple[str | None, Any]:
-    """How the public function serves a call sooner than the dispatcher: its source around ``{run}``, the function."""
+    """Return source around ``{run}`` that calls the public function where it is faster than the dispatcher, and it."""
     row = rows().get(operator.name)
     if row is None or row.family not in QUICK_FAMILIES or not {"function", "nn"} & {*row.variants} or schema.vararg:
         return None, None
@@ -61,7 +61,7 @@ def quick_call(operator: Operator, schema: Schema) -> tuple[str | None, Any]:
 
 
 def quick_write(operator: Operator, schema: Schema) -> tuple[str | None, Any]:
-    """The same for an in-place operator, by its method."""
+    """Return the same for an in-place operator, by its method."""
     row = rows().get(row_of_form().get(operator.name, operator.name))
     function = getattr(Tensor, operator.name.partition(".")[0], None)
     if row is None or row.family not in QUICK_FAMILIES or function is None or schema.vararg:
@@ -294,7 +294,7 @@ def _node(schema: Schema, formulas: Formulas, result: str) -> list[str]:
 
 
 def _saving(schema: Schema, formulas: Formulas, written: str) -> list[str]:
-    """What the node keeps of the arguments. Of one that is about to be written to, a copy is kept."""
+    """Return source that keeps arguments in the node: of one that is about to be written to, a copy."""
     names = {argument.name for argument in schema.arguments}
     lines = ["packed = PACKING.pairs"] if any(use.name in names for use in formulas.values) else []
     for use in formulas.values:

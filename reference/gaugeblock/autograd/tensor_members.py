@@ -111,12 +111,12 @@ def assign_requires_grad(self: Tensor, value: bool) -> None:
 
 
 def is_leaf(self: Tensor) -> bool:
-    """Whether the tensor was not computed from one that requires a gradient."""
+    """Return whether the tensor was not computed from one that requires a gradient."""
     return self.autograd is None or grad_fn_of(self) is None
 
 
 def output_nr(self: Tensor) -> int:
-    """Which result of its node the tensor is."""
+    """Return the number of the tensor among the results of its node."""
     if self.autograd is None:
         return 0
     grad_fn_of(self)
@@ -124,7 +124,7 @@ def output_nr(self: Tensor) -> int:
 
 
 def retains_grad(self: Tensor) -> bool:
-    """Whether backward() fills .grad although the tensor is no leaf."""
+    """Return whether backward() fills .grad although the tensor is no leaf."""
     meta = self.autograd
     return meta is not None and meta.more is not None and meta.more.retains and grad_fn_of(self) is not None
 
@@ -175,7 +175,7 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
 
 
 def shown_suffix(self: Tensor) -> str:
-    """What printing adds: ``requires_grad=True`` of a leaf, ``grad_fn=<...>`` of any other; "" without gradients."""
+    """Return what printing adds: ``requires_grad=True`` or ``grad_fn=<...>``; "" without gradients."""
     if not requires_grad(self):
         return ""
     node = grad_fn_of(self)

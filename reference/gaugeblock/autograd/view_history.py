@@ -115,7 +115,7 @@ SEVERAL = ("Split", "Chunk", "Unbind")
 
 
 def creation_by(maker: str) -> str:
-    """How the views in the list that the operator of this name returns came to be."""
+    """Return how the views in the list that an operator returns came to be."""
     return MULTIPLE if maker.startswith(SEVERAL) else DEFAULT
 
 

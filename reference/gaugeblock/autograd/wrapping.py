@@ -30,7 +30,7 @@ def unwrap(tensor: Any) -> tuple[Any, Any]:
 
 
 def unwrap_list(tensors: Any) -> tuple[Any, Any]:
-    """The same for a list, which may have None in it; no edges at all when none of them leads anywhere."""
+    """Return plain tensors and edges of a list, which may hold None; None for the edges if there are none."""
     pairs = [(one, None) if one is None or not one.meta.watched else unwrap(one) for one in tensors]
     edges = tuple([edge for _, edge in pairs])
     plain = type(tensors)([one for one, _ in pairs]) if type(tensors) in (list, tuple) else [one for one, _ in pairs]
@@ -50,7 +50,7 @@ def number_operand(number: Any, *others: Any) -> Tensor:
 
 
 def differentiable(tensor: Tensor) -> bool:
-    """Whether a result of this dtype has a gradient."""
+    """Return whether a result of this dtype has a gradient."""
     dtype = tensor.meta.dtype
     return dtype.is_floating_point or dtype.is_complex
 

@@ -55,7 +55,7 @@ def set_requires_grad(self: Tensor, value: bool = True) -> Tensor:
 
 
 def shown_suffix(self: Tensor) -> str:
-    """What printing adds about autograd."""
+    """Return what printing adds about autograd."""
     return "" if self.autograd is None else str(members().shown_suffix(self))
 
 

@@ -48,7 +48,7 @@ SCALED = frozenset({"add", "sub", "rsub"})
 
 
 def by_keyword(row: Row, argument: Argument) -> bool:
-    """Whether Python takes an argument of the row's operator by keyword only."""
+    """Return whether Python takes an argument of the row's operator by keyword only."""
     return argument.kwarg_only or (argument.name == "alpha" and row.base in SCALED)
 
 

@@ -85,10 +85,8 @@ def away(work: float, function: Callable[..., Any], *args: Any, **kwargs: Any) -
         while not ended.wait(LOOK):  # a signal that comes just before a wait does not end it
             pass
     except BaseException:
-        with stopping:
-            if not ended.is_set():
-                number = ctypes.c_ulong(thread.ident or 0)
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(number, ctypes.py_object(_Stopped))
+        _stop(thread, ended, stopping)
+        threading.Thread(target=_stop_again, args=(thread, ended, stopping), daemon=True).start()
         raise
     if failed:
         raise failed[0]
@@ -97,6 +95,21 @@ def away(work: float, function: Callable[..., Any], *args: Any, **kwargs: Any) -
 
 class _Stopped(BaseException):
     """Ends a call whose result nobody waits for."""
+
+
+def _stop(thread: threading.Thread, ended: threading.Event, stopping: threading.Lock) -> None:
+    """Raise `_Stopped` in a thread that has not ended its call."""
+    with stopping:
+        if not ended.is_set():
+            number = ctypes.c_ulong(thread.ident or 0)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(number, ctypes.py_object(_Stopped))
+
+
+def _stop_again(thread: threading.Thread, ended: threading.Event, stopping: threading.Lock) -> None:
+    """Stop a thread until it ends: Python drops what is raised in a finaliser or in the callback of a weakref."""
+    while thread.is_alive():
+        thread.join(LOOK)
+        _stop(thread, ended, stopping)
 
 
 def long_call(work: float, function: Callable[..., Any]) -> Callable[..., Any]:

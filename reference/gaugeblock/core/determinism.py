@@ -32,10 +32,10 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Whether deterministic mode is on."""
+    """Return whether deterministic mode is on."""
     return MODE.enabled
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
-    """Whether deterministic mode is on and only warns."""
+    """Return whether deterministic mode is on and only warns."""
     return MODE.warn_only

@@ -75,7 +75,7 @@ def promote_types(type1: DType, type2: DType) -> DType:
 
 
 def can_cast(from_: DType, to: DType) -> bool:
-    """Whether a result of `from_` may be stored as `to`: the kind bool < int < float < complex must not drop."""
+    """Return whether a result of `from_` may be stored as `to`: the kind bool < int < float < complex must not drop."""
     try:
         return from_.kind <= to.kind
     except AttributeError:

@@ -205,17 +205,17 @@ def dispatch_keys(tensor: Any) -> DispatchKeySet:
 
 
 def has_kernel_for_dispatch_key(name: str, key: str) -> bool:
-    """Whether a kernel of operator `name` is registered under exactly this key. RuntimeError, ValueError."""
+    """Return whether a kernel of operator `name` is registered under exactly this key. RuntimeError, ValueError."""
     return REGISTRY.find(name).has_kernel(check_key(str.__str__(key)))
 
 
 def has_kernel_for_any_dispatch_key(name: str, keys: DispatchKeySet) -> bool:
-    """Whether a kernel of operator `name` is registered under one of the keys. RuntimeError."""
+    """Return whether a kernel of operator `name` is registered under one of the keys. RuntimeError."""
     return REGISTRY.find(name).has_kernel(*keys)
 
 
 def has_computed_kernel_for_dispatch_key(name: str, key: str) -> bool:
-    """Whether the operator's table has a kernel for this key: registered, from an alias key, or a fallback."""
+    """Return whether the operator's table has a kernel for this key: registered, from an alias key, or a fallback."""
     if check_key(str.__str__(key)) in ALIASES:
         return has_kernel_for_dispatch_key(name, key)
     return REGISTRY.lookup(REGISTRY.find(name), str.__str__(key)).function is not None

@@ -59,19 +59,19 @@ class inference_mode(Guard):
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether this thread is in inference mode."""
+    """Return whether this thread is in inference mode."""
     return STATE.inference
 
 
 def is_inference(input: Tensor) -> bool:
-    """Whether the tensor was made in inference mode. TypeError for anything else."""
+    """Return whether the tensor was made in inference mode. TypeError for anything else."""
     if not isinstance(input, Tensor):
         type_error("is_inference", "input", input, "Tensor")
     return _is_inference(input)
 
 
 def made(result: Tensor) -> Tensor:
-    """What was made without the dispatcher, as the mode wants it."""
+    """Return a tensor that was made without the dispatcher as the mode wants it."""
     return made_in_inference(result, ()) if STATE.inference else result
 
 

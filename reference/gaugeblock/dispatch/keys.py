@@ -149,7 +149,7 @@ class DispatchKeySet:
         raise AttributeError("a DispatchKeySet cannot be changed; use |, & and -")
 
     def has(self, key: str) -> bool:
-        """Whether every bit of the runtime key is present."""
+        """Return whether every bit of the runtime key is present."""
         bits = key_bits(key)
         return self.mask & bits == bits
 

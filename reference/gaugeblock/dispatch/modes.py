@@ -51,7 +51,7 @@ def without_defaults(
 
 
 def written_argument(operator: Operator, result: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """What a call returns: for an operator that returns the argument it wrote, that argument, whatever a mode gave."""
+    """Return what a call returns: the argument that it wrote, if the operator returns that, whatever a mode gave."""
     returns = operator.schema.returns
     if len(returns) != 1 or returns[0].alias is None or not returns[0].alias.mutable:
         return result

@@ -32,7 +32,7 @@ def _disabled_torch_function_impl(
 
 
 def overrides(kind: type) -> bool:
-    """Whether arguments of this class have a ``__torch_function__`` to be asked."""
+    """Return whether arguments of this class have a ``__torch_function__`` to be asked."""
     if kind in PLAIN:
         return False
     handler = getattr(kind, "__torch_function__", None)
@@ -60,7 +60,7 @@ def overloaded(values: tuple[Any, ...], options: Mapping[str, Any]) -> list[Any]
 
 
 def foreign(values: tuple[Any, ...], options: Mapping[str, Any]) -> bool:
-    """Whether an argument, or a member of a list, is of a class that the engine does not know to be plain."""
+    """Return whether an argument, or a member of a list, is of a class that the engine does not know to be plain."""
     for value in (*values, *options.values()):
         kind = value.__class__
         if kind not in PLAIN or ((kind is tuple or kind is list) and any(p.__class__ not in PLAIN for p in value)):
@@ -103,7 +103,7 @@ class Asking:
 
 
 def is_asked(*key: Any) -> bool:
-    """Whether the handler that `key` means is at work."""
+    """Return whether the handler that `key` means is at work."""
     return any(len(one) == len(key) and all(map(is_, one, key)) for one in STATE.asking)
 
 
@@ -137,7 +137,7 @@ def ask(public: Any, asked: list[Any], args: tuple[Any, ...], kwargs: Mapping[st
 
 
 def intercept(public: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """What modes and arguments make of a call of `public`, or NOT_OVERRIDDEN."""
+    """Return what modes and arguments make of a call of `public`, or NOT_OVERRIDDEN."""
     if STATE.overrides == 0:
         return NOT_OVERRIDDEN
     asked = overloaded(args, kwargs)

@@ -135,7 +135,7 @@ DEEPEST = 8
 
 
 def any_watched(args: Sequence[Any], kwargs: Mapping[str, Any], depth: int = 0) -> bool:
-    """Whether autograd watches a tensor among the arguments, those in lists included."""
+    """Return whether autograd watches a tensor among the arguments, those in lists included."""
     for value in (*args, *kwargs.values()) if kwargs else args:
         kind = value.__class__
         if kind is Tensor or isinstance(value, Tensor):
@@ -314,7 +314,7 @@ class Registry:
             operator.forget_resolved()
 
     def lookup(self, operator: Operator, key: str) -> Registration:
-        """What a runtime key resolves to, by the table's precedence."""
+        """Return what a runtime key resolves to, by the table's precedence."""
         direct = operator.active(key)
         if direct is not None:
             return direct

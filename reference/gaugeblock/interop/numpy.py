@@ -112,7 +112,8 @@ def _read_head(array: np.ndarray[Any, Any]) -> tuple[int, bool]:
 
 
 def _head_is_readable() -> bool:
-    """Whether array objects here begin as NumPy's C API lays them out: then reading them is five times as fast."""
+    """Return whether array objects here begin as NumPy's C API lays them out: then reading them is five times as fast.
+    """
     if sys.implementation.name != "cpython" or ctypes.sizeof(ctypes.c_void_p) != 8 or hasattr(sys, "getobjects"):
         return False
     samples = (np.arange(6.0), np.arange(12).reshape(3, 4).T[1:], np.zeros(0, np.int8), np.array(2j))

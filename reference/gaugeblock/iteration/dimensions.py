@@ -114,7 +114,7 @@ class Piece(NamedTuple):
 
 
 def fits_32bit(shape: Ints, strides: Sequence[Ints]) -> bool:
-    """Whether the count and every operand's last byte offset stay within a signed 32-bit number."""
+    """Return whether the count and every operand's last byte offset stay within a signed 32-bit number."""
     if prod(shape) > INT32_MAX:
         return False
     return all(
@@ -171,7 +171,7 @@ class FastSetup(Enum):
 
 
 def fast_setup(operands: Sequence[TensorMeta]) -> FastSetup:
-    """Which common layout the operands (of one shape) share; contiguous is preferred where several fit."""
+    """Return the layout that operands of one shape share; contiguous is preferred where several fit."""
     if not operands:
         return FastSetup.NONE
     first = operands[0]

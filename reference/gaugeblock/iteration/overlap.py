@@ -42,7 +42,7 @@ class Extent(NamedTuple):
 
 
 def internal_overlap(sizes: Ints, strides: Ints) -> Overlap:
-    """Whether several indices of one operand share an element: a stride 0 does, density rules it out."""
+    """Return whether several indices of one operand share an element: a stride 0 does, density rules it out."""
     if is_non_overlapping_and_dense(sizes, strides):
         return Overlap.NO
     if any(stride == 0 and size > 1 for size, stride in zip(sizes, strides, strict=True)):
@@ -51,7 +51,7 @@ def internal_overlap(sizes: Ints, strides: Ints) -> Overlap:
 
 
 def pair_overlap(a: Extent, b: Extent) -> Overlap:
-    """Whether two operands share bytes; FULL means the same bytes in the same layout, which is harmless."""
+    """Return whether two operands share bytes; FULL means the same bytes in the same layout, which is harmless."""
     if a.storage != b.storage or 0 in a.sizes or 0 in b.sizes:
         return Overlap.NO
     if not (is_non_overlapping_and_dense(a.sizes, a.strides) and is_non_overlapping_and_dense(b.sizes, b.strides)):

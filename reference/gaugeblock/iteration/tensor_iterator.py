@@ -69,7 +69,7 @@ class Operand:
         return 2 if self.meta.ndim else 1
 
     def extent(self) -> Extent:
-        """What the overlap check compares; only for operands with a tensor."""
+        """Return what the overlap check compares; only for operands with a tensor."""
         tensor = self.tensor
         assert tensor is not None
         meta = tensor.meta
@@ -334,7 +334,7 @@ class TensorIterator:
         return True
 
     def _layout(self, operand: Operand) -> TensorMeta:
-        """How an operand counts when layouts are chosen: one that needs a cast counts as its cast copy would lie."""
+        """Return how an operand counts when layouts are chosen: one that needs a cast counts as its copy would lie."""
         meta = operand.meta
         assert meta is not None
         casts = self.config.promote_inputs_to_common_dtype and operand.promotes and not operand.is_output

@@ -146,7 +146,7 @@ def _check(function: str, tensor: Tensor, dtype: DType, ndim: int, index_bits: i
 
 
 def fits_32bit(sizes: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
-    """Whether the number of elements and the byte offset of each one fit a signed 32-bit int."""
+    """Return whether the number of elements and the byte offset of each one fit a signed 32-bit int."""
     count, last = 1, 0
     for size, stride in zip(sizes, strides, strict=True):
         count *= size

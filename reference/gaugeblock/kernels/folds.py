@@ -244,7 +244,7 @@ def _truth(x: Value) -> Lane:
 
 @named
 def truth_fold(every: bool) -> Fold:
-    """Whether all (every) or any elements are nonzero."""
+    """Return whether all (every) or any elements are nonzero."""
     return Fold(
         (
             Phase(

@@ -72,7 +72,7 @@ def known_levels() -> tuple[Level, ...]:
 
 
 def has_extended_precision() -> bool:
-    """Whether C's long double is the x87's 80-bit format."""
+    """Return whether C's long double is the x87's 80-bit format."""
     return known_levels() is X86_LEVELS and sys.platform != "win32"
 
 

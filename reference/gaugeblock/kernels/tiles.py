@@ -103,7 +103,7 @@ def _plane() -> str:
 
 
 def _apart(code: Code, k: str) -> str:
-    """Whether operand `k` goes through a buffer."""
+    """Return whether operand `k` goes through a buffer."""
     return code.register(f"icmp ne i64 {code.load('i64', code.slot('%transfers', k))}, 0")
 
 

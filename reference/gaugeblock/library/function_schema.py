@@ -35,7 +35,7 @@ class SchemaArgument:
         return Argument(self.name, self.type, self.default_text).default_value
 
     def has_default_value(self) -> bool:
-        """Whether the argument may be left out."""
+        """Return whether the argument may be left out."""
         return self.default_text is not None
 
 

@@ -61,11 +61,11 @@ class OpOverload:
         return self._operator.qualified_name
 
     def has_kernel_for_dispatch_key(self, key: str) -> bool:
-        """Whether a kernel is registered under exactly this key."""
+        """Return whether a kernel is registered under exactly this key."""
         return self._operator.has_kernel(check_key(str.__str__(key)))
 
     def has_kernel_for_any_dispatch_key(self, keys: DispatchKeySet) -> bool:
-        """Whether a kernel is registered under one of these keys."""
+        """Return whether a kernel is registered under one of these keys."""
         return self._operator.has_kernel(*keys)
 
     def py_impl(self, key: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -47,7 +47,7 @@ def device_allocator(device: Device) -> Any:
 
 
 def registered_allocator(device_type: str) -> Any:
-    """What was registered for a device type, or None."""
+    """Return what was registered for a device type, or None."""
     return _ALLOCATORS.get(device_type)
 
 

@@ -188,7 +188,8 @@ class HostAllocator:
         return self._untouched
 
     def zeros_for_nothing(self, address: int, nbytes: int) -> bool:
-        """Whether a large block that has just come from the system has been made to read as zeros, without a write.
+        """Return whether a large block that has just come from the system has been made to read as zeros, without a
+        write.
 
         Its pages are then found when they are first needed, as with calloc. Of any other block it is False: where the
         pages are there already, writing zeros is faster than giving them back.

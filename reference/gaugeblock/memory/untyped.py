@@ -61,7 +61,7 @@ class UntypedStorage:
         return self.storage_impl.device
 
     def resizable(self) -> bool:
-        """Whether resize_ may be called."""
+        """Return whether resize_ may be called."""
         return self.storage_impl.resizable
 
     def resize_(self, size: int) -> UntypedStorage:

@@ -41,7 +41,7 @@ def advanced_getitem(self: Tensor, index: Any) -> Tensor:
 
 
 def _is_whole_mask(meta: TensorMeta, mask: TensorMeta) -> bool:
-    """Whether a mask has the sizes of the tensor, both of them in memory as they are."""
+    """Return whether a mask has the sizes of the tensor, both of them in memory as they are."""
     same = mask.sizes == meta.sizes and meta.ndim > 0
     return same and meta.device is cpu and mask.device is cpu and not meta.lazy
 
@@ -85,7 +85,7 @@ def advanced_setitem(self: Tensor, index: Any, value: Any) -> None:
 
 
 def _fill_where(self: Tensor, mask: Tensor, value: Any) -> bool:
-    """Whether `value` is one number for the places of a mask, which is then stored by masked_fill_."""
+    """Return whether `value` is one number for the places of a mask, which is then stored by masked_fill_."""
     sizes, ndim = self.meta.sizes, mask.meta.ndim
     if not ndim or mask.meta.sizes != sizes[:ndim] or not self.meta.dense or mask.meta.device is not cpu:
         return False

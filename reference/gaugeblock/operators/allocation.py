@@ -173,7 +173,7 @@ def pinned(fresh: Tensor) -> Tensor:
 
 
 def is_builtin(device: Device) -> bool:
-    """Whether the engine itself makes tensors on the device, and no override or mode wants to see it."""
+    """Return whether the engine itself makes tensors on the device, and no override or mode wants to see it."""
     return (device is cpu or device is meta_device) and not SPECIAL
 
 

@@ -21,7 +21,7 @@ from .registration import kernel
 @kernel("equal", "CPU")
 @plannable
 def equal(self: Tensor, other: Tensor) -> bool | Planned[bool]:
-    """Whether sizes and, after promotion, all values are the same; NaN equals nothing. Raises RuntimeError."""
+    """Return whether sizes and, after promotion, all values are the same; NaN equals nothing. Raises RuntimeError."""
     check_same_device("equal", self, other)
     left, right = self.meta, other.meta
     if left.sizes != right.sizes:
@@ -43,19 +43,19 @@ def _equal_call(left: TensorMeta, right: TensorMeta) -> Callable[[Tensor, Tensor
 
 @kernel("is_same_size", "CPU", "Meta")
 def is_same_size(self: Tensor, other: Tensor) -> bool:
-    """Whether the sizes are the same."""
+    """Return whether the sizes are the same."""
     return self.meta.sizes == other.meta.sizes
 
 
 @kernel("is_nonzero")
 def is_nonzero(self: Tensor) -> bool:
-    """Whether the only element is not zero; NaN is not. Raises RuntimeError unless there is exactly one."""
+    """Return whether the only element is not zero; NaN is not. Raises RuntimeError unless there is exactly one."""
     return to_bool(self)
 
 
 @kernel("allclose", "CPU")
 def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Whether ``|self - other| <= atol + rtol * |other|`` everywhere; infinities only match themselves.
+    """Return whether ``|self - other| <= atol + rtol * |other|`` everywhere; infinities only match themselves.
 
     NaN matches NaN only with `equal_nan`. Raises RuntimeError for dtypes that differ and negative tolerances.
     """

@@ -35,7 +35,7 @@ def pin_memory(self: Tensor, device: Device | str | None = None) -> Tensor:
 
 
 def is_pinned(self: Tensor, device: Device | str | None = None) -> bool:
-    """Whether the tensor is in pinned host memory."""
+    """Return whether the tensor is in pinned host memory."""
     allocator = self.storage_impl.allocator
     if allocator is None or allocator is host_allocator:
         return False

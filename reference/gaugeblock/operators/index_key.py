@@ -146,7 +146,7 @@ def tensor_index_array(tensor: Tensor, device: Device) -> Array:
 
 
 def without_values(array: Array) -> bool:
-    """Whether the array stands for a mask without data, in which nothing can be counted."""
+    """Return whether the array stands for a mask without data, in which nothing can be counted."""
     return bool(array.dtype == np.bool_ and array.ndim and not any(array.strides) and not array.flags.writeable)
 
 

@@ -111,7 +111,8 @@ SHARED = 1 << 18
 
 
 def _is_moderate(left: TensorMeta, right: TensorMeta) -> bool:
-    """Whether the product in blocks is faster in one thread than BLAS (measured, see the benchmarks' products)."""
+    """Return whether the product in blocks is faster in one thread than BLAS (measured, see the benchmarks' products).
+    """
     (rows, inner), columns = left.sizes, right.sizes[1]
     if min(rows, columns) < 16 or inner > MOST_INNER or left.strides[1] * inner * left.dtype.itemsize > 1 << 19:
         return False

@@ -134,7 +134,7 @@ def _truth(name: str, self: Tensor, dims: Dims, keepdim: bool) -> Planned[Tensor
 @kernel("any")
 @plannable
 def any_all(self: Tensor) -> Tensor | Planned[Tensor]:
-    """Whether any element is nonzero; uint8 for uint8."""
+    """Return whether any element is nonzero; uint8 for uint8."""
     return _truth("any", self, tuple(range(self.meta.ndim)), False)
 
 
@@ -155,7 +155,7 @@ def any_dims(self: Tensor, dim: Dim = None, keepdim: bool = False) -> Tensor | P
 @kernel("all")
 @plannable
 def all_all(self: Tensor) -> Tensor | Planned[Tensor]:
-    """Whether all elements are nonzero; uint8 for uint8."""
+    """Return whether all elements are nonzero; uint8 for uint8."""
     return _truth("all", self, tuple(range(self.meta.ndim)), False)
 
 

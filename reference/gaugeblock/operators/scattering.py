@@ -139,7 +139,8 @@ def _reduction(reduce: str) -> Combine:
 
 
 def placed(operator: str, self: Tensor, dim: int, index: Tensor, source: Tensor | Number, *, add: bool) -> bool:
-    """Whether a compiled loop has written `source`; there is none for some dtypes and operands that share memory."""
+    """Return whether a compiled loop has written `source`; there is none for some dtypes and operands that share
+    memory."""
     from .placement.placing import place, placing_of
 
     steps = placing_of(self, dim, index, source, add=add)

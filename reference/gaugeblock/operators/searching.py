@@ -207,8 +207,8 @@ def bucketize_number(self: Number, boundaries: Tensor, *, out_int32: bool = Fals
 
 @kernel("isin.Tensor_Tensor")
 def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
-    """Whether each element equals one of `test_elements`; with `invert` whether it equals none. Both are compared in
-    their common dtype, in which one without dims counts less."""
+    """Return whether each element equals one of `test_elements`; with `invert` whether it equals none. Both are
+    compared in their common dtype, in which one without dims counts less."""
     given = [tensor.meta for tensor in (elements, test_elements)]
     for meta in given:
         _check_isin(meta.dtype)
@@ -224,7 +224,7 @@ def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False
 
 @kernel("isin.Tensor_Scalar")
 def isin_number(elements: Tensor, test_element: Number, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
-    """Whether each element equals a number, or with `invert` differs from it. Raises RuntimeError as isin."""
+    """Return whether each element equals a number, or with `invert` differs from it. Raises RuntimeError as isin."""
     _check_isin(elements.meta.dtype)
     _check_isin(dtype_of_number(check_number("isin", "test_element", test_element)))
     found: Tensor = call(REGISTRY.find("ne.Scalar" if invert else "eq.Scalar"), elements, test_element)
@@ -233,7 +233,7 @@ def isin_number(elements: Tensor, test_element: Number, *, assume_unique: bool =
 
 @kernel("isin.Scalar_Tensor")
 def number_isin(element: Number, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
-    """Whether a number equals one of `test_elements`. Raises RuntimeError as isin."""
+    """Return whether a number equals one of `test_elements`. Raises RuntimeError as isin."""
     _check_isin(dtype_of_number(check_number("isin", "element", element)))
     return isin(_tensor_of(element, test_elements), test_elements, invert=invert)
 

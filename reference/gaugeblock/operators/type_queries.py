@@ -34,7 +34,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
 
 def is_tensor(obj: Any) -> bool:
-    """Whether `obj` is a tensor."""
+    """Return whether `obj` is a tensor."""
     return isinstance(obj, Tensor)
 
 
@@ -44,10 +44,10 @@ def numel(input: Tensor) -> int:
 
 
 def is_conj_of(input: Tensor) -> bool:
-    """Whether a tensor is lazily conjugate. Raises TypeError for anything else."""
+    """Return whether a tensor is lazily conjugate. Raises TypeError for anything else."""
     return is_conj(tensor_argument("is_conj", "input", 1, input))
 
 
 def is_neg_of(input: Tensor) -> bool:
-    """Whether a tensor is lazily negative. Raises TypeError for anything else."""
+    """Return whether a tensor is lazily negative. Raises TypeError for anything else."""
     return is_neg(tensor_argument("is_neg", "input", 1, input))

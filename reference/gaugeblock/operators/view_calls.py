@@ -11,7 +11,7 @@ from .invoke import apply
 
 
 def _unseen(tensor: Tensor) -> bool:
-    """Whether nobody would notice that a view is made without the dispatcher."""
+    """Return whether nobody would notice that a view is made without the dispatcher."""
     return tensor.__class__ is Tensor and not tensor.meta.watched and not SPECIAL
 
 

@@ -104,7 +104,7 @@ def getitem_of_any(self: Tensor, index: Any) -> Tensor:
 
 
 def _is_foreign(*values: Any) -> bool:
-    """Whether one of the values, or a member of one, is of a class that may override what is done with it."""
+    """Return whether one of the values, or a member of one, is of a class that may override what is done with it."""
     for value in values:
         kind = value.__class__
         if kind is tuple or kind is list:

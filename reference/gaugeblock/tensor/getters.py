@@ -65,12 +65,12 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 
 
 def is_contiguous(self: Tensor, memory_format: MemoryFormat = contiguous_format) -> bool:
-    """Whether the elements lie in memory in the order of `memory_format`, without gaps."""
+    """Return whether the elements lie in memory in the order of `memory_format`, without gaps."""
     return has_memory_format(self, memory_format)
 
 
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """Whether storage, offset, sizes and strides all agree."""
+    """Return whether storage, offset, sizes and strides all agree."""
     if not isinstance(tensor, Tensor):
         type_error("is_set_to", "tensor", tensor, "Tensor")
     mine, other = self.meta, tensor.meta
@@ -79,17 +79,17 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
 
 
 def is_floating_point(self: Tensor) -> bool:
-    """Whether the dtype is a floating one."""
+    """Return whether the dtype is a floating one."""
     return self.meta.dtype.is_floating_point
 
 
 def is_complex(self: Tensor) -> bool:
-    """Whether the dtype is a complex one."""
+    """Return whether the dtype is a complex one."""
     return self.meta.dtype.is_complex
 
 
 def is_signed(self: Tensor) -> bool:
-    """Whether the dtype has negative values."""
+    """Return whether the dtype has negative values."""
     return self.meta.dtype.is_signed
 
 
@@ -104,17 +104,17 @@ def itemsize(self: Tensor) -> int:
 
 
 def is_cpu(self: Tensor) -> bool:
-    """Whether the tensor is on the CPU."""
+    """Return whether the tensor is on the CPU."""
     return self.meta.device.type == "cpu"
 
 
 def is_meta(self: Tensor) -> bool:
-    """Whether the tensor is without data."""
+    """Return whether the tensor is without data."""
     return self.meta.device.type == "meta"
 
 
 def is_cuda(self: Tensor) -> bool:
-    """Whether the tensor is on a CUDA device."""
+    """Return whether the tensor is on a CUDA device."""
     return self.meta.device.type == "cuda"
 
 
@@ -125,7 +125,7 @@ def get_device(self: Tensor) -> int:
 
 
 def is_view(self: Tensor) -> bool:
-    """Whether the tensor is a view of another."""
+    """Return whether the tensor is a view of another."""
     return self.base is not None
 
 

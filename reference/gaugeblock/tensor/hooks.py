@@ -17,7 +17,7 @@ def copy_with_numpy(destination: Tensor, source: Tensor) -> None:
 
 
 def no_advanced_indexing(tensor: Tensor, index: Any, *value: Any) -> Any:
-    """What stands in for advanced indexing while no floor provides it."""
+    """Raise NotImplementedError: advanced indexing, until a floor above provides it."""
     raise NotImplementedError(f"advanced indexing with {index!r} is not available")
 
 

@@ -110,7 +110,7 @@ def _width(values: np.ndarray[Any, Any], text: Formatter) -> int:
 
 
 def formatter_of(values: np.ndarray[Any, Any]) -> tuple[Formatter, int]:
-    """How to write each of `values` (1-D, already the ones to be shown) and the width of the widest."""
+    """Return a function that writes each of `values` (1-D, those to be shown), and the width of the widest."""
     kind = values.dtype.kind
     if kind == "c":
         real, real_width = float_formatter(values.real)

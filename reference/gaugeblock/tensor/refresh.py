@@ -53,7 +53,7 @@ def _refresh(storage: Storage, wanted: int) -> None:
 
 
 def _found(storage: Storage, wanted: int) -> list[Any]:
-    """What refers to `storage`: looked for among young objects, then all, then those too that are frozen."""
+    """Return what refers to `storage`: looked for among young objects, then all, then those too that are frozen."""
     found: list[Any] = []
     for generation in YOUNG:
         found += [one for one in gc.get_objects(generation) if _refers(one, storage)]
@@ -85,7 +85,7 @@ _ALONE = _references(empty_tensor((1,), uint8))
 
 
 def is_alone(tensor: Tensor) -> bool:
-    """Whether nothing but `tensor` refers to its storage."""
+    """Return whether nothing but `tensor` refers to its storage."""
     return _references(tensor) == _ALONE
 
 

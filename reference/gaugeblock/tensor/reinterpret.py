@@ -156,12 +156,12 @@ def matrix_h(self: Tensor) -> Tensor:
 
 
 def is_conj(self: Tensor) -> bool:
-    """Whether the elements in memory stand for their conjugates."""
+    """Return whether the elements in memory stand for their conjugates."""
     return bool(self.meta.lazy & CONJUGATE)
 
 
 def is_neg(self: Tensor) -> bool:
-    """Whether the elements in memory stand for their negatives."""
+    """Return whether the elements in memory stand for their negatives."""
     return bool(self.meta.lazy & NEGATIVE)
 
 

@@ -56,7 +56,7 @@ def inferred_sizes(operator: str, size: Sequence[int], numel: int) -> tuple[int,
 
 
 def view(self: Tensor, size: Sequence[int]) -> Tensor:
-    """The same elements under other sizes, without a copy; one size may be -1.
+    """Return the same elements under other sizes, without a copy; one size may be -1.
 
     Raises RuntimeError when the numels differ, or when no strides can express it.
     """
@@ -151,7 +151,7 @@ def contiguous(self: Tensor, memory_format: MemoryFormat = contiguous_format) ->
 
 
 def has_memory_format(self: Tensor, memory_format: MemoryFormat) -> bool:
-    """Whether the strides are those of `memory_format`."""
+    """Return whether the strides are those of `memory_format`."""
     meta = self.meta
     if memory_format is contiguous_format:
         return meta.contiguous

@@ -147,7 +147,7 @@ def _here(self: Tensor) -> Tensor:
 
 
 def contains(self: Tensor, element: Any) -> bool:
-    """Whether any element equals `element`, a number or a tensor. Raises RuntimeError for anything else."""
+    """Return whether any element equals `element`, a number or a tensor. Raises RuntimeError for anything else."""
     self = _here(self)
     if isinstance(element, Tensor):
         try:

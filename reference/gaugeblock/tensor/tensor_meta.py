@@ -410,7 +410,8 @@ _INTS = frozenset({int})
 
 
 def only_ints(values: Iterable[Any]) -> bool:
-    """Whether all values are ints: what was kept for ints must not serve floats and bools, which are equal to them."""
+    """Return whether all values are ints: what was kept for ints must not serve floats and bools, which are equal to
+    them."""
     return _INTS.issuperset(map(type, values))
 
 

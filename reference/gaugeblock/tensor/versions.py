@@ -135,7 +135,7 @@ def check_written_in_inference(tensor: Tensor) -> None:
 
 
 def is_inference(tensor: Tensor) -> bool:
-    """Whether the tensor, or what it is a view of, was made in inference mode."""
+    """Return whether the tensor, or what it is a view of, was made in inference mode."""
     return tensor.counter is INFERENCE
 
 

@@ -194,7 +194,7 @@ class SimulatedCopies(SimulatedStreams):
             )
 
     def _check_host_range(self, argument: str, address: object, size: int) -> bool:
-        """Whether a range of host memory is pinned."""
+        """Return whether a range of host memory is pinned."""
         start = check_int("memcpy", argument, address)
         if start <= 0 or any(known.memory.has(start) for known in self._devices):
             raise DriverError(

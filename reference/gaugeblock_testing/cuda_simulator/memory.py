@@ -42,7 +42,7 @@ class Extents:
         return (start, size) if address < start + size else None
 
     def meets(self, start: int, size: int) -> bool:
-        """Whether a range overlaps one of these."""
+        """Return whether a range overlaps one of these."""
         if self.around(start) is not None or self.around(start + size - 1) is not None:
             return True
         starts = self._starts or ()
@@ -185,7 +185,7 @@ class SimulatedMemory:
             self.used -= physical.size
 
     def holds(self, address: int, size: int) -> bool:
-        """Whether all of a range is memory: inside one block, or mapped without gaps."""
+        """Return whether all of a range is memory: inside one block, or mapped without gaps."""
         end = address + size
         block = self.blocks.around(address)
         if block is not None:
@@ -198,7 +198,7 @@ class SimulatedMemory:
         return True
 
     def has(self, address: int) -> bool:
-        """Whether an address belongs to the device, with memory behind it or without."""
+        """Return whether an address belongs to the device, with memory behind it or without."""
         return any(start <= address < start + size for start, size in self._ranges) or bool(
             self.reservations.around(address)
         )

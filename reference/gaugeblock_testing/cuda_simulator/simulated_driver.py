@@ -46,7 +46,7 @@ class ReportingDriver(SimulatedDriver):
             raise error
 
     def stream_query(self, device: int, stream: int) -> bool:
-        """Whether the stream's work is done."""
+        """Return whether the stream's work is done."""
         done = super().stream_query(device, stream)
         self._raise_reported(device)
         return done
@@ -62,7 +62,7 @@ class ReportingDriver(SimulatedDriver):
         self._raise_reported(device)
 
     def event_query(self, device: int, event: int) -> bool:
-        """Whether the event is done."""
+        """Return whether the event is done."""
         done = super().event_query(device, event)
         self._raise_reported(device)
         return done

@@ -68,7 +68,7 @@ class SimulatedStreams(SimulatedState):
             del known.streams[stream]
 
     def stream_query(self, device: int, stream: int) -> bool:
-        """Whether the stream's work is done; costs `poll_nanoseconds` if it is not."""
+        """Return whether the stream's work is done; costs `poll_nanoseconds` if it is not."""
         with self._lock:
             state = self._stream("stream_query", self._device("stream_query", device), stream)
             self._check_capture("stream_query", state.capture)
@@ -150,7 +150,7 @@ class SimulatedStreams(SimulatedState):
             self._timeline.record(state, on)
 
     def event_query(self, device: int, event: int) -> bool:
-        """Whether the event is done, or was never recorded; costs `poll_nanoseconds` if it is not done."""
+        """Return whether the event is done, or was never recorded; costs `poll_nanoseconds` if it is not done."""
         with self._lock:
             state = self._event("event_query", self._device("event_query", device), event)
             self._check_capture("event_query", state.capture)

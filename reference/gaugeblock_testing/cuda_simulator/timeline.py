@@ -162,11 +162,11 @@ class Timeline:
         return self._tails.get(device, 0)
 
     def stream_done(self, stream: StreamState) -> bool:
-        """Whether the stream's work has run."""
+        """Return whether the stream's work has run."""
         return stream.tail <= self.now and not stream.pending
 
     def done(self, time: int) -> bool:
-        """Whether all work has run that completes by `time`, and the clock is there."""
+        """Return whether all work has run that completes by `time`, and the clock is there."""
         running, queue = self._running, self._queue
         return time <= self.now and (running is None or running.end > time) and (not queue or queue[0].end > time)
 

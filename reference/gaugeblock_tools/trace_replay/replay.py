@@ -112,7 +112,7 @@ def replayed(
 
 
 def served(trace: Trace, config: str, device_memory: int, mode: str = "fixed") -> bool:
-    """Whether a device of so many bytes serves every request of a trace. Raises ConfigProblem."""
+    """Return whether a device of so many bytes serves every request of a trace. Raises ConfigProblem."""
     run = _Run(trace, config, device_memory, mode)
     run.to(len(trace))
     return run.failures == 0

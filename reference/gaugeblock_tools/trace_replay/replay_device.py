@@ -105,7 +105,7 @@ class ReplayDevice:
         self._recorded[event] = self._busy.get(stream, 0)
 
     def event_query(self, device: int, event: int) -> bool:
-        """Whether that is over."""
+        """Return whether that is over."""
         return self._recorded.get(event, 0) <= self.at + self._ahead
 
     def event_synchronize(self, device: int, event: int) -> None:

@@ -50,7 +50,7 @@ def style() -> str:
 
 
 def _under(path: str, target: str) -> bool:
-    """Whether a page belongs to a part of the site: chapters and tests to the spec, others to their folder."""
+    """Return whether a page belongs to a part of the site: chapters and tests to the spec, others to their folder."""
     if target == addresses.INDEX:
         return path.startswith(("spec/", "tests/"))
     folder = target.rpartition("/")[0]

@@ -106,7 +106,7 @@ def picture(source: str) -> str | None:
 
 
 def _is_number(cell: Token) -> bool:
-    """Whether the column of a cell is set to the right."""
+    """Return whether the column of a cell is set to the right."""
     return "right" in str(cell.attrs.get("style", ""))
 
 

@@ -36,7 +36,7 @@ def _states(targets: Tensor, lengths: list[int], blank: int) -> list[list[int]]:
 
 
 def _skips(states: list[list[int]]) -> list[list[bool]]:
-    """Whether a state can follow the one before the last: a label that differs from the label before."""
+    """Return whether a state can follow the one before the last: a label that differs from the label before."""
     return [[s > 2 and s % 2 == 1 and row[s] != row[s - 2] for s in range(len(row))] for row in states]
 
 

@@ -98,7 +98,7 @@ Pair = tuple[Tensor | None, Tensor | None]
 
 
 class Pieces(NamedTuple):
-    """How a signal is cut: pieces of `size`, `hop` apart, a window of `length` in the middle, and the scale."""
+    """Return how a signal is cut: pieces of `size`, `hop` apart, a window of `length` in the middle, and the scale."""
 
     size: int
     hop: int

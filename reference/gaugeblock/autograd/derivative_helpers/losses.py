@@ -11,7 +11,7 @@ Tensor = Any
 
 
 def unreduced(grad: Tensor, count: int, reduction: int) -> Tensor:
-    """What reaches each of `count` elements that were reduced."""
+    """Return the gradient of each of `count` elements that were reduced."""
     return grad / count if reduction == 1 else grad
 
 

@@ -19,7 +19,7 @@ def _wide(*tensors: Tensor | None) -> tuple[Any, ...]:
 
 
 def _through(grad: Tensor, normal: Tensor, inverse: Tensor, dims: list[int]) -> Tensor:
-    """What reaches the input of (x - mean) * inverse over dims, from what reaches the normalized values."""
+    """Return the gradient of x in (x - mean) * inverse over dims, from that of the normalized values."""
     aligned = (grad * normal).mean(dims, keepdim=True)
     return inverse * (grad - grad.mean(dims, keepdim=True) - normal * aligned)
 

@@ -118,7 +118,7 @@ def max_pool_back(
 
 
 def unpool_back(grad: Tensor, shape: Sizes, indices: Tensor, n: int) -> Tensor:
-    """What lies in `grad` where the indices, into its last n dims flattened, say."""
+    """Return the elements of `grad` at the indices into its last n dims flattened."""
     lead = len(shape) - n
     return grad.flatten(lead).gather(-1, indices.flatten(lead)).reshape(tuple(shape))
 
@@ -141,7 +141,7 @@ def padded_back(grad: Tensor, shape: Sizes, pad: Sizes, mode: str) -> Tensor:
 
 
 def sources(size: int, before: int, after: int, mode: str) -> Tensor:
-    """Which element each place along a padded dim shows."""
+    """Return the element that each place along a padded dim shows."""
     places = ops.arange(-before, size + after)
     if mode == "replicate":
         return places.clamp(0, size - 1)
@@ -265,7 +265,7 @@ def _cubic(t: Tensor) -> list[tuple[Tensor, Tensor]]:
 
 
 def _taps(share: Tensor, size: int, mode: int, padding: int, align: bool) -> tuple[list[Tap], Tensor | float]:
-    """What is read along one dim for numbers from -1 to 1, and how places change with these numbers."""
+    """Return what is read along one dim for numbers from -1 to 1, and how places change with these numbers."""
     scale = (size - 1) / 2 if align else size / 2
     real = (share + 1) * scale - (0 if align else 0.5)
     known = real.detach()

@@ -94,7 +94,7 @@ def unfold_back(grad: Tensor, shape: Sizes, dimension: int, size: int, step: int
 def as_strided_back(
     grad: Tensor, shape: Sizes, strides: Sizes, start: int, size: Sizes, stride: Sizes, storage_offset: int | None
 ) -> Tensor:
-    """What reaches a tensor of `shape`, `strides` and offset `start` from a view of its storage.
+    """Return the gradient of a tensor of `shape`, `strides` and offset `start` from that of a view of its storage.
 
     Contributions to one element of storage are added; where elements of the tensor share one, each has an equal part.
     """
@@ -112,12 +112,12 @@ def as_strided_back(
 
 
 def _extent(size: Sizes, stride: Sizes) -> int:
-    """How far the elements reach from the first."""
+    """Return how far the elements reach from the first."""
     return 0 if 0 in size else 1 + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
 
 
 def _places(size: Sizes, stride: Sizes, offset: int) -> Tensor:
-    """Where in the storage the elements lie, in row-major order."""
+    """Return the places of the elements in the storage, in row-major order."""
     places = ops.full((), offset, dtype=int64)
     for length, step in zip(size, stride, strict=True):
         places = places.unsqueeze(-1) + ops.arange(length) * step
@@ -135,7 +135,7 @@ def as_strided_scatter_self_back(
 def as_strided_scatter_src_back(
     grad: Tensor, strides: Sizes, size: Sizes, stride: Sizes, storage_offset: int | None
 ) -> Tensor:
-    """What the view shows of `grad`, laid out in `strides`; zeros outside of it."""
+    """Return what the view shows of `grad`, laid out in `strides`; zeros outside of it."""
     own, written = _places(grad.shape, strides, 0), _places(size, stride, storage_offset or 0)
     count = max(_extent(grad.shape, strides), _extent(size, stride) + (storage_offset or 0))
     flat = grad.new_zeros((count,)).index_copy(0, own.to(grad.device), grad.reshape((-1,)))

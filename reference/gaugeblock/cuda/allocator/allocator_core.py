@@ -105,8 +105,8 @@ class AllocatorCore:
         self._large_rest = SMALL_LIMIT
 
     def _fits_as_it_is(self, block: Block) -> bool:
-        """Whether the best fit by size, of an expandable segment, is the best fit: those that can grow count as larger,
-        and none serve while such segments are off."""
+        """Return whether the best fit by size, of an expandable segment, is the best fit: those that can grow count as
+        larger, and none serve while such segments are off."""
         return self._expands and (block.next is None or block.next.state != UNMAPPED)
 
     def _choose_path(self) -> None:

@@ -89,7 +89,7 @@ class BlockStore:
             return best
 
     def splits(self, block: Block, size: int) -> bool:
-        """Whether what `size` bytes leave of a block becomes a block of its own."""
+        """Return whether what `size` bytes leave of a block becomes a block of its own."""
         pool = block.home.pool
         remainder = block.size - size
         if pool.owner is not None and pool.owner.no_split:

@@ -124,7 +124,7 @@ class FreeBlocks:
                     heappush(shelf, address)
 
     def _stands(self, address: int, size: int) -> bool:
-        """Whether an entry has a free block behind it."""
+        """Return whether an entry has a free block behind it."""
         block = self.blocks.get(address)
         return block is not None and block.state == FREE and block.size == size and block.home is self
 

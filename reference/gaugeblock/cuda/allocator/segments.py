@@ -37,7 +37,7 @@ def allocate_segment(store: BlockStore, driver: Driver, request: Request, *, ret
 
 
 def beyond_limit(store: BlockStore, size: int) -> bool:
-    """Whether so many more bytes would be more than may be reserved."""
+    """Return whether so many more bytes would be more than may be reserved."""
     return store.allowed is not None and store.statistics.reserved + size > store.allowed
 
 

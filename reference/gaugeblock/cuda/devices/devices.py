@@ -13,7 +13,7 @@ AnyDevice = Device | str | int | None
 
 
 def is_available() -> bool:
-    """Whether there is a driver with a device; never raises."""
+    """Return whether there is a driver with a device; never raises."""
     try:
         return runtime().count > 0
     except (ImportError, RuntimeError):

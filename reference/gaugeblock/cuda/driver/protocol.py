@@ -88,7 +88,7 @@ class Driver(Protocol):
         """Forget a stream; what was put on it still runs."""
 
     def stream_query(self, device: int, stream: int) -> bool:
-        """Whether all work of the stream is done; waits for nothing."""
+        """Return whether all work of the stream is done; waits for nothing."""
 
     def stream_synchronize(self, device: int, stream: int) -> None:
         """Wait for all work of the stream."""
@@ -109,7 +109,7 @@ class Driver(Protocol):
         """Let the event stand for all work that the stream has by now."""
 
     def event_query(self, device: int, event: int) -> bool:
-        """Whether the work that the event stands for is done; True when it was never recorded."""
+        """Return whether the work that the event stands for is done; True when it was never recorded."""
 
     def event_synchronize(self, device: int, event: int) -> None:
         """Wait for the work that the event stands for."""

@@ -72,7 +72,7 @@ def call_key(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any
 
 
 def _plain(value: Any, kind: type) -> bool:
-    """Whether a number equals no other of its kind, as 0.0 and -0.0 do, and itself, as NaN does not."""
+    """Return whether a number equals no other of its kind, as 0.0 and -0.0 do, and itself, as NaN does not."""
     return kind in WHOLE or (kind is float and value == value and value != 0.0)
 
 

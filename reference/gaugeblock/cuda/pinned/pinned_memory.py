@@ -162,7 +162,7 @@ class PinnedMemory:
             self._in_use("record_stream", address).users.add((device, stream))
 
     def owns(self, address: int) -> bool:
-        """Whether a block in use starts there."""
+        """Return whether a block in use starts there."""
         block = self._blocks.get(address)
         return block is not None and block.live
 

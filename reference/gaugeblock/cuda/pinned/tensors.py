@@ -22,7 +22,7 @@ def pinned_storage(nbytes: int) -> Storage:
 
 
 def is_pinned_storage(storage: Storage) -> bool:
-    """Whether the bytes of a storage are pinned."""
+    """Return whether the bytes of a storage are pinned."""
     return isinstance(storage.allocator, PinnedMemory)
 
 

@@ -63,7 +63,7 @@ def inverse(self: Tensor) -> Tensor:
 
 
 def is_vector(matrix: Tensor, right: Tensor) -> bool:
-    """Whether the right side is a vector for each matrix."""
+    """Return whether the right side is a vector for each matrix."""
     sizes = right.meta.sizes
     return len(sizes) == 1 or (len(sizes) == matrix.meta.ndim - 1 and sizes == matrix.meta.sizes[:-1])
 

@@ -119,7 +119,7 @@ def _format(*tensors: Tensor) -> MemoryFormat:
 
 
 def _is_depthwise(plan: Convolution, weight: Tensor) -> bool:
-    """Whether each channel is by itself, and its windows have few places."""
+    """Return whether each channel is by itself, and its windows have few places."""
     sizes = weight.meta.sizes
     return not plan.transposed and sizes[1] == 1 and plan.groups > 1 and 1 < prod(sizes[2:]) <= MOST_PLACES
 

@@ -77,7 +77,7 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
 
 
 def isreal(self: Tensor) -> Tensor:
-    """Whether each element has no imaginary part; True for real dtypes."""
+    """Return whether each element has no imaginary part; True for real dtypes."""
     if not self.meta.dtype.is_complex:
         return apply("ones_like", self, dtype=bool_)
     return apply("eq.Scalar", apply("imag", self), 0)

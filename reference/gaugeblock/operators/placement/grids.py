@@ -95,7 +95,7 @@ def public_meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
 
 
 def _plain(tensors: Sequence[Tensor]) -> bool:
-    """Whether nobody watches the call, so that views may be made without the dispatcher."""
+    """Return whether nobody watches the call, so that views may be made without the dispatcher."""
     if SPECIAL:
         return False
     return all(one.__class__ is Tensor and not one.meta.watched for one in tensors)

@@ -47,14 +47,14 @@ class CupyStreams(CupyState):
         self._gone.add(stream)
 
     def stream_query(self, device: int, stream: int) -> bool:
-        """Whether the stream's work is done."""
+        """Return whether the stream's work is done."""
         handle = self._stream("stream_query", stream)
         with self._on("stream_query", device):
             return self._is_done(self._runtime.streamQuery(handle))
 
     def _is_done(self, status: int) -> bool:
-        """Whether a query says so. CUDA also remembers "not ready" as the thread's last error, which others that look
-        at it would take for a failure of their own: CuPy's check of a status forgets it."""
+        """Return whether a query says so. CUDA also remembers "not ready" as the thread's last error, which others that
+        look at it would take for a failure of their own: CuPy's check of a status forgets it."""
         if status == _NOT_READY:
             with suppress(RuntimeError):
                 self._runtime.check_status(status)
@@ -99,7 +99,7 @@ class CupyStreams(CupyState):
             self._runtime.eventRecord(recorded, handle)
 
     def event_query(self, device: int, event: int) -> bool:
-        """Whether the event is done, or was never recorded."""
+        """Return whether the event is done, or was never recorded."""
         asked = self._check("event_query", "event", device, event)
         with self._on("event_query", device):
             return self._is_done(self._runtime.eventQuery(asked))
