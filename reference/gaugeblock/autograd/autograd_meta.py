@@ -1,6 +1,6 @@
 """What autograd knows of a tensor: the node that made it, its gradient, its hooks, the view that it is.
 
-A tensor with such a record is *watched*: it has the watched twin of its meta, which keeps it off the fast paths.
+A tensor with such a record is *watched*. Its `TensorMeta` has the Autograd key and a call cache of its own.
 Kernels never see it. They get its `plain` tensor, another handle on the same storage that nobody watches; nodes save
 that one too, so that no tensor is kept alive by the node that made it.
 """

@@ -1,4 +1,4 @@
-"""What was compiled, on disk: objects by the digest of their text, descriptions of objects, and other generated files.
+"""The object cache: compiled objects on disk by the digest of their text, descriptions of objects, and generated files.
 
 Machine code is loaded from the folder, so nothing is read that another user could have written. The folder is
 GAUGEBLOCK_CACHE_DIR, else one in the user's cache directory. It must be owned by the user and not writable by others,

@@ -32,7 +32,7 @@ Find = Callable[[], tuple[Formula, tuple[Operand, ...]]]
 
 
 def number_kind(dtype: DType) -> str:
-    """How a Python number for `dtype` is read: the kinds of pointwise_entry.Signature."""
+    """Return the kind in a `Signature` of a Python number that is converted to `dtype`."""
     if dtype is uint64:
         return "u"
     return {"bool": "b", "int": "i", "float": "d", "complex": "c"}[dtype.category]

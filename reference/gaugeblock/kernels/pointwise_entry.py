@@ -17,7 +17,7 @@ from .code import NAME, PLAIN
 from .common import SHARE_FLAT, SHARE_GRID, declaration
 from .compiler import compiler
 from .entry import PYTHON_API, EntryWriter
-from .sharing import MAX_DIMS
+from .sharing import MAX_DIMS, first_row
 
 
 @functools.cache
@@ -39,25 +39,8 @@ def _text(operands: int) -> str:
         "  %first_size = load i64, ptr %sizes",
         "  %n = select i1 %flat, i64 1, i64 %first_size",
     ]
-    for k in many:
-        lines += [
-            f"  %at_{k} = getelementptr ptr, ptr %cursors, i64 {k}",
-            f"  %base_{k} = mul i64 %ndim, {k}",
-            f"  %row_{k} = getelementptr i64, ptr %strides, i64 %base_{k}",
-            f"  %step_{k} = load i64, ptr %row_{k}",
-            f"  %step_place_{k} = getelementptr i64, ptr %steps, i64 {k}",
-            f"  store i64 %step_{k}, ptr %step_place_{k}",
-        ]
     lines += [
-        "  br label %clear",
-        "clear:",
-        "  %c = phi i64 [0, %entry], [%c_next, %clear]",
-        "  %c_place = getelementptr i64, ptr %counters, i64 %c",
-        "  store i64 0, ptr %c_place",
-        "  %c_next = add i64 %c, 1",
-        "  %c_more = icmp slt i64 %c_next, %ndim",
-        "  br i1 %c_more, label %clear, label %rows",
-        "rows:",
+        *first_row(operands, "%cursors", "%strides", "%ndim"),
         "  %fault = phi i1 [false, %clear], [%fault_next, %step]",
         "  %failed = call i1 %row(ptr %cursors, ptr %numbers, i64 %n, ptr %steps)",
         "  %fault_next = or i1 %fault, %failed",

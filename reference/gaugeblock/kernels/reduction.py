@@ -24,7 +24,7 @@ from .fold import BLOCK_BYTES, FOLD_SLOT, GATHER_SLOT, ITEMSIZE_SLOT, TURN_SLOT,
 from .fold_output import OutputWriter
 from .isa import Level, current_level
 from .packing import gather
-from .sharing import MAX_DIMS
+from .sharing import MAX_DIMS, first_row
 
 
 def reduction_entry(outputs: int, numbers: int) -> str:
@@ -91,25 +91,8 @@ def _kept(outputs: int) -> str:
         "  %n = select i1 %flat, i64 1, i64 %first_size",
         "  %in_stride = load i64, ptr %keep_strides",
     ]
-    for k in range(outputs):
-        lines += [
-            f"  %at_{k} = getelementptr ptr, ptr %outs, i64 {k}",
-            f"  %base_{k} = mul i64 %nkeep, {k}",
-            f"  %row_{k} = getelementptr i64, ptr %out_strides, i64 %base_{k}",
-            f"  %step_{k} = load i64, ptr %row_{k}",
-            f"  %step_place_{k} = getelementptr i64, ptr %steps, i64 {k}",
-            f"  store i64 %step_{k}, ptr %step_place_{k}",
-        ]
     lines += [
-        "  br label %clear",
-        "clear:",
-        "  %c = phi i64 [0, %entry], [%c_next, %clear]",
-        "  %c_place = getelementptr i64, ptr %counters, i64 %c",
-        "  store i64 0, ptr %c_place",
-        "  %c_next = add i64 %c, 1",
-        "  %c_more = icmp slt i64 %c_next, %nkeep",
-        "  br i1 %c_more, label %clear, label %rows",
-        "rows:",
+        *first_row(outputs, "%outs", "%out_strides", "%nkeep"),
         "  %at = phi ptr [%in, %clear], [%ahead, %step]",
         "  call void %fold(ptr %at, ptr %outs, i64 %n, i64 %in_stride, ptr %steps, i64 %ndim, ptr %sizes, "
         "ptr %strides, ptr %parameters)",

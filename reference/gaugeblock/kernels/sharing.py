@@ -24,6 +24,33 @@ def text(name: str) -> str:
 _DECLARATIONS = "declare i64 @llvm.umax.i64(i64, i64)"
 
 
+def first_row(operands: int, pointers: str, strides: str, ndim: str) -> list[str]:
+    """Return what precedes the rows of a box: the step of each operand along the first dim is stored in %steps, and the
+    dims' %counters are set to 0. It follows the block %entry and begins the block %rows."""
+    lines = []
+    for k in range(operands):
+        lines += [
+            f"  %at_{k} = getelementptr ptr, ptr {pointers}, i64 {k}",
+            f"  %base_{k} = mul i64 {ndim}, {k}",
+            f"  %row_{k} = getelementptr i64, ptr {strides}, i64 %base_{k}",
+            f"  %step_{k} = load i64, ptr %row_{k}",
+            f"  %step_place_{k} = getelementptr i64, ptr %steps, i64 {k}",
+            f"  store i64 %step_{k}, ptr %step_place_{k}",
+        ]
+    return [
+        *lines,
+        "  br label %clear",
+        "clear:",
+        "  %c = phi i64 [0, %entry], [%c_next, %clear]",
+        "  %c_place = getelementptr i64, ptr %counters, i64 %c",
+        "  store i64 0, ptr %c_place",
+        "  %c_next = add i64 %c, 1",
+        f"  %c_more = icmp slt i64 %c_next, {ndim}",
+        "  br i1 %c_more, label %clear, label %rows",
+        "rows:",
+    ]
+
+
 def parts_of(code: Code, volume: str) -> str:
     """How many parts a volume is worth."""
     return code.register(f"udiv i64 {code.register(f'add i64 {volume}, {PART - 1}')}, {PART}")

@@ -138,7 +138,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor | Pla
 
 
 def _call(launch: Launch) -> Callable[[Tensor, Tensor], Tensor]:
-    """What copies between tensors of the same metas, which fit."""
+    """Return a function that copies between tensors of these metas."""
     builtin, tail = launch.call()
 
     def run(self: Tensor, src: Tensor) -> Tensor:

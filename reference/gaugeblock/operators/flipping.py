@@ -63,7 +63,7 @@ def _rolled(self: Tensor, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Ten
 
 
 def _turning(meta: TensorMeta, shift: int) -> Callable[[Tensor], Tensor]:
-    """What copies row-major elements `shift` places on, the last ones to the front."""
+    """Return a function that copies row-major elements `shift` places on, the last ones to the front."""
     size, itemsize = meta.numel, meta.dtype.itemsize
     moved = shift % size
     kernel = formula_kernel("identity", [meta.dtype], meta.dtype, meta.dtype).contiguous
@@ -116,7 +116,7 @@ def flip(self: Tensor, dims: Sequence[int]) -> Tensor | Planned[Tensor]:
 
 
 def _reversing(meta: TensorMeta, out: TensorMeta, dims: Sequence[int]) -> Callable[..., Tensor]:
-    """What copies a tensor of `meta` into a new one of meta `out`, or a given one, with `dims` reversed."""
+    """Return a function that copies a tensor with `dims` reversed into one of meta `out`, new or given."""
     itemsize = meta.dtype.itemsize
     steps = [-step if d in dims else step for d, step in enumerate(meta.strides)]
     start = itemsize * sum((meta.sizes[d] - 1) * meta.strides[d] for d in dims if meta.ndim)

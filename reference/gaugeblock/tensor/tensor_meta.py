@@ -402,7 +402,7 @@ def as_watched(meta: TensorMeta) -> TensorMeta:
 
 
 def unwatched(meta: TensorMeta) -> TensorMeta:
-    """The meta itself, or the one that it is the watched twin of."""
+    """Return the meta of a tensor that does not require grad, with the same fields as the one given."""
     return meta.twin if meta.watched else meta  # type: ignore[return-value]
 
 

@@ -24,7 +24,7 @@ class CudaLoops:
         return views
 
     def meta(self, meta: TensorMeta, device: Device) -> TensorMeta:
-        """The same meta on a device."""
+        """Return `meta` with another device."""
         return meta_elsewhere(meta, device)
 
     def entry(self, operator: str, launch: Launch, operands: tuple[Any, ...]) -> Callable[..., None]:

@@ -120,7 +120,7 @@ class PreparedLaunch:
         return GridLaunch(self.layout.of_width(width), self._blocks(width), arguments)
 
     def _tail(self, width: int) -> list[Any]:
-        """What follows the numbers: elements of a flat kernel or steps of a strided one, and the meta."""
+        """Return the last arguments: the number of elements, or of steps, and the layout of a strided kernel."""
         found = self.tails.get(width)
         if found is None:
             layout = self.layout.of_width(width)
