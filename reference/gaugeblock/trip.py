@@ -8,9 +8,8 @@ from typing import Any
 
 from .core.errors import type_error
 from .core.observe import OBSERVATION
-from .dispatch.dispatcher import run_entry, tensor_keys
-from .dispatch.keys import DispatchKeySet, runtime_key
-from .dispatch.registry import REGISTRY, Operator, Resolved
+from .dispatch.dispatcher import REGISTRY, Operator, Resolved, run_entry
+from .dispatch.keys import DispatchKeySet, runtime_key, tensor_keys
 from .dispatch.state import STATE, enter_special, leave_special
 from .dispatch.table import describe, origin
 from .iteration.tensor_iterator import TensorIterator

@@ -160,7 +160,7 @@ def test_the_extension_modules_are_not_imported_before_they_are_asked_for() -> N
 def test_a_forked_child_has_free_locks() -> None:
     code = (
         "import os, warnings, gaugeblock as gb; warnings.simplefilter('ignore');"
-        "from gaugeblock.dispatch.registry import REGISTRY; from gaugeblock.dispatch import state;"
+        "from gaugeblock.dispatch.dispatcher import REGISTRY; from gaugeblock.dispatch import state;"
         "from gaugeblock.core import fork_safety; fork_safety.PATIENCE = 0.2;"
         "import threading; taken = threading.Event();\n"
         "def hold():\n"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import gaugeblock as gb
 import pytest
-from gaugeblock.dispatch.dispatcher import meta_keys
-from gaugeblock.dispatch.keys import FUNCTIONALITIES, RUNTIME_KEYS, DispatchKeySet, check_key, runtime_key
+from gaugeblock.dispatch.keys import FUNCTIONALITIES, RUNTIME_KEYS, DispatchKeySet, check_key, meta_keys, runtime_key
 
 
 def test_functionality_decides_before_backend() -> None:

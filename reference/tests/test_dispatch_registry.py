@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from gaugeblock.dispatch.registry import FALLTHROUGH, Operator, Registry
+from gaugeblock.dispatch.dispatcher import FALLTHROUGH, Operator, Registry
 
 TEXT = "f(Tensor self) -> Tensor"
 

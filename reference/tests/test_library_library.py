@@ -11,7 +11,7 @@ from typing import Any
 import gaugeblock as gb
 import pytest
 from gaugeblock.dispatch import DispatchKeySet
-from gaugeblock.dispatch.registry import REGISTRY
+from gaugeblock.dispatch.dispatcher import REGISTRY
 from gaugeblock.dispatch.state import SPECIAL
 from gaugeblock.library import Library, _scoped_library, fallthrough_kernel
 

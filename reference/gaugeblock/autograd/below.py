@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..dispatch.dispatcher import call, redispatch
-from ..dispatch.registry import Operator
+from ..dispatch.dispatcher import Operator, call, redispatch
 from ..dispatch.state import STATE
 from ..tensor.changing import change_meta
 from ..tensor.tensor import Tensor
@@ -82,7 +81,7 @@ METADATA_INPLACE = frozenset(
 
 
 def _changed(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    from ..dispatch.registry import REGISTRY
+    from ..dispatch.dispatcher import REGISTRY
 
     self = args[0]
     entry = REGISTRY.lookup(operator, "CPU" if self.meta.device.type == "cpu" else "Meta")

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..bindings.functions import ops
 from ..core.away import carried
-from ..dispatch.registry import Operator
+from ..dispatch.dispatcher import Operator
 from ..dispatch.state import STATE
 from ..operators.rows import rows
 from ..tensor.tensor import Tensor

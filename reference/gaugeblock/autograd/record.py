@@ -16,9 +16,8 @@ from typing import Any
 from gaugeblock_spec.schema import Schema
 
 from ..core.memory_format import contiguous_format
-from ..dispatch.dispatcher import call, redispatch, run_entry
-from ..dispatch.keys import AUTOGRAD_KEYS, AUTOGRAD_MASK, runtime_key
-from ..dispatch.registry import REGISTRY, Operator, Registration, Resolved, any_watched
+from ..dispatch.dispatcher import REGISTRY, Operator, Registration, Resolved, call, redispatch, run_entry
+from ..dispatch.keys import AUTOGRAD_KEYS, AUTOGRAD_MASK, any_watched, runtime_key
 from ..dispatch.state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, OVERRIDING, SPECIAL, STATE
 from ..memory.storage import new_object
 from ..operators.rows import rows

@@ -11,7 +11,7 @@ from typing import Any
 from gaugeblock_spec.schema import Argument, Schema
 
 from ..bindings.functions import ops
-from ..dispatch.registry import Operator
+from ..dispatch.dispatcher import Operator
 from ..operators.rows import rows
 from ..tensor.tensor import Tensor, stores
 from .formulas import Formulas, condition, row_of_form

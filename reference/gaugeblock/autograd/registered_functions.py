@@ -7,7 +7,7 @@ from typing import Any
 
 from gaugeblock_spec.schema import Schema
 
-from ..dispatch.registry import Operator
+from ..dispatch.dispatcher import Operator
 from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor
 from .autograd_meta import plain_of, requires_grad, result_of

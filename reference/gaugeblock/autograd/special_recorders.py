@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..dispatch.dispatcher import call
-from ..dispatch.registry import REGISTRY, Operator
+from ..dispatch.dispatcher import REGISTRY, Operator, call
 from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor
 from .autograd_meta import plain_of, requires_grad, version

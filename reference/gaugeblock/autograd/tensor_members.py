@@ -6,9 +6,8 @@ from typing import Any
 
 from ..core.errors import type_error
 from ..core.warn import warn
-from ..dispatch.dispatcher import call
+from ..dispatch.dispatcher import REGISTRY, call
 from ..dispatch.overrides import NOT_WRAPPED
-from ..dispatch.registry import REGISTRY
 from ..dispatch.state import SPECIAL, STATE
 from ..operators.fresh_fill import fill_ones
 from ..tensor.changing import change_meta

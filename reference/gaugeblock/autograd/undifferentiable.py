@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..dispatch.registry import Operator
+from ..dispatch.dispatcher import Operator
 from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor
 from .autograd_meta import Edge, plain_of, requires_grad, result_of

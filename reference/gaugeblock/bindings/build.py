@@ -17,9 +17,9 @@ from ..core.dtype import DType
 from ..core.errors import type_error
 from ..core.fork_safety import fork_safe
 from ..core.resting import without_collecting
-from ..dispatch.dispatcher import call_on
+from ..dispatch.dispatcher import REGISTRY, call_on
+from ..dispatch.keys import any_watched
 from ..dispatch.overrides import NOT_OVERRIDDEN, foreign, intercept
-from ..dispatch.registry import REGISTRY, any_watched
 from ..dispatch.state import OVERRIDING, SPECIAL, WATCHING
 from ..memory.untyped import UntypedStorage
 from ..operators.conversion import METHODS as CONVERSIONS

@@ -25,7 +25,7 @@ from ..core.dtype import DType
 from ..core.layout import Layout
 from ..core.memory_format import MemoryFormat
 from ..dispatch.dispatcher import call, plain_kernel
-from ..dispatch.registry import any_watched
+from ..dispatch.keys import any_watched
 from ..dispatch.state import SPECIAL, WATCHING
 from ..kernels.bound_call import UNSET, Fresh, Into, View, form_of
 from ..operators.device_loops import DEVICE_LOOPS, device_call

@@ -16,9 +16,8 @@ from gaugeblock_spec.schema import Argument, parse
 from ..core.device import Device
 from ..core.dtype import DType
 from ..core.memory_format import MemoryFormat
-from ..dispatch.dispatcher import call
+from ..dispatch.dispatcher import REGISTRY, Operator, call
 from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
-from ..dispatch.registry import REGISTRY, Operator
 from ..dispatch.state import OVERRIDING
 from ..operators.arguments import OPTIONS, check_out_dtype
 from ..operators.tensor_data import tensor

@@ -10,8 +10,7 @@ from typing import Any
 
 from ..core.dtype import BY_NAME, DType
 from ..core.memory_format import MemoryFormat, preserve_format
-from ..dispatch.dispatcher import call, call_on
-from ..dispatch.registry import REGISTRY
+from ..dispatch.dispatcher import REGISTRY, call, call_on
 from ..operators.conversion import METHOD_DTYPES
 from ..operators.element_value import LOCAL_SCALAR, host
 from ..tensor import views

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core.device import Device, cpu, meta_device
-from ..dispatch.dispatcher import call, call_on
+from ..dispatch.dispatcher import REGISTRY, call, call_on
 from ..dispatch.modes import wrapped_tensors
 from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
-from ..dispatch.registry import REGISTRY
 from ..operators.arrays import Array
 from ..operators.conversion import converted
 from ..operators.fill import number_from

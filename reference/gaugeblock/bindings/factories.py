@@ -12,8 +12,7 @@ from typing import Any
 
 from ..core.device import Device, cpu
 from ..core.dtype import DEFAULTS, DType
-from ..dispatch.dispatcher import call
-from ..dispatch.registry import REGISTRY
+from ..dispatch.dispatcher import REGISTRY, call
 from ..dispatch.state import SPECIAL
 from ..operators.allocation import leave, quick_empty_strided, quick_new_empty_strided
 from ..operators.fresh_fill import (

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..dispatch.dispatcher import call
+from ..dispatch.dispatcher import REGISTRY, call
 from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, intercept
-from ..dispatch.registry import REGISTRY
 from ..dispatch.state import OVERRIDING
 from ..tensor.tensor import Tensor
 from .binding import compile_function

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..core.device import Device
-from ..dispatch.registry import REGISTRY, Operator, Registration
+from ..dispatch.dispatcher import REGISTRY, Operator, Registration
 from ..memory.devices import register_allocator
 from ..operators.copy import ELSEWHERE
 from ..operators.device_loops import DEVICE_LOOPS

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..core.device import Device
-from ..dispatch.registry import Operator
+from ..dispatch.dispatcher import Operator
 from ..operators.generator import SEED_LISTENERS, Generator
 from ..tensor.tensor import Tensor
 from .devices.devices import AnyDevice, is_available

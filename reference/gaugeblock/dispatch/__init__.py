@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from . import modes as _modes  # noqa: F401
 from . import subclass as _subclass  # noqa: F401
-from .dispatcher import (
-    call,
-    dispatch_keys,
-    has_computed_kernel_for_dispatch_key,
-    has_kernel_for_any_dispatch_key,
-    has_kernel_for_dispatch_key,
-    redispatch,
-)
+from .dispatcher import FALLTHROUGH, REGISTRY, Operator, call, redispatch
 from .guards import (
     AutoDispatchBelowADInplaceOrView,
     AutoDispatchBelowAutograd,
@@ -25,9 +18,15 @@ from .guards import (
 )
 from .inference import inference_mode, is_inference, is_inference_mode_enabled
 from .keys import DispatchKey, DispatchKeySet
-from .registry import FALLTHROUGH, REGISTRY, Operator
 from .state import key_guard
-from .table import DispatchTable, dispatch_table
+from .table import (
+    DispatchTable,
+    dispatch_keys,
+    dispatch_table,
+    has_computed_kernel_for_dispatch_key,
+    has_kernel_for_any_dispatch_key,
+    has_kernel_for_dispatch_key,
+)
 
 __all__ = [
     "FALLTHROUGH", "REGISTRY", "AutoDispatchBelowADInplaceOrView", "AutoDispatchBelowAutograd",

@@ -1,34 +1,377 @@
-"""Calling an operator: key set of the arguments, kernel of the highest key, redispatch below it."""
+"""The dispatcher: operators with their kernels, the kernel that a key set resolves to, and calls.
+
+Precedence for one runtime key (PyTorch's): a kernel for the key itself; CompositeExplicitAutogradNonFunctional,
+then CompositeExplicitAutograd, for backend keys; CompositeImplicitAutograd, for backend keys and for autograd keys
+whose backend has no kernel of its own; Autograd, for autograd keys; the key's fallback; missing.
+The last registration for a key is the active one; earlier ones stay and come back when it is removed.
+
+A call collects the key set of its arguments, and runs the kernel of the highest key.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
-from ..core.device import PRIVATE, cpu, rename_private_device
-from ..core.errors import type_error
+from gaugeblock_spec.schema import Schema, parse
+
+from ..core.device import cpu
+from ..core.fork_safety import fork_safe
+from ..core.warn import warn as give_warning
 from ..tensor.changing import change_meta
 from ..tensor.tensor import Tensor
-from ..tensor.tensor_meta import CONJUGATE, NEGATIVE, WATCHED_KEY, TensorMeta, unwatched
+from ..tensor.tensor_meta import WATCHED_KEY, unwatched
 from ..tensor.versions import INFERENCE
-from .keys import ALIASES, AUTOGRAD_MASK, BACKEND_BIT, FUNCTIONALITY_BIT, DispatchKeySet, check_key, runtime_key
-from .registry import AMBIGUOUS, DEEPEST, FALLTHROUGH, REGISTRY, Kernel, Operator, Registration, Resolved
-from .state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, SPECIAL, STATE, WATCHING
+from .keys import (
+    ALIASES,
+    AUTOGRAD_KEYS,
+    AUTOGRAD_MASK,
+    BACKEND_BIT,
+    BACKEND_COUNT,
+    BACKEND_MASK,
+    BACKENDS,
+    DEVICE_KEYS,
+    FUNCTIONALITY_BIT,
+    PER_BACKEND,
+    RUNTIME_KEYS,
+    UNDEFINED,
+    backend_of,
+    check_key,
+    runtime_key,
+    tensor_keys,
+)
+from .state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, SPECIAL, STATE, WATCHING, enter_special, leave_special
 
-DENSE = FUNCTIONALITY_BIT["Dense"] | FUNCTIONALITY_BIT["AutogradFunctionality"] | FUNCTIONALITY_BIT["ADInplaceOrView"]
-RECORDED = FUNCTIONALITY_BIT["AutogradFunctionality"] | FUNCTIONALITY_BIT["ADInplaceOrView"]
-"""Keys that tensors made in inference mode lack."""
-DEVICE_KEYS = {
-    "cpu": DENSE | BACKEND_BIT["CPU"] | FUNCTIONALITY_BIT["AutocastCPU"],
-    "cuda": DENSE | BACKEND_BIT["CUDA"] | FUNCTIONALITY_BIT["AutocastCUDA"],
-    "meta": DENSE | BACKEND_BIT["Meta"],
-    **{
-        name.lower(): DENSE | BACKEND_BIT[name]
-        for name in ("HIP", "XLA", "MPS", "IPU", "XPU", "HPU", "VE", "Lazy", "MTIA", "MAIA")
-    },
-    "privateuseone": DENSE | BACKEND_BIT["PrivateUse1"] | FUNCTIONALITY_BIT["AutocastPrivateUse1"],
-}
-"""Device type -> the keys of a plain strided tensor on it, which do not depend on requires_grad."""
+Kernel = Callable[..., Any]
+IMPLIED_NAMESPACE = "aten::"
+
+
+class Registration(NamedTuple):
+    """A kernel under a key; `label` says which rule chose it when it is the answer of a look-up."""
+
+    function: Kernel | None
+    label: str
+    boxed: bool = False
+    with_keys: bool = False
+
+    @property
+    def fallthrough(self) -> bool:
+        return self.label == "fallthrough"
+
+
+FALLTHROUGH = Registration(None, "fallthrough")
+MISSING = Registration(None, "missing")
+AMBIGUOUS = Registration(None, "ambiguous autogradother")
+
+
+class Resolved(NamedTuple):
+    """The answer for one key set: the kernel, the keys left after fallthroughs, whether it takes plain arguments."""
+
+    entry: Registration
+    mask: int
+    plain: bool
+
+
+class Operator:
+    """One declared operator overload and its kernels by key.
+
+    `name` has no namespace for the operators of the spec and ``namespace::`` for others. `public` is the callable
+    object that stands for it outside, `derivative` its registered gradient, `rules` what modes and Tensor subclasses
+    do with it instead of asking their ``__torch_dispatch__``.
+    """
+
+    __slots__ = ("derivative", "kernels", "name", "public", "resolved", "rules", "sealed", "text")
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self.text = text
+        self.sealed = False
+        self.public: Any = None
+        self.derivative: Any = None
+        self.rules: dict[type, Kernel] = {}
+        self.kernels: dict[str, list[Registration]] = {}
+        self.resolved: dict[int, Resolved] = {}
+
+    def __repr__(self) -> str:
+        return f"Operator({self.text!r})"
+
+    @property
+    def schema(self) -> Schema:
+        return parse(self.text)
+
+    @property
+    def qualified_name(self) -> str:
+        """The name with its namespace."""
+        return self.name if "::" in self.name else IMPLIED_NAMESPACE + self.name
+
+    def has_kernel(self, *keys: str) -> bool:
+        return any(self.kernels.get(key) for key in keys)
+
+    def active(self, key: str) -> Registration | None:
+        stack = self.kernels.get(key)
+        return stack[-1] if stack else None
+
+    def forget_resolved(self) -> None:
+        self.resolved.clear()
+
+
+class Watchers(Protocol):
+    """`resolve` gives the recorder of a call with watched tensors; `guarded` a kernel that is not to see them."""
+
+    def resolve(self, operator: Operator, mask: int) -> Resolved: ...
+
+    def guarded(
+        self, operator: Operator, found: Resolved, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Resolved: ...
+
+
+class NoWatchers:
+    """While no tensor has required a gradient there is nothing to record."""
+
+    def resolve(self, operator: Operator, mask: int) -> Resolved:
+        """Never asked: only autograd makes watched tensors."""
+        raise RuntimeError(f"{operator.name}: a tensor is watched, but nothing records")
+
+    def guarded(
+        self, operator: Operator, found: Resolved, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Resolved:
+        """The kernel itself."""
+        return found
+
+
+BACKEND_KEYS = frozenset(
+    prefix + backend for name, prefix in PER_BACKEND.items() if name != "AutogradFunctionality" for backend in BACKENDS
+) | {"FPGA", "Vulkan", "Metal", "MkldnnCPU", "CustomRNGKeyId"}
+
+KEYS = frozenset((*RUNTIME_KEYS, *ALIASES))
+FAST_CALLS = frozenset({"CPU", "AutogradCPU", "CUDA", "AutogradCUDA", "BackendSelect", "ADInplaceOrView", *ALIASES})
+"""Keys whose kernels may serve calls on plain tensors, which the fast paths would otherwise run themselves."""
+
+
+class Registry:
+    """All declared operators and the per-key fallbacks."""
+
+    def __init__(self) -> None:
+        self.operators: dict[str, Operator] = {}
+        self.fallbacks: dict[str, Registration] = {}
+        self.sealed = False
+        self._overloads: dict[str, list[Operator]] = {}
+        self.watchers: Watchers = NoWatchers()
+        self._lock = fork_safe(threading.RLock())
+
+    def seal(self) -> None:
+        """Mark the operators declared so far: a kernel registered later keeps callers off the fast paths."""
+        self.sealed = True
+        for operator in self.operators.values():
+            operator.sealed = True
+
+    def define(self, text: str) -> Operator:
+        """Declare an operator by its schema; RuntimeError when the name and overload are taken."""
+        text = text.removeprefix(IMPLIED_NAMESPACE)
+        name = text[: text.index("(")].strip() if "(" in text else parse(text).qualified_name
+        with self._lock:
+            if name in self.operators:
+                raise RuntimeError(f"operator {name!r} is already declared as {self.operators[name].text!r}")
+            return self._declare(name, text)
+
+    def define_missing(self, texts: Iterable[str]) -> None:
+        """Declare, by their schemas, the operators of the implied namespace that are not declared yet."""
+        with self._lock:
+            for text in texts:
+                name = text[: text.index("(")]
+                if name not in self.operators:
+                    self._declare(name, text)
+
+    def _declare(self, name: str, text: str) -> Operator:
+        operator = self.operators[name] = Operator(name, text)
+        self._overloads.setdefault(name.partition(".")[0], []).append(operator)
+        return operator
+
+    def undefine(self, name: str) -> None:
+        """Take a declaration away, with its kernels; nothing happens when there is none."""
+        with self._lock:
+            operator = self.operators.pop(name, None)
+            if operator is not None:
+                self._overloads[name.partition(".")[0]].remove(operator)
+                for key, stack in operator.kernels.items():
+                    for _ in stack:
+                        self._leave(operator, key)
+                operator.kernels.clear()
+                operator.forget_resolved()
+
+    def overloads(self, base: str) -> list[Operator]:
+        """The operators of one name, ``add.Tensor`` and ``add.Scalar`` of ``add``, in the order of declaration."""
+        return list(self._overloads.get(base, ()))
+
+    def find(self, name: str) -> Operator:
+        """The operator ``name.overload``; RuntimeError when it is not declared."""
+        name = name.removeprefix(IMPLIED_NAMESPACE)
+        found = self.operators.get(name)
+        if found is None:
+            base = name.split(".")[0]
+            known = sorted(other.name for other in self.overloads(base))
+            hint = f"; declared overloads of {base!r}: {', '.join(known)}" if known else ""
+            raise RuntimeError(f"no operator {name!r} is declared{hint}")
+        return found
+
+    def register(
+        self,
+        name: str,
+        key: str,
+        kernel: Kernel | Registration,
+        *,
+        with_keys: bool = False,
+        warn: bool = True,
+        own: bool = False,
+    ) -> Callable[[], None]:
+        """Put a kernel under a key; the last one wins. Returns a function that takes it away again.
+
+        With `warn` one that is replaced is warned of. The engine's `own` kernels stay, and do what the fast paths do.
+        """
+        operator = self.operators.get(name) or self.find(name)
+        if key not in KEYS:
+            check_key(key)
+        entry = kernel if isinstance(kernel, Registration) else Registration(kernel, "kernel", with_keys=with_keys)
+        with self._lock:
+            stack = operator.kernels.get(key)
+            if stack is None:
+                stack = operator.kernels[key] = []
+            elif stack and warn:
+                give_warning(f"{name}: a kernel for {key} is registered; the new one replaces it")
+            stack.append(entry)
+            if operator.resolved:
+                operator.resolved.clear()
+            if operator.sealed and key in FAST_CALLS and not own:
+                enter_special()
+
+        def remove() -> None:
+            with self._lock:
+                at = next((index for index, one in enumerate(stack) if one is entry), None)
+                if at is not None:
+                    del stack[at]
+                    self._leave(operator, key)
+                operator.forget_resolved()
+
+        return remove
+
+    def put(self, name: str, keys: Iterable[str], kernel: Kernel) -> None:
+        """Register one of the engine's own kernels under keys, for good."""
+        operator = self.operators.get(name) or self.find(name)
+        entry = Registration(kernel, "kernel")
+        for key in keys:
+            if self.sealed or key in operator.kernels or key not in KEYS:
+                self.register(name, key, entry)
+            else:
+                operator.kernels[key] = [entry]
+
+    @staticmethod
+    def _leave(operator: Operator, key: str) -> None:
+        if operator.sealed and key in FAST_CALLS:
+            leave_special()
+
+    def register_fallback(self, key: str, kernel: Kernel | Registration, *, own: bool = False) -> Callable[[], None]:
+        """A boxed kernel ``(operator, keys, args, kwargs)`` for every operator that has nothing else under `key`.
+
+        Returns a function that puts back what was there before.
+        """
+        if key in ALIASES:
+            raise ValueError(f"a fallback belongs to a runtime key; {key!r} is an alias")
+        check_key(key)
+        entry = kernel if isinstance(kernel, Registration) else Registration(kernel, "backend fallback", boxed=True)
+        special = self.sealed and key in FAST_CALLS and not own
+        with self._lock:
+            before = self.fallbacks.get(key)
+            self._set_fallback(key, entry)
+            if special:
+                enter_special()
+
+        def remove() -> None:
+            with self._lock:
+                if self.fallbacks.get(key) is entry:
+                    self._set_fallback(key, before)
+                    if special:
+                        leave_special()
+
+        return remove
+
+    def _set_fallback(self, key: str, entry: Registration | None) -> None:
+        if entry is None:
+            self.fallbacks.pop(key, None)
+        else:
+            self.fallbacks[key] = entry
+        for operator in self.operators.values():
+            operator.forget_resolved()
+
+    def lookup(self, operator: Operator, key: str) -> Registration:
+        """Return what a runtime key resolves to, by the table's precedence."""
+        direct = operator.active(key)
+        if direct is not None:
+            return direct
+        if key in BACKEND_KEYS or key == UNDEFINED:
+            for alias in ("CompositeExplicitAutogradNonFunctional", "CompositeExplicitAutograd"):
+                found = operator.active(alias)
+                if found is not None:
+                    return Registration(found.function, "default backend kernel", with_keys=found.with_keys)
+        implicit = operator.active("CompositeImplicitAutograd")
+        if implicit is not None and (key in BACKEND_KEYS or key == UNDEFINED or key in AUTOGRAD_KEYS):
+            if key == "AutogradOther" and self._backend_without_autograd_key(operator):
+                return AMBIGUOUS
+            if key not in AUTOGRAD_KEYS or not self._has_backend_kernel(operator, key):
+                return Registration(implicit.function, "math kernel", with_keys=implicit.with_keys)
+        if key in AUTOGRAD_KEYS:
+            autograd = operator.active("Autograd")
+            if autograd is not None:
+                return Registration(autograd.function, "autograd kernel", autograd.boxed, autograd.with_keys)
+        if key == "FuncTorchBatched":
+            decomposition = operator.active("FuncTorchBatchedDecomposition")
+            if decomposition is not None:
+                return decomposition
+        return self.fallbacks.get(key, MISSING)
+
+    def resolve(self, operator: Operator, mask: int) -> Resolved:
+        """The kernel for a key set and the set with fallthrough functionalities removed; remembered per operator."""
+        found = operator.resolved.get(mask)
+        if found is not None:
+            return found
+        if mask & WATCHED_KEY:
+            found = operator.resolved[mask] = self.watchers.resolve(operator, mask & ~WATCHED_KEY)
+            return found
+        remaining = mask
+        entry = self.lookup(operator, runtime_key(remaining))
+        while entry.fallthrough:
+            remaining &= ~(1 << (remaining.bit_length() - 1))
+            entry = self.lookup(operator, runtime_key(remaining))
+        remaining = self._without_fallthroughs(operator, remaining)
+        found = operator.resolved[mask] = Resolved(
+            entry, remaining, entry.function is not None and not entry.boxed and not entry.with_keys
+        )
+        return found
+
+    def _without_fallthroughs(self, operator: Operator, mask: int) -> int:
+        """The set without the functionalities that the operator skips on the set's backend."""
+        backends = mask & BACKEND_MASK
+        for functionality in range(BACKEND_COUNT, mask.bit_length()):
+            bit = 1 << functionality
+            if mask & bit and self.lookup(operator, runtime_key(bit | backends)).fallthrough:
+                mask &= ~bit
+        return mask
+
+    @staticmethod
+    def _has_backend_kernel(operator: Operator, autograd_key: str) -> bool:
+        backend = backend_of(autograd_key)
+        return operator.has_kernel("CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional") or (
+            backend is not None and operator.has_kernel(backend)
+        )
+
+    @staticmethod
+    def _backend_without_autograd_key(operator: Operator) -> bool:
+        sparse = [prefix + name for prefix in ("Sparse", "SparseCsr", "Quantized") for name in BACKENDS]
+        return operator.has_kernel("FPGA", "Vulkan", "Metal", "MkldnnCPU", "CustomRNGKeyId", *sparse)
+
+
+REGISTRY = Registry()
+
 
 for _key in (
     "BackendSelect", "ADInplaceOrView", "AutogradOther", "AutogradNestedTensor", "Tracer", "PythonTLSSnapshot",
@@ -40,44 +383,6 @@ for _backend in BACKEND_BIT:
 for _functionality in FUNCTIONALITY_BIT:
     if _functionality.startswith("Autocast"):
         REGISTRY.register_fallback(_functionality, FALLTHROUGH)
-
-
-def meta_keys(meta: TensorMeta) -> int:
-    """The keys of a tensor of this meta, remembered in it."""
-    mask = DEVICE_KEYS[meta.device.type]
-    if meta.lazy & CONJUGATE:
-        mask |= FUNCTIONALITY_BIT["Conjugate"]
-    if meta.lazy & NEGATIVE:
-        mask |= FUNCTIONALITY_BIT["Negative"]
-    if meta.watched:
-        mask |= WATCHED_KEY
-    meta.keys = mask
-    return mask
-
-
-def keys_of(tensor: Tensor) -> int:
-    """The keys of one tensor: those of its meta and those of its class."""
-    keys = tensor.meta.keys
-    if keys is None:
-        keys = meta_keys(tensor.meta)
-    return (keys & ~RECORDED if tensor.counter is INFERENCE else keys) | tensor.class_keys
-
-
-def tensor_keys(values: Iterable[Any], depth: int = 0) -> int:
-    """The union of the keys of all tensors among the values, also inside lists and tuples."""
-    mask = 0
-    for value in values:
-        kind = value.__class__
-        if kind is Tensor:
-            keys = value.meta.keys
-            if keys is None or value.counter is INFERENCE:
-                keys = keys_of(value)
-            mask |= keys
-        elif isinstance(value, Tensor):
-            mask |= keys_of(value)
-        elif kind is tuple or kind is list:
-            mask |= tensor_keys(value, depth + 1) if depth < DEEPEST else 0
-    return mask
 
 
 def key_set(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
@@ -195,37 +500,3 @@ def missing_kernel(operator: Operator, entry: Registration, key: str) -> Excepti
         f"Could not run '{operator.qualified_name}' with arguments from the '{key}' backend: it has kernels for "
         f"{', '.join(registered) or 'no backend'} only"
     )
-
-
-def dispatch_keys(tensor: Any) -> DispatchKeySet:
-    """The keys of a tensor; they do not depend on requires_grad. TypeError for anything else."""
-    if not isinstance(tensor, Tensor):
-        type_error("dispatch_keys", "tensor", tensor, "Tensor")
-    return DispatchKeySet(mask=keys_of(tensor) & ~WATCHED_KEY)
-
-
-def has_kernel_for_dispatch_key(name: str, key: str) -> bool:
-    """Return whether a kernel of operator `name` is registered under exactly this key. RuntimeError, ValueError."""
-    return REGISTRY.find(name).has_kernel(check_key(str.__str__(key)))
-
-
-def has_kernel_for_any_dispatch_key(name: str, keys: DispatchKeySet) -> bool:
-    """Return whether a kernel of operator `name` is registered under one of the keys. RuntimeError."""
-    return REGISTRY.find(name).has_kernel(*keys)
-
-
-def has_computed_kernel_for_dispatch_key(name: str, key: str) -> bool:
-    """Return whether the operator's table has a kernel for this key: registered, from an alias key, or a fallback."""
-    if check_key(str.__str__(key)) in ALIASES:
-        return has_kernel_for_dispatch_key(name, key)
-    return REGISTRY.lookup(REGISTRY.find(name), str.__str__(key)).function is not None
-
-
-def rename_privateuse1_backend(backend_name: str) -> None:
-    """Call the device of the PrivateUse1 keys `backend_name` from now on, once per process.
-
-    Kernels are registered under "PrivateUse1", memory with `register_allocator`. Raises RuntimeError when the name is
-    no identifier, belongs to another device, or the device has another name already.
-    """
-    rename_private_device(backend_name)
-    DEVICE_KEYS[backend_name] = DEVICE_KEYS[PRIVATE]

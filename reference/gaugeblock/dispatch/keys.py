@@ -1,4 +1,4 @@
-"""Dispatch keys: backend components and functionalities in PyTorch's order of priority.
+"""Dispatch keys: backend components and functionalities in PyTorch's order of priority, and the keys of tensors.
 
 A key set is a 64-bit word: the low 16 bits are backends, functionality number k (counted from 1) has bit 15 + k.
 A *runtime key* is what a kernel is registered under: a functionality alone (``BackendSelect``) or, for the
@@ -8,7 +8,12 @@ An *alias key* names many runtime keys at once and never occurs in a set.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import CONJUGATE, NEGATIVE, WATCHED_KEY, TensorMeta
+from ..tensor.versions import INFERENCE
 
 BACKENDS = (
     "CPU", "CUDA", "HIP", "XLA", "MPS", "IPU", "XPU", "HPU", "VE", "Lazy", "MTIA", "MAIA",
@@ -222,3 +227,73 @@ def key_bits(key: str) -> int:
         return bits
     check_key(key)
     raise ValueError(f"{key!r} is an alias key; a key set holds runtime keys only")
+
+
+DENSE = FUNCTIONALITY_BIT["Dense"] | FUNCTIONALITY_BIT["AutogradFunctionality"] | FUNCTIONALITY_BIT["ADInplaceOrView"]
+RECORDED = FUNCTIONALITY_BIT["AutogradFunctionality"] | FUNCTIONALITY_BIT["ADInplaceOrView"]
+"""Keys that tensors made in inference mode lack."""
+DEVICE_KEYS = {
+    "cpu": DENSE | BACKEND_BIT["CPU"] | FUNCTIONALITY_BIT["AutocastCPU"],
+    "cuda": DENSE | BACKEND_BIT["CUDA"] | FUNCTIONALITY_BIT["AutocastCUDA"],
+    "meta": DENSE | BACKEND_BIT["Meta"],
+    **{
+        name.lower(): DENSE | BACKEND_BIT[name]
+        for name in ("HIP", "XLA", "MPS", "IPU", "XPU", "HPU", "VE", "Lazy", "MTIA", "MAIA")
+    },
+    "privateuseone": DENSE | BACKEND_BIT["PrivateUse1"] | FUNCTIONALITY_BIT["AutocastPrivateUse1"],
+}
+"""Device type -> the keys of a plain strided tensor on it, which do not depend on requires_grad."""
+
+
+DEEPEST = 8
+"""Lists within lists that are searched for tensors; a list may contain itself."""
+
+
+def meta_keys(meta: TensorMeta) -> int:
+    """The keys of a tensor of this meta, remembered in it."""
+    mask = DEVICE_KEYS[meta.device.type]
+    if meta.lazy & CONJUGATE:
+        mask |= FUNCTIONALITY_BIT["Conjugate"]
+    if meta.lazy & NEGATIVE:
+        mask |= FUNCTIONALITY_BIT["Negative"]
+    if meta.watched:
+        mask |= WATCHED_KEY
+    meta.keys = mask
+    return mask
+
+
+def keys_of(tensor: Tensor) -> int:
+    """The keys of one tensor: those of its meta and those of its class."""
+    keys = tensor.meta.keys
+    if keys is None:
+        keys = meta_keys(tensor.meta)
+    return (keys & ~RECORDED if tensor.counter is INFERENCE else keys) | tensor.class_keys
+
+
+def tensor_keys(values: Iterable[Any], depth: int = 0) -> int:
+    """The union of the keys of all tensors among the values, also inside lists and tuples."""
+    mask = 0
+    for value in values:
+        kind = value.__class__
+        if kind is Tensor:
+            keys = value.meta.keys
+            if keys is None or value.counter is INFERENCE:
+                keys = keys_of(value)
+            mask |= keys
+        elif isinstance(value, Tensor):
+            mask |= keys_of(value)
+        elif kind is tuple or kind is list:
+            mask |= tensor_keys(value, depth + 1) if depth < DEEPEST else 0
+    return mask
+
+
+def any_watched(args: Sequence[Any], kwargs: Mapping[str, Any], depth: int = 0) -> bool:
+    """Return whether autograd watches a tensor among the arguments, those in lists included."""
+    for value in (*args, *kwargs.values()) if kwargs else args:
+        kind = value.__class__
+        if kind is Tensor or isinstance(value, Tensor):
+            if value.meta.watched:
+                return True
+        elif (kind is tuple or kind is list) and depth < DEEPEST and any_watched(value, {}, depth + 1):
+            return True
+    return False

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..tensor.tensor import Tensor
+from .dispatcher import REGISTRY, Operator
 from .keys import BACKEND_MASK, FUNCTIONALITY_BIT
-from .registry import REGISTRY, Operator
 from .state import STATE, enter_special, leave_special
 
 

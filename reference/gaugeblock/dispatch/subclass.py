@@ -15,11 +15,10 @@ from ..tensor.changing import subclass_pointer
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import INITIAL, Tensor, tensor_object
 from ..tensor.tensor_meta import default_strides, extent, meta_of, unwatched
-from .dispatcher import call
+from .dispatcher import REGISTRY, call
 from .guards import DisableTorchFunctionSubclass
 from .modes import MODE_KEYS
 from .overrides import NOT_WRAPPED, Asking, is_asked
-from .registry import REGISTRY
 from .state import enter_overrides
 
 T = TypeVar("T", bound=Tensor)

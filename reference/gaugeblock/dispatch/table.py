@@ -6,9 +6,12 @@ import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..core.device import PRIVATE, rename_private_device
 from ..core.errors import type_error
-from .keys import ALIASES, RUNTIME_KEYS, check_key
-from .registry import REGISTRY, Operator, Registration
+from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import WATCHED_KEY
+from .dispatcher import REGISTRY, Operator, Registration
+from .keys import ALIASES, DEVICE_KEYS, RUNTIME_KEYS, DispatchKeySet, check_key, keys_of
 
 RULES = {
     "kernel": "registered for this key",
@@ -103,3 +106,37 @@ def dispatch_table(name: str) -> DispatchTable:
     if not isinstance(name, str):
         type_error("dispatch_table", "name", name, "str")
     return DispatchTable(REGISTRY.find(name))
+
+
+def dispatch_keys(tensor: Any) -> DispatchKeySet:
+    """The keys of a tensor; they do not depend on requires_grad. TypeError for anything else."""
+    if not isinstance(tensor, Tensor):
+        type_error("dispatch_keys", "tensor", tensor, "Tensor")
+    return DispatchKeySet(mask=keys_of(tensor) & ~WATCHED_KEY)
+
+
+def has_kernel_for_dispatch_key(name: str, key: str) -> bool:
+    """Return whether a kernel of operator `name` is registered under exactly this key. RuntimeError, ValueError."""
+    return REGISTRY.find(name).has_kernel(check_key(str.__str__(key)))
+
+
+def has_kernel_for_any_dispatch_key(name: str, keys: DispatchKeySet) -> bool:
+    """Return whether a kernel of operator `name` is registered under one of the keys. RuntimeError."""
+    return REGISTRY.find(name).has_kernel(*keys)
+
+
+def has_computed_kernel_for_dispatch_key(name: str, key: str) -> bool:
+    """Return whether the operator's table has a kernel for this key: registered, from an alias key, or a fallback."""
+    if check_key(str.__str__(key)) in ALIASES:
+        return has_kernel_for_dispatch_key(name, key)
+    return REGISTRY.lookup(REGISTRY.find(name), str.__str__(key)).function is not None
+
+
+def rename_privateuse1_backend(backend_name: str) -> None:
+    """Call the device of the PrivateUse1 keys `backend_name` from now on, once per process.
+
+    Kernels are registered under "PrivateUse1", memory with `register_allocator`. Raises RuntimeError when the name is
+    no identifier, belongs to another device, or the device has another name already.
+    """
+    rename_private_device(backend_name)
+    DEVICE_KEYS[backend_name] = DEVICE_KEYS[PRIVATE]

@@ -10,7 +10,7 @@ from gaugeblock_spec.schema import Argument
 
 from ..bindings.overloads import NO, NUMBERS_AS_TENSORS, Converter, converter_of, number
 from ..core.dtype import BY_NAME
-from ..dispatch.registry import Operator
+from ..dispatch.dispatcher import Operator
 from ..tensor.tensor import Tensor
 
 Bound = tuple[list[Any], dict[str, Any]]

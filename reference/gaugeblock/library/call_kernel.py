@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..dispatch.dispatcher import Operator
 from ..dispatch.keys import DispatchKeySet
 from ..dispatch.modes import outer_form, public, without_defaults
-from ..dispatch.registry import Operator
 
 Kernel = Callable[..., Any]
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ..dispatch.registry import REGISTRY
+from ..dispatch.dispatcher import REGISTRY
 from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version, is_inference, version_of
 from .functions import keys_for, register_autograd

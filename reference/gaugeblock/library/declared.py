@@ -21,7 +21,7 @@ from ..bindings.caller import Caller
 from ..bindings.direct import general
 from ..bindings.overloads import Group, Overload
 from ..core.errors import type_error
-from ..dispatch.registry import REGISTRY
+from ..dispatch.dispatcher import REGISTRY
 from ..operators.formulas import FORMULAS
 from ..operators.formulas.table import Formula
 from ..operators.pointwise import Functional, InPlace, Out

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, NoReturn
 
 from ..core.errors import type_error
-from ..dispatch.registry import REGISTRY
+from ..dispatch.dispatcher import REGISTRY
 from .op_overload import OpOverload
 
 

@@ -9,9 +9,8 @@ from gaugeblock_spec.schema import SchemaError, parse
 
 from ..core.device import DEVICE_TYPES, Device
 from ..core.errors import type_error
-from ..dispatch.dispatcher import DEVICE_KEYS
-from ..dispatch.keys import runtime_key
-from ..dispatch.registry import REGISTRY
+from ..dispatch.dispatcher import REGISTRY
+from ..dispatch.keys import DEVICE_KEYS, runtime_key
 from .derivative import Derivative
 from .library import Library
 from .op_overload import OpOverload

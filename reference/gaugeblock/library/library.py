@@ -9,8 +9,8 @@ from typing import Any
 
 from gaugeblock_spec.schema import SchemaError, parse
 
+from ..dispatch.dispatcher import FALLTHROUGH, IMPLIED_NAMESPACE, REGISTRY, Operator, Registration
 from ..dispatch.keys import check_key
-from ..dispatch.registry import FALLTHROUGH, IMPLIED_NAMESPACE, REGISTRY, Operator, Registration
 from .call_kernel import adapted, boxed
 from .derivative import MissingDerivative
 from .op_overload import OpOverload

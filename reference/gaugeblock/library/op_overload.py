@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..dispatch.dispatcher import call, redispatch
+from ..dispatch.dispatcher import IMPLIED_NAMESPACE, REGISTRY, Operator, call, redispatch
 from ..dispatch.keys import DispatchKeySet, check_key
 from ..dispatch.modes import PUBLISHER, public
 from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, intercept
-from ..dispatch.registry import IMPLIED_NAMESPACE, REGISTRY, Operator
 from ..dispatch.state import OVERRIDING
 from .bind import bind
 from .call_kernel import adapted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..dispatch.registry import Operator
+from ..dispatch.dispatcher import Operator
 from ..tensor.tensor import Tensor
 from .derivative import Derivative
 from .functions import name_of

@@ -8,9 +8,8 @@ from typing import Any
 from ..core.device import cpu
 from ..core.dtype import DType
 from ..core.errors import type_error
-from ..dispatch.dispatcher import call
+from ..dispatch.dispatcher import REGISTRY, call
 from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
-from ..dispatch.registry import REGISTRY
 from ..dispatch.state import OVERRIDING, SPECIAL
 from ..tensor.tensor import Tensor
 from .arguments import dtype_argument

@@ -8,8 +8,7 @@ from ..core.device import PLACING, Device, as_device, cpu
 from ..core.dtype import BY_NAME, DType
 from ..core.errors import type_error
 from ..core.memory_format import MemoryFormat, preserve_format
-from ..dispatch.dispatcher import call
-from ..dispatch.registry import REGISTRY
+from ..dispatch.dispatcher import REGISTRY, call
 from ..dispatch.state import SPECIAL
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor, new_like

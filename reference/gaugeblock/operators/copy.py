@@ -7,8 +7,7 @@ from collections.abc import Callable
 from ..core.device import cpu, meta_device
 from ..core.memory_format import MemoryFormat, check_memory_format, contiguous_format, preserve_format
 from ..core.warn import warn
-from ..dispatch.dispatcher import call
-from ..dispatch.registry import REGISTRY
+from ..dispatch.dispatcher import REGISTRY, call
 from ..iteration.dimensions import broadcast_shapes
 from ..iteration.overlap import check_no_internal_overlap, check_no_partial_overlap
 from ..kernels.bound_call import bound

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from ..core.device import Device
-from ..dispatch.registry import Operator
+from ..dispatch.dispatcher import Operator
 from ..kernels.bound_call import Fresh, Into
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.device import cpu
-from ..dispatch.registry import REGISTRY
+from ..dispatch.dispatcher import REGISTRY
 from ..tensor.scalars import element_of
 from ..tensor.tensor import Tensor
 from .conversion import converted

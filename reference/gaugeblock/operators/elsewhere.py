@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..dispatch.dispatcher import call
-from ..dispatch.registry import FALLTHROUGH, REGISTRY, Operator
+from ..dispatch.dispatcher import FALLTHROUGH, REGISTRY, Operator, call
 from ..tensor.tensor import Tensor
 from . import allocation, conversion, copy
 

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 
 from ..core.device import Device, as_device, cpu
 from ..core.dtype import DEFAULTS, DType, dtype_of_number, int64
-from ..dispatch.dispatcher import call
-from ..dispatch.registry import REGISTRY, Operator
+from ..dispatch.dispatcher import REGISTRY, Operator, call
 from ..iteration.tensor_iterator import Number
 from ..tensor.tensor import Tensor, empty_tensor
 from . import random_factories, ranges

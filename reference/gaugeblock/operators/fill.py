@@ -7,8 +7,7 @@ from typing import Any
 
 from ..core.device import cpu
 from ..core.promotion import UPSTREAM_NAMES
-from ..dispatch.dispatcher import call
-from ..dispatch.registry import REGISTRY
+from ..dispatch.dispatcher import REGISTRY, call
 from ..iteration.dimensions import broadcast_shapes
 from ..iteration.overlap import check_no_partial_overlap
 from ..iteration.tensor_iterator import Number

@@ -8,8 +8,7 @@ from ..core.away import away
 from ..core.device import cpu, meta_device
 from ..core.dtype import ALL_DTYPES, DEFAULTS, DType, dtype_of_number
 from ..core.rounding import ROUNDED_HERE, rounded
-from ..dispatch.dispatcher import call
-from ..dispatch.registry import REGISTRY
+from ..dispatch.dispatcher import REGISTRY, call
 from ..iteration.tensor_iterator import Number
 from ..memory.elements import pack_element, read_bytes, store_bytes
 from ..memory.host_allocator import SMALL_LIMIT, host_allocator, memset

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..dispatch.dispatcher import call
-from ..dispatch.registry import REGISTRY
+from ..dispatch.dispatcher import REGISTRY, call
 from ..tensor.tensor import Tensor
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..dispatch.dispatcher import redispatch
+from ..dispatch.dispatcher import FALLTHROUGH, REGISTRY, Operator, redispatch
 from ..dispatch.keys import FUNCTIONALITY_BIT
-from ..dispatch.registry import FALLTHROUGH, REGISTRY, Operator
 from ..iteration.dimensions import resize_output
 from ..tensor.reinterpret import resolved
 from ..tensor.tensor import Tensor

@@ -19,8 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, overload
 
 from ..core.device import cpu
-from ..dispatch.dispatcher import call, plain_kernel
-from ..dispatch.registry import REGISTRY
+from ..dispatch.dispatcher import REGISTRY, call, plain_kernel
 from ..dispatch.state import SPECIAL
 from ..kernels.bound_call import Fresh, bound_into, form_of
 from ..memory.host_allocator import memmove

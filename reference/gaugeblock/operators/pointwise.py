@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..dispatch.registry import REGISTRY
+from ..dispatch.dispatcher import REGISTRY
 from ..iteration.dimensions import resize_output
 from ..iteration.overlap import check_no_partial_overlap
 from ..kernels.bound_call import Fresh, Into

@@ -11,8 +11,7 @@ from ..core.away import away, long_call
 from ..core.dtype import DType, int64
 from ..core.errors import check_sizes
 from ..core.promotion import UPSTREAM_NAMES
-from ..dispatch.dispatcher import call
-from ..dispatch.registry import REGISTRY
+from ..dispatch.dispatcher import REGISTRY, call
 from ..tensor.array_view import FEW, array_of, kept_array
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import contiguous_meta, only_ints

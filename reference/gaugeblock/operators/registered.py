@@ -9,7 +9,7 @@ import os
 from importlib import import_module
 
 from ..core.resting import without_collecting
-from ..dispatch.registry import REGISTRY
+from ..dispatch.dispatcher import REGISTRY
 from ..tensor.view_table import METADATA, VIEWS
 from .pointwise import register_pointwise
 

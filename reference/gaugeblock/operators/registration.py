@@ -21,7 +21,7 @@ from ..core.dtype import DType, bool_, complex32, uint8
 from ..core.errors import type_error
 from ..core.promotion import UPSTREAM_NAMES, check_castable
 from ..core.resting import without_collecting
-from ..dispatch.registry import REGISTRY
+from ..dispatch.dispatcher import REGISTRY
 from ..iteration.dimensions import resize_output
 from ..iteration.overlap import (
     PARTIAL_OVERLAP,

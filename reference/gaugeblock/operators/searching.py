@@ -12,8 +12,7 @@ from ..core.dtype import DType, bfloat16, bool_, dtype_of_number, int32, int64, 
 from ..core.errors import INT64_MAX, wrap_dim
 from ..core.promotion import UPSTREAM_NAMES, common_dtype
 from ..core.warn import warn_once
-from ..dispatch.dispatcher import call
-from ..dispatch.registry import REGISTRY
+from ..dispatch.dispatcher import REGISTRY, call
 from ..iteration.tensor_iterator import Number
 from ..tensor.array_view import array_of
 from ..tensor.reshaping import reshape

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from ..dispatch.dispatcher import rename_privateuse1_backend
+from ..dispatch.table import rename_privateuse1_backend
 from ..memory.devices import register_allocator
 from .fallback import cpu_fallback
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.device import Device, cpu
-from ..dispatch.dispatcher import call, check_one_device
-from ..dispatch.registry import REGISTRY
+from ..dispatch.dispatcher import REGISTRY, call, check_one_device
 from ..iteration.dimensions import resize_output
 from ..library.op_overload import OpOverload
 from ..operators.copy import host_image

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...bindings.functions import tensor_ops as ops
 from ...core.dtype import bool_, int32, int64
-from ...dispatch.registry import any_watched
+from ...dispatch.keys import any_watched
 from ...operators.invoke import invoke
 from ...operators.type_queries import broadcast_shapes
 

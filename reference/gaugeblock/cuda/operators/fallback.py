@@ -7,7 +7,7 @@ from typing import Any
 
 from ...core.device import cpu
 from ...core.warn import warn
-from ...dispatch.registry import Operator
+from ...dispatch.dispatcher import Operator
 from ...kernels.operand import Immediate
 from ...operators.conversion import converted
 from ...operators.launch import element_launch

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core.device import Device, cpu
-from ...dispatch.dispatcher import call, redispatch
-from ...dispatch.registry import REGISTRY, Operator
+from ...dispatch.dispatcher import REGISTRY, Operator, call, redispatch
 from ...memory.devices import read_device
 from ...memory.elements import write_bytes
 from ...memory.storage import Storage, allocate_storage

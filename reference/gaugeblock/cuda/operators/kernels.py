@@ -11,8 +11,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...dispatch.dispatcher import missing_kernel, redispatch
-from ...dispatch.registry import MISSING, Operator
+from ...dispatch.dispatcher import MISSING, Operator, missing_kernel, redispatch
 from ...operators.copy import copy_values
 from ...operators.formulas import FORMULAS
 from ...operators.generator import Generator

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...core.device import Device, as_device, cpu
-from ...dispatch.registry import Operator
+from ...dispatch.dispatcher import Operator
 from ...tensor.tensor import Tensor
 
 INDEXED = frozenset({"index", "index_put", "index_put_", "_index_put_impl_"})

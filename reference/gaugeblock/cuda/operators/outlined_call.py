@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ...core.observe import OBSERVATION
-from ...dispatch.dispatcher import redispatch, tensor_keys
-from ...dispatch.keys import BACKEND_BIT, FUNCTIONALITY_BIT
-from ...dispatch.registry import Operator
+from ...dispatch.dispatcher import Operator, redispatch
+from ...dispatch.keys import BACKEND_BIT, FUNCTIONALITY_BIT, tensor_keys
 from ...memory.storage import Storage, allocate_storage
 from ...operators.lazy_values import LAZY_MASK
 from ...tensor.changing import change_metadata

@@ -9,8 +9,7 @@ from typing import Any
 from ...core.device import cpu
 from ...core.dtype import DType
 from ...core.promotion import UPSTREAM_NAMES
-from ...dispatch.dispatcher import call
-from ...dispatch.registry import REGISTRY
+from ...dispatch.dispatcher import REGISTRY, call
 from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import remember

@@ -10,7 +10,7 @@ import numpy as np
 from ...core.away import away
 from ...core.device import cpu
 from ...core.dtype import float32, float64
-from ...dispatch.registry import any_watched
+from ...dispatch.keys import any_watched
 from ...dispatch.state import SPECIAL
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
