@@ -13,9 +13,15 @@ from gaugeblock.kernels.object_cache import CacheFolder
 from gaugeblock.operators.rows import BETWEEN_CELLS, BETWEEN_COLUMNS, Row, columns, read_columns, rows
 
 TABLE = [
-    Row("f", "f(Tensor self) -> Tensor", None, None, (), ("function",), "pointwise", ("int8",), "same", "input", None),
-    Row("g.out", "g() -> ()", "g_()", "g.o()", ("h", "k"), ("nn",), "view", (), "none", "bool", "exact"),
-]
+    Row(
+        "f", "f(Tensor self) -> Tensor", None, None, (), ("function",), "pointwise", ("int8",), "same", "input", None,
+        "f", None, None,
+    ),
+    Row(
+        "g.out", "g() -> ()", "g_()", "g.o()", ("h", "k"), ("nn",), "view", (), "none", "bool", "exact",
+        "g", "g_", "g.o",
+    ),
+]  # fmt: skip
 USE = "import gaugeblock as gb; print(gb.ones(2).tolist(), len(gb.operators.rows.rows()))"
 
 

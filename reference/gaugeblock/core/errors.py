@@ -114,10 +114,3 @@ def check_addressable(sizes: Sequence[int], strides: Sequence[int]) -> None:
             break
     if strides and max(strides) > INT64_MAX:
         raise RuntimeError(f"Stride calculation overflowed: a tensor of sizes {list(sizes)} has no 64-bit strides")
-
-
-def check_nbytes(operator: str, nbytes: int) -> int:
-    """`nbytes` unless it exceeds what 64 bits can address: RuntimeError."""
-    if nbytes > INT64_MAX:
-        raise RuntimeError(f"{operator}(): Storage size calculation overflowed: {nbytes} bytes exceed 64 bits")
-    return nbytes

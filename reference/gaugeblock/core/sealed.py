@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Iterable
+from types import MemberDescriptorType
 from typing import Any
 
 _OBJECT, _READ_ONLY = 16, 1
@@ -27,29 +28,37 @@ class _Member(ctypes.Structure):
 
 
 _KEPT: list[_Member] = []
+_HAS_MEMBERS = sys.implementation.name == "cpython" and not hasattr(sys, "getobjects")
 
 
-def member_of(slot: Any) -> Any:
+OFFSETS: dict[type, dict[str, int]] = {}
+"""Sealed class -> offset in its objects of every slot; empty if CPython's layout is unexpected."""
+
+
+def seal(cls: type, names: Iterable[str]) -> None:
+    """Make the slots ``_name`` of a class readable as ``name``, for each of `names`.
+
+    Where CPython's layout is unexpected they become properties.
+    """
+    slots = {name: slot for name, slot in vars(cls).items() if isinstance(slot, MemberDescriptorType)}
+    known = {name: _member_of(slot) for name, slot in slots.items()} if _HAS_MEMBERS else {}
+    plain = all(m.type == _OBJECT and not m.flags and m.name == name.encode() for name, m in known.items())
+    OFFSETS[cls] = {name: member.offset for name, member in known.items()} if plain else {}
+    for name in names:
+        offset = OFFSETS[cls].get(f"_{name}")
+        read = property(slots[f"_{name}"].__get__) if offset is None else _read_only(cls, name, offset)
+        setattr(cls, name, read)
+
+
+def _member_of(slot: Any) -> Any:
     """Return CPython's PyMemberDef of a slot, which has its type and offset."""
     return _Member.from_address(ctypes.c_void_p.from_address(id(slot) + _MEMBER).value or 0)
 
 
-def _read_only(cls: type, name: str) -> Any:
-    """Return a read-only descriptor of the slot ``_name``; a property if CPython's layout is unexpected."""
-    slot = cls.__dict__[f"_{name}"]
-    if sys.implementation.name != "cpython" or hasattr(sys, "getobjects"):
-        return property(slot.__get__)
-    known = member_of(slot)
-    if known.type != _OBJECT or known.flags or known.name != f"_{name}".encode():
-        return property(slot.__get__)
-    member = _Member(name.encode(), _OBJECT, known.offset, _READ_ONLY, None)
+def _read_only(cls: type, name: str, offset: int) -> Any:
+    """Return a read-only descriptor of the slot at `offset`."""
+    member = _Member(name.encode(), _OBJECT, offset, _READ_ONLY, None)
     _KEPT.append(member)
     make = ctypes.pythonapi.PyDescr_NewMember
     make.restype, make.argtypes = ctypes.py_object, (ctypes.py_object, ctypes.c_void_p)
     return make(cls, ctypes.addressof(member))
-
-
-def seal(cls: type, names: Iterable[str]) -> None:
-    """Make the slots ``_name`` of a class readable as ``name``, for each of `names`."""
-    for name in names:
-        setattr(cls, name, _read_only(cls, name))

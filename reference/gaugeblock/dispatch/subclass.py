@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from ..core.device import Device, cpu, named_device
 from ..core.dtype import DEFAULTS, DType
-from ..core.errors import check_int, check_ints, check_nbytes, check_sizes, type_error
+from ..core.errors import check_int, check_ints, check_sizes, type_error
 from ..core.layout import Layout, strided
-from ..memory.storage import dataless_storage
+from ..memory.storage import check_nbytes, dataless_storage
 from ..tensor.changing import subclass_pointer
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import INITIAL, Tensor, tensor_object

@@ -13,19 +13,18 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from types import MemberDescriptorType
 from typing import Any, NamedTuple
 
 from ..core.device import cpu
-from ..core.sealed import member_of
+from ..core.sealed import OFFSETS
 from ..memory.host_allocator import NO_BLOCKS
-from ..memory.storage import Storage
+from ..memory.storage import Finalisers, Storage, apply_mode, release
 from ..tensor.tensor import INITIAL, Tensor, new_like, view_at_same_place
 from ..tensor.tensor_meta import TensorMeta
 from ..tensor.versions import bump_version
-from .bound_call_code import ITEMS, LARGEST_NUMBER, LIST_ITEMS, SIZE, TYPE, text
+from .bound_call_code import ITEMS, LARGEST_NUMBER, LIST_ITEMS, SIZE, TYPE, finaliser_text, text
 from .code import Module
-from .entry import METH_FASTCALL, MethodDef
+from .entry import METH_FASTCALL, METH_NOARGS, MethodDef
 
 
 class Unset:
@@ -171,7 +170,10 @@ def form_of(call: Any) -> Fresh | Into | None:
 
 
 def install(compiler: Any) -> None:
-    """Compile the code and let `bound` use it, if objects lie in memory as it expects."""
+    """Compile the finaliser of storages, and what `bound` uses if lists and tuples lie in memory as it expects."""
+    if not all(OFFSETS[cls] for cls in (Tensor, Storage, TensorMeta)):
+        return
+    _install_finalisers(compiler)
     if not _layout_is_known():
         return
     values = (Tensor, Storage, cpu, 0, 1, NO_BLOCKS, new_like, bump_version, UNSET)
@@ -186,13 +188,27 @@ def install(compiler: Any) -> None:
     Native.fresh, Native.into, Native.view = fresh, into, view
 
 
+def _install_finalisers(compiler: Any) -> None:
+    """Make compiled functions the finalisers of storages."""
+    suffixes = ("_set", "_direct", "_managed")
+    (set_release, direct, managed), _ = compiler.described(
+        f"finaliser {OFFSETS[Storage]}", lambda: Module(finaliser_text()), suffixes
+    )
+    ctypes.PYFUNCTYPE(None, ctypes.py_object)(set_release)(release)
+    make = ctypes.pythonapi.PyDescr_NewMethod
+    make.restype, make.argtypes = ctypes.py_object, (ctypes.py_object, ctypes.c_void_p)
+    methods = [MethodDef(b"__del__", address, METH_NOARGS, None) for address in (direct, managed)]
+    _KEPT.extend((*methods, release))
+    Finalisers.direct, Finalisers.managed = [make(Storage, ctypes.addressof(method)) for method in methods]
+    apply_mode()
+
+
 def layout() -> str:
     """Return where the slots of the objects lie that the code reads and writes, and what a new tensor's hold."""
     slots = {
-        f"{cls.__name__}.{name}": member_of(slot).offset
+        f"{cls.__name__}.{name}": offset
         for cls in (Tensor, Storage, TensorMeta)
-        for name, slot in vars(cls).items()
-        if isinstance(slot, MemberDescriptorType)
+        for name, offset in OFFSETS[cls].items()
     }
     return f"{slots} {INITIAL}"
 

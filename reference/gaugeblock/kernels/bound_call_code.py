@@ -1,8 +1,11 @@
-"""The machine code of bound calls, as LLVM IR: what `Fresh`, `Into` and `View` do in Python (see bound_call)."""
+"""The machine code of bound calls and of the finaliser of storages, as LLVM IR (see bound_call).
+
+The first does what `Fresh`, `Into` and `View` do in Python.
+"""
 
 from __future__ import annotations
 
-from ..core.sealed import member_of
+from ..core.sealed import OFFSETS
 from ..memory.storage import Storage
 from ..tensor.tensor import INITIAL, Tensor
 from ..tensor.tensor_meta import TensorMeta
@@ -20,7 +23,7 @@ SIZE, ITEMS, TYPE, LIST_ITEMS = 16, 24, 8, 24
 
 
 def _offset(cls: type, slot: str) -> int:
-    return int(member_of(cls.__dict__[slot]).offset)
+    return OFFSETS[cls][slot]
 
 
 class _Writer(Code):
@@ -387,3 +390,89 @@ def _count_write() -> str:
     with code.when(good):
         code.line(f"call void @Py_DecRef(ptr {gone})")
     return code.function("define internal i1 @count_write(ptr %out, ptr %storage)", f"  ret i1 {good}")
+
+
+def finaliser_text() -> str:
+    """Return the IR of the finalisers of storages.
+
+    @NAME_direct returns small blocks itself, @NAME_managed never does; @NAME_set stores the function that releases.
+    """
+    pool, pointer, allocator, deleter = (
+        _offset(Storage, slot) for slot in ("pool", "_pointer", "allocator", "deleter")
+    )
+    return f"""@_Py_NoneStruct = external global i8
+@PyExc_KeyboardInterrupt = external global ptr
+@release = internal global ptr null
+declare i32 @PyList_Append(ptr, ptr)
+declare ptr @PyObject_CallFunctionObjArgs(ptr, ...)
+declare i32 @PyErr_ExceptionMatches(ptr)
+declare void @PyErr_Clear()
+declare void @PyErr_SetInterrupt()
+declare void @Py_IncRef(ptr)
+declare void @Py_DecRef(ptr)
+define void @{NAME}_set(ptr %release) {{
+  store ptr %release, ptr @release
+  ret void
+}}
+define internal i1 @given(ptr %storage, i64 %offset) {{
+  %place = getelementptr i8, ptr %storage, i64 %offset
+  %value = load ptr, ptr %place
+  %missing = icmp eq ptr %value, null
+  %none = icmp eq ptr %value, @_Py_NoneStruct
+  %either = or i1 %missing, %none
+  %given = xor i1 %either, true
+  ret i1 %given
+}}
+define ptr @{NAME}_direct(ptr %storage, ptr %unused) {{
+  %pooled = call i1 @given(ptr %storage, i64 {pool})
+  br i1 %pooled, label %append, label %other
+append:
+  %pool_place = getelementptr i8, ptr %storage, i64 {pool}
+  %pool = load ptr, ptr %pool_place
+  %pointer_place = getelementptr i8, ptr %storage, i64 {pointer}
+  %pointer = load ptr, ptr %pointer_place
+  %failed = call i32 @PyList_Append(ptr %pool, ptr %pointer)
+  call void @Py_IncRef(ptr @_Py_NoneStruct)
+  ret ptr @_Py_NoneStruct
+other:
+  %result = call ptr @{NAME}_managed(ptr %storage, ptr null)
+  ret ptr %result
+}}
+define ptr @{NAME}_managed(ptr %storage, ptr %unused) {{
+entry:
+  br label %look
+look:
+  %again = phi i1 [false, %entry], [true, %interrupted]
+  %pooled = call i1 @given(ptr %storage, i64 {pool})
+  %allocated = call i1 @given(ptr %storage, i64 {allocator})
+  %foreign = call i1 @given(ptr %storage, i64 {deleter})
+  %either = or i1 %pooled, %allocated
+  %any = or i1 %either, %foreign
+  br i1 %any, label %call, label %done
+call:
+  %release = load ptr, ptr @release
+  %result = call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr %release, ptr %storage, ptr null)
+  %failed = icmp eq ptr %result, null
+  br i1 %failed, label %judge, label %returned
+returned:
+  call void @Py_DecRef(ptr %result)
+  br label %done
+judge:
+  %interrupt = load ptr, ptr @PyExc_KeyboardInterrupt
+  %matches = call i32 @PyErr_ExceptionMatches(ptr %interrupt)
+  %yes = icmp ne i32 %matches, 0
+  br i1 %yes, label %interrupted, label %raise
+interrupted:
+  call void @PyErr_Clear()
+  br i1 %again, label %pass_on, label %look
+raise:
+  ret ptr null
+done:
+  br i1 %again, label %pass_on, label %end
+pass_on:
+  call void @PyErr_SetInterrupt()
+  br label %end
+end:
+  call void @Py_IncRef(ptr @_Py_NoneStruct)
+  ret ptr @_Py_NoneStruct
+}}"""

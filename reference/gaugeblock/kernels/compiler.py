@@ -22,10 +22,12 @@ from .code import NAME, PLAIN, Module
 from .entry import METH_FASTCALL, MethodDef
 from .isa import llvm
 from .object_cache import Described, Descriptions, ObjectCache, digest
-from .parallel import attach
+from .parallel import THREADS, NativePool, look
 from .runtime import EXTENDED
 
 Builtin = Callable[..., None]
+_LOCK = fork_safe(threading.RLock())
+"""Held while the compiler is made, and while it loads objects."""
 
 
 class Compiler:
@@ -47,7 +49,6 @@ class Compiler:
         self._salt = f"parts {llvmlite.__version__} {binding.llvm_version_info} {self._machines[0].triple}"
         self._cache = ObjectCache()
         self._descriptions = Descriptions(self._salt)
-        self._lock = fork_safe(threading.RLock())
         self._loaded: set[str] = set()
         self._common = False
         self._symbols: dict[str, int] = {}
@@ -96,7 +97,7 @@ class Compiler:
     def _addresses(self, key: str, suffixes: Sequence[str], text: str | None) -> tuple[int, ...] | None:
         """Return the addresses in an object; None if the cache has lost it and its text is not given."""
         name = _name(key)
-        with self._lock:
+        with _LOCK:
             if name not in self._loaded:
                 data = self._cache.read(key)
                 if data is None:
@@ -128,16 +129,29 @@ class Compiler:
             return
         suffixes = (*common.OWN, *common.SUFFIXES)
         addresses, _ = self.described("common", lambda: Module(common.text(NAME)), suffixes)
-        with self._lock:
+        with _LOCK:
             if self._common:
                 return
             for suffix, address in zip(common.SUFFIXES, addresses[len(common.OWN) :], strict=True):
                 self._symbols[common.PREFIX + suffix] = address
                 self._llvm.add_symbol(common.PREFIX + suffix, address)
-            attach(*addresses[: len(common.OWN)])
+            self._attach_threads(*addresses[: len(common.OWN)])
             # The pool's threads run until the process ends, so their code must outlive the interpreter's objects.
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._engine))
             self._common = True
+
+    @staticmethod
+    def _attach_threads(set_threads: int, forget: int, let_look: int) -> None:
+        """Let the pool of native threads follow set_num_threads and forks.
+
+        The arguments are the addresses of @NAME_set, @NAME_forget and @NAME_let_look.
+        """
+        native = NativePool(ctypes.CFUNCTYPE(None, ctypes.c_int64)(set_threads), ctypes.CFUNCTYPE(None)(forget))
+        native.forget()
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(look))  # threads may look until the process ends
+        ctypes.PYFUNCTYPE(None, ctypes.py_object)(let_look)(look)
+        THREADS.native = native
+        native.set_threads(THREADS.number)
 
     def common(self, symbol: str) -> int:
         """The address of a function that modules share."""
@@ -201,19 +215,17 @@ def _libm_symbols() -> list[tuple[str, int]]:
     return found
 
 
-_FIRST = fork_safe(threading.RLock())
 _COMPILERS: list[Compiler] = []
 
 
 def compiler() -> Compiler:
     """The one compiler of this process: machine code lives as long as it does."""
     if not _COMPILERS:
-        with _FIRST:
+        with _LOCK:
             if not _COMPILERS:
-                from . import bound_call, storage_finaliser
+                from .bound_call import install
 
                 made = Compiler()
-                storage_finaliser.install(made)
-                bound_call.install(made)
+                install(made)
                 _COMPILERS.append(made)
     return _COMPILERS[0]

@@ -32,7 +32,7 @@ def _processors() -> int:
         return os.cpu_count() or 1
 
 
-class Pool(NamedTuple):
+class NativePool(NamedTuple):
     """The pool's functions: set the number of threads, and forget all workers (in a child process they are gone)."""
 
     set_threads: Callable[[int], None]
@@ -42,29 +42,16 @@ class Pool(NamedTuple):
 class _Threads:
     def __init__(self) -> None:
         self.number = _processors()
-        self.native: Pool | None = None
+        self.native: NativePool | None = None
 
     def forget(self) -> None:
         if self.native is not None:
             self.native.forget()
 
 
-_THREADS = _Threads()
+THREADS = _Threads()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_THREADS.forget)
-
-
-def attach(set_threads: int, forget: int, let_look: int) -> None:
-    """Let the loaded pool of native threads follow set_num_threads and forks.
-
-    The arguments are the addresses of @NAME_set, @NAME_forget and @NAME_let_look.
-    """
-    native = Pool(ctypes.CFUNCTYPE(None, ctypes.c_int64)(set_threads), ctypes.CFUNCTYPE(None)(forget))
-    native.forget()
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(look))  # threads may look until the process ends
-    ctypes.PYFUNCTYPE(None, ctypes.py_object)(let_look)(look)
-    _THREADS.native = native
-    native.set_threads(_THREADS.number)
+    os.register_at_fork(after_in_child=THREADS.forget)
 
 
 def look() -> None:
@@ -73,7 +60,7 @@ def look() -> None:
 
 def get_num_threads() -> int:
     """Threads that one operator may use."""
-    return _THREADS.number
+    return THREADS.number
 
 
 def set_num_threads(n: int) -> None:
@@ -82,9 +69,9 @@ def set_num_threads(n: int) -> None:
         raise TypeError(f"set_num_threads(): argument 'n' must be an int, got {type(n).__name__}")
     if n <= 0:
         raise RuntimeError(f"set_num_threads(): expected a positive number of threads, got {n}")
-    _THREADS.number = n
-    if _THREADS.native is not None:
-        _THREADS.native.set_threads(n)
+    THREADS.number = n
+    if THREADS.native is not None:
+        THREADS.native.set_threads(n)
     _set_blas_threads(n)
 
 
@@ -112,7 +99,7 @@ def chunks(n: int, grain: int = GRAIN) -> list[tuple[int, int]]:
     """Disjoint ranges (begin, end) that cover range(n): one per thread, none shorter than the grain but the last."""
     if n <= 0:
         return []
-    workers = min(_THREADS.number, -(-n // max(1, grain)))
+    workers = min(THREADS.number, -(-n // max(1, grain)))
     step = -(-n // workers)
     step = -(-step // 64) * 64 if step > 64 else step
     return [(begin, min(begin + step, n)) for begin in range(0, n, step)]
@@ -126,7 +113,7 @@ def parallel_for(n: int, grain: int, body: Callable[[int, int], object]) -> None
     """
     if n <= 0:
         return
-    if n <= grain or _THREADS.number == 1 or POOL.is_inside():
+    if n <= grain or THREADS.number == 1 or POOL.is_inside():
         body(0, n)
         return
     ranges = chunks(n, grain)

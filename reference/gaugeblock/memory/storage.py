@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from ..core.device import Device, cpu
-from ..core.errors import check_nbytes
+from ..core.errors import INT64_MAX
 from ..core.sealed import seal
 from .devices import device_allocator, move_in_device
 from .host_allocator import SMALL_LIMIT, Allocator, host_allocator, is_mapped, memmove, memset, small_class
@@ -182,6 +182,13 @@ def check_address(address: Any, nbytes: int) -> int:
             f"memory of this process, a multiple of {ADDRESS_MULTIPLE}"
         )
     return address
+
+
+def check_nbytes(operator: str, nbytes: int) -> int:
+    """Return `nbytes`; raise RuntimeError when it exceeds what 64 bits can address."""
+    if nbytes > INT64_MAX:
+        raise RuntimeError(f"{operator}(): Storage size calculation overflowed: {nbytes} bytes exceed 64 bits")
+    return nbytes
 
 
 def _give_memory(storage: Storage, nbytes: int) -> None:

@@ -21,7 +21,7 @@ BETWEEN_COLUMNS, BETWEEN_CELLS = "\x1d", "\n"
 
 
 class Row(NamedTuple):
-    """One operator: its schemas and the rules that its kernels follow."""
+    """One operator: its schemas, the rules that its kernels follow, and the names that its schemas begin with."""
 
     name: str
     schema: str
@@ -34,22 +34,13 @@ class Row(NamedTuple):
     promotion: str
     result: str
     out_cast: str | None
-
-    @property
-    def base(self) -> str:
-        return self.name.partition(".")[0]
+    base: str
+    inplace_name: str | None
+    out_name: str | None
 
     @property
     def takes_dtype(self) -> bool:
         return "ScalarType? dtype=None" in self.schema
-
-    @property
-    def inplace_name(self) -> str | None:
-        return None if self.inplace is None else self.inplace.partition("(")[0]
-
-    @property
-    def out_name(self) -> str | None:
-        return None if self.out is None else self.out.partition("(")[0]
 
 
 @functools.cache
@@ -95,7 +86,7 @@ def read_columns(data: bytes, origin: str) -> list[Row] | None:
         return None
 
 
-_OPTIONAL = frozenset({"inplace", "out", "out_cast"})
+_OPTIONAL = frozenset({"inplace", "out", "out_cast", "inplace_name", "out_name"})
 _LISTS = frozenset({"aliases", "variants", "dtypes"})
 _FIRST_LETTER = ord("0")
 
@@ -132,6 +123,13 @@ def _read() -> list[Row]:
             operator.promotion,
             operator.result,
             operator.out_cast,
+            operator.name.partition(".")[0],
+            _name(operator.inplace),
+            _name(operator.out),
         )
         for operator in load().values()
     ]
+
+
+def _name(schema: str | None) -> str | None:
+    return None if schema is None else schema.partition("(")[0]

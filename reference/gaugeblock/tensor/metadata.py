@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..core.dtype import DType
-from ..core.errors import check_int, check_ints, check_nbytes, check_sizes, type_error
+from ..core.errors import check_int, check_ints, check_sizes, type_error
 from ..core.memory_format import MemoryFormat, check_memory_format, contiguous_format, preserve_format
-from ..memory.storage import Storage, allocate_storage
+from ..memory.storage import Storage, allocate_storage, check_nbytes
 from ..memory.untyped import UntypedStorage
 from .changing import change_metadata
 from .hooks import hooks

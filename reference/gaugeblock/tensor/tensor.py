@@ -6,11 +6,10 @@ from typing import Any, TypeVar
 
 from ..core.device import Device, cpu
 from ..core.dtype import DType
-from ..core.errors import check_nbytes
 from ..core.layout import Layout, strided
 from ..core.sealed import seal
 from ..core.size import Size
-from ..memory.storage import Storage, allocate_storage, new_object
+from ..memory.storage import Storage, allocate_storage, check_nbytes, new_object
 from .tensor_meta import TensorMeta, contiguous_meta, extent, meta_of
 
 
