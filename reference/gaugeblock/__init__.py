@@ -13,10 +13,10 @@ from typing import Any
 from . import iteration, memory
 from .bindings import autograd_members as _autograd_members  # noqa: F401
 from .bindings import subclass_methods as _subclass_methods  # noqa: F401
-from .bindings.build import install as _install
-from .bindings.build import show_binding
+from .bindings.binding import install as _install
 from .bindings.factories import FUNCTIONS as _FACTORIES
 from .bindings.functions import ops as _ops
+from .bindings.functions import show_binding
 from .bindings.overloads import functions as _functions
 from .core.determinism import (
     are_deterministic_algorithms_enabled,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .bindings.build import namespace
+from .bindings.functions import namespace
 
 _get, _names = namespace(__name__, "fft_")
 

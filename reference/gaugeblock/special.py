@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .bindings.build import namespace
+from .bindings.functions import namespace
 
 SAME = (
     "digamma erf erfc erfinv exp2 expm1 i0 log1p logit logsumexp round sinc xlogy log_softmax softmax".split()

@@ -14,7 +14,7 @@ from .dispatch.state import STATE, enter_special, leave_special
 from .dispatch.table import describe, origin
 from .iteration.tensor_iterator import TensorIterator
 from .kernels.isa import current_level
-from .operators.launch import Launch
+from .kernels.pointwise import Launch
 from .tensor.tensor import Tensor
 from .tensor.tensor_meta import TensorMeta
 

@@ -9,9 +9,9 @@ import gaugeblock as gb
 import pytest
 from gaugeblock.bindings import call_cache
 from gaugeblock.kernels.bound_call import form_of
+from gaugeblock.kernels.pointwise import nothing
 from gaugeblock.memory.host_allocator import NO_BLOCKS, host_allocator
 from gaugeblock.memory.storage import set_poison
-from gaugeblock.operators.launch import nothing
 from gaugeblock.tensor import tensor_meta
 
 CALLS: list[tuple[Callable[..., Any], tuple[int, ...], gb.DType]] = [

@@ -29,7 +29,7 @@ def test_arguments_keys_kernel_plan_and_loop() -> None:
         "           CPU: kernel",
     ]
     (kernel,) = stop.inside
-    assert kernel.heading.startswith("kernel     CPU: operators.pointwise.add.Tensor pointwise.py:")
+    assert kernel.heading.startswith("kernel     CPU: operators.pointwise_operators.add.Tensor pointwise_operators.py:")
     assert any("coalesce" in line for line in kernel.lines)
     assert "loop       add(float32, float32): strided, over [4, 3] (innermost first)" in kernel.lines[-1]
     assert str(trip).splitlines()[-1] == "result: float32[3, 4] on cpu"

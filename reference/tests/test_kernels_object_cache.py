@@ -16,7 +16,7 @@ from gaugeblock.kernels.object_cache import Described, Descriptions, source_stat
 from gaugeblock.kernels.operand import Immediate
 from gaugeblock.kernels.pointwise import NamedKernel
 from gaugeblock.operators.formulas import FORMULAS
-from gaugeblock.operators.launch import formula_kernel
+from gaugeblock.operators.pointwise import formula_kernel
 
 CALLS = """
 import gaugeblock as gb
@@ -75,7 +75,7 @@ def test_nothing_is_described_without_sources(tmp_path: Path) -> None:
 
 
 def test_the_state_of_the_sources_follows_each_file(tmp_path: Path) -> None:
-    names = ("kernels/loops.py", "operators/formulas/table.py", "operators/launch.py", "core/dtype.py")
+    names = ("kernels/loops.py", "operators/formulas/table.py", "operators/pointwise.py", "core/dtype.py")
     places = [tmp_path / name for name in names]
     for place in places:
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ from gaugeblock.cuda.ptx.host_grid import stand_in
 from gaugeblock.cuda.ptx.layout import Layout
 from gaugeblock.kernels.operand import Immediate
 from gaugeblock.kernels.pointwise import PointwiseKernel
-from gaugeblock.operators.launch import formula_kernel
+from gaugeblock.operators.pointwise import formula_kernel
 from gaugeblock_testing.cuda_simulator import SimulatedDriver
 from gaugeblock_testing.cuda_simulator.modules import StandIn
 from gaugeblock_testing.ptx_emulator import Machine

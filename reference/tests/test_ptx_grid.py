@@ -31,7 +31,7 @@ from gaugeblock.iteration.dimensions import INT32_MAX
 from gaugeblock.iteration.tensor_iterator import COMPARISON
 from gaugeblock.kernels.operand import Immediate
 from gaugeblock.kernels.pointwise import PointwiseKernel
-from gaugeblock.operators.launch import formula_kernel
+from gaugeblock.operators.pointwise import formula_kernel
 from gaugeblock_testing.ptx_emulator import Machine
 
 Array = np.ndarray[Any, Any]

@@ -12,7 +12,7 @@ from gaugeblock.cuda.ptx.layout import Layout
 from gaugeblock.cuda.ptx.routines import GridDeclarations
 from gaugeblock.cuda.ptx.target import device_target, host_target
 from gaugeblock.kernels.object_cache import ObjectCache
-from gaugeblock.operators.launch import formula_kernel
+from gaugeblock.operators.pointwise import formula_kernel
 
 TARGET = device_target((8, 0))
 FLAT = Layout(32, 0, 4, (False,) * 3)

@@ -11,7 +11,7 @@ from gaugeblock.cuda import ptx
 from gaugeblock.cuda.ptx.assembler import assemble, find_ptxas
 from gaugeblock.kernels.operand import Immediate
 from gaugeblock.kernels.pointwise import PointwiseKernel
-from gaugeblock.operators.launch import formula_kernel
+from gaugeblock.operators.pointwise import formula_kernel
 
 ADD = formula_kernel("add", (float32, float32), float32, float32)
 FLAT = [(4,)] * 3

@@ -19,9 +19,8 @@ from gaugeblock.cuda.ptx.assembler import assemble, find_ptxas
 from gaugeblock.cuda.ptx.image import assembly, grid_text
 from gaugeblock.cuda.ptx.launching import PreparedLaunch
 from gaugeblock.cuda.ptx.target import device_target
-from gaugeblock.operators.pointwise import RULES
-from gaugeblock.operators.pointwise_call import Call, call_builder
-from gaugeblock.operators.pointwise_plan import arguments, fitted, plan_call
+from gaugeblock.operators.pointwise import Call, arguments, fitted, plan_call
+from gaugeblock.operators.pointwise_operators import RULES, call_builder
 from gaugeblock.operators.rows import Row, rows
 from gaugeblock.tensor.tensor import new_like
 from gaugeblock_spec.schema import parse

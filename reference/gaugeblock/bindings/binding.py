@@ -20,22 +20,34 @@ from __future__ import annotations
 
 import functools
 import linecache
+import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from gaugeblock_spec.schema import parse
+
 from ..core.device import cpu
+from ..core.fork_safety import fork_safe
+from ..core.resting import without_collecting
+from ..dispatch.dispatcher import REGISTRY, call
 from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, intercept
-from ..dispatch.state import SPECIAL, STATE, UNRECORDED
+from ..dispatch.state import OVERRIDING, SPECIAL, UNRECORDED
 from ..kernels.bound_call import UNSET, Unset
-from ..tensor.hooks import hooks
+from ..operators.conversion import METHODS as CONVERSIONS
+from ..operators.device_methods import METHODS as DEVICE_METHODS
+from ..operators.tensor_data import legacy_tensor, new_tensor
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import only_ints
-from ..tensor.versions import mark_unrecorded
-from ..tensor.view_table import VIEWS, ViewFunction
-from .call_cache import OTHER, Filler, Parameter, Request, metas, plain
-from .caller import RENAMED, Caller
+from ..tensor.view_table import ViewFunction, view_functions
+from . import factories
+from .call_cache import OTHER, Filler, Parameter, Request, metas, parameters_of, plain
+from .caller import RENAMED, Bound, Caller
 from .deprecated_forms import FORMS
-from .overloads import NO, Group, number
+from .factories import METHODS as FACTORIES
+from .marked_views import MARKED, marked_views, marking, taken
+from .overloads import NO, Group, functions, methods, number, takes_spread
+from .special_forms import GENERAL, OWN_FORMS, conversion, general_source, self_later_source
 
 COMMON: dict[str, Any] = {
     "Tensor": Tensor, "SPECIAL": SPECIAL, "UNRECORDED": UNRECORDED, "UNSET": UNSET, "cpu": cpu, "intercept": intercept,
@@ -65,48 +77,6 @@ def indent(text: str, levels: int) -> str:
     """Return `text` moved right by `levels` steps of four."""
     margin = "    " * levels
     return "".join(margin + line if line.strip() else line for line in text.splitlines(keepends=True))
-
-
-COMPOSITES = frozenset(
-    "atleast_1d atleast_2d atleast_3d broadcast_tensors cartesian_prod einsum linalg_diagonal meshgrid".split()
-)
-"""Functions made of views."""
-NO_VIEWS = frozenset("contiguous detach resolve_conj resolve_neg".split())
-MARKED = (frozenset(name.partition(".")[0] for name in VIEWS) | COMPOSITES) - NO_VIEWS
-"""Functions whose results may be new views of what they are given."""
-
-
-def marking(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `function`, which marks the new views in its results where nothing is recorded."""
-
-    @functools.wraps(function)
-    def marked(*args: Any, **kwargs: Any) -> Any:
-        result = function(*args, **kwargs)
-        return marked_views((*args, *kwargs.values()), result) if UNRECORDED else result
-
-    return marked
-
-
-def marked_views(given: tuple[Any, ...], result: Any) -> Any:
-    """Return the result of a call on the arguments `given`, its new views marked where nothing is recorded."""
-    if STATE.grad:
-        return result
-    if result.__class__ is Tensor and given and given[0].__class__ is Tensor:
-        return taken(given[0], result)
-    return mark_unrecorded([x for one in given for x in (one if type(one) in (list, tuple) else (one,))], result)
-
-
-def taken(tensor: Tensor, views: Any) -> Any:
-    """Return a view or several that were just taken of `tensor`, marked where nothing is recorded."""
-    if STATE.grad:
-        return views
-    if views.__class__ is Tensor and views.counter is None and views.autograd is None and views.base is not None:
-        views.counter = None if views is tensor else views.storage_impl
-        return views
-    return mark_unrecorded((tensor,), views)
-
-
-hooks.taken = taken
 
 
 Names = Mapping[str, Any]
@@ -311,3 +281,213 @@ def squaring(number: Any) -> Any:
     """Return the part in the key of an exponent: its class, and whether it is 2."""
     kind = number.__class__
     return (kind, number == 2) if kind is int or kind is float else kind
+
+
+BINARY = {
+    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder",
+    "pow": "pow", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+}  # fmt: skip
+"""Name in ``__add__``, ``__radd__`` and ``__iadd__`` -> function."""
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+UNARY = {"neg": "neg", "abs": "abs", "invert": "bitwise_not", "pos": "positive"}
+REVERSED_ROWS = {"pow": "pow.Scalar", "remainder": "remainder.Scalar_Tensor"}
+"""Functions that have an own row for a number on the left."""
+
+
+@functools.cache
+def make_function(group: Group) -> Any:
+    """Return the module function, such as ``gaugeblock.add``; one for each group."""
+    if group.name in factories.FUNCTIONS:
+        return factories.FUNCTIONS[group.name]
+    caller = Caller(group, is_method=False)
+    made = _make(group, caller, label=group.name, self="input", suffix="function")
+    caller.publish(made)
+    return made
+
+
+def make_method(group: Group) -> Any:
+    """Return the Tensor method, such as ``Tensor.add`` or ``Tensor.add_``."""
+    names = [argument.name for argument in parse(group.overloads[0].schema).positional]
+    if names[0] != "self":
+        slow = f"{group.name}_method"
+        text, function = self_later_source(slow, group.name, names), make_function(functions()[group.name])
+        return compile_function(f"Tensor.{group.name}", group.name, text, document(group), **{f"slow_{slow}": function})
+    caller = Caller(group, is_method=True)
+    return _make(group, caller, label=f"Tensor.{group.name}", self="self", suffix="method")
+
+
+def _make(group: Group, caller: Caller, *, label: str, self: str, suffix: str) -> Any:
+    function = group.name
+    name = f"{function}_{suffix}"
+    special = OWN_FORMS.get(function) or (conversion if function in CONVERSIONS else None)
+    if special is not None:
+        text, names = special(name, self, caller)
+        return compile_function(label, function, text, document(group), **names)
+    view = VIEW_FUNCTIONS.get(function)
+    spread = suffix == "method" and takes_spread(group)
+    parameters = parameters_of(group, spread=spread, given=view is not None and not view.at_same_place)
+    if parameters is None or function in GENERAL:
+        text = general_source(name, function)
+        run = marking(caller) if function in MARKED else GENERAL[function](caller) if function in GENERAL else caller
+        return compile_function(label, function, text, document(group), **{f"slow_{name}": run})
+    binding = Binding(group, parameters, caller, marked=function in MARKED, view=view)
+    return binding.function(label, function, document(group))
+
+
+def make_dunder(dunder: str, group: Group) -> Any:
+    """Return ``__add__``, ``__eq__`` or ``__iadd__`` for the method group behind it."""
+    parameters = parameters_of(group, spread=False)
+    assert parameters is not None
+    return Binding(group, parameters, Caller(group, is_method=True)).operator(
+        dunder, f"Tensor.{dunder}", document(group)
+    )
+
+
+def make_reversed(dunder: str, group: Group) -> Any:
+    """Return ``__radd__`` or the like."""
+    row = REVERSED_ROWS.get(group.name, group.overloads[0].row.name)
+    return reversed_operator(dunder, row, document(group))
+
+
+VIEW_FUNCTIONS = view_functions()
+"""Operators on metadata alone, which are the same on every device."""
+
+
+def document(group: Group) -> str:
+    """Return the docstring of a binding: its schemas."""
+    return "\n".join(dict.fromkeys(overload.schema for overload in group.overloads))
+
+
+PENDING: dict[str, Callable[[], Any]] = {}
+"""Methods that are not made yet, with what makes them."""
+GENERATED: set[str] = set(FACTORIES)
+"""Methods made from schemas: they look for overrides and modes themselves."""
+
+
+@without_collecting
+def install() -> None:
+    """Add a stand-in for every operator method and dunder that Tensor does not define itself."""
+    groups = methods()
+    for name, method in {**FACTORIES, "new_tensor": new_tensor}.items():
+        setattr(Tensor, name, method)
+    for name, group in groups.items():
+        if name not in Tensor.__dict__:
+            _pending(name, partial(make_method, group))
+    for name, function in BINARY.items():
+        _pending(f"__{name}__", partial(make_dunder, f"__{name}__", groups[function]))
+        _pending(f"__r{name}__", partial(make_reversed, f"__r{name}__", groups[function]))
+        if function + "_" in groups:
+            _pending(f"__i{name}__", partial(make_dunder, f"__i{name}__", groups[function + "_"]))
+    for name in COMPARISONS:
+        _pending(f"__{name}__", partial(make_dunder, f"__{name}__", groups[name]))
+    for name, function in UNARY.items():
+        _pending(f"__{name}__", partial(make_method, groups[function]))
+    for name, converting in {**CONVERSIONS, **DEVICE_METHODS}.items():
+        if name not in Tensor.__dict__:
+            setattr(Tensor, name, converting)
+    Tensor.__new__ = _construct  # type: ignore[assignment]
+    Tensor.__hash__ = object.__hash__  # type: ignore[method-assign]
+
+
+def _construct(cls: type[Tensor], *sizes: Any) -> Tensor:
+    return legacy_tensor(*sizes)
+
+
+class Pending:
+    """Stands on Tensor for a method that is not made yet: looking at it makes it, and puts it in this place."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, tensor: Tensor | None, owner: type) -> Any:
+        made = method(self.name)
+        return made if tensor is None else made.__get__(tensor, owner)
+
+
+def _pending(name: str, make: Callable[[], Any]) -> None:
+    PENDING[name] = make
+    GENERATED.add(name)
+    setattr(Tensor, name, Pending(name))
+
+
+def method(name: str) -> Any:
+    """The finished method, made now if it is still pending; KeyError when Tensor has none of that name."""
+    with _MAKING:
+        make = PENDING.get(name)
+        if make is not None:
+            setattr(Tensor, name, make())
+            del PENDING[name]
+    return Tensor.__dict__[name]
+
+
+_MAKING = fork_safe(threading.RLock())
+"""Held while a method is created."""
+
+
+WATCHED: dict[str, Callable[[Any, Any], Any]] = {
+    "add.Tensor": lambda self, number: self.add(number),
+    "mul.Tensor": lambda self, number: self.mul(number),
+    "sub.Tensor": lambda self, number: call(REGISTRY.find("rsub.Scalar"), self, number, 1),
+    "div.Tensor": lambda self, number: self.reciprocal() * number,
+}
+"""``number + x`` and its like of a tensor that requires a gradient, as calls with the tensor first."""
+
+
+def reversed_operator(dunder: str, row: str, document: str) -> Any:
+    """Return the reflected operator of a row, such as ``__rsub__`` of "sub.Tensor"."""
+    text = (
+        f"def {dunder}(self, other):\n"
+        f"    if self.__class__ is Tensor and not SPECIAL:\n"
+        f"        call = self.meta.calls.get(({dunder!r}, other.__class__))\n"
+        f"        if call:\n"
+        f"            result = call(other, self)\n"
+        f"            if result is not None:\n"
+        f"                return result\n"
+        f"    return general(self, other)\n"
+    )
+    return compile_function(f"Tensor.{dunder}", dunder, text, document, general=_general(dunder, row))
+
+
+class _Reversed:
+    """A `Resolver` with a single operator, whose first argument is the number."""
+
+    def __init__(self, row: str) -> None:
+        self._operator = REGISTRY.find(row)
+
+    def __call__(self, number: Any, tensor: Tensor) -> Any:
+        return call(self._operator, number, tensor)
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound:
+        """Return the operator with the arguments as they are."""
+        return Bound(self._operator, args, {})
+
+    def explaining(self, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *rest: Any) -> Any:
+        """Return the result of ``run(args, kwargs, *rest)``."""
+        return run(args, kwargs, *rest)
+
+
+def _general(dunder: str, row: str) -> Callable[[Any, Any], Any]:
+    reverse = _Reversed(row)
+    number_or_tensor = frozenset({"number", "tensor"})
+    filler = Filler(reverse, [Parameter(name, number_or_tensor, "UNSET") for name in ("number", "tensor")])
+
+    def general(self: Any, other: Any) -> Any:
+        if OVERRIDING or other.__class__ not in PLAIN:
+            taken = intercept(getattr(Tensor, dunder), (self, other), {})
+            if taken is not NOT_OVERRIDDEN:
+                return taken
+        found = other if isinstance(other, Tensor) else number(other)
+        if found is NO:
+            return NotImplemented
+        if not isinstance(self, Tensor):
+            raise TypeError(f"{dunder}() requires a Tensor as its first argument, not {type(self).__name__}")
+        if self.meta.watched and row in WATCHED:
+            return WATCHED[row](self, found)
+        if self.__class__ is not Tensor or found is not other or isinstance(other, Tensor):
+            return reverse(found, self)
+        return filler.run(Request(self.meta, (dunder, found.__class__), (found, self)), (found, self), {})
+
+    return general

@@ -12,7 +12,7 @@ from ..core.dtype import ALIASES, BY_NAME
 from ..operators.public import names as public_names
 from ..operators.rows import Row
 from ..tensor.tensor import Tensor
-from .build import BINARY, COMPARISONS, UNARY
+from .binding import BINARY, COMPARISONS, UNARY
 from .overloads import SIZES_FIRST, Group, by_keyword, functions, methods
 
 PLACE = Path(__file__).parent.parent / "__init__.pyi"

@@ -13,7 +13,7 @@ from ..dispatch.overrides import NOT_OVERRIDDEN, NOT_WRAPPED, intercept
 from ..dispatch.state import MODE_LISTENERS
 from ..dispatch.subclass import LISTENERS
 from ..tensor.tensor import Tensor
-from .build import GENERATED
+from .binding import GENERATED
 from .dispatched import METHODS, PROPERTIES
 
 OWN = frozenset({"__new__", "__init_subclass__", "__reduce_ex__", "as_subclass", "__matmul__"})

@@ -18,16 +18,15 @@ from gaugeblock_spec.schema import Argument, Schema, parse
 
 from ..bindings.binding import compile_function
 from ..bindings.caller import Caller
-from ..bindings.direct import general
 from ..bindings.overloads import Group, Overload
+from ..bindings.special_forms import general_source
 from ..core.errors import type_error
 from ..dispatch.dispatcher import REGISTRY
 from ..operators.formulas import FORMULAS
 from ..operators.formulas.table import Formula
-from ..operators.pointwise import Functional, InPlace, Out
-from ..operators.pointwise_call import Call
-from ..operators.pointwise_plan import PointwiseRule
-from ..operators.rows import Row
+from ..operators.pointwise import Call, PointwiseRule
+from ..operators.pointwise_operators import Functional, InPlace, Out
+from ..operators.rows import Row, row_of
 from ..tensor.tensor import Tensor
 from .derivative import MissingDerivative
 from .expressions import derivative_from, lane_formula
@@ -89,7 +88,7 @@ class DeclaredOperator:
                 caller = Caller(Group(name, (overload,)), is_method=is_method)
                 label = f"Tensor.{name}" if is_method else name
                 slow = f"{namespace}_{name}_{'method' if is_method else 'function'}"
-                made = compile_function(label, name, general(slow, name), row.schema, **{f"slow_{slow}": caller})
+                made = compile_function(label, name, general_source(slow, name), row.schema, **{f"slow_{slow}": caller})
                 caller.publish(made)
                 if not is_method:
                     function = function or made
@@ -186,8 +185,7 @@ def declare(
         raise OperatorTableError(f"declare(): argument 'row' must have a schema, a str, got {row.get('schema')!r}")
     plain = {"file": "declare()", "name": row["schema"].partition("(")[0], **row}
     operator = operator_from_row(plain)
-    values = [getattr(operator, field) for field in Row._fields]
-    made = Row._make(tuple(value) if isinstance(value, list) else value for value in values)
+    made = row_of(operator)
     arguments = [argument for argument in parse(made.schema).arguments if not argument.written]
     operands, numbers = _kinds(made.name, arguments)
     if [a.name for a in arguments] != operands + numbers:

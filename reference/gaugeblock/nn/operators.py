@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..bindings.build import make_function
+from ..bindings.binding import make_function
 from ..bindings.overloads import nn_functions
 
 

@@ -1,6 +1,6 @@
 """complex32, which holds data and in which few operators compute: the kernels that take it, as PyTorch's do on the CPU.
 
-Views, copies and fills take it like any dtype, and `pointwise_plan` lists the pointwise operators that compute in it.
+Views, copies and fills take it like any dtype, and `pointwise` lists the pointwise operators that compute in it.
 Of the kernels that NumPy computes, and of compiled reductions, those named here take it; all others refuse it.
 """
 

@@ -11,6 +11,7 @@ from ..dispatch.dispatcher import REGISTRY, call
 from ..iteration.dimensions import broadcast_shapes
 from ..iteration.overlap import check_no_internal_overlap, check_no_partial_overlap
 from ..kernels.bound_call import bound
+from ..kernels.pointwise import Launch
 from ..memory.devices import read_device, write_device
 from ..memory.elements import read_bytes, write_bytes
 from ..memory.storage import allocate_storage
@@ -29,7 +30,7 @@ from ..tensor.tensor_meta import (
 )
 from ..tensor.versions import bump_version
 from .extents import extent_of
-from .launch import Launch, element_launch
+from .launch import element_launch
 from .plan import Planned, plannable
 from .registration import kernel
 

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 from ..core.device import Device
 from ..dispatch.dispatcher import Operator
 from ..kernels.bound_call import Fresh, Into
+from ..kernels.pointwise import Launch
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta
-from .launch import Launch
 from .plan import Plannable
 
 

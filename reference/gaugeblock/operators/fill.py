@@ -12,6 +12,7 @@ from ..iteration.dimensions import broadcast_shapes
 from ..iteration.overlap import check_no_partial_overlap
 from ..iteration.tensor_iterator import Number
 from ..kernels.operand import Immediate
+from ..kernels.pointwise import Launch
 from ..tensor.hooks import hooks
 from ..tensor.scalars import item
 from ..tensor.tensor import Tensor, new_like
@@ -19,7 +20,7 @@ from ..tensor.tensor_meta import default_strides, meta_of, remember
 from ..tensor.versions import bump_version, check_written_in_inference
 from .copy import BUILTIN, clone, copy_, copy_values
 from .extents import extent_of, warn_of_internal_overlap
-from .launch import Launch, element_launch
+from .launch import element_launch
 from .number_limits import check_fits, stored_number
 from .registration import kernel
 

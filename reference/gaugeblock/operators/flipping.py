@@ -12,6 +12,7 @@ from ..core.device import cpu
 from ..core.errors import wrap_dim
 from ..core.memory_format import contiguous_format
 from ..iteration.dimensions import loop_dimensions
+from ..kernels.pointwise import Launch
 from ..memory.elements import store_bytes
 from ..tensor.array_view import FEW, array_of, kept_array
 from ..tensor.reshaping import reshape
@@ -21,9 +22,9 @@ from ..tensor.views import transpose
 from .arrays import Array, outline, values
 from .copy import clone
 from .fresh_fill import fill_zeros
-from .launch import Launch, formula_kernel
 from .many_dims import along, has_many_dims
 from .plan import Planned, plannable
+from .pointwise import formula_kernel
 from .registration import kernel
 
 

@@ -18,14 +18,12 @@ from ..kernels.expression import UINT, Lane
 from ..kernels.isa import capability, current_level
 from ..kernels.lower import VECTOR_VISIT
 from ..kernels.operand import Raw
-from ..kernels.pointwise import PointwiseKernel, pointwise_kernel
+from ..kernels.pointwise import Launch, PointwiseKernel, pointwise_kernel
 from ..tensor.array_view import array_of
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import meta_of
-from .launch import Launch
-from .pointwise import RULES
-from .pointwise_call import call_builder
-from .pointwise_plan import arguments, fitted, plan_call
+from .pointwise import arguments, fitted, plan_call
+from .pointwise_operators import RULES, call_builder
 
 
 def vector_width(dtype: DType) -> int:

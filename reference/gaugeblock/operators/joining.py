@@ -12,12 +12,12 @@ from ..core.device import cpu
 from ..core.dtype import DType
 from ..core.errors import wrap_dim
 from ..core.promotion import promote_types
+from ..kernels.pointwise import Launch
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, channels_last_strides, default_strides, meta_of, remember, suggested_format
 from ..tensor.views import unsqueeze
 from .arrays import check_same_device
 from .copy import copying
-from .launch import Launch
 from .plan import Planned, plannable
 from .registration import kernel
 

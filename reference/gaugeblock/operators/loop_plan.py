@@ -17,10 +17,9 @@ from typing import Any, NamedTuple
 
 from ..core.dtype import DType
 from ..iteration.dimensions import loop_dimensions
-from ..kernels.pointwise import PointwiseKernel
+from ..kernels.pointwise import Launch, PointwiseKernel
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, remember
-from .launch import Launch
 from .plan import Planned
 
 Ints = tuple[int, ...]

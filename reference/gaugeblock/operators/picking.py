@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from ..iteration.dimensions import iteration_strides, loop_dimensions
 from ..kernels.pick import pick_kernel
+from ..kernels.pointwise import Launch
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta
-from .launch import Launch
 
 Ints = tuple[int, ...]
 

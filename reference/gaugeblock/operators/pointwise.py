@@ -1,23 +1,351 @@
-"""Pointwise operators: a kernel for every form of every pointwise row, on CPU and Meta, and the running of its plan."""
+"""Pointwise calls: the dtype rules of a row, the plan of a call, and running it.
+
+A plan holds all that follows from metas and number types alone: what the operator computes in, the meta of the result,
+and the loop. It is worked out once and kept in the `plans` of the first tensor's meta. Running it needs addresses,
+numbers and, if an output exists already, the check that it does not partly overlap an input.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from ..dispatch.dispatcher import REGISTRY
+from ..core.device import cpu, meta_device
+from ..core.dtype import DEFAULTS, DType, bfloat16, bool_, float16, float32, float64
+from ..core.promotion import UPSTREAM_NAMES, check_castable
 from ..iteration.dimensions import resize_output
 from ..iteration.overlap import check_no_partial_overlap
+from ..iteration.tensor_iterator import COMPARISON, FLOAT, IteratorConfig, Number, TensorIterator, planned_meta
+from ..kernels.body import Formula
 from ..kernels.bound_call import Fresh, Into
+from ..kernels.operand import Immediate, Raw
+from ..kernels.pointwise import NO_ELEMENTS, Launch, Operand, PointwiseKernel, named_kernel, pointwise_kernel
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import TensorMeta
+from ..tensor.tensor_meta import TensorMeta, meta_of, preserve_format_strides, remember
 from ..tensor.versions import bump_version
 from .extents import extent_of
-from .launch import Launch
-from .plan import Plannable, Planned
-from .pointwise_call import CALLS, Call, call_builder
-from .pointwise_plan import Plan, PointwiseRule, arguments, fitted, plan_call, tensors_of
-from .rows import Row, rows
+from .number_limits import stored_number
+from .plan import Planned
+from .rows import Row
+
+
+class Call(NamedTuple):
+    """A formula name and its arguments.
+
+    `operands` (tensors and numbers) broadcast and promote; `extras` are numbers converted to the computation dtype
+    that do not promote; `condition` is read as bool before the operands; `weights` are numbers that promote only.
+    An extra that the computation dtype cannot hold is an error; with `fit` so is a number among the operands, which
+    wraps otherwise. With `valued` the call follows from the values of numbers: some are refused, or lead to others.
+    """
+
+    formula: str
+    operands: tuple[Tensor | Number, ...]
+    extras: tuple[Number, ...] = ()
+    condition: Tensor | None = None
+    weights: tuple[Number, ...] = ()
+    fit: bool = False
+    valued: bool = False
+
+
+def check_alpha(operator: str, alpha: Number, common: DType) -> None:
+    """RuntimeError when alpha's kind exceeds that of the computation, or is bool for anything but bool."""
+    if isinstance(alpha, bool):
+        if common.kind != 0:
+            raise RuntimeError(
+                f"{operator}(): Boolean alpha only supported for Boolean results, not for {UPSTREAM_NAMES[common.name]}"
+            )
+    elif isinstance(alpha, float) and common.kind < 2:
+        raise RuntimeError(
+            f"{operator}(): For integral input tensors, argument alpha must not be a floating point number, got {alpha}"
+        )
+    elif isinstance(alpha, complex) and common.kind < 3:
+        raise RuntimeError(
+            f"{operator}(): For non-complex input tensors, argument alpha must not be a complex number, got {alpha}"
+        )
+
+
+NOT_FOR_BOOL = {
+    "sub": (
+        "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use "
+        "the `~` or `logical_not()` operator instead."
+    ),
+    "neg": (
+        "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
+        "`~` or `logical_not()` operator instead."
+    ),
+    "relu": "Boolean inputs not supported for relu",
+    "relu6": "Bool inputs not supported for hardtanh",
+    "hardtanh": "Bool inputs not supported for hardtanh",
+}
+TAKES_WIDE_UNSIGNED = frozenset(
+    """eq ne where isnan isinf isfinite isclose signbit nan_to_num bitwise_and bitwise_or bitwise_xor
+    __and__ __or__ __xor__ mul multiply floor ceil round trunc fix""".split()
+)
+TAKES_COMPLEX32 = frozenset(
+    "abs add addcmul eq isclose isfinite isinf isnan mul ne neg rsub sgn sub where".split()
+)
+UNLISTED = {
+    "uint16": TAKES_WIDE_UNSIGNED,
+    "uint32": TAKES_WIDE_UNSIGNED,
+    "uint64": TAKES_WIDE_UNSIGNED,
+    "complex32": TAKES_COMPLEX32,
+}
+"""Dtypes that no row lists -> base names of the operators that compute in them all the same."""
+NOT_FOR_BOOL["rsub"] = NOT_FOR_BOOL["sub"]
+COMPLEX_HINTS = {"sign": "use sgn() instead", "clamp": "", "floor": "", "ceil": "", "trunc": "", "round": ""}
+
+
+class PointwiseRule:
+    """Rules of one row; compared by identity, since it is part of the plans' keys."""
+
+    def __init__(self, row: Row) -> None:
+        self.row = row
+        self.name = row.name
+        self.base = row.base
+        self.config: IteratorConfig = FLOAT_RULES if row.promotion == "int_to_float" else PLAIN_RULES
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the dtypes that the rule computes in."""
+        return (*self.row.dtypes, *(name for name, operators in UNLISTED.items() if self.base in operators))
+
+    def check_inputs(self, common: DType, given: Sequence[DType]) -> None:
+        """Raise for dtypes that the operator does not compute in; before anything is allocated."""
+        message = NOT_FOR_BOOL.get(self.base)
+        if message is not None and bool_ in given:
+            raise RuntimeError(message)
+        if common.name in self.names:
+            return
+        if common.is_complex and self.base in COMPLEX_HINTS:
+            hint = COMPLEX_HINTS[self.base]
+            raise NotImplementedError(f"{self.base} is not supported for complex inputs{'; ' if hint else ''}{hint}")
+        allowed = ", ".join(self.names)
+        raise NotImplementedError(
+            f"\"{self.base}\" not implemented for '{UPSTREAM_NAMES[common.name]}'; it computes in {allowed}"
+        )
+
+    def result_dtype(self, common: DType, self_dtype: DType) -> DType:
+        """The dtype of a fresh result."""
+        kind = self.row.result
+        if kind == "bool":
+            return bool_
+        if kind == "real":
+            return common.to_real()
+        return self_dtype if kind == "input" else common
+
+    def check_output(self, common: DType, result: DType, output: DType, *, inplace: bool) -> None:
+        """RuntimeError when out=, or self of an in-place call, may not take the result."""
+        if result is output or self.row.out_cast == "any" or (inplace and self.row.result == "bool"):
+            return
+        if self.row.result == "real" and common.is_complex and output is common and inplace:
+            raise RuntimeError(f"In-place {self.base} is not supported for complex tensors.")
+        if self.row.out_cast == "exact" and not inplace:
+            raise RuntimeError(
+                f"{self.base}(): Found dtype {UPSTREAM_NAMES[output.name]} for argument 'out' but expected "
+                f"{UPSTREAM_NAMES[result.name]}"
+            )
+        check_castable(result, output)
+
+
+PLAIN_RULES = COMPARISON
+FLOAT_RULES = FLOAT._replace(enforce_safe_casting_to_output=False)
+
+
+NUMBERS_ABSTAIN = frozenset({"clamp", "clamp_min", "clamp_max", "pow", "pow.square"})
+"""Formulas whose numbers are options: only the tensors determine whether the operands have the same layout."""
+LIKE_SELF = frozenset({"hardtanh", "nan_to_num"})
+"""Formulas whose result has the layout of a clone of self."""
+
+
+def given_layout(call: Call, dtype: DType) -> TensorMeta | None:
+    """Return the meta of the new result; None when the iterator chooses it."""
+    first = next((operand for operand in call.operands if isinstance(operand, Tensor)), None)
+    if first is None:
+        return None
+    meta = first.meta
+    if call.formula in LIKE_SELF:
+        strides = preserve_format_strides(meta.sizes, meta.strides)
+    elif call.formula == "isinf":
+        strides = _step(_step(first), 0).meta.strides
+    elif call.formula == "isfinite":
+        alike = _step(first)
+        strides = _step(alike, _step(alike, 0)).meta.strides
+    elif call.formula == "div" and first is not call.operands[0]:
+        strides = _step(_step(first), 0).meta.strides
+    else:
+        return None
+    return meta_of(meta.sizes, strides, dtype, meta.device)
+
+
+def _step(*operands: Tensor | Number) -> Tensor:
+    """Return a meta tensor with the layout that an operator on these operands gives its result."""
+    result = planned_meta(TensorIterator((None,), operands, COMPARISON).build(allocate=False))
+    return new_like(meta_of(result.sizes, result.strides, result.dtype, meta_device))
+
+
+HALF = (float16, bfloat16)
+TAKES_ALPHA = frozenset(
+    f"{name}{form}" for name in ("add", "sub", "rsub") for form in (".Tensor", ".Scalar")
+)
+"""Rows with a number that scales an operand and must not exceed the computation's kind."""
+
+
+WIDE_NUMBERS = frozenset(
+    {"mul", "div", "div.floor", "addcmul", "addcdiv", "lerp", "elu", "leaky_relu", "softplus", "hardtanh"}
+)
+"""Formulas that take a number as float32 when they compute in a half-float dtype; the others round it to that dtype."""
+
+
+DOUBLE_NUMBERS = frozenset({"polygamma", "polygamma.log"})
+"""Formulas that take their numbers as float64."""
+
+
+TAKES_FRACTIONS = frozenset({"isclose", "isclose.equal_nan"})
+"""Formulas whose trailing numbers are fractions: they compute with integers in float64."""
+
+
+def number_dtype(formula: str, common: DType) -> DType:
+    """The dtype that a Python number is converted to."""
+    if formula in DOUBLE_NUMBERS:
+        return float64
+    return float32 if common in HALF and formula in WIDE_NUMBERS else common
+
+
+@dataclass(slots=True, eq=False)
+class Plan:
+    """`meta` of the output; `resize` when a given output has to take it; `launch` None when nothing is to run."""
+
+    meta: TensorMeta
+    common: DType
+    resize: bool
+    through_copy: bool
+    launch: Launch | None
+
+
+def plan_call(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: bool) -> Plan:
+    """The plan of a call, remembered; every check on shapes, dtypes and devices is made here."""
+    anchor: TensorMeta | None = None
+    read_write = False
+    parts: list[Any] = []
+    for operand in call.operands:
+        if isinstance(operand, Tensor):
+            parts.append(operand.meta)
+            anchor = anchor or operand.meta
+            read_write = read_write or operand is out
+        else:
+            parts.append(type(operand))
+    condition = None if call.condition is None else call.condition.meta
+    anchor = anchor or condition
+    if anchor is None:
+        raise TypeError(f"{rule.base}(): at least one argument must be a tensor")
+    key = (
+        rule, call.formula, inplace, read_write, None if out is None else out.meta, condition, *parts,
+        *map(type, call.extras), DEFAULTS.dtype,
+    )  # fmt: skip
+    plan: Plan | None = anchor.plans.get(key)
+    if plan is None:
+        plan = _build(rule, call, out, inplace=inplace)
+        remember(anchor.plans, key, plan)
+    return plan
+
+
+def fitted(rule: PointwiseRule, call: Call, common: DType) -> Call:
+    """The call with its checked numbers as `common` holds them; RuntimeError when one does not fit."""
+    if call.extras:
+        kind = number_dtype(call.formula, common)
+        call = call._replace(extras=tuple([stored_number(rule.base, value, kind) for value in call.extras]))
+    if call.fit:
+        operands = [v if isinstance(v, Tensor) else stored_number(rule.base, v, common) for v in call.operands]
+        call = call._replace(operands=tuple(operands))
+    return call
+
+
+def _build(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: bool) -> Plan:
+    config = FLOAT_RULES if call.formula == "div" else rule.config
+    config = config._replace(check_mem_overlap=True, resize_outputs=not inplace)
+    conditions = () if call.condition is None else (call.condition,)
+    iterator = TensorIterator((out,), (*conditions, *call.operands, *call.weights), config)
+    for index in range(len(conditions)):
+        iterator.inputs[index].promotes = False
+    operands = iterator.inputs[len(conditions) : len(iterator.inputs) - len(call.weights)]
+    for weight in iterator.inputs[len(iterator.inputs) - len(call.weights) :]:
+        weight.only_promotes = True
+    common = iterator.find_common_dtype()
+    given = [o.dtype for o in operands if o.meta is not None and o.dtype is not None]
+    rule.check_inputs(common, [o.dtype for o in operands if o.dtype is not None])
+    for extra in call.extras if rule.name in TAKES_ALPHA else ():
+        check_alpha(rule.base, extra, common)
+    result = rule.result_dtype(common, given[0] if given else common)
+    compute = float64 if common.kind < 2 and call.formula in TAKES_FRACTIONS else common
+    iterator.config = config._replace(static_dtype=result)
+    if call.formula in NUMBERS_ABSTAIN:
+        for operand in operands:
+            operand.only_promotes = operand.number is not None
+    if out is None:
+        iterator.outputs[0].meta = given_layout(call, result)
+        iterator.outputs[0].planned = iterator.outputs[0].meta is not None
+    iterator.build(allocate=False)
+    if out is not None:
+        rule.check_output(common, result, out.meta.dtype, inplace=inplace)
+    meta = planned_meta(iterator)
+    through_copy = meta.dtype is not result and common in HALF and result is not bool_
+    launch: Launch | None = NO_ELEMENTS if iterator.device is cpu and not meta.numel else None
+    if iterator.device is cpu and iterator.numel and not through_copy:
+        memory = [*iterator.inputs[: len(conditions)], *operands]
+        kernel = _kernel(call, [o.dtype if o.number is None else None for o in memory], compute, meta.dtype)
+        strides = [iterator.outputs[0].strides or (), *(o.strides or () for o in memory if o.number is None)]
+        sizes = [meta.dtype.itemsize, *(o.dtype.itemsize for o in memory if o.number is None and o.dtype)]
+        slots = [0, *(index + 1 for index, o in enumerate(memory) if o.number is None)]
+        launch = Launch(kernel, iterator.shape, strides, sizes, slots)
+    return Plan(meta, compute, iterator.outputs[0].will_resize, through_copy, launch)
+
+
+def _kernel(call: Call, dtypes: Sequence[DType | None], compute: DType, output: DType) -> PointwiseKernel:
+    number = Immediate(number_dtype(call.formula, compute))
+    operands: list[DType | Immediate] = [number if dtype is None else dtype for dtype in dtypes]
+    operands.extend(Immediate(number_dtype(call.formula, compute)) for _ in call.extras)
+    return formula_kernel(call.formula, operands, compute, output)
+
+
+def formula_kernel(
+    name: str, operands: Sequence[DType | Immediate], compute: DType, *results: DType
+) -> PointwiseKernel:
+    """The kernel of a formula from the tables; one that was declared outside has a name with a namespace."""
+    if "::" in name:
+        formula, kinds = _found(name, operands)
+        return pointwise_kernel(name, formula, kinds, compute, results)
+    return named_kernel(name, lambda: _found(name, operands), operands, compute, results)
+
+
+def _found(name: str, operands: Sequence[DType | Immediate]) -> tuple[Formula, tuple[Operand, ...]]:
+    """Return a formula and its operands; those that it wants unconverted are handed over so."""
+    from .formulas import FORMULAS
+
+    formula = FORMULAS[name]
+    kinds = [_unconverted(one) if index in formula.raw else one for index, one in enumerate(operands)]
+    return formula.function, tuple(kinds)
+
+
+def _unconverted(operand: DType | Immediate) -> Raw | Immediate:
+    return Raw(operand) if isinstance(operand, DType) else Immediate(operand.dtype, raw=True)
+
+
+def arguments(call: Call) -> list[Any]:
+    """Addresses and numbers in the order of the kernel's operands."""
+    values: list[Any] = [] if call.condition is None else [call.condition.pointer]
+    for operand in call.operands:
+        values.append(operand.pointer if isinstance(operand, Tensor) else operand)
+    values.extend(call.extras)
+    return values
+
+
+def tensors_of(call: Call) -> list[Tensor]:
+    """The tensors that the call reads."""
+    found: list[Tensor | Number] = [*call.operands]
+    if call.condition is not None:
+        found.append(call.condition)
+    return [value for value in found if isinstance(value, Tensor)]
 
 
 def run_functional(rule: PointwiseRule, call: Call) -> Tensor:
@@ -144,77 +472,3 @@ def _write_converted(rule: PointwiseRule, call: Call, plan: Plan, out: Tensor) -
         resize_output(out, plan.meta)
     bump_version(out)
     copy_values(out, result)
-
-
-WITHOUT_FORMULA = frozenset(
-    {"mvlgamma", "special_multigammaln", "frexp", "polar", "complex", "isreal", "float_power"}
-)
-"""Pointwise operators without overload that modules of their own register."""
-RULES: dict[str, PointwiseRule] = {}
-"""Rule of each pointwise row by name."""
-
-
-def register_row(row: Row) -> None:
-    """Register the functional, in-place and out= kernels of one row."""
-    rule = RULES[row.name] = PointwiseRule(row)
-    build = call_builder(row.name)
-    for name, form in ((row.name, Functional), (row.inplace_name, InPlace), (row.out_name, Out)):
-        if name is not None:
-            REGISTRY.put(name, ("CPU", "Meta"), form(name, rule, CALLS.get(name, build)))
-
-
-class Form(Plannable[..., Tensor]):
-    """A kernel of a pointwise operator; `build` makes a call of the operator's arguments."""
-
-    def __init__(self, name: str, rule: PointwiseRule, build: Callable[..., Call]) -> None:
-        self.__qualname__ = self.__name__ = name
-        self.rule = rule
-        self.build = build
-
-
-class Functional(Form):
-    """The form with a new result."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
-        return run_functional(self.rule, self.build(*args, **kwargs))
-
-    def planned(self, *args: Any, **kwargs: Any) -> Planned[Tensor]:
-        """Return the result together with the call behind it."""
-        return planned_functional(self.rule, self.build(*args, **kwargs))
-
-    def loop(self, *args: Any, **kwargs: Any) -> Loop | None:
-        """Return the loop of a call without running it."""
-        return loop_of(self.rule, self.build(*args, **kwargs), None, inplace=False)
-
-
-class InPlace(Form):
-    """The form that writes into its first argument."""
-
-    def __call__(self, first: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return run_into(self.rule, self.build(first, *args, **kwargs), first, inplace=True)
-
-    def planned(self, first: Tensor, *args: Any, **kwargs: Any) -> Planned[Tensor]:
-        """Return the first argument, written, together with the call that writes."""
-        return planned_into(self.rule, self.build(first, *args, **kwargs), first, inplace=True)
-
-    def loop(self, first: Tensor, *args: Any, **kwargs: Any) -> Loop | None:
-        """Return the loop of a call without running it."""
-        return loop_of(self.rule, self.build(first, *args, **kwargs), first, inplace=True)
-
-
-class Out(Form):
-    """The form that writes into `out`."""
-
-    def __call__(self, *args: Any, out: Tensor, **kwargs: Any) -> Tensor:
-        return run_into(self.rule, self.build(*args, **kwargs), out, inplace=False)
-
-    def planned(self, *args: Any, out: Tensor, **kwargs: Any) -> Planned[Tensor]:
-        """Return `out`, written, together with the call that writes."""
-        return planned_into(self.rule, self.build(*args, **kwargs), out, inplace=False)
-
-
-def register_pointwise() -> None:
-    """Register every pointwise row of the spec that has a formula."""
-    for row in rows().values():
-        if row.family == "pointwise" and row.base not in WITHOUT_FORMULA:
-            register_row(row)

@@ -11,7 +11,7 @@ from importlib import import_module
 from ..core.resting import without_collecting
 from ..dispatch.dispatcher import REGISTRY
 from ..tensor.view_table import METADATA, VIEWS
-from .pointwise import register_pointwise
+from .pointwise_operators import register_pointwise
 
 
 @without_collecting

@@ -11,11 +11,14 @@ import functools
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gaugeblock_spec
 
 from ..kernels.object_cache import cache_folder, digest
+
+if TYPE_CHECKING:
+    from gaugeblock_spec.operators import Operator
 
 BETWEEN_COLUMNS, BETWEEN_CELLS = "\x1d", "\n"
 
@@ -110,25 +113,14 @@ def _origin() -> str:
 def _read() -> list[Row]:
     from gaugeblock_spec.operators import load
 
-    return [
-        Row(
-            operator.name,
-            operator.schema,
-            operator.inplace,
-            operator.out,
-            tuple(operator.aliases),
-            tuple(operator.variants),
-            operator.family,
-            tuple(operator.dtypes),
-            operator.promotion,
-            operator.result,
-            operator.out_cast,
-            operator.name.partition(".")[0],
-            _name(operator.inplace),
-            _name(operator.out),
-        )
-        for operator in load().values()
-    ]
+    return list(map(row_of, load().values()))
+
+
+def row_of(operator: Operator) -> Row:
+    """Return the row of an operator of the spec."""
+    values = [getattr(operator, field) for field in Row._fields[:-3]]
+    names = (operator.name.partition(".")[0], _name(operator.inplace), _name(operator.out))
+    return Row._make([*(tuple(value) if isinstance(value, list) else value for value in values), *names])
 
 
 def _name(schema: str | None) -> str | None:

@@ -12,13 +12,14 @@ from ..core.promotion import UPSTREAM_NAMES
 from ..kernels import folds, row_maps
 from ..kernels.bound_call import bound
 from ..kernels.fold import Fold
+from ..kernels.pointwise import Launch
 from ..kernels.row_map import row_map_kernel
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, default_strides, meta_of, remember
 from .arguments import dtype_argument
 from .conversion import converted
 from .copy import copy_values
-from .launch import Launch, element_launch
+from .launch import element_launch
 from .many_dims import MOST_DIMS, along
 from .plan import Planned, plannable
 from .reduce_call import reduce, reduced_dims

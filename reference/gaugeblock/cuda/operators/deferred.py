@@ -9,8 +9,8 @@ from typing import Any
 
 from ...core.dtype import get_default_dtype, set_default_dtype
 from ...dispatch.state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, STATE
+from ...kernels.pointwise import Launch
 from ...operators.generator import REPLACING, Generator
-from ...operators.launch import Launch
 from ..devices.drivers import runtime
 from ..streams import current_handle
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...core.device import Device
-from ...operators.launch import Launch
+from ...kernels.pointwise import Launch
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import TensorMeta
 from .twins import host_views, meta_elsewhere

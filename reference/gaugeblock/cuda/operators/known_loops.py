@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...core.dtype import DEFAULTS
-from ...operators.launch import Launch
+from ...kernels.pointwise import Launch
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, remember
 from .pointwise import FORMS, Loop

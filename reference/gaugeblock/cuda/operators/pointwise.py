@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...operators.launch import Launch, element_launch
-from ...operators.pointwise import RULES
-from ...operators.pointwise_call import CALLS, Call, call_builder
-from ...operators.pointwise_plan import PointwiseRule, arguments, fitted, plan_call
+from ...kernels.pointwise import Launch
+from ...operators.launch import element_launch
+from ...operators.pointwise import Call, PointwiseRule, arguments, fitted, plan_call
+from ...operators.pointwise_operators import CALLS, RULES, call_builder
 from ...tensor.tensor import Tensor
 from .twins import host_views
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...kernels.pointwise import PointwiseKernel
-from ...operators.launch import Launch
+from ...kernels.pointwise import Launch, PointwiseKernel
 from ..devices.drivers import Runtime, runtime
 from ..ptx import prepare
 from ..streams import current_handle

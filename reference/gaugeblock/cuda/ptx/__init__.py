@@ -6,7 +6,7 @@
     driver.launch(device, function, plan.grid, plan.block, plan.shared_bytes, stream, plan.arguments)
 
 - `kernel` is a PointwiseKernel: formula, operand dtypes, compute dtype, result dtypes. The plan of a pointwise call
-  has it (`operators.pointwise_plan.plan_call(...).launch.kernel`), and `operators.launch.formula_kernel` makes
+  has it (`operators.pointwise.plan_call(...).launch.kernel`), and `operators.pointwise.formula_kernel` makes
   one. It only describes: nothing is compiled for the CPU until it is called there.
 - `shape` and `strides` are those of the built TensorIterator (`iterator.shape`, and `.strides` of its operands):
   coalesced, innermost first, strides in bytes, one tuple per operand in memory, outputs first. Stride 0 broadcasts.

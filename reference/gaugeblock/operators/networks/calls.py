@@ -14,9 +14,7 @@ from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import remember
 from ..launch import element_launch
-from ..pointwise import run_functional
-from ..pointwise_call import Call
-from ..pointwise_plan import PointwiseRule
+from ..pointwise import Call, PointwiseRule, run_functional
 from ..rows import rows
 
 

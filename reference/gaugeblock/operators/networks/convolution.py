@@ -13,13 +13,13 @@ from ...core.device import cpu
 from ...core.dtype import DType, float32
 from ...core.memory_format import MemoryFormat, contiguous_format
 from ...iteration.dimensions import loop_dimensions
+from ...kernels.pointwise import Launch
 from ...kernels.windows import products_kernel
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, meta_of, remember, suggested_format
 from ..arrays import Array, values, widened
 from ..copy import format_strides
-from ..launch import Launch
 from ..plan import Planned, plannable
 from .calls import apply
 from .columns import BLOCK, column_blocks

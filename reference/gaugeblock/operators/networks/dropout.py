@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from ...core.dtype import bool_
 from ...tensor.tensor import Tensor
-from ..pointwise_call import SELU_ALPHA, SELU_SCALE
+from ..pointwise_operators import SELU_ALPHA, SELU_SCALE
 from .calls import apply
 
 SATURATION = SELU_ALPHA * SELU_SCALE

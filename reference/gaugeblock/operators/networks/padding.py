@@ -15,9 +15,9 @@ from ...tensor.views import sliced
 from ..arrays import filled, number_as
 from ..copy import copy_values
 from ..fill import fill_scalar
-from ..launch import formula_kernel
 from ..loop_plan import LoopPlan, planned_loops
 from ..plan import Planned, plannable
+from ..pointwise import formula_kernel
 from .calls import apply, check_dtype
 from .layouts import empty_in_suggested_format, suggested
 

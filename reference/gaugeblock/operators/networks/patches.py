@@ -16,9 +16,9 @@ from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
 from ...tensor.tensor_meta import contiguous_meta
 from ..arrays import filled, values
-from ..launch import formula_kernel
 from ..loop_plan import LoopPlan, View, planned_loops
 from ..plan import Planned, plannable
+from ..pointwise import formula_kernel
 from .windows import Ints, padded, repeated, window_counts, windows
 
 

@@ -17,8 +17,8 @@ from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember
 from ..arrays import Array, from_array, values
 from ..copy import copy_values
 from ..gathering import index_select
-from ..launch import formula_kernel
 from ..loop_plan import LoopPlan
+from ..pointwise import formula_kernel
 from .calls import apply, check_dtype
 from .dense_weights import mixed
 from .layouts import suggested

@@ -1,60 +1,28 @@
-"""What one call of a pointwise operator computes: which formula, on which operands."""
+"""The pointwise operators: the formula and operands that a call stands for, and kernels for all forms of each row."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
-from ..core.dtype import DType
 from ..core.limits import finfo
 from ..core.promotion import UPSTREAM_NAMES
 from ..core.warn import warn_once
+from ..dispatch.dispatcher import REGISTRY
 from ..iteration.tensor_iterator import Number
 from ..tensor.tensor import Tensor
 from .conversion import converted
 from .number_limits import whole_number
+from .plan import Plannable, Planned
+from .pointwise import Call, Loop, PointwiseRule, loop_of, planned_functional, planned_into, run_functional, run_into
+from .rows import Row, rows
 
 SELU_ALPHA = 1.6732632423543772848170429916717
 SELU_SCALE = 1.0507009873554804934193349852946
 
 LAST_FACTORIAL = 170
 """The last number whose factorial is a float64."""
-
-
-class Call(NamedTuple):
-    """A formula name and its arguments.
-
-    `operands` (tensors and numbers) broadcast and promote; `extras` are numbers converted to the computation dtype
-    that do not promote; `condition` is read as bool before the operands; `weights` are numbers that promote only.
-    An extra that the computation dtype cannot hold is an error; with `fit` so is a number among the operands, which
-    wraps otherwise. With `valued` the call follows from the values of numbers: some are refused, or lead to others.
-    """
-
-    formula: str
-    operands: tuple[Tensor | Number, ...]
-    extras: tuple[Number, ...] = ()
-    condition: Tensor | None = None
-    weights: tuple[Number, ...] = ()
-    fit: bool = False
-    valued: bool = False
-
-
-def check_alpha(operator: str, alpha: Number, common: DType) -> None:
-    """RuntimeError when alpha's kind exceeds that of the computation, or is bool for anything but bool."""
-    if isinstance(alpha, bool):
-        if common.kind != 0:
-            raise RuntimeError(
-                f"{operator}(): Boolean alpha only supported for Boolean results, not for {UPSTREAM_NAMES[common.name]}"
-            )
-    elif isinstance(alpha, float) and common.kind < 2:
-        raise RuntimeError(
-            f"{operator}(): For integral input tensors, argument alpha must not be a floating point number, got {alpha}"
-        )
-    elif isinstance(alpha, complex) and common.kind < 3:
-        raise RuntimeError(
-            f"{operator}(): For non-complex input tensors, argument alpha must not be a complex number, got {alpha}"
-        )
 
 
 def _with_alpha(formula: str, self: Any, other: Any, alpha: Number) -> Call:
@@ -331,3 +299,77 @@ def call_builder(row_name: str) -> Callable[..., Call]:
     base = row_name.partition(".")[0]
     found: Callable[..., Call] | None = CALLS.get(row_name) or CALLS.get(base)
     return found or (lambda *operands: Call(base, operands))
+
+
+WITHOUT_FORMULA = frozenset(
+    {"mvlgamma", "special_multigammaln", "frexp", "polar", "complex", "isreal", "float_power"}
+)
+"""Pointwise operators without overload that modules of their own register."""
+RULES: dict[str, PointwiseRule] = {}
+"""Rule of each pointwise row by name."""
+
+
+def register_row(row: Row) -> None:
+    """Register the functional, in-place and out= kernels of one row."""
+    rule = RULES[row.name] = PointwiseRule(row)
+    build = call_builder(row.name)
+    for name, form in ((row.name, Functional), (row.inplace_name, InPlace), (row.out_name, Out)):
+        if name is not None:
+            REGISTRY.put(name, ("CPU", "Meta"), form(name, rule, CALLS.get(name, build)))
+
+
+class Form(Plannable[..., Tensor]):
+    """A kernel of a pointwise operator; `build` makes a call of the operator's arguments."""
+
+    def __init__(self, name: str, rule: PointwiseRule, build: Callable[..., Call]) -> None:
+        self.__qualname__ = self.__name__ = name
+        self.rule = rule
+        self.build = build
+
+
+class Functional(Form):
+    """The form with a new result."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
+        return run_functional(self.rule, self.build(*args, **kwargs))
+
+    def planned(self, *args: Any, **kwargs: Any) -> Planned[Tensor]:
+        """Return the result together with the call behind it."""
+        return planned_functional(self.rule, self.build(*args, **kwargs))
+
+    def loop(self, *args: Any, **kwargs: Any) -> Loop | None:
+        """Return the loop of a call without running it."""
+        return loop_of(self.rule, self.build(*args, **kwargs), None, inplace=False)
+
+
+class InPlace(Form):
+    """The form that writes into its first argument."""
+
+    def __call__(self, first: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return run_into(self.rule, self.build(first, *args, **kwargs), first, inplace=True)
+
+    def planned(self, first: Tensor, *args: Any, **kwargs: Any) -> Planned[Tensor]:
+        """Return the first argument, written, together with the call that writes."""
+        return planned_into(self.rule, self.build(first, *args, **kwargs), first, inplace=True)
+
+    def loop(self, first: Tensor, *args: Any, **kwargs: Any) -> Loop | None:
+        """Return the loop of a call without running it."""
+        return loop_of(self.rule, self.build(first, *args, **kwargs), first, inplace=True)
+
+
+class Out(Form):
+    """The form that writes into `out`."""
+
+    def __call__(self, *args: Any, out: Tensor, **kwargs: Any) -> Tensor:
+        return run_into(self.rule, self.build(*args, **kwargs), out, inplace=False)
+
+    def planned(self, *args: Any, out: Tensor, **kwargs: Any) -> Planned[Tensor]:
+        """Return `out`, written, together with the call that writes."""
+        return planned_into(self.rule, self.build(*args, **kwargs), out, inplace=False)
+
+
+def register_pointwise() -> None:
+    """Register every pointwise row of the spec that has a formula."""
+    for row in rows().values():
+        if row.family == "pointwise" and row.base not in WITHOUT_FORMULA:
+            register_row(row)
