@@ -11,14 +11,13 @@ from __future__ import annotations
 import heapq
 import itertools
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..core.away import carried
 from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta
-from .accumulate_grad import fitted, replaced, replaced_all
 from .anomaly import ANOMALY, check_results, explain_failure
 from .autograd_meta import Edge
 from .node import FIRST, Node
@@ -326,3 +325,85 @@ def _dependencies(roots: Sequence[Node]) -> dict[Node, int]:
 def meta_of_edge(edge: Edge) -> TensorMeta:
     """The meta that a gradient which flows along an edge has."""
     return edge[0].metas[edge[1]]
+
+
+def summable(given: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    """Return whether a tensor of sizes `wanted` broadcasts to `given`."""
+    if len(given) < len(wanted):
+        return False
+    return all(have == want or want == 1 for have, want in zip(given[len(given) - len(wanted) :], wanted, strict=True))
+
+
+def summed_to(grad: Any, sizes: tuple[int, ...]) -> Any:
+    """The gradient summed over the dims along which something of `sizes` was broadcast."""
+    given = grad.meta.sizes
+    lead = len(given) - len(sizes)
+    inner = [lead + dim for dim, size in enumerate(sizes) if size == 1 and given[lead + dim] != 1]
+    if inner:
+        grad = grad.sum(inner, keepdim=True)
+    return grad.sum(tuple(range(lead))) if lead else grad
+
+
+def fitted(grad: Tensor, wanted: TensorMeta, node: Node) -> Tensor:
+    """A gradient made to fit: summed to the sizes, real where they are real, in the dtype.
+
+    RuntimeError naming the node when it does not sum to the sizes or lies on another device.
+    """
+    meta = grad.meta
+    if meta.sizes != wanted.sizes:
+        if not summable(meta.sizes, wanted.sizes):
+            raise RuntimeError(
+                f"Function {node.name()} returned an invalid gradient - got {list(meta.sizes)} but expected shape "
+                f"compatible with {list(wanted.sizes)}"
+            )
+        grad = summed_to(grad, wanted.sizes)
+    if meta.dtype is not wanted.dtype:
+        if meta.dtype.is_complex and not wanted.dtype.is_complex:
+            grad = grad.real  # type: ignore[attr-defined]
+        if grad.meta.dtype is not wanted.dtype:
+            grad = grad.to(wanted.dtype)  # type: ignore[attr-defined]
+    if meta.device is not wanted.device:
+        if meta.ndim:
+            raise RuntimeError(
+                f"Function {node.name()} returned an invalid gradient - expected device {wanted.device} but got "
+                f"{meta.device}"
+            )
+        grad = grad.to(wanted.device)  # type: ignore[attr-defined]
+    return grad
+
+
+def replaced(hook: Callable[..., Any], grad: Tensor | None, changed: Any) -> Any:
+    """Return the gradient that a hook returned to replace `grad`.
+
+    Raises TypeError unless it is a tensor, RuntimeError unless `grad` has the same sizes, dtype and device.
+    """
+    name = getattr(hook, "__name__", hook)
+    if not isinstance(changed, Tensor):
+        raise TypeError(f"expected Variable, but hook '{name}' returned '{type(changed).__name__}'")
+    if grad is None:
+        raise RuntimeError(f"hook '{name}' can't replace a None gradient with a non-None value")
+    was, now = grad.meta, changed.meta
+    if now.sizes != was.sizes:
+        raise RuntimeError(
+            f"hook '{name}' has changed the size of value: expected {list(was.sizes)}, got {list(now.sizes)}"
+        )
+    if now.dtype is not was.dtype:
+        raise RuntimeError(f"hook '{name}' has changed the type of value (was {was.dtype} got {now.dtype})")
+    if now.device is not was.device:
+        raise RuntimeError(f"hook '{name}' has changed the device of value (was {was.device} got {now.device})")
+    return changed
+
+
+def replaced_all(hook: Callable[..., Any], grads: Sequence[Tensor | None], changed: Any) -> list[Any]:
+    """Return the gradients that a node's hook returned to replace `grads`; each may be None.
+
+    Raises TypeError unless it is a tuple, RuntimeError for another number of gradients.
+    """
+    name = getattr(hook, "__name__", hook)
+    if not isinstance(changed, tuple):
+        raise TypeError(f"expected tuple, but hook '{name}' returned '{type(changed).__name__}'")
+    if len(changed) != len(grads):
+        raise RuntimeError(
+            f"hook '{name}' has returned an incorrect number of values (got {len(changed)}, but expected {len(grads)})"
+        )
+    return [None if now is None else replaced(hook, was, now) for was, now in zip(grads, changed, strict=True)]

@@ -7,8 +7,7 @@ from html import escape
 from typing import NamedTuple
 
 from ..tensor.tensor import Tensor
-from .accumulate_grad import AccumulateGrad
-from .node import Node
+from .node import AccumulateGrad, Node
 from .view_history import edge_of
 
 WIDTH, HEIGHT, GAP, LIFT = 190, 34, 22, 44

@@ -11,10 +11,9 @@ from ..core.errors import type_error
 from ..core.fork_safety import fork_safe
 from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor
-from .accumulate_grad import accumulator_of
 from .autograd_meta import more_of, requires_grad
 from .engine import Pass, current_pass
-from .node import GradientEdge, RemovableHandle
+from .node import GradientEdge, RemovableHandle, accumulator_of
 from .view_history import edge_of, grad_fn_of
 
 

@@ -1,18 +1,28 @@
-"""Nodes of the graph: where gradients of results become those of inputs. Registering a hook on one returns a handle."""
+"""Nodes of the graph, which turn gradients of results into those of inputs, and its ends, which add to .grad of leaves.
+
+Registering a hook on a node returns a handle.
+"""
 
 from __future__ import annotations
 
 import itertools
+import threading
+import weakref
 from collections.abc import Callable, Sequence
+from sys import getrefcount
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from ..tensor.tensor import Tensor
-from ..tensor.tensor_meta import TensorMeta
+from ..bindings.functions import ops
+from ..core.dtype import float32
+from ..core.fork_safety import fork_safe
+from ..dispatch.state import STATE
+from ..tensor.tensor import Tensor, empty_tensor
+from ..tensor.tensor_meta import TensorMeta, unwatched
+from .autograd_meta import more_of, plain_of, requires_grad
 
 if TYPE_CHECKING:
     from .autograd_meta import Edge
-
 
 _NUMBERS = itertools.count()
 
@@ -137,3 +147,115 @@ class GradientEdge(NamedTuple):
 
     node: Node
     output_nr: int
+
+
+LOCK = fork_safe(threading.RLock())
+"""Held while a gradient is added, for several backward passes may share leaves."""
+
+
+class AccumulateGrad(Node):
+    """Adds what arrives to ``variable.grad``, first taking it over if nobody else holds it, else copying it."""
+
+    __slots__ = ("variable",)
+
+    label = "AccumulateGrad"
+    runs_undefined = True
+
+    def __init__(self, variable: Tensor) -> None:
+        meta = variable.meta
+        self.edges = ()
+        self.metas = (meta.twin if meta.watched else meta,)  # type: ignore[assignment]
+        self.hooks = self.notes = None
+        self.released = False
+        self.variable = variable
+        self.sequence = FIRST
+        more = variable.autograd.more
+        if more is not None and more.hooks is not None:
+            self.hooked().tensors[0] = more.hooks
+
+    def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
+        """Add the gradient and pass nothing on. Post hooks are called even without a gradient."""
+        grad = grads.pop()
+        meta = self.variable.autograd
+        more = more_of(self.variable) if meta.more is None else meta.more
+        with LOCK:
+            held = more.grad
+            if grad is None:
+                pass
+            elif held is not None and not STATE.grad and not held.meta.watched and not grad.meta.watched:
+                held.add_(grad)  # type: ignore[union-attr]
+            elif STATE.grad:
+                more.grad = laid_out(grad, self.metas[0]) if held is None else held + grad  # type: ignore[operator]
+            elif held is None:
+                alone = getrefcount(grad) <= ALONE[0] and getrefcount(grad.storage_impl) <= ALONE[1]
+                take = alone and not grad.meta.watched and _lies_as(grad.meta, self.metas[0])
+                more.grad = grad if take else laid_out(grad, self.metas[0])
+            else:
+                plain_of(held).add_(plain_of(grad))  # type: ignore[attr-defined]
+            for hook in () if more.post_hooks is None else tuple(more.post_hooks.values()):
+                if hook(self.variable) is not None:
+                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+        return ()
+
+
+class DeadEnd(Node):
+    """Discards the gradient of a view without history that requires a gradient only because its base does."""
+
+    __slots__ = ()
+
+    label = "DeadEnd"
+    ends = True
+
+    def __init__(self, view: Tensor) -> None:
+        super().__init__((), (unwatched(view.meta),))
+        self.sequence = FIRST
+
+    def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
+        """Discard the gradients."""
+        return ()
+
+
+def accumulator_of(tensor: Tensor) -> Node:
+    """Return the node that adds to the gradient of a leaf: one, shared by all uses."""
+    meta = tensor.autograd
+    more = more_of(tensor) if meta is None or meta.more is None else meta.more
+    node: Node | None = None if more.accumulator is None else more.accumulator()
+    if node is None:
+        node = AccumulateGrad(tensor)
+        more.accumulator = weakref.ref(node)
+    return node
+
+
+def _references_of_one() -> tuple[int, int]:
+    """The references to a gradient that only `apply` holds, and to its storage."""
+    grads = [empty_tensor((1,), float32)]
+    grad = grads.pop()
+    return getrefcount(grad), getrefcount(grad.storage_impl)
+
+
+ALONE = _references_of_one()
+
+
+def _lies_as(meta: TensorMeta, wanted: TensorMeta) -> bool:
+    """Return whether a gradient may serve as it is: dense, and with the strides of the leaf where those are dense."""
+    if meta is wanted and meta.dense:
+        return True
+    return meta.dense and not meta.lazy and (not wanted.dense or meta.strides == wanted.strides)
+
+
+def laid_out(grad: Tensor, wanted: TensorMeta) -> Tensor:
+    """A copy of a gradient with the strides of its leaf where those are dense, else row-major."""
+    if STATE.grad and requires_grad(grad):
+        copy: Tensor = grad.clone()  # type: ignore[attr-defined]
+        return copy
+    plain = plain_of(grad)
+    meta = plain.meta
+    fits = wanted.dense and wanted.sizes == meta.sizes
+    strides = wanted.strides if fits else None
+    made: Tensor
+    if strides is None:
+        made = ops.empty(meta.sizes, dtype=meta.dtype, device=meta.device)
+    else:
+        made = ops.empty_strided(meta.sizes, strides, dtype=meta.dtype, device=meta.device)
+    made.copy_(plain)  # type: ignore[attr-defined]
+    return made

@@ -10,7 +10,8 @@ from typing import Any
 
 from gaugeblock_spec.schema import Argument, Schema
 
-from ..bindings.functions import ops
+from ..bindings.binding import make_function
+from ..bindings.overloads import functions, nn_functions
 from ..dispatch.dispatcher import Operator
 from ..operators.rows import rows
 from ..tensor.tensor import Tensor, stores
@@ -56,8 +57,8 @@ def quick_call(operator: Operator, schema: Schema) -> tuple[str | None, Any]:
     row = rows().get(operator.name)
     if row is None or row.family not in QUICK_FAMILIES or not {"function", "nn"} & {*row.variants} or schema.vararg:
         return None, None
-    function = getattr(ops, row.base)
-    return _around(schema, function)
+    group = functions().get(row.base) or nn_functions().get(row.base)
+    return (None, None) if group is None else _around(schema, make_function(group))
 
 
 def quick_write(operator: Operator, schema: Schema) -> tuple[str | None, Any]:

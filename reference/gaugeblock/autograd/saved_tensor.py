@@ -18,10 +18,9 @@ from ..core.promotion import UPSTREAM_NAMES
 from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor
 from ..tensor.versions import INFERENCE, version_of
-from .accumulate_grad import AccumulateGrad
 from .autograd_meta import Edge, handle, more_of, plain_of, result_of
 from .grad_mode import no_grad
-from .node import Node
+from .node import AccumulateGrad, Node
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "

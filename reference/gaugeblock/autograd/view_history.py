@@ -14,7 +14,6 @@ from ..bindings.functions import ops
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import CONJUGATE, NEGATIVE, TensorMeta, unwatched
 from ..tensor.versions import HOW_MADE, INFERENCE
-from .accumulate_grad import DeadEnd, accumulator_of, fitted, laid_out
 from .autograd_meta import (
     AutogradMeta,
     Edge,
@@ -25,7 +24,8 @@ from .autograd_meta import (
     view_state,
     watch,
 )
-from .node import Node
+from .engine import fitted
+from .node import DeadEnd, Node, accumulator_of, laid_out
 from .saved_tensor import FREED
 
 

@@ -9,9 +9,8 @@ from typing import Any
 from ..bindings.functions import ops
 from ..operators.type_queries import result_type
 from ..tensor.tensor import Tensor
-from .accumulate_grad import accumulator_of
 from .autograd_meta import plain_of, result_of, version
-from .node import Node
+from .node import Node, accumulator_of
 from .view_history import DEFAULT, creation_by, recorded_edge, view_of
 
 

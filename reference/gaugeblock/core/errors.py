@@ -69,8 +69,9 @@ def wrap_dims(operator: str, dims: Sequence[int], ndim: int, argument: str = "di
 def check_ints(operator: str, argument: str, value: object) -> tuple[int, ...]:
     """Return `value`, an int or a sequence of ints, as a tuple. Raise TypeError for others and for a leading bool."""
     if type(value) is tuple or isinstance(value, (tuple, list)):
-        if value and isinstance(value[0], bool):
-            type_error(operator, argument, value[0], "int")
+        first = next(iter(value), None)
+        if isinstance(first, bool):
+            type_error(operator, argument, first, "int")
         return tuple([item if type(item) is int else _as_int(operator, argument, item) for item in value])
     return (check_int(operator, argument, value),)
 

@@ -16,8 +16,8 @@ from .code import NAME, Code
 from .compiler import Builtin, compiler
 from .isa import Level, current_level
 from .packing import element_type
-from .pointwise import contiguous_address, strided_address
-from .pointwise_entry import Signature, rows_driver
+from .pointwise import contiguous_address, rows_driver, strided_address
+from .pointwise_entry import Signature
 
 
 class PickKernel:

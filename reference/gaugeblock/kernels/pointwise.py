@@ -26,7 +26,7 @@ from .loops import RowWriter
 from .operand import Immediate, Raw
 from .packing import gather, scatter
 from .pieces import row_text
-from .pointwise_entry import Signature, contiguous_entry, rows_driver, strided_entry
+from .pointwise_entry import Signature, contiguous_entry, rows_text, strided_entry
 from .tiles import MAX_OPERANDS, tiled_driver
 
 Operand = DType | Raw | Immediate
@@ -110,7 +110,7 @@ class PointwiseKernel:
             address = contiguous_address(self.signature)
             self.contiguous = compiler().builtin(self.name, address, self._descriptor)
         elif attribute == "strided":
-            descriptor = [*self._descriptor, rows_driver(self.signature.memory), 0]
+            descriptor = [*self._descriptor, rows_driver(len(self.itemsizes)), 0]
             self.strided = compiler().builtin(self.name, strided_address(self.signature), descriptor)
         else:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
@@ -174,6 +174,12 @@ class NamedKernel(PointwiseKernel):
 def contiguous_address(signature: Signature) -> int:
     """Address of the contiguous entry point for a signature."""
     return compiler().load(f"contiguous {signature}", lambda: contiguous_entry(signature))
+
+
+@functools.cache
+def rows_driver(operands: int) -> int:
+    """Return the address of the driver of rows for a number of operands in memory."""
+    return compiler().load(f"rows {operands}", lambda: rows_text(operands))
 
 
 @functools.cache

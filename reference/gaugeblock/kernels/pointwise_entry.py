@@ -10,24 +10,17 @@ routines for tiles.
 
 from __future__ import annotations
 
-import functools
 from typing import NamedTuple
 
 from .code import NAME, PLAIN
 from .common import SHARE_FLAT, SHARE_GRID, declaration
-from .compiler import compiler
 from .entry import PYTHON_API, EntryWriter
 from .sharing import MAX_DIMS, first_row
 
 
-@functools.cache
-def rows_driver(operands: int) -> int:
-    """The address of the driver for a number of operands in memory."""
-    return compiler().load(f"rows {operands}", lambda: _text(operands))
-
-
-def _text(operands: int) -> str:
-    """Rows over the first dimension, an odometer over the others."""
+def rows_text(operands: int) -> str:
+    """Return the IR of the driver for a number of operands in memory: rows over the first dimension, an odometer over
+    the others."""
     many = range(operands)
     lines = [
         f"define i1 @{NAME}(ptr %row, ptr %cursors, ptr %numbers, i64 %ndim, ptr %sizes, ptr %strides, ptr %itemsizes, "

@@ -23,8 +23,8 @@ from .expression import F64, INT, Lane, LaneType
 from .fold import Context, Phase, State, arguments
 from .isa import Level, current_level
 from .lower import Emitter
-from .pointwise import strided_address
-from .pointwise_entry import Signature, rows_driver
+from .pointwise import rows_driver, strided_address
+from .pointwise_entry import Signature
 
 
 class RowProgram(NamedTuple):

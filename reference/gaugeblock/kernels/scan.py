@@ -23,8 +23,8 @@ from .isa import Level, current_level
 from .loops import deinterleave, interleave
 from .lower import Emitter
 from .operand import Memory, memory
-from .pointwise import strided_address
-from .pointwise_entry import Signature, rows_driver
+from .pointwise import rows_driver, strided_address
+from .pointwise_entry import Signature
 
 
 class ScanKernel:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, overload
 
 from ..core.device import PLACING, Device
 from ..core.dtype import DEFAULTS, DType, bool_, float64, int64
@@ -23,6 +23,14 @@ def as_dtype(value: Any) -> DType | None:
     if value is complex:
         return DEFAULTS.complex_dtype
     return _PYTHON_DTYPES.get(value) if isinstance(value, type) else None
+
+
+@overload
+def dtype_argument(operator: str, dtype: DType) -> DType: ...
+
+
+@overload
+def dtype_argument(operator: str, dtype: Any) -> DType | None: ...
 
 
 def dtype_argument(operator: str, dtype: Any) -> DType | None:

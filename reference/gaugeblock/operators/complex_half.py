@@ -6,6 +6,8 @@ Of the kernels that NumPy computes, and of compiled reductions, those named here
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -16,7 +18,7 @@ from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version
 from .invoke import invoke
-from .plan import Planned
+from .plan import Plannable, Planned
 
 TAKEN = frozenset(
     """all allclose any argwhere as_strided_scatter cat clone conj_physical copy_ count_nonzero diagonal_scatter fill
@@ -127,3 +129,41 @@ def _narrowed(result: Any) -> Any:
         return getattr(type(result), "_make", tuple)([_narrowed(one) for one in result])
     narrow = NARROWER.get(result.meta.dtype)
     return result if narrow is None else invoke("to.dtype", result, narrow)
+
+
+def is_numpy(function: Kernel) -> bool:
+    """Return whether a kernel is a function of a module with NumPy."""
+    names = getattr(inspect.unwrap(function), "__globals__", ())
+    return "np" in names or "array_of" in names
+
+
+def taking(name: str | None, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a kernel that sees complex32 only if it takes it: of those computed by NumPy, and of plannable ones."""
+    if name is None or takes_complex32(name):
+        return function
+    guard = functools.partial(_without_complex32, name)
+    if type(function) is Plannable:
+        return function.wrapped(guard)
+    return guard(function) if is_numpy(function) or name in TAKEN_AS_COMPLEX64 else function
+
+
+def _without_complex32(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def guarded(*args: Any, **kwargs: Any) -> Any:
+        return called(name, function, args, kwargs)
+
+    return named_as(function, guarded)
+
+
+def called(name: str | None, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call the kernel of operator `name`, or what stands in its place for complex32."""
+    if name is not None and (has_complex32(args) or (kwargs and has_complex32(kwargs.values()))):
+        function = kernel_of_complex32(name, function)
+    return function(*args, **kwargs)
+
+
+def named_as(function: Callable[..., Any], wrapper: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `wrapper` with the name, module and docstring of the function that it wraps."""
+    wrapper.__wrapped__ = function  # type: ignore[attr-defined]
+    wrapper.__name__ = getattr(function, "__name__", wrapper.__name__)
+    wrapper.__module__, wrapper.__doc__ = function.__module__, function.__doc__
+    return wrapper

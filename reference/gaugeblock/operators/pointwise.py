@@ -21,6 +21,7 @@ from ..kernels.body import Formula
 from ..kernels.bound_call import Fresh, Into
 from ..kernels.operand import Immediate, Raw
 from ..kernels.pointwise import NO_ELEMENTS, Launch, Operand, PointwiseKernel, named_kernel, pointwise_kernel
+from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, meta_of, preserve_format_strides, remember
 from ..tensor.versions import bump_version
@@ -464,11 +465,9 @@ def check_against_inputs(out: Tensor, call: Call) -> None:
 
 
 def _write_converted(rule: PointwiseRule, call: Call, plan: Plan, out: Tensor) -> None:
-    """A result that has to be rounded to half precision first, then converted to what `out` holds."""
-    from .copy import copy_values
-
+    """Write a result that has to be rounded to half precision first, then converted to what `out` holds."""
     result = run_functional(rule, call)
     if plan.resize:
         resize_output(out, plan.meta)
     bump_version(out)
-    copy_values(out, result)
+    hooks.copy_into(out, result)

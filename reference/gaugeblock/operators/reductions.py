@@ -22,9 +22,8 @@ Dim = int | Sequence[int] | None
 
 
 def _accumulated(operator: str, self: Tensor, dtype: DType | None) -> DType:
-    chosen = dtype_argument(operator, dtype)
-    if chosen is not None:
-        return chosen
+    if dtype is not None:
+        return dtype_argument(operator, dtype)
     own = self.meta.dtype
     return int64 if own.kind < 2 else own
 

@@ -11,7 +11,6 @@ checks that the row's `out_cast` asks for; an operator that writes in place nati
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -34,7 +33,7 @@ from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import contiguous_meta, meta_of
 from ..tensor.versions import bump_version
-from .complex_half import TAKEN_AS_COMPLEX64, has_complex32, kernel_of_complex32, takes_complex32
+from .complex_half import called, is_numpy, named_as, taking
 from .extents import extent_of
 from .invoke import invoke
 from .plan import Plannable, Planned, planned_by, written
@@ -116,15 +115,10 @@ def on_cpu(name: str | None, function: Callable[..., Any]) -> Callable[..., Any]
     A function of a module with NumPy is called away from the main thread when a tensor among its arguments is large:
     compiled loops look for signals themselves. A kernel sees complex32 only if it takes it.
     """
-    if not _is_numpy(function):
+    if not is_numpy(function):
         return taking(name, function)
     wrapper = functools.partial(_answering, name)
     return function.wrapped(wrapper) if isinstance(function, Plannable) else wrapper(function)
-
-
-def _is_numpy(function: Callable[..., Any]) -> bool:
-    names = getattr(inspect.unwrap(function), "__globals__", ())
-    return "np" in names or "array_of" in names
 
 
 def _answering(name: str | None, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -135,49 +129,17 @@ def _answering(name: str | None, function: Callable[..., Any]) -> Callable[..., 
         for value in args:
             if isinstance(value, Tensor):
                 if value.meta.numel >= LARGE:
-                    return away(LONG, _called, name, function, args, kwargs)
+                    return away(LONG, called, name, function, args, kwargs)
                 check = check or value.meta.dtype is complex32
             elif isinstance(value, (list, tuple)):
                 for part in value:
                     if isinstance(part, Tensor):
                         if part.meta.numel >= LARGE:
-                            return away(LONG, _called, name, function, args, kwargs)
+                            return away(LONG, called, name, function, args, kwargs)
                         check = check or part.meta.dtype is complex32
-        return _called(name, function, args, kwargs) if check else function(*args, **kwargs)
+        return called(name, function, args, kwargs) if check else function(*args, **kwargs)
 
     return run
-
-
-def taking(name: str | None, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a kernel that sees complex32 only if it takes it: of those computed by NumPy, and of plannable ones."""
-    if name is None or takes_complex32(name):
-        return function
-    guard = functools.partial(_without_complex32, name)
-    if type(function) is Plannable:
-        return function.wrapped(guard)
-    return guard(function) if _is_numpy(function) or name in TAKEN_AS_COMPLEX64 else function
-
-
-def _without_complex32(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    def guarded(*args: Any, **kwargs: Any) -> Any:
-        return _called(name, function, args, kwargs)
-
-    return _named_as(function, guarded)
-
-
-def _called(name: str | None, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call the kernel of operator `name`, or what stands in its place for complex32."""
-    if name is not None and (has_complex32(args) or (kwargs and has_complex32(kwargs.values()))):
-        function = kernel_of_complex32(name, function)
-    return function(*args, **kwargs)
-
-
-def _named_as(function: Callable[..., Any], wrapper: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `wrapper` with the name, module and docstring of the function that it wraps."""
-    wrapper.__wrapped__ = function  # type: ignore[attr-defined]
-    wrapper.__name__ = getattr(function, "__name__", wrapper.__name__)
-    wrapper.__module__, wrapper.__doc__ = function.__module__, function.__doc__
-    return wrapper
 
 
 def _on_one_device(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -185,7 +147,7 @@ def _on_one_device(name: str, function: Callable[..., Any]) -> Callable[..., Any
         check_one_device(name, inputs_of(args, kwargs))
         return function(*args, **kwargs)
 
-    return _named_as(function, guarded)
+    return named_as(function, guarded)
 
 
 def check_one_device(name: str, tensors: list[Tensor]) -> None:

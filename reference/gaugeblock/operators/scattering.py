@@ -21,13 +21,14 @@ from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta, remember
 from ..tensor.versions import bump_version, check_written_in_inference
 from .arrays import Array, number_as, values
+from .complex_half import taking
 from .copy import clone
 from .extents import check_no_overlap, warn_of_internal_overlap
 from .gathering import check_index_dtype, check_within, gather_dim, gather_places, index_values
 from .many_dims import has_many_dims, without_dims
 from .number_limits import check_fits
 from .plan import Plannable, Planned
-from .registration import F, derived_out, kernel, taking
+from .registration import F, derived_out, kernel
 from .rows import rows
 
 KEEPING = ("index_fill", "put")

@@ -357,7 +357,7 @@ def _build(key: Key) -> TensorMeta:
     self._nbytes = self.numel * dtype.itemsize
     self._contiguous = is_contiguous(sizes, strides)
     self._dense = self.contiguous or is_non_overlapping_and_dense(sizes, strides)
-    self._shape = Size(sizes)
+    self._shape = tuple.__new__(Size, sizes)  # they are ints already
     self.keys = None
     pooled = device is cpu and self.dense and 0 < self.nbytes <= SMALL_LIMIT
     self._pool = host_allocator.pools[small_class(self.nbytes)] if pooled else None
