@@ -1,8 +1,10 @@
-"""The engine and the recorders: order, counts, leaves, chains, threads, memory, errors."""
+"""The engine and autograd kernels: order, counts, leaves, chains, threads, memory, errors."""
 
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import threading
 import weakref
 from typing import Any
@@ -20,6 +22,12 @@ def test_first_example() -> None:
     x, w, b = leaf(1, 2), leaf(3, 4), leaf(5, 6)
     (x * w + b).sum().backward()
     assert (x.grad.tolist(), w.grad.tolist(), b.grad.tolist()) == ([3, 4], [1, 2], [1, 1])
+
+
+def test_a_gradient_may_be_assigned_before_anything_requires_one() -> None:
+    code = "import gaugeblock as gb; x = gb.ones(2); x.grad = gb.zeros(2); print((x + 1).tolist(), x.sum().item())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[2.0, 2.0] 2.0\n"
 
 
 def test_plain_tensors_are_not_recorded() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import gaugeblock as gb
 import numpy as np
 import pytest
-from gaugeblock.autograd.autograd_meta import plain_of
+from gaugeblock.autograd.autograd_meta import unpack
 from gaugeblock.tensor.tensor import INITIAL
 
 
@@ -172,7 +172,7 @@ def test_every_way_to_make_a_tensor_fills_every_slot() -> None:
         "an operator": added[0], "a cached call": added[-1], "a row": x[1], "a slice": x[1:3], "a column": x[:, 1],
         "t": x.t(), "transpose": x.transpose(0, 1), "expand": x.expand(2, 4, 4), "view": x.view(16),
         "a real part": gb.ones(2, dtype=gb.complex64).real, "detach": w.detach(), "an array": gb.from_numpy(np.ones(3)),
-        "recorded": w * w, "a recorded view": w.t(), "kept by autograd": plain_of(w),
+        "recorded": w * w, "a recorded view": w.t(), "kept by autograd": unpack(w),
         "as_strided": x.as_strided((2,), (1,)), "a subclass": x.as_subclass(Marked),
         "a wrapper": Wrapped._make_wrapper_subclass(Wrapped, (2,)),
     }  # fmt: skip

@@ -6,6 +6,7 @@ from ..dispatch.inference import inference_mode
 from ..dispatch.overrides import overridable
 from ..tensor.tensor import Tensor as Variable
 from . import forward_ad, functional, graph
+from . import variable_type as _variable_type  # noqa: F401  it gives the dispatcher its autograd kernels
 from .anomaly import detect_anomaly, set_detect_anomaly
 from .backward import backward as _backward
 from .backward import grad as _grad

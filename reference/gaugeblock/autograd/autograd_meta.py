@@ -63,7 +63,7 @@ class AutogradMeta:
     more: GradientState | None
 
 
-def handle(tensor: Tensor) -> Tensor:
+def shallow_copy_and_detach(tensor: Tensor) -> Tensor:
     """Another tensor object of the same class on the same storage, no view of it."""
     kind = tensor.__class__
     made = tensor_object(kind, tensor.meta, tensor.storage_impl, tensor.offset)
@@ -93,7 +93,7 @@ def new_meta(plain: Tensor, grad_fn: Node | None, output_nr: int) -> AutogradMet
 def result_of(plain: Tensor, grad_fn: Node | None, output_nr: int) -> Tensor:
     """The watched tensor over what a kernel has just made."""
     tensor_meta = plain.meta
-    made = handle(plain)
+    made = shallow_copy_and_detach(plain)
     made._meta = tensor_meta.twin if tensor_meta.twin is not None else watched_twin(tensor_meta)
     meta = made.autograd = new_object(AutogradMeta)
     meta.plain = plain
@@ -103,13 +103,13 @@ def result_of(plain: Tensor, grad_fn: Node | None, output_nr: int) -> Tensor:
     return made
 
 
-def watch(tensor: Tensor) -> AutogradMeta:
+def materialize_autograd_meta(tensor: Tensor) -> AutogradMeta:
     """The record of a tensor, which is watched from now on."""
     meta: AutogradMeta | None = tensor.autograd
     tensor_meta = tensor.meta
     if meta is None:
         WATCHING.append(None)
-        meta = tensor.autograd = new_meta(handle(tensor), None, 0)
+        meta = tensor.autograd = new_meta(shallow_copy_and_detach(tensor), None, 0)
         if tensor.base is not None:
             meta.view = view_state(tensor)
     if not tensor_meta.watched:
@@ -132,17 +132,17 @@ def refresh_plain(tensor: Tensor) -> None:
     change_meta(tensor, unwatched)
     if meta.more is not None and meta.plain.meta.dtype is not tensor.meta.dtype:
         meta.more.accumulator = None
-    meta.plain = handle(tensor)
+    meta.plain = shallow_copy_and_detach(tensor)
     change_meta(tensor, as_watched)
 
 
-def plain_of(tensor: Tensor) -> Tensor:
+def unpack(tensor: Tensor) -> Tensor:
     """The tensor itself, or what kernels get for a watched one."""
     if not tensor.meta.watched:
         return tensor
     meta = tensor.autograd
     if meta is None:
-        plain = handle(tensor)
+        plain = shallow_copy_and_detach(tensor)
         plain._meta = tensor.meta.twin  # type: ignore[assignment]
         return plain
     return meta.plain  # type: ignore[no-any-return]
@@ -150,7 +150,7 @@ def plain_of(tensor: Tensor) -> Tensor:
 
 def more_of(tensor: Tensor) -> GradientState:
     """The further part of a tensor's record; the tensor is watched from now on."""
-    meta = watch(tensor)
+    meta = materialize_autograd_meta(tensor)
     if meta.more is None:
         meta.more = GradientState()
     return meta.more

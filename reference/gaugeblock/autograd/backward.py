@@ -11,7 +11,7 @@ from ..core.warn import warn_once
 from ..operators.fresh_fill import fill_ones
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, unwatched
-from .autograd_meta import Edge, plain_of, requires_grad
+from .autograd_meta import Edge, requires_grad, unpack
 from .engine import Targets, meta_of_edge, run_backward
 from .hooks import retain_grad
 from .node import GradientEdge
@@ -61,7 +61,7 @@ def seed_of(output: Tensor | GradientEdge, grad: Tensor | None) -> Tensor:
         kind = "real scalar outputs" if meta.dtype.is_complex else "real scalar outputs of a floating dtype"
         raise RuntimeError(f"grad can be implicitly created only for {kind} but got {meta.dtype}")
     if isinstance(output, Tensor) and output.__class__ is not Tensor:
-        seed: Tensor = ops.ones_like(plain_of(output))
+        seed: Tensor = ops.ones_like(unpack(output))
         return seed
     made = new_like(meta)
     fill_ones(made)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..bindings.functions import ops
 from ..tensor.tensor import Tensor
-from .autograd_meta import Edge, handle, plain_of, result_of
+from .autograd_meta import Edge, result_of, shallow_copy_and_detach, unpack
 from .node import Node
 from .view_history import edge_of
 
@@ -17,7 +17,7 @@ class FollowingNode(Node):
     __slots__ = ("label",)
 
     def __init__(self, label: str, gradient: Tensor, edges: tuple[Edge | None, ...]) -> None:
-        super().__init__((edge_of(gradient), *edges), (plain_of(gradient).meta,))
+        super().__init__((edge_of(gradient), *edges), (unpack(gradient).meta,))
         self.label = label
 
     def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
@@ -43,6 +43,6 @@ def following(
         return gradients
     label = f"{node.label.rstrip('0123456789')}Backward0"
     return tuple(
-        None if one is None else result_of(handle(plain_of(one)), FollowingNode(label, one, edges), 0)
+        None if one is None else result_of(shallow_copy_and_detach(unpack(one)), FollowingNode(label, one, edges), 0)
         for one in gradients
     )

@@ -7,7 +7,6 @@ from typing import NamedTuple, Self
 from ..core.errors import type_error
 from ..tensor.tensor import Tensor
 from .forward_mode import DUAL, Pause, set_tangent, tangent_of
-from .record import begin
 
 
 def __getattr__(name: str) -> int:
@@ -88,7 +87,6 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         raise RuntimeError("make_dual(): the tensor has a tangent already; nested forward mode AD is not supported")
     if tangent_of(tangent) is not None:
         raise RuntimeError("make_dual(): the tangent is a dual tensor itself; nested forward mode AD is not supported")
-    begin()
     with Pause():
         dual: Tensor = tensor.view_as(tensor)  # type: ignore[attr-defined]
         set_tangent(dual, tangent)

@@ -20,7 +20,7 @@ from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import CONJUGATE, NEGATIVE, unwatched
 from .autograd_meta import more_of, requires_grad
 from .backward import grad
-from .below import below
+from .below_autograd import below
 from .expressions import expression
 from .formulas import Derivative, derivatives, result_names
 from .grad_mode import enable_grad

@@ -10,12 +10,11 @@ from ..bindings.functions import ops
 from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version
-from .autograd_meta import Edge, handle, plain_of, requires_grad, result_of, version
+from .autograd_meta import Edge, requires_grad, result_of, shallow_copy_and_detach, unpack, version
 from .forward_mode import DUAL, PAUSED, Pause, has_numbers, has_tangent, set_tangent, tangent_of
 from .grad_mode import no_grad
-from .node import COUNTER, Node
+from .node import COUNTER, Node, NotImplementedNode
 from .saved_tensor import FREED, saved, with_history
-from .undifferentiable import NotImplementedNode
 from .view_history import FUNCTION, MULTIPLE, check_inplace, edge_of, rebase, recorded_edge, view_of
 from .wrapping import differentiable
 
@@ -53,7 +52,7 @@ def _tangent(ctx: Any, value: Any) -> Any:
     if not isinstance(value, Tensor) or not has_numbers(value):
         return None
     found = tangent_of(value)
-    return ops.zeros_like(plain_of(value)) if found is None and ctx.materialize_grads else found
+    return ops.zeros_like(unpack(value)) if found is None and ctx.materialize_grads else found
 
 
 def _check(ctx: Any, nr: int, output: Any, tangent: Any) -> None:
@@ -164,7 +163,7 @@ class BackwardFunction(Node):
                 continue
             nr = places.get(id(one))
             edge = (self, nr) if nr is not None and self.edges else edge_of(one) if one.meta.watched else None
-            plain = plain_of(one)
+            plain = unpack(one)
             kept.append((saved(plain, one, edge if nr is not None else None), version(plain), edge))
         self._kept, self.to_save = kept, None
 
@@ -338,7 +337,7 @@ def _outputs(ctx: BackwardFunction, outputs: tuple[Any, ...], tensors: list[Tens
 
 def meta_of(output: Any) -> Any:
     """The meta of an output that is a tensor, else None."""
-    return plain_of(output).meta if isinstance(output, Tensor) else None
+    return unpack(output).meta if isinstance(output, Tensor) else None
 
 
 def _is_one_of(value: Any, tensors: Sequence[Any]) -> bool:
@@ -353,7 +352,7 @@ def _unrecorded(ctx: BackwardFunction, output: Any, tensors: list[Tensor]) -> An
     if not _is_one_of(output, tensors):
         return output
     if requires_grad(output):
-        return handle(plain_of(output))
+        return shallow_copy_and_detach(unpack(output))
     if _is_one_of(output, ctx.dirty):
         return output
     with no_grad():
@@ -367,8 +366,8 @@ def _output(ctx: BackwardFunction, output: Any, nr: int, tensors: list[Tensor], 
         return _written(ctx, output, nr, creation)
     given = _is_one_of(output, tensors)
     if _is_one_of(output, ctx.non_differentiable) or not differentiable(output):
-        return handle(plain_of(output)) if given else output
-    plain = handle(plain_of(output))
+        return shallow_copy_and_detach(unpack(output)) if given else output
+    plain = shallow_copy_and_detach(unpack(output))
     viewed = output if given else output.base
     if viewed is None:
         return result_of(plain, ctx, nr)
@@ -403,10 +402,11 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         message = "trying to differentiate twice a function that was marked with @once_differentiable"
         edges = tuple(edge_of(one) for one in grads if isinstance(one, Tensor) and one.meta.watched)
         made = [one for one in parts if isinstance(one, Tensor)]
-        node = NotImplementedNode("DelayedErrorBackward", message, edges, [plain_of(one) for one in made])
+        node = NotImplementedNode("DelayedErrorBackward", message, edges, [unpack(one) for one in made])
         order = iter(range(len(made)))
         found = tuple(
-            result_of(handle(plain_of(one)), node, next(order)) if isinstance(one, Tensor) else one for one in parts
+            result_of(shallow_copy_and_detach(unpack(one)), node, next(order)) if isinstance(one, Tensor) else one
+            for one in parts
         )
         return found if isinstance(results, tuple) else found[0]
 

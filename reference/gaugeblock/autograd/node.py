@@ -19,7 +19,7 @@ from ..core.fork_safety import fork_safe
 from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor, empty_tensor
 from ..tensor.tensor_meta import TensorMeta, unwatched
-from .autograd_meta import more_of, plain_of, requires_grad
+from .autograd_meta import more_of, requires_grad, unpack
 
 if TYPE_CHECKING:
     from .autograd_meta import Edge
@@ -142,6 +142,21 @@ class Node:
         return f"<{self.label} object at {id(self):#x}>"
 
 
+class NotImplementedNode(Node):
+    """Raises when a gradient reaches it."""
+
+    __slots__ = ("label", "message")
+
+    def __init__(self, label: str, message: str, edges: tuple[Edge | None, ...], results: Sequence[Tensor]) -> None:
+        super().__init__(edges, tuple(one.meta for one in results))
+        self.label = label
+        self.message = message
+
+    def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
+        """RuntimeError that names the operator."""
+        raise RuntimeError(self.message)
+
+
 class GradientEdge(NamedTuple):
     """The edge that a gradient follows: a node and the number of one of its results."""
 
@@ -191,7 +206,7 @@ class AccumulateGrad(Node):
                 take = alone and not grad.meta.watched and _lies_as(grad.meta, self.metas[0])
                 more.grad = grad if take else laid_out(grad, self.metas[0])
             else:
-                plain_of(held).add_(plain_of(grad))  # type: ignore[attr-defined]
+                unpack(held).add_(unpack(grad))  # type: ignore[attr-defined]
             for hook in () if more.post_hooks is None else tuple(more.post_hooks.values()):
                 if hook(self.variable) is not None:
                     raise RuntimeError("Tensor post accumulate grad hooks should return None.")
@@ -248,7 +263,7 @@ def laid_out(grad: Tensor, wanted: TensorMeta) -> Tensor:
     if STATE.grad and requires_grad(grad):
         copy: Tensor = grad.clone()  # type: ignore[attr-defined]
         return copy
-    plain = plain_of(grad)
+    plain = unpack(grad)
     meta = plain.meta
     fits = wanted.dense and wanted.sizes == meta.sizes
     strides = wanted.strides if fits else None

@@ -18,7 +18,7 @@ from ..core.promotion import UPSTREAM_NAMES
 from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor
 from ..tensor.versions import INFERENCE, version_of
-from .autograd_meta import Edge, handle, more_of, plain_of, result_of
+from .autograd_meta import Edge, more_of, result_of, shallow_copy_and_detach, unpack
 from .grad_mode import no_grad
 from .node import AccumulateGrad, Node
 
@@ -83,7 +83,7 @@ def _packed(plain: Tensor, tensor: Tensor | None, result_of_node: Edge | None) -
     pack, unpack = PACKING.pairs[-1]
     given = plain if tensor is None else tensor
     if result_of_node is not None:
-        given = result_of(handle(plain), *result_of_node)
+        given = result_of(shallow_copy_and_detach(plain), *result_of_node)
     version = version_of(plain)
     before, STATE.grad = STATE.grad, False
     try:
@@ -144,11 +144,13 @@ def accumulating(plain: Tensor, node: AccumulateGrad) -> Tensor:
 
 def _unpacked(packed: Packed, edge: Edge | None) -> Tensor:
     """Return the tensor that the unpack hook returns, without history. Raise TypeError unless it is a tensor."""
-    value = result_of(handle(packed.value), *edge) if packed.bare and edge is not None else packed.value
+    value = packed.value
+    if packed.bare and edge is not None:
+        value = result_of(shallow_copy_and_detach(value), *edge)
     tensor = packed.unpack(value)
     if not isinstance(tensor, Tensor):
         raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got {type(tensor).__name__}")
-    return plain_of(tensor)
+    return unpack(tensor)
 
 
 def versions_of(tensors: Any) -> tuple[int, ...]:

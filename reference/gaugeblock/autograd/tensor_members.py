@@ -15,11 +15,10 @@ from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import unwatched
 from ..tensor.versions import INFERENCE
 from . import hooks
-from .autograd_meta import more_of, requires_grad, version, watch
+from .autograd_meta import materialize_autograd_meta, more_of, requires_grad, version
 from .backward import backward as run_from
 from .backward import warn_of_cycle
 from .engine import run_backward
-from .record import begin
 from .view_history import grad_fn_of, watch_views
 
 FLOATING = 2
@@ -54,8 +53,7 @@ def set_requires_grad(tensor: Tensor, value: bool = True) -> Tensor:
         raise RuntimeError(f"only Tensors of floating point and complex dtype can require gradients, got {dtype}")
     if tensor.counter is INFERENCE and not STATE.inference:
         raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-    begin()
-    meta = watch(tensor)
+    meta = materialize_autograd_meta(tensor)
     if meta.grad_fn is None and not tensor.requires_grad_flag:
         tensor.requires_grad_flag = True
         if tensor.base is None:

@@ -18,11 +18,11 @@ from .autograd_meta import (
     AutogradMeta,
     Edge,
     ViewState,
+    materialize_autograd_meta,
     requires_grad,
     result_of,
     version,
     view_state,
-    watch,
 )
 from .engine import fitted
 from .node import DeadEnd, Node, accumulator_of, laid_out
@@ -224,7 +224,7 @@ def rebase(tensor: Tensor, node: Any, nr: int = 0) -> None:
     if base is None:
         meta = tensor.autograd
         if meta is None or meta.grad_fn is None or not tensor.meta.watched:
-            meta = watch(tensor)
+            meta = materialize_autograd_meta(tensor)
             watch_views(tensor, 2, -2)
         if meta.more is not None:
             _move_retained(tensor, meta.grad_fn, node, nr)
@@ -234,9 +234,9 @@ def rebase(tensor: Tensor, node: Any, nr: int = 0) -> None:
         return
     base_meta = base.autograd
     if base_meta is None or base_meta.grad_fn is None or not base.meta.watched:
-        base_meta = watch(base)
+        base_meta = materialize_autograd_meta(base)
         watch_views(base, 3, -2)
-    meta = watch(tensor)
+    meta = materialize_autograd_meta(tensor)
     copied = CopySlices(edge_of(base), base, tensor, node)
     if base_meta.more is not None:
         _move_retained(base, base_meta.grad_fn, copied)
@@ -282,7 +282,7 @@ def _watch_view(one: Tensor, base: Tensor, seen: int) -> int:
     if one.base is not base:
         return 0
     hidden = one.autograd is None
-    state = watch(one).view
+    state = materialize_autograd_meta(one).view
     if state is not None and (hidden or one.autograd.grad_fn is None):
         state.version = seen
     return 0 if not hidden else 1 if one.counter is not one.storage_impl else 2

@@ -9,7 +9,7 @@ from typing import Any
 from ..bindings.functions import ops
 from ..operators.type_queries import result_type
 from ..tensor.tensor import Tensor
-from .autograd_meta import plain_of, result_of, version
+from .autograd_meta import result_of, unpack, version
 from .node import Node, accumulator_of
 from .view_history import DEFAULT, creation_by, recorded_edge, view_of
 
@@ -18,7 +18,7 @@ def unwrap(tensor: Any) -> tuple[Any, Any]:
     """The plain tensor of a watched one, and where its gradient goes."""
     meta = tensor.autograd
     if meta is None:
-        return plain_of(tensor), None
+        return unpack(tensor), None
     node = meta.grad_fn
     state = meta.view
     if node is not None and (state is None or state.version == version(tensor)):
@@ -38,7 +38,7 @@ def unwrap_list(tensors: Any) -> tuple[Any, Any]:
 
 def plain_list(tensors: Any) -> Any:
     """A list with what kernels get for its watched tensors."""
-    return [one if one is None else plain_of(one) for one in tensors]
+    return [one if one is None else unpack(one) for one in tensors]
 
 
 def number_operand(number: Any, *others: Any) -> Tensor:

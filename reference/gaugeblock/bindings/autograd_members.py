@@ -72,7 +72,7 @@ def refresh_plain(self: Tensor) -> None:
 
 def rebound(self: Tensor, source: Tensor | None, change: Callable[[], Any]) -> Tensor:
     """``set_`` of a watched tensor, whose forms outnumber the schemas."""
-    result: Tensor = import_module("..autograd.rebinding", __package__).rebound(self, source, change)
+    result: Tensor = import_module("..autograd.variable_type_manual", __package__).rebound(self, source, change)
     return result
 
 

@@ -116,28 +116,14 @@ class Operator:
         self.resolved.clear()
 
 
-class Watchers(Protocol):
-    """`resolve` gives the recorder of a call with watched tensors; `guarded` a kernel that is not to see them."""
+class AutogradKernels(Protocol):
+    """`resolve` gives the autograd kernel of a call; `guarded` one that unpacks tensors before the kernel sees them."""
 
     def resolve(self, operator: Operator, mask: int) -> Resolved: ...
 
     def guarded(
         self, operator: Operator, found: Resolved, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Resolved: ...
-
-
-class NoWatchers:
-    """While no tensor has required a gradient there is nothing to record."""
-
-    def resolve(self, operator: Operator, mask: int) -> Resolved:
-        """Never asked: only autograd makes watched tensors."""
-        raise RuntimeError(f"{operator.name}: a tensor is watched, but nothing records")
-
-    def guarded(
-        self, operator: Operator, found: Resolved, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> Resolved:
-        """The kernel itself."""
-        return found
 
 
 BACKEND_KEYS = frozenset(
@@ -150,14 +136,15 @@ FAST_CALLS = frozenset({"CPU", "AutogradCPU", "CUDA", "AutogradCUDA", "BackendSe
 
 
 class Registry:
-    """All declared operators and the per-key fallbacks."""
+    """All declared operators and the per-key fallbacks; `autograd` is there once autograd is imported."""
+
+    autograd: AutogradKernels
 
     def __init__(self) -> None:
         self.operators: dict[str, Operator] = {}
         self.fallbacks: dict[str, Registration] = {}
         self.sealed = False
         self._overloads: dict[str, list[Operator]] = {}
-        self.watchers: Watchers = NoWatchers()
         self._lock = fork_safe(threading.RLock())
 
     def seal(self) -> None:
@@ -335,7 +322,7 @@ class Registry:
         if found is not None:
             return found
         if mask & WATCHED_KEY:
-            found = operator.resolved[mask] = self.watchers.resolve(operator, mask & ~WATCHED_KEY)
+            found = operator.resolved[mask] = self.autograd.resolve(operator, mask & ~WATCHED_KEY)
             return found
         remaining = mask
         entry = self.lookup(operator, runtime_key(remaining))
@@ -426,7 +413,7 @@ def redispatch(operator: Operator, mask: int, *args: Any, **kwargs: Any) -> Any:
     """Run the kernel of the highest key in `mask`, whatever the tensors carry."""
     found = REGISTRY.resolve(operator, mask)
     if WATCHING and not found.mask & (AUTOGRAD_MASK | WATCHED_KEY):
-        found = REGISTRY.watchers.guarded(operator, found, args, kwargs)
+        found = REGISTRY.autograd.guarded(operator, found, args, kwargs)
     if STATE.trace is not None:
         result = STATE.trace(operator, mask, found, args, kwargs)
     else:

@@ -10,7 +10,7 @@ from ..dispatch.state import STATE
 from ..tensor.changing import change_meta
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import unwatched
-from .autograd_meta import plain_of, refresh_plain
+from .autograd_meta import refresh_plain, unpack
 from .view_history import NO_GRAD, creation_by, view_of
 
 
@@ -19,8 +19,8 @@ def below(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any], 
     if operator.name in METADATA_INPLACE:
         return _changed(operator, args, kwargs)
     originals: dict[int, Tensor] = {}
-    plain_args = [_stripped(value, originals) for value in args]
-    plain_kwargs = {name: _stripped(value, originals) for name, value in kwargs.items()}
+    plain_args = [_unpacked(value, originals) for value in args]
+    plain_kwargs = {name: _unpacked(value, originals) for name, value in kwargs.items()}
     if mask is None:
         result = call(operator, *plain_args, **plain_kwargs)
     else:
@@ -28,15 +28,15 @@ def below(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any], 
     return _given_back(operator, result, originals, args)
 
 
-def _stripped(value: Any, originals: dict[int, Tensor]) -> Any:
+def _unpacked(value: Any, originals: dict[int, Tensor]) -> Any:
     if isinstance(value, Tensor):
         if not value.meta.watched:
             return value
-        plain = plain_of(value)
+        plain = unpack(value)
         originals[id(plain)] = value
         return plain
     if type(value) in (list, tuple):
-        return type(value)([_stripped(one, originals) for one in value])
+        return type(value)([_unpacked(one, originals) for one in value])
     return value
 
 

@@ -1,8 +1,9 @@
-"""Recording: the kernel that stands before an operator's own when one of its tensors is watched.
+"""Autograd kernels: what stands before an operator's own kernel when one of its tensors has the Autograd key.
 
-It takes the arguments apart into plain tensors and edges, runs the operator on the plain ones, and hangs a node with
-what its derivative needs on the result. `Recorders.resolve` says which of these a call gets; the code of the common
-kind is generated per operator from its row's derivative, see `recorder_source.py`.
+An autograd kernel unpacks its arguments into plain tensors and edges, runs the operator on the plain ones, and gives
+the result a node with what its derivative needs. `AutogradKernels.resolve` says which kernel a call gets. Most are
+generated per operator from the derivative of its row, see `variable_type_source.py`; the others are written by hand,
+see `variable_type_manual.py`.
 """
 
 from __future__ import annotations
@@ -25,31 +26,31 @@ from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import watched_twin
 from ..tensor.versions import INFERENCE
 from .anomaly import ANOMALY, note_origin
-from .autograd_meta import AutogradMeta, ViewState, plain_of, result_of, version
-from .below import below, unrecorded_view
+from .autograd_meta import AutogradMeta, ViewState, result_of, unpack, version
+from .below_autograd import below, unrecorded_view
 from .formulas import compiled, derivatives, node_class, row_of_form
 from .forward_mode import DUAL, outside
 from .node import COUNTER, Node
-from .rebinding import rebinding
-from .recorder_source import passing_source, quick_call, quick_write, recorder_source
-from .registered_functions import registered_recorder
 from .saved_tensor import PACKING, saved
-from .special_recorders import (
+from .variable_type_manual import (
     REFINED,
     VIEW_OF_INPLACE,
+    composite,
     composite_inplace,
     metadata_inplace,
     passing,
+    rebinding,
+    refusing,
     refusing_out,
-    unstripped,
+    registered_kernel,
 )
-from .undifferentiable import refusing
+from .variable_type_source import kernel_source, passing_source, quick_call, quick_write
 from .view_history import DEFAULT, check_inplace, rebase
 from .wrapping import maker_of, number_operand, plain_list, results_of, unwrap, unwrap_list, view_results
 
 
 def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any]:
-    """The recorder of an operator with a derivative."""
+    """The autograd kernel of an operator with a derivative."""
     schema = without_keywords(operator.schema)
     row_schema = schema if row_name == operator.name else without_keywords(REGISTRY.find(row_name).schema)
     real, formulas = node_class(row_name, row_schema, True)
@@ -68,8 +69,8 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
 
     @functools.cache
     def recording() -> Callable[..., Any]:
-        plainly = recorder_source(schema, formulas, kind, quick, looking=False)
-        made: Callable[..., Any] = compiled(f"recorder of {operator.name}, recording", plainly, names, "record")
+        plainly = kernel_source(schema, formulas, kind, quick, looking=False)
+        made: Callable[..., Any] = compiled(f"autograd kernel of {operator.name}, recording", plainly, names, "record")
         return made
 
     names: dict[str, Any] = {
@@ -79,15 +80,15 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
         "SPECIAL": SPECIAL, "OVERRIDING": OVERRIDING, "INFERENCE": INFERENCE, "KEPT": ~DEFAULT_EXCLUDE, "kind": kind,
         "MAKER": maker_of(real), "new": new_object,
         "note_origin": note_origin, "number_operand": number_operand, "operator": operator, "outside": outside,
-        "PACKING": PACKING, "plain_list": plain_list, "plain_of": plain_of, "quick": function, "Real": real,
+        "PACKING": PACKING, "plain_list": plain_list, "unpack": unpack, "quick": function, "Real": real,
         "rebase": rebase, "recording": recording, "result_of": result_of, "results_of": results_of,
         "row_name": row_name, "saved": saved,
         "STATE": STATE, "Tensor": Tensor, "unwrap": unwrap, "unwrap_list": unwrap_list,
         "unrecorded_view": unrecorded_view, "version": version,
         "view_results": view_results, "ViewState": ViewState, "watched_twin": watched_twin,
     }  # fmt: skip
-    source = recorder_source(schema, formulas, kind, quick)
-    record: Callable[..., Any] = compiled(f"recorder of {operator.name}", source, names, "record")
+    source = kernel_source(schema, formulas, kind, quick)
+    record: Callable[..., Any] = compiled(f"autograd kernel of {operator.name}", source, names, "record")
     return record
 
 
@@ -112,17 +113,17 @@ def quickly_passing(operator: Operator, kind: str) -> Callable[..., Any]:
         return passing(operator)
     names = {
         "below": below, "call": call, "contiguous_format": contiguous_format, "DUAL": DUAL,
-        "SPECIAL": SPECIAL, "OVERRIDING": OVERRIDING, "operator": operator, "plain_of": plain_of, "quick": function,
+        "SPECIAL": SPECIAL, "OVERRIDING": OVERRIDING, "operator": operator, "unpack": unpack, "quick": function,
         "Tensor": Tensor,
     }  # fmt: skip
     passes: Callable[..., Any] = compiled(
-        f"recorder of {operator.name}", passing_source(schema, quick), names, "record"
+        f"autograd kernel of {operator.name}", passing_source(schema, quick), names, "record"
     )
     return passes
 
 
-def recorder_of(operator: Operator) -> Callable[..., Any]:
-    """Return the recorder of an operator that has kernels for backends only."""
+def autograd_kernel_of(operator: Operator) -> Callable[..., Any]:
+    """Return the autograd kernel of an operator that has kernels for backends only."""
     schema = operator.schema
     kind = kind_of(schema)
     name = operator.name
@@ -138,13 +139,13 @@ def recorder_of(operator: Operator) -> Callable[..., Any]:
     if name == "set_.source_Tensor":
         return rebinding(operator)
     if operator.derivative is not None:
-        return registered_recorder(operator)
+        return registered_kernel(operator)
     if found is None:
         return refusing(operator, kind) if _gives_numbers(operator) else quickly_passing(operator, kind)
     if found.kind == "none":
         return quickly_passing(operator, kind)
     if found.kind == "composite":
-        return composite_inplace(operator, row_name) if row_name != name else unstripped(operator)
+        return composite_inplace(operator, row_name) if row_name != name else composite(operator)
     record = generated(operator, kind, row_name)
     return REFINED[name](record) if name in REFINED else record
 
@@ -163,11 +164,14 @@ def without_keywords(schema: Schema) -> Schema:
     return replace(schema, arguments=tuple(named))
 
 
-class Recorders:
+class AutogradKernels:
     """Finds the kernel of a call with a watched tensor, for the dispatcher."""
 
     def resolve(self, operator: Operator, mask: int) -> Resolved:
-        """The recorder for this key set: none below autograd, the kernel itself where that belongs to autograd."""
+        """Return the autograd kernel for a key set.
+
+        It is the operator itself below autograd, and its own kernel where that belongs to autograd.
+        """
         if not mask & AUTOGRAD_MASK:
             return _plain(lambda *args, **kwargs: below(operator, args, kwargs, mask))
         found = REGISTRY.resolve(operator, mask)
@@ -176,7 +180,7 @@ class Recorders:
             return _plain(lambda *args, **kwargs: run_entry(operator, found, args, kwargs))
         if mask > HIGHEST_AUTOGRAD and runtime_key(found.mask) not in AUTOGRAD_KEYS and found.mask > HIGHEST_AUTOGRAD:
             return _plain(lambda *args, **kwargs: redispatch(operator, mask, *args, **kwargs))
-        return _plain(recorder_of(operator))
+        return _plain(autograd_kernel_of(operator))
 
     def guarded(
         self, operator: Operator, found: Resolved, args: tuple[Any, ...], kwargs: Mapping[str, Any]
@@ -202,7 +206,4 @@ def _plain(function: Callable[..., Any]) -> Resolved:
     return Resolved(Registration(function, "autograd kernel"), AUTOGRAD_MASK, True)
 
 
-def begin() -> None:
-    """Let the dispatcher ask the recorders; called before the first tensor is watched."""
-    if not isinstance(REGISTRY.watchers, Recorders):
-        REGISTRY.watchers = Recorders()
+REGISTRY.autograd = AutogradKernels()

@@ -1,4 +1,4 @@
-"""The recorder of an operator as Python source, from its schema and what its derivative needs.
+"""The autograd kernel of an operator as Python source, from its schema and what its derivative needs.
 
 While nothing is recorded it calls the public function on the plain tensors.
 """
@@ -38,7 +38,7 @@ def unrecorded_lines(schema: Schema, kind: str, run: str, quick: str | None, fou
     lines = [f"if not DUAL.level and {' and '.join(f'({test})' if ' or ' in test else test for test in given)}:"]
     for a in tensors:
         none = f"{a.name} is not None and " if a.optional else ""
-        lines.append(f"    p_{a.name} = plain_of({a.name}) if {none}{a.name}.meta.watched else {a.name}")
+        lines.append(f"    p_{a.name} = unpack({a.name}) if {none}{a.name}.meta.watched else {a.name}")
     if kind == "view":
         lines += [f"    {line}" for line in found.splitlines()]
     call = run if quick is None else quick.format(run=run)
@@ -100,7 +100,7 @@ QUICK_FAMILIES = frozenset({"pointwise", "reduction", "linalg", "network", "inde
 
 
 def signature(schema: Schema) -> str:
-    """The parameters of a recorder: those of the schema."""
+    """The parameters of an autograd kernel: those of the schema."""
     parts = []
     starred = False
     for argument in schema.arguments:
@@ -124,7 +124,7 @@ def _passed(schema: Schema, plain: bool, replaced: Mapping[str, str]) -> str:
     return ", ".join(parts)
 
 
-def recorder_source(schema: Schema, formulas: Formulas, kind: str, quick: str | None, *, looking: bool = True) -> str:
+def kernel_source(schema: Schema, formulas: Formulas, kind: str, quick: str | None, *, looking: bool = True) -> str:
     """Source of ``record(...)`` for an operator that is "fresh", makes a "view" or writes "inplace".
 
     With `looking` it first sees whether calls are recorded at all, and whether dual numbers are about.
@@ -267,7 +267,7 @@ def _unwrapping(argument: Argument, wanted: bool) -> list[str]:
         return [f"p_{name}, e_{name} = unwrap_list({name}){none}"] if wanted else [plain]
     if wanted:
         return [f"p_{name}, e_{name} = unwrap({name}) if {given}{name}.meta.watched else ({name}, None)"]
-    return [f"p_{name} = plain_of({name}) if {given}{name}.meta.watched else {name}"]
+    return [f"p_{name} = unpack({name}) if {given}{name}.meta.watched else {name}"]
 
 
 def _node(schema: Schema, formulas: Formulas, result: str) -> list[str]:

@@ -1,0 +1,315 @@
+"""Autograd kernels that are written by hand.
+
+These are the kernels of composites, of operators that change metadata in place, of out= forms, of operators that cannot
+be differentiated, of `set_`, and of operators from outside with a registered derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gaugeblock_spec.schema import Schema
+
+from ..dispatch.dispatcher import REGISTRY, Operator, call
+from ..dispatch.state import STATE
+from ..tensor.changing import change_meta
+from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import unwatched
+from .autograd_meta import materialize_autograd_meta, refresh_plain, requires_grad, result_of, unpack, version
+from .below_autograd import below
+from .formulas import camel
+from .forward_mode import DUAL, PAUSED, has_tangent, set_tangent, tangent_of
+from .function import BackwardFunction, meta_of
+from .grad_mode import enable_grad
+from .node import NotImplementedNode
+from .view_history import check_inplace, recorded_edge
+from .wrapping import differentiable
+
+
+def metadata_inplace(operator: Operator, view: Operator) -> Callable[..., Any]:
+    """An operator such as t_, which makes of the tensor the view that `view` returns."""
+
+    def record(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        held = tangent_of(self) if DUAL.level else None
+        if STATE.grad and requires_grad(self):
+            check_inplace(self)
+            seen = call(view, self, *args, **kwargs)
+            below(operator, (self, *args), kwargs)
+            meta = self.autograd
+            meta.grad_fn, meta.output_nr = seen.autograd.grad_fn, 0
+            if meta.view is not None:
+                meta.view.version = version(self)
+        else:
+            below(operator, (self, *args), kwargs)
+        if held is not None:
+            set_tangent(self, call(view, held, *args, **kwargs))
+        return self
+
+    return record
+
+
+VIEW_OF_INPLACE = {
+    "t_": "t", "transpose_": "transpose.int", "swapaxes_": "swapaxes", "swapdims_": "swapdims", "squeeze_": "squeeze",
+    "squeeze_.dim": "squeeze.dim", "squeeze_.dims": "squeeze.dims", "unsqueeze_": "unsqueeze",
+    "as_strided_": "as_strided",
+}  # fmt: skip
+"""Operator that changes a tensor's own sizes and strides -> the view that it becomes."""
+
+
+def passing(operator: Operator) -> Callable[..., Any]:
+    """Nothing is recorded."""
+
+    def record(*args: Any, **kwargs: Any) -> Any:
+        return below(operator, args, kwargs)
+
+    return record
+
+
+def composite(operator: Operator) -> Callable[..., Any]:
+    """The operator's kernel on the watched tensors themselves: it is made of operators that are recorded."""
+
+    def record(*args: Any, **kwargs: Any) -> Any:
+        device = next((one for one in args if isinstance(one, Tensor)), None)
+        name = "CPU" if device is None or device.meta.device.type == "cpu" else "Meta"
+        entry = REGISTRY.lookup(operator, name)
+        if entry.function is None:
+            return below(operator, args, kwargs)
+        return entry.function(*args, **kwargs)
+
+    return record
+
+
+def composite_inplace(operator: Operator, row_name: str) -> Callable[..., Any]:
+    """The in-place form of a composite: the result of the functional form, written as copy_ does."""
+    functional = REGISTRY.find(row_name)
+    copy = REGISTRY.find("copy_")
+
+    def record(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        if not STATE.grad:
+            return below(operator, (self, *args), kwargs)
+        call(copy, self, call(functional, self, *args, **kwargs))
+        return self
+
+    return record
+
+
+def values_alone(record: Callable[..., Any]) -> Callable[..., Any]:
+    """The autograd kernel of svd: zeros that stand for vectors nobody asked for have no gradient."""
+
+    def recorded(self: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
+        result = record(self, some, compute_uv)
+        return result if compute_uv else type(result)(unpack(result.U), result.S, unpack(result.V))
+
+    return recorded
+
+
+REFINED: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {"svd": values_alone}
+"""Operators whose autograd kernel is made of the generated one."""
+
+
+def refusing_out(operator: Operator) -> Callable[..., Any]:
+    """Return the out= form of an operator that is not differentiated.
+
+    It raises RuntimeError if an argument requires a gradient while calls are recorded, NotImplementedError for a dual
+    tensor.
+    """
+    name = operator.name.partition(".")[0]
+
+    def record(*args: Any, **kwargs: Any) -> Any:
+        if STATE.grad and _any_requires_grad((*args, *kwargs.values())):
+            raise RuntimeError(
+                f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+                "arguments requires grad."
+            )
+        if DUAL.level and not PAUSED.value and has_tangent((*args, *kwargs.values())):
+            raise NotImplementedError(
+                f"{name}(): forward mode AD does not support it because it is an out= function, but one of the "
+                "arguments is a dual tensor"
+            )
+        return below(operator, args, kwargs)
+
+    return record
+
+
+def _any_requires_grad(values: Any) -> bool:
+    for value in values:
+        if isinstance(value, Tensor):
+            if value.meta.watched and requires_grad(value):
+                return True
+        elif isinstance(value, (list, tuple)) and _any_requires_grad(value):
+            return True
+    return False
+
+
+MISSING = "derivative for aten::{name} is not implemented"
+
+
+def _tensors(values: Any) -> list[Tensor]:
+    found: list[Tensor] = []
+    for value in values:
+        if isinstance(value, Tensor):
+            found.append(value)
+        elif isinstance(value, (list, tuple)):
+            found += _tensors(value)
+    return found
+
+
+def refusing(operator: Operator, kind: str, message: str | None = None) -> Callable[..., Any]:
+    """An autograd kernel whose node refuses to run backwards."""
+    name = operator.name.partition(".")[0]
+    text = message or MISSING.format(name=name)
+    label = f"{camel(name.rpartition('::')[2])}Backward0" if message else "NotImplemented"
+
+    def record(*args: Any, **kwargs: Any) -> Any:
+        tensors = _tensors((*args, *kwargs.values()))
+        if DUAL.level and not PAUSED.value and any(tangent_of(one) is not None for one in tensors):
+            raise NotImplementedError(
+                f"Trying to use forward AD with {name} that does not support it because it has not been implemented "
+                "yet."
+            )
+        given = [one for one in tensors if one.meta.watched and requires_grad(one)]
+        result = below(operator, args, kwargs)
+        if not STATE.grad or not given:
+            return result
+        edges = tuple(recorded_edge(one) for one in given)
+        made = _tensors(result if isinstance(result, (list, tuple)) else (result,))
+        fresh = [one for one in made if differentiable(one) and not any(one is other for other in args)]
+        if not fresh:
+            return result
+        node = NotImplementedNode(label, text, edges, [unpack(one) for one in made])
+        if isinstance(result, Tensor):
+            return result_of(unpack(result), node, 0)
+        kept = {id(one) for one in fresh}
+        parts = [result_of(unpack(one), node, nr) if id(one) in kept else one for nr, one in enumerate(result)]
+        return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
+
+    return record
+
+
+MESSAGE = "derivative for set_ is not implemented"
+
+
+def rebound(self: Tensor, source: Tensor | None, change: Callable[[], Any]) -> Tensor:
+    """`self` after `change`, which puts it on another storage; no gradient flows on from it then.
+
+    Raises RuntimeError, where calls are recorded, for a leaf that requires grad.
+    """
+    taking_part = [one for one in (self, source) if STATE.grad and one is not None and requires_grad(one)]
+    if taking_part:
+        check_inplace(self)
+    edges = tuple([recorded_edge(one) for one in taking_part])
+    change_meta(self, unwatched)
+    try:
+        change()
+    finally:
+        if self.autograd is not None:
+            self.autograd.view = None
+            refresh_plain(self)
+    if taking_part:
+        meta = materialize_autograd_meta(self)
+        meta.grad_fn = NotImplementedNode("NotImplemented", MESSAGE, edges, [unpack(self)])
+        meta.output_nr = 0
+    return self
+
+
+def rebinding(operator: Operator) -> Callable[..., Any]:
+    """The autograd kernel of `set_` with a tensor."""
+
+    def record(self: Tensor, source: Tensor) -> Tensor:
+        plain = unpack(source)
+        return rebound(self, source, lambda: below(operator, (self, plain), {}))
+
+    return record
+
+
+class RegisteredNode(BackwardFunction):
+    """The node of an operator from outside: its arguments may be lists of tensors."""
+
+    backward: Callable[..., Any]
+    counts: tuple[int | None, ...] = ()
+
+    def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
+        """The gradients that the registered backward returns, lists spread out."""
+        results = self.backward(self, *(self.materialized(grads) if self.materialize_grads else grads))
+        parts = results if isinstance(results, tuple) else (results,)
+        if len(parts) != len(self.counts):
+            raise RuntimeError(
+                f"the backward of {self.label} returned {len(parts)} gradients for {len(self.counts)} arguments"
+            )
+        found: list[Tensor | None] = []
+        for part, count in zip(parts, self.counts, strict=True):
+            if count is None:
+                continue
+            members = [part] if count < 0 else [None] * count if part is None else list(part)
+            found += members
+        return found
+
+
+def _counts(schema: Schema, values: Sequence[Any]) -> tuple[int | None, ...]:
+    """For each argument None, -1 for a tensor, else the length of a list of tensors."""
+    found: list[int | None] = []
+    for argument, value in zip(schema.arguments, values, strict=True):
+        if argument.kwarg_only:
+            continue
+        if argument.base_type != "Tensor":
+            found.append(None)
+        else:
+            found.append(len(value or ()) if argument.is_list else -1)
+    return tuple(found)
+
+
+def registered_kernel(operator: Operator) -> Callable[..., Any]:
+    """Records calls of an operator from outside, by the derivative that was registered for it."""
+    schema = operator.schema
+    label = f"{camel(operator.name.replace('::', '_').replace('.', '_'))}Backward"
+    node_type = type(label, (RegisteredNode,), {"label": label})
+    only_named = [argument.name for argument in schema.keyword_only]
+
+    def record(*args: Any, **kwargs: Any) -> Any:
+        derivative = operator.derivative
+        values = [
+            args[place] if place < len(args) else kwargs.get(argument.name, argument.default and argument.default_value)
+            for place, argument in enumerate(schema.arguments)
+        ]
+        tensors: list[Any] = []
+        for argument, value in zip(schema.arguments, values, strict=True):
+            if argument.base_type == "Tensor" and not argument.kwarg_only:
+                tensors += list(value or ()) if argument.is_list else [value]
+        needed = any(isinstance(one, Tensor) and requires_grad(one) for one in tensors)
+        result = below(operator, args, kwargs)
+        if not STATE.grad or not needed:
+            return result
+        ctx: Any = node_type()
+        ctx.backward = derivative.backward
+        ctx.edges = tuple(
+            [recorded_edge(one) if isinstance(one, Tensor) and one.meta.watched else None for one in tensors]
+        )
+        ctx.counts = _counts(schema, values)
+        positional = values[: len(schema.positional)]
+        ctx.needs_input_grad = tuple(_needs(value) for value in positional)
+        outputs = tuple(result) if isinstance(result, (tuple, list)) else (result,)
+        if derivative.setup_context is not None:
+            options = {}
+            if only_named:
+                named = dict(zip((argument.name for argument in schema.arguments), values, strict=True))
+                options["keyword_only_inputs"] = {name: named[name] for name in only_named}
+            with enable_grad():
+                derivative.setup_context(ctx, tuple(positional), result, **options)
+        ctx.keep(outputs)
+        ctx.metas = tuple(meta_of(one) for one in outputs)
+        made = [
+            result_of(unpack(one), ctx, nr) if isinstance(one, Tensor) and differentiable(one) else one
+            for nr, one in enumerate(outputs)
+        ]
+        if isinstance(result, (tuple, list)):
+            return type(result)(made)
+        return made[0]
+
+    return record
+
+
+def _needs(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_needs(one) for one in value]
+    return isinstance(value, Tensor) and requires_grad(value)
