@@ -89,7 +89,7 @@ _MODULES = frozenset(
 """Modules that are imported when they are first asked for."""
 
 _LATER = {
-    "explain": "trip", "from_dlpack": "interop.dlpack_import", "get_default_device": "default_device",
+    "explain": "call_trace", "from_dlpack": "interop.dlpack_import", "get_default_device": "default_device",
     "set_default_device": "default_device",
 }  # fmt: skip
 """Function -> its module, imported when it is first asked for."""

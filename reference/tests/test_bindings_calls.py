@@ -9,7 +9,7 @@ import gaugeblock as gb
 import numpy as np
 import pytest
 from gaugeblock.bindings.overloads import functions, methods
-from gaugeblock.bindings.stub import PLACE, text
+from gaugeblock_tools.stub import PLACE, text
 
 
 def test_every_function_and_method_of_the_spec_exists() -> None:
@@ -159,7 +159,7 @@ def test_where_as_a_method_puts_self_second() -> None:
 
 
 def test_the_stub_is_in_step_with_the_operator_table() -> None:
-    assert PLACE.read_text() == text(), "run python -m gaugeblock.bindings.stub"
+    assert PLACE.read_text() == text(), "run python -m gaugeblock_tools.stub"
 
 
 @pytest.mark.parametrize(

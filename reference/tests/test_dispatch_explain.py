@@ -1,19 +1,19 @@
-"""explain: the trip of one call."""
+"""explain: the trace of one call."""
 
 from __future__ import annotations
 
 import gaugeblock as gb
 import pytest
-from gaugeblock.core.observe import OBSERVATION
+from gaugeblock.core.tracing import TRACING
 from gaugeblock.dispatch.state import SPECIAL, STATE
 
 A, B = gb.ones(3, 4), gb.ones(4)
 
 
 def test_arguments_keys_kernel_plan_and_loop() -> None:
-    trip = gb.explain(lambda: A + B)
-    assert trip.result.tolist() == [[2.0] * 4] * 3
-    (stop,) = trip.stops
+    trace = gb.explain(lambda: A + B)
+    assert trace.result.tolist() == [[2.0] * 4] * 3
+    (stop,) = trace.stops
     assert stop.heading == "aten::add.Tensor"
     assert stop.lines[:3] == [
         "arguments  self = float32[3, 4] on cpu",
@@ -32,20 +32,20 @@ def test_arguments_keys_kernel_plan_and_loop() -> None:
     assert kernel.heading.startswith("kernel     CPU: operators.pointwise_operators.add.Tensor pointwise_operators.py:")
     assert any("coalesce" in line for line in kernel.lines)
     assert "loop       add(float32, float32): strided, over [4, 3] (innermost first)" in kernel.lines[-1]
-    assert str(trip).splitlines()[-1] == "result: float32[3, 4] on cpu"
+    assert str(trace).splitlines()[-1] == "result: float32[3, 4] on cpu"
 
 
 def test_an_operator_by_name() -> None:
-    trip = gb.explain("add.Tensor", A, A, alpha=2)
-    assert trip.result.tolist() == [[3.0] * 4] * 3
-    assert "arguments  alpha = 2" in str(trip)
-    assert "contiguous, one run of 12 elements" in str(trip)
+    trace = gb.explain("add.Tensor", A, A, alpha=2)
+    assert trace.result.tolist() == [[3.0] * 4] * 3
+    assert "arguments  alpha = 2" in str(trace)
+    assert "contiguous, one run of 12 elements" in str(trace)
     assert "reduction sum: [4] elements for each of [3] results" in str(gb.explain(lambda: A.sum(1)))
 
 
 def test_a_composite_shows_what_is_inside() -> None:
-    trip = gb.explain(lambda: gb.zeros(3, device="meta"))
-    (zeros,) = trip.stops
+    trace = gb.explain(lambda: gb.zeros(3, device="meta"))
+    (zeros,) = trace.stops
     assert [inner.heading for inner in zeros.inside[0].inside] == ["aten::empty.memory_format", "aten::zero_"]
 
 
@@ -62,7 +62,7 @@ def test_nothing_stays_behind() -> None:
         gb.explain(lambda: A + A + 1 / 0)
     gb.explain(lambda: A * A)
     assert A.meta.plans is plans
-    assert STATE.trace is None and OBSERVATION.watcher is None and not SPECIAL
+    assert STATE.trace is None and TRACING.hook is None and not SPECIAL
 
 
 def test_what_cannot_be_explained() -> None:

@@ -29,7 +29,7 @@ from gaugeblock_spec.schema import parse
 
 from ..core.device import cpu
 from ..core.fork_safety import fork_safe
-from ..core.resting import without_collecting
+from ..core.gc_pause import with_gc_paused
 from ..dispatch.dispatcher import REGISTRY, call
 from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, intercept
 from ..dispatch.state import OVERRIDING, SPECIAL, UNRECORDED
@@ -365,7 +365,7 @@ GENERATED: set[str] = set(FACTORIES)
 """Methods made from schemas: they look for overrides and modes themselves."""
 
 
-@without_collecting
+@with_gc_paused
 def install() -> None:
     """Add a stand-in for every operator method and dunder that Tensor does not define itself."""
     groups = methods()

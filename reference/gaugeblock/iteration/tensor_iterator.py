@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from ..core.device import Device, cpu
 from ..core.dtype import DType, dtype_of_number
-from ..core.observe import OBSERVATION
 from ..core.promotion import check_castable, common_dtype, floating
+from ..core.tracing import TRACING
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, meta_of, permuted, preserve_format_strides, reorder_dimensions
 from .dimensions import (
@@ -216,8 +216,8 @@ class TensorIterator:
             self._coalesce()
         if allocate:
             self.allocate_outputs()
-        if OBSERVATION.watcher is not None:
-            OBSERVATION.watcher("iterator", self)
+        if TRACING.hook is not None:
+            TRACING.hook("iterator", self)
         return self
 
     @property

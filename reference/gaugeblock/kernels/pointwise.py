@@ -16,7 +16,7 @@ from math import prod
 from typing import Any, Protocol
 
 from ..core.dtype import DType, bool_, uint64
-from ..core.observe import OBSERVATION
+from ..core.tracing import TRACING
 from .body import Body, Formula, record
 from .code import NAME, Module
 from .compiler import Builtin, compiler
@@ -284,8 +284,8 @@ class Launch:
             )
             self.apart = apart if any(apart) else None
         self.tail = (len(self.shape), *self.shape, *(step for steps in self.strides for step in steps))
-        if OBSERVATION.watcher is not None:
-            OBSERVATION.watcher("loop", self)
+        if TRACING.hook is not None:
+            TRACING.hook("loop", self)
 
     def run(self, values: list[Any]) -> None:
         """Run over everything; `values` are addresses and numbers, outputs first."""

@@ -11,7 +11,7 @@ from ..core.away import long_call
 from ..core.device import cpu
 from ..core.dtype import DType
 from ..core.errors import check_ints, wrap_dim
-from ..core.observe import OBSERVATION
+from ..core.tracing import TRACING
 from ..kernels.bound_call import Fresh
 from ..kernels.fold import Fold
 from ..kernels.reduction import reduction_kernel
@@ -152,8 +152,8 @@ def _plan(
     for k in range(len(results)):
         tail += [d[2 + k] for d in kept_dims]
     kernel = reduction_kernel(name, fold, meta.dtype, compute, results)
-    if OBSERVATION.watcher is not None:
-        OBSERVATION.watcher("reduction", (kernel, tuple(d[0] for d in kept_dims), tuple(d[0] for d in inner_dims)))
+    if TRACING.hook is not None:
+        TRACING.hook("reduction", (kernel, tuple(d[0] for d in kept_dims), tuple(d[0] for d in inner_dims)))
     unpacked = bool(inner_dims) and inner_dims[0][1] != itemsize
     apart = unpacked and not (kept_dims and kept_dims[0][1] == itemsize)
     few = len(results) == 1 == len(inner_dims) and inner_dims[0][0] <= FEW and not apart

@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 from importlib import import_module
 
-from ..core.resting import without_collecting
+from ..core.gc_pause import with_gc_paused
 from ..dispatch.dispatcher import REGISTRY
 from ..tensor.view_table import METADATA, VIEWS
 from .pointwise_operators import register_pointwise
 
 
-@without_collecting
+@with_gc_paused
 def register_all() -> None:
     """Register all kernels, then treat later registrations as overrides."""
     register_pointwise()

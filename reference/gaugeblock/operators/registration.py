@@ -18,8 +18,8 @@ from ..core.away import LONG, away
 from ..core.device import cpu
 from ..core.dtype import DType, bool_, complex32, uint8
 from ..core.errors import type_error
+from ..core.gc_pause import with_gc_paused
 from ..core.promotion import UPSTREAM_NAMES, check_castable
-from ..core.resting import without_collecting
 from ..dispatch.dispatcher import REGISTRY
 from ..iteration.dimensions import resize_output
 from ..iteration.overlap import (
@@ -58,7 +58,7 @@ LARGE = 1 << 20
 """Elements of a tensor from which a call of NumPy may take longer than a thread costs to start."""
 
 
-@without_collecting
+@with_gc_paused
 def declare() -> None:
     """Declare every operator form of the spec that is not declared yet."""
     forms = (text for row in rows().values() for text in (row.schema, row.inplace, row.out))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ...core.observe import OBSERVATION
+from ...core.tracing import TRACING
 from ...dispatch.dispatcher import Operator, redispatch
 from ...dispatch.keys import BACKEND_BIT, FUNCTIONALITY_BIT, tensor_keys
 from ...memory.storage import Storage, allocate_storage
@@ -46,8 +46,8 @@ def outlined_call(
             options = {name: outlined.of(value) for name, value in kwargs.items()}
             found = redispatch(operator, keys_for(META_KEYS, given, options), *given, **options)
     except REFUSED:
-        if OBSERVATION.watcher is not None:
-            OBSERVATION.watcher("waiting", operator)
+        if TRACING.hook is not None:
+            TRACING.hook("waiting", operator)
         return None
     if operands.indexed and _resized(operands, outlined):
         return None

@@ -1,4 +1,4 @@
-"""Garbage collection rests while the engine's tables are made: all of it stays, and it is a lot to look through."""
+"""Pausing garbage collection while the engine builds its tables, whose many objects are never freed."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import gc
 from collections.abc import Callable
 
 
-def without_collecting(work: Callable[[], None]) -> Callable[[], None]:
-    """`work` with automatic garbage collection off; what it has made counts as old, not as new and to be looked at."""
+def with_gc_paused(work: Callable[[], None]) -> Callable[[], None]:
+    """Return `work` with automatic garbage collection off; what it makes is moved to the oldest generation."""
 
     @functools.wraps(work)
-    def rested() -> None:
+    def paused() -> None:
         wanted = gc.isenabled()
         gc.disable()
         try:
@@ -23,4 +23,4 @@ def without_collecting(work: Callable[[], None]) -> Callable[[], None]:
             if wanted:
                 gc.enable()
 
-    return rested
+    return paused

@@ -1,4 +1,4 @@
-"""explain: the trip of one call, from its arguments through the keys and kernels to the loop that ran."""
+"""explain: the trace of one call, from its arguments through the keys and kernels to the loop that ran."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .core.errors import type_error
-from .core.observe import OBSERVATION
+from .core.tracing import TRACING
 from .dispatch.dispatcher import REGISTRY, Operator, Resolved, run_entry
 from .dispatch.keys import DispatchKeySet, runtime_key, tensor_keys
 from .dispatch.state import STATE, enter_special, leave_special
@@ -21,14 +21,14 @@ from .tensor.tensor_meta import TensorMeta
 
 @dataclass
 class Stop:
-    """One station of a trip: a heading, lines below it, and the stations inside (a kernel that calls operators)."""
+    """One entry of a trace: a heading, lines below it, and the entries inside (of a kernel that calls operators)."""
 
     heading: str
     lines: list[str] = field(default_factory=list)
     inside: list[Stop] = field(default_factory=list)
 
     def text(self, depth: int = 0) -> list[str]:
-        """The lines, indented by depth."""
+        """Return the lines, indented by depth."""
         margin = "  " * depth
         shown = [margin + self.heading, *(f"{margin}  {line}" for line in self.lines)]
         for stop in self.inside:
@@ -37,7 +37,7 @@ class Stop:
 
 
 @dataclass
-class Trip:
+class CallTrace:
     """What a call went through; `stops` are the operators it dispatched, `result` what it returned if it `finished`."""
 
     stops: list[Stop]
@@ -54,7 +54,7 @@ class Trip:
 
 
 def shown(value: Any) -> str:
-    """A value in one line: tensors by dtype, sizes, strides and device."""
+    """Return a value in one line: tensors by dtype, sizes, strides and device."""
     if isinstance(value, Tensor):
         meta = value.meta
         kind = "" if type(value) is Tensor else f"{type(value).__name__} "
@@ -68,7 +68,7 @@ def shown(value: Any) -> str:
 
 
 class Recorder:
-    """Writes down every dispatch of this thread, and the plans and loops that its kernels work out."""
+    """Notes every dispatch of this thread, and the plans and loops that its kernels work out."""
 
     def __init__(self) -> None:
         self.stops: list[Stop] = []
@@ -110,7 +110,7 @@ class Recorder:
         for meta, plans in self._plans.values():
             meta.plans = plans
 
-    def watch(self, what: str, thing: Any) -> None:
+    def planned(self, what: str, thing: Any) -> None:
         """Note an iteration plan or a loop under the kernel that made it."""
         if not self._open:
             return
@@ -164,14 +164,14 @@ def _keys(operator: Operator, mask: int, args: tuple[Any, ...], kwargs: Mapping[
         remaining &= ~(1 << (remaining.bit_length() - 1))
 
 
-def explain(call: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> Trip:
-    """Run a call and return its trip: arguments parsed, keys, kernels entered, iteration plans, loops chosen.
+def explain(call: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> CallTrace:
+    """Run a call and return its trace: arguments parsed, keys, kernels entered, iteration plans, loops chosen.
 
         print(gb.explain(lambda: a + b))
         print(gb.explain("add.Tensor", a, b, alpha=2))
 
     `call` is a function to be called with the arguments, or an operator's name. Raises TypeError for anything else,
-    RuntimeError for an unknown operator, and whatever the call raises, the trip so far as a note on the exception.
+    RuntimeError for an unknown operator, and whatever the call raises, the trace so far as a note on the exception.
     """
     if isinstance(call, str):
         from .library.op_overload import find_overload
@@ -180,16 +180,16 @@ def explain(call: Callable[..., Any] | str, *args: Any, **kwargs: Any) -> Trip:
     if not callable(call):
         type_error("explain", "call", call, "a callable or an operator's name")
     recorder = Recorder()
-    before = STATE.trace, OBSERVATION.watcher
-    STATE.trace, OBSERVATION.watcher = recorder.dispatch, recorder.watch
+    before = STATE.trace, TRACING.hook
+    STATE.trace, TRACING.hook = recorder.dispatch, recorder.planned
     enter_special()
     try:
         result = call(*args, **kwargs)
     except Exception as error:
-        error.add_note(str(Trip(recorder.stops, finished=False)))
+        error.add_note(str(CallTrace(recorder.stops, finished=False)))
         raise
     finally:
         leave_special()
-        STATE.trace, OBSERVATION.watcher = before
+        STATE.trace, TRACING.hook = before
         recorder.restore_plans()
-    return Trip(recorder.stops, result)
+    return CallTrace(recorder.stops, result)
