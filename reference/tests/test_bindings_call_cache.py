@@ -15,9 +15,9 @@ import gaugeblock as gb
 import numpy as np
 import pytest
 from gaugeblock.bindings.call_cache import ENABLED, OTHER, plain
+from gaugeblock.bindings.functions import ops
 from gaugeblock.dispatch import REGISTRY, call, key_guard
 from gaugeblock.kernels.bound_call import UNSET, Fresh, Into, View, form_of
-from gaugeblock.nn.lookup import operator as nn_operator
 from gaugeblock.operators.public import FUNCTIONS
 from gaugeblock.operators.rows import rows
 
@@ -77,7 +77,7 @@ def test_entries_agree_with_the_dispatcher(
     row = rows()[name]
     for operator in [row.name] + ([row.inplace_name] if row.inplace_name else []):
         base = operator.partition(".")[0]
-        public = getattr(gb, base, None) or getattr(gb.Tensor, base, None) or nn_operator(base)
+        public = getattr(gb, base, None) or getattr(gb.Tensor, base, None) or getattr(ops, base)
         for text in operator_samples.get(name, []):
             for change in (dict, other_data, dict):
                 ours = outcome(public, text, change(sample_names(gb, "cpu")))
@@ -135,7 +135,7 @@ WRITTEN = (
 @pytest.mark.parametrize("call", WRITTEN)
 def test_out_takes_what_runners_give(call: str) -> None:
     names = {"gb": gb, "a": gb.arange(4.0), "m": gb.arange(16.0).reshape(4, 4), "i": gb.zeros(4, 2, dtype=gb.int64)}
-    names |= {name: nn_operator(name) for name in ("gelu", "linear")}
+    names |= {name: getattr(ops, name) for name in ("gelu", "linear")}
     wanted = eval(f"{call})", names)
     names["out"] = out = gb.full_like(wanted, 7)
     for _ in range(4):

@@ -7,7 +7,7 @@ from typing import Any
 import gaugeblock as gb
 import numpy as np
 import pytest
-from gaugeblock.nn.lookup import operator
+from gaugeblock.bindings.functions import ops
 
 
 def convolved(source: Any, weight: Any, bias: Any, stride: int, padding: int, dilation: int, groups: int) -> Any:
@@ -34,7 +34,7 @@ def test_sums_over_windows(dims: int, dtype: str, options: tuple[int, int, int, 
     source = random.standard_normal((2, 4, *(7, 6, 5)[:dims])).astype(dtype)
     weight = random.standard_normal((6, 4 // groups, *(3, 2, 2)[:dims])).astype(dtype)
     bias = random.standard_normal(6).astype(dtype)
-    function = operator(f"conv{dims}d")
+    function = getattr(ops, f"conv{dims}d")
     for added in (np.zeros(6, dtype), bias):
         wanted = convolved(source, weight, added, *options)
         given = gb.from_numpy(added) if added.any() else None
@@ -46,12 +46,12 @@ def test_sums_over_windows(dims: int, dtype: str, options: tuple[int, int, int, 
 def test_padding_is_multiplied_too() -> None:
     source, weight = gb.ones(1, 1, 2, 2), gb.full((1, 1, 3, 3), float("inf"))
     for _ in range(2):
-        assert operator("conv2d")(source, weight, None, 1, 1).isnan().all()
+        assert ops.conv2d(source, weight, None, 1, 1).isnan().all()
 
 
 def test_operands_that_do_not_lie_row_major() -> None:
     source, weight = gb.arange(32.0).reshape(1, 2, 4, 4), gb.arange(8.0).reshape(1, 2, 2, 2)
-    plain = operator("conv2d")(source, weight)
+    plain = ops.conv2d(source, weight)
     for other in (source.transpose(2, 3).contiguous().transpose(2, 3), source.to(memory_format=gb.channels_last)):
         for _ in range(2):
-            assert gb.allclose(operator("conv2d")(other, weight), plain)
+            assert gb.allclose(ops.conv2d(other, weight), plain)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..bindings.functions import ops
 from ..core.dtype import DType
 from ..core.errors import type_error
 from ..core.warn import warn
 from ..tensor.tensor import Tensor
-from .lookup import either, operator
+from .checked import either
 
 
 def relu(input: Tensor, inplace: bool = False) -> Any:
     """max(input, 0)."""
-    return either("relu", False, input) if not inplace else operator("relu_")(input)
+    return either("relu", False, input) if not inplace else ops.relu_(input)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Any:
@@ -85,19 +86,19 @@ def hardswish(input: Tensor, inplace: bool = False) -> Any:
 
 def tanhshrink(input: Tensor) -> Any:
     """input - tanh(input)."""
-    return operator("sub")(input, operator("tanh")(input))
+    return ops.sub(input, ops.tanh(input))
 
 
 def softsign(input: Tensor) -> Any:
     """input / (1 + |input|)."""
-    return operator("div")(input, operator("abs")(input) + 1)
+    return ops.div(input, ops.abs(input) + 1)
 
 
 def glu(input: Tensor, dim: int = -1) -> Any:
     """The first half along a dim times the sigmoid of the second. Raises RuntimeError for a 0-dim input."""
     if input.ndim == 0:
         raise RuntimeError("glu(): glu does not support scalars because halving size must be even")
-    return operator("glu")(input, dim)
+    return ops.glu(input, dim)
 
 
 def _softmax_dim(name: str, input: Tensor) -> int:
@@ -110,27 +111,27 @@ def _softmax_dim(name: str, input: Tensor) -> int:
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Any:
     """e**input divided by its sum along a dim."""
-    return operator("softmax")(input, _softmax_dim("softmax", input) if dim is None else dim, dtype)
+    return ops.softmax(input, _softmax_dim("softmax", input) if dim is None else dim, dtype)
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Any:
     """softmax of -input."""
     chosen = _softmax_dim("softmin", input) if dim is None else dim
-    return operator("softmax")(operator("neg")(input), chosen, dtype)
+    return ops.softmax(ops.neg(input), chosen, dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: DType | None = None) -> Any:
     """Logarithm of softmax."""
-    return operator("log_softmax")(input, _softmax_dim("log_softmax", input) if dim is None else dim, dtype)
+    return ops.log_softmax(input, _softmax_dim("log_softmax", input) if dim is None else dim, dtype)
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
     """softmax of (logits + Gumbel noise) / tau; with `hard` 1 at the largest place and 0 elsewhere."""
     if eps != 1e-10:
         warn("`eps` parameter is deprecated and has no effect.")
-    noise = operator("empty_like")(logits).exponential_().log()
-    soft = operator("softmax")(operator("div")(operator("sub")(logits, noise), tau), dim)
+    noise = ops.empty_like(logits).exponential_().log()
+    soft = ops.softmax(ops.div(ops.sub(logits, noise), tau), dim)
     if not hard:
         return soft
     place = soft.max(dim, keepdim=True)[1]
-    return operator("zeros_like")(logits).scatter_(dim, place, 1.0) - soft.detach() + soft
+    return ops.zeros_like(logits).scatter_(dim, place, 1.0) - soft.detach() + soft

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from ..bindings.functions import ops
 from ..core.errors import type_error
 from ..tensor.tensor import Tensor
 
@@ -44,3 +45,8 @@ def _explain(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
             continue
         if not isinstance(given, Tensor) and not hasattr(type(given), "__torch_function__"):
             type_error(function.__name__, argument, given, "Tensor or None" if optional else "Tensor")
+
+
+def either(name: str, inplace: bool, *args: Any) -> Any:
+    """Return the result of the operator `name`, or of its in-place form."""
+    return getattr(ops, name + "_" if inplace else name)(*args)

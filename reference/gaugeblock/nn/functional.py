@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..bindings.functions import ops
 from .activations import (
     celu,
     elu,
@@ -30,32 +31,30 @@ from .activations import (
     threshold,
 )
 from .checked import checked
-from .grids import affine_grid, grid_sample
-from .lookup import operator
+from .dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
+from .embedding import embedding, embedding_bag
 from .losses import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
+    cosine_embedding_loss,
     cross_entropy,
     ctc_loss,
     gaussian_nll_loss,
+    hinge_embedding_loss,
     huber_loss,
     kl_div,
     l1_loss,
-    mse_loss,
-    nll_loss,
-    poisson_nll_loss,
-    smooth_l1_loss,
-    triplet_margin_with_distance_loss,
-)
-from .margin_losses import (
-    cosine_embedding_loss,
-    hinge_embedding_loss,
     margin_ranking_loss,
+    mse_loss,
     multi_margin_loss,
     multilabel_margin_loss,
     multilabel_soft_margin_loss,
+    nll_loss,
+    poisson_nll_loss,
+    smooth_l1_loss,
     soft_margin_loss,
     triplet_margin_loss,
+    triplet_margin_with_distance_loss,
 )
 from .normalizations import (
     batch_norm,
@@ -92,9 +91,17 @@ from .pooling import (
     max_unpool2d,
     max_unpool3d,
 )
-from .regularization import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
-from .resampling import fold, interpolate, pad, unfold, upsample, upsample_bilinear, upsample_nearest
-from .sparse_inputs import embedding, embedding_bag
+from .vision import (
+    affine_grid,
+    fold,
+    grid_sample,
+    interpolate,
+    pad,
+    unfold,
+    upsample,
+    upsample_bilinear,
+    upsample_nearest,
+)
 
 OPERATORS = {
     **{
@@ -139,7 +146,7 @@ def __getattr__(name: str) -> Any:
     known = OPERATORS.get(name)
     if known is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = operator(known)
+    found = globals()[name] = getattr(ops, known)
     return found
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..bindings.functions import ops
 from ..tensor.tensor import Tensor
 from .functional import linear
-from .lookup import operator
 from .module import Module
 from .parameter import Parameter
 
@@ -27,9 +27,9 @@ class Linear(Module):
         super().__init__()
         self.in_features = in_features
         self.out_features = out_features
-        self.weight = Parameter(operator("empty")(out_features, in_features, device=device, dtype=dtype))
+        self.weight = Parameter(ops.empty(out_features, in_features, device=device, dtype=dtype))
         if bias:
-            self.bias = Parameter(operator("empty")(out_features, device=device, dtype=dtype))
+            self.bias = Parameter(ops.empty(out_features, device=device, dtype=dtype))
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()

@@ -1,4 +1,4 @@
-"""Losses with torch.nn.functional's signatures."""
+"""Losses with torch.nn.functional's signatures, and their argument `reduction`: "none", "mean" or "sum"."""
 
 from __future__ import annotations
 
@@ -6,11 +6,38 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ..bindings.functions import ops
 from ..core.warn import warn
 from ..operators.networks.calls import apply_for_many
 from ..tensor.tensor import Tensor
-from .lookup import operator
-from .reduction import number, reduced
+
+NUMBERS = {"none": 0, "mean": 1, "sum": 2}
+
+
+def chosen(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> str:
+    """The word for what is asked for; warns about the older flags."""
+    if size_average is None and reduce is None:
+        return reduction
+    mean, whole = size_average is not False, reduce is not False
+    found = ("mean" if mean else "sum") if whole else "none"
+    warn(f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.")
+    return found
+
+
+def number(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> int:
+    """The number that operators take. Raises ValueError for another word."""
+    word = chosen(reduction, size_average, reduce)
+    found = NUMBERS.get(word)
+    if found is None:
+        raise ValueError(f"{word} is not a valid value for reduction: expected one of {', '.join(NUMBERS)}")
+    return found
+
+
+def reduced(loss: Any, reduction: str) -> Any:
+    """The loss as it is, its mean or its sum. Raises ValueError for another word."""
+    kind = number(reduction)
+    return loss if kind == 0 else getattr(ops, "mean" if kind == 1 else "sum")(loss)
+
 
 Maybe = Tensor | None
 Flag = bool | None
@@ -28,9 +55,9 @@ def _paired(input: Any, target: Any) -> Any:
 def _weighted(name: str, pair: Any, input: Any, weight: Any, reduction: str, *numbers: float) -> Any:
     if weight.shape != input.shape:
         raise ValueError(f"{name}(): Weights and input must have the same size, got {weight.shape} and {input.shape}")
-    loss = operator(name)(*pair, 0, *numbers) * weight
+    loss = getattr(ops, name)(*pair, 0, *numbers) * weight
     if reduction == "mean" and name != "huber_loss":
-        return operator("sum")(loss) / operator("sum")(weight)
+        return ops.sum(loss) / ops.sum(weight)
     return reduced(loss, reduction)
 
 
@@ -42,7 +69,7 @@ def l1_loss(
     pair = _paired(input, target)
     if weight is not None:
         return _weighted("l1_loss", pair, input, weight, reduction)
-    return operator("l1_loss")(*pair, number(reduction, size_average, reduce))
+    return ops.l1_loss(*pair, number(reduction, size_average, reduce))
 
 
 def mse_loss(
@@ -53,7 +80,7 @@ def mse_loss(
     pair = _paired(input, target)
     if weight is not None:
         return _weighted("mse_loss", pair, input, weight, reduction)
-    return operator("mse_loss")(*pair, number(reduction, size_average, reduce))
+    return ops.mse_loss(*pair, number(reduction, size_average, reduce))
 
 
 def huber_loss(
@@ -63,7 +90,7 @@ def huber_loss(
     pair = _paired(input, target)
     if weight is not None:
         return _weighted("huber_loss", pair, input, weight, reduction, delta)
-    return operator("huber_loss")(*pair, number(reduction), delta)
+    return ops.huber_loss(*pair, number(reduction), delta)
 
 
 def smooth_l1_loss(
@@ -73,7 +100,7 @@ def smooth_l1_loss(
     """huber_loss divided by its delta, here beta; l1_loss for 0."""
     pair = _paired(input, target)
     kind = number(reduction, size_average, reduce)
-    return operator("l1_loss")(*pair, kind) if beta == 0.0 else operator("smooth_l1_loss")(*pair, kind, beta)
+    return ops.l1_loss(*pair, kind) if beta == 0.0 else ops.smooth_l1_loss(*pair, kind, beta)
 
 
 def binary_cross_entropy(
@@ -88,8 +115,8 @@ def binary_cross_entropy(
             f"({input.shape}) is deprecated. Please ensure they have the same size."
         )
     if weight is not None:
-        weight = operator("broadcast_to")(weight, operator("broadcast_shapes")(target.shape, weight.shape))
-    return operator("binary_cross_entropy")(input, target, weight, kind)
+        weight = ops.broadcast_to(weight, ops.broadcast_shapes(target.shape, weight.shape))
+    return ops.binary_cross_entropy(input, target, weight, kind)
 
 
 def binary_cross_entropy_with_logits(
@@ -103,7 +130,7 @@ def binary_cross_entropy_with_logits(
             f"({input.shape})"
         )
     kind = number(reduction, size_average, reduce)
-    return operator("binary_cross_entropy_with_logits")(input, target, weight, pos_weight, kind)
+    return ops.binary_cross_entropy_with_logits(input, target, weight, pos_weight, kind)
 
 
 def nll_loss(
@@ -112,7 +139,7 @@ def nll_loss(
 ) -> Any:  # fmt: skip
     """-input at the classes that target names, weighted."""
     kind = number(reduction, size_average, reduce)
-    return operator("nll_loss_nd")(input, target, weight, kind, ignore_index)
+    return ops.nll_loss_nd(input, target, weight, kind, ignore_index)
 
 
 def cross_entropy(
@@ -121,7 +148,7 @@ def cross_entropy(
 ) -> Any:  # fmt: skip
     """nll_loss of log_softmax of input, or for probabilities as target the cross entropy with them."""
     kind = number(reduction, size_average, reduce)
-    return operator("cross_entropy_loss")(input, target, weight, kind, ignore_index, label_smoothing)
+    return ops.cross_entropy_loss(input, target, weight, kind, ignore_index, label_smoothing)
 
 
 def ctc_loss(
@@ -130,7 +157,7 @@ def ctc_loss(
 ) -> Any:  # fmt: skip
     """The loss of labels whose places in time are not known."""
     given = (log_probs, targets, input_lengths, target_lengths, blank)
-    return operator("ctc_loss")(*given, number(reduction), zero_infinity)
+    return ops.ctc_loss(*given, number(reduction), zero_infinity)
 
 
 def kl_div(
@@ -139,7 +166,7 @@ def kl_div(
 ) -> Any:  # fmt: skip
     """target (log target - input); "batchmean" is the sum divided by the first size."""
     if size_average is None and reduce is None and reduction == "batchmean":
-        total = operator("kl_div")(input, target, 2, log_target=log_target)
+        total = ops.kl_div(input, target, 2, log_target=log_target)
         return total / input.shape[0] if input.ndim else total
     if size_average is None and reduce is None and reduction == "mean":
         warn(
@@ -147,7 +174,7 @@ def kl_div(
             "only by the batch size, and aligns with the KL div math definition."
         )
     kind = number(reduction, size_average, reduce)
-    return operator("kl_div")(input, target, kind, log_target=log_target)
+    return ops.kl_div(input, target, kind, log_target=log_target)
 
 
 def poisson_nll_loss(
@@ -156,7 +183,7 @@ def poisson_nll_loss(
 ) -> Any:  # fmt: skip
     """Negative log likelihood of a Poisson distribution."""
     kind = number(reduction, size_average, reduce)
-    return operator("poisson_nll_loss")(input, target, log_input, full, eps, kind)
+    return ops.poisson_nll_loss(input, target, log_input, full, eps, kind)
 
 
 def gaussian_nll_loss(
@@ -166,8 +193,8 @@ def gaussian_nll_loss(
     if isinstance(var, float):
         if var < 0:
             raise ValueError(f"gaussian_nll_loss(): var has negative entry/entries, got {var}")
-        var = operator("full_like")(input, var)
-    elif bool(operator("any")(operator("lt")(var, 0))):
+        var = ops.full_like(input, var)
+    elif bool(ops.any(ops.lt(var, 0))):
         raise ValueError("gaussian_nll_loss(): var has negative entry/entries")
     if var.shape != input.shape:
         if tuple(input.shape[:-1]) == tuple(var.shape):
@@ -203,8 +230,91 @@ def triplet_margin_with_distance_loss(
             f"same number of dimensions, but got: anchor {anchor.ndim}D, positive {positive.ndim}D, and negative "
             f"{negative.ndim}D inputs"
         )
-    distance = operator("pairwise_distance") if distance_function is None else distance_function
+    distance = ops.pairwise_distance if distance_function is None else distance_function
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
-        far = operator("minimum")(far, distance(positive, negative))
-    return reduced(operator("clamp_min")(near - far + margin, 0), reduction)
+        far = ops.minimum(far, distance(positive, negative))
+    return reduced(ops.clamp_min(near - far + margin, 0), reduction)
+
+
+def hinge_embedding_loss(
+    input: Tensor, target: Tensor, margin: float = 1.0, size_average: Flag = None, reduce: Flag = None,
+    reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """input where target is 1, max(0, margin - input) where it is -1."""
+    return ops.hinge_embedding_loss(input, target, margin, number(reduction, size_average, reduce))
+
+
+def margin_ranking_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Flag = None,
+    reduce: Flag = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """max(0, margin - target (input1 - input2)). Raises RuntimeError for different numbers of dims."""
+    kind = number(reduction, size_average, reduce)
+    if not input1.ndim == input2.ndim == target.ndim:
+        raise RuntimeError(
+            f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
+            f"{input1.shape}, input2: {input2.shape}, target: {target.shape}"
+        )
+    return ops.margin_ranking_loss(input1, input2, target, margin, kind)
+
+
+def cosine_embedding_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Flag = None,
+    reduce: Flag = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """1 - cosine where target is 1, max(0, cosine - margin) where it is -1."""
+    kind = number(reduction, size_average, reduce)
+    return ops.cosine_embedding_loss(input1, input2, target, margin, kind)
+
+
+def triplet_margin_loss(
+    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
+    swap: bool = False, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """max(0, margin + distance to positive - distance to negative). Raises ValueError for a margin not above 0."""
+    kind = number(reduction, size_average, reduce)
+    if margin <= 0:
+        raise ValueError(f"triplet_margin_loss(): margin must be greater than 0, got {margin}")
+    return ops.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, kind)
+
+
+def soft_margin_loss(
+    input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
+) -> Any:
+    """log(1 + e**(-target input))."""
+    return ops.soft_margin_loss(input, target, number(reduction, size_average, reduce))
+
+
+def multi_margin_loss(
+    input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Maybe = None,
+    size_average: Flag = None, reduce: Flag = None, reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """Mean over the other classes of max(0, margin - input[target] + input)**p. ValueError for other p and weight."""
+    kind = number(reduction, size_average, reduce)
+    if p not in (1, 2):
+        raise ValueError(f"multi_margin_loss(): only p == 1 and p == 2 supported, got {p}")
+    if weight is not None and weight.ndim != 1:
+        raise ValueError(f"multi_margin_loss(): weight must be one-dimensional, got {weight.ndim} dims")
+    return ops.multi_margin_loss(input, target, p, margin, weight, kind)
+
+
+def multilabel_margin_loss(
+    input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
+) -> Any:
+    """Sum of max(0, 1 - input[label] + input) over labels and the classes that are none, divided by the classes."""
+    return ops.multilabel_margin_loss(input, target, number(reduction, size_average, reduce))
+
+
+def multilabel_soft_margin_loss(
+    input: Any, target: Any, weight: Maybe = None, size_average: Flag = None, reduce: Flag = None,
+    reduction: str = "mean",
+) -> Any:  # fmt: skip
+    """Mean over the classes of binary_cross_entropy_with_logits."""
+    kind = number(reduction, size_average, reduce)
+    positive, negative = ops.log_sigmoid(input), ops.log_sigmoid(-input)
+    loss = -(target * positive + (1 - target) * negative)
+    if weight is not None:
+        loss = loss * weight
+    mean = loss.sum(dim=input.ndim - 1) / input.size(-1)
+    return reduced(mean, {0: "none", 1: "mean", 2: "sum"}[kind])

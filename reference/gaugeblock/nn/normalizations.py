@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from ..bindings.functions import ops
 from ..core.errors import type_error
 from ..tensor.tensor import Tensor
-from .lookup import operator
 
 Maybe = Tensor | None
 
@@ -34,7 +34,7 @@ def batch_norm(
     if training:
         sizes = input.shape
         _check_count("batch_norm", prod((sizes[0], *sizes[2:])), sizes, "value per channel")
-    return operator("batch_norm")(
+    return ops.batch_norm(
         input, weight, bias, running_mean, running_var, training, momentum, eps, True
     )
 
@@ -52,7 +52,7 @@ def instance_norm(
     """Each channel of each sample normalized. Raises ValueError for one spatial element."""
     if use_input_stats:
         _check_count("instance_norm", prod(input.shape[2:]), input.shape, "spatial element")
-    return operator("instance_norm")(
+    return ops.instance_norm(
         input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True
     )
 
@@ -68,14 +68,14 @@ def layer_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Maybe = None, bias: Maybe = None, eps: float = 1e-5
 ) -> Any:
     """Normalized over the last dims, which have the sizes `normalized_shape`."""
-    return operator("layer_norm")(input, _shape("layer_norm", normalized_shape), weight, bias, eps, True)
+    return ops.layer_norm(input, _shape("layer_norm", normalized_shape), weight, bias, eps, True)
 
 
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Maybe = None, eps: float | None = None
 ) -> Any:
     """Divided by the root of the mean square over the last dims."""
-    return operator("rms_norm")(input, _shape("rms_norm", normalized_shape), weight, eps)
+    return ops.rms_norm(input, _shape("rms_norm", normalized_shape), weight, eps)
 
 
 def group_norm(
@@ -91,13 +91,13 @@ def group_norm(
     if num_groups > 0:
         values = sizes[0] * sizes[1] // num_groups * prod(sizes[2:])
         _check_count("group_norm", values, sizes, "value per channel")
-    return operator("group_norm")(input, num_groups, weight, bias, eps, True)
+    return ops.group_norm(input, num_groups, weight, bias, eps, True)
 
 
 def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Maybe = None) -> Any:
     """input divided by its norm along a dim, which is taken as `eps` at least."""
-    norm = operator("norm")(input, p, dim, keepdim=True).clamp_min(eps).expand_as(input)
-    return operator("div")(input, norm) if out is None else operator("div")(input, norm, out=out)
+    norm = ops.norm(input, p, dim, keepdim=True).clamp_min(eps).expand_as(input)
+    return ops.div(input, norm) if out is None else ops.div(input, norm, out=out)
 
 
 def local_response_norm(
@@ -112,6 +112,6 @@ def local_response_norm(
     if not input.numel():
         return input
     squares = (input * input).reshape(sizes[0], 1, sizes[1], prod(sizes[2:]))
-    padded = operator("constant_pad_nd")(squares, (0, 0, size // 2, (size - 1) // 2))
-    mean = operator("avg_pool2d")(padded, (size, 1), 1).reshape(sizes)
+    padded = ops.constant_pad_nd(squares, (0, 0, size // 2, (size - 1) // 2))
+    mean = ops.avg_pool2d(padded, (size, 1), 1).reshape(sizes)
     return input / (mean * alpha + k) ** beta

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..bindings.functions import ops
 from ..core.errors import type_error
 from ..tensor.attributes import PARAMETER
 from ..tensor.tensor import Tensor
-from .lookup import operator
 
 
 class _ParameterMeta(type):
@@ -26,7 +26,7 @@ class Parameter(metaclass=_ParameterMeta):
 
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Any:
         if data is None:
-            data = operator("empty")(0)
+            data = ops.empty(0)
         if not isinstance(data, Tensor):
             type_error("Parameter", "data", data, "Tensor")
         made: Any = data.detach()  # type: ignore[attr-defined]

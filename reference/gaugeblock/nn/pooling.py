@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..bindings.functions import ops
 from ..core.errors import type_error
 from ..tensor.tensor import Tensor
-from .lookup import operator
 
 Ints = int | Sequence[int]
 
@@ -29,7 +29,7 @@ def _max_pool(dims: int) -> Callable[..., Any]:
         return_indices: bool = False,
     ) -> Any:
         name = f"max_pool{dims}d" + ("_with_indices" if return_indices else "")
-        return operator(name)(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
+        return getattr(ops, name)(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
 
     max_pool.__name__ = max_pool.__qualname__ = f"max_pool{dims}d"
     max_pool.__doc__ = f"The largest element of each window over the last {dims} dims."
@@ -48,7 +48,7 @@ def _sizes(input: Tensor, output_size: Any, dims: int) -> tuple[int, ...]:
 def _adaptive_max_pool(dims: int) -> Callable[..., Any]:
     def adaptive_max_pool(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
         sizes = _sizes(input, output_size, dims)
-        found = operator(f"adaptive_max_pool{dims}d")(input, sizes)
+        found = getattr(ops, f"adaptive_max_pool{dims}d")(input, sizes)
         return found if return_indices else found[0]
 
     adaptive_max_pool.__name__ = adaptive_max_pool.__qualname__ = f"adaptive_max_pool{dims}d"
@@ -94,8 +94,8 @@ def _fractional(dims: int) -> Callable[..., Any]:
         if _random_samples is None:
             batch = 1 if input.ndim == dims + 1 else input.shape[0]
             shape = (batch, input.shape[-dims - 1], dims)
-            _random_samples = operator("rand")(shape, dtype=input.dtype, device=input.device)
-        found = operator(name)(input, repeated(kernel_size, dims), repeated(output_size, dims), _random_samples)
+            _random_samples = ops.rand(shape, dtype=input.dtype, device=input.device)
+        found = getattr(ops, name)(input, repeated(kernel_size, dims), repeated(output_size, dims), _random_samples)
         return found if return_indices else found[0]
 
     fractional_max_pool.__name__ = fractional_max_pool.__qualname__ = name
@@ -119,12 +119,12 @@ fractional_max_pool2d_with_indices, fractional_max_pool3d_with_indices = (
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Any:
     """The mean of each of `output_size` parts of the last two dims; None keeps a size."""
-    return operator("adaptive_avg_pool2d")(input, _sizes(input, output_size, 2))
+    return ops.adaptive_avg_pool2d(input, _sizes(input, output_size, 2))
 
 
 def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Any:
     """The mean of each of `output_size` parts of the last three dims; None keeps a size."""
-    return operator("adaptive_avg_pool3d")(input, _sizes(input, output_size, 3))
+    return ops.adaptive_avg_pool3d(input, _sizes(input, output_size, 3))
 
 
 def _lp_pool(dims: int) -> Callable[..., Any]:
@@ -137,9 +137,9 @@ def _lp_pool(dims: int) -> Callable[..., Any]:
             type_error(f"lp_pool{dims}d", "input", input, "Tensor")
         if abs(norm_type) == math.inf:
             sign = 1 if norm_type > 0 else -1
-            largest = operator(f"max_pool{dims}d")
+            largest = getattr(ops, f"max_pool{dims}d")
             return largest(input.abs() * sign, kernel_size, () if stride is None else stride, 0, 1, ceil_mode) * sign
-        mean = operator(f"avg_pool{dims}d")(
+        mean = getattr(ops, f"avg_pool{dims}d")(
             input**norm_type, kernel_size, () if stride is None else stride, 0, ceil_mode
         )
         return (mean.sign() * mean.abs().relu() * math.prod(repeated(kernel_size, dims))) ** (1.0 / norm_type)
@@ -194,10 +194,10 @@ def _max_unpool(dims: int) -> Callable[..., Any]:
                 raise IndexError(f"max_unpool{dims}d(): argument '{argument}' must hold {dims} ints, got {len(given)}")
         sizes = _unpooled_sizes(input, kernel, steps[:dims], paddings[:dims], output_size)
         if dims == 1:
-            return operator("max_unpool2d")(input.unsqueeze(-1), indices.unsqueeze(-1), (*sizes, 1)).squeeze(-1)
+            return ops.max_unpool2d(input.unsqueeze(-1), indices.unsqueeze(-1), (*sizes, 1)).squeeze(-1)
         if dims == 2:
-            return operator("max_unpool2d")(input, indices, sizes)
-        return operator("max_unpool3d")(input, indices, sizes, steps, paddings)
+            return ops.max_unpool2d(input, indices, sizes)
+        return ops.max_unpool3d(input, indices, sizes, steps, paddings)
 
     max_unpool.__name__ = max_unpool.__qualname__ = f"max_unpool{dims}d"
     max_unpool.__doc__ = "The elements put back where max pooling found them, 0 elsewhere."

@@ -1,4 +1,4 @@
-"""Padding, patches and interpolation with torch.nn.functional's signatures."""
+"""Padding, patches, interpolation and sampling by grids with torch.nn.functional's signatures."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from ..bindings.functions import ops
 from ..core.warn import warn
 from ..tensor.tensor import Tensor
-from .lookup import operator
 from .pooling import repeated
 
 UPSAMPLING = {
@@ -26,14 +26,14 @@ SMOOTH = ("linear", "bilinear", "bicubic", "trilinear")
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Any:
     """Elements added before and after, last dim first: a constant, reflected, the outermost repeated, or circular."""
-    return operator("pad")(input, pad, mode, value)
+    return ops.pad(input, pad, mode, value)
 
 
 def unfold(
     input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Any:
     """The patches of images as columns."""
-    return operator("im2col")(input, *(repeated(value, 2) for value in (kernel_size, dilation, padding, stride)))
+    return ops.im2col(input, *(repeated(value, 2) for value in (kernel_size, dilation, padding, stride)))
 
 
 def fold(
@@ -41,7 +41,7 @@ def fold(
 ) -> Any:
     """Columns added up as patches of images."""
     given = (output_size, kernel_size, dilation, padding, stride)
-    return operator("col2im")(input, *(repeated(value, 2) for value in given))
+    return ops.col2im(input, *(repeated(value, 2) for value in given))
 
 
 def _deprecated(name: str) -> None:
@@ -118,7 +118,7 @@ def interpolate(
         if sizes is None:
             assert scales is not None
             sizes = tuple(math.floor(n * scale) for n, scale in zip(input.shape[2:], scales, strict=True))
-        return operator(f"adaptive_avg_pool{dims}d")(input, sizes)
+        return getattr(ops, f"adaptive_avg_pool{dims}d")(input, sizes)
     name = (ANTIALIASED if antialias else UPSAMPLING).get((mode, input.ndim), "")
     if not name:
         raise NotImplementedError(
@@ -126,5 +126,57 @@ def interpolate(
             f"linear | bilinear | bicubic | trilinear | area | nearest-exact (got {mode})"
         )
     if mode in SMOOTH:
-        return operator(name)(input, sizes, bool(align_corners), scales)
-    return operator(name)(input, sizes, scales)
+        return getattr(ops, name)(input, sizes, bool(align_corners), scales)
+    return getattr(ops, name)(input, sizes, scales)
+
+
+MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
+PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
+
+
+def _aligned(align_corners: bool | None) -> bool:
+    if align_corners is None:
+        warn(
+            "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "
+            "specify align_corners=True if the old behavior is desired. See the documentation of grid_sample for "
+            "details."
+        )
+    return bool(align_corners)
+
+
+def _number(kind: str, known: dict[str, int], word: str) -> int:
+    if word not in known:
+        *first, last = (repr(one) for one in known)
+        raise ValueError(
+            f"nn.functional.grid_sample(): expected {kind} to be {', '.join(first)} or {last}, but got: '{word}'"
+        )
+    return known[word]
+
+
+def grid_sample(
+    input: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
+) -> Any:
+    """input at the places of grid, numbers from -1 to 1, the last dim's first. Raises ValueError for other words."""
+    numbers = _number("mode", MODES, mode), _number("padding_mode", PADDING_MODES, padding_mode)
+    return ops.grid_sampler(input, grid, *numbers, _aligned(align_corners))
+
+
+def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Any:
+    """The grid of each affine map of theta over images of `size`. Raises ValueError for what does not fit."""
+    align = _aligned(align_corners)
+    if not theta.meta.dtype.is_floating_point:
+        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+    dims = len(size) - 2
+    if dims not in (2, 3):
+        raise NotImplementedError(
+            f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size "
+            f"{list(size)}."
+        )
+    if theta.ndim != 3 or tuple(theta.shape[-2:]) != (dims, dims + 1):
+        raise ValueError(
+            f"Expected a batch of {dims}D affine matrices of shape Nx{dims}x{dims + 1} for size {list(size)}. Got "
+            f"{tuple(theta.shape)}."
+        )
+    if min(size) <= 0:
+        raise ValueError(f"Expected non-zero, positive output size. Got {list(size)}")
+    return ops.affine_grid_generator(theta, size, align)

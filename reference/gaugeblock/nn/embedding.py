@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .lookup import operator
+from ..bindings.functions import ops
 
 MODES = {"sum": 0, "mean": 1, "max": 2}
 
@@ -29,8 +29,8 @@ def embedding(
             raise AssertionError(f"embedding(): Padding_idx must be within num_embeddings ({rows}), got {padding_idx}")
         place = padding_idx % rows
     if max_norm is not None:
-        operator("embedding_renorm_")(weight, input.contiguous(), max_norm, norm_type)
-    return operator("embedding")(weight, input, place, scale_grad_by_freq, sparse)
+        ops.embedding_renorm_(weight, input.contiguous(), max_norm, norm_type)
+    return ops.embedding(weight, input, place, scale_grad_by_freq, sparse)
 
 
 def embedding_bag(
@@ -64,7 +64,7 @@ def embedding_bag(
                 f"sequences. However, found offsets of type {type(offsets)}"
             )
         rows, length = input.shape
-        bags = operator("arange")(rows, dtype=input.dtype, device=input.device)
+        bags = ops.arange(rows, dtype=input.dtype, device=input.device)
         offsets, include_last_offset = bags * length, False
         input = input.reshape(-1)
         per_sample_weights = None if per_sample_weights is None else per_sample_weights.reshape(-1)
@@ -77,13 +77,13 @@ def embedding_bag(
     if mode == "max" and (scale_grad_by_freq or sparse):
         raise ValueError("max mode does not support scaling the gradient by the frequency, nor sparse weights")
     if max_norm is not None:
-        operator("embedding_renorm_")(weight, input, max_norm, norm_type)
+        ops.embedding_renorm_(weight, input, max_norm, norm_type)
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
             f"embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
             f"(got mode='{mode}')."
         )
-    return operator("embedding_bag")(
+    return ops.embedding_bag(
         weight, input, offsets, scale_grad_by_freq, MODES[mode], sparse, per_sample_weights, include_last_offset,
         padding_idx,
     )[0]  # fmt: skip

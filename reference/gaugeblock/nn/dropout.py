@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core.errors import type_error
-from .lookup import either
+from .checked import either
 
 
 def _check(operator: str, p: float) -> None:
