@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core.warn import warn
-from ..operators.networks.calls import apply_for_many
+from ..operators.invoke import apply_for_many
 from ..tensor.tensor import Tensor
 from .lookup import operator
 from .reduction import number, reduced

@@ -18,3 +18,9 @@ def apply(name: str, *args: Any, **kwargs: Any) -> Tensor:
     """The one tensor that operator `name` returns, such as "add.Tensor". KeyError for no such operator."""
     result: Tensor = call(REGISTRY.find(name), *args, **kwargs)
     return result
+
+
+def apply_for_many(name: str, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+    """The tensors that operator `name` returns, such as "native_batch_norm". KeyError for no such operator."""
+    results: tuple[Tensor, ...] = call(REGISTRY.find(name), *args, **kwargs)
+    return results

@@ -9,8 +9,9 @@ from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
 from ...tensor.views import narrow
+from ..invoke import apply
 from ..registration import write_out
-from .calls import apply, evaluated
+from .calls import evaluated
 
 
 def glu(self: Tensor, dim: int = -1) -> Tensor:

@@ -14,7 +14,8 @@ from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import Array, filled, values
 from ..element_value import host
-from .calls import apply, apply_for_many, check_dtype
+from ..invoke import apply, apply_for_many
+from .calls import check_dtype
 from .reduction import MEAN, SUM
 
 Lengths = Sequence[int]

@@ -7,7 +7,7 @@ import math
 from ...core.dtype import bool_, float32
 from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
-from .calls import apply
+from ..invoke import apply
 
 
 def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool) -> None:

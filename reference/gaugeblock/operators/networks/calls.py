@@ -1,16 +1,13 @@
-"""How an operator is made of others: calls through the dispatcher, and fused formulas as pointwise operators."""
+"""Fused formulas as pointwise operators, and checks of a row's dtypes."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
 
 from ...core.device import cpu
 from ...core.dtype import DType
 from ...core.promotion import UPSTREAM_NAMES
-from ...dispatch.dispatcher import call
-from ...dispatch.registry import REGISTRY
 from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import remember
@@ -19,18 +16,6 @@ from ..pointwise import run_functional
 from ..pointwise_call import Call
 from ..pointwise_plan import PointwiseRule
 from ..rows import rows
-
-
-def apply(name: str, *args: Any, **kwargs: Any) -> Tensor:
-    """The operator `name`, such as "add.Tensor", through the dispatcher: on every backend, seen by every mode."""
-    result: Tensor = call(REGISTRY.find(name), *args, **kwargs)
-    return result
-
-
-def apply_for_many(name: str, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
-    """An operator with several results."""
-    results: tuple[Tensor, ...] = call(REGISTRY.find(name), *args, **kwargs)
-    return results
 
 
 @functools.cache

@@ -13,7 +13,8 @@ from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import Array, filled, values, widened
-from .calls import apply, apply_for_many, check_dtype
+from ..invoke import apply, apply_for_many
+from .calls import check_dtype
 from .reduction import MEAN, NONE, reduced
 
 IGNORED = -100

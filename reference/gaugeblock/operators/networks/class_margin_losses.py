@@ -11,7 +11,8 @@ from ...iteration.tensor_iterator import Number
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import Array, check_same_device, values
-from .calls import apply_for_many, check_dtype
+from ..invoke import apply_for_many
+from .calls import check_dtype
 from .reduction import MEAN, NONE
 
 

@@ -19,9 +19,9 @@ from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, meta_of, remember, suggested_format
 from ..arrays import Array, values, widened
 from ..copy import format_strides
+from ..invoke import apply
 from ..launch import Launch
 from ..plan import Planned, plannable
-from .calls import apply
 from .columns import BLOCK, column_blocks
 from .convolution_checks import Convolution, Options, planned
 from .layouts import empty_row_major

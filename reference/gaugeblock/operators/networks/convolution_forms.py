@@ -7,8 +7,8 @@ from typing import Any
 
 from ...core.warn import warn_once
 from ...tensor.tensor import Tensor
+from ..invoke import apply
 from ..plan import Planned, plannable, planned
-from .calls import apply
 from .windows import repeated
 
 Ints = Sequence[int]

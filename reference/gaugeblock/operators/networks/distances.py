@@ -16,7 +16,8 @@ from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import Array, check_same_device, values
 from ..conversion import converted
-from .calls import apply, check_dtype
+from ..invoke import apply
+from .calls import check_dtype
 
 BLOCK = 1 << 20
 """Differences that are held at once."""

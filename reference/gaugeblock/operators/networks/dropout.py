@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from ...core.dtype import bool_
 from ...tensor.tensor import Tensor
+from ..invoke import apply
 from ..pointwise_call import SELU_ALPHA, SELU_SCALE
-from .calls import apply
 
 SATURATION = SELU_ALPHA * SELU_SCALE
 """Minus what alpha dropout puts in place of an element, before mean and variance are put right."""

@@ -16,9 +16,10 @@ from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember
 from ...tensor.versions import bump_version
 from ..arrays import Array, check_same_device, overwrite, values, widened
 from ..element_value import host
+from ..invoke import apply
 from ..picking import Picking, picking
 from ..plan import Planned, plannable
-from .calls import apply, check_dtype
+from .calls import check_dtype
 
 SUM, MEAN, MAX = range(3)
 

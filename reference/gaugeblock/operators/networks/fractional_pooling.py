@@ -11,7 +11,8 @@ from ...core.device import cpu
 from ...core.dtype import int64
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import Array, check_same_device, from_array, values
-from .calls import apply, check_dtype
+from ..invoke import apply
+from .calls import check_dtype
 from .pooling import largest_of
 
 Ints = Sequence[int]

@@ -13,7 +13,8 @@ from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import Array, check_same_device, values, widened
-from .calls import apply, check_dtype
+from ..invoke import apply
+from .calls import check_dtype
 from .upsampling import cubic_weights
 
 BILINEAR, NEAREST, BICUBIC = range(3)

@@ -9,8 +9,9 @@ from ...kernels import folds
 from ...tensor.reshaping import contiguous, view
 from ...tensor.tensor import Tensor
 from ..conversion import converted
+from ..invoke import apply_for_many
 from ..reduce_call import reduce
-from .calls import apply_for_many, scaled_into
+from .calls import scaled_into
 from .layer_normalization import statistics_dtype
 from .layouts import empty_in_suggested_format
 

@@ -11,9 +11,9 @@ from ...kernels import folds, row_normalizations
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import check_same_device
 from ..conversion import converted
+from ..invoke import apply_for_many
 from ..plan import Planned, plannable
 from ..reduce_call import reduce
-from .calls import apply_for_many
 from .row_normalizing import normalized_rows, normalizing_call
 
 Sizes = Sequence[int]

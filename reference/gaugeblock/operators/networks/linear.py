@@ -7,9 +7,9 @@ from collections.abc import Callable
 from ...core.dtype import bfloat16, float16
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import TensorMeta
+from ..invoke import apply
 from ..launch import element_launch
 from ..plan import Planned, plannable, planned
-from .calls import apply
 
 
 @plannable

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...tensor.tensor import Tensor
+from ..invoke import apply
 from ..number_limits import whole_number
-from .calls import apply
 from .reduction import MEAN, reduced
 
 NEARLY_NOTHING = 1e-12

@@ -15,10 +15,11 @@ from ...tensor.views import sliced
 from ..arrays import filled, number_as
 from ..copy import copy_values
 from ..fill import fill_scalar
+from ..invoke import apply
 from ..launch import formula_kernel
 from ..loop_plan import LoopPlan, planned_loops
 from ..plan import Planned, plannable
-from .calls import apply, check_dtype
+from .calls import check_dtype
 from .layouts import empty_in_suggested_format, suggested
 
 NATIVE = {

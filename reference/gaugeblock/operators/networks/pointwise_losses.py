@@ -9,7 +9,8 @@ from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
 from ..arrays import values
-from .calls import apply, evaluated
+from ..invoke import apply
+from .calls import evaluated
 from .reduction import MEAN, reduced
 
 

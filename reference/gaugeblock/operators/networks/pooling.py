@@ -21,10 +21,11 @@ from ...kernels.windows import at_padding, first_largest, largest, quotient, tot
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, remember
 from ..arrays import filled
+from ..invoke import apply, apply_for_many
 from ..loop_plan import LoopPlan, View, planned_loops
 from ..plan import Planned, plannable
 from ..reduce_call import plan_reduction
-from .calls import apply, apply_for_many, check_dtype
+from .calls import check_dtype
 from .layouts import suggested
 from .pool_shapes import Pool, pool_of
 

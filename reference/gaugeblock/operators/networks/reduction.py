@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...tensor.tensor import Tensor
-from .calls import apply
+from ..invoke import apply
 
 NONE, MEAN, SUM = range(3)
 

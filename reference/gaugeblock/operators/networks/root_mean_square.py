@@ -9,9 +9,9 @@ from ...core.limits import finfo
 from ...core.promotion import UPSTREAM_NAMES
 from ...kernels import folds, row_normalizations
 from ...tensor.tensor import Tensor, empty_tensor
+from ..invoke import apply, apply_for_many
 from ..plan import Planned, plannable
 from ..reduce_call import reduce
-from .calls import apply, apply_for_many
 from .layer_normalization import Sizes, normalized_dims
 from .row_normalizing import normalized_rows, normalizing_call
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...core.memory_format import contiguous_format
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import suggested_format
-from .calls import apply
+from ..invoke import apply
 
 
 def _check(operator: str, self: Tensor, factor: int, name: str) -> None:

@@ -17,9 +17,10 @@ from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember
 from ..arrays import Array, from_array, values
 from ..copy import copy_values
 from ..gathering import index_select
+from ..invoke import apply
 from ..launch import formula_kernel
 from ..loop_plan import LoopPlan
-from .calls import apply, check_dtype
+from .calls import check_dtype
 from .dense_weights import mixed
 from .layouts import suggested
 
