@@ -15,7 +15,7 @@ from ..core.warn import warn
 from ..operators.arguments import tensor_options
 from ..operators.arrays import values
 from ..operators.invoke import apply
-from ..operators.numeric.histograms import filled_from
+from ..operators.numeric.statistics import filled_from
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta
 

@@ -114,13 +114,13 @@ FACTORIES: dict[str, Filled | Computed] = {
     "eye": Computed(default_dtype, ranges.eye, write_resized),
     "tril_indices": Computed(index_dtype, deferred("placement.diagonals", "lower_triangle"), write_checked, True),
     "triu_indices": Computed(index_dtype, deferred("placement.diagonals", "upper_triangle"), write_checked, True),
-    "bartlett_window": Computed(default_dtype, deferred("spectral.windows", "bartlett"), write_checked),
-    "blackman_window": Computed(default_dtype, deferred("spectral.windows", "blackman"), write_checked),
-    "hamming_window": Computed(default_dtype, deferred("spectral.windows", "hamming"), write_checked),
-    "hann_window": Computed(default_dtype, deferred("spectral.windows", "hann"), write_checked),
-    "kaiser_window": Computed(default_dtype, deferred("spectral.windows", "kaiser"), write_checked),
-    "fft_fftfreq": Computed(default_dtype, deferred("spectral.frequencies", "fftfreq"), write_checked),
-    "fft_rfftfreq": Computed(default_dtype, deferred("spectral.frequencies", "rfftfreq"), write_checked),
+    "bartlett_window": Computed(default_dtype, deferred("spectral.short_time", "bartlett"), write_checked),
+    "blackman_window": Computed(default_dtype, deferred("spectral.short_time", "blackman"), write_checked),
+    "hamming_window": Computed(default_dtype, deferred("spectral.short_time", "hamming"), write_checked),
+    "hann_window": Computed(default_dtype, deferred("spectral.short_time", "hann"), write_checked),
+    "kaiser_window": Computed(default_dtype, deferred("spectral.short_time", "kaiser"), write_checked),
+    "fft_fftfreq": Computed(default_dtype, deferred("spectral.transforms", "fftfreq"), write_checked),
+    "fft_rfftfreq": Computed(default_dtype, deferred("spectral.transforms", "rfftfreq"), write_checked),
 }
 """Public name -> what its kernels do. Those of the empty factories are in `allocation`."""
 

@@ -11,7 +11,7 @@ from ...bindings.functions import tensor_ops as ops
 from ...core.dtype import bool_, int64
 from ...dispatch.dispatcher import call
 from ...dispatch.registry import REGISTRY
-from ...operators.networks.convolution_weight import weight_gradient
+from ...operators.networks.convolution import weight_gradient
 from .indexing import collected
 
 if TYPE_CHECKING:

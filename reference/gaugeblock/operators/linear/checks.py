@@ -1,19 +1,46 @@
-"""What linear algebra asks of its operands, and the column-major tensors that hold its matrices."""
+"""What linear algebra raises when a matrix does not allow the operation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ...core.device import Device, cpu
 from ...core.dtype import DType
 from ...core.promotion import UPSTREAM_NAMES
+from ...iteration.dimensions import broadcast_shapes
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_strided_tensor
 from ...tensor.tensor_meta import default_strides
 from ..arrays import Array, check_same_device, outline
+
+
+class LinAlgError(RuntimeError):
+    """A matrix is singular, not positive-definite, or an algorithm did not converge."""
+
+
+def fail(operator: str, infos: Array, reason: str) -> NoReturn:
+    """Raise LinAlgError for the first matrix whose info is not 0; `reason` may contain {info}."""
+    flat = np.asarray(infos).reshape(-1)
+    place = int(np.flatnonzero(flat)[0])
+    where = "" if np.ndim(infos) == 0 else f"(Batch element {place}): "
+    raise LinAlgError(f"{operator}: {where}{reason.format(info=int(abs(flat[place])))}")
+
+
+SINGULAR = (
+    "The diagonal element {info} is zero, the inversion could not be completed because the input matrix is singular."
+)
+NOT_POSITIVE = (
+    "The factorization could not be completed because the input is not positive-definite (the leading minor of order "
+    "{info} is not positive-definite)."
+)
+NOT_FINITE = "The algorithm failed to converge because the input matrix contained non-finite values."
+NOT_CONVERGED = (
+    "The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated values."
+)
+
 
 FULL = frozenset({"float32", "float64", "complex64", "complex128"})
 """The dtypes that LAPACK has."""
@@ -105,3 +132,20 @@ def store(target: Array | None, values: Any) -> None:
 def adjoint(array: Array) -> Array:
     """The conjugate transpose of each matrix."""
     return np.conjugate(np.swapaxes(array, -2, -1))
+
+
+def is_vector(matrix: Tensor, right: Tensor) -> bool:
+    """Return whether the right side is a vector for each matrix."""
+    sizes = right.meta.sizes
+    return len(sizes) == 1 or (len(sizes) == matrix.meta.ndim - 1 and sizes == matrix.meta.sizes[:-1])
+
+
+def solved_sizes(operator: str, A: tuple[int, ...], B: tuple[int, ...], left: bool) -> tuple[int, ...]:
+    """The sizes of X in ``A @ X = B``, or ``X @ A = B``. Raises RuntimeError when they do not fit."""
+    if A[-1] != (B[-2] if left else B[-1]):
+        equation = "AX = B" if left else "XA = B"
+        raise RuntimeError(
+            f"{operator}: Incompatible shapes of A and B for the equation {equation} ({A[-2]}x{A[-1]} and "
+            f"{B[-2]}x{B[-1]})"
+        )
+    return broadcast_shapes((A[:-2], B[:-2])) + B[-2:]

@@ -9,9 +9,6 @@ import numpy as np
 
 from ...core.away import away
 
-LinAlgError = np.linalg.LinAlgError
-
-
 STEPS = {"svd": 64.0, "eig": 256.0, "eigvals": 128.0, "eigh": 64.0, "eigvalsh": 32.0, "qr": 16.0}
 """Steps for each element and column of a matrix, about; 8 for the others."""
 

@@ -12,10 +12,8 @@ from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
 from ..arrays import Array, outline, values
 from ..named_results import result_type
-from .checks import FULL, adjoint, check_float, check_matrix, check_square, matrices, store
-from .eigenvalues import hermitian
-from .equations import is_vector
-from .singular_values import decomposed, singular_values
+from .checks import FULL, adjoint, check_float, check_matrix, check_square, is_vector, matrices, store
+from .decompositions import decomposed, hermitian, singular_values
 
 DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 Bound = float | Tensor | None

@@ -16,7 +16,7 @@ from ..arrays import Array, filled, values
 from ..element_value import host
 from ..invoke import apply, apply_for_many
 from .calls import check_dtype
-from .reduction import MEAN, SUM
+from .losses import MEAN, SUM
 
 Lengths = Sequence[int]
 

@@ -1,4 +1,4 @@
-"""Fused formulas as pointwise operators, and checks of a row's dtypes."""
+"""Fused formulas as pointwise operators, checks of a row's dtypes, and results in the memory format of an image."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from ...core.device import cpu
 from ...core.dtype import DType
 from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.tensor_iterator import Number
-from ...tensor.tensor import Tensor
-from ...tensor.tensor_meta import remember
+from ...tensor.tensor import Tensor, new_like
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, remember, suggested_format
+from ..copy import format_strides
 from ..launch import element_launch
 from ..pointwise import run_functional
 from ..pointwise_call import Call
@@ -63,3 +64,22 @@ def scaled_into(
     parts = [(name, tensor) for name, tensor in (("weight", weight), ("bias", bias)) if tensor is not None]
     formula = ".".join(["normalized", *(name for name, _ in parts)])
     return write(formula, out, [input, mean, deviation, *(tensor for _, tensor in parts)], deviation.meta.dtype)
+
+
+def empty_row_major(meta: TensorMeta, sizes: tuple[int, ...]) -> Tensor:
+    """A fresh row-major tensor like one of `meta`, of these sizes."""
+    return new_like(contiguous_meta(sizes, meta.dtype, meta.device))
+
+
+def suggested(meta: TensorMeta, sizes: tuple[int, ...] | None = None, dtype: DType | None = None) -> TensorMeta:
+    """Return the meta of a new tensor like one of `meta`, of other sizes and dtype if given: channels last if it
+    resembles that."""
+    chosen = suggested_format(meta.sizes, meta.strides)
+    wanted, kind = meta.sizes if sizes is None else sizes, dtype or meta.dtype
+    target = contiguous_meta(wanted, kind, meta.device)
+    return target if chosen is None else meta_of(wanted, format_strides(target, chosen), kind, meta.device)
+
+
+def empty_in_suggested_format(meta: TensorMeta, sizes: tuple[int, ...] | None = None) -> Tensor:
+    """A fresh tensor like one of `meta`, of other sizes if given: channels last if it resembles that."""
+    return new_like(suggested(meta, sizes))

@@ -12,6 +12,7 @@ from ...core.dtype import DEFAULTS
 from ...core.errors import type_error
 from ...core.promotion import UPSTREAM_NAMES, promote_types
 from ...iteration.dimensions import broadcast_shapes
+from ...iteration.tensor_iterator import Number
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import Array, check_same_device, values
@@ -168,3 +169,8 @@ def public_cdist(
     if not isinstance(compute_mode, str | None) or compute_mode not in MODES:
         raise ValueError(f"cdist(): {compute_mode} is not a valid value for compute_mode")
     return apply("cdist", x1, x2, float(p), MODES[compute_mode])
+
+
+def dist(self: Tensor, other: Tensor, p: Number = 2) -> Tensor:
+    """The vector norm of order `p` of the difference; operands broadcast and promote. Raises RuntimeError for ints."""
+    return apply("norm.Scalar", apply("sub.Tensor", self, other), p)

@@ -1,4 +1,4 @@
-"""einsum: sums of products written with one letter for each dim."""
+"""Sums of products over chosen dims of two tensors: tensordot and linalg.vecdot."""
 
 from __future__ import annotations
 
@@ -7,10 +7,175 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+from ...core.errors import check_ints, type_error, wrap_dims
+from ...core.warn import warn_deprecated
 from ...tensor.tensor import Tensor
-from ..arguments import tensors_argument
+from ..arguments import tensor_argument, tensors_argument
 from ..invoke import apply
 from ..view_calls import diagonal, expand, permute, reshape, squeeze, unsqueeze
+
+
+def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> Tensor:
+    """The sum over pairs of dims; the remaining dims of `self`, then those of `other`. A size 1 broadcasts.
+
+    Raises RuntimeError for lists of different lengths, sizes that do not fit and different dtypes.
+    """
+    if len(dims_self) != len(dims_other):
+        raise RuntimeError(
+            f"both dimension lists should have same length, got {list(dims_self)} and {list(dims_other)}"
+        )
+    if self.meta.dtype is not other.meta.dtype:
+        raise RuntimeError(
+            f"tensordot(): both inputs should have same dtype, got {self.meta.dtype.name} and "
+            f"{other.meta.dtype.name}"
+        )
+    mine = wrap_dims("tensordot", dims_self, self.meta.ndim)
+    theirs = wrap_dims("tensordot", dims_other, other.meta.ndim)
+    left, right = self, other
+    for a, b in zip(mine, theirs, strict=True):
+        sizes = left.meta.sizes[a], right.meta.sizes[b]
+        if sizes[0] == sizes[1]:
+            continue
+        if sizes[1] == 1:
+            left = apply("sum.dim_IntList", left, (a,), True, dtype=left.meta.dtype)
+        elif sizes[0] == 1:
+            right = apply("sum.dim_IntList", right, (b,), True, dtype=right.meta.dtype)
+        else:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {sizes[0]} in dim {a} and second has size "
+                f"{sizes[1]} in dim {b}"
+            )
+    rows = [d for d in range(left.meta.ndim) if d not in mine]
+    columns = [d for d in range(right.meta.ndim) if d not in theirs]
+    kept = tuple(left.meta.sizes[d] for d in rows), tuple(right.meta.sizes[d] for d in columns)
+    inner = prod(left.meta.sizes[d] for d in mine)
+    matrix1 = reshape(permute(left, (*rows, *mine)), (prod(kept[0]), inner))
+    matrix2 = reshape(permute(right, (*theirs, *columns)), (inner, prod(kept[1])))
+    return reshape(apply("mm", matrix1, matrix2), kept[0] + kept[1])
+
+
+def public_tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
+    """tensordot over the last dims of `a` and the first of `b` for an int `dims`, else over the two lists in it.
+
+    Raises RuntimeError as the operator and for a number of dims out of range.
+    """
+    tensor_argument("tensordot", "a", 1, a), tensor_argument("tensordot", "b", 2, b)
+    if isinstance(dims, Tensor):
+        dims = dims.tolist()  # type: ignore[attr-defined]
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.meta.ndim, b.meta.ndim):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        dims = list(range(-dims, 0)), list(range(dims))
+    if not isinstance(dims, (tuple, list)) or len(dims) != 2:
+        type_error("tensordot", "dims", dims, "int or a pair of lists of ints")
+    for given in dims:
+        if not isinstance(given, list | tuple):
+            type_error("tensordot", "dims", given, "int or a pair of lists of ints")
+    mine, theirs = (check_ints("tensordot", "dims", d) for d in dims)
+    if out is not None:
+        if not isinstance(out, Tensor):
+            type_error("tensordot", "out", out, "Tensor")
+        return apply("tensordot.out", a, b, mine, theirs, out=out)
+    return apply("tensordot", a, b, mine, theirs)
+
+
+def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+    """The sum of ``x.conj() * y`` along `dim`, in their common dtype; other dims broadcast. Raises RuntimeError."""
+    for tensor in (x, y):
+        if tensor.meta.dtype.kind < 2:
+            raise RuntimeError(
+                f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {tensor.meta.dtype.name}"
+            )
+    return apply("sum.dim_IntList", apply("mul.Tensor", apply("conj", x), y), (dim,))
+
+
+def linalg_matmul(self: Tensor, other: Tensor) -> Tensor:
+    """matmul."""
+    return apply("matmul", self, other)
+
+
+def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """diagonal of the matrices in the last two dims."""
+    return apply("diagonal", A, offset, dim1, dim2)
+
+
+def cheapest(sizes: Sequence[int]) -> list[list[int]]:
+    """Where to split each product of matrices i to j, matrix k being sizes[k] by sizes[k + 1]."""
+    count = len(sizes) - 1
+    cost = [[0] * count for _ in range(count)]
+    split = [[0] * count for _ in range(count)]
+    for length in range(1, count):
+        for i in range(count - length):
+            j = i + length
+            cost[i][j], split[i][j] = min(
+                (cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)
+            )
+    return split
+
+
+def _product(matrices: Sequence[Tensor], split: list[list[int]], i: int, j: int) -> Tensor:
+    if i == j:
+        return matrices[i]
+    k = split[i][j]
+    found: Tensor = apply("mm", _product(matrices, split, i, k), _product(matrices, split, k + 1, j))
+    return found
+
+
+def linalg_multi_dot(tensors: Sequence[Tensor]) -> Tensor:
+    """The product of matrices; the first and the last may be vectors, whose dim is dropped from the result.
+
+    Raises RuntimeError for fewer than two tensors and for shapes that do not fit.
+    """
+    if len(tensors) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
+    matrices = list(tensors)
+    result: list[int] = []
+    for place, name in ((0, "first"), (-1, "last")):
+        ndim = tensors[place].meta.ndim
+        if ndim not in (1, 2):
+            raise RuntimeError(f"multi_dot(): the {name} tensor must be 1D or 2D but got {ndim}D")
+        if ndim == 1:
+            matrices[place] = unsqueeze(tensors[place], 0 if place == 0 else -1)
+        else:
+            result.append(tensors[place].meta.sizes[place])
+    for k, matrix in enumerate(matrices):
+        if matrix.meta.ndim != 2:
+            raise RuntimeError(f"multi_dot(): tensor {k} must be 2D but got {matrix.meta.ndim}D")
+        if matrix.meta.dtype is not matrices[0].meta.dtype:
+            raise RuntimeError(
+                f"multi_dot(): all tensors must have the same dtype but tensor 0 is {matrices[0].meta.dtype.name} "
+                f"and tensor {k} {matrix.meta.dtype.name}"
+            )
+        if k and matrices[k - 1].meta.sizes[1] != matrix.meta.sizes[0]:
+            raise RuntimeError(
+                f"multi_dot(): tensors {k - 1} and {k} with shapes {list(tensors[k - 1].meta.sizes)} and "
+                f"{list(tensors[k].meta.sizes)} cannot be multiplied"
+            )
+    sizes = [matrix.meta.sizes[0] for matrix in matrices] + [matrices[-1].meta.sizes[1]]
+    found = _product(matrices, cheapest(sizes), 0, len(matrices) - 1)
+    return reshape(found, tuple(result))
+
+
+def chain_matmul(matrices: Sequence[Tensor]) -> Tensor:
+    """The product of matrices; of one matrix a copy. Raises RuntimeError unless all have two dims."""
+    warn_deprecated("chain_matmul", "linalg.multi_dot")
+    for matrix in matrices:
+        if matrix.meta.ndim != 2:
+            raise RuntimeError(f"chain_matmul(): Tensor dimension is {matrix.meta.ndim}, expected 2 instead.")
+    if not matrices:
+        raise RuntimeError("chain_matmul(): Expecting at least one matrix")
+    return apply("clone", matrices[0]) if len(matrices) == 1 else linalg_multi_dot(matrices)
+
+
+def public_chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
+    """chain_matmul of the arguments."""
+    given = tensors_argument("chain_matmul", matrices)
+    if out is not None and not isinstance(out, Tensor):
+        type_error("chain_matmul", "out", out, "Tensor")
+    return apply("chain_matmul", given) if out is None else apply("chain_matmul.out", given, out=out)
+
 
 Labels = tuple[str, ...]
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

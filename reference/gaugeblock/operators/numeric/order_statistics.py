@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from ...core.device import cpu
-from ...core.dtype import float32, float64
-from ...core.errors import wrap_dim
+from ...core.dtype import float32, float64, int64
+from ...core.errors import type_error, wrap_dim
+from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.array_view import array_of
 from ...tensor.reshaping import reshape
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import default_strides, meta_of
-from ..arrays import Array, values
-from ..many_dims import has_many_dims
+from ..arrays import Array, filled, from_array, outline, values
+from ..invoke import invoke
+from ..many_dims import along, has_many_dims
+from ..named_results import pair
+from ..searching import parts_first
+from ..sorting import sortable
 
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
@@ -131,3 +137,80 @@ def nanquantile_scalar(
 ) -> Tensor:
     """The quantile of one share, NaN left out."""
     return quantiles("nanquantile", self, q, dim, keepdim, interpolation, True)
+
+
+def mode(self: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
+    """(values, indices): the most frequent value along `dim`, the smallest of several, and its last place.
+
+    Raises IndexError for a dim that is out of range or empty, NotImplementedError for complex values.
+    """
+    meta = self.meta
+    if has_many_dims(meta):
+        return along("mode", self, dim, lambda three: mode(three, 1, True), keepdim=keepdim)
+    place = wrap_dim("mode", dim, meta.ndim)
+    if meta.dtype.is_complex:
+        raise NotImplementedError(f"\"mode_cpu\" not implemented for '{UPSTREAM_NAMES[meta.dtype.name]}'")
+    if meta.ndim and not meta.sizes[place]:
+        raise IndexError(f"mode(): Expected reduction dim {place} to have non-zero size.")
+    sizes = tuple(1 if d == place else size for d, size in enumerate(meta.sizes) if keepdim or d != place)
+    found, chosen = outline(sizes, meta.dtype, meta.device)
+    indices, places = outline(sizes, int64, meta.device)
+    if chosen is not None and places is not None and chosen.size:
+        array = np.moveaxis(sortable(values(self)).reshape(meta.sizes or (1,)), place, -1)
+        order = np.argsort(array, -1, kind="stable")
+        ordered = np.take_along_axis(array, order, -1)
+        new = np.ones(ordered.shape, bool)
+        new[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
+        k = np.arange(ordered.shape[-1])
+        length = k - np.maximum.accumulate(np.where(new, k, 0), -1)
+        last = np.argmax(length, -1)[..., None]
+        chosen[...] = np.take_along_axis(ordered, last, -1).reshape(sizes)
+        places[...] = np.take_along_axis(order, last, -1).reshape(sizes)
+    return pair("mode", found, indices)
+
+
+def unique_consecutive(
+    self: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The first element (or part along `dim`) of every run, each element's run, and the lengths of the runs.
+
+    What is not asked for has no elements. Raises IndexError for a dim out of range, NotImplementedError for complex
+    values and for a meta tensor, whose runs are not known.
+    """
+    meta = self.meta
+    if meta.dtype.is_complex:
+        raise NotImplementedError(f"\"unique\" not implemented for '{UPSTREAM_NAMES[meta.dtype.name]}'")
+    if meta.device.type != "cpu":
+        raise NotImplementedError("unique_consecutive: the sizes depend on data, which a meta tensor has not")
+    array = values(self)
+    nothing = filled((0,), int64, 0)
+    if dim is None:
+        flat = array.reshape(-1)
+        starts = np.ones(flat.shape, bool)
+        starts[1:] = flat[1:] != flat[:-1]
+        found, sizes = flat[starts], meta.sizes
+    else:
+        place = wrap_dim("unique_consecutive", dim, meta.ndim)
+        array = array if array.ndim else array.reshape(1)
+        moved = np.moveaxis(array, place, 0)
+        starts = np.ones(len(moved), bool)
+        rest = tuple(range(1, moved.ndim))
+        starts[1:] = (moved[1:] != moved[:-1]).any(rest)
+        found, sizes = np.compress(starts, array, place), (len(moved),)
+        return_inverse = return_counts = True
+    run = np.cumsum(starts) - 1
+    inverse = filled(sizes, int64, run.reshape(sizes)) if return_inverse else nothing
+    lengths = np.diff(np.append(np.flatnonzero(starts), len(starts)))
+    kept = from_array(found, meta.dtype) if dim is None else parts_first(found, place, meta.dtype)
+    return kept, inverse, from_array(lengths, int64) if return_counts else nothing
+
+
+def public_unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    """The first of every run; a tuple with each element's run and the lengths of the runs when asked for."""
+    if not isinstance(input, Tensor):
+        type_error("unique_consecutive", "input", input, "Tensor")
+    found, inverse, counts = invoke("unique_consecutive", input, return_inverse, return_counts, dim)
+    wanted = [found, *([inverse] if return_inverse else []), *([counts] if return_counts else [])]
+    return tuple(wanted) if len(wanted) > 1 else found
