@@ -1,14 +1,16 @@
-"""Formulas of arithmetic: sums, products, the division family, powers, signs and roots."""
+"""Formulas of arithmetic: sums, products, the division family, powers, signs, roots and rounding; and those on bits."""
 
 from __future__ import annotations
 
-from ...kernels import elementary
+from collections.abc import Callable
+
+from ...kernels import elementary, functions
 from ...kernels.arctangent import hypot
 from ...kernels.complex_lanes import Complex, Value
 from ...kernels.expression import BOOL, Lane, constant, select
 from ...kernels.functions import call, convert_lane, fabs, fused, sqrt, truncate
 from ...kernels.integer import floor_divide_int, remainder_int, trunc_divide_int
-from .table import Formula, table
+from .table import Formula
 
 
 def add(self: Value, other: Value) -> Value:
@@ -162,34 +164,85 @@ def negative_conjugate(self: Value) -> Value:
     return -conjugate(self)
 
 
-FORMULAS = table(
-    (
-        Formula("add", add, 2),
-        Formula("add.alpha", add_alpha, 3),
-        Formula("sub", sub, 2),
-        Formula("sub.alpha", sub_alpha, 3),
-        Formula("rsub", rsub, 2),
-        Formula("rsub.alpha", rsub_alpha, 3),
-        Formula("mul", mul, 2),
-        Formula("div", true_divide, 2, compute="float"),
-        Formula("div.floor", floor_divide, 2),
-        Formula("div.trunc", trunc_divide, 2),
-        Formula("floor_divide", floor_divide, 2),
-        Formula("remainder", remainder, 2),
-        Formula("fmod", fmod, 2),
-        Formula("pow", power, 2),
-        Formula("pow.square", square_of, 2),
-        Formula("float_power", power, 2, compute="float"),
-        Formula("neg", neg, 1),
-        Formula("abs", absolute, 1, result="real"),
-        Formula("sign", sign, 1),
-        Formula("sgn", sgn, 1),
-        Formula("reciprocal", reciprocal, 1, compute="float"),
-        Formula("square", square, 1),
-        Formula("cube", cube, 1),
-        Formula("sqrt", square_root, 1, compute="float"),
-        Formula("rsqrt", reciprocal_root, 1, compute="float"),
-        Formula("conj_physical", conjugate, 1),
-        Formula("neg_conj", negative_conjugate, 1),
-    )
+def _on_floats(function: Callable[[Lane], Lane]) -> Callable[[Lane], Lane]:
+    def rounded(self: Lane) -> Lane:
+        return function(self) if self.type.is_float else self
+
+    return rounded
+
+
+def frac(self: Lane) -> Lane:
+    """self - trunc(self)."""
+    return self - functions.truncate(self)
+
+
+def round_decimals(self: Lane, scale: Lane) -> Lane:
+    """self rounded to a multiple of 1 / scale."""
+    return functions.rint(self * scale) / scale
+
+
+def round_tens(self: Lane, scale: Lane) -> Lane:
+    """self rounded to a multiple of scale."""
+    return functions.rint(self / scale) * scale
+
+
+def _in_range(count: Lane) -> Lane:
+    bits = constant(count.type.bits, count.type)
+    return count < bits if count.type.kind == "uint" else (count >= 0) & (count < bits)
+
+
+def left_shift(self: Lane, other: Lane) -> Lane:
+    """self << other; 0 for counts that are negative or reach the width."""
+    return select(_in_range(other), self << (other & (self.type.bits - 1)), 0)
+
+
+def right_shift(self: Lane, other: Lane) -> Lane:
+    """self >> other with sign fill; counts that are negative or reach the width leave only the sign."""
+    last = self.type.bits - 1
+    count = select(_in_range(other), other & last, last)
+    shifted = self >> count
+    return select(_in_range(other), shifted, 0) if self.type.kind == "uint" else shifted
+
+
+FORMULAS = (
+    Formula("add", add, 2),
+    Formula("add.alpha", add_alpha, 3),
+    Formula("sub", sub, 2),
+    Formula("sub.alpha", sub_alpha, 3),
+    Formula("rsub", rsub, 2),
+    Formula("rsub.alpha", rsub_alpha, 3),
+    Formula("mul", mul, 2),
+    Formula("div", true_divide, 2, compute="float"),
+    Formula("div.floor", floor_divide, 2),
+    Formula("div.trunc", trunc_divide, 2),
+    Formula("floor_divide", floor_divide, 2),
+    Formula("remainder", remainder, 2),
+    Formula("fmod", fmod, 2),
+    Formula("pow", power, 2),
+    Formula("pow.square", square_of, 2),
+    Formula("float_power", power, 2, compute="float"),
+    Formula("neg", neg, 1),
+    Formula("abs", absolute, 1, result="real"),
+    Formula("sign", sign, 1),
+    Formula("sgn", sgn, 1),
+    Formula("reciprocal", reciprocal, 1, compute="float"),
+    Formula("square", square, 1),
+    Formula("cube", cube, 1),
+    Formula("sqrt", square_root, 1, compute="float"),
+    Formula("rsqrt", reciprocal_root, 1, compute="float"),
+    Formula("conj_physical", conjugate, 1),
+    Formula("neg_conj", negative_conjugate, 1),
+    Formula("floor", _on_floats(functions.floor), 1),
+    Formula("ceil", _on_floats(functions.ceil), 1),
+    Formula("round", _on_floats(functions.rint), 1),
+    Formula("round.decimals", round_decimals, 2),
+    Formula("round.tens", round_tens, 2),
+    Formula("trunc", _on_floats(functions.truncate), 1),
+    Formula("frac", frac, 1),
+    Formula("bitwise_and", lambda a, b: a & b, 2),
+    Formula("bitwise_or", lambda a, b: a | b, 2),
+    Formula("bitwise_xor", lambda a, b: a ^ b, 2),
+    Formula("bitwise_not", lambda a: ~a, 1),
+    Formula("bitwise_left_shift", left_shift, 2),
+    Formula("bitwise_right_shift", right_shift, 2),
 )

@@ -1,4 +1,4 @@
-"""What linear algebra raises when a matrix does not allow the operation."""
+"""What linear algebra asks of its operands and raises, and the column-major tensors that hold its matrices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums of products over chosen dims of two tensors: tensordot and linalg.vecdot."""
+"""Sums of products over chosen dims: tensordot, products of several matrices in the cheapest order, einsum."""
 
 from __future__ import annotations
 

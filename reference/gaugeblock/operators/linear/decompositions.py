@@ -1,4 +1,4 @@
-"""QR factors, and products of Householder reflections."""
+"""QR factors and reflections, eigenvalues, singular values; singular values by random projections."""
 
 from __future__ import annotations
 

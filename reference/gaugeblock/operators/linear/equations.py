@@ -1,4 +1,4 @@
-"""Determinants: det, slogdet and logdet of batches of square matrices."""
+"""Determinants, inverses and solutions of square and triangular systems, powers and exponentials of matrices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Triangular systems and LU factors of stacks of matrices, by recursion into matrix products."""
+"""LU and Cholesky factors of stacks of matrices, by recursion into matrix products, and what they solve."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Kronecker product."""
+"""Products of vectors and of blocks (kron, addr, addbmm, cross, vander, trace), and tensors laid out in blocks."""
 
 from __future__ import annotations
 

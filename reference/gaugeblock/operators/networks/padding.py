@@ -1,4 +1,4 @@
-"""Elements added around the last dims: a constant, reflections, the outermost repeated, or the other end."""
+"""Elements added around the last dims, and channels traded for pixels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elements put back where max pooling found them."""
+"""Elements put back where max pooling found them, and max pooling over windows at random distances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images through a matrix of weights along a dim: as they are, or as bytes by whole weights, each pass rounded."""
+"""Resampling of images: nearest elements, weighted sums of 2 or 4 neighbours, or windows where every element counts."""
 
 from __future__ import annotations
 

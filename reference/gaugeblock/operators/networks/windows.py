@@ -1,4 +1,4 @@
-"""Sliding windows over the last dims of arrays: how many, where, and their elements as views."""
+"""Sliding windows over the last dims of arrays: as views, in columns block by block, as patches and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slopes of sampled functions along dims, by differences that are central inside."""
+"""Slopes of sampled functions by differences, and integrals by the trapezoidal rule."""
 
 from __future__ import annotations
 

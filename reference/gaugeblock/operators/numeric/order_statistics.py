@@ -1,4 +1,4 @@
-"""Quantiles along a dim, with NaN spreading or left out."""
+"""Quantiles, the most frequent value, and runs of equal elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Powers computed in double precision, whatever the dtype of the operands."""
+"""Powers in double precision, the multivariate gamma function, and slices scaled down to a largest norm."""
 
 from __future__ import annotations
 

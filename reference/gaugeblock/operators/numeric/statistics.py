@@ -1,4 +1,4 @@
-"""Counting elements by value: bincount, histc and histogram."""
+"""Histograms, covariance and correlation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors made of diagonals, and index sets of triangles: diag_embed, diagflat, fill_diagonal_, tril_indices."""
+"""Tensors made of diagonals, index sets of triangles, and copies of a tensor with one part replaced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writing elements to the places that an index tensor names along one dim: what scatter and scatter_add do."""
+"""Writing elements to the places that an index tensor names along one dim: scatter's loops, and reducing writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several tensors on one common shape: broadcast_tensors, meshgrid."""
+"""Tensors brought to a common shape or a number of dims; grids, places along dims, and parts that are no views."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows that taper a signal: Hann, Hamming, Blackman, Bartlett, Kaiser."""
+"""Windows that taper a signal, transforms of its overlapping pieces (stft), and the signal from them (istft)."""
 
 from __future__ import annotations
 

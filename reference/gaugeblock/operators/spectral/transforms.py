@@ -1,4 +1,4 @@
-"""What a Fourier transform asks of its operands: dtypes, lengths, dims, normalisation."""
+"""Fourier transforms along one dim or several, the frequencies of their results, and the order of these."""
 
 from __future__ import annotations
 
