@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..bindings.functions import ops
-from ..operators.type_queries import result_type
+from ..operators.composites import result_type
 from ..tensor.tensor import Tensor
 from .accumulate_grad import accumulator_of
 from .autograd_meta import plain_of, result_of, version

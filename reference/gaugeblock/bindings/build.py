@@ -24,7 +24,6 @@ from ..dispatch.state import OVERRIDING, SPECIAL, WATCHING
 from ..memory.untyped import UntypedStorage
 from ..operators.conversion import METHODS as CONVERSIONS
 from ..operators.conversion import to_dispatched
-from ..operators.device_methods import METHODS as DEVICE_METHODS
 from ..operators.tensor_data import legacy_tensor, new_tensor
 from ..tensor.hooks import hooks
 from ..tensor.metadata import set_
@@ -189,7 +188,7 @@ def install() -> None:
         _pending(f"__{name}__", partial(make_dunder, f"__{name}__", groups[name]))
     for name, function in UNARY.items():
         _pending(f"__{name}__", partial(make_method, groups[function]))
-    for name, conversion in {**CONVERSIONS, **DEVICE_METHODS}.items():
+    for name, conversion in CONVERSIONS.items():
         if name not in Tensor.__dict__:
             setattr(Tensor, name, conversion)
     Tensor.__new__ = _construct  # type: ignore[assignment]

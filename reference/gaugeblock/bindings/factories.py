@@ -24,7 +24,7 @@ from ..operators.fresh_fill import (
     quick_new_full,
     quick_scalar_tensor,
 )
-from ..operators.random_factories import fill_normal, fill_uniform, quick_randint, quick_randperm
+from ..operators.random_numbers import fill_normal, fill_uniform, quick_randint, quick_randperm
 from ..operators.ranges import quick_arange, quick_eye, quick_linspace, quick_logspace
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import Tensor, new_like

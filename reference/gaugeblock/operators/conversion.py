@@ -1,4 +1,4 @@
-"""Changing dtype, device or layout: to() with its overloads, and the methods named after dtypes."""
+"""Changing dtype, device or layout: to() with its overloads, methods named after dtypes and devices, host copies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from ..core.memory_format import MemoryFormat, preserve_format
 from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY
 from ..dispatch.state import SPECIAL
+from ..memory.host_allocator import host_allocator
 from ..tensor.hooks import hooks
+from ..tensor.scalars import element_of
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import meta_of, remember
 from .allocation import COPY, allocated, is_builtin, without_change
@@ -244,7 +246,65 @@ def to_cpu(self: Tensor, memory_format: MemoryFormat = preserve_format) -> Tenso
     return converted(self, None, cpu, False, memory_format)
 
 
-METHODS: dict[str, Any] = {"to": to, "type_as": type_as, "cpu": to_cpu}
+def to_cuda(
+    self: Tensor,
+    device: Device | str | int | None = None,
+    non_blocking: bool = False,
+    memory_format: MemoryFormat = preserve_format,
+) -> Tensor:
+    """`self` on a CUDA device, the current one unless `device` says which; self itself when it is there.
+
+    Raises RuntimeError for a device of another type or one that is not there.
+    """
+    named = Device("cuda", device) if isinstance(device, int) else Device(device or "cuda")
+    if named.type != "cuda":
+        raise RuntimeError(f"cuda(): argument 'device' must be a cuda device, got {str(named)!r}")
+    return to_dispatched(self, as_device(named), non_blocking=non_blocking, memory_format=memory_format)
+
+
+def pin_memory(self: Tensor, device: Device | str | None = None) -> Tensor:
+    """`self` if it is in pinned host memory, else a copy that is. RuntimeError unless it is on the CPU, or without a
+    driver of CUDA devices."""
+    made: Tensor = PLACING.room("pinned.tensors").pinned_copy(self)
+    return made
+
+
+def is_pinned(self: Tensor, device: Device | str | None = None) -> bool:
+    """Return whether the tensor is in pinned host memory."""
+    allocator = self.storage_impl.allocator
+    if allocator is None or allocator is host_allocator:
+        return False
+    return bool(PLACING.room("pinned.tensors").is_pinned_storage(self.storage_impl))
+
+
+def record_stream(self: Tensor, s: Any) -> None:
+    """Let the memory, once it is free, wait for the work that stream `s` has by then. RuntimeError, TypeError."""
+    PLACING.room("pinned.tensors").record_stream(self, s)
+
+
+LOCAL_SCALAR = REGISTRY.define("_local_scalar_dense(Tensor self) -> Scalar")
+
+
+def host(self: Tensor) -> Tensor:
+    """The tensor, or its copy, in host memory. NotImplementedError for one without data."""
+    return self if self.meta.device is cpu else converted(self, None, cpu)
+
+
+def element_elsewhere(self: Tensor) -> Any:
+    """The only element of a tensor that lies on another device. NotImplementedError for one without data."""
+    if self.meta.device.type == "meta":
+        raise NotImplementedError("Tensor.item() cannot be called on meta tensors, they have no data")
+    return element_of(host(self))
+
+
+REGISTRY.register("_local_scalar_dense", "CPU", element_of)
+REGISTRY.register("_local_scalar_dense", "CompositeExplicitAutograd", element_elsewhere)
+
+
+METHODS: dict[str, Any] = {
+    "to": to, "type_as": type_as, "cpu": to_cpu, "cuda": to_cuda, "pin_memory": pin_memory, "is_pinned": is_pinned,
+    "record_stream": record_stream,
+}  # fmt: skip
 TO_DTYPE, TO_OTHER = REGISTRY.find("to.dtype"), REGISTRY.find("to.other")
 TO_DEVICE, TO_DTYPE_LAYOUT = REGISTRY.find("to.device"), REGISTRY.find("to.dtype_layout")
 for _method, _dtype in METHOD_DTYPES.items():

@@ -19,11 +19,11 @@ from ..dispatch.dispatcher import call
 from ..dispatch.registry import REGISTRY, Operator
 from ..iteration.tensor_iterator import Number
 from ..tensor.tensor import Tensor, empty_tensor
-from . import random_factories, ranges
+from . import random_numbers, ranges
 from .allocation import COMPOSITE, COPY, EMPTY, on_device, own_options, pinned, resized, without_change
 from .arguments import check_layout
 from .arrays import filled
-from .number_limits import check_fits
+from .operand_checks import check_fits
 from .ranges import Plan, write_range, write_vector
 from .registration import check_out_overlap, kernel, write_out
 
@@ -104,10 +104,10 @@ FACTORIES: dict[str, Filled | Computed] = {
     "ones": Filled(default_dtype, lambda target: call(FILL, target, 1)),
     "full": FULL,
     "scalar_tensor": FULL._replace(dtype=default_dtype),
-    "rand": Filled(default_dtype, random_factories.drawn("uniform_")),
-    "randn": Filled(default_dtype, random_factories.drawn("normal_")),
-    "randint": Filled(index_dtype, random_factories.drawn("random_.from"), random_factories.bounds),
-    "randperm": Computed(index_dtype, random_factories.permutation, write_resized),
+    "rand": Filled(default_dtype, random_numbers.drawn("uniform_")),
+    "randn": Filled(default_dtype, random_numbers.drawn("normal_")),
+    "randint": Filled(index_dtype, random_numbers.drawn("random_.from"), random_numbers.bounds),
+    "randperm": Computed(index_dtype, random_numbers.permutation, write_resized),
     "arange": Computed(ranges.arange_dtype, ranges.arange, write_range),
     "linspace": Computed(ranges.linspace_dtype, ranges.linspace, write_vector),
     "logspace": Computed(ranges.linspace_dtype, ranges.logspace, write_vector),

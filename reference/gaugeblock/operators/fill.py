@@ -19,10 +19,9 @@ from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import default_strides, meta_of, remember
 from ..tensor.versions import bump_version, check_written_in_inference
 from .copy import BUILTIN, clone, copy_, copy_values
-from .extents import extent_of, warn_of_internal_overlap
 from .invoke import apply
 from .launch import Launch, element_launch
-from .number_limits import check_fits, stored_number
+from .operand_checks import check_fits, extent_of, stored_number, warn_of_internal_overlap
 from .registration import kernel
 
 NUMBERS = (bool, int, float, complex)

@@ -12,8 +12,8 @@ from ..kernels.bound_call import Fresh, Into
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta
 from ..tensor.versions import bump_version
-from .extents import extent_of
 from .launch import Launch
+from .operand_checks import extent_of
 from .plan import Plannable, Planned
 from .pointwise_call import CALLS, Call, call_builder
 from .pointwise_plan import Plan, PointwiseRule, arguments, fitted, plan_call, tensors_of

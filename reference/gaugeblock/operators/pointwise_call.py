@@ -13,7 +13,7 @@ from ..core.warn import warn_once
 from ..iteration.tensor_iterator import Number
 from ..tensor.tensor import Tensor
 from .conversion import converted
-from .number_limits import whole_number
+from .operand_checks import whole_number
 
 SELU_ALPHA = 1.6732632423543772848170429916717
 SELU_SCALE = 1.0507009873554804934193349852946

@@ -21,7 +21,7 @@ from ..kernels.pointwise import PointwiseKernel
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, meta_of, preserve_format_strides, remember
 from .launch import NO_ELEMENTS, Launch, formula_kernel
-from .number_limits import stored_number
+from .operand_checks import stored_number
 from .pointwise_call import Call, check_alpha
 from .rows import Row
 

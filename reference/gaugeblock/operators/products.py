@@ -26,9 +26,8 @@ from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of
 from ..tensor.views import expand
-from .arrays import Array, check_same_device, values, widened
+from .arrays import MOST_DIMS, Array, check_same_device, values, widened
 from .launch import element_launch
-from .many_dims import MOST_DIMS
 from .plan import Planned, plannable
 from .registration import kernel
 

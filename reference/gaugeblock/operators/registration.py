@@ -35,8 +35,8 @@ from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import contiguous_meta, meta_of
 from ..tensor.versions import bump_version
 from .complex_half import TAKEN_AS_COMPLEX64, has_complex32, kernel_of_complex32, takes_complex32
-from .extents import extent_of
 from .invoke import invoke
+from .operand_checks import extent_of
 from .plan import Plannable, Planned, planned_by, written
 from .rows import Row, rows
 

@@ -1,4 +1,4 @@
-"""Fresh contiguous copies of what a view shows: select_copy, transpose_copy, unbind_copy and their kin."""
+"""Fresh contiguous copies of what a view shows (select_copy, unbind_copy and their kin), and positive."""
 
 from __future__ import annotations
 
@@ -58,3 +58,11 @@ def copying(view: str) -> Callable[..., Any]:
 
 for _name, _view in VIEWS.items():
     kernel(_name)(copying(_view))
+
+
+@kernel("positive", "CompositeExplicitAutograd")
+def positive(self: Tensor) -> Tensor:
+    """`self`. Raises RuntimeError for bool."""
+    if self.meta.dtype.kind == 0:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return self

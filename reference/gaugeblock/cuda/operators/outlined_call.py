@@ -10,7 +10,7 @@ from ...dispatch.dispatcher import redispatch, tensor_keys
 from ...dispatch.keys import BACKEND_BIT, FUNCTIONALITY_BIT
 from ...dispatch.registry import Operator
 from ...memory.storage import Storage, allocate_storage
-from ...operators.lazy_values import LAZY_MASK
+from ...operators.fallbacks import LAZY_MASK
 from ...tensor.changing import change_metadata
 from ...tensor.refresh import grow_own_storage
 from ...tensor.tensor import Tensor, make_tensor

@@ -1,4 +1,4 @@
-"""Formulas of elementary and special functions, number theory, tolerance tests, and numbers taken apart and put together.
+"""Formulas of elementary and special functions, number theory, tolerance tests, and numbers taken apart and joined.
 
 The elementary ones are within 1 ULP in float32 and float64, and complex in double precision, as the special ones are.
 The modules of Bessel functions, polynomials and their kin are imported when a formula is first recorded.

@@ -11,8 +11,7 @@ from ...core.errors import check_ints, type_error, wrap_dims
 from ...core.warn import warn_deprecated
 from ...tensor.tensor import Tensor
 from ..arguments import tensor_argument, tensors_argument
-from ..invoke import apply
-from ..view_calls import diagonal, expand, permute, reshape, squeeze, unsqueeze
+from ..invoke import apply, diagonal, expand, permute, reshape, squeeze, unsqueeze
 
 
 def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> Tensor:

@@ -11,8 +11,7 @@ from ...core.warn import warn_deprecated
 from ...tensor.tensor import Tensor
 from ..arguments import tensor_argument
 from ..arrays import Array, outline, values
-from ..invoke import apply, invoke
-from ..named_results import result_type
+from ..invoke import apply, invoke, result_type
 from . import lapack
 from .checks import (
     NOT_CONVERGED,

@@ -16,10 +16,8 @@ from ...core.warn import warn_deprecated
 from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
 from ..arrays import Array, outline, values
-from ..invoke import apply
-from ..named_results import result_type
+from ..invoke import apply, permute, reshape, result_type
 from ..products import product
-from ..view_calls import permute, reshape
 from . import lapack
 from .checks import (
     SINGULAR,

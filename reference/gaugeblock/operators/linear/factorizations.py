@@ -12,7 +12,7 @@ from ...core.warn import warn_deprecated
 from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
 from ..arrays import Array, outline, values
-from ..named_results import result_type
+from ..invoke import result_type
 from . import lapack
 from .checks import (
     FULL,

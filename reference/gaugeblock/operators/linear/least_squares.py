@@ -11,7 +11,7 @@ from ...core.limits import finfo
 from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
 from ..arrays import Array, outline, values
-from ..named_results import result_type
+from ..invoke import result_type
 from .checks import FULL, adjoint, check_float, check_matrix, check_square, is_vector, matrices, store
 from .decompositions import decomposed, hermitian, singular_values
 

@@ -10,10 +10,9 @@ from ...core.errors import wrap_dim
 from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
 from ..arguments import dtype_argument
-from ..invoke import apply, invoke
+from ..invoke import apply, invoke, reshape
 from ..norms import norm_compute_dtype
 from ..reduce_call import reduced_sizes
-from ..view_calls import reshape
 from .checks import FULL, check_float, check_matrix, check_square
 
 Order = float | str | None

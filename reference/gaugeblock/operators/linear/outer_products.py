@@ -23,7 +23,7 @@ from ...tensor.views import diagonal, expand
 from ..arguments import tensors_argument
 from ..arrays import STEPS, check_same_device, outline, outline_between, values, widened
 from ..invoke import apply, invoke
-from ..number_limits import check_fits
+from ..operand_checks import check_fits
 from ..plan import Planned, plannable
 from ..products import check_batches
 from ..reductions import sum_all

@@ -13,7 +13,7 @@ from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import Array, filled, values
-from ..element_value import host
+from ..conversion import host
 from ..invoke import apply, apply_for_many
 from .calls import check_dtype
 from .losses import MEAN, SUM

@@ -15,9 +15,9 @@ from ...tensor.tensor import Tensor, empty_tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember
 from ...tensor.versions import bump_version
 from ..arrays import Array, check_same_device, overwrite, values, widened
-from ..element_value import host
+from ..conversion import host
 from ..invoke import apply
-from ..picking import Picking, picking
+from ..loop_plan import Picking, picking
 from ..plan import Planned, plannable
 from .calls import check_dtype
 

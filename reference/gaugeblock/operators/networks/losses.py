@@ -10,7 +10,7 @@ from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
 from ..arrays import values
 from ..invoke import apply
-from ..number_limits import whole_number
+from ..operand_checks import whole_number
 from .calls import evaluated
 
 NONE, MEAN, SUM = range(3)

@@ -21,9 +21,9 @@ from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember
 from ..arrays import check_same_device
 from ..conversion import converted
 from ..invoke import apply, apply_for_many
+from ..loop_plan import RowLaunch, row_launch
 from ..plan import Planned, plannable
 from ..reduce_call import reduce
-from ..row_launch import RowLaunch, row_launch
 from .calls import empty_in_suggested_format, scaled_into
 
 

@@ -12,9 +12,8 @@ from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import remember
 from ...tensor.versions import bump_version
 from ..arrays import check_same_device, outline_between
-from ..invoke import apply
+from ..invoke import apply, result_type
 from ..launch import element_launch
-from ..named_results import result_type
 
 
 def frexp_Tensor(self: Tensor) -> Any:

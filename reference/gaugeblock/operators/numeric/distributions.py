@@ -14,10 +14,10 @@ from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import outline, values
-from ..element_value import host
+from ..conversion import host
 from ..generator import Generator, generator_of
 from ..invoke import apply
-from ..random_fill import store
+from ..random_numbers import store
 
 MOST_TRIALS = 2.0**53
 """More trials of a binomial distribution count as so many."""

@@ -15,10 +15,8 @@ from ...tensor.array_view import array_of
 from ...tensor.reshaping import reshape
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import default_strides, meta_of
-from ..arrays import Array, filled, from_array, outline, values
-from ..invoke import invoke
-from ..many_dims import along, has_many_dims
-from ..named_results import pair
+from ..arrays import Array, along, filled, from_array, has_many_dims, outline, values
+from ..invoke import invoke, pair
 from ..searching import parts_first
 from ..sorting import sortable
 

@@ -15,10 +15,8 @@ from ...iteration.tensor_iterator import Number
 from ...tensor.scalars import item
 from ...tensor.tensor import Tensor
 from ..arrays import Array, filled, outline, values
-from ..element_value import host
-from ..invoke import apply
-from ..named_results import result_type
-from ..view_calls import reshape, unsqueeze
+from ..conversion import host
+from ..invoke import apply, reshape, result_type, unsqueeze
 
 
 def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:

@@ -21,8 +21,7 @@ from ...tensor.tensor_meta import TensorMeta, remember
 from ...tensor.versions import bump_version
 from ..arrays import Array, number_as, values
 from ..copy import clone
-from ..extents import check_no_overlap
-from ..number_limits import check_fits
+from ..operand_checks import check_fits, check_no_overlap
 from ..plan import Planned
 from ..scattering import Combine, _part, _scatter, _vector, _vector_places, add_at, writable
 

@@ -1,4 +1,4 @@
-"""Whether a Python number fits a dtype, where an operator must not wrap it."""
+"""Whether a Python number fits a dtype, where an operator must not wrap it, and whether tensors share memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import math
 
 from ..core.dtype import DType, int64
 from ..core.limits import finfo, iinfo
+from ..core.warn import warn
+from ..iteration.overlap import PARTIAL_OVERLAP, Extent, Overlap, internal_overlap, pair_overlap
 from ..iteration.tensor_iterator import Number
+from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import CONJUGATE, NEGATIVE
 
 REAL = frozenset({int, float})
@@ -80,3 +83,24 @@ def stored_number(operator: str, value: Number, dtype: DType, lazy: int = 0) -> 
         whole = int(value.real)
         return whole - (1 << 64) if whole >= 1 << 63 else whole
     return value.real if dtype.kind == 2 and isinstance(value, complex) else value
+
+
+def extent_of(tensor: Tensor) -> Extent:
+    """Identity of the storage, first element and layout."""
+    meta = tensor.meta
+    return Extent(id(tensor.storage_impl), tensor.offset, meta.sizes, meta.strides, meta.dtype.itemsize)
+
+
+def check_no_overlap(written: Tensor, *read: Tensor) -> None:
+    """Raise RuntimeError when a tensor that is read shares memory, even all of it, with the one written to."""
+    for one in read:
+        if one.storage_impl is written.storage_impl:
+            verdict = pair_overlap(extent_of(written), extent_of(one))
+            if one is written or verdict is Overlap.PARTIAL or verdict is Overlap.FULL:
+                raise RuntimeError(PARTIAL_OVERLAP)
+
+
+def warn_of_internal_overlap(operator: str, written: Tensor) -> None:
+    """Warn when an indexed fill writes to a tensor whose indices share memory."""
+    if internal_overlap(written.meta.sizes, written.meta.strides) is Overlap.YES:
+        warn(f"Use of {operator} on expanded tensors is deprecated; clone() the tensor before writing to it")
