@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -58,8 +58,8 @@ def one_dim(operator: str, self: Tensor, dim: int) -> int:
 
 def dims_and_sizes(
     operator: str, self: Tensor, s: Sequence[int] | int | None, dim: Sequence[int] | int | None
-) -> tuple[tuple[int, ...], list[int]]:
-    """The dims to transform and the lengths asked for, -1 for that of the input; the last dims if only `s` is given.
+) -> tuple[Ints, list[int | None]]:
+    """The dims to transform and the lengths asked for, None for that of the input; the last dims if only `s` is given.
 
     Raises RuntimeError for dims given twice, numbers that differ, and more lengths than dims, IndexError out of range.
     """
@@ -81,7 +81,7 @@ def dims_and_sizes(
             raise RuntimeError(f"{operator}: FFT dims must be unique, got {list(given)}")
         if shape is not None and len(shape) != len(dims):
             raise RuntimeError(f"{operator}: When given, dim and shape arguments must have the same length")
-    return dims, [-1] * len(dims) if shape is None else list(shape)
+    return dims, [None if shape is None or shape[k] == -1 else shape[k] for k in range(len(dims))]
 
 
 Ints = tuple[int, ...]
@@ -131,86 +131,19 @@ def _apart(ndim: int, dims: set[int]) -> list[int]:
 
 HALVED, DOUBLED = "halved", "doubled"
 """What a transform does to the length: real to complex keeps the first half, complex to real restores both."""
-
-
-def _along(
-    operator: str,
-    transform: Callable[..., Any],
-    self: Tensor,
-    n: int | None,
-    dim: int,
-    norm: str | None,
-    length: str = "",
-) -> Tensor:
-    """The transform of `n` points along `dim`, cut or padded with zeros.
-
-    Raises RuntimeError for no points, half precision, an unknown normalisation, IndexError for a dim out of range.
-    """
-    place = one_dim(operator, self, dim)
-    mode = check_norm(norm)
-    dtype = computed_dtype(operator, self, real=length == HALVED)
-    size = self.meta.sizes[place]
-    points = check_length(operator, n if n is not None else 2 * (size - 1) if length == DOUBLED else size)
-    sizes = list(self.meta.sizes)
-    sizes[place] = points // 2 + 1 if length == HALVED else points
-    found = dtype.to_real() if length == DOUBLED else dtype.to_complex()
-    cast = self.meta.dtype is not (dtype.to_complex() if length == DOUBLED else dtype)
-    fitted = points // 2 + 1 if length == DOUBLED else points
-    laid, strides = fitted_layout(self.meta, {place: fitted}, cast=cast)
-    if operator == "hfft":
-        strides = preserve_format_strides(laid, strides)
-    strides = transformed_strides(sizes, strides, (place,))
-    result, target = outline_in(sizes, strides, found, self.meta.device)
-    if target is not None and not self.meta.numel:
-        target[...] = 0
-    elif target is not None and target.size:
-        given = values(self).astype(dtype.numpy) if length == HALVED else values(self).astype(dtype.to_complex().numpy)
-        target[...] = transform(given, points, place, mode)
-    return result
-
-
-def fft_fft(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The discrete Fourier transform."""
-    return _along("fft", np.fft.fft, self, n, dim, norm)
-
-
-def fft_ifft(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of fft."""
-    return _along("ifft", np.fft.ifft, self, n, dim, norm)
-
-
-def fft_rfft(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The first half of the transform of real numbers; the rest is its mirrored conjugate."""
-    return _along("rfft", np.fft.rfft, self, n, dim, norm, HALVED)
-
-
-def fft_irfft(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of rfft; `n` defaults to an even length."""
-    return _along("irfft", np.fft.irfft, self, n, dim, norm, DOUBLED)
-
-
-def fft_hfft(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The transform of half of a signal that equals its mirrored conjugate; the result is real."""
-    return _along("hfft", np.fft.hfft, self, n, dim, norm, DOUBLED)
-
-
-def fft_ihfft(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-    """The inverse of hfft."""
-    return _along("ihfft", np.fft.ihfft, self, n, dim, norm, HALVED)
-
-
 Sizes = Sequence[int] | int | None
-PLANE = (-2, -1)
+Transform = Callable[..., Array]
 
 
-def _over(
-    operator: str, transform: Callable[..., Any], self: Tensor, s: Sizes, dim: Sizes, norm: str | None, length: str = ""
-) -> Tensor:
-    """The transform along several dims, the last of which is halved or doubled.
+def _transformed(
+    operator: str, transform: Transform, self: Tensor, dims: Ints, shape: Sequence[int | None], norm: str | None,
+    length: str,
+) -> Tensor:  # fmt: skip
+    """The transform of `shape` points along `dims`, cut or padded with zeros; the last dim is halved or doubled.
 
-    Raises RuntimeError for no points or dims, half precision, an unknown normalisation, IndexError.
+    A length of None is that of the input. Raises RuntimeError for no points or dims, half precision and an unknown
+    normalisation.
     """
-    dims, shape = dims_and_sizes(operator, self, s, dim)
     mode = check_norm(norm)
     dtype = computed_dtype(operator, self, real=length == HALVED)
     if length and not dims:
@@ -219,33 +152,35 @@ def _over(
     for k, (place, wanted) in enumerate(zip(dims, shape, strict=True)):
         last, size = k == len(dims) - 1, sizes[place]
         own = 2 * (size - 1) if last and length == DOUBLED else size
-        points.append(check_length(operator, own if wanted == -1 else wanted))
+        points.append(check_length(operator, own if wanted is None else wanted))
         sizes[place] = points[-1] // 2 + 1 if last and length == HALVED else points[-1]
     found = dtype.to_real() if length == DOUBLED else dtype.to_complex()
-    cast = self.meta.dtype is not (dtype if length == HALVED else dtype.to_complex())
-    strides = _strides_over(operator, self, dims, points, sizes, length, cast=cast)
+    strides = _strides_over(operator, self, dims, points, sizes, length)
     result, target = outline_in(sizes, strides, found, self.meta.device)
     if target is not None and not self.meta.numel:
         target[...] = 0
     elif target is not None and target.size:
-        given = values(self).astype(dtype.numpy) if length == HALVED else values(self).astype(dtype.to_complex().numpy)
+        given = values(self).astype(dtype.numpy if length == HALVED else dtype.to_complex().numpy)
         target[...] = transform(given, points, dims, mode) if dims else given
     return result
 
 
 def _strides_over(
-    operator: str, self: Tensor, dims: Ints, points: list[int], sizes: list[int], length: str, *, cast: bool
+    operator: str, self: Tensor, dims: Ints, points: list[int], sizes: list[int], length: str
 ) -> Ints:
     """Return the strides of a result of `sizes`; those of a transform in several steps follow from its steps."""
     given = dict(zip(dims, points, strict=True))
     if length == DOUBLED:
         given[dims[-1]] = points[-1] // 2 + 1
+    own = self.meta.dtype
+    # Transforms along one dim take real numbers as they are.
+    cast = own.kind < 2 or not (own.is_complex or length == HALVED or operator in ("fft", "ifft"))
     fitted, strides = fitted_layout(self.meta, given, cast=cast)
     if not dims:
         return preserve_format_strides(fitted, strides)
-    if operator == "hfftn" and not dims[:-1]:
+    if operator in ("hfft", "hfftn") and not dims[:-1]:
         strides = preserve_format_strides(fitted, strides)
-    if length == HALVED and operator == "ihfftn":
+    if operator == "ihfftn":
         strides = transformed_strides(sizes, strides, dims[-1:])
         return transformed_strides(sizes, strides, dims[:-1]) if dims[:-1] else strides
     if length == DOUBLED:
@@ -255,72 +190,52 @@ def _strides_over(
     return transformed_strides(sizes, strides, dims, last=length == HALVED)
 
 
-def _hermitian(array: Array, points: list[int], dims: tuple[int, ...], norm: str) -> Array:
+def _line(operator: str, length: str = "") -> Callable[..., Tensor]:
+    """The transform along one dim. It raises IndexError for a dim out of range, RuntimeError as `_transformed`."""
+    function = getattr(np.fft, operator)
+
+    def along(array: Array, points: list[int], dims: Ints, mode: str) -> Array:
+        found: Array = function(array, points[0], dims[0], mode)
+        return found
+
+    def transform(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        return _transformed(operator, along, self, (one_dim(operator, self, dim),), [n], norm, length)
+
+    return transform
+
+
+def _over(operator: str, function: Transform, length: str = "") -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
+    """The transform over dims, by default all of them, and that of the last two by default.
+
+    They raise IndexError for dims out of range, RuntimeError as `_transformed`.
+    """
+
+    def made(default: Sizes) -> Callable[..., Tensor]:
+        def transform(self: Tensor, s: Sizes = None, dim: Sizes = default, norm: str | None = None) -> Tensor:
+            return _transformed(operator, function, self, *dims_and_sizes(operator, self, s, dim), norm, length)
+
+        return transform
+
+    return made(None), made((-2, -1))
+
+
+def _hermitian(array: Array, points: list[int], dims: Ints, norm: str) -> Array:
     return np.fft.irfftn(np.conjugate(array), points, dims, OPPOSITE[norm])
 
 
-def _inverse_hermitian(array: Array, points: list[int], dims: tuple[int, ...], norm: str) -> Array:
+def _inverse_hermitian(array: Array, points: list[int], dims: Ints, norm: str) -> Array:
     return np.conjugate(np.fft.rfftn(array, points, dims, OPPOSITE[norm]))
 
 
-def fft_fftn(self: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
-    """The discrete Fourier transform over dims, all by default."""
-    return _over("fftn", np.fft.fftn, self, s, dim, norm)
-
-
-def fft_ifftn(self: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
-    """The inverse of fftn."""
-    return _over("ifftn", np.fft.ifftn, self, s, dim, norm)
-
-
-def fft_rfftn(self: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
-    """The transform of real numbers, the last dim halved."""
-    return _over("rfftn", np.fft.rfftn, self, s, dim, norm, HALVED)
-
-
-def fft_irfftn(self: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
-    """The inverse of rfftn."""
-    return _over("irfftn", np.fft.irfftn, self, s, dim, norm, DOUBLED)
-
-
-def fft_hfftn(self: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
-    """hfft along the last dim, fft along the others."""
-    return _over("hfftn", _hermitian, self, s, dim, norm, DOUBLED)
-
-
-def fft_ihfftn(self: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None = None) -> Tensor:
-    """The inverse of hfftn."""
-    return _over("ihfftn", _inverse_hermitian, self, s, dim, norm, HALVED)
-
-
-def fft_fft2(self: Tensor, s: Sizes = None, dim: Sizes = PLANE, norm: str | None = None) -> Tensor:
-    """fftn over two dims."""
-    return fft_fftn(self, s, dim, norm)
-
-
-def fft_ifft2(self: Tensor, s: Sizes = None, dim: Sizes = PLANE, norm: str | None = None) -> Tensor:
-    """ifftn over two dims."""
-    return fft_ifftn(self, s, dim, norm)
-
-
-def fft_rfft2(self: Tensor, s: Sizes = None, dim: Sizes = PLANE, norm: str | None = None) -> Tensor:
-    """rfftn over two dims."""
-    return fft_rfftn(self, s, dim, norm)
-
-
-def fft_irfft2(self: Tensor, s: Sizes = None, dim: Sizes = PLANE, norm: str | None = None) -> Tensor:
-    """irfftn over two dims."""
-    return fft_irfftn(self, s, dim, norm)
-
-
-def fft_hfft2(self: Tensor, s: Sizes = None, dim: Sizes = PLANE, norm: str | None = None) -> Tensor:
-    """hfftn over two dims."""
-    return fft_hfftn(self, s, dim, norm)
-
-
-def fft_ihfft2(self: Tensor, s: Sizes = None, dim: Sizes = PLANE, norm: str | None = None) -> Tensor:
-    """ihfftn over two dims."""
-    return fft_ihfftn(self, s, dim, norm)
+fft_fft, fft_ifft = _line("fft"), _line("ifft")
+fft_rfft, fft_irfft = _line("rfft", HALVED), _line("irfft", DOUBLED)
+fft_hfft, fft_ihfft = _line("hfft", DOUBLED), _line("ihfft", HALVED)
+fft_fftn, fft_fft2 = _over("fftn", np.fft.fftn)
+fft_ifftn, fft_ifft2 = _over("ifftn", np.fft.ifftn)
+fft_rfftn, fft_rfft2 = _over("rfftn", np.fft.rfftn, HALVED)
+fft_irfftn, fft_irfft2 = _over("irfftn", np.fft.irfftn, DOUBLED)
+fft_hfftn, fft_hfft2 = _over("hfftn", _hermitian, DOUBLED)
+fft_ihfftn, fft_ihfft2 = _over("ihfftn", _inverse_hermitian, HALVED)
 
 
 def _frequencies(operator: str, dtype: DType, count: int, places: Callable[[], Array], n: int, d: float) -> Plan:
