@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -115,11 +115,24 @@ def matrices(
     return result, array_of(result) if device is cpu else None
 
 
-def column_major(values: Array, dtype: DType) -> Tensor:
-    """A fresh tensor with column-major matrices that hold `values`."""
-    result, target = matrices(values.shape, dtype)
-    store(target, values)
-    return result
+Wanted = tuple[Callable[..., tuple[Tensor, Array | None]], Sequence[int], DType]
+
+
+def made(device: Device, compute: Callable[[], Sequence[Any]], *wanted: Wanted) -> tuple[Tensor, ...]:
+    """Fresh tensors, each made by `outline` or `matrices` of its sizes and dtype, that hold what `compute` returns.
+
+    Nothing is computed for a device that holds no data.
+    """
+    pairs = [make(sizes, dtype, device) for make, sizes, dtype in wanted]
+    if device is cpu:
+        for (_, target), found in zip(pairs, compute(), strict=True):
+            store(target, found)
+    return tuple([tensor for tensor, _ in pairs])
+
+
+def check_squares(operator: str, tensor: Tensor) -> tuple[DType, tuple[int, ...]]:
+    """The dtype and the sizes of a batch of square matrices of floats. Raises as `check_float` and `check_square`."""
+    return check_float(operator, tensor), check_square(operator, tensor)
 
 
 def store(target: Array | None, values: Any) -> None:

@@ -21,7 +21,8 @@ from .checks import (
     check_float,
     check_matrix,
     check_one_dtype,
-    check_square,
+    check_squares,
+    made,
     matrices,
     store,
 )
@@ -29,7 +30,7 @@ from .checks import (
 MODES = ("reduced", "complete", "r")
 
 
-def factors(operator: str, matrix: Tensor, mode: str) -> tuple[Tensor, Tensor]:
+def factors(operator: str, matrix: Tensor, mode: str) -> tuple[Tensor, ...]:
     """Q and R of each matrix (..., m, n); mode "r" leaves Q without elements. Raises RuntimeError."""
     dtype = check_float(operator, matrix)
     *batch, m, n = check_matrix(operator, matrix)
@@ -37,23 +38,18 @@ def factors(operator: str, matrix: Tensor, mode: str) -> tuple[Tensor, Tensor]:
         raise RuntimeError(
             f"qr received unrecognized mode {mode!r} but expected one of 'reduced' (default), 'r', or 'complete'"
         )
-    device, k = matrix.meta.device, min(m, n)
+    k = min(m, n)
     inner = m if mode == "complete" else k
-    Q, q = outline((0,), dtype, device) if mode == "r" else matrices((*batch, m, inner), dtype, device)
-    R, r = matrices((*batch, inner, n), dtype, device)
-    if r is not None:
+
+    def compute() -> tuple[Any, Any]:
         array = values(matrix)
         if not array.size:
-            store(q, np.eye(m, inner) if mode != "r" else 0)
-            return Q, R
+            return (np.eye(m, inner) if mode != "r" else 0), 0
         with np.errstate(all="ignore"):
-            if mode == "r":
-                store(r, lapack.qr(array, "r"))
-            else:
-                found = lapack.qr(array, mode)
-                store(q, found[0])
-                store(r, found[1])
-    return Q, R
+            return (0, lapack.qr(array, "r")) if mode == "r" else tuple(lapack.qr(array, mode))
+
+    first = (outline, (0,), dtype) if mode == "r" else (matrices, (*batch, m, inner), dtype)
+    return made(matrix.meta.device, compute, first, (matrices, (*batch, inner, n), dtype))
 
 
 def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
@@ -92,13 +88,8 @@ def geqrf(self: Tensor) -> Any:
     """(a, tau): R with the Householder vectors below it, and their factors. Raises RuntimeError below two dims."""
     dtype = check_float("geqrf", self, "self")
     *batch, m, n = check_matrix("torch.geqrf", self, "input")
-    a, packed = matrices((*batch, m, n), dtype, self.meta.device)
-    tau, taus = outline((*batch, min(m, n)), dtype, self.meta.device)
-    if packed is not None:
-        found = reflections(values(self))
-        store(packed, found[0])
-        store(taus, found[1])
-    return result_type("geqrf")(a, tau)
+    wanted = (matrices, (*batch, m, n), dtype), (outline, (*batch, min(m, n)), dtype)
+    return result_type("geqrf")(*made(self.meta.device, lambda: reflections(values(self)), *wanted))
 
 
 def reflected(vectors: Array, taus: Array, onto: Array, *, turned: bool = False) -> Array:
@@ -201,59 +192,45 @@ def linalg_eigh(self: Tensor, UPLO: str = "L") -> Any:
 
     Raises RuntimeError for other shapes, NotImplementedError for other dtypes.
     """
-    dtype = check_float("linalg.eigh", self)
-    sizes = check_square("linalg.eigh", self)
+    dtype, sizes = check_squares("linalg.eigh", self)
     triangle = check_triangle(UPLO)
-    found, numbers = outline(sizes[:-1], dtype.to_real(), self.meta.device)
-    vectors, columns = matrices(sizes, dtype, self.meta.device)
-    if numbers is not None:
-        pair = hermitian("linalg.eigh", values(self), triangle)
-        store(numbers, pair[0])
-        store(columns, pair[1])
-    return result_type("linalg_eigh")(found, vectors)
+    wanted = (outline, sizes[:-1], dtype.to_real()), (matrices, sizes, dtype)
+    found = made(self.meta.device, lambda: hermitian("linalg.eigh", values(self), triangle), *wanted)
+    return result_type("linalg_eigh")(*found)
 
 
 def linalg_eigvalsh(self: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of Hermitian matrices, ascending. Raises as linalg.eigh."""
-    dtype = check_float("linalg.eigh", self)
-    sizes = check_square("linalg.eigh", self)
-    triangle = check_triangle(UPLO)
-    found, numbers = outline(sizes[:-1], dtype.to_real(), self.meta.device)
-    if numbers is not None:
-        store(numbers, hermitian("linalg.eigh", values(self), triangle)[0])
-    return found
+    dtype, sizes = check_squares("linalg.eigh", self)
+    triangle, wanted = check_triangle(UPLO), (outline, sizes[:-1], dtype.to_real())
+    return made(self.meta.device, lambda: hermitian("linalg.eigh", values(self), triangle)[:1], wanted)[0]
 
 
-def _general(operator: str, array: Array, vectors: bool) -> tuple[Array, Array | None]:
-    if not np.isfinite(array).all():
-        raise RuntimeError(f"torch.{operator}: input tensor should not contain infs or NaNs.")
-    try:
-        return lapack.eig(array) if vectors else (lapack.eigvals(array), None)
-    except np.linalg.LinAlgError:
-        raise LinAlgError(f"{operator}: {NOT_CONVERGED}") from None
+def _general(operator: str, self: Tensor, vectors: bool) -> tuple[Tensor, ...]:
+    dtype, sizes = check_squares(operator, self)
+
+    def compute() -> tuple[Array, ...]:
+        array = values(self)
+        if not np.isfinite(array).all():
+            raise RuntimeError(f"torch.{operator}: input tensor should not contain infs or NaNs.")
+        try:
+            return tuple(lapack.eig(array)) if vectors else (lapack.eigvals(array),)
+        except np.linalg.LinAlgError:
+            raise LinAlgError(f"{operator}: {NOT_CONVERGED}") from None
+
+    wide = dtype.to_complex()
+    wanted = (outline, sizes[:-1], wide), (matrices, sizes, wide)
+    return made(self.meta.device, compute, *wanted[: 1 + vectors])
 
 
 def linalg_eig(self: Tensor) -> Any:
     """(eigenvalues, eigenvectors), both complex, in no order. Raises RuntimeError for other shapes, inf and NaN."""
-    dtype = check_float("linalg.eig", self).to_complex()
-    sizes = check_square("linalg.eig", self)
-    found, numbers = outline(sizes[:-1], dtype, self.meta.device)
-    vectors, columns = matrices(sizes, dtype, self.meta.device)
-    if numbers is not None:
-        pair = _general("linalg.eig", values(self), True)
-        store(numbers, pair[0])
-        store(columns, pair[1])
-    return result_type("linalg_eig")(found, vectors)
+    return result_type("linalg_eig")(*_general("linalg.eig", self, True))
 
 
 def linalg_eigvals(self: Tensor) -> Tensor:
     """The eigenvalues, complex, in no order. Raises as linalg.eig."""
-    dtype = check_float("linalg.eigvals", self).to_complex()
-    sizes = check_square("linalg.eigvals", self)
-    found, numbers = outline(sizes[:-1], dtype, self.meta.device)
-    if numbers is not None:
-        store(numbers, _general("linalg.eigvals", values(self), False)[0])
-    return found
+    return _general("linalg.eigvals", self, False)[0]
 
 
 def decomposed(operator: str, array: Array, full: bool) -> tuple[Array, Array, Array]:
@@ -304,14 +281,13 @@ def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = No
     dtype = check_float("linalg.svd", A)
     *batch, m, n = check_matrix("linalg.svd", A)
     check_driver(driver)
-    device, k = A.meta.device, min(m, n)
-    U, u = matrices((*batch, m, m if full_matrices else k), dtype, device)
-    S, s = outline((*batch, k), dtype.to_real(), device)
-    Vh, vh = matrices((*batch, n if full_matrices else k, n), dtype, device)
-    if u is not None:
-        for target, found in zip((u, s, vh), decomposed("linalg.svd", values(A), full_matrices), strict=True):
-            store(target, found)
-    return result_type("linalg_svd")(U, S, Vh)
+    k = min(m, n)
+    rows, columns = (m, n) if full_matrices else (k, k)
+    wanted = (matrices, (*batch, m, rows), dtype), (outline, (*batch, k), dtype.to_real()), (
+        matrices, (*batch, columns, n), dtype
+    )  # fmt: skip
+    found = made(A.meta.device, lambda: decomposed("linalg.svd", values(A), full_matrices), *wanted)
+    return result_type("linalg_svd")(*found)
 
 
 def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
@@ -319,31 +295,28 @@ def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     dtype = check_float("linalg.svd", A)
     *batch, m, n = check_matrix("linalg.svd", A)
     check_driver(driver)
-    S, s = outline((*batch, min(m, n)), dtype.to_real(), A.meta.device)
-    if s is not None:
-        store(s, singular_values("linalg.svd", values(A)))
-    return S
+    wanted = (outline, (*batch, min(m, n)), dtype.to_real())
+    return made(A.meta.device, lambda: [singular_values("linalg.svd", values(A))], wanted)[0]
 
 
 def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """(U, S, V) with ``U * S @ V.mH`` equal to each matrix; square U and V unless `some`, zeros unless `compute_uv`."""
     dtype = check_float("linalg.svd", self)
     *batch, m, n = check_matrix("linalg.svd", self)
-    device, k = self.meta.device, min(m, n)
+    k = min(m, n)
     full = not (some and compute_uv)
-    U, u = matrices((*batch, m, m if full else k), dtype, device, column_major=compute_uv)
-    S, s = outline((*batch, k), dtype.to_real(), device)
-    V, v = matrices((*batch, n, n if full else k), dtype, device, column_major=not compute_uv)
-    if u is not None and compute_uv:
-        found = decomposed("linalg.svd", values(self), full)
-        store(u, found[0])
-        store(s, found[1])
-        store(v, adjoint(found[2]))
-    elif u is not None:
-        store(u, 0)
-        store(s, singular_values("linalg.svd", values(self)))
-        store(v, 0)
-    return result_type("svd")(U, S, V)
+
+    def compute() -> tuple[Any, Any, Any]:
+        if not compute_uv:
+            return 0, singular_values("linalg.svd", values(self)), 0
+        u, s, vh = decomposed("linalg.svd", values(self), full)
+        return u, s, adjoint(vh)
+
+    # Without vectors the zeros of U are row-major and those of V column-major, as PyTorch leaves them.
+    first, last = (matrices, outline) if compute_uv else (outline, matrices)
+    wanted = (first, (*batch, m, m if full else k), dtype), (outline, (*batch, k), dtype.to_real())
+    found = made(self.meta.device, compute, *wanted, (last, (*batch, n, n if full else k), dtype))
+    return result_type("svd")(*found)
 
 
 Factors = tuple[Tensor, Tensor, Tensor]

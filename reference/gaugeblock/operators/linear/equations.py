@@ -26,8 +26,10 @@ from .checks import (
     check_matrix,
     check_one_dtype,
     check_square,
+    check_squares,
     fail,
     is_vector,
+    made,
     matrices,
     solved_sizes,
     store,
@@ -37,13 +39,13 @@ from .factorizations import factor, solve_factored, substitute
 
 def determinant(operator: str, matrix: Tensor) -> Tensor:
     """The determinant of each matrix of (..., n, n); 1 for n = 0. Raises RuntimeError for other shapes and dtypes."""
-    dtype = check_float(operator, matrix)
-    sizes = check_square(operator, matrix)
-    result, target = outline(sizes[:-2], dtype, matrix.meta.device)
-    if target is not None:
+    dtype, sizes = check_squares(operator, matrix)
+
+    def compute() -> tuple[Array]:
         with np.errstate(all="ignore"):
-            store(target, lapack.det(values(matrix)))
-    return result
+            return (lapack.det(values(matrix)),)
+
+    return made(matrix.meta.device, compute, (outline, sizes[:-2], dtype))[0]
 
 
 def linalg_det(A: Tensor) -> Tensor:
@@ -51,24 +53,18 @@ def linalg_det(A: Tensor) -> Tensor:
     return determinant("linalg.det", A)
 
 
-def det(self: Tensor) -> Tensor:
-    """The determinant of each matrix."""
-    return determinant("linalg.det", self)
+det = linalg_det
 
 
-def sign_and_logarithm(operator: str, matrix: Tensor) -> tuple[Tensor, Tensor]:
+def sign_and_logarithm(operator: str, matrix: Tensor) -> tuple[Tensor, ...]:
     """Sign (of modulus 1 or 0) and logarithm of the modulus of each determinant, the latter real."""
-    dtype = check_float(operator, matrix)
-    sizes = check_square(operator, matrix)
-    device = matrix.meta.device
-    sign, signs = outline(sizes[:-2], dtype, device)
-    logarithm, logarithms = outline(sizes[:-2], dtype.to_real(), device)
-    if signs is not None:
+    dtype, sizes = check_squares(operator, matrix)
+
+    def compute() -> Any:
         with np.errstate(all="ignore"):
-            found = lapack.slogdet(values(matrix))
-        store(signs, found[0])
-        store(logarithms, found[1])
-    return sign, logarithm
+            return lapack.slogdet(values(matrix))
+
+    return made(matrix.meta.device, compute, (outline, sizes[:-2], dtype), (outline, sizes[:-2], dtype.to_real()))
 
 
 def linalg_slogdet(A: Tensor) -> Any:
@@ -103,23 +99,20 @@ def _inverted(array: Array) -> tuple[Array, Array]:
             return solve_factored(factors, pivots, np.eye(array.shape[-1], dtype=array.dtype)), infos
 
 
-def inverse_and_info(operator: str, matrix: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
+def inverse_and_info(operator: str, matrix: Tensor, check_errors: bool) -> tuple[Tensor, ...]:
     """The inverse of each matrix of (..., n, n), and int32 infos: 0, or the first zero pivot counted from 1.
 
     Raises LinAlgError for a singular matrix if `check_errors`, RuntimeError for other shapes and dtypes.
     """
-    dtype = check_float(operator, matrix)
-    sizes = check_square(operator, matrix)
-    device = matrix.meta.device
-    result, target = matrices(sizes, dtype, device)
-    info, infos = outline(sizes[:-2], int32, device)
-    if target is not None:
-        found = _inverted(values(matrix))
-        if check_errors and found[1].any():
-            fail(operator, found[1], SINGULAR)
-        store(target, found[0])
-        store(infos, found[1])
-    return result, info
+    dtype, sizes = check_squares(operator, matrix)
+
+    def compute() -> tuple[Array, Array]:
+        found, infos = _inverted(values(matrix))
+        if check_errors and infos.any():
+            fail(operator, infos, SINGULAR)
+        return found, infos
+
+    return made(matrix.meta.device, compute, (matrices, sizes, dtype), (outline, sizes[:-2], int32))
 
 
 def linalg_inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
@@ -132,9 +125,7 @@ def linalg_inv(A: Tensor) -> Tensor:
     return inverse_and_info("linalg.inv", A, True)[0]
 
 
-def inverse(self: Tensor) -> Tensor:
-    """The inverse of each matrix. Raises LinAlgError for singular ones."""
-    return inverse_and_info("linalg.inv", self, True)[0]
+inverse = linalg_inv
 
 
 def _solve(array: Array, right: Array) -> tuple[Array, Array]:

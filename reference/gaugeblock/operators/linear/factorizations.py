@@ -23,7 +23,9 @@ from .checks import (
     check_matrix,
     check_one_dtype,
     check_square,
+    check_squares,
     fail,
+    made,
     matrices,
     solved_sizes,
     store,
@@ -164,19 +166,16 @@ def _checked(operator: str, matrix: Tensor, pivot: bool) -> tuple[int, ...]:
     return sizes
 
 
-def factors_and_info(operator: str, matrix: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
+def factors_and_info(operator: str, matrix: Tensor, pivot: bool) -> tuple[Tensor, ...]:
     """L and U of each matrix (..., m, n) in one tensor, int32 pivots counted from 1, int32 infos."""
-    sizes = _checked(operator, matrix, pivot)
-    dtype, device = matrix.meta.dtype, matrix.meta.device
-    both, target = matrices(sizes, dtype, device)
-    pivots, places = outline((*sizes[:-2], min(sizes[-2:])), int32, device)
-    info, infos = outline(sizes[:-2], int32, device)
-    if target is not None:
-        found = factor(values(matrix))
-        store(target, found[0])
-        store(places, found[1] + 1)
-        store(infos, found[2])
-    return both, pivots, info
+    sizes, meta = _checked(operator, matrix, pivot), matrix.meta
+
+    def compute() -> tuple[Array, ...]:
+        factors, pivots, infos = factor(values(matrix))
+        return factors, pivots + 1, infos
+
+    pivoted = (outline, (*sizes[:-2], min(sizes[-2:])), int32)
+    return made(meta.device, compute, (matrices, sizes, meta.dtype), pivoted, (outline, sizes[:-2], int32))
 
 
 def linalg_lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
@@ -226,17 +225,14 @@ def permutation_matrix(pivots: Array, rows: int) -> Array:
 def linalg_lu(A: Tensor, *, pivot: bool = True) -> Any:
     """(P, L, U) whose product is each matrix (..., m, n); L is (m, min(m, n)), U (min(m, n), n)."""
     *batch, m, n = _checked("linalg.lu", A, pivot)
-    dtype, device = A.meta.dtype, A.meta.device
-    P, place = outline((*batch, m, m), dtype, device)
-    L, lower = outline((*batch, m, min(m, n)), dtype, device)
-    U, upper = outline((*batch, min(m, n), n), dtype, device)
-    if place is not None:
+
+    def compute() -> tuple[Array, ...]:
         factors, pivots, _ = factor(values(A))
-        parts = split(factors)
-        store(place, permutation_matrix(pivots, m))
-        store(lower, parts[0])
-        store(upper, parts[1])
-    return result_type("linalg_lu")(P, L, U)
+        return permutation_matrix(pivots, m), *split(factors)
+
+    shapes = ((*batch, m, m), (*batch, m, min(m, n)), (*batch, min(m, n), n))
+    found = made(A.meta.device, compute, *[(outline, sizes, A.meta.dtype) for sizes in shapes])
+    return result_type("linalg_lu")(*found)
 
 
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
@@ -252,17 +248,15 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
             f"torch.lu_unpack: LU_pivots must have sizes {[*batch, min(m, n)]} for factors of sizes "
             f"{list(LU_data.meta.sizes)}, got {list(LU_pivots.meta.sizes)}"
         )
-    dtype, device = LU_data.meta.dtype, LU_data.meta.device
-    P, place = outline((*batch, m, m) if unpack_pivots else (0,), dtype, device)
-    L, lower = outline((*batch, m, min(m, n)) if unpack_data else (0,), dtype, device)
-    U, upper = outline((*batch, min(m, n), n) if unpack_data else (0,), dtype, device)
-    if place is not None and unpack_pivots:
-        store(place, permutation_matrix(pivot_rows("torch.lu_unpack", LU_pivots, m), m))
-    if lower is not None and unpack_data:
-        parts = split(values(LU_data))
-        store(lower, parts[0])
-        store(upper, parts[1])
-    return result_type("lu_unpack")(P, L, U)
+    def compute() -> tuple[Any, ...]:
+        rows = pivot_rows("torch.lu_unpack", LU_pivots, m) if unpack_pivots else None
+        parts = split(values(LU_data)) if unpack_data else (0, 0)
+        return 0 if rows is None else permutation_matrix(rows, m), *parts
+
+    k = min(m, n)
+    shapes = (((m, m), unpack_pivots), ((m, k), unpack_data), ((k, n), unpack_data))
+    wanted = [(outline, (*batch, *sizes) if given else (0,), LU_data.meta.dtype) for sizes, given in shapes]
+    return result_type("lu_unpack")(*made(LU_data.meta.device, compute, *wanted))
 
 
 def pivot_rows(operator: str, pivots: Tensor, rows: int) -> Array:
@@ -339,25 +333,22 @@ def _column_by_column(array: Array) -> tuple[Array, Array]:
     return factors, infos
 
 
-def factor_and_info(operator: str, matrix: Tensor, upper: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
+def factor_and_info(operator: str, matrix: Tensor, upper: bool, check_errors: bool) -> tuple[Tensor, ...]:
     """The factor L with ``L @ L.mH`` (or U with ``U.mH @ U`` if `upper`) equal to each matrix, and int32 infos.
 
     Only the named triangle is read. Raises LinAlgError for a matrix that is not positive-definite if `check_errors`,
     RuntimeError for other shapes, NotImplementedError for other dtypes.
     """
-    dtype = check_float(operator, matrix)
-    sizes = check_square(operator, matrix)
-    device = matrix.meta.device
-    result, target = matrices(sizes, dtype, device)
-    info, infos = outline(sizes[:-2], int32, device)
-    if target is not None:
+    dtype, sizes = check_squares(operator, matrix)
+
+    def compute() -> tuple[Array, Array]:
         array = values(matrix)
-        factors, found = _lower(adjoint(array) if upper else array)
-        if check_errors and found.any():
-            fail(operator, found, NOT_POSITIVE)
-        store(target, adjoint(factors) if upper else factors)
-        store(infos, found)
-    return result, info
+        factors, infos = _lower(adjoint(array) if upper else array)
+        if check_errors and infos.any():
+            fail(operator, infos, NOT_POSITIVE)
+        return adjoint(factors) if upper else factors, infos
+
+    return made(matrix.meta.device, compute, (matrices, sizes, dtype), (outline, sizes[:-2], int32))
 
 
 def linalg_cholesky_ex(self: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
@@ -386,8 +377,7 @@ def cholesky_inverse(self: Tensor, upper: bool = False) -> Tensor:
 
     Raises RuntimeError for other shapes, LinAlgError for a zero on the diagonal of the factor.
     """
-    dtype = check_float("cholesky_inverse", self)
-    sizes = check_square("cholesky_inverse", self)
+    dtype, sizes = check_squares("cholesky_inverse", self)
     result, target = matrices(sizes, dtype, self.meta.device)
     if target is not None:
         zero = np.diagonal(values(self), 0, -2, -1) == 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -87,36 +88,21 @@ def _differences(f: Array, x: Array, edge_order: int) -> Array:
 
 
 def gradient_scalarint(
-    self: Tensor, *, spacing: Number | None = None, dim: int | None = None, edge_order: int = 1
+    self: Tensor, *, spacing: Number | Sequence[Any] | None = None, dim: int | None = None, edge_order: int = 1
 ) -> Any:
-    """Slopes along one dim or all, with points one distance apart."""
+    """Slopes along one dim or all, with points one distance apart, or each with its own distance."""
     return _slopes(self, 1 if spacing is None else spacing, None if dim is None else (dim,), edge_order)
 
 
-def gradient_scalararray(self: Tensor, *, spacing: Number, dim: Sequence[int], edge_order: int = 1) -> Any:
-    """Slopes along dims, with points one distance apart."""
-    return _slopes(self, spacing, dim, edge_order)
-
-
-def gradient_array(self: Tensor, *, dim: Sequence[int], edge_order: int = 1) -> Any:
-    """Slopes along dims, with points 1 apart."""
-    return _slopes(self, 1, dim, edge_order)
-
-
-def gradient_scalarrayint(
-    self: Tensor, *, spacing: Sequence[Any], dim: int | None = None, edge_order: int = 1
+def gradient_array(
+    self: Tensor, *, dim: Sequence[int], spacing: Number | Sequence[Any] = 1, edge_order: int = 1
 ) -> Any:
-    """Slopes along one dim or all, each with its own distance."""
-    return _slopes(self, spacing, None if dim is None else (dim,), edge_order)
-
-
-def gradient_scalarrayarray(self: Tensor, *, spacing: Sequence[Any], dim: Sequence[int], edge_order: int = 1) -> Any:
-    """Slopes along dims, each with its own distance."""
+    """Slopes along dims, with points one distance apart, or each with its own distance."""
     return _slopes(self, spacing, dim, edge_order)
 
 
-gradient_tensorarrayint = gradient_scalarrayint
-gradient_tensorarray = gradient_scalarrayarray
+gradient_scalarrayint = gradient_tensorarrayint = gradient_scalarint
+gradient_scalararray = gradient_scalarrayarray = gradient_tensorarray = gradient_array
 
 
 def _checked(operator: str, y: Tensor, dim: int, x: Tensor | None = None) -> int:
@@ -150,14 +136,28 @@ def _widths(operator: str, y: Tensor, x: Tensor, place: int) -> Tensor:
     return apply("sub.Tensor", *_neighbours(x, place))
 
 
-def _empty(y: Tensor, place: int) -> Tensor:
+def _integral(
+    operator: str, y: Tensor, dim: int, x: Tensor | None, dx: Number, finish: Callable[[Tensor, int], Tensor]
+) -> Tensor | None:
+    """What `finish` makes of the areas between neighbouring points, twice as large; None for no points."""
+    place = _checked(operator, y, dim, x)
+    if not y.meta.sizes[place]:
+        return None
+    right, left = _neighbours(y, place)
+    areas = apply("add.Tensor", left, right)
+    if x is not None:
+        areas = apply("mul.Tensor", areas, _widths(operator, y, x, place) if x.meta.ndim else apply("sub.Tensor", x, x))
+    return apply("mul.Scalar", finish(areas, place), dx * 0.5)
+
+
+def _trapezoid(y: Tensor, dim: int, x: Tensor | None, dx: Number) -> Tensor:
+    found = _integral("trapezoid", y, dim, x, dx, lambda areas, place: apply("sum.dim_IntList", areas, (place,)))
+    if found is not None:
+        return found
+    place = wrap_dim("trapezoid", dim, y.meta.ndim)
     sizes = tuple(size for d, size in enumerate(y.meta.sizes) if d != place)
     dtype = DEFAULTS.dtype if y.meta.dtype.kind < 2 else y.meta.dtype
     return apply("zeros", sizes, dtype=dtype, device=y.meta.device)
-
-
-def _total(sums: Tensor, place: int, scale: Number) -> Tensor:
-    return apply("mul.Scalar", apply("sum.dim_IntList", sums, (place,)), scale)
 
 
 def trapezoid_x(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
@@ -165,44 +165,27 @@ def trapezoid_x(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
 
     Raises RuntimeError for bool and for points that do not go with `y`, IndexError for a dim out of range.
     """
-    place = _checked("trapezoid", y, dim, x)
-    if not y.meta.sizes[place]:
-        return _empty(y, place)
-    widths = x if not x.meta.ndim else _widths("trapezoid", y, x, place)
-    if not x.meta.ndim:
-        widths = apply("sub.Tensor", x, x)
-    right, left = _neighbours(y, place)
-    return _total(apply("mul.Tensor", apply("add.Tensor", left, right), widths), place, 0.5)
+    return _trapezoid(y, dim, x, 1)
 
 
 def trapezoid_dx(y: Tensor, *, dx: Number = 1, dim: int = -1) -> Tensor:
     """The integral of `y` along `dim` with points `dx` apart; 0 for no points. Raises as trapezoid of points."""
-    place = _checked("trapezoid", y, dim)
-    if not y.meta.sizes[place]:
-        return _empty(y, place)
-    right, left = _neighbours(y, place)
-    return _total(apply("add.Tensor", left, right), place, dx * 0.5)
+    return _trapezoid(y, dim, None, dx)
 
 
-trapz_x = trapezoid_x
-trapz_dx = trapezoid_dx
+trapz_x, trapz_dx = trapezoid_x, trapezoid_dx
+
+
+def _running(y: Tensor, dim: int, x: Tensor | None, dx: Number) -> Tensor:
+    found = _integral("cumulative_trapezoid", y, dim, x, dx, partial(apply, "cumsum"))
+    return apply("clone", y) if found is None else found
 
 
 def cumulative_trapezoid_x(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
     """The running integrals of `y` along `dim`, one fewer than points. Raises as trapezoid."""
-    place = _checked("cumulative_trapezoid", y, dim, x)
-    if not y.meta.sizes[place]:
-        return apply("clone", y)
-    widths = _widths("cumulative_trapezoid", y, x, place) if x.meta.ndim else apply("sub.Tensor", x, x)
-    right, left = _neighbours(y, place)
-    areas = apply("mul.Tensor", apply("add.Tensor", left, right), widths)
-    return apply("mul.Scalar", apply("cumsum", areas, place), 0.5)
+    return _running(y, dim, x, 1)
 
 
 def cumulative_trapezoid_dx(y: Tensor, *, dx: Number = 1, dim: int = -1) -> Tensor:
     """The running integrals of `y` along `dim` with points `dx` apart. Raises as trapezoid."""
-    place = _checked("cumulative_trapezoid", y, dim)
-    if not y.meta.sizes[place]:
-        return apply("clone", y)
-    right, left = _neighbours(y, place)
-    return apply("mul.Scalar", apply("cumsum", apply("add.Tensor", left, right), place), dx * 0.5)
+    return _running(y, dim, None, dx)

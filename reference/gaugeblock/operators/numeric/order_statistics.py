@@ -110,31 +110,30 @@ def _along_last(ordered: Array, shares: Array, interpolation: str, ignore_nan: b
 
 
 def quantile(
-    self: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+    self: Tensor,
+    q: Tensor | float,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
 ) -> Tensor:
-    """The quantiles of a tensor of shares; NaN spreads."""
-    return quantiles("quantile", self, q, dim, keepdim, interpolation, False)
-
-
-def quantile_scalar(
-    self: Tensor, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
-) -> Tensor:
-    """The quantile of one share; NaN spreads."""
+    """The quantiles of one share, or of a tensor of shares; NaN spreads."""
     return quantiles("quantile", self, q, dim, keepdim, interpolation, False)
 
 
 def nanquantile(
-    self: Tensor, q: Tensor, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+    self: Tensor,
+    q: Tensor | float,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
 ) -> Tensor:
-    """The quantiles of a tensor of shares, NaN left out."""
+    """The quantiles of one share, or of a tensor of shares, NaN left out."""
     return quantiles("nanquantile", self, q, dim, keepdim, interpolation, True)
 
 
-def nanquantile_scalar(
-    self: Tensor, q: float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
-) -> Tensor:
-    """The quantile of one share, NaN left out."""
-    return quantiles("nanquantile", self, q, dim, keepdim, interpolation, True)
+quantile_scalar, nanquantile_scalar = quantile, nanquantile
 
 
 def mode(self: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
