@@ -63,40 +63,32 @@ def converted(
 
 
 @kernel("to.dtype")
-def to_dtype(
-    self: Tensor,
-    dtype: DType,
-    non_blocking: bool = False,
-    copy: bool = False,
-    memory_format: MemoryFormat | None = None,
-) -> Tensor:
-    """Conversion to `dtype`."""
-    return converted(self, dtype, None, copy, memory_format, non_blocking)
+def to_dtype(self: Tensor, dtype: DType, *options: Any, **named: Any) -> Tensor:
+    """Conversion to `dtype`; the options are non_blocking, copy and memory_format."""
+    return _placed(self, dtype, None, *options, **named)
 
 
 @kernel("to.device")
-def to_device(
-    self: Tensor,
-    device: Device | str,
-    dtype: DType | None = None,
-    non_blocking: bool = False,
-    copy: bool = False,
-    memory_format: MemoryFormat | None = None,
-) -> Tensor:
+def to_device(self: Tensor, device: Device | str, dtype: DType | None = None, *options: Any, **named: Any) -> Tensor:
     """Conversion to `device` and `dtype`."""
-    return converted(self, dtype, as_device(device), copy, memory_format, non_blocking)
+    return _placed(self, dtype, as_device(device), *options, **named)
 
 
 @kernel("to.other")
-def to_other(
+def to_other(self: Tensor, other: Tensor, *options: Any, **named: Any) -> Tensor:
+    """Conversion to the dtype and device of `other`."""
+    return _placed(self, other.meta.dtype, other.meta.device, *options, **named)
+
+
+def _placed(
     self: Tensor,
-    other: Tensor,
+    dtype: DType | None,
+    device: Device | None,
     non_blocking: bool = False,
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    """Conversion to the dtype and device of `other`."""
-    return converted(self, other.meta.dtype, other.meta.device, copy, memory_format, non_blocking)
+    return converted(self, dtype, device, copy, memory_format, non_blocking)
 
 
 @kernel("to.dtype_layout")
@@ -107,12 +99,10 @@ def to_dtype_layout(
     layout: Any = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
-    non_blocking: bool = False,
-    copy: bool = False,
-    memory_format: MemoryFormat | None = None,
+    **options: Any,
 ) -> Tensor:
     """Conversion to what is given by keyword."""
-    return converted(self, dtype, None if device is None else as_device(device), copy, memory_format, non_blocking)
+    return converted(self, dtype, None if device is None else as_device(device), **options)
 
 
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -123,15 +113,8 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     if len(args) == 1 and not kwargs and args[0].__class__ is DType:
         return with_dtype(self, args[0])
     values = _wanted(args, kwargs)
-    device = values.get("device")
-    return converted(
-        self,
-        values.get("dtype"),
-        None if device is None else as_device(device),
-        values.get("copy", False),
-        values.get("memory_format"),
-        values.get("non_blocking", False),
-    )
+    device = values.pop("device", None)
+    return converted(self, device=None if device is None else as_device(device), **values)
 
 
 def with_dtype(self: Tensor, dtype: DType) -> Tensor:

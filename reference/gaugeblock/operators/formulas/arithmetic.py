@@ -13,11 +13,6 @@ from ...kernels.integer import floor_divide_int, remainder_int, trunc_divide_int
 from .table import Formula
 
 
-def add(self: Value, other: Value) -> Value:
-    """Sum; OR for bool."""
-    return self + other
-
-
 def add_alpha(self: Value, other: Value, alpha: Value) -> Value:
     """self + alpha * other, fused for floats."""
     if isinstance(self, Lane) and isinstance(other, Lane) and isinstance(alpha, Lane) and self.type.is_float:
@@ -25,29 +20,14 @@ def add_alpha(self: Value, other: Value, alpha: Value) -> Value:
     return self + alpha * other
 
 
-def sub(self: Value, other: Value) -> Value:
-    """Difference."""
-    return self - other
-
-
 def sub_alpha(self: Value, other: Value, alpha: Value) -> Value:
     """self - alpha * other, fused for floats."""
     return add_alpha(self, other, -alpha)
 
 
-def rsub(self: Value, other: Value) -> Value:
-    """other - self."""
-    return other - self
-
-
 def rsub_alpha(self: Value, other: Value, alpha: Value) -> Value:
     """other - alpha * self, fused for floats."""
     return add_alpha(other, self, -alpha)
-
-
-def mul(self: Value, other: Value) -> Value:
-    """Product; AND for bool."""
-    return self * other
 
 
 def true_divide(self: Value, other: Value) -> Value:
@@ -93,11 +73,6 @@ def power(self: Value, exponent: Value) -> Value:
     return select(exponent < 0, reciprocal, result)
 
 
-def neg(self: Value) -> Value:
-    """Negative."""
-    return -self
-
-
 def absolute(self: Value) -> Value:
     """Magnitude; the real modulus of complex numbers; int_min stays."""
     if isinstance(self, Complex):
@@ -129,21 +104,6 @@ def reciprocal(self: Value) -> Value:
     return elementary.divide(elementary.one_like(self), self)
 
 
-def square_of(self: Value, exponent: Value) -> Value:
-    """The power of 2, which is the exponent."""
-    return square(self)
-
-
-def square(self: Value) -> Value:
-    """self * self."""
-    return self * self
-
-
-def cube(self: Value) -> Value:
-    """self * self * self."""
-    return self * self * self
-
-
 def square_root(self: Value) -> Value:
     """Square root."""
     return elementary.complex_function("sqrt", self) if isinstance(self, Complex) else sqrt(self)
@@ -157,11 +117,6 @@ def reciprocal_root(self: Value) -> Value:
 def conjugate(self: Value) -> Value:
     """Complex conjugate; real numbers are returned as they are."""
     return Complex(self.re, -self.im) if isinstance(self, Complex) else self
-
-
-def negative_conjugate(self: Value) -> Value:
-    """Minus the complex conjugate."""
-    return -conjugate(self)
 
 
 def _on_floats(function: Callable[[Lane], Lane]) -> Callable[[Lane], Lane]:
@@ -205,13 +160,13 @@ def right_shift(self: Lane, other: Lane) -> Lane:
 
 
 FORMULAS = (
-    Formula("add", add, 2),
+    Formula("add", lambda a, b: a + b, 2),
     Formula("add.alpha", add_alpha, 3),
-    Formula("sub", sub, 2),
+    Formula("sub", lambda a, b: a - b, 2),
     Formula("sub.alpha", sub_alpha, 3),
-    Formula("rsub", rsub, 2),
+    Formula("rsub", lambda a, b: b - a, 2),
     Formula("rsub.alpha", rsub_alpha, 3),
-    Formula("mul", mul, 2),
+    Formula("mul", lambda a, b: a * b, 2),
     Formula("div", true_divide, 2, compute="float"),
     Formula("div.floor", floor_divide, 2),
     Formula("div.trunc", trunc_divide, 2),
@@ -219,19 +174,19 @@ FORMULAS = (
     Formula("remainder", remainder, 2),
     Formula("fmod", fmod, 2),
     Formula("pow", power, 2),
-    Formula("pow.square", square_of, 2),
+    Formula("pow.square", lambda a, exponent: a * a, 2),
     Formula("float_power", power, 2, compute="float"),
-    Formula("neg", neg, 1),
+    Formula("neg", lambda a: -a, 1),
     Formula("abs", absolute, 1, result="real"),
     Formula("sign", sign, 1),
     Formula("sgn", sgn, 1),
     Formula("reciprocal", reciprocal, 1, compute="float"),
-    Formula("square", square, 1),
-    Formula("cube", cube, 1),
+    Formula("square", lambda a: a * a, 1),
+    Formula("cube", lambda a: a * a * a, 1),
     Formula("sqrt", square_root, 1, compute="float"),
     Formula("rsqrt", reciprocal_root, 1, compute="float"),
     Formula("conj_physical", conjugate, 1),
-    Formula("neg_conj", negative_conjugate, 1),
+    Formula("neg_conj", lambda a: -conjugate(a), 1),
     Formula("floor", _on_floats(functions.floor), 1),
     Formula("ceil", _on_floats(functions.ceil), 1),
     Formula("round", _on_floats(functions.rint), 1),

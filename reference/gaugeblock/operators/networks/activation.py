@@ -136,7 +136,6 @@ def _family(operator: str, *, whole_channels: bool, alpha: bool) -> Callable[...
         shift = apply("add.Scalar", shift, SATURATION * factor * p)
         return apply("add.Tensor", apply("mul.Tensor", input, apply("mul.Scalar", noise, factor)), shift)
 
-    drop.__name__ = drop.__qualname__ = operator
     return drop
 
 

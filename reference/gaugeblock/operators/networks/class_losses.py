@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf, prod
 from typing import Any
 
@@ -137,18 +138,18 @@ def _plain_likelihood(scores: Array, classes: Array, reduction: int) -> Any:
     return total / scores.shape[0] if reduction == MEAN else total
 
 
-def nll_loss(
-    self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = MEAN, ignore_index: int = IGNORED
-) -> Tensor:
-    """The first result of nll_loss_forward."""
-    return apply_for_many("nll_loss_forward", self, target, weight, reduction, ignore_index)[0]
+def _first(operator: str) -> Callable[..., Tensor]:
+    """What returns the first result of an operator."""
+
+    def loss(
+        self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = MEAN, ignore_index: int = IGNORED
+    ) -> Tensor:
+        return apply_for_many(operator, self, target, weight, reduction, ignore_index)[0]
+
+    return loss
 
 
-def nll_loss2d(
-    self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = MEAN, ignore_index: int = IGNORED
-) -> Tensor:
-    """The first result of nll_loss2d_forward."""
-    return apply_for_many("nll_loss2d_forward", self, target, weight, reduction, ignore_index)[0]
+nll_loss, nll_loss2d = _first("nll_loss_forward"), _first("nll_loss2d_forward")
 
 
 def nll_loss_nd(

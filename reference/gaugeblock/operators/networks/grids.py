@@ -138,7 +138,6 @@ def _sampler(operator: str) -> Any:
             array_of(result)[...] = np.moveaxis(found, -1, 1)
         return result
 
-    sample.__name__ = sample.__qualname__ = operator
     return sample
 
 

@@ -142,7 +142,6 @@ def _indexed(operator: str, dims: int, mirror: bool) -> Callable[..., Any]:
 
         return planned_loops(self, (operator, *padding), build)
 
-    pad_with_own.__name__ = pad_with_own.__qualname__ = operator
     return plannable(pad_with_own)
 
 

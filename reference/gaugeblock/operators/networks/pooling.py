@@ -335,7 +335,6 @@ def _max_pool(dims: int, *, places: bool) -> Callable[..., Any]:
 
         return planned_loops(self, (name, pool), build)
 
-    max_pool.__name__ = max_pool.__qualname__ = name
     return plannable(max_pool)
 
 
@@ -372,7 +371,6 @@ def _avg_pool(dims: int) -> Callable[..., Any]:
 
         return planned_loops(self, (name, pool, count_include_pad, divisor_override), build)
 
-    avg_pool.__name__ = avg_pool.__qualname__ = name
     return plannable(avg_pool)
 
 
@@ -419,7 +417,6 @@ def _adaptive_avg_pool(dims: int) -> Callable[..., Any]:
 
         return planned_loops(self, (name, *output_size), build)
 
-    adaptive_avg_pool.__name__ = adaptive_avg_pool.__qualname__ = name
     return plannable(adaptive_avg_pool)
 
 
@@ -437,7 +434,6 @@ def _adaptive_max_pool(dims: int) -> Callable[..., Any]:
 
         return planned_loops(self, (name, *output_size), build)
 
-    adaptive_max_pool.__name__ = adaptive_max_pool.__qualname__ = name
     return plannable(adaptive_max_pool)
 
 

@@ -174,7 +174,6 @@ def _fractional(dims: int) -> Callable[..., tuple[Tensor, Tensor]]:
             largest_of([result, places], apply("gather", images, 1, seen), seen, prod(kernel))
         return result, places
 
-    pool.__name__ = pool.__qualname__ = name
     return pool
 
 

@@ -154,7 +154,6 @@ def _nearest(operator: str, dims: int, exact: bool) -> Callable[..., Tensor]:
             found = _repeated(found, d + 2, times) if times > 1 else index_select(found, d + 2, index)
         return found if found.meta is result else _copied(result, found)
 
-    upsample.__name__ = upsample.__qualname__ = operator
     return upsample
 
 
@@ -206,7 +205,6 @@ def _weighted(operator: str, dims: int, taps_of: Callable[..., Taps]) -> Callabl
             found = _combined(found, tables, d + 2, meta, wide)
         return _copied(result, self) if found is self else found
 
-    upsample.__name__ = upsample.__qualname__ = operator
     return upsample
 
 
@@ -260,22 +258,17 @@ def by_scales(operator: str) -> Callable[..., Tensor]:
         sizes = tuple(int(size * factor) for size, factor in zip(own, factors, strict=True))
         return apply(operator, input, sizes, *options[:-1], *factors)
 
-    upsample.__name__ = upsample.__qualname__ = f"{operator}_vec"
     return upsample
 
 
-upsample_nearest1d_vec, upsample_nearest2d_vec, upsample_nearest3d_vec = (
-    by_scales(f"upsample_nearest{dims}d") for dims in (1, 2, 3)
+upsample_nearest1d_vec, upsample_nearest2d_vec, upsample_nearest3d_vec = map(
+    by_scales, "upsample_nearest1d upsample_nearest2d upsample_nearest3d".split()
 )
-_upsample_nearest_exact1d_vec, _upsample_nearest_exact2d_vec, _upsample_nearest_exact3d_vec = (
-    by_scales(f"_upsample_nearest_exact{dims}d") for dims in (1, 2, 3)
+_upsample_nearest_exact1d_vec, _upsample_nearest_exact2d_vec, _upsample_nearest_exact3d_vec = map(
+    by_scales, "_upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d".split()
 )
-upsample_linear1d_vec = by_scales("upsample_linear1d")
-upsample_bilinear2d_vec = by_scales("upsample_bilinear2d")
-upsample_trilinear3d_vec = by_scales("upsample_trilinear3d")
-upsample_bicubic2d_vec = by_scales("upsample_bicubic2d")
-
-
+upsample_linear1d_vec, upsample_bilinear2d_vec = by_scales("upsample_linear1d"), by_scales("upsample_bilinear2d")
+upsample_trilinear3d_vec, upsample_bicubic2d_vec = by_scales("upsample_trilinear3d"), by_scales("upsample_bicubic2d")
 SMOOTH_CUBIC = -0.5
 """The parameter of the cubic filter, another than that of interpolation."""
 
@@ -328,7 +321,6 @@ def _resampled(operator: str, filter: Callable[[Array], Array], reach: int) -> A
             array_of(result)[...] = array
         return result
 
-    upsample.__name__ = upsample.__qualname__ = operator
     return upsample
 
 

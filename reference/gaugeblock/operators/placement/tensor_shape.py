@@ -126,40 +126,26 @@ def atleast_3d(self: Tensor) -> Tensor:
     return apply("unsqueeze", apply("unsqueeze", self, 0), -1) if ndim else apply("reshape", self, (1, 1, 1))
 
 
-def atleast_1d_Sequence(tensors: Sequence[Tensor]) -> Any:
-    """atleast_1d of each."""
-    return tuple(apply("atleast_1d", tensor) for tensor in tensors)
+def _of_each(name: str) -> Callable[..., Any]:
+    """What applies an operator to each of several tensors."""
+    return lambda tensors: tuple([apply(name, tensor) for tensor in tensors])
 
 
-def atleast_2d_Sequence(tensors: Sequence[Tensor]) -> Any:
-    """atleast_2d of each."""
-    return tuple(apply("atleast_2d", tensor) for tensor in tensors)
+def _public(name: str) -> Callable[..., Any]:
+    """The public function: of one tensor, or a tuple for several."""
+
+    def atleast(*tensors: Any) -> Any:
+        if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+            return invoke(name, tensors[0])
+        return invoke(f"{name}.Sequence", tensors_argument(name, tensors))
+
+    atleast.__doc__ = f"{name} of one tensor, or a tuple for several."
+    return atleast
 
 
-def atleast_3d_Sequence(tensors: Sequence[Tensor]) -> Any:
-    """atleast_3d of each."""
-    return tuple(apply("atleast_3d", tensor) for tensor in tensors)
-
-
-def _public(name: str, tensors: tuple[Any, ...]) -> Any:
-    if len(tensors) == 1 and isinstance(tensors[0], Tensor):
-        return invoke(name, tensors[0])
-    return invoke(f"{name}.Sequence", tensors_argument(name, tensors))
-
-
-def public_atleast_1d(*tensors: Any) -> Any:
-    """atleast_1d of one tensor, or a tuple for several."""
-    return _public("atleast_1d", tensors)
-
-
-def public_atleast_2d(*tensors: Any) -> Any:
-    """atleast_2d of one tensor, or a tuple for several."""
-    return _public("atleast_2d", tensors)
-
-
-def public_atleast_3d(*tensors: Any) -> Any:
-    """atleast_3d of one tensor, or a tuple for several."""
-    return _public("atleast_3d", tensors)
+atleast_1d_Sequence, public_atleast_1d = _of_each("atleast_1d"), _public("atleast_1d")
+atleast_2d_Sequence, public_atleast_2d = _of_each("atleast_2d"), _public("atleast_2d")
+atleast_3d_Sequence, public_atleast_3d = _of_each("atleast_3d"), _public("atleast_3d")
 
 
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
