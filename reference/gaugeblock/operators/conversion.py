@@ -113,8 +113,9 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     if len(args) == 1 and not kwargs and args[0].__class__ is DType:
         return with_dtype(self, args[0])
     values = _wanted(args, kwargs)
-    device = values.pop("device", None)
-    return converted(self, device=None if device is None else as_device(device), **values)
+    device, dtype = values.get("device"), values.get("dtype")
+    rest = values.get("copy", False), values.get("memory_format"), values.get("non_blocking", False)
+    return converted(self, dtype, None if device is None else as_device(device), *rest)
 
 
 def with_dtype(self: Tensor, dtype: DType) -> Tensor:
