@@ -93,6 +93,13 @@ class _Chosen(NamedTuple):
         self.steps.run(values, source, indices)
         return values, indices
 
+    def fill_few(self, source: Tensor, found: Array) -> tuple[Tensor, Tensor]:
+        """As `fill`, for few elements."""
+        values, indices = new_like(self.values), new_like(self.indices)
+        kept_array(self.indices, indices.pointer)[...] = found
+        self.steps.run(values, source, indices)
+        return values, indices
+
 
 def _chosen(meta: TensorMeta, sizes: tuple[int, ...], strides: tuple[int, ...], dim: int) -> _Chosen:
     key = ("chosen", dim, sizes, strides)
@@ -118,11 +125,7 @@ def _found(operator: str, self: Tensor, dim: int, sizes: tuple[int, ...], find: 
         return Planned(result, None)
 
     def run(self: Tensor) -> Any:
-        found = find(kept_array(meta, self.pointer))
-        values, indices = new_like(plan.values), new_like(plan.indices)
-        kept_array(plan.indices, indices.pointer)[...] = found
-        plan.steps.run(values, self, indices)
-        return made(values, indices)
+        return made(*plan.fill_few(self, find(kept_array(meta, self.pointer))))
 
     return Planned(result, run)
 
@@ -150,11 +153,7 @@ def _planned(self: Tensor, result: T, dim: int, descending: bool, choose: Callab
         return result
 
     def run(self: Tensor) -> T:
-        found = order_along(kept_array(meta, self.pointer), place, descending)
-        values, indices = new_like(plan.values), new_like(plan.indices)
-        kept_array(plan.indices, indices.pointer)[...] = found
-        plan.steps.run(values, self, indices)
-        return choose(values, indices)
+        return choose(*plan.fill_few(self, order_along(kept_array(meta, self.pointer), place, descending)))
 
     return Planned(result, run)
 

@@ -12,7 +12,6 @@ from ...tensor.tensor import Tensor
 from ..arguments import tensor_argument
 from ..arrays import Array, outline, values
 from ..invoke import apply, invoke, result_type
-from . import lapack
 from .checks import (
     NOT_CONVERGED,
     NOT_FINITE,
@@ -22,6 +21,7 @@ from .checks import (
     check_matrix,
     check_one_dtype,
     check_squares,
+    lapack,
     made,
     matrices,
     store,

@@ -18,7 +18,6 @@ from ...tensor.tensor import Tensor
 from ..arrays import Array, outline, values
 from ..invoke import apply, permute, reshape, result_type
 from ..products import product
-from . import lapack
 from .checks import (
     SINGULAR,
     LinAlgError,
@@ -29,6 +28,7 @@ from .checks import (
     check_squares,
     fail,
     is_vector,
+    lapack,
     made,
     matrices,
     solved_sizes,
@@ -89,14 +89,16 @@ def logdet(self: Tensor) -> Tensor:
     return result
 
 
-def _inverted(array: Array) -> tuple[Array, Array]:
-    """Inverses, and infos as `factor` gives them; a singular matrix has inf and NaN."""
+def _solved(array: Array, right: Array | None = None) -> tuple[Array, Array]:
+    """Solutions for right sides, or inverses, and infos as `factor` gives them; inf and NaN for a singular matrix."""
     with np.errstate(all="ignore"):
         try:
-            return lapack.inv(array), np.zeros(array.shape[:-2], np.int32)
+            found = lapack.inv(array) if right is None else lapack.solve(array, right)
+            return found, np.zeros(array.shape[:-2], np.int32)
         except np.linalg.LinAlgError:
             factors, pivots, infos = factor(array)
-            return solve_factored(factors, pivots, np.eye(array.shape[-1], dtype=array.dtype)), infos
+            right = np.eye(array.shape[-1], dtype=array.dtype) if right is None else right
+            return solve_factored(factors, pivots, right), infos
 
 
 def inverse_and_info(operator: str, matrix: Tensor, check_errors: bool) -> tuple[Tensor, ...]:
@@ -107,7 +109,7 @@ def inverse_and_info(operator: str, matrix: Tensor, check_errors: bool) -> tuple
     dtype, sizes = check_squares(operator, matrix)
 
     def compute() -> tuple[Array, Array]:
-        found, infos = _inverted(values(matrix))
+        found, infos = _solved(values(matrix))
         if check_errors and infos.any():
             fail(operator, infos, SINGULAR)
         return found, infos
@@ -126,15 +128,6 @@ def linalg_inv(A: Tensor) -> Tensor:
 
 
 inverse = linalg_inv
-
-
-def _solve(array: Array, right: Array) -> tuple[Array, Array]:
-    with np.errstate(all="ignore"):
-        try:
-            return lapack.solve(array, right), np.zeros(array.shape[:-2], np.int32)
-        except np.linalg.LinAlgError:
-            factors, pivots, infos = factor(array)
-            return solve_factored(factors, pivots, right), infos
 
 
 def _operands(operator: str, A: Tensor, B: Tensor) -> tuple[DType, Device]:
@@ -160,9 +153,9 @@ def solution_and_info(operator: str, A: Tensor, B: Tensor, left: bool, check_err
     if target is not None:
         array, given = values(A), values(B).reshape(right)
         if left:
-            found = _solve(array, given)
+            found = _solved(array, given)
         else:
-            turned = _solve(np.swapaxes(array, -2, -1), np.swapaxes(given, -2, -1))
+            turned = _solved(np.swapaxes(array, -2, -1), np.swapaxes(given, -2, -1))
             found = (np.swapaxes(turned[0], -2, -1), turned[1])
         if check_errors and found[1].any():
             name = operator if operator.startswith("torch.") else f"torch.{operator}"

@@ -13,7 +13,6 @@ from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
 from ..arrays import Array, outline, values
 from ..invoke import result_type
-from . import lapack
 from .checks import (
     FULL,
     NOT_POSITIVE,
@@ -25,6 +24,7 @@ from .checks import (
     check_square,
     check_squares,
     fail,
+    lapack,
     made,
     matrices,
     solved_sizes,

@@ -25,9 +25,8 @@ from ..arrays import STEPS, check_same_device, outline, outline_between, values,
 from ..invoke import apply, invoke
 from ..operand_checks import check_fits
 from ..plan import Planned, plannable
-from ..products import check_batches
+from ..products import check_batches, scaled
 from ..reductions import sum_all
-from ..scaled_products import scaled
 from .checks import store
 
 
