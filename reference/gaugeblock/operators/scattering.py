@@ -289,20 +289,28 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 
     Raises IndexError out of range, RuntimeError for dtypes or sizes that do not fit.
     """
-    dim = _vector("index_add_", self, dim, index)
-    check_same_dtype("index_add_", self, source, "source")
-    check_fits("index_add_", alpha, self.meta.dtype)
-    _check_part("index_add_", self, dim, index, source)
+    return _into_parts("index_add_", self, dim, index, source, alpha)
+
+
+def _into_parts(operator: str, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Number | None) -> Tensor:
+    """Add ``alpha * source`` to the parts at `index`, or without `alpha` write it there."""
+    dim = _vector(operator, self, dim, index)
+    check_same_dtype(operator, self, source, "source")
+    if alpha is not None:
+        check_fits(operator, alpha, self.meta.dtype)
+    _check_part(operator, self, dim, index, source)
     if self.meta.device is cpu:
         target = writable(self)
-        places = _vector_places("index_add_", target, dim, index)
-        if alpha == 1 and places.size and placed("index_add_", self, dim, index, source, add=True):
-            bump_version(self)
-            return self
-        added = values(source).reshape(source.meta.sizes or (1,))
-        with np.errstate(all="ignore"):
-            scaled = added if alpha == 1 else added * number_as("index_add_", self.meta.dtype, alpha)
-        add_at(target, _part(dim, places), scaled)
+        places = _vector_places(operator, target, dim, index)
+        looped = alpha in (None, 1) and places.size
+        if not (looped and placed(operator, self, dim, index, source, add=alpha is not None)):
+            given = values(source).reshape(source.meta.sizes or (1,))
+            if alpha is None:
+                target[_part(dim, places)] = given.copy() if source.storage_impl is self.storage_impl else given
+            else:
+                with np.errstate(all="ignore"):
+                    scaled = given if alpha == 1 else given * number_as(operator, self.meta.dtype, alpha)
+                add_at(target, _part(dim, places), scaled)
     bump_version(self)
     return self
 
@@ -312,19 +320,7 @@ def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     """Write `source` into the parts at `index` along `dim`; repeated places keep the last. Raises as index_add."""
     if index.meta.dtype is not int64:
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.meta.dtype.name}")
-    dim = _vector("index_copy_", self, dim, index)
-    check_same_dtype("index_copy_", self, source, "source")
-    _check_part("index_copy_", self, dim, index, source)
-    if self.meta.device is cpu:
-        target = writable(self)
-        places = _vector_places("index_copy_", target, dim, index)
-        if places.size and placed("index_copy_", self, dim, index, source, add=False):
-            bump_version(self)
-            return self
-        given = values(source).reshape(source.meta.sizes or (1,))
-        target[_part(dim, places)] = given.copy() if source.storage_impl is self.storage_impl else given
-    bump_version(self)
-    return self
+    return _into_parts("index_copy_", self, dim, index, source, None)
 
 
 @writing("index_fill.int_Scalar", "index_fill_.int_Scalar")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import and_, or_
+
 from ...kernels import elementary, functions
 from ...kernels.complex_lanes import Complex, Value, choose
 from ...kernels.expression import BOOL, Lane, constant, select
@@ -16,25 +19,20 @@ def truth(x: Value) -> Lane:
     return x != constant(0, x.type) if isinstance(x, Lane) else (x.re != 0.0) | (x.im != 0.0)
 
 
-def isnan(x: Value) -> Lane:
-    """NaN in any component."""
-    if isinstance(x, Complex):
-        return functions.isnan(x.re) | functions.isnan(x.im)
-    return functions.isnan(x) if x.type.is_float else constant(False, BOOL)
+def _of_parts(test: Callable[[Lane], Lane], join: Callable[[Lane, Lane], Lane], whole: bool) -> Callable[[Value], Lane]:
+    """The test of a float, joined for the components of a complex number; of whole numbers it is known."""
+
+    def classified(x: Value) -> Lane:
+        if isinstance(x, Complex):
+            return join(test(x.re), test(x.im))
+        return test(x) if x.type.is_float else constant(whole, BOOL)
+
+    return classified
 
 
-def isinf(x: Value) -> Lane:
-    """Infinite in any component."""
-    if isinstance(x, Complex):
-        return functions.isinf(x.re) | functions.isinf(x.im)
-    return functions.isinf(x) if x.type.is_float else constant(False, BOOL)
-
-
-def isfinite(x: Value) -> Lane:
-    """Finite in all components."""
-    if isinstance(x, Complex):
-        return functions.isfinite(x.re) & functions.isfinite(x.im)
-    return functions.isfinite(x) if x.type.is_float else constant(True, BOOL)
+isnan = _of_parts(functions.isnan, or_, False)
+isinf = _of_parts(functions.isinf, or_, False)
+isfinite = _of_parts(functions.isfinite, and_, True)
 
 
 def isposinf(x: Lane) -> Lane:

@@ -246,17 +246,15 @@ def cov(
     if aweights is not None:
         _check_weights("aweights", aweights, count, integral=False)
         weights = aweights if weights is None else apply("mul.Tensor", weights, aweights)
+    total: Any = count if weights is None else apply("sum", weights)
+    by = "div.Scalar" if weights is None else "div.Tensor"
+    weighted = rows if weights is None else apply("mul.Tensor", rows, weights)
+    centred = apply("sub.Tensor", rows, unsqueeze(apply(by, apply("sum.dim_IntList", weighted, (1,)), total), 1))
+    other = centred if weights is None else apply("mul.Tensor", centred, weights)
+    product = apply("mm", centred, apply("conj", apply("t", other)))
     if weights is None:
-        freedom = max(count - correction, 0)
         _warn(count - correction)
-        mean = apply("div.Scalar", apply("sum.dim_IntList", rows, (1,)), count)
-        centred = apply("sub.Tensor", rows, unsqueeze(mean, 1))
-        product = apply("mm", centred, apply("conj", apply("t", centred)))
-        return apply("squeeze", apply("div.Scalar", product, freedom))
-    total = apply("sum", weights)
-    mean = apply("div.Tensor", apply("sum.dim_IntList", apply("mul.Tensor", rows, weights), (1,)), total)
-    centred = apply("sub.Tensor", rows, unsqueeze(mean, 1))
-    product = apply("mm", centred, apply("conj", apply("t", apply("mul.Tensor", centred, weights))))
+        return apply("squeeze", apply("div.Scalar", product, max(count - correction, 0)))
     less = apply("mul.Scalar", apply("ones_like", total), correction)
     if aweights is not None and correction:
         squares = apply("sum", apply("mul.Tensor", weights, aweights))
