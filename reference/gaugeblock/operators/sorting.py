@@ -281,7 +281,7 @@ def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     return found
 
 
-def _check(operator: str, self: Tensor) -> None:
+def _check_median(operator: str, self: Tensor) -> None:
     dtype = self.meta.dtype
     if dtype.is_complex or dtype.kind == 0:
         raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
@@ -307,7 +307,7 @@ def _middle(array: Array, ignore_nan: bool) -> Array:
 
 
 def _median_all(operator: str, self: Tensor, ignore_nan: bool) -> Tensor:
-    _check(operator, self)
+    _check_median(operator, self)
     if has_many_dims(self.meta):
         self = reshape(self, (-1,))
     dtype = self.meta.dtype
@@ -327,7 +327,7 @@ def _median_of(flat: Array, dtype: DType, ignore_nan: bool) -> Any:
 
 
 def _median_dim(operator: str, self: Tensor, dim: int, keepdim: bool, ignore_nan: bool) -> Any:
-    _check(operator, self)
+    _check_median(operator, self)
     if has_many_dims(self.meta):
         call = partial(_median_dim, operator, dim=1, keepdim=True, ignore_nan=ignore_nan)
         return along(operator, self, dim, call, keepdim=keepdim)

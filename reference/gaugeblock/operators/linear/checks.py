@@ -166,14 +166,14 @@ def solved_sizes(operator: str, A: tuple[int, ...], B: tuple[int, ...], left: bo
     return broadcast_shapes((A[:-2], B[:-2])) + B[-2:]
 
 
-STEPS = {"svd": 64.0, "eig": 256.0, "eigvals": 128.0, "eigh": 64.0, "eigvalsh": 32.0, "qr": 16.0}
+LAPACK_STEPS = {"svd": 64.0, "eig": 256.0, "eigvals": 128.0, "eigh": 64.0, "eigvalsh": 32.0, "qr": 16.0}
 """Steps for each element and column of a matrix, about; 8 for the others."""
 
 
 def _work(name: str, array: Any) -> float:
     """Steps that a decomposition of a stack of matrices takes, about."""
     shape = np.shape(array)
-    return STEPS.get(name, 8.0) * float(np.prod(shape)) * min(shape[-2:]) if len(shape) > 1 else 0.0
+    return LAPACK_STEPS.get(name, 8.0) * float(np.prod(shape)) * min(shape[-2:]) if len(shape) > 1 else 0.0
 
 
 def _interruptible(name: str) -> Callable[..., Any]:

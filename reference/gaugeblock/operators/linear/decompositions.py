@@ -322,7 +322,7 @@ def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
 Factors = tuple[Tensor, Tensor, Tensor]
 
 
-def _product(A: Tensor, M: Tensor | None, right: Tensor, adjoint: bool = False) -> Tensor:
+def _product_less(A: Tensor, M: Tensor | None, right: Tensor, adjoint: bool = False) -> Tensor:
     """``(A - M) @ right``, or that of the adjoint."""
     made: Tensor = apply("matmul", apply("adjoint", A) if adjoint else A, right)
     if M is None:
@@ -335,10 +335,10 @@ def _basis(A: Tensor, M: Tensor | None, q: int, niter: int) -> Tensor:
     """q orthonormal columns that nearly span the range of ``A - M``, each step of `niter` nearer."""
     meta = A.meta
     drawn = apply("randn", (meta.sizes[-1], q), dtype=meta.dtype, device=meta.device)
-    columns: Tensor = invoke("linalg_qr", _product(A, M, drawn))[0]
+    columns: Tensor = invoke("linalg_qr", _product_less(A, M, drawn))[0]
     for _ in range(niter):
-        rows = invoke("linalg_qr", _product(A, M, columns, adjoint=True))[0]
-        columns = invoke("linalg_qr", _product(A, M, rows))[0]
+        rows = invoke("linalg_qr", _product_less(A, M, columns, adjoint=True))[0]
+        columns = invoke("linalg_qr", _product_less(A, M, rows))[0]
     return columns
 
 
@@ -348,12 +348,12 @@ def _factors(A: Tensor, M: Tensor | None, q: int, niter: int) -> Factors:
         V, S, U = _factors(apply("adjoint", A), None if M is None else apply("adjoint", M), q, niter)
         return U, S, V
     basis = _basis(A, M, q, niter)
-    small = apply("adjoint", _product(A, M, basis, adjoint=True))
+    small = apply("adjoint", _product_less(A, M, basis, adjoint=True))
     U, S, Vh = invoke("linalg_svd", small, False)
     return apply("matmul", basis, U), S, apply("adjoint", Vh)
 
 
-def _check(operator: str, A: Tensor, q: int, niter: int) -> None:
+def _check_low_rank(operator: str, A: Tensor, q: int, niter: int) -> None:
     tensor_argument(operator, "A", 1, A)
     if A.meta.ndim < 2 or A.meta.dtype.kind < 2:
         raise RuntimeError(
@@ -371,7 +371,7 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
 
     Raises TypeError for no tensor, RuntimeError for other than floating matrices, ValueError for q out of range.
     """
-    _check("svd_lowrank", A, q := 6 if q is None else q, niter := 2 if niter is None else niter)
+    _check_low_rank("svd_lowrank", A, q := 6 if q is None else q, niter := 2 if niter is None else niter)
     if M is not None:
         if not isinstance(M, Tensor):
             type_error("svd_lowrank", "M", M, "Tensor or None")
@@ -384,7 +384,7 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
     tensor_argument("pca_lowrank", "A", 1, A)
     if q is None and A.meta.ndim >= 2:
         q = min(6, *A.meta.sizes[-2:])
-    _check("pca_lowrank", A, 6 if q is None else q, niter)
+    _check_low_rank("pca_lowrank", A, 6 if q is None else q, niter)
     if center:
         A = apply("sub.Tensor", A, apply("mean.dim", A, (-2,), True))
     return _factors(A, None, 6 if q is None else q, niter)

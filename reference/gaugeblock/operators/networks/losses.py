@@ -224,7 +224,7 @@ def triplet_margin_loss(
 Lengths = Sequence[int]
 
 
-def _check(log_probs: Tensor, targets: Tensor, input_lengths: Lengths, target_lengths: Lengths, blank: int) -> None:
+def _check_alignment(log_probs: Tensor, targets: Tensor, input_lengths: Lengths, target_lengths: Lengths, blank: int) -> None:
     name = "ctc_loss"
     check_dtype("_ctc_loss", log_probs)
     if targets.meta.dtype not in (int32, int64):
@@ -256,7 +256,7 @@ def _check(log_probs: Tensor, targets: Tensor, input_lengths: Lengths, target_le
         )
 
 
-def _padded(targets: Array, lengths: Lengths, longest: int, blank: int) -> Array:
+def _padded_labels(targets: Array, lengths: Lengths, longest: int, blank: int) -> Array:
     """A row of labels for each sequence, blanks behind its end."""
     rows = np.full((len(lengths), longest), blank, np.int64)
     start = 0
@@ -273,7 +273,7 @@ def _log_sum(parts: Array) -> Array:
     return np.asarray(np.log(np.exp(parts - base).sum(axis=0)) + base)
 
 
-def _forward(logs: Array, labels: Array, blank: int, alpha: Array) -> None:
+def _fill_likelihoods(logs: Array, labels: Array, blank: int, alpha: Array) -> None:
     """Fill alpha [batch, time, states]: the log likelihood of being at each label, or a blank between, by each time."""
     batch, longest = labels.shape
     states = np.full((batch, 2 * longest + 1), blank, np.int64)
@@ -298,7 +298,7 @@ def _ctc_loss(
 
     Raises RuntimeError for sizes, lengths and labels that do not fit, NotImplementedError for other dtypes.
     """
-    _check(log_probs, targets, input_lengths, target_lengths, blank)
+    _check_alignment(log_probs, targets, input_lengths, target_lengths, blank)
     steps, batch, classes = log_probs.meta.sizes
     dtype, device = log_probs.meta.dtype, log_probs.meta.device
     longest = max(target_lengths, default=0)
@@ -306,14 +306,14 @@ def _ctc_loss(
     alphas = empty_tensor((batch, steps, 2 * longest + 1), dtype, device)
     if device is not cpu or not batch:
         return losses, alphas
-    labels = _padded(values(targets), target_lengths, longest, blank)
+    labels = _padded_labels(values(targets), target_lengths, longest, blank)
     if labels.size and not (labels.min() >= 0 and labels.max() < classes):
         raise RuntimeError(f"ctc_loss(): targets must lie within the {classes} classes")
     alpha, loss = array_of(alphas), array_of(losses)
     alpha[...] = -np.inf
     with np.errstate(all="ignore"):
         if steps:
-            _forward(values(log_probs), labels, blank, alpha)
+            _fill_likelihoods(values(log_probs), labels, blank, alpha)
         for k, (time, length) in enumerate(zip(input_lengths, target_lengths, strict=True)):
             alpha[k, time:] = -np.inf
             alpha[k, :, 2 * length + 1 :] = -np.inf
@@ -327,19 +327,17 @@ def _ctc_loss_Tensor(
     zero_infinity: bool = False,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """_ctc_loss with lengths as tensors."""
-    lengths = [_numbers(name, given) for name, given in _named(input_lengths, target_lengths)]
+    lengths = _numbers(input_lengths, target_lengths)
     losses, alphas = apply_for_many("_ctc_loss", log_probs, targets, *lengths, blank, zero_infinity)
     return losses, alphas
 
 
-def _named(input_lengths: Tensor, target_lengths: Tensor) -> tuple[tuple[str, Tensor], tuple[str, Tensor]]:
-    return ("input_lengths", input_lengths), ("target_lengths", target_lengths)
-
-
-def _numbers(name: str, lengths: Tensor) -> tuple[int, ...]:
-    if lengths.meta.dtype.kind > 1 or lengths.meta.dtype.name == "bool":
-        raise RuntimeError(f"ctc_loss(): {name} must be integral")
-    return tuple(int(n) for n in values(host(lengths)).reshape(-1))
+def _numbers(input_lengths: Tensor, target_lengths: Tensor) -> list[tuple[int, ...]]:
+    """Lengths given as tensors. Raises RuntimeError for those that are no whole numbers."""
+    for name, given in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
+        if given.meta.dtype.kind > 1 or given.meta.dtype.name == "bool":
+            raise RuntimeError(f"ctc_loss(): {name} must be integral")
+    return [tuple(int(n) for n in values(host(given)).reshape(-1)) for given in (input_lengths, target_lengths)]
 
 
 def ctc_loss_IntList(
@@ -366,5 +364,5 @@ def ctc_loss_Tensor(
     log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, *options: Any
 ) -> Tensor:
     """ctc_loss with lengths as tensors. Raises RuntimeError for lengths that are no whole numbers."""
-    lengths = [_numbers(name, given) for name, given in _named(input_lengths, target_lengths)]
+    lengths = _numbers(input_lengths, target_lengths)
     return apply("ctc_loss.IntList", log_probs, targets, *lengths, *options)

@@ -238,7 +238,7 @@ def native_group_norm(
 
     The statistics have sizes [N, group]. Raises RuntimeError for shapes and dtypes that do not fit.
     """
-    _check(input, group, weight, bias, C)
+    _check_groups(input, group, weight, bias, C)
     kept = statistics_dtype("group_norm", input, weight, bias)
     own = input.meta.dtype
     wide = float64 if own is float64 else float32
@@ -257,7 +257,7 @@ def native_group_norm(
     return result, means, inverses
 
 
-def _check(input: Tensor, groups: int, weight: Tensor | None, bias: Tensor | None, channels: int) -> None:
+def _check_groups(input: Tensor, groups: int, weight: Tensor | None, bias: Tensor | None, channels: int) -> None:
     sizes = list(input.meta.sizes)
     if groups <= 0:
         raise RuntimeError(f"group_norm(): Expected num groups to be greater than 0, got {groups}")
@@ -289,7 +289,7 @@ def group_norm(
             f"group_norm(): Dimension out of range (expected to be in range of [{-len(sizes)}, {len(sizes) - 1}], but "
             f"got 1): the input has {len(sizes)} dims and no channels"
         )
-    _check(input, num_groups, weight, bias, sizes[1])
+    _check_groups(input, num_groups, weight, bias, sizes[1])
     return apply_for_many(
         "native_group_norm", input, weight, bias, sizes[0], sizes[1], prod(sizes[2:]), num_groups, eps
     )[0]
@@ -308,7 +308,7 @@ def _fused_rms_norm(
     own = meta.dtype
     dims = tuple(range(meta.ndim - count, meta.ndim))
     if own.is_complex:
-        return _complex(input, dims, weight, eps)
+        return _complex_rms_norm(input, dims, weight, eps)
     if own.kind != 2:
         raise NotImplementedError(f"\"rms_norm\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
     wide = float64 if own is float64 else float32
@@ -323,7 +323,7 @@ def _fused_rms_norm(
     return empty_tensor(meta.sizes, own, meta.device), inverse
 
 
-def _complex(
+def _complex_rms_norm(
     input: Tensor, dims: tuple[int, ...], weight: Tensor | None, eps: float | None
 ) -> tuple[Tensor, Tensor]:
     """The same with the complex square, which is no magnitude."""

@@ -116,7 +116,7 @@ def _begins(shares: Array, size: int, kernel: int, count: int) -> Array:
     return begins
 
 
-def _places(begins: list[Array], own: Ints, kernel: Ints) -> Array:
+def _places_of_windows(begins: list[Array], own: Ints, kernel: Ints) -> Array:
     """The elements of all windows [images, windows..., elements] as places in the row-major last dims."""
     places: Array = np.zeros((len(begins[0]), 1), np.int64)
     for size, begin, width in zip(own, begins, kernel, strict=True):
@@ -127,7 +127,7 @@ def _places(begins: list[Array], own: Ints, kernel: Ints) -> Array:
     return places
 
 
-def _check(name: str, self: Tensor, kernel: Ints, sizes: Ints, shares: Tensor, dims: int) -> None:
+def _check_fractional(name: str, self: Tensor, kernel: Ints, sizes: Ints, shares: Tensor, dims: int) -> None:
     meta = self.meta
     if meta.ndim not in (dims + 1, dims + 2) or 0 in meta.sizes[-dims - 1 :]:
         raise RuntimeError(f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got: {list(meta.sizes)}")
@@ -157,7 +157,7 @@ def _fractional(dims: int) -> Callable[..., tuple[Tensor, Tensor]]:
 
     def pool(self: Tensor, kernel_size: Ints, output_size: Ints, random_samples: Tensor) -> tuple[Tensor, Tensor]:
         kernel, sizes = (tuple(one) * (dims if len(one) == 1 else 1) for one in (kernel_size, output_size))
-        _check(name, self, kernel, sizes, random_samples, dims)
+        _check_fractional(name, self, kernel, sizes, random_samples, dims)
         meta = self.meta
         device = check_same_device(name, self, random_samples)
         lead = meta.sizes[:-dims]
@@ -169,7 +169,7 @@ def _fractional(dims: int) -> Callable[..., tuple[Tensor, Tensor]]:
             order = (1, 0) if dims == 2 else (0, 1, 2)
             own = meta.sizes[-dims:]
             begins = [_begins(shares[:, order[d]], own[d], kernel[d], sizes[d]) for d in range(dims)]
-            seen = from_array(_places(begins, own, kernel).reshape(len(shares), -1), int64)
+            seen = from_array(_places_of_windows(begins, own, kernel).reshape(len(shares), -1), int64)
             images = apply("reshape", self, (len(shares), -1))
             largest_of([result, places], apply("gather", images, 1, seen), seen, prod(kernel))
         return result, places

@@ -17,6 +17,7 @@ from ..arrays import Array, outline_in, values
 from ..invoke import apply
 from ..ranges import Plan
 
+Ints = tuple[int, ...]
 Norm = Literal["backward", "ortho", "forward"]
 NORMS = ("backward", "ortho", "forward")
 OPPOSITE: dict[str, Norm] = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
@@ -82,9 +83,6 @@ def dims_and_sizes(
         if shape is not None and len(shape) != len(dims):
             raise RuntimeError(f"{operator}: When given, dim and shape arguments must have the same length")
     return dims, [None if shape is None or shape[k] == -1 else shape[k] for k in range(len(dims))]
-
-
-Ints = tuple[int, ...]
 
 
 def fitted_layout(meta: TensorMeta, points: dict[int, int], *, cast: bool) -> tuple[Ints, Ints]:
