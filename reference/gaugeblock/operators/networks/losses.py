@@ -224,7 +224,7 @@ def triplet_margin_loss(
 Lengths = Sequence[int]
 
 
-def _check_alignment(log_probs: Tensor, targets: Tensor, input_lengths: Lengths, target_lengths: Lengths, blank: int) -> None:
+def _check_ctc(log_probs: Tensor, targets: Tensor, input_lengths: Lengths, target_lengths: Lengths, blank: int) -> None:
     name = "ctc_loss"
     check_dtype("_ctc_loss", log_probs)
     if targets.meta.dtype not in (int32, int64):
@@ -298,7 +298,7 @@ def _ctc_loss(
 
     Raises RuntimeError for sizes, lengths and labels that do not fit, NotImplementedError for other dtypes.
     """
-    _check_alignment(log_probs, targets, input_lengths, target_lengths, blank)
+    _check_ctc(log_probs, targets, input_lengths, target_lengths, blank)
     steps, batch, classes = log_probs.meta.sizes
     dtype, device = log_probs.meta.dtype, log_probs.meta.device
     longest = max(target_lengths, default=0)
