@@ -44,16 +44,19 @@ def check_dtype(row: str, tensor: Tensor) -> None:
         raise NotImplementedError(f"\"{row}\" not implemented for '{UPSTREAM_NAMES[name]}'; it computes in {allowed}")
 
 
-def write(formula: str, out: Tensor, inputs: Sequence[Tensor], compute: DType) -> Tensor:
-    """A formula of the tables, computed in `compute`, written to a fresh `out`, to whose sizes the inputs broadcast."""
+def write(formula: str, out: Tensor, inputs: Sequence[Tensor], compute: DType, *others: Tensor) -> Tensor:
+    """A formula of the tables, computed in `compute`, written to a fresh `out`, to whose sizes the inputs broadcast.
+
+    A formula of several results writes them to `others` too.
+    """
     meta = out.meta
     if meta.device is cpu and meta.numel:
-        sources = [tensor.meta for tensor in inputs]
-        key = (formula, compute, *sources)
+        sources, results = [tensor.meta for tensor in inputs], [tensor.meta for tensor in others]
+        key = (formula, compute, *sources, *results)
         launch = meta.plans.get(key)
         if launch is None:
-            launch = remember(meta.plans, key, element_launch(formula, meta, sources, compute))
-        launch.run([out.pointer, *[tensor.pointer for tensor in inputs]])
+            launch = remember(meta.plans, key, element_launch(formula, meta, sources, compute, results))
+        launch.run([tensor.pointer for tensor in (out, *others, *inputs)])
     return out
 
 

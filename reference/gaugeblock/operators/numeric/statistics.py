@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from ...core.device import meta_device
-from ...core.dtype import DType, bool_, float32, float64, int64
+from ...core.dtype import bool_, float32, float64, int64
 from ...core.promotion import UPSTREAM_NAMES
 from ...core.warn import warn
 from ...iteration.tensor_iterator import Number
 from ...tensor.scalars import item
 from ...tensor.tensor import Tensor
-from ..arrays import Array, filled, outline, values
+from ..arrays import Array, from_array, outline, values
 from ..conversion import host
 from ..invoke import apply, reshape, result_type, unsqueeze
 
@@ -38,14 +38,9 @@ def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) ->
     if numbers.ndim != 1 or (numbers.size and numbers.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if weights is None or not numbers.size:
-        return filled_from(np.bincount(numbers.astype(np.int64), minlength=minlength), int64)
+        return from_array(np.bincount(numbers.astype(np.int64), minlength=minlength), int64)
     kind = float32 if weights.meta.dtype is float32 else float64
-    return filled_from(np.bincount(numbers.astype(np.int64), values(weights).astype(np.float64), minlength), kind)
-
-
-def filled_from(array: Array, dtype: DType) -> Tensor:
-    """A fresh tensor with the array's values."""
-    return filled(array.shape, dtype, array)
+    return from_array(np.bincount(numbers.astype(np.int64), values(weights).astype(np.float64), minlength), kind)
 
 
 def _floating(operator: str, self: Tensor, *, halves: bool = False) -> None:
