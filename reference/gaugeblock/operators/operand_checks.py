@@ -6,6 +6,7 @@ import math
 
 from ..core.dtype import DType, int64
 from ..core.limits import finfo, iinfo
+from ..core.promotion import UPSTREAM_NAMES
 from ..core.warn import warn
 from ..iteration.overlap import PARTIAL_OVERLAP, Extent, Overlap, internal_overlap, pair_overlap
 from ..iteration.tensor_iterator import Number
@@ -83,6 +84,13 @@ def stored_number(operator: str, value: Number, dtype: DType, lazy: int = 0) -> 
         whole = int(value.real)
         return whole - (1 << 64) if whole >= 1 << 63 else whole
     return value.real if dtype.kind == 2 and isinstance(value, complex) else value
+
+
+def check_scalar_type(where: str, wanted: DType, found: DType, of: str = "") -> None:
+    """Raise RuntimeError unless the dtype found is the one wanted; `of` says of what."""
+    if found is not wanted:
+        names = UPSTREAM_NAMES[wanted.name], UPSTREAM_NAMES[found.name]
+        raise RuntimeError(f"{where}: expected scalar type {names[0]} but found {names[1]}{of}")
 
 
 def extent_of(tensor: Tensor) -> Extent:

@@ -23,7 +23,7 @@ from ...tensor.views import diagonal, expand
 from ..arguments import tensors_argument
 from ..arrays import STEPS, check_same_device, outline, outline_between, values, widened
 from ..invoke import apply, invoke
-from ..operand_checks import check_fits
+from ..operand_checks import check_fits, check_scalar_type
 from ..plan import Planned, plannable
 from ..products import check_batches, scaled
 from ..reductions import sum_all
@@ -122,11 +122,7 @@ def linalg_cross(self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     if not left.ndim or left.sizes[place] != 3 or right.sizes[place] != 3:
         given = f"{left.sizes[place]} and {right.sizes[place]}" if left.ndim else "0-dim tensors"
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {given}")
-    if left.dtype is not right.dtype:
-        raise RuntimeError(
-            f"linalg.cross: expected scalar type {UPSTREAM_NAMES[left.dtype.name]} but found "
-            f"{UPSTREAM_NAMES[right.dtype.name]}"
-        )
+    check_scalar_type("linalg.cross", left.dtype, right.dtype)
     if left.dtype is bool_:
         raise NotImplementedError("\"cross\" not implemented for 'Bool'")
     sizes = broadcast_shapes((left.sizes, right.sizes))

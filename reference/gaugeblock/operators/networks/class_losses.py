@@ -16,6 +16,7 @@ from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import Array, check_same_device, filled, values, widened
 from ..invoke import apply, apply_for_many
+from ..operand_checks import check_scalar_type
 from .calls import check_dtype
 from .losses import MEAN, NONE, reduced
 
@@ -36,11 +37,7 @@ def _check_classes(operator: str, self: Tensor, target: Tensor, weight: Tensor |
             f"{operator}(): weight tensor should be defined either for all {classes} classes or no classes but got "
             f"weight tensor of shape: {list(weight.meta.sizes)}"
         )
-    if weight.meta.dtype is not self.meta.dtype:
-        raise RuntimeError(
-            f"{operator}(): expected scalar type {UPSTREAM_NAMES[self.meta.dtype.name]} but found "
-            f"{UPSTREAM_NAMES[weight.meta.dtype.name]}"
-        )
+    check_scalar_type(f"{operator}()", self.meta.dtype, weight.meta.dtype)
 
 
 def nll_loss_forward(
@@ -271,13 +268,6 @@ def _samples(operator: str, self: Tensor) -> tuple[int, int]:
     return (own[0] if len(own) == 2 else 1), (own[-1] if own else 1)
 
 
-def _check_target(operator: str, target: Tensor) -> None:
-    if target.meta.dtype is not int64:
-        raise RuntimeError(
-            f"{operator}(): expected scalar type Long but found {UPSTREAM_NAMES[target.meta.dtype.name]}"
-        )
-
-
 def _store(result: Tensor, losses: Array, reduction: int) -> Tensor:
     if reduction == NONE:
         array_of(result)[...] = losses.reshape(result.meta.sizes)
@@ -313,7 +303,7 @@ def multi_margin_loss(
             f"{name}(): inconsistent weight size, expected {classes} but got {list(weight.meta.sizes)}"
         )
     check_dtype(name, self)
-    _check_target(name, target)
+    check_scalar_type(f"{name}()", int64, target.meta.dtype)
     alone = self.meta.ndim < 2 and target.meta.ndim == 0
     sizes = () if reduction != NONE or alone else (samples,)
     result = empty_tensor(sizes, self.meta.dtype, self.meta.device)
@@ -351,7 +341,7 @@ def multilabel_margin_loss_forward(self: Tensor, target: Tensor, reduction: int)
             f"{list(self.meta.sizes)}"
         )
     check_dtype(name, self)
-    _check_target(name, target)
+    check_scalar_type(f"{name}()", int64, target.meta.dtype)
     sizes = (samples,) if reduction == NONE and self.meta.ndim == 2 else ()
     result = empty_tensor(sizes, self.meta.dtype, self.meta.device)
     marked = empty_tensor(target.meta.sizes, self.meta.dtype, self.meta.device)

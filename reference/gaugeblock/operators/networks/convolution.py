@@ -26,6 +26,7 @@ from ..arrays import Array, check_same_device, values, widened
 from ..copy import format_strides
 from ..invoke import apply
 from ..launch import Launch
+from ..operand_checks import check_scalar_type
 from ..plan import Planned, plannable
 from .calls import empty_row_major
 from .windows import BLOCK, Ints, at_offset, column_blocks, offsets, padded, repeated, spans, trailing, window_counts
@@ -143,11 +144,7 @@ def _check_sizes(plan: Convolution, input: TensorMeta, weight: TensorMeta, bias:
 
 def _check_dtypes(plan: Convolution, input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
     own = input.meta.dtype
-    if weight.meta.dtype is not own:
-        raise RuntimeError(
-            f"{OPERATOR}(): expected scalar type {UPSTREAM_NAMES[own.name]} but found "
-            f"{UPSTREAM_NAMES[weight.meta.dtype.name]} for weight"
-        )
+    check_scalar_type(f"{OPERATOR}()", own, weight.meta.dtype, " for weight")
     if bias is not None and bias.meta.dtype is not own:
         raise RuntimeError(
             f"{OPERATOR}(): Input type ({own.name}) and bias type ({bias.meta.dtype.name}) should be the same"

@@ -18,6 +18,7 @@ from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import Array, check_same_device, values
 from ..conversion import converted
 from ..invoke import apply
+from ..operand_checks import check_scalar_type
 from .calls import check_dtype
 
 BLOCK = 1 << 20
@@ -79,11 +80,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = Non
     if compute_mode not in (None, 0, 1, 2):
         raise ValueError(f"cdist(): {compute_mode} is not a valid value for compute_mode")
     _check_order("cdist", p)
-    if first.dtype is not second.dtype:
-        raise RuntimeError(
-            f"cdist(): expected scalar type {UPSTREAM_NAMES[first.dtype.name]} but found "
-            f"{UPSTREAM_NAMES[second.dtype.name]}"
-        )
+    check_scalar_type("cdist()", first.dtype, second.dtype)
     check_dtype("cdist", x1)
     batch = broadcast_shapes((first.sizes[:-2], second.sizes[:-2]))
     result = empty_tensor((*batch, first.sizes[-2], second.sizes[-2]), first.dtype, first.device)
