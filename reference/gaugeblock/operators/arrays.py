@@ -78,14 +78,6 @@ def outline(sizes: Sequence[int], dtype: DType, device: Device = cpu) -> tuple[T
     return result, array_of(result) if device is cpu else None
 
 
-def outline_in(
-    sizes: Sequence[int], strides: tuple[int, ...], dtype: DType, device: Device
-) -> tuple[Tensor, Array | None]:
-    """As `outline`, with these strides."""
-    result = new_like(meta_of(tuple(sizes), strides, dtype, device))
-    return result, array_of(result) if device is cpu else None
-
-
 def outline_between(
     sizes: Sequence[int], dtype: DType, device: Device, operands: Sequence[Tensor]
 ) -> tuple[Tensor, Array | None]:

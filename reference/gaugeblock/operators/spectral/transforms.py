@@ -7,13 +7,14 @@ from typing import Literal
 
 import numpy as np
 
+from ...core.device import cpu
 from ...core.dtype import DEFAULTS, DType
 from ...core.errors import wrap_dim, wrap_dims
 from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.array_view import array_of
-from ...tensor.tensor import Tensor
-from ...tensor.tensor_meta import TensorMeta, default_strides, preserve_format_strides
-from ..arrays import Array, outline_in, values
+from ...tensor.tensor import Tensor, new_like
+from ...tensor.tensor_meta import TensorMeta, default_strides, meta_of, preserve_format_strides, remember
+from ..arrays import Array, values
 from ..invoke import apply
 from ..ranges import Plan
 
@@ -105,7 +106,8 @@ def transformed_strides(sizes: Sequence[int], strides: Ints, dims: Sequence[int]
     """
     free = dims[:-1] if last else dims
     inner = [*sorted(free, key=lambda dim: -strides[dim]), *(dims[-1:] if last else ())]
-    outer = sorted(_apart(len(sizes), set(dims)), key=lambda dim: -strides[dim])
+    apart = _apart(len(sizes), set(dims)) if len(dims) < len(sizes) else []
+    outer = sorted(apart, key=lambda dim: -strides[dim])
     result, step = [0] * len(sizes), 1
     for dim in reversed([*outer, *inner]):
         result[dim] = step
@@ -153,11 +155,17 @@ def _transformed(
         points.append(check_length(operator, own if wanted is None else wanted))
         sizes[place] = points[-1] // 2 + 1 if last and length == HALVED else points[-1]
     found = dtype.to_real() if length == DOUBLED else dtype.to_complex()
-    strides = _strides_over(operator, self, dims, points, sizes, length)
-    result, target = outline_in(sizes, strides, found, self.meta.device)
-    if target is not None and not self.meta.numel:
-        target[...] = 0
-    elif target is not None and target.size:
+    meta, key = self.meta, (operator, dims, *points, found)
+    made: TensorMeta | None = meta.plans.get(key)
+    if made is None:
+        strides = _strides_over(operator, self, dims, points, sizes, length)
+        made = remember(meta.plans, key, meta_of(tuple(sizes), strides, found, meta.device))
+    result = new_like(made)
+    if made.device is cpu and made.numel:
+        target = array_of(result)
+        if not meta.numel:
+            target[...] = 0
+            return result
         given = values(self).astype(dtype.numpy if length == HALVED else dtype.to_complex().numpy)
         target[...] = transform(given, points, dims, mode) if dims else given
     return result
@@ -167,10 +175,9 @@ def _strides_over(
     operator: str, self: Tensor, dims: Ints, points: list[int], sizes: list[int], length: str
 ) -> Ints:
     """Return the strides of a result of `sizes`; those of a transform in several steps follow from its steps."""
-    given = dict(zip(dims, points, strict=True))
+    given, own = dict(zip(dims, points, strict=True)), self.meta.dtype
     if length == DOUBLED:
         given[dims[-1]] = points[-1] // 2 + 1
-    own = self.meta.dtype
     # Transforms along one dim take real numbers as they are.
     cast = own.kind < 2 or not (own.is_complex or length == HALVED or operator in ("fft", "ifft"))
     fitted, strides = fitted_layout(self.meta, given, cast=cast)
