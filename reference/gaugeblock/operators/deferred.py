@@ -16,7 +16,7 @@ INPLACE = {
     "numeric.components": "conj_physical_",
     "numeric.distributions": "cauchy_ log_normal_ geometric_",
     "numeric.powers": "float_power_.Tensor float_power_.Scalar",
-    "placement.placing": "scatter_reduce_.two index_reduce_",
+    "placement.reduced_writes": "scatter_reduce_.two index_reduce_",
 }
 """In-place forms that are not simply the result of the functional one written into self."""
 KERNELS = {
@@ -57,7 +57,7 @@ KERNELS = {
     "numeric.distributions": "poisson binomial",
     "numeric.order_statistics": "unique_consecutive mode quantile quantile.scalar nanquantile nanquantile.scalar",
     "numeric.statistics": "bincount histc histogram.bins_tensor histogram.bin_ct",
-    "placement.placing": "scatter_reduce.two index_reduce",
+    "placement.reduced_writes": "scatter_reduce.two index_reduce",
     "placement.tensor_shape": """diag_embed fill_diagonal_ nonzero_static select_scatter slice_scatter
         diagonal_scatter as_strided_scatter""",
     "spectral.short_time": "stft stft.center istft",

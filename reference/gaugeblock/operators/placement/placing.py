@@ -1,29 +1,21 @@
-"""Writing elements to the places that an index tensor names along one dim: scatter's loops, and reducing writes."""
+"""Writing elements to the places that an index tensor names along one dim: what scatter and scatter_add do."""
 
 from __future__ import annotations
 
 import ctypes
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from ...core.device import cpu
-from ...core.dtype import bool_, float32, float64
-from ...core.limits import finfo, iinfo
-from ...core.memory_format import contiguous_format
-from ...core.promotion import UPSTREAM_NAMES
+from ...core.dtype import float32, float64
 from ...iteration.dimensions import iteration_strides, loop_dimensions
 from ...iteration.tensor_iterator import Number
 from ...kernels.compiler import Builtin
 from ...kernels.place import place_kernel
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, remember
-from ...tensor.versions import bump_version
-from ..arrays import Array, number_as, values
-from ..copy import clone
-from ..operand_checks import check_fits, check_no_overlap
+from ..arrays import number_as
+from ..operand_checks import check_fits
 from ..plan import Planned
-from ..scattering import Combine, _part, _scatter, _vector, _vector_places, add_at, writable
 
 Ints = tuple[int, ...]
 
@@ -109,129 +101,3 @@ def planned_placing(
         return made if place(operator, steps, made, index, source) else None
 
     return Planned(result, run, (self, index, source))
-
-
-SCATTERED = ("sum", "prod", "mean", "amax", "amin")
-INDEXED = ("prod", "mean", "amax", "amin")
-
-
-def identity(reduce: str, self: Tensor) -> Any:
-    """What a reduction begins with where the old value does not count."""
-    dtype = self.meta.dtype
-    if reduce in ("sum", "mean"):
-        return 0
-    if reduce == "prod":
-        return 1
-    if dtype is bool_:
-        return reduce == "amin"
-    if dtype.kind == 1:
-        return iinfo(dtype).min if reduce == "amax" else iinfo(dtype).max
-    if dtype.is_complex:
-        return 0
-    return -float("inf") if reduce == "amax" else float("inf") if finfo(dtype) else 0
-
-
-def reducing(reduce: str, self: Tensor, include_self: bool) -> Combine:
-    """Writes that reduce values meeting at a place, the old one among them if `include_self`."""
-    start = identity(reduce, self)
-
-    def combine(target: Array, key: tuple[Any, ...], source: Any) -> None:
-        with np.errstate(all="ignore"):
-            if not include_self:
-                target[key] = start
-            if reduce in ("sum", "mean"):
-                add_at(target, key, source)
-            elif reduce == "prod":
-                (np.logical_and if target.dtype == np.bool_ else np.multiply).at(target, key, source)
-            else:
-                (np.maximum if reduce == "amax" else np.minimum).at(target, key, source)
-            if reduce == "mean":
-                _divide(target, key, source, include_self)
-
-    return combine
-
-
-def _divide(target: Array, key: tuple[Any, ...], source: Any, include_self: bool) -> None:
-    """Divide sums by how many values they have, ints rounded down."""
-    counts = np.zeros(target.shape, np.int64)
-    np.add.at(counts, key, np.ones(np.shape(source), np.int64))
-    written = counts > 0
-    total = counts[written] + int(include_self)
-    if target.dtype.kind in "iu":
-        target[written] = target[written].astype(np.int64) // total
-    else:
-        target[written] = (target[written] / total.astype(target.dtype)).astype(target.dtype)
-
-
-def _check_reduction(operator: str, self: Tensor, reduce: str, allowed: tuple[str, ...], message: str) -> None:
-    dtype = self.meta.dtype
-    if reduce not in allowed:
-        raise RuntimeError(message)
-    if (reduce == "mean" and dtype is bool_) or (reduce in ("amax", "amin") and dtype.is_complex):
-        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
-
-
-def scatter_reduce__two(
-    self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
-) -> Tensor:
-    """Reduce the values of `src` at the places of `index` along `dim` into `self`, with the old ones if `include_self`.
-
-    Raises RuntimeError for an unknown reduction, sizes, dtypes and places that do not fit.
-    """
-    message = f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
-    _check_reduction("scatter_reduce", self, reduce, SCATTERED, f"scatter_reduce(): {message}")
-    return _scatter("scatter_reduce", self, dim, index, src, reducing(reduce, self, include_self))
-
-
-def scatter_reduce_two(
-    self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
-) -> Tensor:
-    """scatter_reduce_ on a copy."""
-    copy = clone(self, memory_format=contiguous_format)
-    return scatter_reduce__two(copy, dim, index, src, reduce, include_self=include_self)
-
-
-def index_reduce_(
-    self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
-) -> Tensor:
-    """Reduce parts of `source` into the parts of `self` at `index` along `dim`.
-
-    Raises RuntimeError for an unknown reduction, sizes and dtypes that do not fit, IndexError for places out of range.
-    """
-    message = f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
-    _check_reduction("index_reduce", self, reduce, INDEXED, message)
-    place = _vector("index_reduce_", self, dim, index)
-    if self.meta.dtype is not source.meta.dtype:
-        raise RuntimeError(
-            f"index_reduce_(): self ({UPSTREAM_NAMES[self.meta.dtype.name]}) and source "
-            f"({UPSTREAM_NAMES[source.meta.dtype.name]}) must have the same scalar type"
-        )
-    given = source.meta.sizes or (1,)
-    count = index.meta.numel
-    if len(given) <= place or given[place] != count:
-        raise RuntimeError(
-            f"index_reduce_(): Number of indices ({count}) should be equal to source.size(dim): "
-            f"({given[place] if place < len(given) else 0}), for dim: {place}"
-        )
-    mine = self.meta.sizes or (1,)
-    if given[:place] + given[place + 1 :] != mine[:place] + mine[place + 1 :]:
-        raise RuntimeError(
-            f"index_reduce_(): source of sizes {list(given)} must have those of self {list(mine)} apart from dim "
-            f"{place}"
-        )
-    check_no_overlap(self, source)
-    if self.meta.device is cpu and count:
-        target = writable(self)
-        places = _vector_places("index_reduce_", target, place, index)
-        array = values(source).reshape(given)
-        reducing(reduce, self, include_self)(target, _part(place, places), array)
-    bump_version(self)
-    return self
-
-
-def index_reduce(
-    self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
-) -> Tensor:
-    """index_reduce_ on a copy."""
-    copy = clone(self, memory_format=contiguous_format)
-    return index_reduce_(copy, dim, index, source, reduce, include_self=include_self)
