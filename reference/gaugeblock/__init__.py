@@ -49,7 +49,7 @@ from .interop.serialization import load, save
 from .kernels.parallel import get_num_threads, set_num_threads
 from .memory.untyped import UntypedStorage
 from .operators import registered as _registered  # noqa: F401
-from .operators.composites import nonzero, norm, unique
+from .operators.composites import broadcast_shapes, is_tensor, nonzero, norm, result_type, unique
 from .operators.generator import (
     Generator,
     default_generator,
@@ -61,7 +61,6 @@ from .operators.generator import (
 )
 from .operators.public import names as _public_names
 from .operators.tensor_data import tensor
-from .operators.type_queries import broadcast_shapes, is_tensor, result_type
 from .tensor.printing import set_printoptions
 from .tensor.tensor import Tensor
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .bindings.functions import namespace
-from .operators.linear.errors import LinAlgError as LinAlgError
+from .operators.linear.checks import LinAlgError as LinAlgError
 from .out_of_scope import refusal
 
 _get, _names = namespace(__name__, "linalg_")

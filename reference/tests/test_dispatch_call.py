@@ -10,7 +10,8 @@ import gaugeblock as gb
 import pytest
 from gaugeblock.dispatch import REGISTRY, call, key_guard, redispatch
 from gaugeblock.dispatch.keys import AFTER_AUTOGRAD_MASK, FUNCTIONALITY_BIT
-from gaugeblock.dispatch.state import SPECIAL, STATE
+from gaugeblock.dispatch.state import STATE
+from gaugeblock.tensor.hooks import SPECIAL
 
 PYTHON = FUNCTIONALITY_BIT["Python"]
 

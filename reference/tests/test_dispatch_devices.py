@@ -9,8 +9,8 @@ from typing import Any
 
 import gaugeblock as gb
 import pytest
-from gaugeblock.dispatch.state import SPECIAL
 from gaugeblock.library import Library, _scoped_library
+from gaugeblock.tensor.hooks import SPECIAL
 from gaugeblock.utils import cpu_fallback, register_allocator, rename_privateuse1_backend
 
 NAME = "benchtop"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import gaugeblock as gb
 import pytest
 from gaugeblock.core.tracing import TRACING
-from gaugeblock.dispatch.state import SPECIAL, STATE
+from gaugeblock.dispatch.state import STATE
+from gaugeblock.tensor.hooks import SPECIAL
 
 A, B = gb.ones(3, 4), gb.ones(4)
 

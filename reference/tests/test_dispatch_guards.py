@@ -19,8 +19,9 @@ from gaugeblock.dispatch import (
     tls_exclude_set,
     tls_include_set,
 )
-from gaugeblock.dispatch.state import SPECIAL, STATE
+from gaugeblock.dispatch.state import STATE
 from gaugeblock.library import _scoped_library
+from gaugeblock.tensor.hooks import SPECIAL
 
 
 def test_keys_are_their_names() -> None:

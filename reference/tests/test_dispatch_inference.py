@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import gaugeblock as gb
 import pytest
-from gaugeblock.dispatch.state import SPECIAL, STATE
+from gaugeblock.dispatch.state import STATE
 from gaugeblock.library import _scoped_library
+from gaugeblock.tensor.hooks import SPECIAL
 
 X = gb.tensor([1.0, 2.0])
 

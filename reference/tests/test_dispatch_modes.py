@@ -8,7 +8,8 @@ from typing import Any
 
 import gaugeblock as gb
 import pytest
-from gaugeblock.dispatch.state import SPECIAL, STATE
+from gaugeblock.dispatch.state import STATE
+from gaugeblock.tensor.hooks import SPECIAL
 from gaugeblock.utils._python_dispatch import (
     TorchDispatchMode,
     _disable_current_modes,

@@ -8,17 +8,17 @@ from typing import Any
 
 import gaugeblock as gb
 import pytest
-from gaugeblock.dispatch.state import SPECIAL, STATE
+from gaugeblock.dispatch.guards import DisableTorchFunction, DisableTorchFunctionSubclass
+from gaugeblock.dispatch.state import STATE
 from gaugeblock.overrides import (
     BaseTorchFunctionMode,
-    DisableTorchFunction,
-    DisableTorchFunctionSubclass,
     TorchFunctionMode,
     handle_torch_function,
     has_torch_function,
     is_tensor_like,
     resolve_name,
 )
+from gaugeblock.tensor.hooks import SPECIAL
 
 X = gb.tensor([1.0, 2.0, 3.0])
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import gaugeblock as gb
 import pytest
-from gaugeblock.overrides import _disabled_torch_function_impl
+from gaugeblock.dispatch.overrides import _disabled_torch_function_impl
 from gaugeblock.utils._python_dispatch import TorchDispatchMode
 
 

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from gaugeblock.cuda.streams import Stream
 from gaugeblock.interop import managed_tensor
+from gaugeblock.interop.dlpack_import import from_dlpack
 from gaugeblock.interop.managed_tensor import VERSIONED, Managed, ManagedVersioned, capsule_of, keep
 from gaugeblock.memory import set_allocator
 from gaugeblock.memory.host_allocator import aligned_block, release_block
-from gaugeblock.utils.dlpack import from_dlpack, to_dlpack
+from gaugeblock.utils.dlpack import to_dlpack
 
 DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16", "float32"]
 

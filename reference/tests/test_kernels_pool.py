@@ -11,7 +11,8 @@ import gaugeblock as gb
 import numpy as np
 import pytest
 from gaugeblock.kernels import pool
-from gaugeblock.kernels.compiler import NAME, compiler
+from gaugeblock.kernels.code import NAME
+from gaugeblock.kernels.compiler import compiler
 
 N = 300_007
 X = np.random.default_rng(0).random(N).astype(np.float32)

@@ -12,8 +12,8 @@ import gaugeblock as gb
 import pytest
 from gaugeblock.dispatch import DispatchKeySet
 from gaugeblock.dispatch.dispatcher import REGISTRY
-from gaugeblock.dispatch.state import SPECIAL
 from gaugeblock.library import Library, _scoped_library, fallthrough_kernel
+from gaugeblock.tensor.hooks import SPECIAL
 
 
 @pytest.fixture

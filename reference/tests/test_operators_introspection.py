@@ -5,7 +5,9 @@ from __future__ import annotations
 import gaugeblock as gb
 import numpy as np
 import pytest
-from gaugeblock.kernel_tools import capability, trace_paths, vector_width
+from gaugeblock.kernels.body import vector_width
+from gaugeblock.kernels.isa import capability
+from gaugeblock.operators.introspection import trace_paths
 
 
 @pytest.mark.parametrize("n", [0, 1, 15, 16, 17, 31, 32, 33, 100, 300_000])

@@ -205,7 +205,7 @@ def test_an_exception_that_a_thread_is_sent_ends_its_loop() -> None:
 
 
 def test_long_operators_are_called_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gaugeblock.operators.networks import convolution_weight, distances
+    from gaugeblock.operators.networks import convolution, distances
 
     works: list[float] = []
 
@@ -213,7 +213,7 @@ def test_long_operators_are_called_away(monkeypatch: pytest.MonkeyPatch) -> None
         works.append(work)
         return function(*args, **kwargs)
 
-    for module in (distances, convolution_weight):
+    for module in (distances, convolution):
         monkeypatch.setattr(module, "away", noted)
     assert gb.pdist(gb.tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 4.0]])).tolist() == [5.0, 4.0, 3.0]
     weight = gb.ones(3, 2, 3, 3, requires_grad=True)

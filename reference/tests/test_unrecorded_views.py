@@ -8,7 +8,7 @@ from typing import Any
 
 import gaugeblock as gb
 import pytest
-from gaugeblock.dispatch.state import UNRECORDED
+from gaugeblock.tensor.hooks import UNRECORDED
 
 MAKERS: dict[str, Callable[[Any], Any]] = {
     "t": lambda x: x.t(), "T": lambda x: x.T, "mT": lambda x: x.mT, "H": lambda x: x.H, "slice": lambda x: x[1:3],

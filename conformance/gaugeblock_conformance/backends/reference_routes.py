@@ -11,8 +11,7 @@ NATIVE, FALLBACK = "native", "fallback"
 # Modules of kernels that compile their loops for all operands, or move whole tensors.
 _COMPILED = frozenset(
     """pointwise reductions extremes softmax joining copy conversion fill allocation view_copies
-    networks.group_normalization networks.layer_normalization networks.root_mean_square numeric.components
-    placement.fills""".split()
+    networks.row_normalization numeric.components""".split()
 )
 # Packages and modules of kernels that NumPy carries: LAPACK, Fourier transforms, statistics.
 _CARRIED = ("linear.", "spectral.", "numeric.")

@@ -9,8 +9,9 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from ..core.errors import type_error
-from ..dispatch.state import STATE, UNRECORDED
+from ..dispatch.state import STATE
 from ..memory.storage import new_object
+from ..tensor.hooks import UNRECORDED
 
 F = TypeVar("F", bound=Callable[..., Any])
 

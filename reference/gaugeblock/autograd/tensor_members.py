@@ -8,9 +8,10 @@ from ..core.errors import type_error
 from ..core.warn import warn
 from ..dispatch.dispatcher import REGISTRY, call
 from ..dispatch.overrides import NOT_WRAPPED
-from ..dispatch.state import SPECIAL, STATE
+from ..dispatch.state import STATE
 from ..operators.fresh_fill import fill_ones
 from ..tensor.changing import change_meta
+from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import unwatched
 from ..tensor.versions import INFERENCE

@@ -19,9 +19,10 @@ from gaugeblock_spec.schema import Schema
 from ..core.memory_format import contiguous_format
 from ..dispatch.dispatcher import REGISTRY, Operator, Registration, Resolved, call, redispatch, run_entry
 from ..dispatch.keys import AUTOGRAD_KEYS, AUTOGRAD_MASK, any_watched, runtime_key
-from ..dispatch.state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, OVERRIDING, SPECIAL, STATE
+from ..dispatch.state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, OVERRIDING, STATE
 from ..memory.storage import new_object
 from ..operators.rows import rows
+from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import watched_twin
 from ..tensor.versions import INFERENCE

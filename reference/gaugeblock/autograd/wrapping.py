@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..bindings.functions import ops
-from ..operators.type_queries import result_type
+from ..operators.composites import result_type
 from ..tensor.tensor import Tensor
 from .autograd_meta import result_of, unpack, version
 from .node import Node, accumulator_of

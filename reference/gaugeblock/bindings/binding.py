@@ -32,11 +32,11 @@ from ..core.fork_safety import fork_safe
 from ..core.gc_pause import with_gc_paused
 from ..dispatch.dispatcher import REGISTRY, call
 from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, intercept
-from ..dispatch.state import OVERRIDING, SPECIAL, UNRECORDED
+from ..dispatch.state import OVERRIDING
 from ..kernels.bound_call import UNSET, Unset
 from ..operators.conversion import METHODS as CONVERSIONS
-from ..operators.device_methods import METHODS as DEVICE_METHODS
 from ..operators.tensor_data import legacy_tensor, new_tensor
+from ..tensor.hooks import SPECIAL, UNRECORDED
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import only_ints
 from ..tensor.view_table import ViewFunction, view_functions
@@ -383,7 +383,7 @@ def install() -> None:
         _pending(f"__{name}__", partial(make_dunder, f"__{name}__", groups[name]))
     for name, function in UNARY.items():
         _pending(f"__{name}__", partial(make_method, groups[function]))
-    for name, converting in {**CONVERSIONS, **DEVICE_METHODS}.items():
+    for name, converting in CONVERSIONS.items():
         if name not in Tensor.__dict__:
             setattr(Tensor, name, converting)
     Tensor.__new__ = _construct  # type: ignore[assignment]

@@ -26,10 +26,11 @@ from ..core.layout import Layout
 from ..core.memory_format import MemoryFormat
 from ..dispatch.dispatcher import call, plain_kernel
 from ..dispatch.keys import any_watched
-from ..dispatch.state import SPECIAL, WATCHING
+from ..dispatch.state import WATCHING
 from ..kernels.bound_call import UNSET, Fresh, Into, View, form_of
 from ..operators.device_loops import DEVICE_LOOPS, device_call
 from ..operators.plan import Plannable, Planned
+from ..tensor.hooks import SPECIAL
 from ..tensor.metadata import detach
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, only_ints, remember

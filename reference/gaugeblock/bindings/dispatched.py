@@ -11,8 +11,7 @@ from typing import Any
 from ..core.dtype import BY_NAME, DType
 from ..core.memory_format import MemoryFormat, preserve_format
 from ..dispatch.dispatcher import REGISTRY, call, call_on
-from ..operators.conversion import METHOD_DTYPES
-from ..operators.element_value import LOCAL_SCALAR, host
+from ..operators.conversion import LOCAL_SCALAR, METHOD_DTYPES, host
 from ..tensor import views
 from ..tensor.attributes import sizes_from
 from ..tensor.hooks import hooks

@@ -13,7 +13,6 @@ from typing import Any
 from ..core.device import Device, cpu
 from ..core.dtype import DEFAULTS, DType
 from ..dispatch.dispatcher import REGISTRY, call
-from ..dispatch.state import SPECIAL
 from ..operators.allocation import leave, quick_empty_strided, quick_new_empty_strided
 from ..operators.fresh_fill import (
     fill_ones,
@@ -23,9 +22,10 @@ from ..operators.fresh_fill import (
     quick_new_full,
     quick_scalar_tensor,
 )
-from ..operators.random_factories import fill_normal, fill_uniform, quick_randint, quick_randperm
+from ..operators.random_numbers import fill_normal, fill_uniform, quick_randint, quick_randperm
 from ..operators.ranges import quick_arange, quick_eye, quick_linspace, quick_logspace
 from ..tensor.getters import set_requires_grad
+from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import contiguous_meta, meta_of
 from .caller import Caller

@@ -20,6 +20,7 @@ from ..core.device import cpu
 from ..core.fork_safety import fork_safe
 from ..core.warn import warn as give_warning
 from ..tensor.changing import change_meta
+from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import WATCHED_KEY, unwatched
 from ..tensor.versions import INFERENCE
@@ -41,7 +42,7 @@ from .keys import (
     runtime_key,
     tensor_keys,
 )
-from .state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, SPECIAL, STATE, WATCHING, enter_special, leave_special
+from .state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, STATE, WATCHING, enter_special, leave_special
 
 Kernel = Callable[..., Any]
 IMPLIED_NAMESPACE = "aten::"

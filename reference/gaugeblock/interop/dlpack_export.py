@@ -8,9 +8,8 @@ from typing import Any, NoReturn
 from ..core.device import cpu
 from ..core.errors import type_error
 from ..memory.storage import lend
-from ..operators.conversion import converted
+from ..operators.conversion import converted, is_pinned
 from ..operators.copy import clone
-from ..operators.device_methods import is_pinned
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import CONJUGATE, NEGATIVE
 from .managed_tensor import (

@@ -13,9 +13,8 @@ from ..core.errors import check_int, check_ints, type_error, wrap_dims
 from ..core.promotion import UPSTREAM_NAMES
 from ..core.warn import warn
 from ..operators.arguments import tensor_options
-from ..operators.arrays import values
+from ..operators.arrays import from_array, values
 from ..operators.invoke import apply
-from ..operators.numeric.histograms import filled_from
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta
 
@@ -101,7 +100,7 @@ def hash_tensor(input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: in
     axes = axes if ndim else ()
     bits = values(input).astype(np.float64 if dtype.kind == 2 else np.int64).view(np.uint64)
     reduce: Any = np.bitwise_xor.reduce
-    made: Any = filled_from(np.asarray(reduce(bits, axis=axes, keepdims=keepdim)), uint64)
+    made: Any = from_array(np.asarray(reduce(bits, axis=axes, keepdims=keepdim)), uint64)
     return made if out is None else out.resize_(made.shape).copy_(made)
 
 
@@ -138,7 +137,7 @@ def histogramdd(
     if isinstance(bins, (bool, Tensor)):
         type_error("histogramdd", "bins", bins, "int, a list of ints or of Tensors")
     if not count:  # no coordinate names a cell, so that none is counted
-        return Histogramdd(filled_from(np.full((), np.nan if density else 0.0), meta.dtype), ())
+        return Histogramdd(from_array(np.full((), np.nan if density else 0.0), meta.dtype), ())
     rows = values(input).reshape(-1, count)
     if range is not None and len(range) != 2 * count:
         raise RuntimeError(f"histogramdd(): argument 'range' must have {2 * count} elements, got {len(range)}")
@@ -156,7 +155,7 @@ def histogramdd(
         edges.append(apply("linspace", low, high, bin_count + 1, dtype=meta.dtype))
     weights = None if weight is None else values(weight).reshape(-1)
     found, _ = np.histogramdd(rows, [values(one).astype(np.float64) for one in edges], density=density, weights=weights)
-    return Histogramdd(filled_from(found, meta.dtype), tuple(edges))
+    return Histogramdd(from_array(found, meta.dtype), tuple(edges))
 
 
 def _check_edges(edges: Tensor, place: int, points: TensorMeta) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..bindings.functions import ops
 from ..core.warn import warn
-from ..operators.networks.calls import apply_for_many
+from ..operators.invoke import apply_for_many
 from ..tensor.tensor import Tensor
 
 NUMBERS = {"none": 0, "mean": 1, "sum": 2}

@@ -22,10 +22,10 @@ from ..tensor.versions import bump_version, check_written_in_inference
 from ..tensor.views import unsqueeze
 from .arrays import STEPS, Array, filled, number_as, stored_values, true_places, values
 from .copy import clone
-from .extents import check_no_overlap, warn_of_internal_overlap
 from .fill import masked_fill_, number_from
 from .index_key import INDEX_DTYPES, Key, key_of, split_index, tensor_index_array, without_values
-from .picking import Picking, picking
+from .loop_plan import Picking, picking
+from .operand_checks import check_no_overlap, warn_of_internal_overlap
 from .registration import kernel
 
 

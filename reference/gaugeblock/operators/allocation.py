@@ -16,7 +16,7 @@ from ..core.errors import check_sizes
 from ..core.layout import Layout
 from ..core.memory_format import MemoryFormat, check_memory_format, contiguous_format, preserve_format
 from ..dispatch.dispatcher import REGISTRY, call
-from ..dispatch.state import SPECIAL
+from ..tensor.hooks import SPECIAL
 from ..tensor.metadata import resize_
 from ..tensor.tensor import Tensor, empty_strided_tensor, empty_tensor, new_like
 from ..tensor.tensor_meta import (

@@ -10,7 +10,7 @@ from ..core.dtype import DEFAULTS, DType, bool_, float64, int64
 from ..core.errors import check_ints, type_error
 from ..core.layout import Layout, strided
 from ..core.promotion import UPSTREAM_NAMES
-from ..dispatch.state import SPECIAL
+from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor
 
 _PYTHON_DTYPES: dict[Any, DType] = {bool: bool_, int: int64, float: float64}

@@ -1,4 +1,4 @@
-"""Between tensors and NumPy: values to compute on, fresh tensors to hold results, numbers that fit a dtype."""
+"""Between tensors and NumPy: values, fresh tensors to hold results, tensors of more dims than NumPy takes."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ import numpy as np
 from ..core.away import away
 from ..core.device import Device, cpu
 from ..core.dtype import DType, bfloat16, complex32, float16
-from ..core.errors import check_sizes
+from ..core.errors import check_sizes, wrap_dim
 from ..core.rounding import ROUNDED_HERE, rounded
 from ..iteration.dimensions import FastSetup, fast_setup, fast_strides, iteration_strides, packed_strides
 from ..iteration.tensor_iterator import common_device
 from ..tensor.array_view import array_of, array_of_lazy
+from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor, new_like
-from ..tensor.tensor_meta import CONJUGATE, meta_of, reorder_dimensions
+from ..tensor.tensor_meta import CONJUGATE, TensorMeta, meta_of, reorder_dimensions
 from ..tensor.versions import bump_version
-from .number_limits import check_fits
+from ..tensor.views import as_strided
+from .operand_checks import check_fits
 
 Array = np.ndarray[Any, Any]
 PIECE = 1 << 22
@@ -73,14 +75,6 @@ def outline(sizes: Sequence[int], dtype: DType, device: Device = cpu) -> tuple[T
     """A fresh tensor and the array to fill it through; no array when the device holds no data."""
     check_sizes("empty", sizes)
     result = empty_tensor(tuple(sizes), dtype, device)
-    return result, array_of(result) if device is cpu else None
-
-
-def outline_in(
-    sizes: Sequence[int], strides: tuple[int, ...], dtype: DType, device: Device
-) -> tuple[Tensor, Array | None]:
-    """As `outline`, with these strides."""
-    result = new_like(meta_of(tuple(sizes), strides, dtype, device))
     return result, array_of(result) if device is cpu else None
 
 
@@ -161,3 +155,35 @@ def number_as(operator: str, dtype: DType, value: Any) -> Array:
     if dtype.kind == 1:
         return np.asarray(int(value)).astype(dtype.numpy)
     return rounded(value, dtype)
+
+
+MOST_DIMS = 30
+"""NumPy indexes arrays of up to 32 dims with arrays, and some operators add one or two."""
+
+
+def has_many_dims(meta: TensorMeta) -> bool:
+    """Return whether NumPy may have no arrays for the operator's steps."""
+    return len(meta.sizes) > MOST_DIMS
+
+
+def along(operator: str, self: Tensor, dim: int, call: Callable[[Tensor], Any], *, keepdim: bool = True) -> Any:
+    """Return what `call` makes of `self` as three dims, where it works along dim 1, with the other dims back.
+
+    `call` keeps dim 1, which the results lose without `keepdim`. Raises IndexError for a dim out of range.
+    """
+    sizes = self.meta.sizes
+    place = wrap_dim(operator, dim, len(sizes))
+    before, after = sizes[:place], sizes[place + 1 :]
+    found = call(reshape(self, (prod(before), sizes[place], prod(after))))
+
+    def back(result: Tensor) -> Tensor:
+        return reshape(result, (*before, *((result.meta.sizes[1],) if keepdim else ()), *after))
+
+    return back(found) if isinstance(found, Tensor) else type(found)(*map(back, found))
+
+
+def without_dims(self: Tensor, dropped: set[int]) -> Tensor:
+    """Return a view of `self` at the first place along the `dropped` dims, without them."""
+    sizes, strides = self.meta.sizes, self.meta.strides
+    kept = [d for d in range(len(sizes)) if d not in dropped]
+    return as_strided(self, tuple([sizes[d] for d in kept]), tuple([strides[d] for d in kept]), self.offset)

@@ -1,4 +1,4 @@
-"""Public functions that choose an operator by their options: unique, nonzero with as_tuple, and the @ operator."""
+"""Public functions that are no operators: those that choose one, and questions about dtypes and shapes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core.device import cpu
-from ..core.dtype import DType
-from ..core.errors import type_error
+from ..core.dtype import DType, dtype_of_number
+from ..core.errors import check_ints, type_error
+from ..core.promotion import common_dtype
+from ..core.size import Size
 from ..dispatch.dispatcher import REGISTRY, call
 from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
-from ..dispatch.state import OVERRIDING, SPECIAL
+from ..dispatch.state import OVERRIDING
+from ..iteration import dimensions
+from ..tensor.hooks import SPECIAL
+from ..tensor.reinterpret import is_conj, is_neg
 from ..tensor.tensor import Tensor
-from .arguments import dtype_argument
+from .arguments import dtype_argument, tensor_argument
+from .fill import NUMBERS
 from .gathering import nonzero as places_of
 from .norms import norm_order, nuclear_norm, vector_norm, write_norm
 
@@ -139,3 +145,41 @@ METHODS = {
 
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)
+
+
+def result_type(tensor1: Any, tensor2: Any) -> DType:
+    """The dtype in which two tensors or numbers meet. Raises TypeError for other arguments."""
+    given = []
+    for place, value in enumerate((tensor1, tensor2), start=1):
+        if isinstance(value, Tensor):
+            given.append((value.meta.dtype, 2 if value.meta.ndim else 1))
+        elif isinstance(value, NUMBERS):
+            given.append((dtype_of_number(value), 0))
+        else:
+            type_error("result_type", f"tensor{place}", value, "Tensor or Number")
+    return common_dtype(given)
+
+
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The shape that all of `shapes` (tuples or single sizes) stretch to. Raises RuntimeError when they do not fit."""
+    return Size(dimensions.broadcast_shapes(check_ints("broadcast_shapes", "shapes", shape) for shape in shapes))
+
+
+def is_tensor(obj: Any) -> bool:
+    """Return whether `obj` is a tensor."""
+    return isinstance(obj, Tensor)
+
+
+def numel(input: Tensor) -> int:
+    """How many elements a tensor has. Raises TypeError for anything else."""
+    return tensor_argument("numel", "input", 1, input).meta.numel
+
+
+def is_conj_of(input: Tensor) -> bool:
+    """Return whether a tensor is lazily conjugate. Raises TypeError for anything else."""
+    return is_conj(tensor_argument("is_conj", "input", 1, input))
+
+
+def is_neg_of(input: Tensor) -> bool:
+    """Return whether a tensor is lazily negative. Raises TypeError for anything else."""
+    return is_neg(tensor_argument("is_neg", "input", 1, input))

@@ -1,4 +1,4 @@
-"""Changing dtype, device or layout: to() with its overloads, and the methods named after dtypes."""
+"""Changing dtype, device or layout: to() with its overloads, methods named after dtypes and devices, host copies."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from ..core.dtype import BY_NAME, DType
 from ..core.errors import type_error
 from ..core.memory_format import MemoryFormat, preserve_format
 from ..dispatch.dispatcher import REGISTRY, call
-from ..dispatch.state import SPECIAL
-from ..tensor.hooks import hooks
+from ..memory.host_allocator import host_allocator
+from ..tensor.hooks import SPECIAL, hooks
+from ..tensor.scalars import element_of
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import meta_of, remember
 from .allocation import COPY, allocated, is_builtin, without_change
@@ -60,40 +61,32 @@ def converted(
 
 
 @kernel("to.dtype")
-def to_dtype(
-    self: Tensor,
-    dtype: DType,
-    non_blocking: bool = False,
-    copy: bool = False,
-    memory_format: MemoryFormat | None = None,
-) -> Tensor:
-    """Conversion to `dtype`."""
-    return converted(self, dtype, None, copy, memory_format, non_blocking)
+def to_dtype(self: Tensor, dtype: DType, *options: Any, **named: Any) -> Tensor:
+    """Conversion to `dtype`; the options are non_blocking, copy and memory_format."""
+    return _placed(self, dtype, None, *options, **named)
 
 
 @kernel("to.device")
-def to_device(
-    self: Tensor,
-    device: Device | str,
-    dtype: DType | None = None,
-    non_blocking: bool = False,
-    copy: bool = False,
-    memory_format: MemoryFormat | None = None,
-) -> Tensor:
+def to_device(self: Tensor, device: Device | str, dtype: DType | None = None, *options: Any, **named: Any) -> Tensor:
     """Conversion to `device` and `dtype`."""
-    return converted(self, dtype, as_device(device), copy, memory_format, non_blocking)
+    return _placed(self, dtype, as_device(device), *options, **named)
 
 
 @kernel("to.other")
-def to_other(
+def to_other(self: Tensor, other: Tensor, *options: Any, **named: Any) -> Tensor:
+    """Conversion to the dtype and device of `other`."""
+    return _placed(self, other.meta.dtype, other.meta.device, *options, **named)
+
+
+def _placed(
     self: Tensor,
-    other: Tensor,
+    dtype: DType | None,
+    device: Device | None,
     non_blocking: bool = False,
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:
-    """Conversion to the dtype and device of `other`."""
-    return converted(self, other.meta.dtype, other.meta.device, copy, memory_format, non_blocking)
+    return converted(self, dtype, device, copy, memory_format, non_blocking)
 
 
 @kernel("to.dtype_layout")
@@ -104,12 +97,10 @@ def to_dtype_layout(
     layout: Any = None,
     device: Device | str | None = None,
     pin_memory: bool | None = None,
-    non_blocking: bool = False,
-    copy: bool = False,
-    memory_format: MemoryFormat | None = None,
+    **options: Any,
 ) -> Tensor:
     """Conversion to what is given by keyword."""
-    return converted(self, dtype, None if device is None else as_device(device), copy, memory_format, non_blocking)
+    return converted(self, dtype, None if device is None else as_device(device), **options)
 
 
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -120,15 +111,9 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     if len(args) == 1 and not kwargs and args[0].__class__ is DType:
         return with_dtype(self, args[0])
     values = _wanted(args, kwargs)
-    device = values.get("device")
-    return converted(
-        self,
-        values.get("dtype"),
-        None if device is None else as_device(device),
-        values.get("copy", False),
-        values.get("memory_format"),
-        values.get("non_blocking", False),
-    )
+    device, dtype = values.get("device"), values.get("dtype")
+    rest = values.get("copy", False), values.get("memory_format"), values.get("non_blocking", False)
+    return converted(self, dtype, None if device is None else as_device(device), *rest)
 
 
 def with_dtype(self: Tensor, dtype: DType) -> Tensor:
@@ -243,7 +228,65 @@ def to_cpu(self: Tensor, memory_format: MemoryFormat = preserve_format) -> Tenso
     return converted(self, None, cpu, False, memory_format)
 
 
-METHODS: dict[str, Any] = {"to": to, "type_as": type_as, "cpu": to_cpu}
+def to_cuda(
+    self: Tensor,
+    device: Device | str | int | None = None,
+    non_blocking: bool = False,
+    memory_format: MemoryFormat = preserve_format,
+) -> Tensor:
+    """`self` on a CUDA device, the current one unless `device` says which; self itself when it is there.
+
+    Raises RuntimeError for a device of another type or one that is not there.
+    """
+    named = Device("cuda", device) if isinstance(device, int) else Device(device or "cuda")
+    if named.type != "cuda":
+        raise RuntimeError(f"cuda(): argument 'device' must be a cuda device, got {str(named)!r}")
+    return to_dispatched(self, as_device(named), non_blocking=non_blocking, memory_format=memory_format)
+
+
+def pin_memory(self: Tensor, device: Device | str | None = None) -> Tensor:
+    """`self` if it is in pinned host memory, else a copy that is. RuntimeError unless it is on the CPU, or without a
+    driver of CUDA devices."""
+    made: Tensor = PLACING.room("pinned.tensors").pinned_copy(self)
+    return made
+
+
+def is_pinned(self: Tensor, device: Device | str | None = None) -> bool:
+    """Return whether the tensor is in pinned host memory."""
+    allocator = self.storage_impl.allocator
+    if allocator is None or allocator is host_allocator:
+        return False
+    return bool(PLACING.room("pinned.tensors").is_pinned_storage(self.storage_impl))
+
+
+def record_stream(self: Tensor, s: Any) -> None:
+    """Let the memory, once it is free, wait for the work that stream `s` has by then. RuntimeError, TypeError."""
+    PLACING.room("pinned.tensors").record_stream(self, s)
+
+
+LOCAL_SCALAR = REGISTRY.define("_local_scalar_dense(Tensor self) -> Scalar")
+
+
+def host(self: Tensor) -> Tensor:
+    """The tensor, or its copy, in host memory. NotImplementedError for one without data."""
+    return self if self.meta.device is cpu else converted(self, None, cpu)
+
+
+def element_elsewhere(self: Tensor) -> Any:
+    """The only element of a tensor that lies on another device. NotImplementedError for one without data."""
+    if self.meta.device.type == "meta":
+        raise NotImplementedError("Tensor.item() cannot be called on meta tensors, they have no data")
+    return element_of(host(self))
+
+
+REGISTRY.register("_local_scalar_dense", "CPU", element_of)
+REGISTRY.register("_local_scalar_dense", "CompositeExplicitAutograd", element_elsewhere)
+
+
+METHODS: dict[str, Any] = {
+    "to": to, "type_as": type_as, "cpu": to_cpu, "cuda": to_cuda, "pin_memory": pin_memory, "is_pinned": is_pinned,
+    "record_stream": record_stream,
+}  # fmt: skip
 TO_DTYPE, TO_OTHER = REGISTRY.find("to.dtype"), REGISTRY.find("to.other")
 TO_DEVICE, TO_DTYPE_LAYOUT = REGISTRY.find("to.device"), REGISTRY.find("to.dtype_layout")
 for _method, _dtype in METHOD_DTYPES.items():

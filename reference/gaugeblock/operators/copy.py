@@ -29,8 +29,8 @@ from ..tensor.tensor_meta import (
     remember,
 )
 from ..tensor.versions import bump_version
-from .extents import extent_of
 from .launch import element_launch
+from .operand_checks import extent_of
 from .plan import Planned, plannable
 from .registration import kernel
 

@@ -9,7 +9,7 @@ from ..core.dtype import int64
 from ..core.promotion import UPSTREAM_NAMES
 from ..kernels import folds
 from ..tensor.tensor import Tensor
-from .named_results import result_type
+from .invoke import result_type
 from .plan import Planned, plannable
 from .reduce_call import Dims, check_not_empty, reduce_one, reduce_pair, reduced_dims
 from .registration import kernel

@@ -18,11 +18,11 @@ from ..core.dtype import DEFAULTS, DType, dtype_of_number, int64
 from ..dispatch.dispatcher import REGISTRY, Operator, call
 from ..iteration.tensor_iterator import Number
 from ..tensor.tensor import Tensor, empty_tensor
-from . import random_factories, ranges
+from . import random_numbers, ranges
 from .allocation import COMPOSITE, COPY, EMPTY, on_device, own_options, pinned, resized, without_change
 from .arguments import check_layout
 from .arrays import filled
-from .number_limits import check_fits
+from .operand_checks import check_fits
 from .ranges import Plan, write_range, write_vector
 from .registration import check_out_overlap, kernel, write_out
 
@@ -103,23 +103,23 @@ FACTORIES: dict[str, Filled | Computed] = {
     "ones": Filled(default_dtype, lambda target: call(FILL, target, 1)),
     "full": FULL,
     "scalar_tensor": FULL._replace(dtype=default_dtype),
-    "rand": Filled(default_dtype, random_factories.drawn("uniform_")),
-    "randn": Filled(default_dtype, random_factories.drawn("normal_")),
-    "randint": Filled(index_dtype, random_factories.drawn("random_.from"), random_factories.bounds),
-    "randperm": Computed(index_dtype, random_factories.permutation, write_resized),
+    "rand": Filled(default_dtype, random_numbers.drawn("uniform_")),
+    "randn": Filled(default_dtype, random_numbers.drawn("normal_")),
+    "randint": Filled(index_dtype, random_numbers.drawn("random_.from"), random_numbers.bounds),
+    "randperm": Computed(index_dtype, random_numbers.permutation, write_resized),
     "arange": Computed(ranges.arange_dtype, ranges.arange, write_range),
     "linspace": Computed(ranges.linspace_dtype, ranges.linspace, write_vector),
     "logspace": Computed(ranges.linspace_dtype, ranges.logspace, write_vector),
     "eye": Computed(default_dtype, ranges.eye, write_resized),
-    "tril_indices": Computed(index_dtype, deferred("placement.diagonals", "lower_triangle"), write_checked, True),
-    "triu_indices": Computed(index_dtype, deferred("placement.diagonals", "upper_triangle"), write_checked, True),
-    "bartlett_window": Computed(default_dtype, deferred("spectral.windows", "bartlett"), write_checked),
-    "blackman_window": Computed(default_dtype, deferred("spectral.windows", "blackman"), write_checked),
-    "hamming_window": Computed(default_dtype, deferred("spectral.windows", "hamming"), write_checked),
-    "hann_window": Computed(default_dtype, deferred("spectral.windows", "hann"), write_checked),
-    "kaiser_window": Computed(default_dtype, deferred("spectral.windows", "kaiser"), write_checked),
-    "fft_fftfreq": Computed(default_dtype, deferred("spectral.frequencies", "fftfreq"), write_checked),
-    "fft_rfftfreq": Computed(default_dtype, deferred("spectral.frequencies", "rfftfreq"), write_checked),
+    "tril_indices": Computed(index_dtype, deferred("placement.tensor_shape", "lower_triangle"), write_checked, True),
+    "triu_indices": Computed(index_dtype, deferred("placement.tensor_shape", "upper_triangle"), write_checked, True),
+    "bartlett_window": Computed(default_dtype, deferred("spectral.short_time", "bartlett"), write_checked),
+    "blackman_window": Computed(default_dtype, deferred("spectral.short_time", "blackman"), write_checked),
+    "hamming_window": Computed(default_dtype, deferred("spectral.short_time", "hamming"), write_checked),
+    "hann_window": Computed(default_dtype, deferred("spectral.short_time", "hann"), write_checked),
+    "kaiser_window": Computed(default_dtype, deferred("spectral.short_time", "kaiser"), write_checked),
+    "fft_fftfreq": Computed(default_dtype, deferred("spectral.transforms", "fftfreq"), write_checked),
+    "fft_rfftfreq": Computed(default_dtype, deferred("spectral.transforms", "rfftfreq"), write_checked),
 }
 """Public name -> what its kernels do. Those of the empty factories are in `allocation`."""
 

@@ -19,9 +19,9 @@ from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import default_strides, meta_of, remember
 from ..tensor.versions import bump_version, check_written_in_inference
 from .copy import BUILTIN, clone, copy_, copy_values
-from .extents import extent_of, warn_of_internal_overlap
+from .invoke import apply
 from .launch import element_launch
-from .number_limits import check_fits, stored_number
+from .operand_checks import check_fits, extent_of, stored_number, warn_of_internal_overlap
 from .registration import kernel
 
 NUMBERS = (bool, int, float, complex)
@@ -85,6 +85,18 @@ def zero_(self: Tensor) -> Tensor:
     meta = self.meta
     _write(self, stored_number("zero_", 0, meta.dtype, meta.lazy) if meta.lazy else 0)
     return self
+
+
+@kernel("fill.Scalar")
+def fill_of_number(self: Tensor, value: Number) -> Tensor:
+    """A tensor like `self` with one number everywhere."""
+    return apply("fill_.Scalar", apply("empty_like", self), value)
+
+
+@kernel("fill.Tensor")
+def fill_of_tensor(self: Tensor, value: Tensor) -> Tensor:
+    """A tensor like `self` with the value of a 0-dim tensor everywhere. Raises RuntimeError for another."""
+    return apply("fill_.Tensor", apply("empty_like", self), value)
 
 
 def fill_(self: Tensor, value: Any) -> Tensor:

@@ -16,7 +16,7 @@ from ..tensor.array_view import array_of
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, remember
 from .arrays import STEPS
-from .number_limits import LARGEST_HALF, check_fits
+from .operand_checks import LARGEST_HALF, check_fits
 
 FEW_BYTES = 2048
 PACKED = frozenset(dtype for dtype in ALL_DTYPES if not dtype.is_complex) - ROUNDED_HERE

@@ -18,10 +18,9 @@ from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, meta_of, remember
 from ..tensor.views import expand
 from .advanced_indexing import take_true
-from .arrays import Array, computed, true_places, values
+from .arrays import Array, computed, has_many_dims, true_places, values
 from .invoke import invoke
-from .many_dims import has_many_dims
-from .picking import Picking, picking
+from .loop_plan import Picking, picking
 from .plan import Planned, plannable
 from .registration import kernel
 

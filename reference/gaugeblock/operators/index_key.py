@@ -14,7 +14,7 @@ from ..tensor.basic_indexing import basic_view
 from ..tensor.scalars import item as item_of
 from ..tensor.tensor import Tensor
 from .arrays import Array, values
-from .element_value import host
+from .conversion import host
 
 LEGACY_TUPLE_LIMIT = 32
 INDEX_DTYPES = (int32, int64)

@@ -1,11 +1,19 @@
-"""Calling an operator by its name, through the dispatcher: what composite operators are made of."""
+"""What composite operators are made of: calls by name, views that are dispatched where that is seen, named results."""
 
 from __future__ import annotations
 
+import functools
+from collections import namedtuple
+from collections.abc import Sequence
 from typing import Any
 
+from gaugeblock_spec.schema import parse
+
 from ..dispatch.dispatcher import REGISTRY, call
+from ..tensor import reshaping, views
+from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor
+from .rows import rows
 
 
 def invoke(name: str, *args: Any, **kwargs: Any) -> Any:
@@ -17,3 +25,59 @@ def apply(name: str, *args: Any, **kwargs: Any) -> Tensor:
     """The one tensor that operator `name` returns, such as "add.Tensor". KeyError for no such operator."""
     result: Tensor = call(REGISTRY.find(name), *args, **kwargs)
     return result
+
+
+def apply_for_many(name: str, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+    """The tensors that operator `name` returns, such as "native_batch_norm". KeyError for no such operator."""
+    results: tuple[Tensor, ...] = call(REGISTRY.find(name), *args, **kwargs)
+    return results
+
+
+@functools.cache
+def result_type(name: str) -> Any:
+    """The named tuple that operator `name` ("sort.stable") returns, called after its base name."""
+    row = rows()[name]
+    fields = [result.name or f"result{place}" for place, result in enumerate(parse(row.schema).returns)]
+    return namedtuple(row.base, fields)
+
+
+def pair(name: str, values: Any, indices: Any) -> Any:
+    """The two results of operator `name`."""
+    return result_type(name)(values, indices)
+
+
+def _unseen(tensor: Tensor) -> bool:
+    """Return whether nobody would notice that a view is made without the dispatcher."""
+    return tensor.__class__ is Tensor and not tensor.meta.watched and not SPECIAL
+
+
+def diagonal(self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
+    """The diagonal over two dims, as a new last dim."""
+    return views.diagonal(self, offset, dim1, dim2) if _unseen(self) else apply("diagonal", self, offset, dim1, dim2)
+
+
+def expand(self: Tensor, size: Sequence[int]) -> Tensor:
+    """Size-1 dims repeated, and new leading dims."""
+    return views.expand(self, size) if _unseen(self) else apply("expand", self, size)
+
+
+def permute(self: Tensor, dims: Sequence[int]) -> Tensor:
+    """Dim k of the result is dim ``dims[k]``."""
+    return views.permute(self, dims) if _unseen(self) else apply("permute", self, dims)
+
+
+def reshape(self: Tensor, shape: Sequence[int]) -> Tensor:
+    """Other sizes for the same elements, as a view or a copy."""
+    if _unseen(self):
+        return reshaping.reshape(self, shape)
+    return self if self.meta.sizes == shape else apply("reshape", self, shape)
+
+
+def squeeze(self: Tensor, dim: int) -> Tensor:
+    """Without a dim of size 1."""
+    return views.squeeze(self, dim) if _unseen(self) else apply("squeeze.dim", self, dim)
+
+
+def unsqueeze(self: Tensor, dim: int) -> Tensor:
+    """With a dim of size 1 added."""
+    return views.unsqueeze(self, dim) if _unseen(self) else apply("unsqueeze", self, dim)

@@ -7,16 +7,20 @@
     result = plan(tensor)
 
 A plan depends on metas and plain arguments only. A call allocates the results and temporaries and runs the loops.
+Beside it stand the launches of two kinds of loops: over whole rows, and over the places that an index names.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
+from ..core.away import long_call
 from ..core.dtype import DType
-from ..iteration.dimensions import loop_dimensions
+from ..iteration.dimensions import coalesce_dimensions, iteration_strides, loop_dimensions
+from ..kernels.compiler import Builtin
+from ..kernels.pick import pick_kernel
 from ..kernels.pointwise import Launch, PointwiseKernel
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, remember
@@ -135,3 +139,99 @@ def planned_loops(self: Tensor, key: tuple[Any, ...], build: Callable[[], LoopPl
     if plan is None:
         plan = remember(self.meta.plans, key, build())
     return Planned(plan(self), plan, (self,))
+
+
+ROW_STEPS = 64
+"""Steps of work that an element of a row takes, about; the loops look for signals between two rows only."""
+
+
+class RowKernel(Protocol):
+    """A kernel whose dimension 0 is a row that it takes as a whole."""
+
+    strided: Builtin
+
+
+class RowLaunch:
+    """A row kernel with its shape and byte strides, the row first."""
+
+    __slots__ = ("kernel", "tail")
+
+    def __init__(self, kernel: RowKernel, shape: tuple[int, ...], strides: Sequence[tuple[int, ...]]) -> None:
+        self.kernel = kernel
+        self.tail = (len(shape), *shape, *(step for steps in strides for step in steps))
+
+    def builtin(self) -> Callable[..., None]:
+        """What takes the addresses and the tail."""
+        return long_call(ROW_STEPS * self.tail[1], self.kernel.strided)
+
+    def run(self, addresses: list[int], numbers: Sequence[Any] = ()) -> None:
+        """Run over all rows; `addresses` of the operands in memory, outputs first."""
+        self.builtin()(*addresses, *numbers, *self.tail)
+
+
+def row_launch(kernel: RowKernel, operands: Sequence[TensorMeta], row: int) -> RowLaunch:
+    """The launch over operands of one shape (the first's), row-major over the dims other than `row`."""
+    sizes = operands[0].sizes or (1,)
+    steps = [iteration_strides(g.sizes or (1,), g.strides or (1,), sizes, g.dtype.itemsize) for g in operands]
+    others = [d for d in reversed(range(len(sizes))) if d != row]
+    shape, strides = coalesce_dimensions(
+        tuple(sizes[d] for d in others), [tuple(operand[d] for d in others) for operand in steps]
+    )
+    if shape == (1,):
+        shape, strides = (), tuple(() for _ in operands)
+    return RowLaunch(
+        kernel,
+        (sizes[row], *shape),
+        [(operand[row], *rest) for operand, rest in zip(steps, strides, strict=True)],
+    )
+
+
+class Picking(NamedTuple):
+    """A launch over the elements of the result, the source's stride along the dim in bytes, and that dim's size."""
+
+    launch: Launch
+    step: int
+    size: int
+
+    def run(self, out: Tensor, source: Tensor, index: Tensor) -> bool:
+        """Copy; False, with the contents of `out` undefined, when an index lies outside [0, size)."""
+        if not self.size and self.launch.count:
+            return False
+        try:
+            self.launch.run([out.pointer, source.pointer, index.pointer, self.step, self.size])
+        except RuntimeError:
+            return False
+        return True
+
+
+def picking(out: TensorMeta, source: TensorMeta, index: TensorMeta, dim: int, index_sizes: Ints) -> Picking:
+    """The picking of ``out[..i..] = source[..index[..i..]..]``, the index along `dim`.
+
+    `index_sizes` are the sizes that the index has among the dims of `out`, with ones where it is repeated; the
+    source may be larger than `out` outside `dim`.
+    """
+    shape = out.sizes or (1,)
+    itemsize = out.dtype.itemsize
+    steps = source.strides or (1,)
+    along = steps[dim] * itemsize
+    walked = tuple(0 if d == dim else step * itemsize for d, step in enumerate(steps))
+    if source.sizes:
+        walked = tuple(0 if size == 1 else step for size, step in zip(shape, walked, strict=True))
+    index_strides = _expanded(index, index_sizes)
+    strides = [
+        iteration_strides(shape, out.strides or (1,), shape, itemsize),
+        walked,
+        iteration_strides(index_sizes, index_strides, shape, index.dtype.itemsize),
+    ]
+    merged, moved = loop_dimensions(shape, strides)
+    kernel = pick_kernel(itemsize, index.dtype)
+    launch = Launch(kernel, merged, moved, (itemsize, itemsize, index.dtype.itemsize), (0, 1, 2))
+    return Picking(launch, along, (source.sizes or (1,))[dim])
+
+
+def _expanded(index: TensorMeta, sizes: Ints) -> Ints:
+    """The strides of the index with its own dims where `sizes` is not 1."""
+    if index.ndim == len(sizes):
+        return index.strides
+    own = index.strides[0] if index.ndim else 1
+    return tuple(own if size != 1 else 0 for size in sizes)

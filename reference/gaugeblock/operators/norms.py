@@ -118,20 +118,12 @@ def write_norm(result: Tensor, out: Tensor) -> Tensor:
 
 
 @kernel("norm.Scalar")
-def norm_all(self: Tensor, p: float = 2) -> Tensor:
-    """Norm of all elements."""
-    return vector_norm("norm", self, norm_order("norm", p), None, False, None)
-
-
 @kernel("norm.ScalarOpt_dim")
-def norm_dims(self: Tensor, p: float | None, dim: Dim, keepdim: bool = False) -> Tensor:
-    """Norm over dims."""
-    return vector_norm("norm", self, norm_order("norm", p), dim, keepdim, None)
-
-
 @kernel("norm.ScalarOpt_dim_dtype")
-def norm_dtype(self: Tensor, p: float | None, dim: Dim, keepdim: bool, *, dtype: DType) -> Tensor:
-    """Norm over dims of the elements converted to `dtype`."""
+def norm(
+    self: Tensor, p: float | None = 2, dim: Dim = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
+    """Norm of all elements, or over dims, of the elements converted to `dtype`."""
     return vector_norm("norm", self, norm_order("norm", p), dim, keepdim, dtype)
 
 

@@ -20,9 +20,9 @@ from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, overload
 
 from ..core.device import cpu
 from ..dispatch.dispatcher import REGISTRY, call, plain_kernel
-from ..dispatch.state import SPECIAL
 from ..kernels.bound_call import Fresh, bound_into, form_of
 from ..memory.host_allocator import memmove
+from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta
 from ..tensor.versions import bump_version

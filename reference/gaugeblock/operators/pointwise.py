@@ -25,8 +25,7 @@ from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, meta_of, preserve_format_strides, remember
 from ..tensor.versions import bump_version
-from .extents import extent_of
-from .number_limits import stored_number
+from .operand_checks import extent_of, stored_number
 from .plan import Planned
 from .rows import Row
 

@@ -13,7 +13,7 @@ from ..dispatch.dispatcher import REGISTRY
 from ..iteration.tensor_iterator import Number
 from ..tensor.tensor import Tensor
 from .conversion import converted
-from .number_limits import whole_number
+from .operand_checks import whole_number
 from .plan import Plannable, Planned
 from .pointwise import Call, Loop, PointwiseRule, loop_of, planned_functional, planned_into, run_functional, run_into
 from .rows import Row, rows

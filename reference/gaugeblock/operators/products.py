@@ -1,4 +1,4 @@
-"""Sums of products: mm, bmm, matmul, dot and their kin, through NumPy's BLAS on the operands' own strides.
+"""Sums of products: mm, bmm, matmul, dot and their kin, addmm, addmv, baddbmm, through BLAS on the operands' strides.
 
 Half precision is multiplied in float32 and rounded once; integers wrap in their own dtype.
 """
@@ -16,6 +16,7 @@ from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, float16, float32, float64
 from ..core.promotion import UPSTREAM_NAMES, promote_types
 from ..iteration.dimensions import broadcast_shapes
+from ..iteration.tensor_iterator import Number
 from ..kernels.accessor import INT32_MAX
 from ..kernels.blas import gemm, lay
 from ..kernels.blocked_product import MOST_INNER, blocked_product
@@ -26,9 +27,8 @@ from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of
 from ..tensor.views import expand
-from .arrays import Array, check_same_device, values, widened
+from .arrays import MOST_DIMS, Array, check_same_device, values, widened
 from .launch import element_launch
-from .many_dims import MOST_DIMS
 from .plan import Planned, plannable
 from .registration import kernel
 
@@ -71,7 +71,7 @@ def _matrix_runner(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Call
     blocked = blocked_product(left.dtype) if _is_moderate(left, right) else None
     if blocked is not None:
         sizes = (*out.sizes, left.sizes[1])
-        return _moderate_runner(out, (blocked, sizes + _byte_strides(left) + _byte_strides(right)), (multiply, tail))
+        return _moderate_runner(out, (blocked, sizes + left.byte_strides + right.byte_strides), (multiply, tail))
 
     work = 2.0 * out.numel * left.sizes[1]
     if work >= LONG:
@@ -119,11 +119,6 @@ def _is_moderate(left: TensorMeta, right: TensorMeta) -> bool:
     work = rows * inner * columns
     turned = right.strides[1] != 1
     return work <= 1 << 25 and (turned or work >= 1 << 20 or (rows >= 32 and inner >= 128))
-
-
-def _byte_strides(matrix: TensorMeta) -> tuple[int, int]:
-    down, along = matrix.strides
-    return down * matrix.dtype.itemsize, along * matrix.dtype.itemsize
 
 
 def _gemm_tail(left: TensorMeta, right: TensorMeta) -> tuple[int, ...] | None:
@@ -217,12 +212,9 @@ def check_matrices(mat1: Tensor, mat2: Tensor, names: tuple[str, str]) -> tuple[
 
 
 def _cannot_multiply(mat1: Tensor, mat2: Tensor) -> RuntimeError:
-    shapes = " and ".join("x".join(map(str, _as_matrix(mat.meta.sizes))) for mat in (mat1, mat2))
+    both = [(1, *mat.meta.sizes)[-max(mat.meta.ndim, 2) :] for mat in (mat1, mat2)]
+    shapes = " and ".join("x".join(map(str, sizes)) for sizes in both)
     return RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({shapes})")
-
-
-def _as_matrix(sizes: tuple[int, ...]) -> tuple[int, ...]:
-    return (1, *sizes) if len(sizes) == 1 else sizes
 
 
 @kernel("mm")
@@ -416,3 +408,92 @@ def _inner(left: Array, right: Array) -> Any:
     inner, sizes = left.shape[-1], left.shape[:-1] + right.shape[:-1]
     rows = left.reshape(prod(left.shape[:-1]), inner)
     return np.matmul(rows, right.reshape(prod(right.shape[:-1]), inner).T).reshape(sizes)
+
+
+@plannable
+def scaled(
+    operator: str, self: Tensor, left: Tensor, right: Tensor, sizes: tuple[int, ...], beta: Number, alpha: Number
+) -> Tensor | Planned[Tensor]:
+    dtype = check_dtypes(operator, left, right)
+    if self.meta.dtype is not dtype:
+        raise RuntimeError(
+            f"{operator}(): self and mat2 must have the same dtype, but got {UPSTREAM_NAMES[self.meta.dtype.name]} "
+            f"and {UPSTREAM_NAMES[dtype.name]}"
+        )
+    addend = expand(self, sizes)
+    result = empty_tensor(sizes, dtype, left.meta.device)
+    if left.meta.device is not cpu:
+        return result
+    with np.errstate(all="ignore"):
+        work = result.meta.numel * left.meta.sizes[-1]
+        # As _call does it: dot and matmul round differently for operands of strides that BLAS does not take.
+        product = np.dot if left.meta.ndim == 2 and not dtype.is_complex else np.matmul
+        total: Array = away(work, product, widened(values(left), dtype), widened(values(right), dtype))
+        if alpha != 1:
+            total = total * _factor(alpha, dtype, total)
+        if beta != 0:
+            term = widened(values(addend), dtype)
+            total = total + (term if beta == 1 else term * _factor(beta, dtype, total))
+        array_of(result)[...] = total
+    if beta != 1 or alpha != 1:
+        return result
+    return Planned(result, _call(addend.meta, left.meta, right.meta, result.meta), (self, left, right))
+
+
+def _call(
+    addend: TensorMeta, left: TensorMeta, right: TensorMeta, out: TensorMeta
+) -> Callable[[Tensor, Tensor, Tensor], Tensor] | None:
+    """Return a function that adds a tensor to the product of two small matrices, or of a matrix and a vector.
+
+    Return None for anything else, and for complex numbers, because NumPy's dot skips products of zero and NaN.
+    """
+    sizes = (left.numel, right.numel, out.numel)
+    if left.dtype in HALF or left.dtype.is_complex or left.ndim != 2 or addend.lazy:
+        return None
+    if not 0 < min(sizes) <= max(sizes) <= FEW:
+        return None
+    launch = element_launch("add", out, [addend, out], out.dtype)
+    if launch is None:
+        return None
+    builtin, tail = launch.call()
+
+    def run(self: Tensor, first: Tensor, second: Tensor) -> Tensor:
+        result = new_like(out)
+        target = kept_array(out, result.pointer)
+        kept_array(left, first.pointer).dot(kept_array(right, second.pointer), target)
+        builtin(result.pointer, self.pointer, result.pointer, *tail)
+        return result
+
+    return run
+
+
+def _factor(number: Number, dtype: DType, like: Array) -> Any:
+    """`number` in the dtype that the product is computed in; integers wrap, fractions are dropped."""
+    return np.asarray(number if dtype in HALF or dtype.kind > 1 else int(number.real)).astype(like.dtype)
+
+
+@kernel("addmm")
+@plannable
+def addmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor | Planned[Tensor]:
+    """``beta * self + alpha * mat1 @ mat2``; `self` broadcasts, and is ignored, NaN included, when beta is 0.
+
+    Raises RuntimeError unless sizes and dtypes fit.
+    """
+    sizes = check_matrices(mat1, mat2, ("mat1", "mat2"))
+    return scaled.planned("addmm", self, mat1, mat2, sizes, beta, alpha)
+
+
+@kernel("addmv")
+@plannable
+def addmv(self: Tensor, mat: Tensor, vec: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor | Planned[Tensor]:
+    """``beta * self + alpha * mat @ vec``, as addmm."""
+    return scaled.planned("addmv", self, mat, vec, (check_matrix_vector(mat, vec),), beta, alpha)
+
+
+@kernel("baddbmm")
+@plannable
+def baddbmm(
+    self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1
+) -> Tensor | Planned[Tensor]:
+    """``beta * self + alpha * batch1 @ batch2`` per batch, as addmm."""
+    return scaled.planned("baddbmm", self, batch1, batch2, check_batches(batch1, batch2), beta, alpha)

@@ -13,7 +13,7 @@ from ..kernels.bound_call import Fresh
 from ..kernels.fold import Fold
 from ..tensor.tensor import Tensor
 from .arguments import dtype_argument
-from .number_limits import check_number, real_number
+from .operand_checks import check_number, real_number
 from .plan import Planned, plannable
 from .reduce_call import Dims, check_few_dims, plan_reduction, reduce_one, reduced_dims
 from .registration import kernel

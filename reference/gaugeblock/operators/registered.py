@@ -1,6 +1,6 @@
-"""Importing this module imports every module and package of operators, each of which registers its kernels.
+"""Importing this module imports every module beside it, each of which registers its kernels; adding one needs no entry.
 
-Adding one needs no entry here. A package says which of its modules has which operator; those are loaded later.
+Those in the folders are loaded when they are first needed: the tables of `deferred` say which has which operator.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from importlib import import_module
 from ..core.gc_pause import with_gc_paused
 from ..dispatch.dispatcher import REGISTRY
 from ..tensor.view_table import METADATA, VIEWS
+from .deferred import register_deferred
 from .pointwise_operators import register_pointwise
 
 
@@ -24,8 +25,9 @@ def register_all() -> None:
                 REGISTRY.put(name, ("CompositeExplicitAutograd",), function)
     for file in sorted(os.listdir(os.path.dirname(__file__))):
         name, extension = os.path.splitext(file)
-        if extension in (".py", "") and name not in ("__init__", "__pycache__", "formulas", "registered"):
+        if extension == ".py" and name not in ("__init__", "registered"):
             import_module(f".{name}", __package__)
+    register_deferred()
     REGISTRY.seal()
 
 

@@ -33,9 +33,14 @@ from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import contiguous_meta, meta_of
 from ..tensor.versions import bump_version
-from .complex_half import called, is_numpy, named_as, taking
-from .extents import extent_of
+from .complex_half import (
+    called,
+    is_numpy,
+    named_as,
+    taking,
+)
 from .invoke import invoke
+from .operand_checks import extent_of
 from .plan import Plannable, Planned, planned_by, written
 from .rows import Row, rows
 

@@ -20,7 +20,7 @@ from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta, default_strides, meta_of, remember
 from .arguments import dtype_argument
 from .arrays import Array, from_array, outline, values
-from .named_results import result_type
+from .invoke import result_type
 from .plan import Planned, plannable
 from .reduce_call import coalesced
 from .registration import kernel

@@ -1,4 +1,4 @@
-"""Writing at computed places along a dim, in place and on a copy: scatter, index_add, index_copy, index_fill."""
+"""Writing at computed places, in place and on a copy: scatter, index_add, index_copy, index_fill, put."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..core.device import cpu
-from ..core.dtype import int64
+from ..core.dtype import bool_, int64
 from ..core.errors import wrap_dim
 from ..core.memory_format import contiguous_format
 from ..core.promotion import UPSTREAM_NAMES
 from ..core.warn import warn_deprecated
+from ..iteration.dimensions import broadcast_shapes
 from ..iteration.overlap import check_no_internal_overlap
 from ..iteration.tensor_iterator import Number
 from ..tensor.array_view import FEW, array_of
@@ -20,13 +21,20 @@ from ..tensor.scalars import item
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta, remember
 from ..tensor.versions import bump_version, check_written_in_inference
-from .arrays import Array, number_as, values
+from ..tensor.views import expand
+from .arrays import Array, has_many_dims, number_as, values, without_dims
 from .complex_half import taking
 from .copy import clone
-from .extents import check_no_overlap, warn_of_internal_overlap
-from .gathering import check_index_dtype, check_within, gather_dim, gather_places, index_values
-from .many_dims import has_many_dims, without_dims
-from .number_limits import check_fits
+from .gathering import (
+    check_index_dtype,
+    check_not_empty,
+    check_take,
+    check_within,
+    gather_dim,
+    gather_places,
+    index_values,
+)
+from .operand_checks import check_fits, check_no_overlap, warn_of_internal_overlap
 from .plan import Plannable, Planned
 from .registration import F, derived_out, kernel
 from .rows import rows
@@ -282,20 +290,28 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 
     Raises IndexError out of range, RuntimeError for dtypes or sizes that do not fit.
     """
-    dim = _vector("index_add_", self, dim, index)
-    check_same_dtype("index_add_", self, source, "source")
-    check_fits("index_add_", alpha, self.meta.dtype)
-    _check_part("index_add_", self, dim, index, source)
+    return _into_parts("index_add_", self, dim, index, source, alpha)
+
+
+def _into_parts(operator: str, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Number | None) -> Tensor:
+    """Add ``alpha * source`` to the parts at `index`, or without `alpha` write it there."""
+    dim = _vector(operator, self, dim, index)
+    check_same_dtype(operator, self, source, "source")
+    if alpha is not None:
+        check_fits(operator, alpha, self.meta.dtype)
+    _check_part(operator, self, dim, index, source)
     if self.meta.device is cpu:
         target = writable(self)
-        places = _vector_places("index_add_", target, dim, index)
-        if alpha == 1 and places.size and placed("index_add_", self, dim, index, source, add=True):
-            bump_version(self)
-            return self
-        added = values(source).reshape(source.meta.sizes or (1,))
-        with np.errstate(all="ignore"):
-            scaled = added if alpha == 1 else added * number_as("index_add_", self.meta.dtype, alpha)
-        add_at(target, _part(dim, places), scaled)
+        places = _vector_places(operator, target, dim, index)
+        looped = alpha in (None, 1) and places.size
+        if not (looped and placed(operator, self, dim, index, source, add=alpha is not None)):
+            given = values(source).reshape(source.meta.sizes or (1,))
+            if alpha is None:
+                target[_part(dim, places)] = given.copy() if source.storage_impl is self.storage_impl else given
+            else:
+                with np.errstate(all="ignore"):
+                    scaled = given if alpha == 1 else given * number_as(operator, self.meta.dtype, alpha)
+                add_at(target, _part(dim, places), scaled)
     bump_version(self)
     return self
 
@@ -305,19 +321,7 @@ def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     """Write `source` into the parts at `index` along `dim`; repeated places keep the last. Raises as index_add."""
     if index.meta.dtype is not int64:
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.meta.dtype.name}")
-    dim = _vector("index_copy_", self, dim, index)
-    check_same_dtype("index_copy_", self, source, "source")
-    _check_part("index_copy_", self, dim, index, source)
-    if self.meta.device is cpu:
-        target = writable(self)
-        places = _vector_places("index_copy_", target, dim, index)
-        if places.size and placed("index_copy_", self, dim, index, source, add=False):
-            bump_version(self)
-            return self
-        given = values(source).reshape(source.meta.sizes or (1,))
-        target[_part(dim, places)] = given.copy() if source.storage_impl is self.storage_impl else given
-    bump_version(self)
-    return self
+    return _into_parts("index_copy_", self, dim, index, source, None)
 
 
 @writing("index_fill.int_Scalar", "index_fill_.int_Scalar")
@@ -350,3 +354,76 @@ def index_fill_tensor_(self: Tensor, dim: int, index: Tensor, value: Tensor) -> 
             f"dimension(s)."
         )
     return index_fill_(self, dim, index, item(value) if value.meta.device is cpu else 0)
+
+
+@writing("put", "put_")
+def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """Write `source` at positions `index` (int64) of the flattened tensor; with `accumulate` add.
+
+    Raises IndexError out of range, RuntimeError for dtypes or counts that differ, and for tensors that share memory.
+    """
+    check_index_dtype("put_", index, (int64,))
+    check_same_dtype("put_", self, source, "source")
+    if index.meta.numel != source.meta.numel:
+        raise RuntimeError(
+            f"put_(): Expected source and index to have the same number of elements, but got "
+            f"{source.meta.numel} and {index.meta.numel}"
+        )
+    check_not_empty("put_", self, index)
+    check_no_internal_overlap(self.meta.sizes, self.meta.strides)
+    check_no_overlap(self, index, source)
+    if index.meta.numel and self.meta.device is cpu:
+        _put_into(writable(self), index_values(index).reshape(-1), values(source).reshape(-1).copy(), accumulate)
+    bump_version(self)
+    return self
+
+
+def _put_into(target: Array, places: Array, given: Array, accumulate: bool) -> None:
+    check_take("put_", places, target.size)
+    key = np.unravel_index(places % target.size, target.shape)
+    if accumulate:
+        add_at(target, key, given)
+    else:
+        target[key] = given
+
+
+@kernel("masked_scatter", derive=False)
+def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """masked_scatter_ on a copy, which has the sizes that self and mask broadcast to."""
+    sizes = broadcast_shapes((self.meta.sizes, mask.meta.sizes))
+    target = self if sizes == self.meta.sizes else expand(self, sizes)
+    return masked_scatter_(clone(target, memory_format=contiguous_format), mask, source)
+
+
+@kernel("masked_scatter_", derive=False)
+def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """Write the first elements of `source` where `mask` is true, in row-major order.
+
+    Raises RuntimeError for a mask that is not bool, dtypes that differ and too few elements.
+    """
+    if mask.meta.dtype is not bool_:
+        raise RuntimeError(
+            f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.meta.dtype}"
+        )
+    check_same_dtype("masked_scatter_", self, source, "source")
+    if broadcast_shapes((self.meta.sizes, mask.meta.sizes)) != self.meta.sizes:
+        raise RuntimeError(
+            f"masked_scatter_(): mask of shape {list(mask.meta.sizes)} does not broadcast to self "
+            f"{list(self.meta.sizes)}"
+        )
+    check_no_internal_overlap(self.meta.sizes, self.meta.strides)
+    if self.meta.device is cpu:
+        target = writable(self)
+        chosen = np.broadcast_to(values(mask), self.meta.sizes).reshape(target.shape)
+        _write_chosen(target, chosen, values(source).reshape(-1))
+    bump_version(self)
+    return self
+
+
+def _write_chosen(target: Array, chosen: Array, source: Array) -> None:
+    count = int(np.count_nonzero(chosen))
+    if count > source.size:
+        raise RuntimeError(
+            f"masked_scatter_: Number of elements of source < number of ones in mask: {source.size} < {count}"
+        )
+    target[chosen] = source[:count].copy()

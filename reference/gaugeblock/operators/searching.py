@@ -18,9 +18,8 @@ from ..tensor.array_view import array_of
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import default_strides, meta_of
-from .arrays import Array, computed, filled, from_array, values
-from .many_dims import has_many_dims
-from .number_limits import check_number
+from .arrays import Array, computed, filled, from_array, has_many_dims, values
+from .operand_checks import check_number
 from .registration import kernel
 from .sorting import sortable
 

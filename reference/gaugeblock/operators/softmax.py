@@ -17,14 +17,14 @@ from ..kernels.row_map import row_map_kernel
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, default_strides, meta_of, remember
 from .arguments import dtype_argument
+from .arrays import MOST_DIMS, along
 from .conversion import converted
 from .copy import copy_values
 from .launch import element_launch
-from .many_dims import MOST_DIMS, along
+from .loop_plan import RowLaunch, row_launch
 from .plan import Planned, plannable
 from .reduce_call import reduce, reduced_dims
 from .registration import kernel
-from .row_launch import RowLaunch, row_launch
 
 
 def _normalised(operator: str, self: Tensor, dim: int, dtype: DType | None) -> Tensor | Planned[Tensor]:

@@ -1,4 +1,4 @@
-"""Order along a dim: sort, argsort, msort, topk, kthvalue. NaN counts as the largest value."""
+"""Order along a dim: sort, argsort, msort, topk, kthvalue, median. NaN counts as the largest value."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ from ..core.away import away
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, int64
 from ..core.errors import wrap_dim
+from ..core.promotion import UPSTREAM_NAMES
 from ..tensor.array_view import FEW, array_of, kept_array
-from ..tensor.tensor import Tensor, new_like
+from ..tensor.reshaping import reshape
+from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.tensor_meta import (
     TensorMeta,
     contiguous_meta,
@@ -22,12 +24,12 @@ from ..tensor.tensor_meta import (
     preserve_format_strides,
     remember,
 )
-from .arrays import Array, values
+from .arrays import Array, along, computed, has_many_dims, values
 from .gathering import resolved
-from .many_dims import along, has_many_dims
-from .named_results import pair, result_type
-from .picking import Picking, picking
+from .invoke import pair, result_type
+from .loop_plan import Picking, picking
 from .plan import Planned, plannable
+from .reduce_call import reduced_sizes
 from .registration import kernel
 
 T = TypeVar("T")
@@ -91,6 +93,13 @@ class _Chosen(NamedTuple):
         self.steps.run(values, source, indices)
         return values, indices
 
+    def fill_few(self, source: Tensor, found: Array) -> tuple[Tensor, Tensor]:
+        """As `fill`, for few elements."""
+        values, indices = new_like(self.values), new_like(self.indices)
+        kept_array(self.indices, indices.pointer)[...] = found
+        self.steps.run(values, source, indices)
+        return values, indices
+
 
 def _chosen(meta: TensorMeta, sizes: tuple[int, ...], strides: tuple[int, ...], dim: int) -> _Chosen:
     key = ("chosen", dim, sizes, strides)
@@ -116,11 +125,7 @@ def _found(operator: str, self: Tensor, dim: int, sizes: tuple[int, ...], find: 
         return Planned(result, None)
 
     def run(self: Tensor) -> Any:
-        found = find(kept_array(meta, self.pointer))
-        values, indices = new_like(plan.values), new_like(plan.indices)
-        kept_array(plan.indices, indices.pointer)[...] = found
-        plan.steps.run(values, self, indices)
-        return made(values, indices)
+        return made(*plan.fill_few(self, find(kept_array(meta, self.pointer))))
 
     return Planned(result, run)
 
@@ -148,11 +153,7 @@ def _planned(self: Tensor, result: T, dim: int, descending: bool, choose: Callab
         return result
 
     def run(self: Tensor) -> T:
-        found = order_along(kept_array(meta, self.pointer), place, descending)
-        values, indices = new_like(plan.values), new_like(plan.indices)
-        kept_array(plan.indices, indices.pointer)[...] = found
-        plan.steps.run(values, self, indices)
-        return choose(values, indices)
+        return choose(*plan.fill_few(self, order_along(kept_array(meta, self.pointer), place, descending)))
 
     return Planned(result, run)
 
@@ -278,3 +279,92 @@ def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
         for tensor in found:
             tensor._meta = contiguous_meta(kept, tensor.meta.dtype, tensor.meta.device)
     return found
+
+
+def _check_median(operator: str, self: Tensor) -> None:
+    dtype = self.meta.dtype
+    if dtype.is_complex or dtype.kind == 0:
+        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+
+
+def _middle(array: Array, ignore_nan: bool) -> Array:
+    """Index of the median along the last axis, which has at least one element; equal ones count in their order."""
+    size = array.shape[-1]
+    keys = sortable(array)
+    nan = np.isnan(keys) if array.dtype.kind not in "iub" else np.zeros((1,) * array.ndim, np.bool_)
+    missing = nan.sum(-1)
+    if ignore_nan and missing.any():
+        place = np.maximum(size - missing - 1, 0) // 2
+        return np.take_along_axis(order_along(array, -1, False), np.asarray(place)[..., None], -1)[..., 0]
+    half = (size - 1) // 2
+    value = np.partition(keys, half, -1)[..., half : half + 1]
+    equal = keys == value
+    if (equal.sum(-1) > 1).any():
+        before = half - (keys < value).sum(-1, keepdims=True)
+        equal &= equal.cumsum(-1) == before + 1
+    middle: Array = np.where(missing > 0, nan.argmax(-1), equal.argmax(-1))
+    return middle
+
+
+def _median_all(operator: str, self: Tensor, ignore_nan: bool) -> Tensor:
+    _check_median(operator, self)
+    if has_many_dims(self.meta):
+        self = reshape(self, (-1,))
+    dtype = self.meta.dtype
+    return computed((), dtype, self.meta.device, lambda: _median_of(values(self).reshape(-1), dtype, ignore_nan))
+
+
+EMPTY_MEDIANS = {"int32": -(1 << 31), "int64": -(1 << 63), "uint64": 1 << 63}
+"""Integer dtype -> the median of no elements, NaN converted to it; 0 for dtypes that are not listed."""
+
+
+def _median_of(flat: Array, dtype: DType, ignore_nan: bool) -> Any:
+    if not flat.size:
+        if dtype.kind == 2:
+            return float("nan")
+        return EMPTY_MEDIANS.get(dtype.name, 0)
+    return flat[_middle(flat, ignore_nan)]
+
+
+def _median_dim(operator: str, self: Tensor, dim: int, keepdim: bool, ignore_nan: bool) -> Any:
+    _check_median(operator, self)
+    if has_many_dims(self.meta):
+        call = partial(_median_dim, operator, dim=1, keepdim=True, ignore_nan=ignore_nan)
+        return along(operator, self, dim, call, keepdim=keepdim)
+    place = wrap_dim(operator, dim, self.meta.ndim)
+    meta = self.meta
+    if meta.ndim and meta.sizes[place] == 0:
+        raise IndexError(f"{operator}(): Expected reduction dim {place} to have non-zero size.")
+    sizes = reduced_sizes(meta.sizes, (place,), keepdim)
+    found = empty_tensor(sizes, meta.dtype, meta.device)
+    found_at = empty_tensor(sizes, int64, meta.device)
+    if meta.device is cpu:
+        last = np.moveaxis(values(self).reshape(meta.sizes or (1,)), place, -1)
+        index = _middle(last, ignore_nan)
+        array_of(found)[...] = np.take_along_axis(last, index[..., None], -1).reshape(sizes)
+        array_of(found_at)[...] = index.reshape(sizes)
+    return pair(f"{operator}.dim", found, found_at)
+
+
+@kernel("median")
+def median(self: Tensor) -> Tensor:
+    """Median of all elements, NaN when one is NaN or there are none."""
+    return _median_all("median", self, False)
+
+
+@kernel("median.dim")
+def median_dim(self: Tensor, dim: int, keepdim: bool = False) -> Any:
+    """Median along a dim and its index; NaN wins. Raises IndexError for an empty dim."""
+    return _median_dim("median", self, dim, keepdim, False)
+
+
+@kernel("nanmedian")
+def nanmedian(self: Tensor) -> Tensor:
+    """Median of the elements that are not NaN."""
+    return _median_all("nanmedian", self, True)
+
+
+@kernel("nanmedian.dim")
+def nanmedian_dim(self: Tensor, dim: int, keepdim: bool = False) -> Any:
+    """Median of the elements along a dim that are not NaN, and its index. Raises IndexError for an empty dim."""
+    return _median_dim("nanmedian", self, dim, keepdim, True)

@@ -1,4 +1,4 @@
-"""Fresh contiguous copies of what a view shows: select_copy, transpose_copy, unbind_copy and their kin."""
+"""Fresh contiguous copies of what a view shows (select_copy, unbind_copy and their kin), and positive."""
 
 from __future__ import annotations
 
@@ -10,32 +10,11 @@ from ..tensor.tensor import Tensor
 from .invoke import invoke
 from .registration import kernel
 
-VIEWS = {
-    "alias_copy": "detach",
-    "as_strided_copy": "as_strided",
-    "detach_copy": "detach",
-    "diagonal_copy": "diagonal",
-    "expand_copy": "expand",
-    "narrow_copy": "narrow",
-    "permute_copy": "permute",
-    "select_copy.int": "select.int",
-    "slice_copy.Tensor": "slice.Tensor",
-    "split_copy.Tensor": "split.Tensor",
-    "split_with_sizes_copy": "split_with_sizes",
-    "squeeze_copy": "squeeze",
-    "squeeze_copy.dim": "squeeze.dim",
-    "squeeze_copy.dims": "squeeze.dims",
-    "t_copy": "t",
-    "transpose_copy.int": "transpose.int",
-    "unbind_copy.int": "unbind.int",
-    "unfold_copy": "unfold",
-    "unsqueeze_copy": "unsqueeze",
-    "view_as_complex_copy": "view_as_complex",
-    "view_as_real_copy": "view_as_real",
-    "view_copy": "view",
-    "view_copy.dtype": "view.dtype",
-}
-"""Operator -> the view that it copies."""
+COPIES = """as_strided_copy detach_copy diagonal_copy expand_copy narrow_copy permute_copy select_copy.int
+    slice_copy.Tensor split_copy.Tensor split_with_sizes_copy squeeze_copy squeeze_copy.dim squeeze_copy.dims t_copy
+    transpose_copy.int unbind_copy.int unfold_copy unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy
+    view_copy.dtype""".split()
+"""Operators named after the view that they copy."""
 # Views that no lazy tensor has, for its memory would be read as something else.
 _OF_MEMORY = ("view_as_real", "view.dtype")
 
@@ -56,5 +35,14 @@ def copying(view: str) -> Callable[..., Any]:
     return run
 
 
-for _name, _view in VIEWS.items():
-    kernel(_name)(copying(_view))
+kernel("alias_copy")(copying("detach"))
+for _name in COPIES:
+    kernel(_name)(copying(_name.replace("_copy", "")))
+
+
+@kernel("positive", "CompositeExplicitAutograd")
+def positive(self: Tensor) -> Tensor:
+    """`self`. Raises RuntimeError for bool."""
+    if self.meta.dtype.kind == 0:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return self

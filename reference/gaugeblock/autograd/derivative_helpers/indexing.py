@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ...bindings.functions import tensor_ops as ops
 from ...core.dtype import bool_, int32, int64
 from ...dispatch.keys import any_watched
+from ...operators.composites import broadcast_shapes
 from ...operators.invoke import invoke
-from ...operators.type_queries import broadcast_shapes
 
 if TYPE_CHECKING:
     from gaugeblock import Tensor

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...bindings.functions import tensor_ops as ops
 from ...core.dtype import bool_, int64
 from ...dispatch.dispatcher import REGISTRY, call
-from ...operators.networks.convolution_weight import weight_gradient
+from ...operators.networks.convolution import weight_gradient
 from .indexing import collected
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from ...dispatch.dispatcher import Operator
 from ...kernels.operand import Immediate
 from ...operators.conversion import converted
 from ...operators.launch import element_launch
-from ...operators.number_limits import stored_number
+from ...operators.operand_checks import stored_number
 from ...tensor.tensor import Tensor
 from ...tensor.versions import bump_version
 from ..allocator.out_of_memory import OutOfMemoryError

@@ -9,7 +9,7 @@ from ...core.tracing import TRACING
 from ...dispatch.dispatcher import Operator, redispatch
 from ...dispatch.keys import BACKEND_BIT, FUNCTIONALITY_BIT, tensor_keys
 from ...memory.storage import Storage, allocate_storage
-from ...operators.lazy_values import LAZY_MASK
+from ...operators.fallbacks import LAZY_MASK
 from ...tensor.changing import change_metadata
 from ...tensor.refresh import grow_own_storage
 from ...tensor.tensor import Tensor, make_tensor

@@ -1,19 +1,16 @@
-"""Formulas of arithmetic: sums, products, the division family, powers, signs and roots."""
+"""Formulas of arithmetic: sums, products, the division family, powers, signs, roots and rounding; and those on bits."""
 
 from __future__ import annotations
 
-from ...kernels import elementary
+from collections.abc import Callable
+
+from ...kernels import elementary, functions
 from ...kernels.arctangent import hypot
 from ...kernels.complex_lanes import Complex, Value
 from ...kernels.expression import BOOL, Lane, constant, select
 from ...kernels.functions import call, convert_lane, fabs, fused, sqrt, truncate
 from ...kernels.integer import floor_divide_int, remainder_int, trunc_divide_int
-from .table import Formula, table
-
-
-def add(self: Value, other: Value) -> Value:
-    """Sum; OR for bool."""
-    return self + other
+from .table import Formula
 
 
 def add_alpha(self: Value, other: Value, alpha: Value) -> Value:
@@ -23,29 +20,14 @@ def add_alpha(self: Value, other: Value, alpha: Value) -> Value:
     return self + alpha * other
 
 
-def sub(self: Value, other: Value) -> Value:
-    """Difference."""
-    return self - other
-
-
 def sub_alpha(self: Value, other: Value, alpha: Value) -> Value:
     """self - alpha * other, fused for floats."""
     return add_alpha(self, other, -alpha)
 
 
-def rsub(self: Value, other: Value) -> Value:
-    """other - self."""
-    return other - self
-
-
 def rsub_alpha(self: Value, other: Value, alpha: Value) -> Value:
     """other - alpha * self, fused for floats."""
     return add_alpha(other, self, -alpha)
-
-
-def mul(self: Value, other: Value) -> Value:
-    """Product; AND for bool."""
-    return self * other
 
 
 def true_divide(self: Value, other: Value) -> Value:
@@ -91,11 +73,6 @@ def power(self: Value, exponent: Value) -> Value:
     return select(exponent < 0, reciprocal, result)
 
 
-def neg(self: Value) -> Value:
-    """Negative."""
-    return -self
-
-
 def absolute(self: Value) -> Value:
     """Magnitude; the real modulus of complex numbers; int_min stays."""
     if isinstance(self, Complex):
@@ -127,21 +104,6 @@ def reciprocal(self: Value) -> Value:
     return elementary.divide(elementary.one_like(self), self)
 
 
-def square_of(self: Value, exponent: Value) -> Value:
-    """The power of 2, which is the exponent."""
-    return square(self)
-
-
-def square(self: Value) -> Value:
-    """self * self."""
-    return self * self
-
-
-def cube(self: Value) -> Value:
-    """self * self * self."""
-    return self * self * self
-
-
 def square_root(self: Value) -> Value:
     """Square root."""
     return elementary.complex_function("sqrt", self) if isinstance(self, Complex) else sqrt(self)
@@ -157,39 +119,85 @@ def conjugate(self: Value) -> Value:
     return Complex(self.re, -self.im) if isinstance(self, Complex) else self
 
 
-def negative_conjugate(self: Value) -> Value:
-    """Minus the complex conjugate."""
-    return -conjugate(self)
+def _on_floats(function: Callable[[Lane], Lane]) -> Callable[[Lane], Lane]:
+    def rounded(self: Lane) -> Lane:
+        return function(self) if self.type.is_float else self
+
+    return rounded
 
 
-FORMULAS = table(
-    (
-        Formula("add", add, 2),
-        Formula("add.alpha", add_alpha, 3),
-        Formula("sub", sub, 2),
-        Formula("sub.alpha", sub_alpha, 3),
-        Formula("rsub", rsub, 2),
-        Formula("rsub.alpha", rsub_alpha, 3),
-        Formula("mul", mul, 2),
-        Formula("div", true_divide, 2, compute="float"),
-        Formula("div.floor", floor_divide, 2),
-        Formula("div.trunc", trunc_divide, 2),
-        Formula("floor_divide", floor_divide, 2),
-        Formula("remainder", remainder, 2),
-        Formula("fmod", fmod, 2),
-        Formula("pow", power, 2),
-        Formula("pow.square", square_of, 2),
-        Formula("float_power", power, 2, compute="float"),
-        Formula("neg", neg, 1),
-        Formula("abs", absolute, 1, result="real"),
-        Formula("sign", sign, 1),
-        Formula("sgn", sgn, 1),
-        Formula("reciprocal", reciprocal, 1, compute="float"),
-        Formula("square", square, 1),
-        Formula("cube", cube, 1),
-        Formula("sqrt", square_root, 1, compute="float"),
-        Formula("rsqrt", reciprocal_root, 1, compute="float"),
-        Formula("conj_physical", conjugate, 1),
-        Formula("neg_conj", negative_conjugate, 1),
-    )
+def frac(self: Lane) -> Lane:
+    """self - trunc(self)."""
+    return self - functions.truncate(self)
+
+
+def round_decimals(self: Lane, scale: Lane) -> Lane:
+    """self rounded to a multiple of 1 / scale."""
+    return functions.rint(self * scale) / scale
+
+
+def round_tens(self: Lane, scale: Lane) -> Lane:
+    """self rounded to a multiple of scale."""
+    return functions.rint(self / scale) * scale
+
+
+def _in_range(count: Lane) -> Lane:
+    bits = constant(count.type.bits, count.type)
+    return count < bits if count.type.kind == "uint" else (count >= 0) & (count < bits)
+
+
+def left_shift(self: Lane, other: Lane) -> Lane:
+    """self << other; 0 for counts that are negative or reach the width."""
+    return select(_in_range(other), self << (other & (self.type.bits - 1)), 0)
+
+
+def right_shift(self: Lane, other: Lane) -> Lane:
+    """self >> other with sign fill; counts that are negative or reach the width leave only the sign."""
+    last = self.type.bits - 1
+    count = select(_in_range(other), other & last, last)
+    shifted = self >> count
+    return select(_in_range(other), shifted, 0) if self.type.kind == "uint" else shifted
+
+
+FORMULAS = (
+    Formula("add", lambda a, b: a + b, 2),
+    Formula("add.alpha", add_alpha, 3),
+    Formula("sub", lambda a, b: a - b, 2),
+    Formula("sub.alpha", sub_alpha, 3),
+    Formula("rsub", lambda a, b: b - a, 2),
+    Formula("rsub.alpha", rsub_alpha, 3),
+    Formula("mul", lambda a, b: a * b, 2),
+    Formula("div", true_divide, 2, compute="float"),
+    Formula("div.floor", floor_divide, 2),
+    Formula("div.trunc", trunc_divide, 2),
+    Formula("floor_divide", floor_divide, 2),
+    Formula("remainder", remainder, 2),
+    Formula("fmod", fmod, 2),
+    Formula("pow", power, 2),
+    Formula("pow.square", lambda a, exponent: a * a, 2),
+    Formula("float_power", power, 2, compute="float"),
+    Formula("neg", lambda a: -a, 1),
+    Formula("abs", absolute, 1, result="real"),
+    Formula("sign", sign, 1),
+    Formula("sgn", sgn, 1),
+    Formula("reciprocal", reciprocal, 1, compute="float"),
+    Formula("square", lambda a: a * a, 1),
+    Formula("cube", lambda a: a * a * a, 1),
+    Formula("sqrt", square_root, 1, compute="float"),
+    Formula("rsqrt", reciprocal_root, 1, compute="float"),
+    Formula("conj_physical", conjugate, 1),
+    Formula("neg_conj", lambda a: -conjugate(a), 1),
+    Formula("floor", _on_floats(functions.floor), 1),
+    Formula("ceil", _on_floats(functions.ceil), 1),
+    Formula("round", _on_floats(functions.rint), 1),
+    Formula("round.decimals", round_decimals, 2),
+    Formula("round.tens", round_tens, 2),
+    Formula("trunc", _on_floats(functions.truncate), 1),
+    Formula("frac", frac, 1),
+    Formula("bitwise_and", lambda a, b: a & b, 2),
+    Formula("bitwise_or", lambda a, b: a | b, 2),
+    Formula("bitwise_xor", lambda a, b: a ^ b, 2),
+    Formula("bitwise_not", lambda a: ~a, 1),
+    Formula("bitwise_left_shift", left_shift, 2),
+    Formula("bitwise_right_shift", right_shift, 2),
 )

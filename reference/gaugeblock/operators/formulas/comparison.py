@@ -1,11 +1,15 @@
-"""Formulas of comparison, logic and classification; smaller and larger of two."""
+"""Formulas of comparison, logic and classification, of bounds and mixtures, and of copies."""
 
 from __future__ import annotations
 
-from ...kernels import functions
-from ...kernels.complex_lanes import Complex, Value
+from collections.abc import Callable
+from operator import and_, or_
+
+from ...kernels import elementary, functions
+from ...kernels.complex_lanes import Complex, Value, choose
 from ...kernels.expression import BOOL, Lane, constant, select
-from .table import Formula, table
+from ...kernels.functions import fabs, fused, maximum, minimum
+from .table import Formula
 
 INFINITY = float("inf")
 
@@ -15,25 +19,20 @@ def truth(x: Value) -> Lane:
     return x != constant(0, x.type) if isinstance(x, Lane) else (x.re != 0.0) | (x.im != 0.0)
 
 
-def isnan(x: Value) -> Lane:
-    """NaN in any component."""
-    if isinstance(x, Complex):
-        return functions.isnan(x.re) | functions.isnan(x.im)
-    return functions.isnan(x) if x.type.is_float else constant(False, BOOL)
+def _of_parts(test: Callable[[Lane], Lane], join: Callable[[Lane, Lane], Lane], whole: bool) -> Callable[[Value], Lane]:
+    """The test of a float, joined for the components of a complex number; of whole numbers it is known."""
+
+    def classified(x: Value) -> Lane:
+        if isinstance(x, Complex):
+            return join(test(x.re), test(x.im))
+        return test(x) if x.type.is_float else constant(whole, BOOL)
+
+    return classified
 
 
-def isinf(x: Value) -> Lane:
-    """Infinite in any component."""
-    if isinstance(x, Complex):
-        return functions.isinf(x.re) | functions.isinf(x.im)
-    return functions.isinf(x) if x.type.is_float else constant(False, BOOL)
-
-
-def isfinite(x: Value) -> Lane:
-    """Finite in all components."""
-    if isinstance(x, Complex):
-        return functions.isfinite(x.re) & functions.isfinite(x.im)
-    return functions.isfinite(x) if x.type.is_float else constant(True, BOOL)
+isnan = _of_parts(functions.isnan, or_, False)
+isinf = _of_parts(functions.isinf, or_, False)
+isfinite = _of_parts(functions.isfinite, and_, True)
 
 
 def isposinf(x: Lane) -> Lane:
@@ -60,27 +59,69 @@ def fmin(a: Lane, b: Lane) -> Lane:
     return select((a <= b) | functions.isnan(b), a, b)
 
 
-FORMULAS = table(
-    (
-        Formula("eq", lambda a, b: a == b, 2, result="bool"),
-        Formula("ne", lambda a, b: a != b, 2, result="bool"),
-        Formula("lt", lambda a, b: a < b, 2, result="bool"),
-        Formula("le", lambda a, b: a <= b, 2, result="bool"),
-        Formula("gt", lambda a, b: a > b, 2, result="bool"),
-        Formula("ge", lambda a, b: a >= b, 2, result="bool"),
-        Formula("logical_and", lambda a, b: truth(a) & truth(b), 2, result="bool"),
-        Formula("logical_or", lambda a, b: truth(a) | truth(b), 2, result="bool"),
-        Formula("logical_xor", lambda a, b: truth(a) ^ truth(b), 2, result="bool"),
-        Formula("logical_not", lambda a: ~truth(a), 1, result="bool"),
-        Formula("isnan", isnan, 1, result="bool"),
-        Formula("isinf", isinf, 1, result="bool"),
-        Formula("isfinite", isfinite, 1, result="bool"),
-        Formula("isposinf", isposinf, 1, result="bool"),
-        Formula("isneginf", isneginf, 1, result="bool"),
-        Formula("signbit", functions.sign_bit, 1, result="bool"),
-        Formula("maximum", functions.maximum, 2),
-        Formula("minimum", functions.minimum, 2),
-        Formula("fmax", fmax, 2),
-        Formula("fmin", fmin, 2),
-    )
+def identity(self: Value) -> Value:
+    """The operand itself: copies, casts and fills."""
+    return self
+
+
+def where(condition: Value, self: Value, other: Value) -> Value:
+    """self where the condition is nonzero, else other."""
+    return choose(truth(condition), self, other)
+
+
+def clamp(self: Lane, min: Lane, max: Lane) -> Lane:
+    """self within bounds; NaN in any operand gives NaN; max wins over min."""
+    return minimum(maximum(self, min), max)
+
+
+def lerp(self: Value, end: Value, weight: Value) -> Value:
+    """self + weight * (end - self), computed from the nearer end."""
+    if isinstance(self, Complex) or isinstance(end, Complex) or isinstance(weight, Complex):
+        return self + weight * (end - self)
+    span = end - self
+    return select(fabs(weight) < 0.5, fused(weight, span, self), fused(weight - 1.0, span, end))
+
+
+def addcmul(self: Value, tensor1: Value, tensor2: Value, value: Value) -> Value:
+    """self + value * tensor1 * tensor2."""
+    scaled = value * tensor1
+    if isinstance(self, Lane) and isinstance(scaled, Lane) and isinstance(tensor2, Lane) and self.type.is_float:
+        return fused(scaled, tensor2, self)
+    return self + scaled * tensor2
+
+
+def addcdiv(self: Value, tensor1: Value, tensor2: Value, value: Value) -> Value:
+    """self + value * tensor1 / tensor2."""
+    return self + elementary.divide(value * tensor1, tensor2)
+
+
+FORMULAS = (
+    Formula("eq", lambda a, b: a == b, 2, result="bool"),
+    Formula("ne", lambda a, b: a != b, 2, result="bool"),
+    Formula("lt", lambda a, b: a < b, 2, result="bool"),
+    Formula("le", lambda a, b: a <= b, 2, result="bool"),
+    Formula("gt", lambda a, b: a > b, 2, result="bool"),
+    Formula("ge", lambda a, b: a >= b, 2, result="bool"),
+    Formula("logical_and", lambda a, b: truth(a) & truth(b), 2, result="bool"),
+    Formula("logical_or", lambda a, b: truth(a) | truth(b), 2, result="bool"),
+    Formula("logical_xor", lambda a, b: truth(a) ^ truth(b), 2, result="bool"),
+    Formula("logical_not", lambda a: ~truth(a), 1, result="bool"),
+    Formula("isnan", isnan, 1, result="bool"),
+    Formula("isinf", isinf, 1, result="bool"),
+    Formula("isfinite", isfinite, 1, result="bool"),
+    Formula("isposinf", isposinf, 1, result="bool"),
+    Formula("isneginf", isneginf, 1, result="bool"),
+    Formula("signbit", functions.sign_bit, 1, result="bool"),
+    Formula("maximum", functions.maximum, 2),
+    Formula("minimum", functions.minimum, 2),
+    Formula("fmax", fmax, 2),
+    Formula("fmin", fmin, 2),
+    Formula("identity", identity, 1),
+    Formula("where", where, 3, raw=(0,)),
+    Formula("clamp", clamp, 3),
+    Formula("clamp_min", maximum, 2),
+    Formula("clamp_max", minimum, 2),
+    Formula("lerp", lerp, 3),
+    Formula("addcmul", addcmul, 4),
+    Formula("addcdiv", addcdiv, 4),
 )

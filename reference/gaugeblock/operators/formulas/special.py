@@ -1,9 +1,14 @@
-"""Formulas of the special functions, number theory, tolerance tests, and numbers taken apart and put together."""
+"""Formulas of elementary and special functions, number theory, tolerance tests, and numbers taken apart and joined.
+
+The elementary ones are within 1 ULP in float32 and float64, and complex in double precision, as the special ones are.
+The modules of Bessel functions, polynomials and their kin are imported when a formula is first recorded.
+"""
 
 from __future__ import annotations
 
 import functools
 import math
+from importlib import import_module
 
 from ...core.dtype import DType, bfloat16, float16
 from ...kernels import components, elementary, exponential, special
@@ -11,11 +16,30 @@ from ...kernels.arctangent import hypot
 from ...kernels.complex_lanes import Complex, Value, choose
 from ...kernels.conversion import from_storage, to_storage
 from ...kernels.expression import F64, UINT, Lane, constant, select
-from ...kernels.functions import call, convert_lane, copysign, fabs, isnan, libm
+from ...kernels.functions import call, convert_lane, copysign, fabs, isnan, libm, maximum
 from ...kernels.integer import trunc_divide_int
 from . import comparison
 from .comparison import truth
-from .table import Formula, table
+from .table import Formula
+
+
+def relu(self: Lane) -> Lane:
+    """max(self, 0), NaN kept."""
+    return maximum(self, constant(0, self.type))
+
+
+def angle(self: Value) -> Lane:
+    """Argument of a complex number; 0 or pi for reals, NaN kept."""
+    if isinstance(self, Complex):
+        return elementary.atan2(self.im, self.re)
+    return select(self != self, self, select(self < 0.0, constant(3.141592653589793, self.type), 0.0))
+
+
+def _named(name: str) -> Formula:
+    return Formula(name, functools.partial(elementary.function, name=name), 1, compute="float")
+
+
+_NAMED = "exp log sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc erfinv lgamma"
 
 
 def _real(name: str, operands: int, compute: str = "float") -> Formula:
@@ -129,29 +153,95 @@ def log_softmax(self: Lane, largest: Lane, total: Lane) -> Lane:
     return convert_lane(convert_lane(self, F64) - convert_lane(largest, F64) - libm("log", total), self.type)
 
 
-FORMULAS = table(
-    (
-        _real("xlogy", 2),
-        Formula("logit", functools.partial(elementary.evaluated, "logit"), 1, compute="float"),
-        Formula("logit.eps", logit_eps, 2, compute="float"),
-        Formula("logaddexp", logaddexp, 2),
-        _real("logaddexp2", 2, "common"),
-        Formula("sinc", sinc, 1, compute="float"),
-        _real("digamma", 1),
-        Formula("heaviside", heaviside, 2),
-        Formula("ldexp", ldexp, 2, compute="float"),
-        Formula("gcd", gcd, 2),
-        Formula("lcm", lcm, 2),
-        Formula("nextafter", next_after, 2),
-        Formula("deg2rad", lambda self: self * (math.pi / 180.0), 1, compute="float"),
-        Formula("rad2deg", lambda self: self * (180.0 / math.pi), 1, compute="float"),
-        Formula("frexp", components.frexp, 1),
-        Formula("complex", components.joined, 2),
-        Formula("polar", components.polar, 2),
-        Formula("isclose", functools.partial(isclose, equal_nan=False), 4, result="bool"),
-        Formula("isclose.equal_nan", functools.partial(isclose, equal_nan=True), 4, result="bool"),
-        Formula("nan_to_num", nan_to_num, 4),
-        Formula("softmax", softmax, 3, raw=(0, 1, 2)),
-        Formula("log_softmax", log_softmax, 3, raw=(0, 1, 2)),
-    )
+class _Late:
+    """A function of a module of `kernels`, given as "module.function", that is imported when it is called."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+
+    def __call__(self, library: special.Function, *lanes: Lane) -> Lane:
+        module, _, name = self.place.partition(".")
+        result: Lane = getattr(import_module(f"...kernels.{module}", __package__), name)(library, *lanes)
+        return result
+
+
+def _late(name: str, place: str, operands: int = 1) -> Formula:
+    return Formula(name, functools.partial(special.in_double, _Late(place)), operands, compute="float")
+
+
+_POLYNOMIALS = (
+    *(f"{shifted}chebyshev_{kind}" for shifted in ("", "shifted_") for kind in "tuvw"),
+    *("hermite_h", "hermite_he", "laguerre_l", "legendre_p"),
+)
+
+
+def _polynomial(name: str) -> Formula:
+    family, _, kind = name.rpartition("_")
+    return _late(f"special_{family}_polynomial_{kind}", f"polynomials.{name}", 2)
+
+
+FORMULAS = (
+    *map(_named, _NAMED.split()),
+    Formula("exp2", elementary.exp2, 1, compute="float"),
+    Formula("expm1", elementary.expm1, 1, compute="float"),
+    Formula("log2", elementary.log2, 1, compute="float"),
+    Formula("log10", elementary.log10, 1, compute="float"),
+    Formula("log1p", elementary.log1p, 1, compute="float"),
+    Formula("sigmoid", elementary.sigmoid, 1, compute="float"),
+    Formula("relu", relu, 1),
+    Formula("angle", angle, 1, compute="float", result="real"),
+    Formula("atan2", elementary.atan2, 2, compute="float"),
+    Formula("hypot", hypot, 2),
+    Formula("copysign", copysign, 2, compute="float"),
+    _real("xlogy", 2),
+    Formula("logit", functools.partial(elementary.evaluated, "logit"), 1, compute="float"),
+    Formula("logit.eps", logit_eps, 2, compute="float"),
+    Formula("logaddexp", logaddexp, 2),
+    _real("logaddexp2", 2, "common"),
+    Formula("sinc", sinc, 1, compute="float"),
+    _real("digamma", 1),
+    Formula("heaviside", heaviside, 2),
+    Formula("ldexp", ldexp, 2, compute="float"),
+    Formula("gcd", gcd, 2),
+    Formula("lcm", lcm, 2),
+    Formula("nextafter", next_after, 2),
+    Formula("deg2rad", lambda self: self * (math.pi / 180.0), 1, compute="float"),
+    Formula("rad2deg", lambda self: self * (180.0 / math.pi), 1, compute="float"),
+    Formula("frexp", components.frexp, 1),
+    Formula("complex", components.joined, 2),
+    Formula("polar", components.polar, 2),
+    Formula("isclose", functools.partial(isclose, equal_nan=False), 4, result="bool"),
+    Formula("isclose.equal_nan", functools.partial(isclose, equal_nan=True), 4, result="bool"),
+    Formula("nan_to_num", nan_to_num, 4),
+    Formula("softmax", softmax, 3, raw=(0, 1, 2)),
+    Formula("log_softmax", log_softmax, 3, raw=(0, 1, 2)),
+    _late("i0", "bessel.modified_i0"),
+    _late("special_i0e", "bessel.i0e"),
+    _late("special_i1", "bessel.modified_i1"),
+    _late("special_i1e", "bessel.i1e"),
+    _late("special_modified_bessel_i0", "bessel.modified_i0"),
+    _late("special_modified_bessel_i1", "bessel.modified_i1"),
+    _late("special_modified_bessel_k0", "bessel.modified_k0"),
+    _late("special_modified_bessel_k1", "bessel.modified_k1"),
+    _late("special_scaled_modified_bessel_k0", "bessel.scaled_k0"),
+    _late("special_scaled_modified_bessel_k1", "bessel.scaled_k1"),
+    _late("special_bessel_j0", "bessel.bessel_j0"),
+    _late("special_bessel_j1", "bessel.bessel_j1"),
+    _late("special_bessel_y0", "bessel.bessel_y0"),
+    _late("special_bessel_y1", "bessel.bessel_y1"),
+    _late("special_spherical_bessel_j0", "bessel.spherical_j0"),
+    _late("special_airy_ai", "airy.airy"),
+    _late("special_ndtr", "normal.ndtr"),
+    _late("special_ndtri", "normal.ndtri"),
+    _late("special_log_ndtr", "normal.log_ndtr"),
+    _late("special_erfcx", "normal.erfcx"),
+    _late("special_entr", "normal.entropy"),
+    _late("special_xlog1py", "normal.xlog1py", 2),
+    _late("special_zeta", "zeta.zeta", 2),
+    _late("trigamma", "zeta.trigamma"),
+    _late("polygamma", "zeta.polygamma", 3)._replace(raw=(1, 2)),
+    _late("polygamma.log", "zeta.polygamma_by_logarithm", 3)._replace(raw=(1, 2)),
+    _late("igamma", "incomplete_gamma.lower", 2),
+    _late("igammac", "incomplete_gamma.upper", 2),
+    *map(_polynomial, _POLYNOMIALS),
 )

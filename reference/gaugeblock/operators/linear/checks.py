@@ -1,19 +1,48 @@
-"""What linear algebra asks of its operands, and the column-major tensors that hold its matrices."""
+"""What linear algebra asks of its operands and raises, and the column-major tensors that hold its matrices."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any, NoReturn
 
 import numpy as np
 
+from ...core.away import away
 from ...core.device import Device, cpu
 from ...core.dtype import DType
 from ...core.promotion import UPSTREAM_NAMES
+from ...iteration.dimensions import broadcast_shapes
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_strided_tensor
 from ...tensor.tensor_meta import default_strides
 from ..arrays import Array, check_same_device, outline
+
+
+class LinAlgError(RuntimeError):
+    """A matrix is singular, not positive-definite, or an algorithm did not converge."""
+
+
+def fail(operator: str, infos: Array, reason: str) -> NoReturn:
+    """Raise LinAlgError for the first matrix whose info is not 0; `reason` may contain {info}."""
+    flat = np.asarray(infos).reshape(-1)
+    place = int(np.flatnonzero(flat)[0])
+    where = "" if np.ndim(infos) == 0 else f"(Batch element {place}): "
+    raise LinAlgError(f"{operator}: {where}{reason.format(info=int(abs(flat[place])))}")
+
+
+SINGULAR = (
+    "The diagonal element {info} is zero, the inversion could not be completed because the input matrix is singular."
+)
+NOT_POSITIVE = (
+    "The factorization could not be completed because the input is not positive-definite (the leading minor of order "
+    "{info} is not positive-definite)."
+)
+NOT_FINITE = "The algorithm failed to converge because the input matrix contained non-finite values."
+NOT_CONVERGED = (
+    "The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated values."
+)
+
 
 FULL = frozenset({"float32", "float64", "complex64", "complex128"})
 """The dtypes that LAPACK has."""
@@ -88,11 +117,24 @@ def matrices(
     return result, array_of(result) if device is cpu else None
 
 
-def column_major(values: Array, dtype: DType) -> Tensor:
-    """A fresh tensor with column-major matrices that hold `values`."""
-    result, target = matrices(values.shape, dtype)
-    store(target, values)
-    return result
+Wanted = tuple[Callable[..., tuple[Tensor, Array | None]], Sequence[int], DType]
+
+
+def made(device: Device, compute: Callable[[], Sequence[Any]], *wanted: Wanted) -> tuple[Tensor, ...]:
+    """Fresh tensors, each made by `outline` or `matrices` of its sizes and dtype, that hold what `compute` returns.
+
+    Nothing is computed for a device that holds no data.
+    """
+    pairs = [make(sizes, dtype, device) for make, sizes, dtype in wanted]
+    if device is cpu:
+        for (_, target), found in zip(pairs, compute(), strict=True):
+            store(target, found)
+    return tuple([tensor for tensor, _ in pairs])
+
+
+def check_squares(operator: str, tensor: Tensor) -> tuple[DType, tuple[int, ...]]:
+    """The dtype and the sizes of a batch of square matrices of floats. Raises as `check_float` and `check_square`."""
+    return check_float(operator, tensor), check_square(operator, tensor)
 
 
 def store(target: Array | None, values: Any) -> None:
@@ -105,3 +147,47 @@ def store(target: Array | None, values: Any) -> None:
 def adjoint(array: Array) -> Array:
     """The conjugate transpose of each matrix."""
     return np.conjugate(np.swapaxes(array, -2, -1))
+
+
+def is_vector(matrix: Tensor, right: Tensor) -> bool:
+    """Return whether the right side is a vector for each matrix."""
+    sizes = right.meta.sizes
+    return len(sizes) == 1 or (len(sizes) == matrix.meta.ndim - 1 and sizes == matrix.meta.sizes[:-1])
+
+
+def solved_sizes(operator: str, A: tuple[int, ...], B: tuple[int, ...], left: bool) -> tuple[int, ...]:
+    """The sizes of X in ``A @ X = B``, or ``X @ A = B``. Raises RuntimeError when they do not fit."""
+    if A[-1] != (B[-2] if left else B[-1]):
+        equation = "AX = B" if left else "XA = B"
+        raise RuntimeError(
+            f"{operator}: Incompatible shapes of A and B for the equation {equation} ({A[-2]}x{A[-1]} and "
+            f"{B[-2]}x{B[-1]})"
+        )
+    return broadcast_shapes((A[:-2], B[:-2])) + B[-2:]
+
+
+LAPACK_STEPS = {"svd": 64.0, "eig": 256.0, "eigvals": 128.0, "eigh": 64.0, "eigvalsh": 32.0, "qr": 16.0}
+"""Steps for each element and column of a matrix, about; 8 for the others."""
+
+
+def _work(name: str, array: Any) -> float:
+    """Steps that a decomposition of a stack of matrices takes, about."""
+    shape = np.shape(array)
+    return LAPACK_STEPS.get(name, 8.0) * float(np.prod(shape)) * min(shape[-2:]) if len(shape) > 1 else 0.0
+
+
+def _interruptible(name: str) -> Callable[..., Any]:
+    function = getattr(np.linalg, name)
+
+    def call(array: Any, *args: Any, **kwargs: Any) -> Any:
+        return away(_work(name, array), function, array, *args, **kwargs)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"``numpy.linalg.{name}``."
+    return call
+
+
+lapack = SimpleNamespace(
+    **{name: _interruptible(name) for name in "svd qr eig eigvals eigh eigvalsh solve inv det slogdet cholesky".split()}
+)
+"""NumPy's linear algebra, called so that Ctrl-C is answered during long calls."""

@@ -1,50 +1,120 @@
-"""Linear equations: inverses and solutions of square systems."""
+"""Determinants, inverses and solutions of square and triangular systems, powers and exponentials of matrices."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from ...core.device import Device
-from ...core.dtype import DType, int32
+from ...core.device import Device, cpu
+from ...core.dtype import DType, bool_, int32
+from ...core.errors import wrap_dims
+from ...core.warn import warn_deprecated
 from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
 from ..arrays import Array, outline, values
-from ..named_results import result_type
-from . import lapack
-from .checks import check_float, check_matrix, check_one_dtype, check_square, matrices, store
-from .errors import SINGULAR, LinAlgError, fail
-from .triangles import factor, solve_factored
+from ..invoke import apply, permute, reshape, result_type
+from ..products import product
+from .checks import (
+    SINGULAR,
+    LinAlgError,
+    check_float,
+    check_matrix,
+    check_one_dtype,
+    check_square,
+    check_squares,
+    fail,
+    is_vector,
+    lapack,
+    made,
+    matrices,
+    solved_sizes,
+    store,
+)
+from .factorizations import factor, solve_factored, substitute
 
 
-def _inverted(array: Array) -> tuple[Array, Array]:
-    """Inverses, and infos as `factor` gives them; a singular matrix has inf and NaN."""
+def determinant(operator: str, matrix: Tensor) -> Tensor:
+    """The determinant of each matrix of (..., n, n); 1 for n = 0. Raises RuntimeError for other shapes and dtypes."""
+    dtype, sizes = check_squares(operator, matrix)
+
+    def compute() -> tuple[Array]:
+        with np.errstate(all="ignore"):
+            return (lapack.det(values(matrix)),)
+
+    return made(matrix.meta.device, compute, (outline, sizes[:-2], dtype))[0]
+
+
+def linalg_det(A: Tensor) -> Tensor:
+    """The determinant of each matrix."""
+    return determinant("linalg.det", A)
+
+
+det = linalg_det
+
+
+def sign_and_logarithm(operator: str, matrix: Tensor) -> tuple[Tensor, ...]:
+    """Sign (of modulus 1 or 0) and logarithm of the modulus of each determinant, the latter real."""
+    dtype, sizes = check_squares(operator, matrix)
+
+    def compute() -> Any:
+        with np.errstate(all="ignore"):
+            return lapack.slogdet(values(matrix))
+
+    return made(matrix.meta.device, compute, (outline, sizes[:-2], dtype), (outline, sizes[:-2], dtype.to_real()))
+
+
+def linalg_slogdet(A: Tensor) -> Any:
+    """(sign, logabsdet) of each matrix; (0, -inf) for singular ones."""
+    return result_type("linalg_slogdet")(*sign_and_logarithm("linalg.slogdet", A))
+
+
+def slogdet(self: Tensor) -> Any:
+    """(sign, logabsdet) of each matrix; (0, -inf) for singular ones."""
+    return result_type("slogdet")(*sign_and_logarithm("linalg.slogdet", self))
+
+
+def logdet(self: Tensor) -> Tensor:
+    """The logarithm of each determinant; NaN where it is negative, -inf where it is 0."""
+    sign, logarithm = sign_and_logarithm("logdet", self)
+    dtype = self.meta.dtype
+    result, target = outline(sign.meta.sizes, dtype, sign.meta.device)
+    if target is not None:
+        with np.errstate(all="ignore"):
+            signs = values(sign)
+            store(target, values(logarithm) + np.log(signs))
+    return result
+
+
+def _solved(array: Array, right: Array | None = None) -> tuple[Array, Array]:
+    """Solutions for right sides, or inverses, and infos as `factor` gives them; inf and NaN for a singular matrix."""
     with np.errstate(all="ignore"):
         try:
-            return lapack.inv(array), np.zeros(array.shape[:-2], np.int32)
+            found = lapack.inv(array) if right is None else lapack.solve(array, right)
+            return found, np.zeros(array.shape[:-2], np.int32)
         except np.linalg.LinAlgError:
             factors, pivots, infos = factor(array)
-            return solve_factored(factors, pivots, np.eye(array.shape[-1], dtype=array.dtype)), infos
+            right = np.eye(array.shape[-1], dtype=array.dtype) if right is None else right
+            return solve_factored(factors, pivots, right), infos
 
 
-def inverse_and_info(operator: str, matrix: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
+def inverse_and_info(operator: str, matrix: Tensor, check_errors: bool) -> tuple[Tensor, ...]:
     """The inverse of each matrix of (..., n, n), and int32 infos: 0, or the first zero pivot counted from 1.
 
     Raises LinAlgError for a singular matrix if `check_errors`, RuntimeError for other shapes and dtypes.
     """
-    dtype = check_float(operator, matrix)
-    sizes = check_square(operator, matrix)
-    device = matrix.meta.device
-    result, target = matrices(sizes, dtype, device)
-    info, infos = outline(sizes[:-2], int32, device)
-    if target is not None:
-        found = _inverted(values(matrix))
-        if check_errors and found[1].any():
-            fail(operator, found[1], SINGULAR)
-        store(target, found[0])
-        store(infos, found[1])
-    return result, info
+    dtype, sizes = check_squares(operator, matrix)
+
+    def compute() -> tuple[Array, Array]:
+        found, infos = _solved(values(matrix))
+        if check_errors and infos.any():
+            fail(operator, infos, SINGULAR)
+        return found, infos
+
+    return made(matrix.meta.device, compute, (matrices, sizes, dtype), (outline, sizes[:-2], int32))
 
 
 def linalg_inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
@@ -57,35 +127,7 @@ def linalg_inv(A: Tensor) -> Tensor:
     return inverse_and_info("linalg.inv", A, True)[0]
 
 
-def inverse(self: Tensor) -> Tensor:
-    """The inverse of each matrix. Raises LinAlgError for singular ones."""
-    return inverse_and_info("linalg.inv", self, True)[0]
-
-
-def is_vector(matrix: Tensor, right: Tensor) -> bool:
-    """Return whether the right side is a vector for each matrix."""
-    sizes = right.meta.sizes
-    return len(sizes) == 1 or (len(sizes) == matrix.meta.ndim - 1 and sizes == matrix.meta.sizes[:-1])
-
-
-def solved_sizes(operator: str, A: tuple[int, ...], B: tuple[int, ...], left: bool) -> tuple[int, ...]:
-    """The sizes of X in ``A @ X = B``, or ``X @ A = B``. Raises RuntimeError when they do not fit."""
-    if A[-1] != (B[-2] if left else B[-1]):
-        equation = "AX = B" if left else "XA = B"
-        raise RuntimeError(
-            f"{operator}: Incompatible shapes of A and B for the equation {equation} ({A[-2]}x{A[-1]} and "
-            f"{B[-2]}x{B[-1]})"
-        )
-    return broadcast_shapes((A[:-2], B[:-2])) + B[-2:]
-
-
-def _solve(array: Array, right: Array) -> tuple[Array, Array]:
-    with np.errstate(all="ignore"):
-        try:
-            return lapack.solve(array, right), np.zeros(array.shape[:-2], np.int32)
-        except np.linalg.LinAlgError:
-            factors, pivots, infos = factor(array)
-            return solve_factored(factors, pivots, right), infos
+inverse = linalg_inv
 
 
 def _operands(operator: str, A: Tensor, B: Tensor) -> tuple[DType, Device]:
@@ -111,9 +153,9 @@ def solution_and_info(operator: str, A: Tensor, B: Tensor, left: bool, check_err
     if target is not None:
         array, given = values(A), values(B).reshape(right)
         if left:
-            found = _solve(array, given)
+            found = _solved(array, given)
         else:
-            turned = _solve(np.swapaxes(array, -2, -1), np.swapaxes(given, -2, -1))
+            turned = _solved(np.swapaxes(array, -2, -1), np.swapaxes(given, -2, -1))
             found = (np.swapaxes(turned[0], -2, -1), turned[1])
         if check_errors and found[1].any():
             name = operator if operator.startswith("torch.") else f"torch.{operator}"
@@ -133,3 +175,172 @@ def linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bo
 def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """X of ``A @ X = B``, or with `left` False of ``X @ A = B``. Raises LinAlgError for singular matrices."""
     return solution_and_info("linalg.solve", A, B, left, True)[0]
+
+
+def linalg_solve_triangular(
+    self: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Tensor:
+    """X of ``A @ X = B`` (``X @ A = B`` if not `left`), A being one triangle of `self`, with ones if `unitriangular`.
+
+    A zero on the diagonal gives inf and NaN. Raises RuntimeError unless sizes and dtypes fit.
+    """
+    operator = "linalg.solve_triangular"
+    check_float(operator, self)
+    dtype, device = check_one_dtype(operator, self, B)
+    check_matrix(operator, B, "B")
+    sizes = solved_sizes(operator, check_square(operator, self), B.meta.sizes, left)
+    result, target = matrices(sizes, dtype, device, column_major=left)
+    if target is not None:
+        array, right = values(self), values(B)
+        if left:
+            store(target, substitute(array, right, upper=upper, unit=unitriangular))
+        else:
+            turned = np.swapaxes(array, -2, -1), np.swapaxes(right, -2, -1)
+            store(target, np.swapaxes(substitute(*turned, upper=not upper, unit=unitriangular), -2, -1))
+    return result
+
+
+def triangular_solve(
+    self: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> Any:
+    """(solution, cloned_coefficient) of ``A @ X = self``, or of ``A.mT @ X = self`` if `transpose`.
+
+    Raises RuntimeError unless sizes and dtypes fit.
+    """
+    operator = "triangular_solve"
+    warn_deprecated(operator, "linalg.solve_triangular")
+    for tensor, name in ((self, "b"), (A, "A")):
+        if tensor.meta.ndim < 2:
+            raise RuntimeError(
+                f"torch.{operator}: Expected {name} to have at least 2 dimensions, but it has {tensor.meta.ndim} "
+                f"dimensions instead"
+            )
+    check_float(operator, A)
+    dtype, device = check_one_dtype(operator, self, A, ("b", "A"))
+    square, b = check_square(operator, A), self.meta.sizes
+    if square[-1] != b[-2]:
+        raise RuntimeError(
+            f"Incompatible matrix sizes for {operator}: each A matrix is {square[-2]} by {square[-1]} but each b "
+            f"matrix is {b[-2]} by {b[-1]}"
+        )
+    sizes = solved_sizes(operator, square, b, True)
+    batch = broadcast_shapes((sizes[:-2], A.meta.sizes[:-2]))
+    solution, target = matrices(sizes, dtype, device)
+    clone, copied = matrices(batch + A.meta.sizes[-2:], dtype, device)
+    if target is not None:
+        array = values(A)
+        store(copied, array)
+        matrix, upper = (array.swapaxes(-1, -2), not upper) if transpose else (array, upper)
+        store(target, substitute(matrix, values(self), upper=upper, unit=unitriangular))
+    return result_type("triangular_solve")(solution, clone)
+
+
+def linalg_tensorinv(self: Tensor, ind: int = 2) -> Tensor:
+    """The inverse of the map from the dims behind the first `ind` to those. Raises RuntimeError unless it is square."""
+    if ind <= 0:
+        raise RuntimeError(f"Expected a strictly positive integer for 'ind', got {ind}")
+    sizes = self.meta.sizes
+    first, rest = sizes[:ind], sizes[ind:]
+    if prod(first) != prod(rest):
+        raise RuntimeError(
+            f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
+            f"{prod(rest)} != {prod(first)}"
+        )
+    found = apply("linalg_inv", reshape(self, (prod(first), prod(rest))))
+    return reshape(found, (*rest, *first))
+
+
+def linalg_tensorsolve(self: Tensor, other: Tensor, dims: Sequence[int] | None = None) -> Tensor:
+    """X with ``tensordot(self, X, X.ndim) == other``; `dims` of `self` are moved to the end first.
+
+    Raises RuntimeError unless the map is square.
+    """
+    source = self
+    if dims is not None:
+        moved = wrap_dims("linalg.tensorsolve", dims, self.meta.ndim)
+        source = permute(self, (*(d for d in range(self.meta.ndim) if d not in moved), *moved))
+    wanted = source.meta.sizes[other.meta.ndim :]
+    if prod(wanted) != prod(source.meta.sizes[: other.meta.ndim]):
+        raise RuntimeError(
+            f"Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
+            f"but got {prod(wanted)} != {prod(source.meta.sizes[: other.meta.ndim])}"
+        )
+    matrix = reshape(source, (prod(wanted), prod(wanted)))
+    return reshape(apply("linalg_solve", matrix, reshape(other, (prod(wanted),))), wanted)
+
+
+def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
+    """The n-th power of each matrix; negative powers of the inverse, and the identity for 0.
+
+    Raises RuntimeError for other shapes, NotImplementedError for bool, LinAlgError for a negative power of a singular
+    matrix.
+    """
+    sizes = check_square("linalg.matrix_power", self)
+    meta = self.meta
+    if n == 0:
+        result, target = outline(sizes, meta.dtype, meta.device)
+        store(target, np.eye(sizes[-1]))
+        return result
+    if meta.dtype is bool_:
+        raise NotImplementedError("\"linalg.matrix_power\" not implemented for 'Bool'")
+    base = inverse_and_info("linalg.inv", self, True)[0] if n < 0 else self
+    left, result_so_far = abs(n), None
+    while left:
+        if left & 1:
+            result_so_far = base if result_so_far is None else product(result_so_far, base, sizes)
+        left >>= 1
+        if left:
+            base = product(base, base, sizes)
+    assert result_so_far is not None
+    return apply("clone", result_so_far) if result_so_far is self else result_so_far
+
+
+matrix_power = linalg_matrix_power
+
+ORDER = 13
+_PADE = [
+    math.factorial(2 * ORDER - k) * math.factorial(ORDER) / (
+        math.factorial(2 * ORDER) * math.factorial(ORDER - k) * math.factorial(k)
+    )
+    for k in range(ORDER + 1)
+]  # fmt: skip
+"""Numerator of the diagonal Pade approximant of exp; the denominator has the same numbers with alternating signs."""
+LARGEST = 5.0
+"""Matrices of at most this 1-norm are good enough for the approximant; larger ones are halved, and squared back."""
+
+
+def exponential(array: Array) -> Array:
+    """exp of a stack of matrices in double precision; NaN where one is not finite."""
+    finite = np.asarray(np.isfinite(array).all((-2, -1)))
+    given = np.where(finite[..., None, None], array, 0)
+    norm = np.abs(given).sum(-2).max(-1, initial=0)
+    with np.errstate(all="ignore"):
+        halvings = np.maximum(np.ceil(np.log2(norm / LARGEST)), 0).astype(np.int64)
+        scaled = given * np.exp2(-halvings)[..., None, None]
+        odd, even = np.zeros_like(scaled), np.zeros_like(scaled)
+        square, identity = np.matmul(scaled, scaled), np.eye(array.shape[-1])
+        for k in range(ORDER, 0, -2):
+            odd = np.matmul(odd, square) + _PADE[k] * identity
+            even = np.matmul(even, square) + _PADE[k - 1] * identity
+        odd = np.matmul(scaled, odd)
+        result = lapack.solve(even - odd, even + odd)
+        for k in range(int(halvings.max(initial=0))):
+            result = np.where((k < halvings)[..., None, None], np.matmul(result, result), result)
+    return np.where(finite[..., None, None], result, np.nan)
+
+
+def linalg_matrix_exp(self: Tensor) -> Tensor:
+    """The exponential of each matrix, by scaling, an approximant of order 13 and squaring, in double precision.
+
+    Raises RuntimeError for other shapes, bool and ints.
+    """
+    dtype = check_float("linalg.matrix_exp", self, halves=True)
+    sizes = check_square("linalg.matrix_exp", self)
+    result, target = outline(sizes, dtype, self.meta.device)
+    if self.meta.device is cpu and result.meta.numel:
+        wide = np.complex128 if dtype.is_complex else np.float64
+        store(target, exponential(values(self).astype(wide)))
+    return result
+
+
+matrix_exp = linalg_matrix_exp

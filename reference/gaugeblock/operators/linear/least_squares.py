@@ -11,11 +11,9 @@ from ...core.limits import finfo
 from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
 from ..arrays import Array, outline, values
-from ..named_results import result_type
-from .checks import FULL, adjoint, check_float, check_matrix, check_square, matrices, store
-from .eigenvalues import hermitian
-from .equations import is_vector
-from .singular_values import decomposed, singular_values
+from ..invoke import result_type
+from .checks import FULL, adjoint, check_float, check_matrix, check_square, is_vector, matrices, store
+from .decompositions import decomposed, hermitian, singular_values
 
 DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 Bound = float | Tensor | None
@@ -139,14 +137,12 @@ def pseudo_inverse(self: Tensor, atol: Bound, rtol: Bound, is_hermitian: bool) -
     return result
 
 
-def linalg_pinv(self: Tensor, rcond: float, hermitian: bool = False) -> Tensor:
-    """pseudo_inverse with a relative bound."""
+def linalg_pinv(self: Tensor, rcond: float | Tensor = 1e-15, hermitian: bool = False) -> Tensor:
+    """pseudo_inverse with a relative bound, or one for each matrix."""
     return pseudo_inverse(self, 0.0, rcond, hermitian)
 
 
-def linalg_pinv_rcond_tensor(self: Tensor, rcond: Tensor, hermitian: bool = False) -> Tensor:
-    """pseudo_inverse with a relative bound for each matrix."""
-    return pseudo_inverse(self, 0.0, rcond, hermitian)
+linalg_pinv_rcond_tensor = pinverse = linalg_pinv
 
 
 def linalg_pinv_atol_rtol_tensor(
@@ -157,11 +153,6 @@ def linalg_pinv_atol_rtol_tensor(
 
 
 linalg_pinv_atol_rtol_float = linalg_pinv_atol_rtol_tensor
-
-
-def pinverse(self: Tensor, rcond: float = 1e-15) -> Tensor:
-    """pseudo_inverse with a relative bound."""
-    return pseudo_inverse(self, 0.0, rcond, False)
 
 
 def rank(matrix: Tensor, atol: Bound, rtol: Bound, is_hermitian: bool) -> Tensor:
@@ -184,25 +175,19 @@ def rank(matrix: Tensor, atol: Bound, rtol: Bound, is_hermitian: bool) -> Tensor
     return result
 
 
-def linalg_matrix_rank(self: Tensor, tol: float, hermitian: bool = False) -> Tensor:
-    """rank with an absolute bound."""
+def linalg_matrix_rank(self: Tensor, tol: float | Tensor, hermitian: bool = False) -> Tensor:
+    """rank with an absolute bound, or one for each matrix."""
     return rank(self, tol, 0.0, hermitian)
 
 
-def linalg_matrix_rank_tol_tensor(input: Tensor, tol: Tensor, hermitian: bool = False) -> Tensor:
-    """rank with an absolute bound for each matrix."""
-    return rank(input, tol, 0.0, hermitian)
+linalg_matrix_rank_tol_tensor = linalg_matrix_rank
 
 
 def linalg_matrix_rank_atol_rtol_tensor(
-    input: Tensor, *, atol: Tensor | None = None, rtol: Tensor | None = None, hermitian: bool = False
-) -> Tensor:
-    """rank with an absolute and a relative bound for each matrix."""
-    return rank(input, atol, rtol, hermitian)
-
-
-def linalg_matrix_rank_atol_rtol_float(
-    self: Tensor, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
+    self: Tensor, *, atol: Bound = None, rtol: Bound = None, hermitian: bool = False
 ) -> Tensor:
     """rank with an absolute and a relative bound."""
     return rank(self, atol, rtol, hermitian)
+
+
+linalg_matrix_rank_atol_rtol_float = linalg_matrix_rank_atol_rtol_tensor

@@ -10,10 +10,9 @@ from ...core.errors import wrap_dim
 from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
 from ..arguments import dtype_argument
-from ..invoke import apply, invoke
+from ..invoke import apply, invoke, reshape
 from ..norms import norm_compute_dtype
 from ..reduce_call import reduced_sizes
-from ..view_calls import reshape
 from .checks import FULL, check_float, check_matrix, check_square
 
 Order = float | str | None
@@ -76,17 +75,18 @@ def _spectral(operator: str, source: Tensor, ord: float | str, rows: int, column
 
 
 def linalg_matrix_norm(
-    self: Tensor, ord: float, dim: Sequence[int] = (-2, -1), keepdim: bool = False, *, dtype: DType | None = None
+    self: Tensor,
+    ord: float | str = "fro",
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
 ) -> Tensor:
-    """matrix_norm of a number."""
+    """matrix_norm of a number or a name."""
     return matrix_norm("linalg.matrix_norm", self, ord, dim, keepdim, dtype)
 
 
-def linalg_matrix_norm_str_ord(
-    self: Tensor, ord: str = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *, dtype: DType | None = None
-) -> Tensor:
-    """matrix_norm of a name."""
-    return matrix_norm("linalg.matrix_norm", self, ord, dim, keepdim, dtype)
+linalg_matrix_norm_str_ord = linalg_matrix_norm
 
 
 def linalg_norm(
@@ -156,14 +156,14 @@ def linalg_cond(self: Tensor, p: Order = None) -> Tensor:
 linalg_cond_p_str = linalg_cond
 
 
-def nuclear_norm(self: Tensor, keepdim: bool = False) -> Tensor:
-    """The sum of the singular values of each matrix. Raises RuntimeError for fewer than two dims."""
-    return matrix_norm("linalg.matrix_norm", self, "nuc", (-2, -1), keepdim, None)
-
-
-def nuclear_norm_dim(self: Tensor, dim: Sequence[int], keepdim: bool = False) -> Tensor:
+def nuclear_norm_dim(self: Tensor, dim: Sequence[int] = (-2, -1), keepdim: bool = False) -> Tensor:
     """The sum of the singular values of the matrices that two dims span."""
     return matrix_norm("linalg.matrix_norm", self, "nuc", dim, keepdim, None)
+
+
+def nuclear_norm(self: Tensor, keepdim: bool = False) -> Tensor:
+    """The sum of the singular values of each matrix. Raises RuntimeError for fewer than two dims."""
+    return nuclear_norm_dim(self, keepdim=keepdim)
 
 
 def frobenius_norm_dim(self: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:

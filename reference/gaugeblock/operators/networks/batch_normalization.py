@@ -9,10 +9,10 @@ from ...core.dtype import DType, float32, float64
 from ...kernels import folds
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import Array, filled, store, values
+from ..invoke import apply, apply_for_many
 from ..reduce_call import reduce
-from .calls import apply, apply_for_many, write
-from .layer_normalization import statistics_dtype
-from .layouts import empty_in_suggested_format
+from .calls import empty_in_suggested_format, write
+from .row_normalization import statistics_dtype
 
 Parameters = tuple[Tensor | None, Tensor | None, Tensor | None, Tensor | None]
 NAMES = ("weight", "bias", "running_mean", "running_var")

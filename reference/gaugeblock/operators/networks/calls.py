@@ -1,33 +1,20 @@
-"""How an operator is made of others: calls through the dispatcher, and fused formulas as pointwise operators."""
+"""Fused formulas as pointwise operators, checks of a row's dtypes, and results in the memory format of an image."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
 
 from ...core.device import cpu
 from ...core.dtype import DType
 from ...core.promotion import UPSTREAM_NAMES
-from ...dispatch.dispatcher import REGISTRY, call
 from ...iteration.tensor_iterator import Number
-from ...tensor.tensor import Tensor
-from ...tensor.tensor_meta import remember
+from ...tensor.tensor import Tensor, new_like
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, remember, suggested_format
+from ..copy import format_strides
 from ..launch import element_launch
 from ..pointwise import Call, PointwiseRule, run_functional
 from ..rows import rows
-
-
-def apply(name: str, *args: Any, **kwargs: Any) -> Tensor:
-    """The operator `name`, such as "add.Tensor", through the dispatcher: on every backend, seen by every mode."""
-    result: Tensor = call(REGISTRY.find(name), *args, **kwargs)
-    return result
-
-
-def apply_for_many(name: str, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
-    """An operator with several results."""
-    results: tuple[Tensor, ...] = call(REGISTRY.find(name), *args, **kwargs)
-    return results
 
 
 @functools.cache
@@ -55,16 +42,19 @@ def check_dtype(row: str, tensor: Tensor) -> None:
         raise NotImplementedError(f"\"{row}\" not implemented for '{UPSTREAM_NAMES[name]}'; it computes in {allowed}")
 
 
-def write(formula: str, out: Tensor, inputs: Sequence[Tensor], compute: DType) -> Tensor:
-    """A formula of the tables, computed in `compute`, written to a fresh `out`, to whose sizes the inputs broadcast."""
+def write(formula: str, out: Tensor, inputs: Sequence[Tensor], compute: DType, *others: Tensor) -> Tensor:
+    """A formula of the tables, computed in `compute`, written to a fresh `out`, to whose sizes the inputs broadcast.
+
+    A formula of several results writes them to `others` too.
+    """
     meta = out.meta
     if meta.device is cpu and meta.numel:
-        sources = [tensor.meta for tensor in inputs]
-        key = (formula, compute, *sources)
+        sources, results = [tensor.meta for tensor in inputs], [tensor.meta for tensor in others]
+        key = (formula, compute, *sources, *results)
         launch = meta.plans.get(key)
         if launch is None:
-            launch = remember(meta.plans, key, element_launch(formula, meta, sources, compute))
-        launch.run([out.pointer, *[tensor.pointer for tensor in inputs]])
+            launch = remember(meta.plans, key, element_launch(formula, meta, sources, compute, results))
+        launch.run([tensor.pointer for tensor in (out, *others, *inputs)])
     return out
 
 
@@ -75,3 +65,22 @@ def scaled_into(
     parts = [(name, tensor) for name, tensor in (("weight", weight), ("bias", bias)) if tensor is not None]
     formula = ".".join(["normalized", *(name for name, _ in parts)])
     return write(formula, out, [input, mean, deviation, *(tensor for _, tensor in parts)], deviation.meta.dtype)
+
+
+def empty_row_major(meta: TensorMeta, sizes: tuple[int, ...]) -> Tensor:
+    """A fresh row-major tensor like one of `meta`, of these sizes."""
+    return new_like(contiguous_meta(sizes, meta.dtype, meta.device))
+
+
+def suggested(meta: TensorMeta, sizes: tuple[int, ...] | None = None, dtype: DType | None = None) -> TensorMeta:
+    """Return the meta of a new tensor like one of `meta`, of other sizes and dtype if given: channels last if it
+    resembles that."""
+    chosen = suggested_format(meta.sizes, meta.strides)
+    wanted, kind = meta.sizes if sizes is None else sizes, dtype or meta.dtype
+    target = contiguous_meta(wanted, kind, meta.device)
+    return target if chosen is None else meta_of(wanted, format_strides(target, chosen), kind, meta.device)
+
+
+def empty_in_suggested_format(meta: TensorMeta, sizes: tuple[int, ...] | None = None) -> Tensor:
+    """A fresh tensor like one of `meta`, of other sizes if given: channels last if it resembles that."""
+    return new_like(suggested(meta, sizes))

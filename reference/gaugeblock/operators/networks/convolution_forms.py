@@ -7,8 +7,8 @@ from typing import Any
 
 from ...core.warn import warn_once
 from ...tensor.tensor import Tensor
+from ..invoke import apply
 from ..plan import Planned, plannable, planned
-from .calls import apply
 from .windows import repeated
 
 Ints = Sequence[int]
@@ -56,16 +56,11 @@ def _convolve(dims: int) -> Callable[..., Tensor]:
         dilation: Ints = (1,),
         groups: int = 1,
     ) -> Tensor | Planned[Tensor]:
+        options = (stride, padding, dilation, False, (0,) * dims, groups)
         if input.meta.ndim == dims + 2 and not input.meta.dtype.is_complex:
-            options = (stride, padding, dilation, False, (0,) * dims, groups)
             return planned("convolution", input, weight, bias, *options)
+        return _in_batch(name, dims, input, lambda batch: convolved(batch, weight, bias, *options))
 
-        def run(batch: Tensor) -> Tensor:
-            return convolved(batch, weight, bias, stride, padding, dilation, False, (0,) * dims, groups)
-
-        return _in_batch(name, dims, input, run)
-
-    conv.__name__ = conv.__qualname__ = name
     return conv
 
 
@@ -81,12 +76,9 @@ def _convolve_padded(dims: int) -> Callable[..., Tensor]:
         dilation: Ints = (1,),
         groups: int = 1,
     ) -> Tensor:
-        def run(batch: Tensor) -> Tensor:
-            return _named_padding(name, batch, weight, bias, stride, padding, dilation, groups)
+        options = (weight, bias, stride, padding, dilation, groups)
+        return _in_batch(name, dims, input, lambda batch: _named_padding(name, batch, *options))
 
-        return _in_batch(name, dims, input, run)
-
-    conv.__name__ = conv.__qualname__ = f"{name}_padding"
     return conv
 
 
@@ -127,12 +119,9 @@ def _spread(dims: int) -> Callable[..., Tensor]:
         groups: int = 1,
         dilation: Ints = (1,),
     ) -> Tensor:
-        def run(batch: Tensor) -> Tensor:
-            return convolved(batch, weight, bias, stride, padding, dilation, True, output_padding, groups)
+        options = (stride, padding, dilation, True, output_padding, groups)
+        return _in_batch(name, dims, input, lambda batch: convolved(batch, weight, bias, *options))
 
-        return _in_batch(name, dims, input, run)
-
-    conv_transpose.__name__ = conv_transpose.__qualname__ = name
     return conv_transpose
 
 

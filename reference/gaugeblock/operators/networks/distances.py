@@ -12,11 +12,14 @@ from ...core.dtype import DEFAULTS
 from ...core.errors import type_error
 from ...core.promotion import UPSTREAM_NAMES, promote_types
 from ...iteration.dimensions import broadcast_shapes
+from ...iteration.tensor_iterator import Number
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import Array, check_same_device, values
 from ..conversion import converted
-from .calls import apply, check_dtype
+from ..invoke import apply
+from ..operand_checks import check_scalar_type
+from .calls import check_dtype
 
 BLOCK = 1 << 20
 """Differences that are held at once."""
@@ -77,11 +80,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = Non
     if compute_mode not in (None, 0, 1, 2):
         raise ValueError(f"cdist(): {compute_mode} is not a valid value for compute_mode")
     _check_order("cdist", p)
-    if first.dtype is not second.dtype:
-        raise RuntimeError(
-            f"cdist(): expected scalar type {UPSTREAM_NAMES[first.dtype.name]} but found "
-            f"{UPSTREAM_NAMES[second.dtype.name]}"
-        )
+    check_scalar_type("cdist()", first.dtype, second.dtype)
     check_dtype("cdist", x1)
     batch = broadcast_shapes((first.sizes[:-2], second.sizes[:-2]))
     result = empty_tensor((*batch, first.sizes[-2], second.sizes[-2]), first.dtype, first.device)
@@ -167,3 +166,8 @@ def public_cdist(
     if not isinstance(compute_mode, str | None) or compute_mode not in MODES:
         raise ValueError(f"cdist(): {compute_mode} is not a valid value for compute_mode")
     return apply("cdist", x1, x2, float(p), MODES[compute_mode])
+
+
+def dist(self: Tensor, other: Tensor, p: Number = 2) -> Tensor:
+    """The vector norm of order `p` of the difference; operands broadcast and promote. Raises RuntimeError for ints."""
+    return apply("norm.Scalar", apply("sub.Tensor", self, other), p)

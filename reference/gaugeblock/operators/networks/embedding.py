@@ -15,10 +15,11 @@ from ...tensor.tensor import Tensor, empty_tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember
 from ...tensor.versions import bump_version
 from ..arrays import Array, check_same_device, overwrite, values, widened
-from ..element_value import host
-from ..picking import Picking, picking
+from ..conversion import host
+from ..invoke import apply
+from ..loop_plan import Picking, picking
 from ..plan import Planned, plannable
-from .calls import apply, check_dtype
+from .calls import check_dtype
 
 SUM, MEAN, MAX = range(3)
 

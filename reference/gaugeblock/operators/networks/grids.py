@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from ...core.device import cpu
-from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import Array, check_same_device, values, widened
-from .calls import apply, check_dtype
+from ..invoke import apply
+from ..operand_checks import check_scalar_type
+from .calls import check_dtype
 from .upsampling import cubic_weights
 
 BILINEAR, NEAREST, BICUBIC = range(3)
@@ -24,11 +25,7 @@ Places = list[Array]
 def _checked(operator: str, input: Tensor, grid: Tensor, mode: int, padding: int) -> Tensor:
     own, given = input.meta.sizes, grid.meta.sizes
     device = check_same_device(operator, input, grid)
-    if grid.meta.dtype is not input.meta.dtype:
-        raise RuntimeError(
-            f"{operator}(): expected scalar type {UPSTREAM_NAMES[input.meta.dtype.name]} but found "
-            f"{UPSTREAM_NAMES[grid.meta.dtype.name]}"
-        )
+    check_scalar_type(f"{operator}()", input.meta.dtype, grid.meta.dtype)
     if len(own) not in (4, 5) or len(given) != len(own):
         raise RuntimeError(
             f"{operator}(): expected {max(len(own), 4)}D input and grid with same number of dimensions, but got input "
@@ -137,7 +134,6 @@ def _sampler(operator: str) -> Any:
             array_of(result)[...] = np.moveaxis(found, -1, 1)
         return result
 
-    sample.__name__ = sample.__qualname__ = operator
     return sample
 
 

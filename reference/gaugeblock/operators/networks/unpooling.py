@@ -1,22 +1,25 @@
-"""Elements put back where max pooling found them."""
+"""Elements put back where max pooling found them, and max pooling over windows at random distances."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
+
+import numpy as np
 
 from ...core.device import cpu
 from ...core.dtype import int64
 from ...tensor.reshaping import contiguous
-from ...tensor.tensor import Tensor, new_like
+from ...tensor.tensor import Tensor, empty_tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, meta_of
-from ..arrays import values
+from ..arrays import Array, check_same_device, from_array, values
 from ..fresh_fill import fill_zeros
+from ..invoke import apply
 from ..placement.placing import placing
 from ..plan import Planned, plannable
 from ..reduce_call import coalesced
-from .calls import check_dtype
-from .layouts import suggested
+from .calls import check_dtype, suggested
+from .pooling import largest_of
 
 Ints = Sequence[int]
 
@@ -97,3 +100,81 @@ def max_unpool3d(
     if min(stride) <= 0:
         raise RuntimeError(f"max_unpool3d(): strides should be greater than zero, but got stride: {list(stride)}")
     return _unpooled("max_unpool3d", self, indices, output_size, 3)
+
+
+NAMES = {2: ("height", "width"), 3: ("time", "height", "width")}
+
+
+def _begins(shares: Array, size: int, kernel: int, count: int) -> Array:
+    """Where the windows begin for each share: steps of one mean length, in its precision, the last at the end."""
+    begins: Array = np.full((*shares.shape, count), size - kernel, np.int64)
+    if count > 1:
+        kind = shares.dtype.type
+        length = kind(size - kernel) / kind(count - 1)
+        steps = (np.arange(count - 1).astype(shares.dtype) + shares[..., None]) * length
+        begins[..., :-1] = steps.astype(np.int64) - (shares * length).astype(np.int64)[..., None]
+    return begins
+
+
+def _places_of_windows(begins: list[Array], own: Ints, kernel: Ints) -> Array:
+    """The elements of all windows [images, windows..., elements] as places in the row-major last dims."""
+    places: Array = np.zeros((len(begins[0]), 1), np.int64)
+    for size, begin, width in zip(own, begins, kernel, strict=True):
+        along = begin[:, :, None] + np.arange(width)
+        lead = (len(begin), *(1,) * (places.ndim - 2))
+        places = places[..., None, :, None] * size + along.reshape(*lead, -1, 1, width)
+        places = places.reshape(*places.shape[:-2], -1)
+    return places
+
+
+def _check_fractional(name: str, self: Tensor, kernel: Ints, sizes: Ints, shares: Tensor, dims: int) -> None:
+    meta = self.meta
+    if meta.ndim not in (dims + 1, dims + 2) or 0 in meta.sizes[-dims - 1 :]:
+        raise RuntimeError(f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got: {list(meta.sizes)}")
+    for argument, given in (("kernel_size", kernel), ("output_size", sizes)):
+        if len(given) != dims:
+            raise RuntimeError(f"{name}(): {argument} must either be a single int or have {dims}, got {list(given)}")
+    for label, size, width, count in zip(NAMES[dims], meta.sizes[-dims:], kernel, sizes, strict=True):
+        if width < 1 or count < 1 or count + width - 1 > size - (dims == 3):
+            raise RuntimeError(
+                f"{name}(): pool {label} {width} too large relative to input {label} {size} for {count} windows"
+            )
+    check_dtype(name, self)
+    if shares.meta.dtype is not meta.dtype:
+        raise RuntimeError(
+            f"{name}(): Expect _random_samples to have the same dtype as input, got {shares.meta.dtype.name}"
+        )
+    batch = meta.sizes[0] if meta.ndim == dims + 2 else 1
+    drawn = shares.meta.sizes
+    if len(drawn) != 3 or drawn[0] < batch or drawn[1:] != (meta.sizes[-dims - 1], dims):
+        raise RuntimeError(
+            f"{name}(): Expect _random_samples of sizes {[batch, meta.sizes[-dims - 1], dims]}, got {list(drawn)}"
+        )
+
+
+def _fractional(dims: int) -> Callable[..., tuple[Tensor, Tensor]]:
+    name = f"fractional_max_pool{dims}d"
+
+    def pool(self: Tensor, kernel_size: Ints, output_size: Ints, random_samples: Tensor) -> tuple[Tensor, Tensor]:
+        kernel, sizes = (tuple(one) * (dims if len(one) == 1 else 1) for one in (kernel_size, output_size))
+        _check_fractional(name, self, kernel, sizes, random_samples, dims)
+        meta = self.meta
+        device = check_same_device(name, self, random_samples)
+        lead = meta.sizes[:-dims]
+        result = empty_tensor((*lead, *sizes), meta.dtype, device)
+        places = empty_tensor((*lead, *sizes), int64, device)
+        if device is cpu and result.meta.numel:
+            shares = values(random_samples)[: lead[0] if len(lead) > 1 else 1].reshape(-1, dims)
+            # Shares belong to (width, height) in two dims, to (time, height, width) in three.
+            order = (1, 0) if dims == 2 else (0, 1, 2)
+            own = meta.sizes[-dims:]
+            begins = [_begins(shares[:, order[d]], own[d], kernel[d], sizes[d]) for d in range(dims)]
+            seen = from_array(_places_of_windows(begins, own, kernel).reshape(len(shares), -1), int64)
+            images = apply("reshape", self, (len(shares), -1))
+            largest_of([result, places], apply("gather", images, 1, seen), seen, prod(kernel))
+        return result, places
+
+    return pool
+
+
+fractional_max_pool2d, fractional_max_pool3d = (_fractional(dims) for dims in (2, 3))

@@ -1,4 +1,4 @@
-"""Resampling of images: nearest elements, or weighted sums of 2 or 4 neighbours in each dim, dim after dim."""
+"""Resampling of images: nearest elements, weighted sums of 2 or 4 neighbours, or windows where every element counts."""
 
 from __future__ import annotations
 
@@ -17,11 +17,34 @@ from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember
 from ..arrays import Array, from_array, values
 from ..copy import copy_values
 from ..gathering import index_select
+from ..invoke import apply
 from ..loop_plan import LoopPlan
 from ..pointwise import formula_kernel
-from .calls import apply, check_dtype
-from .dense_weights import mixed
-from .layouts import suggested
+from .calls import check_dtype, suggested
+
+MOST_BITS, SUM_BITS = 22, 15
+"""How many bits behind the point whole weights may have, and how many bits in all."""
+
+
+def _whole(weights: Array) -> tuple[Array, int]:
+    """Weights as whole numbers of 16 bits, and how many of those stand behind the point."""
+    bits, largest = 0, float(weights.max(initial=0.0))
+    while bits < MOST_BITS and int(0.5 + largest * (1 << (bits + 1))) < 1 << SUM_BITS:
+        bits += 1
+    scaled = weights * (1 << bits)
+    return np.where(scaled < 0, scaled - 0.5, scaled + 0.5).astype(np.int64), bits
+
+
+def mixed(array: Array, weights: Array, axis: int) -> Array:
+    """`array` with the dim `axis` through `weights` [result, elements]; bytes are rounded, and cut off at 0 and 255."""
+    if array.dtype == np.uint8:
+        whole, bits = _whole(weights)
+        sums = np.tensordot(array.astype(np.int64), whole, (axis, 1))
+        found = np.clip((sums + (1 << bits >> 1)) >> bits, 0, 255).astype(np.uint8)
+    else:
+        found = np.tensordot(array, weights.astype(array.dtype), (axis, 1))
+    return np.moveaxis(found, -1, axis)
+
 
 Sizes = Sequence[int]
 Taps = list[tuple[Array, Array]]
@@ -131,7 +154,6 @@ def _nearest(operator: str, dims: int, exact: bool) -> Callable[..., Tensor]:
             found = _repeated(found, d + 2, times) if times > 1 else index_select(found, d + 2, index)
         return found if found.meta is result else _copied(result, found)
 
-    upsample.__name__ = upsample.__qualname__ = operator
     return upsample
 
 
@@ -183,7 +205,6 @@ def _weighted(operator: str, dims: int, taps_of: Callable[..., Taps]) -> Callabl
             found = _combined(found, tables, d + 2, meta, wide)
         return _copied(result, self) if found is self else found
 
-    upsample.__name__ = upsample.__qualname__ = operator
     return upsample
 
 
@@ -237,17 +258,73 @@ def by_scales(operator: str) -> Callable[..., Tensor]:
         sizes = tuple(int(size * factor) for size, factor in zip(own, factors, strict=True))
         return apply(operator, input, sizes, *options[:-1], *factors)
 
-    upsample.__name__ = upsample.__qualname__ = f"{operator}_vec"
     return upsample
 
 
-upsample_nearest1d_vec, upsample_nearest2d_vec, upsample_nearest3d_vec = (
-    by_scales(f"upsample_nearest{dims}d") for dims in (1, 2, 3)
+upsample_nearest1d_vec, upsample_nearest2d_vec, upsample_nearest3d_vec = map(
+    by_scales, "upsample_nearest1d upsample_nearest2d upsample_nearest3d".split()
 )
-_upsample_nearest_exact1d_vec, _upsample_nearest_exact2d_vec, _upsample_nearest_exact3d_vec = (
-    by_scales(f"_upsample_nearest_exact{dims}d") for dims in (1, 2, 3)
+_upsample_nearest_exact1d_vec, _upsample_nearest_exact2d_vec, _upsample_nearest_exact3d_vec = map(
+    by_scales, "_upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d".split()
 )
-upsample_linear1d_vec = by_scales("upsample_linear1d")
-upsample_bilinear2d_vec = by_scales("upsample_bilinear2d")
-upsample_trilinear3d_vec = by_scales("upsample_trilinear3d")
-upsample_bicubic2d_vec = by_scales("upsample_bicubic2d")
+upsample_linear1d_vec, upsample_bilinear2d_vec = by_scales("upsample_linear1d"), by_scales("upsample_bilinear2d")
+upsample_trilinear3d_vec, upsample_bicubic2d_vec = by_scales("upsample_trilinear3d"), by_scales("upsample_bicubic2d")
+SMOOTH_CUBIC = -0.5
+"""The parameter of the cubic filter, another than that of interpolation."""
+
+
+def triangle(x: Array) -> Array:
+    """1 at 0, falling to 0 at 1."""
+    return np.asarray(np.maximum(1 - np.abs(x), 0))
+
+
+def cubic(x: Array) -> Array:
+    """1 at 0, 0 at whole numbers and from 2 on."""
+    a, x = SMOOTH_CUBIC, np.abs(x)
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = (((x - 5) * x + 8) * x - 4) * a
+    return np.where(x < 1, near, np.where(x < 2, far, 0))
+
+
+def filter_weights(
+    size: int, wanted: int, align: bool, scale: float | None, filter: Callable[[Array], Array], reach: int
+) -> Array:
+    """A row for each place of the result: how much of each element it gets; every row sums to 1."""
+    if align:
+        step = (size - 1) / (wanted - 1) if wanted > 1 else 0.0
+    else:
+        step = 1 / scale if scale is not None and scale > 0 else size / wanted
+    wide = max(step, 1.0)
+    weights = np.zeros((wanted, size))
+    for k in range(wanted):
+        middle = step * (k + 0.5)
+        first = max(int(middle - reach * wide + 0.5), 0)
+        last = min(int(middle + reach * wide + 0.5), size)
+        share = filter((np.arange(first, last) - middle + 0.5) / wide)
+        total = share.sum()
+        weights[k, first:last] = share / total if total else share
+    return weights
+
+
+def _resampled(operator: str, filter: Callable[[Array], Array], reach: int) -> Any:
+    def upsample(
+        self: Tensor, output_size: Sizes, align_corners: bool, scales_h: float | None = None,
+        scales_w: float | None = None,
+    ) -> Tensor:  # fmt: skip
+        result = new_like(checked(operator, self, output_size, 2))
+        if result.meta.device is cpu and result.meta.numel:
+            array = values(self)
+            for axis, scale in ((3, scales_w), (2, scales_h)):
+                size, wanted = array.shape[axis], output_size[axis - 2]
+                if size != wanted:
+                    array = mixed(array, filter_weights(size, wanted, align_corners, scale, filter, reach), axis)
+            array_of(result)[...] = array
+        return result
+
+    return upsample
+
+
+_upsample_bilinear2d_aa = _resampled("_upsample_bilinear2d_aa", triangle, 1)
+_upsample_bicubic2d_aa = _resampled("_upsample_bicubic2d_aa", cubic, 2)
+_upsample_bilinear2d_aa_vec = by_scales("_upsample_bilinear2d_aa")
+_upsample_bicubic2d_aa_vec = by_scales("_upsample_bicubic2d_aa")

@@ -1,4 +1,4 @@
-"""Sliding windows over the last dims of arrays: how many, where, and their elements as views."""
+"""Sliding windows over the last dims of arrays: as views, in columns block by block, as patches and back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Array
+from ...core.device import cpu
+from ...core.dtype import float32
+from ...core.promotion import UPSTREAM_NAMES
+from ...kernels.pointwise import pointwise_kernel
+from ...kernels.windows import total
+from ...tensor.array_view import array_of
+from ...tensor.tensor import Tensor, empty_tensor
+from ...tensor.tensor_meta import contiguous_meta
+from ..arrays import Array, filled, values
+from ..loop_plan import LoopPlan, View, planned_loops
+from ..plan import Planned, plannable
+from ..pointwise import formula_kernel
 
 Ints = tuple[int, ...]
 
@@ -76,4 +87,158 @@ def at_offset(place: Ints, stride: Ints, dilation: Ints, counts: Ints) -> tuple[
     """The slices that take, from each window, the element at one place."""
     return tuple(
         slice(k * d, k * d + s * (n - 1) + 1, s) for k, s, d, n in zip(place, stride, dilation, counts, strict=True)
+    )
+
+
+BLOCK = 1 << 17
+"""Elements of columns that are made at once."""
+
+
+def column_blocks(
+    source: Array, kernel: Ints, stride: Ints, dilation: Ints, counts: Ints, groups: int, dtype: np.dtype[Any]
+) -> Iterator[tuple[slice, slice, Array]]:
+    """Of `source` [batch, channels, spatial...], padded already, all windows: (samples, places of the row-major
+    `counts`, columns [samples, groups, channels / groups * kernel, places]); each block overwrites the last."""
+    batch, length, total = source.shape[0], source.shape[1] // groups * prod(kernel), prod(counts)
+    view = windows(source, kernel, stride, dilation, counts)
+    per_sample = groups * length * total
+    samples = max(1, min(batch, BLOCK // max(per_sample, 1)))
+    lines = counts[0] if samples > 1 else max(1, min(counts[0], BLOCK * counts[0] // max(per_sample, 1)))
+    rest = total // counts[0]
+    columns = np.empty(samples * groups * length * lines * rest, dtype)
+    place = (slice(None),) * (1 + len(kernel))
+    for first in range(0, batch, samples):
+        last = min(first + samples, batch)
+        for begin in range(0, counts[0], lines):
+            end = min(begin + lines, counts[0])
+            part = view[(slice(first, last), *place, slice(begin, end))]
+            block = columns[: part.size]
+            block.reshape(part.shape)[...] = part
+            shape = (last - first, groups, length, (end - begin) * rest)
+            yield slice(first, last), slice(begin * rest, end * rest), block.reshape(shape)
+
+
+def _options(
+    operator: str, kernel_size: Sequence[int], dilation: Sequence[int], padding: Sequence[int], stride: Sequence[int]
+) -> tuple[Ints, Ints, Ints, Ints]:
+    named = (("kernel size", kernel_size, 1), ("dilation", dilation, 1), ("padding", padding, 0), ("stride", stride, 1))
+    for name, value, least in named:
+        pair = repeated(operator, name, value, 2, "image")
+        if min(pair) < least:
+            rule = "greater than zero" if least else "non-negative"
+            words = name.split()[0]
+            raise RuntimeError(
+                f"{operator}(): {name} should be {rule}, but got {words}_height: {pair[0]} {words}_width: {pair[1]}"
+            )
+    kernel, spread, around, step = (repeated(operator, name, value, 2, "image") for name, value, _ in named)
+    return kernel, spread, around, step
+
+
+def _check_dtype(operator: str, tensor: Tensor) -> None:
+    dtype = tensor.meta.dtype
+    if dtype.kind == 1:
+        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+
+
+def im2col(
+    self: Tensor, kernel_size: Sequence[int], dilation: Sequence[int], padding: Sequence[int], stride: Sequence[int]
+) -> Tensor:
+    """[batch, channels * kernel, windows] from [batch, channels, height, width]; the batch may be missing.
+
+    Raises RuntimeError for windows that do not fit and empty images, IndexError for another number of dims.
+    """
+    kernel, spread, around, step = _options("im2col", kernel_size, dilation, padding, stride)
+    sizes = self.meta.sizes
+    if len(sizes) < 3:
+        raise IndexError(
+            f"im2col(): Dimension out of range (expected to be in range of [{-len(sizes)}, {len(sizes) - 1}], but got "
+            f"2): the input has {len(sizes)} dims"
+        )
+    if len(sizes) > 4 or 0 in sizes[-3:]:
+        raise RuntimeError(
+            f"im2col(): Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions "
+            f"for input, but got: {list(sizes)}"
+        )
+    counts = window_counts(sizes[-2:], kernel, step, around, spread)
+    if min(counts) < 1:
+        raise RuntimeError(
+            f"im2col(): Given input with spatial size {sizes[-2:]}, kernel_size={kernel}, dilation={spread}, "
+            f"padding={around}, calculated shape of the array of sliding blocks as {counts}, but its components must "
+            f"be at least one."
+        )
+    _check_dtype("im2col", self)
+    lead, channels = sizes[:-3], sizes[-3]
+    result = empty_tensor((*lead, channels * prod(kernel), prod(counts)), self.meta.dtype, self.meta.device)
+    if result.meta.device is cpu and result.meta.numel:
+        view = windows(padded(values(self), around, around), kernel, step, spread, counts)
+        array_of(result).reshape(view.shape)[...] = view
+    return result
+
+
+@plannable
+def col2im(
+    self: Tensor,
+    output_size: Sequence[int],
+    kernel_size: Sequence[int],
+    dilation: Sequence[int],
+    padding: Sequence[int],
+    stride: Sequence[int],
+) -> Planned[Any]:
+    """The reverse of im2col, where windows overlap their sum. Raises RuntimeError for sizes that do not fit."""
+    kernel, spread, around, step = _options("col2im", kernel_size, dilation, padding, stride)
+    wanted = repeated("col2im", "output_size", output_size, 2, "image")
+    sizes = self.meta.sizes
+    if len(sizes) not in (2, 3) or 0 in sizes[-2:]:
+        raise RuntimeError(
+            f"col2im(): Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero "
+            f"dimensions for input, but got: {list(sizes)}"
+        )
+    area = prod(kernel)
+    if sizes[-2] % area:
+        raise RuntimeError(
+            f"col2im(): Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+            f"input.size(1)={sizes[-2]} and kernel_size={kernel}."
+        )
+    counts = window_counts(wanted, kernel, step, around, spread)
+    if prod(counts) != sizes[-1] or min(counts) < 1:
+        raise RuntimeError(
+            f"col2im(): Given output_size={wanted}, kernel_size={kernel}, dilation={spread}, padding={around}, "
+            f"stride={step}, expected size of input's dimension 2 to match the calculated number of sliding blocks "
+            f"{counts[0]} * {counts[1]} = {prod(counts)}, but got input.size(2)={sizes[-1]}."
+        )
+    _check_dtype("col2im", self)
+    lead, channels = sizes[:-2], sizes[-2] // area
+
+    def build() -> LoopPlan:
+        meta = self.meta
+        result = contiguous_meta((*lead, channels, *wanted), meta.dtype, meta.device)
+        plan = LoopPlan([meta], [result])
+        if meta.device is cpu and result.numel:
+            wide = float32 if meta.dtype.itemsize == 2 else meta.dtype
+            reached = [size + 2 * p for size, p in zip(wanted, around, strict=True)]
+            grown = plan.temporary(contiguous_meta((*lead, channels, *reached), wide))
+            zero = plan.constant(filled((1,), wide, 0)).along(0, grown.sizes)
+            plan.loop(formula_kernel("identity", [wide], wide, wide), [grown], [zero])
+            columns = _columns(plan.inputs[0], (*lead, channels, *kernel, *counts))
+            add = pointwise_kernel("col2im", total, [wide, meta.dtype], wide, (wide,))
+            for k, j in product(*map(range, kernel)):
+                place = grown.narrow(-2, k * spread[0], counts[0], step[0])
+                place = place.narrow(-1, j * spread[1], counts[1], step[1])
+                plan.loop(add, [place], [place, columns.select(-4, k).select(-3, j)])
+            inner = grown
+            for dim, before in enumerate(around, len(result.sizes) - 2):
+                inner = inner.narrow(dim, before, result.sizes[dim])
+            plan.loop(formula_kernel("identity", [wide], wide, meta.dtype), plan.results, [inner])
+        return plan
+
+    return planned_loops(self, ("col2im", wanted, kernel, spread, around, step), build)
+
+
+def _columns(view: View, shape: Ints) -> View:
+    """Return columns [..., channels * kernel, windows] in sizes `shape`, their last two dims taken apart."""
+    *lead, row, column = view.strides
+    kernel, counts = shape[-4:-2], shape[-2:]
+    return view._replace(
+        sizes=shape,
+        strides=(*lead, row * prod(kernel), row * kernel[1], row, column * counts[1], column),
     )

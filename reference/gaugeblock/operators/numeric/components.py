@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...core.device import cpu
 from ...core.dtype import DType, bool_, float16, int32
 from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
-from ...tensor.tensor_meta import remember
 from ...tensor.versions import bump_version
 from ..arrays import check_same_device, outline_between
-from ..invoke import apply
-from ..launch import element_launch
-from ..named_results import result_type
+from ..invoke import apply, result_type
+from ..networks.calls import write
 
 
 def frexp_Tensor(self: Tensor) -> Any:
@@ -28,21 +25,8 @@ def frexp_Tensor(self: Tensor) -> Any:
             f"torch.frexp() only supports floating-point dtypes, got {UPSTREAM_NAMES[dtype.name]}"
         )
     mantissa, exponent = apply("empty_like", self), apply("empty_like", self, dtype=int32)
-    _write("frexp", (mantissa, exponent), (self,), dtype)
+    write("frexp", mantissa, (self,), dtype, exponent)
     return result_type("frexp.Tensor")(mantissa, exponent)
-
-
-def _write(formula: str, results: tuple[Tensor, ...], inputs: tuple[Tensor, ...], compute: DType) -> None:
-    """Write what the formula gives for the inputs to the results, unless the device holds no data."""
-    metas = [one.meta for one in (*results, *inputs)]
-    if metas[0].device is not cpu or not metas[0].numel:
-        return
-    plans, key = metas[0].plans, (formula, *metas[1:])
-    launch = plans.get(key)
-    if launch is None:
-        outputs, operands = metas[: len(results)], metas[len(results) :]
-        launch = remember(plans, key, element_launch(formula, outputs[0], operands, compute, outputs[1:]))
-    launch.run([one.pointer for one in (*results, *inputs)])
 
 
 def _joined(operator: str, first: Tensor, second: Tensor, halves: bool) -> Tensor:
@@ -62,8 +46,7 @@ def _joined(operator: str, first: Tensor, second: Tensor, halves: bool) -> Tenso
     result: DType = dtype.to_complex()
     sizes = broadcast_shapes((first.meta.sizes, second.meta.sizes))
     joined = outline_between(sizes, result, check_same_device(operator, first, second), (first, second))[0]
-    _write(operator, (joined,), (first, second), result.to_real())
-    return joined
+    return write(operator, joined, (first, second), result.to_real())
 
 
 def complex(real: Tensor, imag: Tensor) -> Tensor:

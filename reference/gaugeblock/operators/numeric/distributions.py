@@ -14,10 +14,10 @@ from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import outline, values
-from ..element_value import host
+from ..conversion import host
 from ..generator import Generator, generator_of
 from ..invoke import apply
-from ..random_fill import store
+from ..random_numbers import store
 
 MOST_TRIALS = 2.0**53
 """More trials of a binomial distribution count as so many."""
@@ -116,33 +116,20 @@ def _check_deviation(std: float | Tensor) -> None:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
 
 
-def _moved(dtype: DType, sizes: Sequence[int], device: Device, mean: Any, std: Any, generator: Any) -> Tensor:
-    """Standard normal numbers times `std` plus `mean`."""
-    drawn = apply("normal_", empty_tensor(tuple(sizes), dtype, device), 0.0, 1.0, generator=generator)
-    scaled = apply("mul.Tensor" if isinstance(std, Tensor) else "mul.Scalar", drawn, std)
-    moved = apply("add.Tensor" if isinstance(mean, Tensor) else "add.Scalar", scaled, mean)
-    return moved if moved.meta.dtype is dtype else apply("to.dtype", moved, dtype)
-
-
-def normal_Tensor_float(mean: Tensor, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """Normal numbers around each mean. Raises RuntimeError for a negative deviation."""
-    _check_deviation(std)
-    meta = mean.meta
-    return _moved(meta.dtype, meta.sizes, meta.device, mean, std, generator)
-
-
-def normal_float_Tensor(mean: float, std: Tensor, *, generator: Generator | None = None) -> Tensor:
-    """Normal numbers of each deviation. Raises RuntimeError for a negative one."""
-    _check_deviation(std)
-    meta = std.meta
-    return _moved(meta.dtype, meta.sizes, meta.device, mean, std, generator)
-
-
-def normal_Tensor_Tensor(mean: Tensor, std: Tensor, *, generator: Generator | None = None) -> Tensor:
+def normal_Tensor_Tensor(
+    mean: float | Tensor, std: float | Tensor = 1.0, *, generator: Generator | None = None
+) -> Tensor:
     """Normal numbers around each mean with each deviation; operands broadcast. Raises RuntimeError."""
     _check_deviation(std)
-    sizes = broadcast_shapes((mean.meta.sizes, std.meta.sizes))
-    return _moved(mean.meta.dtype, sizes, mean.meta.device, mean, std, generator)
+    metas = [one.meta for one in (mean, std) if isinstance(one, Tensor)]
+    sizes = metas[0].sizes if len(metas) == 1 else broadcast_shapes([meta.sizes for meta in metas])
+    drawn = apply("normal_", empty_tensor(sizes, metas[0].dtype, metas[0].device), 0.0, 1.0, generator=generator)
+    scaled = apply("mul.Tensor" if isinstance(std, Tensor) else "mul.Scalar", drawn, std)
+    moved = apply("add.Tensor" if isinstance(mean, Tensor) else "add.Scalar", scaled, mean)
+    return moved if moved.meta.dtype is drawn.meta.dtype else apply("to.dtype", moved, drawn.meta.dtype)
+
+
+normal_Tensor_float = normal_float_Tensor = normal_Tensor_Tensor
 
 
 def normal_float_float(

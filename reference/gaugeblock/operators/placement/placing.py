@@ -14,7 +14,7 @@ from ...kernels.place import place_kernel
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, remember
 from ..arrays import number_as
-from ..number_limits import check_fits
+from ..operand_checks import check_fits
 from ..plan import Planned
 
 Ints = tuple[int, ...]

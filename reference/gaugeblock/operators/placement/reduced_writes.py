@@ -15,7 +15,7 @@ from ...tensor.tensor import Tensor
 from ...tensor.versions import bump_version
 from ..arrays import Array, values
 from ..copy import clone
-from ..extents import check_no_overlap
+from ..operand_checks import check_no_overlap
 from ..scattering import Combine, _part, _scatter, _vector, _vector_places, add_at, writable
 
 SCATTERED = ("sum", "prod", "mean", "amax", "amin")
@@ -70,7 +70,7 @@ def _divide(target: Array, key: tuple[Any, ...], source: Any, include_self: bool
         target[written] = (target[written] / total.astype(target.dtype)).astype(target.dtype)
 
 
-def _check(operator: str, self: Tensor, reduce: str, allowed: tuple[str, ...], message: str) -> None:
+def _check_reduction(operator: str, self: Tensor, reduce: str, allowed: tuple[str, ...], message: str) -> None:
     dtype = self.meta.dtype
     if reduce not in allowed:
         raise RuntimeError(message)
@@ -86,7 +86,7 @@ def scatter_reduce__two(
     Raises RuntimeError for an unknown reduction, sizes, dtypes and places that do not fit.
     """
     message = f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
-    _check("scatter_reduce", self, reduce, SCATTERED, f"scatter_reduce(): {message}")
+    _check_reduction("scatter_reduce", self, reduce, SCATTERED, f"scatter_reduce(): {message}")
     return _scatter("scatter_reduce", self, dim, index, src, reducing(reduce, self, include_self))
 
 
@@ -106,7 +106,7 @@ def index_reduce_(
     Raises RuntimeError for an unknown reduction, sizes and dtypes that do not fit, IndexError for places out of range.
     """
     message = f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
-    _check("index_reduce", self, reduce, INDEXED, message)
+    _check_reduction("index_reduce", self, reduce, INDEXED, message)
     place = _vector("index_reduce_", self, dim, index)
     if self.meta.dtype is not source.meta.dtype:
         raise RuntimeError(

@@ -1,0 +1,111 @@
+"""Kernels of keys that stand for many devices: what every device with memory has, and lazy tensors resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..dispatch.dispatcher import FALLTHROUGH, REGISTRY, Operator, call, redispatch
+from ..dispatch.keys import FUNCTIONALITY_BIT
+from ..iteration.dimensions import resize_output
+from ..tensor.reinterpret import resolved
+from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import meta_of
+from . import allocation, conversion, copy
+from .copy import copy_values
+from .rows import rows
+
+NAMES = (
+    "empty.memory_format", "empty_strided", "copy_", "clone", "to.dtype", "to.device", "to.other", "to.dtype_layout",
+    "type_as",
+)  # fmt: skip
+"""Operators whose CPU kernels reach other devices through their allocators."""
+WITH_NUMBERS = {
+    **{f"{base}{mark}.Scalar": f"{base}{mark}.Tensor" for base in ("add", "sub", "mul", "div") for mark in ("", "_")},
+    "div.Scalar_mode": "div.Tensor_mode",
+    "div_.Scalar_mode": "div_.Tensor_mode",
+    "floor_divide.Scalar": "floor_divide",
+    "floor_divide_.Scalar": "floor_divide_.Tensor",
+}
+"""Operators with a number that are those of two tensors, whose kernels take numbers too."""
+QUERIES = ("is_floating_point", "is_complex", "is_signed")
+"""Questions about metadata, which no mode sees."""
+MODULES = (allocation, conversion, copy)
+
+
+def register() -> None:
+    """Register the CPU kernels of these operators for all devices that have none."""
+    for name in NAMES:
+        entry = REGISTRY.find(name).active("CPU")
+        assert entry is not None and entry.function is not None
+        REGISTRY.register(name, "CompositeExplicitAutograd", entry.function)
+    for name, other in WITH_NUMBERS.items():
+        REGISTRY.register(name, "CompositeExplicitAutograd", _with_number(REGISTRY.find(other)))
+    for name in QUERIES:
+        REGISTRY.register(name, "Python", FALLTHROUGH)
+
+
+def _with_number(operator: Operator) -> Callable[..., Any]:
+    def run(self: Tensor, other: Any, alpha: Any = 1, **options: Any) -> Any:
+        plain = alpha.__class__ is int and alpha == 1
+        return call(operator, self, other, **options) if plain else call(operator, self, other, alpha=alpha)
+
+    run.__qualname__ = operator.name
+    return run
+
+
+register()
+
+
+LAZY_MASK = FUNCTIONALITY_BIT["Conjugate"] | FUNCTIONALITY_BIT["Negative"]
+AWARE = frozenset({"view", "metadata", "copy", "query", "factory", "random"})
+"""Families whose kernels keep or resolve lazy values themselves."""
+
+
+def resolve_arguments(operator: Operator, keys: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run the operator on resolved copies; a written argument gets the result back in its own lazy form."""
+    written = {argument.name for argument in operator.schema.arguments if argument.written}
+    names = [argument.name for argument in operator.schema.arguments]
+    copies: list[tuple[Tensor, Tensor]] = []
+
+    def replaced(name: str, value: Any) -> Any:
+        if isinstance(value, (list, tuple)) and name not in written:
+            return type(value)(replaced(name, part) for part in value)
+        if not isinstance(value, Tensor) or not value.meta.lazy:
+            return value
+        fresh = resolved(value)
+        if name in written:
+            copies.append((value, fresh))
+        return fresh
+
+    values = [replaced(name, value) for name, value in zip(names, args, strict=False)]
+    options = {name: replaced(name, value) for name, value in kwargs.items()}
+    result = redispatch(operator, keys & ~LAZY_MASK, *values, **options)
+    for original, fresh in copies:
+        made = fresh.meta
+        if made.sizes != original.meta.sizes:
+            lazy = original.meta.lazy
+            # The copy has already been resized, with its warning.
+            resize_output(original, meta_of(made.sizes, made.strides, made.dtype, made.device, lazy), silent=True)
+        copy_values(original, fresh)
+        original.storage_impl.version += 1
+        if result is fresh:
+            result = original
+    return result
+
+
+def _register() -> None:
+    aware = {
+        name
+        for row in rows().values()
+        if row.family in AWARE
+        for name in (row.name, row.inplace_name, row.out_name)
+        if name is not None
+    }
+    for key in ("Conjugate", "Negative"):
+        REGISTRY.register_fallback(key, resolve_arguments)
+        for name in aware:
+            REGISTRY.register(name, key, FALLTHROUGH)
+
+
+_register()

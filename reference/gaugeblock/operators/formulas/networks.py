@@ -1,0 +1,204 @@
+"""Formulas of activations, losses and normalization; those with exponentials, gelu apart, in double precision."""
+
+from __future__ import annotations
+
+import functools
+import math
+
+from ...kernels import elementary
+from ...kernels.complex_lanes import Complex, Value
+from ...kernels.complex_lanes import divide as complex_divide
+from ...kernels.expression import F64, Lane, constant, select
+from ...kernels.functions import fabs, maximum, minimum, mul_add
+from ...kernels.special import Function, in_double
+from .comparison import clamp
+from .table import Formula
+
+SATURATED = 40.0
+"""From here on tanh(log(1 + e**x)) is 1 in float64."""
+TANH_SCALE = math.sqrt(2.0 / math.pi)
+TANH_CUBE = 0.044715
+
+
+def _undefined_below(self: Lane, result: Lane) -> Lane:
+    """`result`, but NaN for -inf, where a product of -inf and 0 stands."""
+    return select(self == -math.inf, math.nan, result)
+
+
+def elu(library: Function, self: Lane, alpha: Lane, scale: Lane, input_scale: Lane) -> Lane:
+    """scale * self above 0, else scale * alpha * (e**(input_scale * self) - 1)."""
+    return select(self < 0.0, library("expm1", self * input_scale) * (alpha * scale), self * scale)
+
+
+def leaky_relu(self: Lane, slope: Lane) -> Lane:
+    """self above 0, else slope * self."""
+    return select(self > 0.0, self, self * slope)
+
+
+def gelu(self: Lane) -> Lane:
+    """self times the probability that a standard normal variable is below it; in float64 exact in the tail too."""
+    half = self * 0.5
+    if self.type is F64:
+        return _undefined_below(self, half * elementary.evaluated("erfc", self * -math.sqrt(0.5)))
+    return _undefined_below(self, half * elementary.evaluated("erf", self * math.sqrt(0.5)) + half)
+
+
+def gelu_tanh(self: Lane) -> Lane:
+    """The approximation of gelu by tanh: 0.5 self (1 + tanh(u)), written as self / (1 + e**(-2u))."""
+    inner = (self + self * self * self * TANH_CUBE) * (-2.0 * TANH_SCALE)
+    return _undefined_below(self, self / (elementary.evaluated("exp", inner) + 1.0))
+
+
+def silu(self: Value) -> Value:
+    """self * sigmoid(self)."""
+    if isinstance(self, Complex):
+        return complex_divide(self, elementary.complex_function("exp", -self) + 1.0)
+    return in_double(lambda library, x: _undefined_below(x, x / (library("exp", -x) + 1.0)), self)
+
+
+def mish(library: Function, self: Lane) -> Lane:
+    """self * tanh(log(1 + e**self)), with tanh(log(1 + e)) = n / (n + 2) for n = e (e + 2)."""
+    grown = library("exp", minimum(self, constant(SATURATED, self.type)))
+    ratio = grown * (grown + 2.0)
+    return _undefined_below(self, self * (ratio / (ratio + 2.0)))
+
+
+def softplus(library: Function, self: Lane, beta: Lane, threshold: Lane) -> Lane:
+    """log(1 + e**(beta self)) / beta; self itself where beta * self is above the threshold."""
+    scaled = self * beta
+    return select(scaled > threshold, self, library("log1p", library("exp", scaled)) / beta)
+
+
+def log_sigmoid(library: Function, self: Lane) -> Lane:
+    """log(sigmoid(self))."""
+    low = minimum(self, constant(0.0, self.type))
+    return low - library("log1p", library("exp", -fabs(self)))
+
+
+def softshrink(self: Lane, bound: Lane) -> Lane:
+    """self moved by `bound` towards 0, 0 within it; NaN kept."""
+    return select(self > bound, self - bound, select(self < -bound, self + bound, self * 0.0))
+
+
+def hardshrink(self: Lane, bound: Lane) -> Lane:
+    """0 within [-bound, bound], else self; NaN kept."""
+    return select((self >= -bound) & (self <= bound), 0.0, self)
+
+
+def _ramp(self: Lane) -> Lane:
+    return clamp(self + 3.0, constant(0.0, self.type), constant(6.0, self.type))
+
+
+def hardsigmoid(self: Lane) -> Lane:
+    """self + 3 within [0, 6], divided by 6."""
+    return _ramp(self) / 6.0
+
+
+def hardswish(self: Lane) -> Lane:
+    """self * hardsigmoid(self)."""
+    return self * _ramp(self) / 6.0
+
+
+def threshold(self: Lane, bound: Lane, value: Lane) -> Lane:
+    """self above `bound`, else `value`; NaN kept."""
+    return select(self <= bound, value, self)
+
+
+def gated(library: Function, self: Lane, gate: Lane) -> Lane:
+    """self * sigmoid(gate)."""
+    return self / (library("exp", -gate) + 1.0)
+
+
+LOWEST_LOGARITHM = -100.0
+"""Logarithms of probabilities are not let below this."""
+
+
+def squared_difference(self: Lane, target: Lane) -> Lane:
+    """(self - target)**2."""
+    distance = self - target
+    return distance * distance
+
+
+def smooth_l1(self: Lane, target: Lane, beta: Lane) -> Lane:
+    """Half the squared distance over beta within beta, else the distance less half of beta."""
+    distance = fabs(self - target)
+    return select(distance < beta, distance * distance * 0.5 / beta, distance - beta * 0.5)
+
+
+def huber(self: Lane, target: Lane, delta: Lane) -> Lane:
+    """Half the squared distance within delta, else delta times the distance less half of delta."""
+    distance = fabs(self - target)
+    return select(distance <= delta, distance * distance * 0.5, delta * (distance - delta * 0.5))
+
+
+def cross_entropy(library: Function, self: Lane, target: Lane) -> Lane:
+    """-(target log(self) + (1 - target) log(1 - self))."""
+    low = constant(LOWEST_LOGARITHM, self.type)
+    positive = maximum(library("log", self), low)
+    negative = maximum(library("log1p", -self), low)
+    return (target - 1.0) * negative - target * positive
+
+
+def cross_entropy_of_logits(library: Function, self: Lane, target: Lane) -> Lane:
+    """cross_entropy of the sigmoid of self."""
+    return (1.0 - target) * self - log_sigmoid(library, self)
+
+
+def weighted_cross_entropy_of_logits(library: Function, self: Lane, target: Lane, positive: Lane) -> Lane:
+    """The same with a weight for the positive part."""
+    return (1.0 - target) * self - (target * (positive - 1.0) + 1.0) * log_sigmoid(library, self)
+
+
+def soft_margin(library: Function, self: Lane, target: Lane) -> Lane:
+    """log(1 + e**(-self target))."""
+    return -log_sigmoid(library, self * target)
+
+
+def normalized(self: Lane, mean: Lane, deviation: Lane) -> Lane:
+    """(self - mean) * deviation, which is the inverse of the standard deviation."""
+    return (self - mean) * deviation
+
+
+def normalized_weight(self: Lane, mean: Lane, deviation: Lane, weight: Lane) -> Lane:
+    """normalized, times weight."""
+    return normalized(self, mean, deviation) * weight
+
+
+def normalized_bias(self: Lane, mean: Lane, deviation: Lane, bias: Lane) -> Lane:
+    """normalized, plus bias."""
+    return mul_add(self - mean, deviation, bias)
+
+
+def normalized_both(self: Lane, mean: Lane, deviation: Lane, weight: Lane, bias: Lane) -> Lane:
+    """normalized, times weight plus bias."""
+    return mul_add(normalized(self, mean, deviation), weight, bias)
+
+
+FORMULAS = (
+    Formula("hardtanh", clamp, 3),
+    Formula("elu", functools.partial(in_double, elu), 4),
+    Formula("leaky_relu", leaky_relu, 2),
+    Formula("gelu", gelu, 1),
+    Formula("gelu.tanh", gelu_tanh, 1),
+    Formula("silu", silu, 1),
+    Formula("mish", functools.partial(in_double, mish), 1),
+    Formula("softplus", functools.partial(in_double, softplus), 3),
+    Formula("log_sigmoid", functools.partial(in_double, log_sigmoid), 1),
+    Formula("softshrink", softshrink, 2),
+    Formula("hardshrink", hardshrink, 2),
+    Formula("hardsigmoid", hardsigmoid, 1),
+    Formula("hardswish", hardswish, 1),
+    Formula("threshold", threshold, 3),
+    Formula("glu", functools.partial(in_double, gated), 2),
+    Formula("squared_difference", squared_difference, 2),
+    Formula("smooth_l1", smooth_l1, 3),
+    Formula("huber", huber, 3),
+    Formula("cross_entropy", functools.partial(in_double, cross_entropy), 2),
+    Formula("cross_entropy_of_logits", functools.partial(in_double, cross_entropy_of_logits), 2),
+    Formula("cross_entropy_of_logits.weighted", functools.partial(in_double, weighted_cross_entropy_of_logits), 3),
+    Formula("soft_margin", functools.partial(in_double, soft_margin), 2),
+    Formula("normalized", normalized, 3),
+    Formula("normalized.weight", normalized_weight, 4),
+    Formula("normalized.bias", normalized_bias, 4),
+    Formula("normalized.weight.bias", normalized_both, 5),
+)

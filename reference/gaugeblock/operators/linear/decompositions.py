@@ -1,0 +1,405 @@
+"""QR factors and reflections, eigenvalues, singular values; singular values by random projections."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core.errors import check_int, type_error
+from ...core.warn import warn_deprecated
+from ...tensor.tensor import Tensor
+from ..arguments import tensor_argument
+from ..arrays import Array, outline, values
+from ..invoke import apply, invoke, result_type
+from .checks import (
+    NOT_CONVERGED,
+    NOT_FINITE,
+    LinAlgError,
+    adjoint,
+    check_float,
+    check_matrix,
+    check_one_dtype,
+    check_squares,
+    lapack,
+    made,
+    matrices,
+    store,
+)
+
+MODES = ("reduced", "complete", "r")
+
+
+def factors(operator: str, matrix: Tensor, mode: str) -> tuple[Tensor, ...]:
+    """Q and R of each matrix (..., m, n); mode "r" leaves Q without elements. Raises RuntimeError."""
+    dtype = check_float(operator, matrix)
+    *batch, m, n = check_matrix(operator, matrix)
+    if mode not in MODES:
+        raise RuntimeError(
+            f"qr received unrecognized mode {mode!r} but expected one of 'reduced' (default), 'r', or 'complete'"
+        )
+    k = min(m, n)
+    inner = m if mode == "complete" else k
+
+    def compute() -> tuple[Any, Any]:
+        array = values(matrix)
+        if not array.size:
+            return (np.eye(m, inner) if mode != "r" else 0), 0
+        with np.errstate(all="ignore"):
+            return (0, lapack.qr(array, "r")) if mode == "r" else tuple(lapack.qr(array, mode))
+
+    first = (outline, (0,), dtype) if mode == "r" else (matrices, (*batch, m, inner), dtype)
+    return made(matrix.meta.device, compute, first, (matrices, (*batch, inner, n), dtype))
+
+
+def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
+    """(Q, R) of each matrix, Q with orthonormal columns, R upper triangular."""
+    return result_type("linalg_qr")(*factors("linalg.qr", A, mode))
+
+
+def qr(self: Tensor, some: bool = True) -> Any:
+    """(Q, R) of each matrix, with square Q unless `some`."""
+    warn_deprecated("qr", "linalg.qr")
+    return result_type("qr")(*factors("linalg.qr", self, "reduced" if some else "complete"))
+
+
+def reflections(array: Array) -> tuple[Array, Array]:
+    """R above the diagonal with the reflections' vectors below it, and their factors tau, of each matrix."""
+    *batch, m, n = array.shape
+    work, taus = np.array(array), np.zeros((*batch, min(m, n)), array.dtype)
+    for k in range(min(m, n)):
+        head, tail = work[..., k, k].copy(), work[..., k + 1 :, k]
+        rest = np.linalg.norm(tail, axis=-1)
+        length = np.hypot(np.abs(head), rest)
+        plain = (rest == 0) & (head.imag == 0)
+        beta = np.where(plain, head.real, -np.copysign(length, head.real))
+        with np.errstate(all="ignore"):
+            taus[..., k] = np.where(plain, 0, (beta - head) / beta)
+            tail /= np.where(plain, 1, head - beta)[..., None]
+        vector = np.concatenate([np.ones((*batch, 1), array.dtype), tail], -1)
+        work[..., k, k] = beta
+        after = work[..., k:, k + 1 :]
+        along = np.einsum("...i,...ij->...j", vector.conj(), after)
+        after -= np.conjugate(taus[..., k])[..., None, None] * vector[..., :, None] * along[..., None, :]
+    return work, taus
+
+
+def geqrf(self: Tensor) -> Any:
+    """(a, tau): R with the Householder vectors below it, and their factors. Raises RuntimeError below two dims."""
+    dtype = check_float("geqrf", self, "self")
+    *batch, m, n = check_matrix("torch.geqrf", self, "input")
+    wanted = (matrices, (*batch, m, n), dtype), (outline, (*batch, min(m, n)), dtype)
+    return result_type("geqrf")(*made(self.meta.device, lambda: reflections(values(self)), *wanted))
+
+
+def reflected(vectors: Array, taus: Array, onto: Array, *, turned: bool = False) -> Array:
+    """The product of the reflections (or its adjoint if `turned`) times `onto`."""
+    result = np.array(onto)
+    count = taus.shape[-1]
+    for k in range(count) if turned else reversed(range(count)):
+        below = vectors[..., k + 1 :, k]
+        vector = np.concatenate([np.ones((*below.shape[:-1], 1), below.dtype), below], -1)
+        factor = np.conjugate(taus[..., k]) if turned else taus[..., k]
+        part = result[..., k:, :]
+        along = np.einsum("...i,...ij->...j", vector.conj(), part)
+        part -= factor[..., None, None] * vector[..., :, None] * along[..., None, :]
+    return result
+
+
+def _check_reflections(operator: str, vectors: Tensor, tau: Tensor) -> tuple[int, ...]:
+    sizes = check_matrix(operator, vectors, "input")
+    check_one_dtype(operator, vectors, tau, ("input", "tau"))
+    if tau.meta.ndim != len(sizes) - 1 or tau.meta.sizes[:-1] != sizes[:-2]:
+        raise RuntimeError(
+            f"{operator}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got "
+            f"{list(tau.meta.sizes)} for input of {list(sizes)}"
+        )
+    return sizes
+
+
+def orthogonal_factor(operator: str, vectors: Tensor, tau: Tensor) -> Tensor:
+    """The first n columns of the product of reflections whose vectors lie below the diagonal of (..., m, n)."""
+    dtype = check_float(operator, vectors, "input")
+    sizes = _check_reflections(operator, vectors, tau)
+    m, n = sizes[-2:]
+    if n > m:
+        raise RuntimeError(f"{operator}: input.shape[-2] must be greater than or equal to input.shape[-1]")
+    if tau.meta.sizes[-1] > n:
+        raise RuntimeError(f"{operator}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
+    result, target = matrices(sizes, dtype, vectors.meta.device)
+    if target is not None:
+        start = np.broadcast_to(np.eye(m, n, dtype=dtype.numpy), sizes)
+        store(target, reflected(values(vectors), values(tau), start))
+    return result
+
+
+def linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor:
+    """Columns of the product of Householder reflections. Raises RuntimeError unless sizes fit."""
+    return orthogonal_factor("torch.linalg.householder_product", input, tau)
+
+
+def orgqr(self: Tensor, input2: Tensor) -> Tensor:
+    """linalg.householder_product."""
+    return orthogonal_factor("torch.linalg.householder_product", self, input2)
+
+
+def ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
+    """Q @ input3, or input3 @ Q if not `left`, with Q.mH for Q if `transpose`. Raises RuntimeError unless sizes fit.
+
+    Q is the product of reflections whose vectors lie below the diagonal of `self`, with the factors `input2`.
+    """
+    dtype = check_float("ormqr", self, "self")
+    sizes = _check_reflections("torch.ormqr", self, input2)
+    other = check_matrix("torch.ormqr", input3, "other")
+    check_one_dtype("torch.ormqr", self, input3, ("input", "other"))
+    if other[-2 if left else -1] != sizes[-2] or input2.meta.sizes[-1] > sizes[-2]:
+        raise RuntimeError(
+            f"torch.ormqr: other.shape[{-2 if left else -1}] must be equal to input.shape[-2], got {list(other)} and "
+            f"{list(sizes)}"
+        )
+    result, target = matrices(other, dtype, self.meta.device)
+    if target is not None:
+        vectors, taus, onto = values(self), values(input2), values(input3)
+        if left:
+            store(target, reflected(vectors, taus, onto, turned=transpose))
+        else:
+            store(target, adjoint(reflected(vectors, taus, adjoint(onto), turned=not transpose)))
+    return result
+
+
+def hermitian(operator: str, array: Array, triangle: str) -> tuple[Array, Array]:
+    """Ascending real eigenvalues and orthonormal eigenvectors; NaN for matrices that are not finite."""
+    bad = np.asarray(~np.isfinite(array).all((-2, -1)))
+    given = np.where(bad[..., None, None], 0, array) if bad.any() else array
+    try:
+        found = lapack.eigh(given, triangle)
+    except np.linalg.LinAlgError:
+        raise LinAlgError(f"{operator}: {NOT_CONVERGED}") from None
+    if not bad.any():
+        return found[0], found[1]
+    return np.where(bad[..., None], np.nan, found[0]), np.where(bad[..., None, None], np.nan, found[1])
+
+
+def check_triangle(uplo: str) -> str:
+    """The letter in upper case. Raises RuntimeError for another letter."""
+    if uplo.upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {uplo}")
+    return uplo.upper()
+
+
+def linalg_eigh(self: Tensor, UPLO: str = "L") -> Any:
+    """(eigenvalues, eigenvectors) of Hermitian matrices, read from one triangle; ascending and real.
+
+    Raises RuntimeError for other shapes, NotImplementedError for other dtypes.
+    """
+    dtype, sizes = check_squares("linalg.eigh", self)
+    triangle = check_triangle(UPLO)
+    wanted = (outline, sizes[:-1], dtype.to_real()), (matrices, sizes, dtype)
+    found = made(self.meta.device, lambda: hermitian("linalg.eigh", values(self), triangle), *wanted)
+    return result_type("linalg_eigh")(*found)
+
+
+def linalg_eigvalsh(self: Tensor, UPLO: str = "L") -> Tensor:
+    """The eigenvalues of Hermitian matrices, ascending. Raises as linalg.eigh."""
+    dtype, sizes = check_squares("linalg.eigh", self)
+    triangle, wanted = check_triangle(UPLO), (outline, sizes[:-1], dtype.to_real())
+    return made(self.meta.device, lambda: hermitian("linalg.eigh", values(self), triangle)[:1], wanted)[0]
+
+
+def _general(operator: str, self: Tensor, vectors: bool) -> tuple[Tensor, ...]:
+    dtype, sizes = check_squares(operator, self)
+
+    def compute() -> tuple[Array, ...]:
+        array = values(self)
+        if not np.isfinite(array).all():
+            raise RuntimeError(f"torch.{operator}: input tensor should not contain infs or NaNs.")
+        try:
+            return tuple(lapack.eig(array)) if vectors else (lapack.eigvals(array),)
+        except np.linalg.LinAlgError:
+            raise LinAlgError(f"{operator}: {NOT_CONVERGED}") from None
+
+    wide = dtype.to_complex()
+    wanted = (outline, sizes[:-1], wide), (matrices, sizes, wide)
+    return made(self.meta.device, compute, *wanted[: 1 + vectors])
+
+
+def linalg_eig(self: Tensor) -> Any:
+    """(eigenvalues, eigenvectors), both complex, in no order. Raises RuntimeError for other shapes, inf and NaN."""
+    return result_type("linalg_eig")(*_general("linalg.eig", self, True))
+
+
+def linalg_eigvals(self: Tensor) -> Tensor:
+    """The eigenvalues, complex, in no order. Raises as linalg.eig."""
+    return _general("linalg.eigvals", self, False)[0]
+
+
+def decomposed(operator: str, array: Array, full: bool) -> tuple[Array, Array, Array]:
+    """U, S and Vh of a stack of matrices. Raises LinAlgError for what is not finite."""
+    m, n = array.shape[-2:]
+    if not array.size:
+        k = min(m, n)
+        batch = array.shape[:-2]
+        left = np.broadcast_to(np.eye(m, m if full else k), (*batch, m, m if full else k))
+        right = np.broadcast_to(np.eye(n if full else k, n), (*batch, n if full else k, n))
+        return left, np.zeros((*batch, k)), right
+    check_finite(operator, array)
+    try:
+        u, s, vh = lapack.svd(array, full_matrices=full)
+    except np.linalg.LinAlgError:
+        raise LinAlgError(f"{operator}: {NOT_CONVERGED}") from None
+    return u, s, vh
+
+
+def singular_values(operator: str, array: Array) -> Array:
+    """The singular values of a stack of matrices, largest first. Raises LinAlgError for what is not finite."""
+    if not array.size:
+        return np.zeros((*array.shape[:-2], min(array.shape[-2:])))
+    check_finite(operator, array)
+    try:
+        return np.asarray(lapack.svd(array, compute_uv=False))
+    except np.linalg.LinAlgError:
+        raise LinAlgError(f"{operator}: {NOT_CONVERGED}") from None
+
+
+def check_finite(operator: str, array: Array) -> None:
+    """Raise LinAlgError for elements that are not finite: LAPACK may never return for them."""
+    if not np.isfinite(array).all():
+        raise LinAlgError(f"{operator}: {NOT_FINITE}")
+
+
+def check_driver(driver: str | None) -> None:
+    """Raise RuntimeError for a choice of algorithm, which only CUDA has."""
+    if driver is not None:
+        raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs")
+
+
+def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
+    """(U, S, Vh) with ``U * S @ Vh`` equal to each matrix, S real and descending.
+
+    Raises LinAlgError for what is not finite, RuntimeError for other shapes and for a driver.
+    """
+    dtype = check_float("linalg.svd", A)
+    *batch, m, n = check_matrix("linalg.svd", A)
+    check_driver(driver)
+    k = min(m, n)
+    rows, columns = (m, n) if full_matrices else (k, k)
+    wanted = (matrices, (*batch, m, rows), dtype), (outline, (*batch, k), dtype.to_real()), (
+        matrices, (*batch, columns, n), dtype
+    )  # fmt: skip
+    found = made(A.meta.device, lambda: decomposed("linalg.svd", values(A), full_matrices), *wanted)
+    return result_type("linalg_svd")(*found)
+
+
+def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
+    """The singular values of each matrix, descending. Raises as linalg.svd."""
+    dtype = check_float("linalg.svd", A)
+    *batch, m, n = check_matrix("linalg.svd", A)
+    check_driver(driver)
+    wanted = (outline, (*batch, min(m, n)), dtype.to_real())
+    return made(A.meta.device, lambda: [singular_values("linalg.svd", values(A))], wanted)[0]
+
+
+def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
+    """(U, S, V) with ``U * S @ V.mH`` equal to each matrix; square U and V unless `some`, zeros unless `compute_uv`."""
+    dtype = check_float("linalg.svd", self)
+    *batch, m, n = check_matrix("linalg.svd", self)
+    k = min(m, n)
+    full = not (some and compute_uv)
+
+    def compute() -> tuple[Any, Any, Any]:
+        if not compute_uv:
+            return 0, singular_values("linalg.svd", values(self)), 0
+        u, s, vh = decomposed("linalg.svd", values(self), full)
+        return u, s, adjoint(vh)
+
+    # Without vectors the zeros of U are row-major and those of V column-major, as PyTorch leaves them.
+    first, last = (matrices, outline) if compute_uv else (outline, matrices)
+    wanted = (first, (*batch, m, m if full else k), dtype), (outline, (*batch, k), dtype.to_real())
+    found = made(self.meta.device, compute, *wanted, (last, (*batch, n, n if full else k), dtype))
+    return result_type("svd")(*found)
+
+
+Factors = tuple[Tensor, Tensor, Tensor]
+
+
+def _product_less(A: Tensor, M: Tensor | None, right: Tensor, adjoint: bool = False) -> Tensor:
+    """``(A - M) @ right``, or that of the adjoint."""
+    made: Tensor = apply("matmul", apply("adjoint", A) if adjoint else A, right)
+    if M is None:
+        return made
+    less: Tensor = apply("matmul", apply("adjoint", M) if adjoint else M, right)
+    return apply("sub.Tensor", made, less)
+
+
+def _basis(A: Tensor, M: Tensor | None, q: int, niter: int) -> Tensor:
+    """q orthonormal columns that nearly span the range of ``A - M``, each step of `niter` nearer."""
+    meta = A.meta
+    drawn = apply("randn", (meta.sizes[-1], q), dtype=meta.dtype, device=meta.device)
+    columns: Tensor = invoke("linalg_qr", _product_less(A, M, drawn))[0]
+    for _ in range(niter):
+        rows = invoke("linalg_qr", _product_less(A, M, columns, adjoint=True))[0]
+        columns = invoke("linalg_qr", _product_less(A, M, rows))[0]
+    return columns
+
+
+def _factors(A: Tensor, M: Tensor | None, q: int, niter: int) -> Factors:
+    rows, columns = A.meta.sizes[-2:]
+    if rows < columns:
+        V, S, U = _factors(apply("adjoint", A), None if M is None else apply("adjoint", M), q, niter)
+        return U, S, V
+    basis = _basis(A, M, q, niter)
+    small = apply("adjoint", _product_less(A, M, basis, adjoint=True))
+    U, S, Vh = invoke("linalg_svd", small, False)
+    return apply("matmul", basis, U), S, apply("adjoint", Vh)
+
+
+def _check_low_rank(operator: str, A: Tensor, q: int, niter: int) -> None:
+    tensor_argument(operator, "A", 1, A)
+    if A.meta.ndim < 2 or A.meta.dtype.kind < 2:
+        raise RuntimeError(
+            f"{operator}(): expected floating point matrices, got {A.meta.dtype.name}{list(A.meta.sizes)}"
+        )
+    least = min(A.meta.sizes[-2:])
+    if not 0 <= check_int(operator, "q", q) <= least:
+        raise ValueError(f"{operator}(): q(={q}) must be non-negative integer and not greater than min(m, n)={least}")
+    if check_int(operator, "niter", niter) < 0:
+        raise ValueError(f"{operator}(): niter(={niter}) must be non-negative integer")
+
+
+def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> Factors:
+    """(U, S, V) of rank `q` with ``U diag(S) V.mH`` near ``A - M``, from random columns that are drawn anew.
+
+    Raises TypeError for no tensor, RuntimeError for other than floating matrices, ValueError for q out of range.
+    """
+    _check_low_rank("svd_lowrank", A, q := 6 if q is None else q, niter := 2 if niter is None else niter)
+    if M is not None:
+        if not isinstance(M, Tensor):
+            type_error("svd_lowrank", "M", M, "Tensor or None")
+        M = apply("expand", M, A.meta.sizes)
+    return _factors(A, M, q, niter)
+
+
+def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> Factors:
+    """svd_lowrank of the rows of `A`, less their mean if `center`; q is at most 6 if it is not given."""
+    tensor_argument("pca_lowrank", "A", 1, A)
+    if q is None and A.meta.ndim >= 2:
+        q = min(6, *A.meta.sizes[-2:])
+    _check_low_rank("pca_lowrank", A, 6 if q is None else q, niter)
+    if center:
+        A = apply("sub.Tensor", A, apply("mean.dim", A, (-2,), True))
+    return _factors(A, None, 6 if q is None else q, niter)
+
+
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: tuple[Tensor, ...] | None = None) -> Any:
+    """The factors of linalg.lu_factor_ex, with its infos if they are asked for; without them a singular A raises."""
+    tensor_argument("lu", "A", 1, A)
+    warn_deprecated("lu", "linalg.lu_factor")
+    found = invoke("linalg_lu_factor_ex", A, pivot=pivot, check_errors=not get_infos)
+    parts = found if get_infos else tuple(found)[:2]
+    if out is None:
+        return parts
+    if not isinstance(out, (tuple, list)) or len(out) != len(parts):
+        raise TypeError(f"lu(): argument 'out' must be tuple of {len(parts)} Tensors, got {type(out).__name__}")
+    for given, part in zip(out, parts, strict=True):
+        apply("copy_", apply("resize_", given, part.meta.sizes), part)
+    return tuple(out)

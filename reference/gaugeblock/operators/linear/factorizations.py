@@ -1,0 +1,409 @@
+"""LU and Cholesky factors of stacks of matrices, by recursion into matrix products, and what they solve."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...core.dtype import int32
+from ...core.promotion import UPSTREAM_NAMES
+from ...core.warn import warn_deprecated
+from ...iteration.dimensions import broadcast_shapes
+from ...tensor.tensor import Tensor
+from ..arrays import Array, outline, values
+from ..invoke import result_type
+from .checks import (
+    FULL,
+    NOT_POSITIVE,
+    SINGULAR,
+    adjoint,
+    check_float,
+    check_matrix,
+    check_one_dtype,
+    check_square,
+    check_squares,
+    fail,
+    lapack,
+    made,
+    matrices,
+    solved_sizes,
+    store,
+)
+
+SMALL = 16
+"""Matrices of up to so many columns are worked on column by column."""
+
+
+def substitute(matrix: Array, right: Array, *, upper: bool, unit: bool = False) -> Array:
+    """The solution of ``triangle @ X = right``, the triangle taken from `matrix`; inf and NaN where it is singular.
+
+    `right` is (..., n, k); leading dims broadcast.
+    """
+    batch = np.broadcast_shapes(matrix.shape[:-2], right.shape[:-2])
+    solution = np.array(np.broadcast_to(right, batch + right.shape[-2:]))
+    if solution.size:
+        with np.errstate(all="ignore"):
+            _substitute(matrix, solution, upper, unit)
+    return solution
+
+
+def _substitute(matrix: Array, x: Array, upper: bool, unit: bool) -> None:
+    n = matrix.shape[-1]
+    if n > SMALL:
+        half = n // 2
+        first, last = slice(half), slice(half, n)
+        begin, end = (last, first) if upper else (first, last)
+        _substitute(matrix[..., begin, begin], x[..., begin, :], upper, unit)
+        x[..., end, :] -= np.matmul(matrix[..., end, begin], x[..., begin, :])
+        _substitute(matrix[..., end, end], x[..., end, :], upper, unit)
+        return
+    for k in reversed(range(n)) if upper else range(n):
+        if not unit:
+            x[..., k, :] /= matrix[..., k, k, None]
+        rest = slice(k) if upper else slice(k + 1, n)
+        x[..., rest, :] -= matrix[..., rest, k, None] * x[..., None, k, :]
+
+
+def factor(array: Array, *, pivot: bool = True) -> tuple[Array, Array, Array]:
+    """LU factors in one array, pivots and infos of a stack of matrices (..., m, n).
+
+    Row k was swapped with row ``pivots[k]`` (counted from 0); an info is the number, from 1, of the first pivot that
+    is 0, or 0.
+    """
+    batch, (m, n) = array.shape[:-2], array.shape[-2:]
+    count = int(np.prod(batch, dtype=np.int64))
+    work = np.array(array.reshape(count, m, n))
+    pivots = np.tile(np.arange(min(m, n)), (count, 1))
+    infos = np.zeros(count, np.int64)
+    if work.size:
+        with np.errstate(all="ignore"):
+            _factor(work, pivots, infos, 0, pivot)
+    return work.reshape(array.shape), pivots.reshape(*batch, min(m, n)), infos.reshape(batch)
+
+
+def _factor(a: Array, pivots: Array, infos: Array, start: int, pivot: bool) -> None:
+    """Factor `a` in place; `pivots` are those of its columns, which begin at row `start` of the whole matrix."""
+    m, n = a.shape[-2:]
+    if min(m, n) <= SMALL:
+        _factor_columns(a, pivots, infos, start, pivot)
+        return
+    half = min(m, n) // 2
+    _factor(a[:, :, :half], pivots[:, :half], infos, start, pivot)
+    _swap(a[:, :, half:], pivots[:, :half] - start)
+    _substitute(a[:, :half, :half], a[:, :half, half:], upper=False, unit=True)
+    a[:, half:, half:] -= np.matmul(a[:, half:, :half], a[:, :half, half:])
+    _factor(a[:, half:, half:], pivots[:, half:], infos, start + half, pivot)
+    _swap(a[:, half:, :half], pivots[:, half:] - start - half)
+
+
+def _factor_columns(a: Array, pivots: Array, infos: Array, start: int, pivot: bool) -> None:
+    m, n = a.shape[-2:]
+    rows = np.arange(len(a))
+    for k in range(min(m, n)):
+        if pivot:
+            column = a[:, k:, k]
+            size = np.abs(column.real) + np.abs(column.imag) if a.dtype.kind == "c" else np.abs(column)
+            place = k + np.argmax(size, axis=-1)
+            pivots[:, k] = start + place
+            swapped = a[rows, place]
+            a[rows, place] = a[:, k]
+            a[:, k] = swapped
+        divisor = a[:, k, k]
+        zero = divisor == 0
+        infos[zero & (infos == 0)] = start + k + 1
+        a[:, k + 1 :, k] /= np.where(zero, 1, divisor)[:, None]
+        a[:, k + 1 :, k + 1 :] -= a[:, k + 1 :, k, None] * a[:, None, k, k + 1 :]
+
+
+def _swap(a: Array, pivots: Array) -> None:
+    rows = np.arange(len(a))
+    for k in range(pivots.shape[-1]):
+        place = pivots[:, k]
+        swapped = a[rows, place]
+        a[rows, place] = a[:, k]
+        a[:, k] = swapped
+
+
+def permutation(pivots: Array, rows: int) -> Array:
+    """Where each row of the factored matrix was in the given one: ``given[order] == L @ U``."""
+    batch, count = pivots.shape[:-1], pivots.shape[-1]
+    order = np.tile(np.arange(rows), (int(np.prod(batch, dtype=np.int64)), 1))
+    flat = pivots.reshape(len(order), count)
+    stack = np.arange(len(order))
+    for k in range(count):
+        place = flat[:, k]
+        order[stack, place], order[:, k] = order[:, k].copy(), order[stack, place]
+    return order.reshape(*batch, rows)
+
+
+def solve_factored(factors: Array, pivots: Array, right: Array, *, turned: bool = False) -> Array:
+    """The solution of ``A @ X = right``, or of ``A.mH @ X = right`` if `turned`, from A's factors; dims broadcast."""
+    order = permutation(pivots, factors.shape[-1])
+    batch = np.broadcast_shapes(factors.shape[:-2], right.shape[:-2])
+    right = np.broadcast_to(right, batch + right.shape[-2:])
+    order = np.broadcast_to(order, (*batch, order.shape[-1]))
+    if turned:
+        flipped = np.conjugate(np.swapaxes(factors, -2, -1))
+        middle = substitute(flipped, right, upper=False)
+        return _placed(substitute(flipped, middle, upper=True, unit=True), np.argsort(order, axis=-1))
+    return substitute(factors, substitute(factors, _placed(right, order), upper=False, unit=True), upper=True)
+
+
+def _placed(rows: Array, order: Array) -> Array:
+    return np.take_along_axis(rows, order[..., None], axis=-2)
+
+
+def _checked(operator: str, matrix: Tensor, pivot: bool) -> tuple[int, ...]:
+    sizes = matrix.meta.sizes
+    if len(sizes) < 2:
+        raise RuntimeError(f"{operator}: Expected tensor with 2 or more dimensions. Got size: {list(sizes)} instead")
+    dtype = matrix.meta.dtype
+    if dtype.name not in FULL:
+        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+    if not pivot:
+        raise RuntimeError(f"{operator}: LU without pivoting is not implemented on the CPU")
+    return sizes
+
+
+def factors_and_info(operator: str, matrix: Tensor, pivot: bool) -> tuple[Tensor, ...]:
+    """L and U of each matrix (..., m, n) in one tensor, int32 pivots counted from 1, int32 infos."""
+    sizes, meta = _checked(operator, matrix, pivot), matrix.meta
+
+    def compute() -> tuple[Array, ...]:
+        factors, pivots, infos = factor(values(matrix))
+        return factors, pivots + 1, infos
+
+    pivoted = (outline, (*sizes[:-2], min(sizes[-2:])), int32)
+    return made(meta.device, compute, (matrices, sizes, meta.dtype), pivoted, (outline, sizes[:-2], int32))
+
+
+def linalg_lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
+    """(LU, pivots, info) of each matrix. Raises RuntimeError for a zero pivot if `check_errors`."""
+    found = factors_and_info("torch.linalg.lu_factor_ex", A, pivot)
+    if check_errors:
+        check_pivots("torch.linalg.lu_factor_ex", found[2])
+    return result_type("linalg_lu_factor_ex")(*found)
+
+
+def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
+    """(LU, pivots) of each matrix. Raises RuntimeError for a zero pivot."""
+    both, pivots, info = factors_and_info("torch.linalg.lu_factor", A, pivot)
+    check_pivots("torch.linalg.lu_factor", info)
+    return result_type("linalg_lu_factor")(both, pivots)
+
+
+def check_pivots(operator: str, info: Tensor) -> None:
+    """Raise RuntimeError for the first matrix with a zero pivot."""
+    if info.meta.device.type != "cpu":
+        return
+    flat = values(info).reshape(-1)
+    if flat.any():
+        place = int(np.flatnonzero(flat)[0])
+        where = f"(Batch element {place}): " if info.meta.ndim else ""
+        k = int(flat[place])
+        raise RuntimeError(
+            f"{operator}: {where}U[{k},{k}] is zero and using it on lu_solve would result in a division by zero. If "
+            f"you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
+            f"linalg.lu_factor_ex(A, pivot)"
+        )
+
+
+def split(factors: Array) -> tuple[Array, Array]:
+    """The lower factor, with ones on its diagonal, and the upper one."""
+    k = min(factors.shape[-2:])
+    lower = np.tril(factors[..., :k], -1) + np.eye(factors.shape[-2], k, dtype=factors.dtype)
+    return lower, np.triu(factors[..., :k, :])
+
+
+def permutation_matrix(pivots: Array, rows: int) -> Array:
+    """P with ``P @ L @ U`` equal to the factored matrix; `pivots` are counted from 0."""
+    order = permutation(pivots, rows)
+    return np.asarray(np.arange(rows)[:, None] == order[..., None, :])
+
+
+def linalg_lu(A: Tensor, *, pivot: bool = True) -> Any:
+    """(P, L, U) whose product is each matrix (..., m, n); L is (m, min(m, n)), U (min(m, n), n)."""
+    *batch, m, n = _checked("linalg.lu", A, pivot)
+
+    def compute() -> tuple[Array, ...]:
+        factors, pivots, _ = factor(values(A))
+        return permutation_matrix(pivots, m), *split(factors)
+
+    shapes = ((*batch, m, m), (*batch, m, min(m, n)), (*batch, min(m, n), n))
+    found = made(A.meta.device, compute, *[(outline, sizes, A.meta.dtype) for sizes in shapes])
+    return result_type("linalg_lu")(*found)
+
+
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
+    """(P, L, U) from packed factors and pivots; what is not asked for has no elements. Raises RuntimeError."""
+    *batch, m, n = check_matrix("torch.lu_unpack", LU_data, "LU_data")
+    if unpack_pivots and LU_pivots.meta.dtype is not int32:
+        raise RuntimeError(
+            "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype. Note: this "
+            "function is intended to be used with the output produced by torch.linalg.lu_factor"
+        )
+    if LU_pivots.meta.sizes != (*batch, min(m, n)):
+        raise RuntimeError(
+            f"torch.lu_unpack: LU_pivots must have sizes {[*batch, min(m, n)]} for factors of sizes "
+            f"{list(LU_data.meta.sizes)}, got {list(LU_pivots.meta.sizes)}"
+        )
+    def compute() -> tuple[Any, ...]:
+        rows = pivot_rows("torch.lu_unpack", LU_pivots, m) if unpack_pivots else None
+        parts = split(values(LU_data)) if unpack_data else (0, 0)
+        return 0 if rows is None else permutation_matrix(rows, m), *parts
+
+    k = min(m, n)
+    shapes = (((m, m), unpack_pivots), ((m, k), unpack_data), ((k, n), unpack_data))
+    wanted = [(outline, (*batch, *sizes) if given else (0,), LU_data.meta.dtype) for sizes, given in shapes]
+    return result_type("lu_unpack")(*made(LU_data.meta.device, compute, *wanted))
+
+
+def pivot_rows(operator: str, pivots: Tensor, rows: int) -> Array:
+    """Return 0-based rows from 1-based pivots. Raise RuntimeError for a pivot outside [1, rows]."""
+    places = values(pivots).astype(np.int64)
+    if places.size and not 1 <= places.min() <= places.max() <= rows:
+        bad = int(places.min()) if places.min() < 1 else int(places.max())
+        raise RuntimeError(
+            f"{operator}: pivots must all be greater or equal to 1 and smaller or equal to LU.size(-2), {rows}, got "
+            f"{bad}; use the pivots that linalg.lu_factor returns"
+        )
+    return np.asarray(places - 1)
+
+
+def solve_with_factors(operator: str, LU: Tensor, pivots: Tensor, B: Tensor, left: bool, turned: bool) -> Tensor:
+    """X of ``A @ X = B`` from A's packed factors; with `turned` A.mH stands for A. Raises RuntimeError."""
+    dtype, device = check_one_dtype(operator, LU, B, ("LU", "B"))
+    if dtype.name not in FULL:
+        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+    if pivots.meta.dtype is not int32:
+        raise RuntimeError(f"{operator}: pivots should be a Tensor of scalar type torch.int32")
+    A = check_square(operator, LU, "LU")
+    check_matrix(operator, B, "B")
+    if pivots.meta.sizes != A[:-1]:
+        raise RuntimeError(
+            f"{operator}: Number of pivots per batch should be same as the dimension of the matrix, got "
+            f"{list(pivots.meta.sizes)} for LU of {list(A)}"
+        )
+    result, target = matrices(solved_sizes(operator, A, B.meta.sizes, left), dtype, device, column_major=left)
+    if target is None:
+        return result
+    factors, right = values(LU), values(B)
+    places = pivot_rows(operator, pivots, A[-1])
+    if not left:
+        right, turned = adjoint(right), not turned
+    found = solve_factored(factors, places, right, turned=turned)
+    store(target, found if left else adjoint(found))
+    return result
+
+
+def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
+    """X of ``A @ X = B`` (``X @ A = B`` if not `left`) from A's factors; A.mH in the place of A if `adjoint`."""
+    return solve_with_factors("linalg.lu_solve", LU, pivots, B, left, adjoint)
+
+
+def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+    """X of ``A @ X = self`` from A's factors."""
+    warn_deprecated("lu_solve", "linalg.lu_solve")
+    return solve_with_factors("linalg.lu_solve", LU_data, LU_pivots, self, True, False)
+
+
+def _lower(array: Array) -> tuple[Array, Array]:
+    """Lower factors from the lower triangles, and infos: 0, or the order of the first minor that is not positive."""
+    with np.errstate(all="ignore"):
+        try:
+            return lapack.cholesky(array), np.zeros(array.shape[:-2], np.int32)
+        except np.linalg.LinAlgError:
+            return _column_by_column(array)
+
+
+def _column_by_column(array: Array) -> tuple[Array, Array]:
+    """As `_lower`, but what came before a bad minor stays."""
+    factors = np.tril(array)
+    infos = np.zeros(array.shape[:-2], np.int32)
+    for k in range(array.shape[-1]):
+        done = factors[..., k:, :k]
+        column = factors[..., k:, k] - np.einsum("...ij,...j->...i", done, np.conjugate(factors[..., k, :k]))
+        size = column[..., 0].real
+        infos = np.where((infos == 0) & ~(size > 0), k + 1, infos)
+        good = infos == 0
+        root = np.sqrt(np.where(good, size, 1))
+        scaled = column / root[..., None]
+        factors[..., k:, k] = np.where(good[..., None], scaled, factors[..., k:, k])
+    return factors, infos
+
+
+def factor_and_info(operator: str, matrix: Tensor, upper: bool, check_errors: bool) -> tuple[Tensor, ...]:
+    """The factor L with ``L @ L.mH`` (or U with ``U.mH @ U`` if `upper`) equal to each matrix, and int32 infos.
+
+    Only the named triangle is read. Raises LinAlgError for a matrix that is not positive-definite if `check_errors`,
+    RuntimeError for other shapes, NotImplementedError for other dtypes.
+    """
+    dtype, sizes = check_squares(operator, matrix)
+
+    def compute() -> tuple[Array, Array]:
+        array = values(matrix)
+        factors, infos = _lower(adjoint(array) if upper else array)
+        if check_errors and infos.any():
+            fail(operator, infos, NOT_POSITIVE)
+        return adjoint(factors) if upper else factors, infos
+
+    return made(matrix.meta.device, compute, (matrices, sizes, dtype), (outline, sizes[:-2], int32))
+
+
+def linalg_cholesky_ex(self: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
+    """(L, info) of each matrix."""
+    return result_type("linalg_cholesky_ex")(*factor_and_info("linalg.cholesky_ex", self, upper, check_errors))
+
+
+def linalg_cholesky(self: Tensor, *, upper: bool = False) -> Tensor:
+    """The Cholesky factor of each matrix. Raises LinAlgError when one is not positive-definite."""
+    return factor_and_info("linalg.cholesky", self, upper, True)[0]
+
+
+def cholesky(self: Tensor, upper: bool = False) -> Tensor:
+    """The Cholesky factor of each matrix. Raises LinAlgError when one is not positive-definite."""
+    warn_deprecated("cholesky", "linalg.cholesky")
+    return factor_and_info("cholesky", self, upper, True)[0]
+
+
+def _solved(factors: Array, right: Array, upper: bool) -> Array:
+    lower = adjoint(factors) if upper else factors
+    return substitute(adjoint(lower), substitute(lower, right, upper=False), upper=True)
+
+
+def cholesky_inverse(self: Tensor, upper: bool = False) -> Tensor:
+    """The inverse of the matrix whose Cholesky factor is given.
+
+    Raises RuntimeError for other shapes, LinAlgError for a zero on the diagonal of the factor.
+    """
+    dtype, sizes = check_squares("cholesky_inverse", self)
+    result, target = matrices(sizes, dtype, self.meta.device)
+    if target is not None:
+        zero = np.diagonal(values(self), 0, -2, -1) == 0
+        if zero.any():
+            fail("cholesky_inverse", np.where(zero.any(axis=-1), zero.argmax(axis=-1) + 1, 0), SINGULAR)
+        store(target, _solved(values(self), np.eye(sizes[-1], dtype=dtype.numpy), upper))
+    return result
+
+
+def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
+    """X of ``A @ X = self`` where `input2` is the Cholesky factor of A; leading dims broadcast. Raises RuntimeError."""
+    for tensor, name in ((self, "b"), (input2, "u")):
+        if tensor.meta.ndim < 2:
+            raise RuntimeError(
+                f"cholesky_solve(): {name} should have at least 2 dimensions, but has {tensor.meta.ndim} "
+                f"dimensions instead"
+            )
+    check_float("cholesky_solve", self, "self")
+    dtype, device = check_one_dtype("cholesky_solve", self, input2, ("b", "A"))
+    A, b = check_square("cholesky_solve", input2), self.meta.sizes
+    if A[-1] != b[-2]:
+        raise RuntimeError(
+            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {A[-2]} by {A[-1]} but each b matrix is "
+            f"{b[-2]} by {b[-1]}"
+        )
+    result, target = matrices(broadcast_shapes((A[:-2], b[:-2])) + b[-2:], dtype, device)
+    if target is not None:
+        store(target, _solved(values(input2), values(self), upper))
+    return result

@@ -1,0 +1,266 @@
+"""Products of vectors and of blocks (kron, addr, addbmm, cross, vander, trace), and tensors laid out in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations as chosen
+from itertools import combinations_with_replacement
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from ...core.away import away
+from ...core.device import cpu
+from ...core.dtype import bool_, float32, int64
+from ...core.errors import wrap_dim
+from ...core.promotion import UPSTREAM_NAMES, common_dtype, promote_types
+from ...core.warn import warn_once
+from ...iteration.dimensions import broadcast_shapes
+from ...iteration.tensor_iterator import Number
+from ...tensor.tensor import Tensor
+from ...tensor.views import diagonal, expand
+from ..arguments import tensors_argument
+from ..arrays import STEPS, check_same_device, outline, outline_between, values, widened
+from ..invoke import apply, invoke
+from ..operand_checks import check_fits, check_scalar_type
+from ..plan import Planned, plannable
+from ..products import check_batches, scaled
+from ..reductions import sum_all
+from .checks import store
+
+
+def kron(self: Tensor, other: Tensor) -> Tensor:
+    """Every element of `self` times all of `other`, in blocks, in the promoted dtype; missing leading dims are 1."""
+    device = check_same_device("kron", self, other)
+    dtype = promote_types(self.meta.dtype, other.meta.dtype)
+    ndim = max(self.meta.ndim, other.meta.ndim)
+    left = (1,) * (ndim - self.meta.ndim) + self.meta.sizes
+    right = (1,) * (ndim - other.meta.ndim) + other.meta.sizes
+    result, target = outline([a * b for a, b in zip(left, right, strict=True)], dtype, device)
+    if target is not None and target.size:
+        blocks = target.reshape([size for pair in zip(left, right, strict=True) for size in pair])
+        outer = values(self).astype(dtype.numpy).reshape([size for n in left for size in (n, 1)])
+        inner = values(other).astype(dtype.numpy).reshape([size for n in right for size in (1, n)])
+        with np.errstate(all="ignore"):
+            away(STEPS * target.size, np.multiply, outer, inner, out=blocks)
+    return result
+
+
+def addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """``beta * self`` plus alpha times the sum of the matrix products of all batches. Raises as baddbmm."""
+    batch, rows, columns = check_batches(batch1, batch2)
+    inner = batch1.meta.sizes[2]
+    left = apply("reshape", apply("permute", batch1, (1, 0, 2)), (rows, batch * inner))
+    right = apply("reshape", batch2, (batch * inner, columns))
+    return scaled("addbmm", self, left, right, (rows, columns), beta, alpha)
+
+
+def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+    """``beta * self + alpha * outer(vec1, vec2)`` in the promoted dtype; `self` is ignored when beta is 0.
+
+    Raises RuntimeError for other than vectors and for numbers of a higher kind than the result.
+    """
+    for tensor, name in ((vec1, "vec1"), (vec2, "vec2")):
+        if tensor.meta.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {tensor.meta.ndim}-D")
+    device = check_same_device("addr", self, vec1, vec2)
+    dtype = promote_types(promote_types(self.meta.dtype, vec1.meta.dtype), vec2.meta.dtype)
+    for name, number in (("beta", beta), ("alpha", alpha)):
+        kind = 1 if isinstance(number, int) else 2 if isinstance(number, float) else 3
+        if (dtype.kind < 2 <= kind) or (dtype.kind < 3 <= kind):
+            raise RuntimeError(
+                f"addr(): For {UPSTREAM_NAMES[dtype.name]} input tensors, argument {name} must not be a "
+                f"{type(number).__name__}, got {number!r}"
+            )
+        check_fits("addr", number, dtype)
+    sizes = (vec1.meta.numel, vec2.meta.numel)
+    addend = expand(self, sizes)
+    result, target = outline_between(sizes, dtype, device, (self, apply("unsqueeze", vec1, 1), vec2))
+    if target is None:
+        return result
+    a, b, c = (widened(values(t).astype(dtype.numpy), dtype) for t in (vec1, vec2, addend))
+    with np.errstate(all="ignore"):
+        if dtype is bool_:
+            total = (a[:, None] & b) & bool(alpha)
+            store(target, total | (c & bool(beta)) if beta else total)
+            return result
+        total = np.asarray(alpha).astype(a.dtype) * (a[:, None] * b)
+        store(target, total + np.asarray(beta).astype(a.dtype) * c if beta != 0 else total)
+    return result
+
+
+@plannable
+def trace(self: Tensor) -> Tensor | Planned[Tensor]:
+    """The sum of the diagonal of a matrix, int64 for ints. Raises RuntimeError below or above two dims."""
+    meta = self.meta
+    if meta.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {meta.ndim}")
+    if meta.dtype is bool_:
+        raise NotImplementedError("\"trace\" not implemented for 'Bool'")
+    if not meta.lazy:
+        total = sum_all.planned(diagonal(self))
+        return Planned(total.result, total.call)
+    result, target = outline((), meta.dtype, meta.device)
+    if target is not None:
+        store(target, np.diagonal(values(self)).sum())
+    return result
+
+
+def linalg_cross(self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+    """The product of the vectors along `dim`; the other dims broadcast.
+
+    Raises RuntimeError for different dtypes or numbers of dims and for vectors of another length.
+    """
+    left, right = self.meta, other.meta
+    device = check_same_device("linalg.cross", self, other)
+    if left.ndim != right.ndim:
+        raise RuntimeError(
+            f"linalg.cross: inputs must have the same number of dimensions, got {left.ndim} and {right.ndim}."
+        )
+    place = wrap_dim("linalg.cross", dim, left.ndim)
+    if not left.ndim or left.sizes[place] != 3 or right.sizes[place] != 3:
+        given = f"{left.sizes[place]} and {right.sizes[place]}" if left.ndim else "0-dim tensors"
+        raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {given}")
+    check_scalar_type("linalg.cross", left.dtype, right.dtype)
+    if left.dtype is bool_:
+        raise NotImplementedError("\"cross\" not implemented for 'Bool'")
+    sizes = broadcast_shapes((left.sizes, right.sizes))
+    result, target = outline(sizes, left.dtype, device)
+    if target is not None:
+        a = np.moveaxis(np.broadcast_to(widened(values(self), left.dtype), sizes), place, 0)
+        b = np.moveaxis(np.broadcast_to(widened(values(other), left.dtype), sizes), place, 0)
+        places = np.moveaxis(target, place, 0)
+        with np.errstate(all="ignore"):
+            for k in range(3):
+                i, j = (k + 1) % 3, (k + 2) % 3
+                store(places[k : k + 1], a[i] * b[j] - a[j] * b[i])
+    return result
+
+
+def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+    """linalg.cross along `dim`, or the first dim of size 3. Raises RuntimeError when there is none."""
+    if dim is None:
+        warn_once("cross() without the argument 'dim' is deprecated; pass it, or call linalg.cross()")
+        found = [k for k, size in enumerate(self.meta.sizes) if size == 3]
+        if not found:
+            raise RuntimeError("no dimension of size 3 in input")
+        dim = found[0]
+    return linalg_cross(self, other, dim=dim)
+
+
+def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
+    """Powers 0 to N - 1 of each element in a new last dim, int64 for ints; N defaults to the size of the last dim.
+
+    Raises RuntimeError for bool, half precision and N below 2.
+    """
+    dtype, sizes = x.meta.dtype, x.meta.sizes
+    if dtype is bool_ or dtype.name in ("float16", "bfloat16"):
+        raise RuntimeError(f"linalg.vander supports floating point, complex, and integer tensors, but got {dtype.name}")
+    count = N if N is not None else sizes[-1] if sizes else 1
+    if count <= 1:
+        raise RuntimeError(f"linalg.vander: N must be greater than 1, got {count}.")
+    dtype = int64 if dtype.kind < 2 else dtype
+    result, target = outline((*(sizes or (1,)), count), dtype, x.meta.device)
+    if target is not None:
+        store(target, _powers(values(x).reshape(sizes or (1,)).astype(dtype.numpy), count))
+    return result
+
+
+def _powers(array: Any, count: int) -> Any:
+    with np.errstate(all="ignore"):
+        first = np.ones((*array.shape, 1), array.dtype)
+        rest = np.repeat(array[..., None], max(count - 1, 0), -1)
+        return np.cumprod(np.concatenate([first, rest], -1), -1, dtype=array.dtype)[..., :count]
+
+
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """Powers of the elements of a vector in N columns (as many as elements by default), falling unless `increasing`.
+
+    Raises RuntimeError for other than a vector and a negative N.
+    """
+    if x.meta.ndim != 1:
+        raise RuntimeError(f"vander(): x must be a one-dimensional tensor, got {x.meta.ndim} dims.")
+    count = x.meta.numel if N is None else N
+    if count < 0:
+        raise RuntimeError(f"vander(): N must be non-negative, got {count}.")
+    dtype = int64 if x.meta.dtype.kind < 2 else x.meta.dtype
+    result, target = outline((x.meta.numel, count), dtype, x.meta.device)
+    if target is not None and count:
+        found = _powers(values(x).astype(dtype.numpy), count)
+        store(target, found if increasing else found[:, ::-1])
+    return result
+
+
+def block_diag(tensors: Sequence[Tensor]) -> Tensor:
+    """A matrix with the tensors on its diagonal, zeros elsewhere, in their promoted dtype; vectors are rows.
+
+    Without tensors it is one row without columns. Raises RuntimeError for more than two dims.
+    """
+    if not tensors:
+        return outline((1, 0), float32)[0]
+    device = check_same_device("block_diag", *tensors)
+    dtype = common_dtype((t.meta.dtype, 2 if t.meta.ndim else 1) for t in tensors)
+    shapes = []
+    for k, tensor in enumerate(tensors):
+        sizes = tensor.meta.sizes
+        if len(sizes) > 2:
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {k} has {len(sizes)} "
+                f"dimensions"
+            )
+        shapes.append((1,) * (2 - len(sizes)) + sizes)
+    result, target = outline([sum(shape[d] for shape in shapes) for d in (0, 1)], dtype, device)
+    if target is not None:
+        target[...] = 0
+        row = column = 0
+        for tensor, (height, width) in zip(tensors, shapes, strict=True):
+            target[row : row + height, column : column + width] = values(tensor).reshape(height, width)
+            row, column = row + height, column + width
+    return result
+
+
+def public_block_diag(*tensors: Tensor) -> Tensor:
+    """block_diag of the arguments."""
+    return apply("block_diag", tensors_argument("block_diag", tensors))
+
+
+def cartesian_prod(tensors: Sequence[Tensor]) -> Tensor:
+    """All ways to take one element of each vector, a row for each; of one vector that itself.
+
+    Raises RuntimeError for other than vectors and for different dtypes.
+    """
+    for tensor in tensors:
+        if tensor.meta.ndim != 1:
+            raise RuntimeError(f"cartesian_prod(): Expect a 1D vector, but got shape {list(tensor.meta.sizes)}")
+    if len(tensors) == 1:
+        return tensors[0]
+    grids = invoke("meshgrid.indexing", tuple(tensors), indexing="ij")
+    return apply("stack", [apply("flatten.using_ints", grid) for grid in grids], 1)
+
+
+def public_cartesian_prod(*tensors: Tensor) -> Tensor:
+    """cartesian_prod of the arguments."""
+    return apply("cartesian_prod", tensors_argument("cartesian_prod", tensors))
+
+
+def combinations(self: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All ways to choose `r` elements of a vector in order of their places, a row for each.
+
+    Raises RuntimeError for other than a vector and a negative `r`.
+    """
+    meta = self.meta
+    if meta.ndim != 1:
+        raise RuntimeError(f"combinations(): Expect a 1D vector, but got shape {list(meta.sizes)}")
+    if r < 0:
+        raise RuntimeError(f"combinations(): Expect a non-negative number, but got {r}")
+    if r == 0:
+        return outline((0,), meta.dtype, meta.device)[0]
+    n = meta.numel
+    count = comb(n + r - 1, r) if with_replacement and n else comb(n, r)
+    result, target = outline((count, r), meta.dtype, meta.device)
+    if meta.device is cpu and target is not None and count:
+        ways = combinations_with_replacement(range(n), r) if with_replacement else chosen(range(n), r)
+        places = np.fromiter((place for way in ways for place in way), np.int64, count * r)
+        target[...] = values(self)[places.reshape(count, r)]
+    return result

@@ -1,0 +1,348 @@
+"""layer_norm, group_norm and rms_norm: statistics over the last dims and one fused pass, by rows where they lie so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+from typing import Any
+
+from ...core.device import cpu
+from ...core.dtype import DType, float32, float64
+from ...core.limits import finfo
+from ...core.promotion import UPSTREAM_NAMES
+from ...kernels import folds, row_normalizations
+from ...kernels.compiler import Builtin
+from ...kernels.row_map import RowProgram, row_map_kernel
+from ...tensor.reshaping import contiguous, view
+from ...tensor.tensor import Tensor, empty_tensor, new_like
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember
+from ..arrays import check_same_device
+from ..conversion import converted
+from ..invoke import apply, apply_for_many
+from ..loop_plan import RowLaunch, row_launch
+from ..plan import Planned, plannable
+from ..reduce_call import reduce
+from .calls import empty_in_suggested_format, scaled_into
+
+
+@dataclass(slots=True, eq=False)
+class _Plan:
+    """Metas of the results, and the launch; None when there is nothing to run."""
+
+    result: TensorMeta
+    found: TensorMeta
+    launch: RowLaunch | None
+
+
+def normalized_rows(
+    name: str,
+    program: Callable[[], RowProgram],
+    input: Tensor,
+    count: int,
+    parameters: tuple[Tensor | None, ...],
+    found: tuple[DType, ...],
+    eps: float,
+) -> tuple[Tensor, ...] | None:
+    """The row-major result of `program` over the last `count` dims, then what it finds for each row, those dims of
+    size 1; None where the rows are empty. Works on meta."""
+    meta = input.meta
+    given = [parameter for parameter in parameters if parameter is not None]
+    key = (name, count, tuple([p is None for p in parameters]), *[p.meta for p in given])
+    plan: _Plan | None = meta.plans.get(key)
+    if plan is None:
+        plan = remember(meta.plans, key, _plan(name, program, meta, count, given, found))
+    if plan.launch is None and meta.device is cpu and plan.found.numel:
+        return None
+    result = new_like(plan.result)
+    rest = [new_like(plan.found) for _ in found]
+    if plan.launch is not None:
+        source = input if meta.contiguous else contiguous(input)
+        beside: list[Any] = [p if p.meta.contiguous else contiguous(p) for p in given]
+        addresses = [result.pointer, *[part.pointer for part in rest], source.pointer, *[p.pointer for p in beside]]
+        plan.launch.run(addresses, (eps,))
+    return (result, *rest)
+
+
+def normalizing_call(
+    name: str,
+    program: Callable[[], RowProgram],
+    input: Tensor,
+    count: int,
+    parameters: tuple[Tensor | None, ...],
+    eps: float,
+) -> Callable[..., Tensor] | None:
+    """Return what makes the first result of `normalized_rows` from tensors with the same metas and another eps.
+
+    Return None where the rows are empty, and for other devices.
+    """
+    meta = input.meta
+    if meta.device is not cpu or not meta.numel:
+        return None
+    given = [parameter for parameter in parameters if parameter is not None]
+    make = partial(_launch, name, program, meta, count, given, ())
+    result = contiguous_meta(meta.sizes, meta.dtype)
+    return _call(make, result, eps, rows=meta.contiguous)
+
+
+def _call(make: Callable[[], RowLaunch], meta: TensorMeta, usual: float, *, rows: bool) -> Callable[..., Tensor]:
+    """The launch that drops what is found, made when first needed, for further tensors of these metas.
+
+    `rows` says whether the input's rows lie one after the other.
+    """
+    launches: list[tuple[Builtin, tuple[int, ...]]] = []
+
+    def run(input: Tensor, *rest: Any) -> Tensor:
+        if not launches:
+            launch = make()
+            launches.append((launch.kernel.strided, launch.tail))
+        strided, tail = launches[0]
+        result = new_like(meta)
+        *parameters, eps = rest
+        source = input if rows else contiguous(input)
+        beside = [p if p.meta.contiguous else contiguous(p) for p in parameters if p is not None]
+        addresses = [p.pointer for p in beside]
+        strided(result.pointer, source.pointer, *addresses, eps if isinstance(eps, (int, float)) else usual, *tail)
+        return result
+
+    return run
+
+
+def _plan(
+    name: str, program: Callable[[], RowProgram], meta: TensorMeta, count: int, given: list[Tensor],
+    found: tuple[DType, ...],
+) -> _Plan:  # fmt: skip
+    sizes, own, device = meta.sizes, meta.dtype, meta.device
+    lead = sizes[: len(sizes) - count]
+    result = contiguous_meta(sizes, own, device)
+    statistics = contiguous_meta((*lead, *(1,) * count), found[0], device)
+    launch: RowLaunch | None = None
+    if device is cpu and meta.numel:
+        launch = _launch(name, program, meta, count, given, found)
+    return _Plan(result, statistics, launch)
+
+
+def _launch(
+    name: str, program: Callable[[], RowProgram], meta: TensorMeta, count: int, given: list[Tensor],
+    found: tuple[DType, ...],
+) -> RowLaunch:  # fmt: skip
+    sizes, own = meta.sizes, meta.dtype
+    rows, length = prod(sizes[: len(sizes) - count]), prod(sizes[len(sizes) - count :])
+    kernel = row_map_kernel(name, program(), own, found, tuple([p.meta.dtype for p in given]))
+    flat = contiguous_meta((rows, length), own)
+    each = [contiguous_meta((rows, 1), dtype) for dtype in found]
+    beside = [contiguous_meta((length,), p.meta.dtype) for p in given]
+    return row_launch(kernel, [flat, *each, flat, *beside], 1)
+
+
+Sizes = Sequence[int]
+
+
+def normalized_dims(operator: str, input: Tensor, normalized_shape: Sizes, *parameters: Tensor | None) -> int:
+    """How many dims are normalized. Raises RuntimeError unless they are the last and all parameters have that shape."""
+    wanted, own = tuple(normalized_shape), input.meta.sizes
+    if not wanted:
+        raise RuntimeError(
+            f"{operator}(): Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one "
+            f"element, but got normalized_shape = {list(wanted)}"
+        )
+    for name, parameter in zip(("weight", "bias"), parameters, strict=False):
+        if parameter is not None and parameter.meta.sizes != wanted:
+            raise RuntimeError(
+                f"{operator}(): Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+                f"{list(parameter.meta.sizes)} and normalized_shape = {list(wanted)}"
+            )
+    if len(own) < len(wanted) or own[len(own) - len(wanted) :] != wanted:
+        raise RuntimeError(
+            f"{operator}(): Given normalized_shape={list(wanted)}, expected input with shape "
+            f"[*{', '.join(map(str, wanted))}], but got input of size{list(own)}"
+        )
+    return len(wanted)
+
+
+def statistics_dtype(operator: str, input: Tensor, *parameters: Tensor | None) -> DType:
+    """The dtype of mean and deviation that are returned: float32 for half precision with float32 parameters.
+
+    Raises NotImplementedError for what is no float, RuntimeError for other mixtures.
+    """
+    own = input.meta.dtype
+    check_same_device(operator, input, *(p for p in parameters if p is not None))
+    if own.kind != 2:
+        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
+    given = {p.meta.dtype for p in parameters if p is not None}
+    if not given or given == {own}:
+        return own
+    if own.itemsize == 2 and given == {float32}:
+        return float32
+    raise RuntimeError(
+        f"{operator}(): mixed dtype (CPU): all inputs must share same datatype, or parameters be Float beside half "
+        f"precision; got {', '.join(sorted(UPSTREAM_NAMES[dtype.name] for dtype in given))} beside "
+        f"{UPSTREAM_NAMES[own.name]}"
+    )
+
+
+def native_layer_norm(
+    input: Tensor, normalized_shape: Sizes, weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """((input - mean) / sqrt(variance + eps) * weight + bias, mean, 1 / sqrt(variance + eps)) over the last dims.
+
+    Raises RuntimeError for shapes and dtypes that do not fit.
+    """
+    count = normalized_dims("layer_norm", input, normalized_shape, weight, bias)
+    meta = input.meta
+    kept = statistics_dtype("layer_norm", input, weight, bias)
+    wide = float64 if meta.dtype is float64 else float32
+    weighted, biased = weight is not None, bias is not None
+    found = normalized_rows(
+        "layer_norm",
+        partial(row_normalizations.layer_norm, meta.dtype, weighted, biased),
+        input,
+        count,
+        (weight, bias),
+        (wide, wide),
+        eps,
+    )
+    if found is not None:
+        result, mean, deviation = found
+        return result, converted(mean, kept), converted(deviation, kept)
+    dims = tuple(range(meta.ndim - count, meta.ndim))
+    mean, deviation = reduce(
+        "layer_norm", folds.moments_fold(meta.dtype), input, dims, True, meta.dtype, (wide, wide), (eps,)
+    )
+    result = empty_tensor(meta.sizes, meta.dtype, meta.device)
+    return result, converted(mean, kept), converted(deviation, kept)
+
+
+@plannable
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sizes,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Tensor | Planned[Tensor]:
+    """native_layer_norm without the statistics."""
+    result = apply_for_many("native_layer_norm", input, normalized_shape, weight, bias, eps)[0]
+    own, weighted, biased = input.meta.dtype, weight is not None, bias is not None
+    count = len(normalized_shape)
+    program = partial(row_normalizations.layer_norm, own, weighted, biased)
+    return Planned(result, normalizing_call("layer_norm", program, input, count, (weight, bias), eps))
+
+
+def native_group_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """(input normalized over each of `group` groups of its C channels, scaled per channel; means; inverse deviations).
+
+    The statistics have sizes [N, group]. Raises RuntimeError for shapes and dtypes that do not fit.
+    """
+    _check_groups(input, group, weight, bias, C)
+    kept = statistics_dtype("group_norm", input, weight, bias)
+    own = input.meta.dtype
+    wide = float64 if own is float64 else float32
+    source = input if input.meta.contiguous else contiguous(input)
+    grouped = view(source, (N, group, C // group, HxW))
+    mean, inverse = reduce("group_norm", folds.moments_fold(own), grouped, (2, 3), True, own, (wide, wide), (eps,))
+    result = empty_in_suggested_format(input.meta)
+    target = result if result.meta.contiguous else empty_in_suggested_format(source.meta)
+    per_channel = [None if p is None else view(contiguous(p), (group, C // group, 1)) for p in (weight, bias)]
+    scaled_into(view(target, grouped.meta.sizes), grouped, mean, inverse, *per_channel)
+    if target is not result:
+        from ..copy import copy_values
+
+        copy_values(result, target)
+    means, inverses = (converted(view(part, (N, group)), kept) for part in (mean, inverse))
+    return result, means, inverses
+
+
+def _check_groups(input: Tensor, groups: int, weight: Tensor | None, bias: Tensor | None, channels: int) -> None:
+    sizes = list(input.meta.sizes)
+    if groups <= 0:
+        raise RuntimeError(f"group_norm(): Expected num groups to be greater than 0, got {groups}")
+    if channels % groups:
+        raise RuntimeError(
+            f"group_norm(): Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{sizes} and num_groups={groups}"
+        )
+    for name, parameter in (("weight", weight), ("bias", bias)):
+        if parameter is not None and parameter.meta.sizes != (channels,):
+            raise RuntimeError(
+                f"group_norm(): Expected {name} to be a vector of size equal to the number of channels in input, but "
+                f"got {name} of shape {list(parameter.meta.sizes)} and input of shape {sizes}"
+            )
+
+
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Tensor:
+    """native_group_norm without the statistics; channels stand in dim 1. Raises IndexError for no channels."""
+    sizes = input.meta.sizes
+    if len(sizes) < 2:
+        raise IndexError(
+            f"group_norm(): Dimension out of range (expected to be in range of [{-len(sizes)}, {len(sizes) - 1}], but "
+            f"got 1): the input has {len(sizes)} dims and no channels"
+        )
+    _check_groups(input, num_groups, weight, bias, sizes[1])
+    return apply_for_many(
+        "native_group_norm", input, weight, bias, sizes[0], sizes[1], prod(sizes[2:]), num_groups, eps
+    )[0]
+
+
+def _fused_rms_norm(
+    input: Tensor, normalized_shape: Sizes, weight: Tensor | None, eps: float | None
+) -> tuple[Tensor, Tensor]:
+    """(input / sqrt(mean of squares + eps) * weight, the inverse of the root), the latter float32 for half precision.
+
+    Without eps the distance of 1 to the next number of the dtype computed in. Raises RuntimeError for shapes that do
+    not fit, NotImplementedError for what is no float.
+    """
+    count = normalized_dims("rms_norm", input, normalized_shape, weight)
+    meta = input.meta
+    own = meta.dtype
+    dims = tuple(range(meta.ndim - count, meta.ndim))
+    if own.is_complex:
+        return _complex_rms_norm(input, dims, weight, eps)
+    if own.kind != 2:
+        raise NotImplementedError(f"\"rms_norm\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
+    wide = float64 if own is float64 else float32
+    small = finfo(wide).eps if eps is None else eps
+    weighted = weight is not None
+    found = normalized_rows(
+        "rms_norm", partial(row_normalizations.rms_norm, own, weighted), input, count, (weight,), (wide,), small
+    )
+    if found is not None:
+        return found[0], found[1]
+    inverse = reduce("rms_norm", folds.mean_square_fold(own), input, dims, True, own, (wide,), (small,))[0]
+    return empty_tensor(meta.sizes, own, meta.device), inverse
+
+
+def _complex_rms_norm(
+    input: Tensor, dims: tuple[int, ...], weight: Tensor | None, eps: float | None
+) -> tuple[Tensor, Tensor]:
+    """The same with the complex square, which is no magnitude."""
+    small = finfo(input.meta.dtype).eps if eps is None else eps
+    mean = apply("mean.dim", apply("mul.Tensor", input, input), dims, True)
+    inverse = apply("rsqrt", apply("add.Scalar", mean, small))
+    result = apply("mul.Tensor", input, inverse)
+    return result if weight is None else apply("mul.Tensor", result, weight), inverse
+
+
+@plannable
+def rms_norm(
+    input: Tensor, normalized_shape: Sizes, weight: Tensor | None = None, eps: float | None = None
+) -> Tensor | Planned[Tensor]:
+    """The first result of _fused_rms_norm. Raises as it does."""
+    result = apply_for_many("_fused_rms_norm", input, normalized_shape, weight, eps)[0]
+    own = input.meta.dtype
+    if own.is_complex:
+        return result
+    small = finfo(float64 if own is float64 else float32).eps if eps is None else eps
+    program = partial(row_normalizations.rms_norm, own, weight is not None)
+    return Planned(result, normalizing_call("rms_norm", program, input, len(normalized_shape), (weight,), small))

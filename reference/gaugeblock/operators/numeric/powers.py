@@ -1,0 +1,118 @@
+"""Powers in double precision, the multivariate gamma function, and slices scaled down to a largest norm."""
+
+from __future__ import annotations
+
+import math
+
+from ...core.dtype import DEFAULTS, DType, bool_, complex128, float64
+from ...core.errors import wrap_dim
+from ...core.promotion import UPSTREAM_NAMES
+from ...iteration.tensor_iterator import Number
+from ...tensor.tensor import Tensor
+from ..conversion import converted
+from ..invoke import apply
+
+
+def _double(*operands: Tensor | Number) -> DType:
+    """complex128 when an operand is complex, else float64."""
+    for operand in operands:
+        if operand.meta.dtype.is_complex if isinstance(operand, Tensor) else isinstance(operand, complex):
+            return complex128
+    return float64
+
+
+def _wide(number: Number, dtype: DType) -> Number:
+    return number if dtype is complex128 or isinstance(number, complex) else float(number)
+
+
+def float_power_Tensor_Tensor(self: Tensor, exponent: Tensor) -> Tensor:
+    """``self ** exponent`` in float64, or complex128 for complex operands."""
+    dtype = _double(self, exponent)
+    return apply("pow.Tensor_Tensor", converted(self, dtype), converted(exponent, dtype))
+
+
+def float_power_Tensor_Scalar(self: Tensor, exponent: Number) -> Tensor:
+    """``self ** exponent`` in float64, or complex128 for complex operands."""
+    dtype = _double(self, exponent)
+    return apply("pow.Tensor_Scalar", converted(self, dtype), _wide(exponent, dtype))
+
+
+def float_power_Scalar(self: Number, exponent: Tensor) -> Tensor:
+    """``self ** exponent`` in float64, or complex128 for complex operands."""
+    dtype = _double(self, exponent)
+    return apply("pow.Scalar", _wide(self, dtype), converted(exponent, dtype))
+
+
+def _check_base(self: Tensor, exponent: Tensor | Number) -> None:
+    dtype, own = _double(self, exponent), self.meta.dtype
+    if own is not dtype:
+        raise RuntimeError(
+            f"float_power_(): the base given has dtype {UPSTREAM_NAMES[own.name]} but the operation's result requires "
+            f"dtype {UPSTREAM_NAMES[dtype.name]}"
+        )
+
+
+def float_power__Tensor(self: Tensor, exponent: Tensor) -> Tensor:
+    """float_power written into `self`. Raises RuntimeError unless it has the dtype of the result."""
+    _check_base(self, exponent)
+    return apply("pow_.Tensor", self, converted(exponent, self.meta.dtype))
+
+
+def float_power__Scalar(self: Tensor, exponent: Number) -> Tensor:
+    """float_power written into `self`. Raises RuntimeError unless it has the dtype of the result."""
+    _check_base(self, exponent)
+    return apply("pow_.Scalar", self, _wide(exponent, self.meta.dtype))
+
+
+MOST = 1 << 16
+"""Dimensions for which the terms are added up one by one."""
+
+
+def mvlgamma(self: Tensor, p: int) -> Tensor:
+    """log of the gamma function of p dimensions: ``p (p - 1) / 4 log(pi)`` plus lgamma at self, self - 1/2, ...
+
+    Raises RuntimeError for bool and for p below 1.
+    """
+    if self.meta.dtype is bool_:
+        raise RuntimeError("mvlgamma: The input tensor may not be a boolean tensor.")
+    if p < 1:
+        raise RuntimeError(f"mvlgamma: p has to be greater than or equal to 1, got {p}")
+    if p > MOST:
+        raise RuntimeError(f"mvlgamma: argument 'p' must be at most {MOST}, got {p}")
+    source = converted(self, DEFAULTS.dtype) if self.meta.dtype.kind < 2 else self
+    total = apply("lgamma", source)
+    for k in range(1, p):
+        total = apply("add.Tensor", total, apply("lgamma", apply("sub.Scalar", source, k * 0.5)))
+    return apply("add.Scalar", total, p * (p - 1) / 4 * math.log(math.pi))
+
+
+special_multigammaln = mvlgamma
+
+
+MARGIN = 1e-7
+"""Added to a norm before it divides."""
+
+
+def renorm(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
+    """Every slice along `dim` whose p-norm exceeds `maxnorm` is scaled down to it.
+
+    Raises RuntimeError for p that is not positive, a negative maxnorm, complex numbers, and below two dims.
+    """
+    for number, name in ((p, "p"), (maxnorm, "maxnorm")):
+        if isinstance(number, complex):
+            raise RuntimeError(f"renorm: {name} must be real-valued, got {number}")
+    order, largest = float(p.real), float(maxnorm.real)
+    if order <= 0:
+        raise RuntimeError(f"renorm: non-positive-norm not supported, got {p}")
+    if largest < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    ndim = self.meta.ndim
+    if ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {ndim} dimensions")
+    place = wrap_dim("renorm", dim, ndim)
+    rest = tuple(d for d in range(ndim) if d != place)
+    norm = apply("linalg_vector_norm", self, order, rest, True)
+    scale = apply("div.Tensor", apply("full_like", norm, largest), apply("add.Scalar", norm, MARGIN))
+    kept = apply("where.ScalarOther", apply("gt.Scalar", norm, largest), scale, 1.0)
+    scaled = apply("mul.Tensor", self, apply("to.dtype", kept, self.meta.dtype.to_real()))
+    return apply("contiguous", scaled)

@@ -1,0 +1,285 @@
+"""Histograms, covariance and correlation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...core.device import meta_device
+from ...core.dtype import bool_, float32, float64, int64
+from ...core.promotion import UPSTREAM_NAMES
+from ...core.warn import warn
+from ...iteration.tensor_iterator import Number
+from ...tensor.scalars import item
+from ...tensor.tensor import Tensor
+from ..arrays import Array, from_array, outline, values
+from ..conversion import host
+from ..invoke import apply, reshape, result_type, unsqueeze
+
+
+def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each number from 0 occurs in a vector of ints, or the sum of its weights; at least `minlength` bins.
+
+    Raises RuntimeError for negative numbers, other than vectors, weights of another size, NotImplementedError for
+    other dtypes, and for a meta tensor, whose number of bins is not known.
+    """
+    dtype = self.meta.dtype
+    if minlength < 0:
+        raise RuntimeError(f"minlength should be >= 0, got {minlength}")
+    if weights is not None and (weights.meta.ndim != 1 or weights.meta.numel != self.meta.numel):
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    if dtype.kind != 1 or dtype.name in ("uint16", "uint32", "uint64"):
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+    if self.meta.device.type != "cpu":
+        raise NotImplementedError("bincount: the size of the result depends on data, which a meta tensor has not")
+    numbers = values(self)
+    if numbers.ndim != 1 or (numbers.size and numbers.min() < 0):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if weights is None or not numbers.size:
+        return from_array(np.bincount(numbers.astype(np.int64), minlength=minlength), int64)
+    kind = float32 if weights.meta.dtype is float32 else float64
+    return from_array(np.bincount(numbers.astype(np.int64), values(weights).astype(np.float64), minlength), kind)
+
+
+def _floating(operator: str, self: Tensor, *, halves: bool = False) -> None:
+    dtype = self.meta.dtype
+    if dtype.kind != 2 or (not halves and dtype not in (float32, float64)):
+        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+
+
+def _range(operator: str, array: Array, low: float, high: float, *, chosen: bool) -> tuple[Any, Any]:
+    """The ends of the bins: those given, else the extremes of the data, moved apart when they are equal."""
+    if not chosen:
+        low, high = (array.min(), array.max()) if array.size else (0.0, 1.0)
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise RuntimeError(f"torch.{operator}: range of [{low}, {high}] is not finite")
+    return low, high
+
+
+def _places(array: Array, bins: int, low: Any, high: Any, edges: Array | None = None) -> tuple[Array, Array]:
+    """The bin of each element, corrected by `edges` if given, and which elements are in one.
+
+    It is computed in the dtype of the elements. The last bin has its right edge.
+    """
+    inside = (array >= low) & (array <= high)
+    given = np.where(inside, array, low)
+    with np.errstate(all="ignore"):
+        found = ((given - low) * array.dtype.type(bins) / (high - low)).astype(np.int64)
+    if edges is not None:
+        near = np.clip(found, 0, bins - 1)
+        near = near - (edges[near] > given)
+        near = np.clip(near, 0, bins - 1)
+        found = near + ((near < bins - 1) & (edges[np.minimum(near + 1, bins)] <= given))
+    return np.clip(found, 0, bins - 1), inside
+
+
+def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Tensor:
+    """How many elements lie in each of `bins` equal parts of [min, max], of the data's range when both are equal.
+
+    Raises RuntimeError for bins below 1, a range that is empty or not finite, NotImplementedError for other dtypes.
+    """
+    _floating("histogram_cpu", self, halves=True)
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    result, target = outline((bins,), self.meta.dtype, self.meta.device)
+    if target is None:
+        return result
+    array = values(self).reshape(-1)
+    low, high = _range("histc", array, float(min.real), float(max.real), chosen=min != max)
+    if low == high:
+        low, high = low - 1, high + 1
+    if low > high:
+        raise RuntimeError(f"torch.histc: max must be larger than min, got {min} and {max}")
+    low, high = array.dtype.type(low), array.dtype.type(high)
+    places, inside = _places(array, bins, low, high)
+    target[...] = np.bincount(places[inside], minlength=bins)
+    return result
+
+
+def _counted(
+    self: Tensor, places: Array, inside: Array, edges: Array, weight: Tensor | None, density: bool
+) -> Array:
+    weights = None
+    if weight is not None:
+        weights = values(weight).reshape(-1)[inside].astype(np.float64)
+    counts = np.bincount(places[inside], weights, len(edges) - 1).astype(np.float64)
+    if density:
+        with np.errstate(all="ignore"):
+            counts = counts / counts.sum() / np.diff(edges.astype(np.float64))
+    return np.asarray(counts)
+
+
+def _check_weight(self: Tensor, weight: Tensor | None) -> None:
+    if weight is None:
+        return
+    if weight.meta.dtype is not self.meta.dtype:
+        raise RuntimeError(
+            f"torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same "
+            f"dtype, but got {self.meta.dtype.name} and {weight.meta.dtype.name}"
+        )
+    if weight.meta.numel != self.meta.numel:
+        raise RuntimeError(
+            f"torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor "
+            f"excluding its innermost dimension, but got input of {self.meta.numel} elements and weight with "
+            f"shape {list(weight.meta.sizes)}"
+        )
+
+
+def histogram_bins_tensor(
+    self: Tensor, bins: Tensor, *, weight: Tensor | None = None, density: bool = False
+) -> Any:
+    """(hist, bin_edges) over the bins between the given ascending edges. Raises RuntimeError for other dtypes."""
+    _floating("histogramdd", self, halves=True)
+    _check_weight(self, weight)
+    if bins.meta.dtype is not self.meta.dtype:
+        raise RuntimeError(
+            f"torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype "
+            f"{self.meta.dtype.name} and bins for dimension 0 with dtype {bins.meta.dtype.name}"
+        )
+    if bins.meta.ndim != 1 or not bins.meta.numel:
+        raise RuntimeError("torch.histogramdd: bins tensor should have one dimension and at least one element")
+    count = bins.meta.numel
+    hist, target = outline((count - 1,), self.meta.dtype, self.meta.device)
+    copied, edges_target = outline((count,), self.meta.dtype, self.meta.device)
+    if target is not None and edges_target is not None:
+        edges, array = (values(one).reshape(-1).astype(np.float64) for one in (bins, self))
+        inside = (array >= edges[0]) & (array <= edges[-1])
+        places = np.clip(np.searchsorted(edges, array, "right") - 1, 0, max(count - 2, 0))
+        target[...] = _counted(self, places, inside, edges, weight, density)
+        edges_target[...] = edges
+    return result_type("histogram.bins_tensor")(hist, copied)
+
+
+def histogram_bin_ct(
+    self: Tensor,
+    bins: int = 100,
+    *,
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> Any:
+    """(hist, bin_edges) over `bins` equal parts of `range`, by default that of the data.
+
+    Raises RuntimeError for a range that is not ascending and finite, NotImplementedError for other dtypes.
+    """
+    _floating("histogramdd", self)
+    _check_weight(self, weight)
+    if range is not None and len(range) != 2:
+        raise RuntimeError(f"torch.histogramdd: range must have 2 numbers for dimension 0, got {len(range)}")
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogramdd(): bins must be > 0, but got {bins} for dimension 0")
+    hist, target = outline((bins,), self.meta.dtype, self.meta.device)
+    edges, edges_target = outline((bins + 1,), self.meta.dtype, self.meta.device)
+    if target is None or edges_target is None:
+        return result_type("histogram.bin_ct")(hist, edges)
+    array = values(self).reshape(-1)
+    low, high = _range("histogramdd", array, *(range or (0.0, 0.0)), chosen=range is not None)
+    if low > high:
+        raise RuntimeError(
+            f"torch.histogramdd: min should not exceed max, but got min {low} max {high} for dimension 0"
+        )
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    low, high = array.dtype.type(low), array.dtype.type(high)
+    edges_target[...] = _edges(low, high, bins, array.dtype)
+    places, inside = _places(array, bins, low, high, edges_target)
+    target[...] = _counted(self, places, inside, edges_target, weight, density)
+    return result_type("histogram.bin_ct")(hist, edges)
+
+
+def _edges(low: Any, high: Any, bins: int, dtype: Any) -> Array:
+    """Equal steps from both ends, so that they are symmetric."""
+    step = dtype.type((high - low) / dtype.type(bins))
+    k = np.arange(bins + 1)
+    from_low, from_high = low + step * k.astype(dtype), high - step * (bins - k).astype(dtype)
+    return np.asarray(np.where(k < (bins + 1) / 2, from_low, from_high))
+
+
+def _check_weights(name: str, weights: Tensor, count: int, *, integral: bool) -> None:
+    meta = weights.meta
+    if meta.ndim > 1:
+        raise RuntimeError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {meta.ndim} dimensions"
+        )
+    if (meta.dtype.kind != 1) if integral else (meta.dtype.kind != 2):
+        wanted = "integral" if integral else "floating point"
+        raise RuntimeError(
+            f"cov(): expected {name} to have {wanted} dtype but got {name} with {meta.dtype.name} dtype"
+        )
+    if meta.numel != count:
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+            f"{meta.numel} != {count}"
+        )
+    if count and meta.device is not meta_device and (values(host(weights)) < 0).any():
+        raise RuntimeError(f"cov(): {name} cannot be negative")
+
+
+def cov(
+    self: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
+) -> Tensor:
+    """The covariance matrix of variables (rows) observed in columns; a vector is one variable.
+
+    `fweights` say how often each observation counts, `aweights` how much; the sum of weights less `correction` divides.
+    Raises RuntimeError for more than two dims, bool, and weights of a wrong dtype or size.
+    """
+    meta = self.meta
+    if meta.ndim > 2:
+        raise RuntimeError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with {meta.ndim} dimensions"
+        )
+    if meta.dtype is bool_:
+        raise RuntimeError("cov(): bool dtype is not supported for input")
+    rows = self if meta.ndim == 2 else reshape(self, (1, meta.numel))
+    count = rows.meta.sizes[1]
+    weights: Tensor | None = None
+    if fweights is not None:
+        _check_weights("fweights", fweights, count, integral=True)
+        weights = fweights
+    if aweights is not None:
+        _check_weights("aweights", aweights, count, integral=False)
+        weights = aweights if weights is None else apply("mul.Tensor", weights, aweights)
+    total: Any = count if weights is None else apply("sum", weights)
+    by = "div.Scalar" if weights is None else "div.Tensor"
+    weighted = rows if weights is None else apply("mul.Tensor", rows, weights)
+    centred = apply("sub.Tensor", rows, unsqueeze(apply(by, apply("sum.dim_IntList", weighted, (1,)), total), 1))
+    other = centred if weights is None else apply("mul.Tensor", centred, weights)
+    product = apply("mm", centred, apply("conj", apply("t", other)))
+    if weights is None:
+        _warn(count - correction)
+        return apply("squeeze", apply("div.Scalar", product, max(count - correction, 0)))
+    less = apply("mul.Scalar", apply("ones_like", total), correction)
+    if aweights is not None and correction:
+        squares = apply("sum", apply("mul.Tensor", weights, aweights))
+        less = apply("mul.Scalar", apply("div.Tensor", squares, total), correction)
+    remaining = apply("sub.Tensor", total, less)
+    if remaining.meta.device is not meta_device:
+        _warn(item(remaining))
+    return apply("squeeze", apply("div.Tensor", product, apply("clamp_min", remaining, 0)))
+
+
+def _warn(freedom: float) -> None:
+    if freedom <= 0:
+        warn("cov(): degrees of freedom is <= 0")
+
+
+def corrcoef(self: Tensor) -> Tensor:
+    """Pearson's correlation coefficients of variables in rows. Raises RuntimeError for more than two dims."""
+    meta = self.meta
+    if meta.ndim > 2:
+        raise RuntimeError(
+            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {meta.ndim} "
+            f"dimensions"
+        )
+    found = apply("cov", self)
+    if not found.meta.ndim:
+        return apply("div.Tensor", found, found)
+    variance = apply("diagonal", found)
+    deviation = apply("sqrt", apply("real", variance) if found.meta.dtype.is_complex else variance)
+    scaled = apply("div.Tensor", apply("div.Tensor", found, unsqueeze(deviation, 1)), unsqueeze(deviation, 0))
+    if scaled.meta.dtype.is_complex:
+        parts = [apply("clamp", apply(part, scaled), -1, 1) for part in ("real", "imag")]
+        return apply("complex", *parts)
+    return apply("clamp", scaled, -1, 1)

@@ -1,0 +1,394 @@
+"""Common shapes and numbers of dims, grids, diagonals, index sets of triangles, copies with one part replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ...core.dtype import DType, int64
+from ...core.errors import INT64_MAX, check_ints, type_error, wrap_dim
+from ...core.promotion import UPSTREAM_NAMES
+from ...core.warn import warn_once
+from ...iteration.overlap import Overlap, internal_overlap
+from ...iteration.tensor_iterator import Number
+from ...tensor.array_view import array_of
+from ...tensor.hooks import SPECIAL
+from ...tensor.reshaping import view
+from ...tensor.tensor import Tensor
+from ...tensor.versions import INFERENCE, VersionCounter
+from ...tensor.views import as_strided, expand
+from ..arguments import tensors_argument
+from ..arrays import outline, values
+from ..invoke import apply, invoke
+from ..ranges import Plan
+
+View = Callable[..., Tensor]
+recorded_expand = partial(apply, "expand")
+
+
+def broadcast_sizes(operator: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The sizes that all `shapes` broadcast to. Raises RuntimeError when they do not."""
+    result: list[int] = [1] * max([len(shape) for shape in shapes], default=0)
+    for shape in shapes:
+        lead = len(result) - len(shape)
+        for dim, size in enumerate(shape, lead):
+            if size != 1 and result[dim] != size:
+                if result[dim] != 1:
+                    raise RuntimeError(
+                        f"{operator}(): The size of tensor a ({result[dim]}) must match the size of tensor b ({size}) "
+                        f"at non-singleton dimension {dim}"
+                    )
+                result[dim] = size
+    return tuple(result)
+
+
+def broadcast_tensors(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Each tensor expanded to the common sizes; one that has them is given back itself. Raises RuntimeError."""
+    return _broadcast(tensors, recorded_expand)
+
+
+def _broadcast(tensors: Sequence[Tensor], expanded: View) -> tuple[Tensor, ...]:
+    sizes = broadcast_sizes("broadcast_tensors", [tensor.meta.sizes for tensor in tensors])
+    return tuple([one if one.meta.sizes == sizes else expanded(one, sizes) for one in tensors])
+
+
+def meshgrid_indexing(tensors: Sequence[Tensor], *, indexing: str) -> tuple[Tensor, ...]:
+    """Coordinate grids of 0-dim and 1-dim tensors, as expanded views.
+
+    With "xy" the first tensor runs along the second dim and the second along the first.
+    Raises RuntimeError for no tensors, other ranks, mixed dtypes and another `indexing`.
+    """
+    return _grids(tensors, indexing, partial(apply, "view"), recorded_expand)
+
+
+def _grids(tensors: Sequence[Tensor], indexing: str, viewed: View, expanded: View) -> tuple[Tensor, ...]:
+    lines = list(tensors)
+    if not lines:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(f'meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    for tensor in lines:
+        if tensor.meta.ndim > 1:
+            raise RuntimeError(f"meshgrid: Expected 0D or 1D tensor in the tensor list but got {tensor.meta.ndim}D")
+        if tensor.meta.dtype is not lines[0].meta.dtype:
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    swap = indexing == "xy" and len(lines) >= 2
+    if swap:
+        lines[0], lines[1] = lines[1], lines[0]
+    sizes = tuple([line.meta.numel for line in lines])
+    grids = []
+    for place, line in enumerate(lines):
+        column = (1,) * place + (sizes[place],) + (1,) * (len(lines) - place - 1)
+        grids.append(expanded(viewed(line, column), sizes))
+    if swap:
+        grids[0], grids[1] = grids[1], grids[0]
+    return tuple(grids)
+
+
+def public_broadcast_tensors(*tensors: Any) -> Any:
+    """broadcast_tensors of the arguments, or of one list of them."""
+    given = tensors_argument("broadcast_tensors", tensors)
+    return _broadcast(given, expand) if _plain(given) else invoke("broadcast_tensors", given)
+
+
+def public_meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
+    """Return the meshgrid of the arguments or of one list of them; warn once when `indexing` is not given."""
+    given = tensors_argument("meshgrid", tensors)
+    if indexing is None:
+        warn_once("meshgrid(): in an upcoming release it will be required to pass the argument 'indexing'; it is 'ij'")
+        indexing = "ij"
+    if _plain(given):
+        return _grids(given, indexing, view, expand)
+    return invoke("meshgrid.indexing", given, indexing=indexing)
+
+
+def _plain(tensors: Sequence[Tensor]) -> bool:
+    """Return whether nobody watches the call, so that views may be made without the dispatcher."""
+    if SPECIAL:
+        return False
+    return all(one.__class__ is Tensor and not one.meta.watched for one in tensors)
+
+
+def atleast_1d(self: Tensor) -> Tensor:
+    """A view with one dim if there is none."""
+    return apply("reshape", self, (1,)) if not self.meta.ndim else self
+
+
+def atleast_2d(self: Tensor) -> Tensor:
+    """A view with at least two dims; a vector becomes a row."""
+    if self.meta.ndim > 1:
+        return self
+    return apply("unsqueeze", self, 0) if self.meta.ndim else apply("reshape", self, (1, 1))
+
+
+def atleast_3d(self: Tensor) -> Tensor:
+    """A view with at least three dims; a vector goes to the middle, a matrix in front."""
+    ndim = self.meta.ndim
+    if ndim > 2:
+        return self
+    if ndim == 2:
+        return apply("unsqueeze", self, -1)
+    return apply("unsqueeze", apply("unsqueeze", self, 0), -1) if ndim else apply("reshape", self, (1, 1, 1))
+
+
+def _of_each(name: str) -> Callable[..., Any]:
+    """What applies an operator to each of several tensors."""
+    return lambda tensors: tuple([apply(name, tensor) for tensor in tensors])
+
+
+def _public(name: str) -> Callable[..., Any]:
+    """The public function: of one tensor, or a tuple for several."""
+
+    def atleast(*tensors: Any) -> Any:
+        if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+            return invoke(name, tensors[0])
+        return invoke(f"{name}.Sequence", tensors_argument(name, tensors))
+
+    atleast.__doc__ = f"{name} of one tensor, or a tuple for several."
+    return atleast
+
+
+atleast_1d_Sequence, public_atleast_1d = _of_each("atleast_1d"), _public("atleast_1d")
+atleast_2d_Sequence, public_atleast_2d = _of_each("atleast_2d"), _public("atleast_2d")
+atleast_3d_Sequence, public_atleast_3d = _of_each("atleast_3d"), _public("atleast_3d")
+
+
+def column_stack(tensors: Sequence[Tensor]) -> Tensor:
+    """Vectors as columns, and matrices, side by side. Raises RuntimeError for no tensors."""
+    if not tensors:
+        raise RuntimeError("column_stack expects a non-empty TensorList")
+    columns = [
+        apply("reshape", tensor, (tensor.meta.numel, 1)) if tensor.meta.ndim < 2 else tensor
+        for tensor in tensors
+    ]
+    return apply("hstack", columns)
+
+
+def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """For each dim of a tensor of sizes `shape` the places of the elements that `indices` counts row by row.
+
+    Raises TypeError for indices that are no integers, ValueError for negative sizes.
+    """
+    if not isinstance(indices, Tensor):
+        type_error("unravel_index", "indices", indices, "Tensor")
+    if indices.meta.dtype.kind != 1:
+        name = indices.meta.dtype.name
+        raise TypeError(f"unravel_index(): expected 'indices' to be integer dtype, but got {name}")
+    sizes = check_ints("unravel_index", "shape", shape)
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"unravel_index(): 'shape' cannot have negative values, but got {list(sizes)}")
+    places, step, indices = [], 1, apply("to.dtype", indices, int64)
+    for size in reversed(sizes):
+        counted = apply("div.Scalar_mode", indices, step, rounding_mode="floor")
+        places.append(apply("remainder.Scalar", counted, size))
+        step *= size
+    return tuple(reversed(places))
+
+
+def _apart(parts: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    for part in parts:
+        part.base = None
+        if part.counter is not INFERENCE:
+            part.counter = VersionCounter()
+    return tuple(parts)
+
+
+def unsafe_chunk(self: Tensor, chunks: int, dim: int = 0) -> Any:
+    """The parts of `chunk`, which may be written to while the input is not used any more, and the other way round."""
+    return _apart(invoke("chunk", self, chunks, dim))
+
+
+def unsafe_split_Tensor(self: Tensor, split_size: int, dim: int = 0) -> Any:
+    """The parts of `split`, which may be written to while the input is not used any more."""
+    return _apart(invoke("split.Tensor", self, split_size, dim))
+
+
+def unsafe_split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> Any:
+    """The parts of `split_with_sizes`, which may be written to while the input is not used any more."""
+    return _apart(invoke("split_with_sizes", self, split_sizes, dim))
+
+
+def sum_to_size(self: Tensor, size: Sequence[int]) -> Tensor:
+    """The sum over the dims by which `self` is larger than `size`. Raises RuntimeError unless `size` expands to it."""
+    sizes, wanted = self.meta.sizes, tuple(size)
+    extra = len(sizes) - len(wanted)
+    fits = extra >= 0 and all(a in (1, b) for a, b in zip(wanted, sizes[extra:], strict=True))
+    if not fits:
+        raise RuntimeError(f"sum_to_size(): size {list(wanted)} is not expandable to size {list(sizes)}.")
+    if not wanted:
+        return apply("sum", self)
+    gone = [d for d in range(len(sizes)) if d < extra or (wanted[d - extra] == 1 and sizes[d] != 1)]
+    total = apply("sum.dim_IntList", self, gone, True) if gone else self
+    return apply("view", apply("contiguous", total), wanted) if extra else total
+
+
+def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Matrices with the rows of the last dim on a diagonal, zeros elsewhere; they span `dim1` and `dim2`.
+
+    Raises IndexError for dims out of range, RuntimeError when they are one.
+    """
+    meta = self.meta
+    if not meta.ndim:
+        raise IndexError("diag_embed(): Dimension out of range: the input must have at least one dim")
+    first, second = (wrap_dim("diag_embed", dim, meta.ndim + 1) for dim in (dim1, dim2))
+    if first == second:
+        raise RuntimeError(f"diag_embed(): diagonal dimensions cannot be identical {dim1}, {dim2}")
+    length = meta.sizes[-1] + abs(offset)
+    sizes = list(meta.sizes[:-1])
+    for dim in sorted((first, second)):
+        sizes.insert(dim, length)
+    result = _zeros(sizes, self)
+    apply("copy_", apply("diagonal", result, offset, first, second), self)
+    return result
+
+
+def _zeros(sizes: list[int], like: Tensor) -> Tensor:
+    """Zeros of the dtype and on the device of another tensor."""
+    result, target = outline(sizes, like.meta.dtype, like.meta.device)
+    if target is not None:
+        target[...] = 0
+    return result
+
+
+def diagflat(self: Tensor, offset: int = 0) -> Tensor:
+    """A matrix with all elements on a diagonal."""
+    return apply("diag", apply("reshape", self, (-1,)), offset)
+
+
+def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
+    """Write a number on the main diagonal; `wrap` goes on below the square part of a tall matrix.
+
+    Raises RuntimeError for fewer than two dims, and for more unless all sizes are equal.
+    """
+    sizes, strides = self.meta.sizes, self.meta.strides
+    if len(sizes) < 2:
+        raise RuntimeError(f"fill_diagonal_(): dimensions must larger than 1, got {len(sizes)}")
+    if len(sizes) > 2 and len(set(sizes)) > 1:
+        raise RuntimeError(f"fill_diagonal_(): all dimensions of input must be of equal length, got {list(sizes)}")
+    step = sum(strides)
+    count = min(sizes)
+    apply("fill_.Scalar", as_strided(self, (count,), (step,), self.offset), fill_value)
+    rows, columns = sizes[0], sizes[1]
+    if wrap and len(sizes) == 2 and rows > columns + 1 and columns:
+        full = (rows + columns) // (columns + 1)
+        rest = -(-(rows * columns - (columns + 1) * columns) // (columns + 1)) if full > 1 else 0
+        for k in range(columns, columns + rest):
+            flat = k * (columns + 1)
+            place = self.offset + flat // columns * strides[0] + flat % columns * strides[1]
+            apply("fill_.Scalar", as_strided(self, (1,), (1,), place), fill_value)
+    return self
+
+
+def lower_triangle(dtype: DType, row: int, col: int, offset: int = 0) -> Plan:
+    """Rows and columns of the places on and below a diagonal, row by row, as two rows. Raises RuntimeError."""
+    return _triangle("tril_indices", dtype, row, col, offset, True)
+
+
+def upper_triangle(dtype: DType, row: int, col: int, offset: int = 0) -> Plan:
+    """Rows and columns of the places on and above a diagonal, row by row, as two rows. Raises RuntimeError."""
+    return _triangle("triu_indices", dtype, row, col, offset, False)
+
+
+def _triangle(operator: str, dtype: DType, row: int, col: int, offset: int, lower: bool) -> Plan:
+    for name, size in (("row", row), ("col", col)):
+        if size < 0:
+            raise RuntimeError(f"{operator}(): {name} must be non-negative, got {size}")
+    if dtype.kind != 1:
+        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+    if max(row, col, offset, -offset - 1) > INT64_MAX:
+        raise RuntimeError(f"{operator}(): the numbers of a triangle must fit 64 bits, got {row}, {col} and {offset}")
+    if lower:
+        col = min(col, max(0, row + offset))  # no row reaches further
+    offset = max(-row, min(offset, col))
+    first, last = (max(0, -offset), row) if lower else (0, min(row, col - offset))
+    last = last if col else first
+    places = _places(first, last, col, offset, lower)
+    if places > INT64_MAX:
+        raise RuntimeError(f"{operator}(): the triangle's {places} places do not fit 64 bits")
+
+    def fill(result: Tensor) -> None:
+        target = array_of(result)
+        rows = np.arange(first, last)
+        starts = np.zeros_like(rows) if lower else np.maximum(rows + offset, 0)
+        counts = (np.minimum(rows + offset + 1, col) if lower else col) - starts
+        target[0] = np.repeat(rows, counts)
+        target[1] = np.arange(places) - np.repeat(np.cumsum(counts) - counts - starts, counts)
+
+    return Plan((2, places), fill)
+
+
+def _places(first: int, last: int, col: int, offset: int, lower: bool) -> int:
+    """Return how many places the rows from `first` to `last` of a triangle hold; as an exact int it cannot wrap."""
+    turn = min(max(col - offset if lower else -offset, first), last)
+    if lower:  # row r holds r + offset + 1 places before the turn
+        return (turn - first) * (first + turn + 2 * offset + 1) // 2 + (last - turn) * col
+    return (turn - first) * col + (last - turn) * (2 * (col - offset) - turn - last + 1) // 2
+
+
+def nonzero_static(self: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """The first `size` rows of nonzero, filled up with `fill_value`. Raises RuntimeError for a negative size."""
+    if size < 0:
+        raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, got {size}")
+    result, target = outline((size, self.meta.ndim), int64, self.meta.device)
+    if target is not None:
+        found = np.argwhere(values(self))[:size]
+        target[...] = fill_value
+        target[: len(found)] = found
+    return result
+
+
+def _copy(self: Tensor, whole: bool = False) -> Tensor:
+    """A copy with the strides of `self`, the gaps between elements included; with `whole`, of all its storage."""
+    meta = self.meta
+    if meta.lazy or internal_overlap(meta.sizes, meta.strides) is Overlap.YES:
+        return apply("clone", self)
+    if whole:
+        count, start = self.storage_impl.nbytes // meta.dtype.itemsize, 0
+    elif meta.dense or not meta.numel:
+        return apply("clone", self)
+    else:
+        count = 1 + sum((size - 1) * step for size, step in zip(meta.sizes, meta.strides, strict=True))
+        start = self.offset
+    copy = apply("clone", apply("as_strided", self, (count,), (1,), start))
+    return apply("as_strided_", copy, meta.sizes, meta.strides, self.offset - start)
+
+
+def _replaced(operator: str, copy: Tensor, part: Tensor, src: Tensor) -> Tensor:
+    if part.meta.sizes != src.meta.sizes:
+        raise RuntimeError(
+            f"{operator}(): expected src to have a size equal to the slice of self. src size = "
+            f"{list(src.meta.sizes)}, slice size = {list(part.meta.sizes)}"
+        )
+    apply("copy_", part, src)
+    return copy
+
+
+def select_scatter(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    """`self` with ``select(dim, index)`` replaced by `src`. Raises RuntimeError for other sizes, IndexError."""
+    copy = _copy(self)
+    return _replaced("select_scatter", copy, apply("select.int", copy, dim, index), src)
+
+
+def slice_scatter(
+    self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    """`self` with a slice along `dim` replaced by `src`. Raises RuntimeError for other sizes, IndexError."""
+    copy = _copy(self)
+    return _replaced("slice_scatter", copy, apply("slice.Tensor", copy, dim, start, end, step), src)
+
+
+def diagonal_scatter(self: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """`self` with a diagonal replaced by `src`. Raises RuntimeError for other sizes, IndexError."""
+    copy = _copy(self)
+    return _replaced("diagonal_scatter", copy, apply("diagonal", copy, offset, dim1, dim2), src)
+
+
+def as_strided_scatter(
+    self: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
+    """`self` with the elements of ``as_strided(size, stride, storage_offset)`` replaced. Raises RuntimeError."""
+    copy = _copy(self, whole=True)
+    return _replaced("as_strided_scatter", copy, apply("as_strided", copy, size, stride, storage_offset), src)

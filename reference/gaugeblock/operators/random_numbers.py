@@ -1,0 +1,374 @@
+"""Random numbers: filling in place (uniform_, normal_ and their kin), bernoulli, multinomial, what rand is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..core.away import away, long_call
+from ..core.device import cpu
+from ..core.dtype import DType, bfloat16, bool_, float16, float32, float64, int64
+from ..core.errors import check_sizes
+from ..core.limits import finfo, iinfo
+from ..core.promotion import UPSTREAM_NAMES
+from ..core.warn import warn
+from ..dispatch.dispatcher import REGISTRY, call
+from ..iteration.overlap import check_no_internal_overlap
+from ..tensor.array_view import FEW, array_of, kept_array
+from ..tensor.reinterpret import view_as_real
+from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor_meta import contiguous_meta, only_ints
+from ..tensor.versions import bump_version
+from ..tensor.views import expand
+from .allocation import COMPOSITE, empty_like, without_change
+from .arrays import STEPS, Array, computed, values
+from .generator import Generator, default_generator, generator_of
+from .operand_checks import check_fits
+from .ranges import Plan
+from .registration import kernel
+
+MANTISSA_BITS = {float16: 11, bfloat16: 8, float32: 24, float64: 53}
+WIDE = (float32, float64)
+INT64_END = 1 << 63
+
+
+def _refuse(operator: str, dtype: DType) -> NotImplementedError:
+    return NotImplementedError(f"\"{operator}\" not implemented for '{dtype.name}'")
+
+
+def store(self: Tensor, draw: Callable[[], Any]) -> Tensor:
+    """Write the array that ``draw()`` gives into `self` and count the change; nothing is drawn without memory."""
+    check_no_internal_overlap(self.meta.sizes, self.meta.strides)
+    bump_version(self)
+    if self.meta.device is cpu and self.meta.numel:
+        array = array_of(real_parts(self))
+
+        def fill() -> None:
+            array[...] = draw()
+
+        away(100 * array.size, fill)
+    return self
+
+
+def real_parts(self: Tensor) -> Tensor:
+    """`self`, or its real view when it is complex."""
+    return view_as_real(self) if self.meta.dtype.is_complex else self
+
+
+def unit_values(draw: np.random.Generator, sizes: tuple[int, ...], dtype: DType) -> Array:
+    """Multiples of the dtype's spacing below 1, uniform in [0, 1)."""
+    if dtype in WIDE:
+        return draw.random(sizes, dtype.numpy.type)
+    steps = 1 << MANTISSA_BITS[dtype]
+    return (draw.integers(0, steps, sizes) / steps).astype(dtype.numpy)
+
+
+def normal_values(draw: np.random.Generator, sizes: tuple[int, ...], dtype: DType) -> Array:
+    """Numbers of the standard normal distribution; float32 for half precision."""
+    return draw.standard_normal(sizes, np.float64 if dtype is float64 else np.float32)
+
+
+@kernel("uniform_", derive=False)
+def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """Fill with numbers uniform in [from, to), for complex each component.
+
+    Raises RuntimeError when `to` is below `from` or does not fit, NotImplementedError for integers and bool.
+    """
+    dtype = self.meta.dtype.to_real()
+    if not dtype.is_floating_point:
+        raise _refuse("uniform_", dtype)
+    if from_ > to:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}")
+    largest = finfo(dtype).max
+    for name, value in (("from", from_), ("to", to)):
+        if not abs(value) <= largest:
+            raise RuntimeError(f"uniform_(): {name} is out of bounds for {dtype.name}: {value}")
+    if not to - from_ <= largest:
+        raise RuntimeError(
+            f"uniform_(): expects to - from <= {largest}, the largest {dtype.name}, got from={from_} and to={to}"
+        )
+    draw = generator_of("uniform_", generator)
+    sizes = real_parts(self).meta.sizes
+    return store(self, lambda: _uniform(unit_values(draw, sizes, dtype), from_, to, dtype))
+
+
+def _uniform(drawn: Array, low: float, high: float, dtype: DType) -> Array:
+    """Numbers of [0, 1) moved to [low, high)."""
+    if (low, high) == (0, 1):
+        return drawn
+    wide: Array = drawn.astype(np.float64 if dtype is float64 else np.float32)
+    moved = (wide * (high - low) + low).astype(dtype.numpy)
+    below = np.nextafter(np.asarray(high, dtype.numpy), np.asarray(low, dtype.numpy))
+    return np.minimum(moved, below) if high > low else moved
+
+
+@kernel("normal_", derive=False)
+def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Fill with numbers of the normal distribution; a complex one has independent components of variance std**2 / 2.
+
+    Raises RuntimeError for a negative `std`, NotImplementedError for integers and bool.
+    """
+    dtype = self.meta.dtype
+    if dtype.kind < 2:
+        raise _refuse("normal_", dtype)
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    draw = generator_of("normal_", generator)
+    sizes = real_parts(self).meta.sizes
+    return store(self, lambda: _normal(normal_values(draw, sizes, dtype.to_real()), self, mean, std))
+
+
+def _normal(drawn: Array, self: Tensor, mean: float, std: float) -> Array:
+    """Numbers of the standard normal distribution moved to `mean` and `std`; complex ones in their last dim."""
+    if self.meta.dtype.is_complex:
+        drawn = drawn * drawn.dtype.type(std / 2**0.5)
+        drawn[..., 0] += mean
+    elif (mean, std) != (0, 1):
+        drawn = drawn * drawn.dtype.type(std) + drawn.dtype.type(mean)
+    return drawn
+
+
+def check_range(low: int, high: int, dtype: DType) -> None:
+    """Raise RuntimeError unless [low, high) has a number and all of them fit, NotImplementedError for complex."""
+    if dtype.is_complex:
+        raise _refuse("random_", dtype)
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    least, most = _limits(dtype)
+    for name, value in (("from", low), ("to - 1", high - 1)):
+        if not least <= value <= most:
+            raise RuntimeError(f"{name} is out of bounds for {dtype.name}: {value}")
+        if dtype.is_floating_point and abs(value) > 1 << MANTISSA_BITS[dtype]:
+            warn(
+                f"random_(): {name} is out of bounds [-(2^{MANTISSA_BITS[dtype]}), 2^{MANTISSA_BITS[dtype]}]: "
+                f"{dtype.name} does not hold every integer in this range"
+            )
+
+
+def _limits(dtype: DType) -> tuple[float, float]:
+    """Return the lowest and the highest finite number of a real dtype."""
+    if dtype is bool_:
+        return 0, 1
+    limits = finfo(dtype) if dtype.is_floating_point else iinfo(dtype)
+    return limits.min, limits.max
+
+
+def integer_values(draw: np.random.Generator, low: int, high: int, sizes: tuple[int, ...]) -> Array:
+    """Integers uniform in [low, high)."""
+    if high > INT64_END:
+        return draw.integers(low, high, sizes, np.uint64)
+    return draw.integers(low, high, sizes, np.int64)
+
+
+@kernel("random_.from", derive=False)
+def random_from(self: Tensor, from_: int, to: int | None, *, generator: Generator | None = None) -> Tensor:
+    """Fill with integers uniform in [from, to), up to the dtype's largest for None. Raises RuntimeError."""
+    dtype = self.meta.dtype
+    high = _largest(dtype) + 1 if to is None else to
+    check_range(from_, high, dtype)
+    draw = generator_of("random_", generator)
+    return store(self, lambda: integer_values(draw, from_, high, self.meta.sizes))
+
+
+@kernel("random_.to", derive=False)
+def random_to(self: Tensor, to: int, *, generator: Generator | None = None) -> Tensor:
+    """Fill with integers uniform in [0, to). Raises RuntimeError."""
+    return random_from(self, 0, to, generator=generator)
+
+
+@kernel("random_", derive=False)
+def random_(self: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """Fill with integers uniform from 0 to the dtype's largest (of a float: the last with all smaller ones exact)."""
+    return random_from(self, 0, None, generator=generator)
+
+
+def _largest(dtype: DType) -> int:
+    if dtype.is_floating_point:
+        return 1 << MANTISSA_BITS[dtype]
+    return 1 if dtype is bool_ else 0 if dtype.is_complex else int(iinfo(dtype).max)
+
+
+@kernel("bernoulli_.float", derive=False)
+def bernoulli_float(self: Tensor, p: float = 0.5, *, generator: Generator | None = None) -> Tensor:
+    """Fill with 1 of probability `p`, else 0. Raises RuntimeError outside [0, 1], NotImplementedError for complex."""
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    if self.meta.dtype.is_complex:
+        raise _refuse("bernoulli_", self.meta.dtype)
+    draw = generator_of("bernoulli_", generator)
+    return store(self, lambda: draw.random(self.meta.sizes) < p)
+
+
+@kernel("bernoulli_.Tensor", derive=False)
+def bernoulli_tensor(self: Tensor, p: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """Fill with 1 of the probability in `p`, which expands to `self`. Raises as bernoulli_."""
+    if self.meta.dtype.is_complex or not p.meta.dtype.is_floating_point:
+        raise _refuse("bernoulli_", self.meta.dtype if self.meta.dtype.is_complex else p.meta.dtype)
+    wide, draw = expand(p, self.meta.sizes), generator_of("bernoulli_", generator)
+
+    def drawn() -> Array:
+        chances = values(wide)
+        check_chances(chances)
+        return draw.random(self.meta.sizes) < chances
+
+    return store(self, drawn)
+
+
+def check_chances(chances: Array) -> None:
+    """Raise RuntimeError unless every number lies in [0, 1]."""
+    if not ((chances >= 0) & (chances <= 1)).all():
+        raise RuntimeError("bernoulli(): Expected p_in >= 0 && p_in <= 1 to be true for every probability")
+
+
+@kernel("exponential_", derive=False)
+def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
+    """Fill with numbers of the exponential distribution. Raises RuntimeError unless `lambd` > 0 and dtype is real."""
+    dtype = self.meta.dtype
+    if not dtype.is_floating_point:
+        raise RuntimeError(
+            f"Exponential distribution is a continuous probability distribution. dtype must be a floating point but "
+            f"you specified {dtype.name}"
+        )
+    if not lambd > 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    draw = generator_of("exponential_", generator)
+    return store(self, lambda: draw.standard_exponential(self.meta.sizes) / lambd)
+
+
+def drawn(inplace: str) -> Callable[..., Tensor]:
+    """Return the function that fills a tensor by the operator `inplace`."""
+    operator = REGISTRY.find(inplace)
+
+    def fill(target: Tensor, *arguments: Any, generator: Generator | None = None) -> Tensor:
+        result: Tensor = call(operator, target, *arguments, generator=generator)
+        return result
+
+    return fill
+
+
+def bounds(operator: str, dtype: DType, *given: int) -> tuple[int, ...]:
+    """The lowest integer and the one after the highest; the lowest is 0 by default."""
+    return given if len(given) == 2 else (0, *given)
+
+
+def permutation(dtype: DType, n: int, generator: Generator | None = None) -> Plan:
+    """A random permutation of the integers below `n`.
+
+    Raises RuntimeError for a dtype too narrow for `n`, NotImplementedError for bool and complex.
+    """
+    check_sizes("randperm", (n,))
+    if dtype.kind in (0, 3):
+        raise NotImplementedError(f"\"randperm\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+    check_fits("randperm", max(n - 1, 0), dtype)
+
+    def fill(result: Tensor) -> None:
+        array_of(result)[...] = away(STEPS * n, generator_of("randperm", generator).permutation, n)
+
+    return Plan((n,), fill)
+
+
+@kernel("bernoulli", COMPOSITE)
+def bernoulli(self: Tensor, *, generator: Generator | None = None) -> Tensor:
+    """1 of the probability that stands in `self`, else 0. Raises RuntimeError outside [0, 1], NotImplementedError."""
+    return without_change(drawn("bernoulli_.Tensor")(empty_like(self), self, generator=generator))
+
+
+@kernel("bernoulli.p", COMPOSITE, derive=False)
+def bernoulli_p(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+    """1 of probability `p`, else 0, with sizes and dtype of `self`. Raises RuntimeError outside [0, 1]."""
+    return without_change(drawn("bernoulli_.float")(empty_like(self), p, generator=generator))
+
+
+@kernel("multinomial")
+def multinomial(
+    self: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
+) -> Tensor:
+    """Indices drawn with the weights in `self`, row by row for a matrix.
+
+    Raises RuntimeError for weights that are negative, not finite or all zero, and for too many samples.
+    """
+    meta = self.meta
+    if not meta.dtype.is_floating_point:
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {meta.dtype.name}")
+    if meta.ndim not in (1, 2):
+        raise RuntimeError(f"prob_dist must be 1 or 2 dim, got {meta.ndim}")
+    if num_samples <= 0:
+        raise RuntimeError(f"cannot sample n_sample <= 0 samples, got {num_samples}")
+    if not replacement and num_samples > meta.sizes[-1]:
+        raise RuntimeError(f"cannot sample n_sample > prob_dist.size(-1) samples without replacement: {num_samples}")
+    draw = generator_of("multinomial", generator)
+    sizes = (*meta.sizes[:-1], num_samples)
+    return computed(sizes, int64, meta.device, lambda: _choices(values(self), num_samples, replacement, draw))
+
+
+def _choices(given: Array, count: int, replacement: bool, draw: np.random.Generator) -> Array:
+    """Along the last axis, `count` indices drawn with the weights `given`."""
+    weights = given.astype(np.float64)
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if (weights.sum(-1) <= 0).any():
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    if replacement:
+        sums = np.cumsum(weights, -1)
+        points = draw.random((*weights.shape[:-1], count)) * sums[..., -1:]
+        chosen = (points[..., None] >= sums[..., None, :]).sum(-1)
+        last = weights.shape[-1] - 1 - np.argmax(weights[..., ::-1] > 0, -1)
+        return np.asarray(np.minimum(chosen, last[..., None]))
+    with np.errstate(all="ignore"):
+        races = np.where(weights > 0, draw.standard_exponential(weights.shape) / weights, np.inf)
+    return np.asarray(np.argsort(races, -1, kind="stable")[..., :count])
+
+
+def fill_uniform(target: Tensor) -> None:
+    """Fill a fresh tensor on the CPU with numbers uniform in [0, 1). NotImplementedError for integers and bool."""
+    if target.meta.dtype in WIDE and target.meta.contiguous:
+        _draw_into(target, default_generator.draw.random)
+    else:
+        without_change(uniform_(target))
+
+
+def fill_normal(target: Tensor) -> None:
+    """Fill a fresh tensor on the CPU with standard normal numbers. NotImplementedError for integers and bool."""
+    if target.meta.dtype in WIDE and target.meta.contiguous:
+        _draw_into(target, default_generator.draw.standard_normal)
+    else:
+        without_change(normal_(target))
+
+
+def _draw_into(target: Tensor, draw: Callable[..., Any]) -> None:
+    meta = target.meta
+    if meta.numel:
+        draw = draw if meta.numel <= FEW else long_call(STEPS * meta.numel, draw)
+        draw(None, meta.dtype.numpy.type, _array(target))
+
+
+def _array(target: Tensor) -> Array:
+    meta = target.meta
+    return kept_array(meta, target.pointer) if meta.numel <= FEW else array_of(target)
+
+
+def quick_randint(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
+    """Return randint of a range of 64-bit ints and sizes in a tuple, on the CPU; None for anything else."""
+    if dtype is not None or len(given) not in (2, 3) or given[-1].__class__ is not tuple:
+        return None
+    low, high = (0, given[0]) if len(given) == 2 else given[:2]
+    if not only_ints((low, high, *given[-1])) or not -INT64_END <= low < high <= INT64_END:
+        return None
+    result = new_like(contiguous_meta(given[-1], int64))
+    count = result.meta.numel
+    if count:
+        draw = default_generator.draw.integers
+        draw = draw if count <= FEW else long_call(STEPS * count, draw)
+        _array(result)[...] = draw(low, high, count, np.int64).reshape(given[-1])
+    return result
+
+
+def quick_randperm(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
+    """Return randperm of an int, on the CPU; None for anything else."""
+    if dtype is not None or len(given) != 1 or given[0].__class__ is not int or given[0] <= 0:
+        return None
+    result = new_like(contiguous_meta(given, int64))
+    _array(result)[...] = away(STEPS * given[0], default_generator.draw.permutation, given[0])
+    return result

@@ -1,0 +1,423 @@
+"""Elements moved, repeated and laid out anew: roll, flip, rot90, triangles, repeat, tile, diag, diff."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, cast
+
+import numpy as np
+
+from ..core.away import away
+from ..core.device import cpu
+from ..core.dtype import int32, int64
+from ..core.errors import wrap_dim
+from ..core.memory_format import contiguous_format
+from ..core.promotion import common_dtype
+from ..iteration.dimensions import loop_dimensions
+from ..kernels.pointwise import Launch
+from ..memory.elements import store_bytes
+from ..tensor.array_view import FEW, array_of, kept_array
+from ..tensor.reshaping import reshape
+from ..tensor.tensor import Tensor, empty_tensor, new_like
+from ..tensor.tensor_meta import TensorMeta, meta_of, preserve_format_strides
+from ..tensor.views import diagonal as diagonal_view
+from ..tensor.views import narrow, transpose
+from .arrays import MOST_DIMS, STEPS, Array, along, computed, has_many_dims, outline, outline_between, values
+from .copy import clone
+from .fresh_fill import fill_zeros
+from .joining import cat
+from .plan import Planned, plannable
+from .pointwise import formula_kernel
+from .registration import kernel
+
+
+@kernel("roll")
+@plannable
+def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor | Planned[Tensor]:
+    """Each dim of `dims` shifted cyclically towards higher indices; without `dims` the flattened elements.
+
+    Raises RuntimeError unless there are as many shifts as dims, IndexError for a dim out of range.
+    """
+    shifts, dims = _ints(shifts), _ints(dims)
+    meta = self.meta
+    if not shifts:
+        raise RuntimeError("`shifts` required")
+    if len(dims) != len(shifts) and not (not dims and len(shifts) == 1):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    if dims and not meta.ndim:
+        raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
+    places = tuple([wrap_dim("roll", dim, meta.ndim) for dim in dims])
+    if has_many_dims(meta):
+        return _rolled(self, shifts, dims)
+    result, target = outline(meta.sizes, meta.dtype, meta.device)
+    if target is not None:
+        _roll_into(target, values(self), shifts, places)
+        if len(shifts) == 1 and (not dims or meta.ndim == 1) and meta.contiguous and not meta.lazy:
+            return Planned(result, _turning(meta, shifts[0])) if meta.numel else result
+    return result
+
+
+def _rolled(self: Tensor, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Tensor:
+    """Roll along one dim after the other."""
+    if not dims:
+        return reshape(roll(reshape(self, (-1,)), shifts), self.meta.sizes)
+    for shift, dim in zip(shifts, dims, strict=True):
+        self = along("roll", self, dim, partial(roll, shifts=(shift,), dims=(1,)))
+    return self
+
+
+def _turning(meta: TensorMeta, shift: int) -> Callable[[Tensor], Tensor]:
+    """Return a function that copies row-major elements `shift` places on, the last ones to the front."""
+    size, itemsize = meta.numel, meta.dtype.itemsize
+    moved = shift % size
+    kernel = formula_kernel("identity", [meta.dtype], meta.dtype, meta.dtype).contiguous
+
+    def run(self: Tensor) -> Tensor:
+        result = new_like(meta)
+        kernel(result.pointer + moved * itemsize, self.pointer, size - moved)
+        if moved:
+            kernel(result.pointer, self.pointer + (size - moved) * itemsize, moved)
+        return result
+
+    return run
+
+
+def _roll_into(target: Array, array: Array, shifts: tuple[int, ...], dims: tuple[int, ...]) -> None:
+    if not dims:
+        target, array, dims = target.reshape(-1), array.reshape(-1), (0,)
+    if len(dims) > 1 or not array.size:
+        target[...] = np.roll(array, shifts, dims)
+        return
+    size = array.shape[dims[0]]
+    shift = shifts[0] % size
+    before = (slice(None),) * dims[0]
+    target[(*before, slice(shift, None))] = array[(*before, slice(None, size - shift))]
+    target[(*before, slice(None, shift))] = array[(*before, slice(size - shift, None))]
+
+
+@kernel("flip")
+@plannable
+def flip(self: Tensor, dims: Sequence[int]) -> Tensor | Planned[Tensor]:
+    """A copy with the order along `dims` reversed, in strides like the input's.
+
+    Raises RuntimeError for a repeated dim, IndexError for one out of range.
+    """
+    meta = self.meta
+    places = [wrap_dim("flip", dim, meta.ndim) for dim in _ints(dims)]
+    for place in places:
+        if places.count(place) > 1:
+            raise RuntimeError(f"dim {place} appears multiple times in the list of dims")
+    strides = preserve_format_strides(meta.sizes, meta.strides)
+    result = new_like(meta_of(meta.sizes, strides, meta.dtype, meta.device))
+    if meta.device is cpu and meta.numel:
+        if meta.lazy:
+            array_of(result)[...] = np.flip(values(self), tuple(places) if meta.ndim else ())
+        else:
+            runner = _reversing(meta, result.meta, places)
+            runner(self, result)
+            return Planned(result, runner)
+    return result
+
+
+def _reversing(meta: TensorMeta, out: TensorMeta, dims: Sequence[int]) -> Callable[..., Tensor]:
+    """Return a function that copies a tensor with `dims` reversed into one of meta `out`, new or given."""
+    itemsize = meta.dtype.itemsize
+    steps = [-step if d in dims else step for d, step in enumerate(meta.strides)]
+    start = itemsize * sum((meta.sizes[d] - 1) * meta.strides[d] for d in dims if meta.ndim)
+    strides = [tuple(step * itemsize for step in operand) for operand in (out.strides, steps)]
+    shape, moved = loop_dimensions(meta.sizes, strides)
+    kernel = formula_kernel("identity", [meta.dtype], meta.dtype, meta.dtype)
+    launch = Launch(kernel, shape, moved, (itemsize, itemsize), (0, 1))
+
+    def run(self: Tensor, result: Tensor | None = None) -> Tensor:
+        made = new_like(out) if result is None else result
+        launch.run([made.pointer, self.pointer + start])
+        return made
+
+    return run
+
+
+@kernel("fliplr")
+def fliplr(self: Tensor) -> Tensor:
+    """flip along dim 1. Raises RuntimeError below 2-D."""
+    if self.meta.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return flip(self, (1,))
+
+
+@kernel("flipud")
+def flipud(self: Tensor) -> Tensor:
+    """flip along dim 0. Raises RuntimeError for a 0-dim tensor."""
+    if self.meta.ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return flip(self, (0,))
+
+
+@kernel("rot90")
+def rot90(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+    """A copy turned `k` times by 90 degrees from the first of two dims towards the second.
+
+    Raises RuntimeError unless `dims` are two different dims of a tensor of at least 2-D.
+    """
+    meta = self.meta
+    dims = _ints(dims)
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if meta.ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {meta.ndim}")
+    first, second = (wrap_dim("rot90", dim, meta.ndim) for dim in dims)
+    if first == second:
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+    if k % 4 == 1:
+        return transpose(flip(self, (second,)), first, second)
+    if k % 4 == 3:
+        return transpose(flip(self, (first,)), first, second)
+    return flip(self, (first, second)) if k % 4 else clone(self, memory_format=contiguous_format)
+
+
+def _triangle(operator: str, self: Tensor, diagonal: int, keep: Any) -> Tensor | Planned[Tensor]:
+    meta = self.meta
+    if meta.ndim < 2:
+        raise RuntimeError(f"{operator}: input tensor must have at least 2 dimensions")
+    result, target = outline(meta.sizes, meta.dtype, meta.device)
+    if target is None or not meta.numel:
+        return result
+    rows, columns = meta.sizes[-2:]
+    if columns >= LONG_ROWS:
+        fill_zeros(result)
+        source = values(self)
+        for row in range(rows):
+            end = min(max(row + diagonal + (1 if operator == "tril" else 0), 0), columns)
+            part = (..., row, slice(0, end) if operator == "tril" else slice(end, columns))
+            target[part] = source[part]
+        return result
+    kept = keep(np.arange(columns) - np.arange(rows)[:, None], diagonal)
+    target[...] = np.where(kept, values(self), _zero(target))
+    if meta.numel <= FEW and not meta.lazy:
+        return Planned(result, _triangle_call(meta, result.meta, kept))
+    return result
+
+
+LONG_ROWS = 128
+"""Elements of a row from which rows are copied one by one."""
+
+
+def _triangle_call(meta: TensorMeta, out: TensorMeta, kept: Array) -> Callable[[Tensor], Tensor]:
+    zeros = bytes(out.nbytes)
+
+    def run(self: Tensor) -> Tensor:
+        result = new_like(out)
+        store_bytes(result.pointer, zeros)
+        np.copyto(kept_array(out, result.pointer), kept_array(meta, self.pointer), where=kept)
+        return result
+
+    return run
+
+
+def _zero(array: Array) -> Array:
+    return np.zeros((), array.dtype)
+
+
+@kernel("tril")
+@plannable
+def tril(self: Tensor, diagonal: int = 0) -> Tensor | Planned[Tensor]:
+    """The elements on and below a diagonal of the last two dims, zero elsewhere. Raises RuntimeError below 2-D."""
+    return _triangle("tril", self, diagonal, np.less_equal)
+
+
+@kernel("triu")
+@plannable
+def triu(self: Tensor, diagonal: int = 0) -> Tensor | Planned[Tensor]:
+    """The elements on and above a diagonal of the last two dims, zero elsewhere. Raises RuntimeError below 2-D."""
+    return _triangle("triu", self, diagonal, np.greater_equal)
+
+
+def _ints(value: int | Sequence[int]) -> tuple[int, ...]:
+    return (value,) if isinstance(value, int) else tuple(value)
+
+
+@kernel("repeat")
+def repeat(self: Tensor, repeats: Sequence[int]) -> Tensor:
+    """The tensor copied ``repeats[k]`` times along each dim; additional leading repeats add dims.
+
+    Raises RuntimeError for fewer repeats than dims or a negative one.
+    """
+    meta = self.meta
+    repeats = (repeats,) if isinstance(repeats, int) else tuple(repeats)
+    if len(repeats) < meta.ndim:
+        raise RuntimeError(
+            f"Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: "
+            f"{len(repeats)} < {meta.ndim}"
+        )
+    sizes = (1,) * (len(repeats) - meta.ndim) + meta.sizes
+    total = tuple([size * count for size, count in zip(sizes, repeats, strict=True)])
+    if len(total) > MOST_DIMS and 0 not in total:
+        kept = [(size, count) for size, count in zip(sizes, repeats, strict=True) if size * count > 1]
+        if len(kept) < len(total):
+            fewer = reshape(self, [size for size, _ in kept])
+            return reshape(repeat(fewer, [count for _, count in kept]), total)
+    result = empty_tensor(total, meta.dtype, meta.device)
+    if result.meta.numel and meta.device is cpu:
+        split = [part for count, size in zip(repeats, sizes, strict=True) for part in (count, size)]
+        block = [part for size in sizes for part in (1, size)]
+        blocks = array_of(result).reshape(split)
+        away(STEPS * blocks.size, np.copyto, blocks, values(self).reshape(block))
+    return result
+
+
+@kernel("tile")
+def tile(self: Tensor, dims: Sequence[int]) -> Tensor:
+    """repeat with 1 for the leading dims that `dims` leaves out."""
+    dims = (dims,) if isinstance(dims, int) else tuple(dims)
+    return repeat(self, (1,) * (self.meta.ndim - len(dims)) + dims)
+
+
+@kernel("repeat_interleave.self_int")
+def repeat_interleave_int(
+    self: Tensor, repeats: int, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """Every part along `dim` (of the flattened tensor without `dim`) `repeats` times in a row. RuntimeError below 0."""
+    if repeats < 0:
+        raise RuntimeError(f"Repeats must be non-negative, got {repeats}")
+    total = _length(self, dim) * repeats
+    if total >= 1 << 63:
+        raise RuntimeError(f"{repeats} repeats give {total} elements, which does not fit 64 bits")
+    return _interleaved(self, np.asarray(repeats), dim, total)
+
+
+@kernel("repeat_interleave.self_Tensor")
+def repeat_interleave_tensor(
+    self: Tensor, repeats: Tensor, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    """Part k along `dim` ``repeats[k]`` times in a row.
+
+    Raises RuntimeError for negative repeats or a wrong number of them, NotImplementedError unless they are integers.
+    """
+    _check_repeats(repeats)
+    size, given = _length(self, dim), repeats.meta.numel
+    if given not in (1, size):
+        raise RuntimeError(
+            f"repeats must have the same size as input along dim, but got repeats.size(0) = {given} and "
+            f"input.size({0 if dim is None else dim}) = {size}"
+        )
+    counts, total = _counts(repeats, size, output_size)
+    return _interleaved(self, counts, dim, total)
+
+
+@kernel("repeat_interleave.Tensor", derive=False)
+def repeat_interleave(repeats: Tensor, *, output_size: int | None = None) -> Tensor:
+    """Index k ``repeats[k]`` times in a row, in the dtype of `repeats`. Raises as repeat_interleave of a tensor."""
+    _check_repeats(repeats)
+    size = repeats.meta.numel
+    counts, total = _counts(repeats, size, output_size)
+    meta = repeats.meta
+    kind = np.int32 if meta.dtype is int32 else np.int64
+    return computed((total,), meta.dtype, meta.device, lambda: np.repeat(np.arange(size, dtype=kind), counts))
+
+
+def _length(self: Tensor, dim: int | None) -> int:
+    """The number of parts along `dim`, of elements without it. Raises IndexError."""
+    if dim is None:
+        return self.meta.numel
+    place = wrap_dim("repeat_interleave", dim, self.meta.ndim)
+    if not self.meta.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return self.meta.sizes[place]
+
+
+Counts = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+
+
+def _check_repeats(repeats: Tensor) -> None:
+    if repeats.meta.dtype not in (int32, int64):
+        raise NotImplementedError(
+            f'"repeat_interleave" not implemented for {repeats.meta.dtype.name} repeats; allowed: int32, int64'
+        )
+    if repeats.meta.ndim > 1:
+        raise RuntimeError(f"repeats must be 0-dim or 1-dim tensor, got {repeats.meta.ndim} dims")
+
+
+def _counts(repeats: Tensor, size: int, output_size: int | None) -> tuple[Counts, int]:
+    """How often each of `size` parts is repeated, and the sum, which without data has to be given."""
+    if repeats.meta.device is not cpu:
+        if output_size is None:
+            raise RuntimeError("cannot repeat_interleave a meta tensor without output_size")
+        return np.zeros(1, np.int64), output_size
+    counts = values(repeats).astype(np.int64).reshape(-1)
+    if (counts < 0).any():
+        raise RuntimeError("repeats can not be negative")
+    # Halves are summed apart: a sum of int64 would wrap, and NumPy's repeat relies on it.
+    total = (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
+    total *= 1 if counts.size == size else size
+    if total >= 1 << 63:
+        raise RuntimeError(f"the repeats add up to {total}, which does not fit 64 bits")
+    return counts, total
+
+
+def _interleaved(self: Tensor, repeats: Counts, dim: int | None, total: int) -> Tensor:
+    meta = self.meta
+    if dim is None:
+        axis = 0
+        sizes: tuple[int, ...] = (total,)
+    else:
+        axis = wrap_dim("repeat_interleave", dim, meta.ndim)
+        sizes = (*meta.sizes[:axis], total, *meta.sizes[axis + 1 :])
+    shape = (-1,) if dim is None else meta.sizes
+
+    def repeated() -> Array:
+        return np.repeat(values(self).reshape(shape), repeats, axis)
+
+    return computed(sizes, meta.dtype, meta.device, repeated)
+
+
+@kernel("diag")
+def diag(self: Tensor, diagonal: int = 0) -> Tensor:
+    """A square matrix with a vector on one diagonal, or a copy of a diagonal of a matrix. RuntimeError otherwise."""
+    meta = self.meta
+    if meta.ndim == 2:
+        view = diagonal_view(self, diagonal)
+        return computed(view.meta.sizes, meta.dtype, meta.device, lambda: values(view))
+    if meta.ndim != 1:
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {meta.ndim}D")
+    size = meta.sizes[0] + abs(diagonal)
+    result, target = outline((size, size), meta.dtype, meta.device)
+    if target is not None:
+        target[...] = np.zeros((), meta.dtype.numpy)
+        array_of(diagonal_view(result, diagonal))[...] = values(self)
+    return result
+
+
+@kernel("diff")
+def diff(
+    self: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
+    """The n-th difference of neighbours along `dim`; booleans by exclusive or. Raises RuntimeError for a 0-dim tensor
+    or a negative `n`."""
+    if not self.meta.ndim:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    if not n:
+        return clone(self)
+    parts = [part for part in (prepend, self, append) if part is not None]
+    joined = cat(parts, dim) if len(parts) > 1 else self
+    dtype = common_dtype([(part.meta.dtype, 2) for part in parts])
+    place = wrap_dim("diff", dim, joined.meta.ndim)
+    if has_many_dims(joined.meta):
+        return cast("Tensor", along("diff", joined, dim, partial(diff, n=n, dim=1)))
+    sizes = joined.meta.sizes
+    kept = (*sizes[:place], max(sizes[place] - n, 0), *sizes[place + 1 :])
+    result, target = outline_between(kept, dtype, joined.meta.device, (narrow(joined, place, 0, kept[place]),))
+    if target is not None:
+        target[...] = _differences(values(joined), n, place)
+    return result
+
+
+def _differences(array: Array, n: int, dim: int) -> Array:
+    with np.errstate(all="ignore"):
+        for _ in range(min(n, array.shape[dim])):
+            upper = array[(slice(None),) * dim + (slice(1, None),)]
+            lower = array[(slice(None),) * dim + (slice(None, -1),)]
+            array = np.not_equal(upper, lower) if array.dtype == np.bool_ else np.subtract(upper, lower)
+    return array

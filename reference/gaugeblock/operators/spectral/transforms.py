@@ -1,0 +1,294 @@
+"""Fourier transforms along one dim or several, the frequencies of their results, and the order of these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import numpy as np
+
+from ...core.device import cpu
+from ...core.dtype import DEFAULTS, DType
+from ...core.errors import wrap_dim, wrap_dims
+from ...core.promotion import UPSTREAM_NAMES
+from ...tensor.array_view import array_of
+from ...tensor.tensor import Tensor, new_like
+from ...tensor.tensor_meta import TensorMeta, default_strides, meta_of, preserve_format_strides, remember
+from ..arrays import Array, values
+from ..invoke import apply
+from ..ranges import Plan
+
+Ints = tuple[int, ...]
+Norm = Literal["backward", "ortho", "forward"]
+NORMS = ("backward", "ortho", "forward")
+OPPOSITE: dict[str, Norm] = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+def check_norm(norm: str | None) -> str:
+    """The normalisation; None is "backward". Raises RuntimeError for an unknown one."""
+    if norm is not None and norm not in NORMS:
+        raise RuntimeError(f'Invalid normalization mode: "{norm}"; it must be one of {", ".join(NORMS)}')
+    return norm or "backward"
+
+
+def computed_dtype(operator: str, self: Tensor, *, real: bool) -> DType:
+    """The dtype that is transformed: ints become the default float dtype.
+
+    Raises RuntimeError for half precision, and for complex numbers where the transform takes only `real` ones.
+    """
+    dtype = self.meta.dtype
+    if real and dtype.is_complex:
+        raise RuntimeError(f"{operator} expects a real input tensor, but got {UPSTREAM_NAMES[dtype.name]}")
+    if dtype.kind == 2 and dtype.itemsize < 4:
+        raise RuntimeError(f"{operator}: Unsupported dtype {UPSTREAM_NAMES[dtype.name]}")
+    return DEFAULTS.dtype if dtype.kind < 2 else dtype
+
+
+def check_length(operator: str, length: int) -> int:
+    """Raise RuntimeError unless there is a point to transform."""
+    if length < 1:
+        raise RuntimeError(f"{operator}: Invalid number of data points ({length}) specified")
+    return length
+
+
+def one_dim(operator: str, self: Tensor, dim: int) -> int:
+    """The wrapped dim. Raises IndexError for a 0-dim tensor and out of range."""
+    if not self.meta.ndim:
+        raise IndexError(f"{operator}: Dimension specified as {dim} but tensor has no dimensions")
+    return wrap_dim(operator, dim, self.meta.ndim)
+
+
+def dims_and_sizes(
+    operator: str, self: Tensor, s: Sequence[int] | int | None, dim: Sequence[int] | int | None
+) -> tuple[Ints, list[int | None]]:
+    """The dims to transform and the lengths asked for, None for that of the input; the last dims if only `s` is given.
+
+    Raises RuntimeError for dims given twice, numbers that differ, and more lengths than dims, IndexError out of range.
+    """
+    ndim = self.meta.ndim
+    shape = None if s is None else (s,) if isinstance(s, int) else tuple(s)
+    if dim is None:
+        count = ndim if shape is None else len(shape)
+        if count > ndim:
+            raise RuntimeError(
+                f"{operator}: Got shape with {count} values but input tensor only has {ndim} dimensions."
+            )
+        dims = tuple(range(ndim - count, ndim))
+    else:
+        given = (dim,) if isinstance(dim, int) else tuple(dim)
+        if given and not ndim:
+            raise IndexError(f"{operator}(): a 0-dim tensor has no dim {given[0]} to transform")
+        dims = tuple(wrap_dim(operator, d, ndim) for d in given)
+        if len(set(dims)) != len(dims):
+            raise RuntimeError(f"{operator}: FFT dims must be unique, got {list(given)}")
+        if shape is not None and len(shape) != len(dims):
+            raise RuntimeError(f"{operator}: When given, dim and shape arguments must have the same length")
+    return dims, [None if shape is None or shape[k] == -1 else shape[k] for k in range(len(dims))]
+
+
+def fitted_layout(meta: TensorMeta, points: dict[int, int], *, cast: bool) -> tuple[Ints, Ints]:
+    """Return sizes and strides of the input after it is cut or zero-padded to `points` along dims.
+
+    Padding makes a new tensor. `cast` tells whether the elements are converted to another dtype first.
+    """
+    sizes, strides = meta.sizes, meta.strides
+    if cast:
+        strides = preserve_format_strides(sizes, strides)
+    fitted = tuple([points.get(dim, size) for dim, size in enumerate(sizes)])
+    longer = any(new > size for new, size in zip(fitted, sizes, strict=True))
+    return fitted, default_strides(fitted) if longer else strides
+
+
+def transformed_strides(sizes: Sequence[int], strides: Ints, dims: Sequence[int], *, last: bool = False) -> Ints:
+    """Return the strides of a result of `sizes`, a transform over `dims` of an input with `strides`.
+
+    With `last` the last of `dims`, which is halved or doubled, is the innermost.
+    """
+    free = dims[:-1] if last else dims
+    inner = [*sorted(free, key=lambda dim: -strides[dim]), *(dims[-1:] if last else ())]
+    apart = _apart(len(sizes), set(dims)) if len(dims) < len(sizes) else []
+    outer = sorted(apart, key=lambda dim: -strides[dim])
+    result, step = [0] * len(sizes), 1
+    for dim in reversed([*outer, *inner]):
+        result[dim] = step
+        step *= max(sizes[dim], 1)
+    return tuple(result)
+
+
+def _apart(ndim: int, dims: set[int]) -> list[int]:
+    """Return the dims that are not in `dims`; each gap is filled with the last remaining dim, as oneMKL does."""
+    order = list(range(ndim))
+    low, high = 0, ndim - 1
+    while True:
+        while low <= high and order[low] not in dims:
+            low += 1
+        while low <= high and order[high] in dims:
+            high -= 1
+        if low > high:
+            return order[:low]
+        order[low], order[high] = order[high], order[low]
+
+
+HALVED, DOUBLED = "halved", "doubled"
+"""What a transform does to the length: real to complex keeps the first half, complex to real restores both."""
+Sizes = Sequence[int] | int | None
+Transform = Callable[..., Array]
+
+
+def _transformed(
+    operator: str, transform: Transform, self: Tensor, dims: Ints, shape: Sequence[int | None], norm: str | None,
+    length: str,
+) -> Tensor:  # fmt: skip
+    """The transform of `shape` points along `dims`, cut or padded with zeros; the last dim is halved or doubled.
+
+    A length of None is that of the input. Raises RuntimeError for no points or dims, half precision and an unknown
+    normalisation.
+    """
+    mode = check_norm(norm)
+    dtype = computed_dtype(operator, self, real=length == HALVED)
+    if length and not dims:
+        raise RuntimeError(f"{operator} must transform at least one axis")
+    sizes, points = list(self.meta.sizes), []
+    for k, (place, wanted) in enumerate(zip(dims, shape, strict=True)):
+        last, size = k == len(dims) - 1, sizes[place]
+        own = 2 * (size - 1) if last and length == DOUBLED else size
+        points.append(check_length(operator, own if wanted is None else wanted))
+        sizes[place] = points[-1] // 2 + 1 if last and length == HALVED else points[-1]
+    found = dtype.to_real() if length == DOUBLED else dtype.to_complex()
+    meta, key = self.meta, (operator, dims, *points, found)
+    made: TensorMeta | None = meta.plans.get(key)
+    if made is None:
+        strides = _strides_over(operator, self, dims, points, sizes, length)
+        made = remember(meta.plans, key, meta_of(tuple(sizes), strides, found, meta.device))
+    result = new_like(made)
+    if made.device is cpu and made.numel:
+        target = array_of(result)
+        if not meta.numel:
+            target[...] = 0
+            return result
+        given = values(self).astype(dtype.numpy if length == HALVED else dtype.to_complex().numpy)
+        target[...] = transform(given, points, dims, mode) if dims else given
+    return result
+
+
+def _strides_over(
+    operator: str, self: Tensor, dims: Ints, points: list[int], sizes: list[int], length: str
+) -> Ints:
+    """Return the strides of a result of `sizes`; those of a transform in several steps follow from its steps."""
+    given, own = dict(zip(dims, points, strict=True)), self.meta.dtype
+    if length == DOUBLED:
+        given[dims[-1]] = points[-1] // 2 + 1
+    # Transforms along one dim take real numbers as they are.
+    cast = own.kind < 2 or not (own.is_complex or length == HALVED or operator in ("fft", "ifft"))
+    fitted, strides = fitted_layout(self.meta, given, cast=cast)
+    if not dims:
+        return preserve_format_strides(fitted, strides)
+    if operator in ("hfft", "hfftn") and not dims[:-1]:
+        strides = preserve_format_strides(fitted, strides)
+    if operator == "ihfftn":
+        strides = transformed_strides(sizes, strides, dims[-1:])
+        return transformed_strides(sizes, strides, dims[:-1]) if dims[:-1] else strides
+    if length == DOUBLED:
+        if dims[:-1]:
+            strides = transformed_strides(fitted, strides, dims[:-1])
+        return transformed_strides(sizes, strides, dims[-1:])
+    return transformed_strides(sizes, strides, dims, last=length == HALVED)
+
+
+def _line(operator: str, length: str = "") -> Callable[..., Tensor]:
+    """The transform along one dim. It raises IndexError for a dim out of range, RuntimeError as `_transformed`."""
+    function = getattr(np.fft, operator)
+
+    def along(array: Array, points: list[int], dims: Ints, mode: str) -> Array:
+        found: Array = function(array, points[0], dims[0], mode)
+        return found
+
+    def transform(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+        return _transformed(operator, along, self, (one_dim(operator, self, dim),), [n], norm, length)
+
+    return transform
+
+
+def _over(operator: str, function: Transform, length: str = "") -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
+    """The transform over dims, by default all of them, and that of the last two by default.
+
+    They raise IndexError for dims out of range, RuntimeError as `_transformed`.
+    """
+
+    def made(default: Sizes) -> Callable[..., Tensor]:
+        def transform(self: Tensor, s: Sizes = None, dim: Sizes = default, norm: str | None = None) -> Tensor:
+            return _transformed(operator, function, self, *dims_and_sizes(operator, self, s, dim), norm, length)
+
+        return transform
+
+    return made(None), made((-2, -1))
+
+
+def _hermitian(array: Array, points: list[int], dims: Ints, norm: str) -> Array:
+    return np.fft.irfftn(np.conjugate(array), points, dims, OPPOSITE[norm])
+
+
+def _inverse_hermitian(array: Array, points: list[int], dims: Ints, norm: str) -> Array:
+    return np.conjugate(np.fft.rfftn(array, points, dims, OPPOSITE[norm]))
+
+
+fft_fft, fft_ifft = _line("fft"), _line("ifft")
+fft_rfft, fft_irfft = _line("rfft", HALVED), _line("irfft", DOUBLED)
+fft_hfft, fft_ihfft = _line("hfft", DOUBLED), _line("ihfft", HALVED)
+fft_fftn, fft_fft2 = _over("fftn", np.fft.fftn)
+fft_ifftn, fft_ifft2 = _over("ifftn", np.fft.ifftn)
+fft_rfftn, fft_rfft2 = _over("rfftn", np.fft.rfftn, HALVED)
+fft_irfftn, fft_irfft2 = _over("irfftn", np.fft.irfftn, DOUBLED)
+fft_hfftn, fft_hfft2 = _over("hfftn", _hermitian, DOUBLED)
+fft_ihfftn, fft_ihfft2 = _over("ihfftn", _inverse_hermitian, HALVED)
+
+
+def _frequencies(operator: str, dtype: DType, count: int, places: Callable[[], Array], n: int, d: float) -> Plan:
+    """`count` of the `places` divided by the length of `n` points `d` apart."""
+    if n > 1 << 59:
+        raise RuntimeError(f"{operator}(): Storage size calculation overflowed: {n} frequencies")
+    if dtype.kind < 2:
+        raise RuntimeError(f"{operator} requires a floating point or complex dtype, got {dtype.name}")
+
+    def fill(result: Tensor) -> None:
+        with np.errstate(all="ignore"):
+            array_of(result)[...] = places() * (np.float64(1.0) / np.float64(n * d))
+
+    return Plan((count,), fill)
+
+
+def fftfreq(dtype: DType, n: int, d: float = 1.0) -> Plan:
+    """The frequencies of n points `d` apart: 0 and the positive ones, then the negative ones. Raises RuntimeError."""
+
+    def places() -> Array:
+        return np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)])
+
+    return _frequencies("fftfreq", dtype, n, places, n, d)
+
+
+def rfftfreq(dtype: DType, n: int, d: float = 1.0) -> Plan:
+    """The frequencies that are not negative. Raises RuntimeError for a dtype that is no float."""
+    count = (n // 2 if n > 0 else -(-n // 2)) + 1
+    return _frequencies("rfftfreq", dtype, count, lambda: np.arange(count), n, d)
+
+
+def _shifted(operator: str, self: Tensor, dim: Sequence[int] | int | None, sign: int) -> Tensor:
+    ndim = self.meta.ndim
+    given = range(ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
+    dims = wrap_dims(operator, tuple(given), ndim)
+    if not dims:
+        return self
+    if not ndim:
+        raise IndexError(f"{operator}(): a 0-dim tensor has no dim {dims[0]} to shift")
+    sizes = [self.meta.sizes[d] for d in dims]
+    return apply("roll", self, [size // 2 if sign > 0 else -(size // 2) for size in sizes], dims)
+
+
+def fft_fftshift(self: Tensor, dim: Sequence[int] | int | None = None) -> Tensor:
+    """Frequency 0 moved to the middle of each dim."""
+    return _shifted("fftshift", self, dim, 1)
+
+
+def fft_ifftshift(self: Tensor, dim: Sequence[int] | int | None = None) -> Tensor:
+    """The inverse of fftshift."""
+    return _shifted("ifftshift", self, dim, -1)
