@@ -17,6 +17,7 @@ from .bindings.binding import install as _install
 from .bindings.factories import FUNCTIONS as _FACTORIES
 from .bindings.functions import ops as _ops
 from .bindings.functions import show_binding
+from .bindings.functions import special_names as _public_names
 from .bindings.overloads import functions as _functions
 from .core.determinism import (
     are_deterministic_algorithms_enabled,
@@ -59,7 +60,6 @@ from .operators.generator import (
     seed,
     set_rng_state,
 )
-from .operators.public import names as _public_names
 from .operators.tensor_data import tensor
 from .tensor.printing import set_printoptions
 from .tensor.tensor import Tensor

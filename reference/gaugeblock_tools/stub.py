@@ -8,9 +8,9 @@ from pathlib import Path
 
 import gaugeblock
 from gaugeblock.bindings.binding import BINARY, COMPARISONS, UNARY
+from gaugeblock.bindings.functions import special_names as public_names
 from gaugeblock.bindings.overloads import SIZES_FIRST, Group, by_keyword, functions, methods
 from gaugeblock.core.dtype import ALIASES, BY_NAME
-from gaugeblock.operators.public import names as public_names
 from gaugeblock.operators.rows import Row
 from gaugeblock.tensor.tensor import Tensor
 from gaugeblock_spec.schema import Argument, Schema, parse

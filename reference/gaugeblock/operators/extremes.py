@@ -11,7 +11,7 @@ from ..kernels import folds
 from ..tensor.tensor import Tensor
 from .invoke import result_type
 from .plan import Planned, plannable
-from .reduce_call import Dims, check_not_empty, reduce_one, reduce_pair, reduced_dims
+from .reductions import Dims, check_not_empty, reduce_one, reduce_pair, reduced_dims
 from .registration import kernel
 
 

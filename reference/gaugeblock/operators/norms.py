@@ -16,7 +16,7 @@ from .arguments import dtype_argument
 from .arrays import filled, values
 from .invoke import apply
 from .plan import Planned, plannable
-from .reduce_call import check_few_dims, reduce, reduce_one, reduced_dims, reduced_sizes
+from .reductions import check_few_dims, reduce, reduce_one, reduced_dims, reduced_sizes
 from .registration import kernel, write_out
 
 Dim = int | Sequence[int] | None

@@ -22,7 +22,7 @@ from .arguments import dtype_argument
 from .arrays import Array, from_array, outline, values
 from .invoke import result_type
 from .plan import Planned, plannable
-from .reduce_call import coalesced
+from .reductions import coalesced
 from .registration import kernel
 
 Dim = tuple[int, ...]

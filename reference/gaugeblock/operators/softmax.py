@@ -23,7 +23,7 @@ from .copy import copy_values
 from .launch import element_launch
 from .loop_plan import RowLaunch, row_launch
 from .plan import Planned, plannable
-from .reduce_call import reduce, reduced_dims
+from .reductions import reduce, reduced_dims
 from .registration import kernel
 
 

@@ -29,7 +29,7 @@ from .gathering import resolved
 from .invoke import pair, result_type
 from .loop_plan import Picking, picking
 from .plan import Planned, plannable
-from .reduce_call import reduced_sizes
+from .reductions import reduced_sizes
 from .registration import kernel
 
 T = TypeVar("T")

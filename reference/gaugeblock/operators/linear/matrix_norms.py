@@ -12,7 +12,7 @@ from ...tensor.tensor import Tensor
 from ..arguments import dtype_argument
 from ..invoke import apply, invoke, reshape
 from ..norms import norm_compute_dtype
-from ..reduce_call import reduced_sizes
+from ..reductions import reduced_sizes
 from .checks import FULL, check_float, check_matrix, check_square
 
 Order = float | str | None

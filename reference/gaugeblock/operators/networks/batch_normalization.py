@@ -10,7 +10,7 @@ from ...kernels import folds
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import Array, filled, store, values
 from ..invoke import apply, apply_for_many
-from ..reduce_call import reduce
+from ..reductions import reduce
 from .calls import empty_in_suggested_format, write
 from .row_normalization import statistics_dtype
 

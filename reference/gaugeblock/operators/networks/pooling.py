@@ -23,7 +23,7 @@ from ..arrays import filled
 from ..invoke import apply, apply_for_many
 from ..loop_plan import LoopPlan, View, planned_loops
 from ..plan import Planned, plannable
-from ..reduce_call import plan_reduction
+from ..reductions import plan_reduction
 from .calls import check_dtype, suggested
 from .windows import Ints, spans
 

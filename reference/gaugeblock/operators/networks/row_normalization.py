@@ -23,7 +23,7 @@ from ..conversion import converted
 from ..invoke import apply, apply_for_many
 from ..loop_plan import RowLaunch, row_launch
 from ..plan import Planned, plannable
-from ..reduce_call import reduce
+from ..reductions import reduce
 from .calls import empty_in_suggested_format, scaled_into
 
 

@@ -17,7 +17,7 @@ from ..fresh_fill import fill_zeros
 from ..invoke import apply
 from ..placement.placing import placing
 from ..plan import Planned, plannable
-from ..reduce_call import coalesced
+from ..reductions import coalesced
 from .calls import check_dtype, suggested
 from .pooling import largest_of
 
