@@ -5,7 +5,7 @@ from __future__ import annotations
 import gaugeblock as gb
 import numpy as np
 import pytest
-from gaugeblock.kernels.blas import PLAIN, TRANSPOSED, gemm, lay
+from gaugeblock.kernels.matrix_product import PLAIN, TRANSPOSED, gemm, lay
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

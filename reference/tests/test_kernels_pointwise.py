@@ -22,9 +22,9 @@ from gaugeblock.core.dtype import (
     uint8,
     uint64,
 )
+from gaugeblock.kernels.conversion import Immediate
 from gaugeblock.kernels.expression import Lane, select
 from gaugeblock.kernels.isa import current_level
-from gaugeblock.kernels.operand import Immediate
 from gaugeblock.kernels.pointwise import PointwiseKernel, pointwise_kernel
 from gaugeblock.operators.formulas import FORMULAS
 

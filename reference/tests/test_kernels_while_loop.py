@@ -9,10 +9,9 @@ import pytest
 from gaugeblock.core.dtype import float64, int64
 from gaugeblock.cuda.ptx import host_grid
 from gaugeblock.kernels.body import Formula
-from gaugeblock.kernels.expression import F64, Lane, constant, select
+from gaugeblock.kernels.expression import F64, Lane, constant, select, when, while_loop
 from gaugeblock.kernels.isa import supported_levels
 from gaugeblock.kernels.pointwise import PointwiseKernel
-from gaugeblock.kernels.while_loop import when, while_loop
 
 Array = np.ndarray[Any, Any]
 LEVELS = supported_levels()

@@ -6,13 +6,23 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..core.dtype import DType
-from .complex_lanes import Complex, Value
-from .conversion import convert, from_storage, is_half, lane_type, rounded, to_storage
-from .expression import Lane
+from .conversion import (
+    Immediate,
+    Memory,
+    Raw,
+    convert,
+    from_storage,
+    immediate_value,
+    is_half,
+    lane_type,
+    memory,
+    raw_types,
+    rounded,
+    to_storage,
+)
+from .expression import Complex, Lane, Value, all_lanes
 from .isa import Level
 from .lower import SCALAR_ONLY
-from .operand import Immediate, Memory, Raw, immediate_value, memory, raw_types
-from .while_loop import all_lanes
 
 Formula = Callable[..., Any]
 

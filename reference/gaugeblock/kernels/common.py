@@ -5,9 +5,9 @@ It is loaded once per process, and its functions are known to every other module
 
 from __future__ import annotations
 
-from . import pool, sharing, splitting
+from . import pool, sharing
 from .code import PLAIN, Code
-from .fold import GATHER_SLOT, ITEMSIZE_SLOT
+from .reduction_phases import GATHER_SLOT, ITEMSIZE_SLOT
 from .sharing import MAX_DIMS
 
 PREFIX = "gb_common"
@@ -39,7 +39,7 @@ def declaration(symbol: str) -> str:
 def text(name: str) -> str:
     """LLVM IR of the module."""
     each_run = f"declare void @{name}_each_run{_TYPES[EACH_RUN].removeprefix('void ')}"
-    shared = [pool.text(name), sharing.text(name), splitting.text(name), each_run, ""]
+    shared = [pool.text(name), sharing.text(name), each_run, ""]
     return "\n".join([_gathered(), _each_run(name), PLAIN, *shared])
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import NamedTuple
+
 from ..core.dtype import DType, bfloat16, float16
-from .complex_lanes import Complex, Value
-from .expression import BOOL, F32, F64, INT, UINT, Lane, LaneType, constant, select
+from .expression import BOOL, F32, F64, INT, UINT, Complex, Lane, LaneType, Value, constant, select
 from .functions import bits_of, convert_lane, fabs, float_of_bits
+from .isa import Level
 
 
 def lane_type(dtype: DType) -> LaneType:
@@ -128,3 +131,54 @@ def float_to_bfloat16(x: Lane) -> Lane:
     bits = bits_of(x)
     rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
     return convert_lane(select(x == x, rounded, (bits >> 16) | 0x40), UINT[16])
+
+
+@dataclass(frozen=True, slots=True)
+class Immediate:
+    """A Python number converted to `dtype` at every call; ints wrap to the width.
+
+    A raw one is not converted further to the compute dtype.
+    """
+
+    dtype: DType
+    raw: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """A memory operand that the formula takes in its own dtype, not converted to the compute dtype."""
+
+    dtype: DType
+
+
+class Memory(NamedTuple):
+    """An operand in memory: name in the IR, dtype, storage lane type, components per element (2 for complex)."""
+
+    name: str
+    dtype: DType
+    storage: LaneType
+    components: int
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+
+def memory(name: str, dtype: DType) -> Memory:
+    """A memory operand called `name` in the IR."""
+    return Memory(name, dtype, storage_type(dtype), 2 if dtype.is_complex else 1)
+
+
+def raw_types(dtype: DType) -> tuple[LaneType, ...]:
+    """Lane types of the C values that a Python number for `dtype` is read into."""
+    if dtype.category == "bool":
+        return (BOOL,)
+    if dtype.category == "int":
+        return (INT[64],)
+    return (F64, F64) if dtype.is_complex else (F64,)
+
+
+def immediate_value(raw: tuple[Lane, ...], dtype: DType, level: Level) -> Value:
+    """Lanes of `dtype` (rounded to it) for the raw C values of a Python number."""
+    value: Value = Complex(raw[0], raw[1]) if dtype.is_complex else raw[0]
+    return rounded(value, dtype, level.half_hardware)

@@ -12,12 +12,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from .double_word import Pair, exact_product, ordered_sum
 from .expression import F32, F64, Lane, select
-from .formats import DOUBLE, Format, format_of
-from .functions import copysign, fabs, fused, mul_add, polynomial
-from .piecewise import equal_steps
-from .piecewise_tables import TANH_SINGLE
+from .functions import (
+    DOUBLE,
+    Format,
+    Pair,
+    copysign,
+    exact_product,
+    fabs,
+    format_of,
+    fused,
+    mul_add,
+    ordered_sum,
+    polynomial,
+)
+from .piecewise import TANH_SINGLE, equal_steps
 
 # ln 2 in two parts, the first so short that its products with k are exact.
 _LN2 = {

@@ -7,6 +7,7 @@ the other operand's type. Both operands of an operator must have the same lane t
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Any, NamedTuple, Union
 
@@ -217,3 +218,160 @@ def round_to_float32(value: float) -> float:
         return float(struct.unpack("<f", struct.pack("<f", value))[0])
     except OverflowError:
         return float("inf") if value > 0 else float("-inf")
+
+
+ComplexOperand = Union["Complex", Lane, complex, float, int]
+
+
+class Complex:
+    """A complex lane: `re` and `im` are float lanes of one type."""
+
+    __slots__ = ("im", "re")
+
+    def __init__(self, re: Lane, im: Lane) -> None:
+        self.re = re
+        self.im = im
+
+    @property
+    def type(self) -> LaneType:
+        """Lane type of the components."""
+        return self.re.type
+
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        return f"complex({self.re!r}, {self.im!r})"
+
+    def lift(self, other: ComplexOperand) -> Complex:
+        """`other` as a complex lane of this type."""
+        if isinstance(other, Complex):
+            return other
+        if isinstance(other, Lane):
+            return Complex(other, constant(0.0, self.type))
+        number = complex(other)
+        return Complex(constant(number.real, self.type), constant(number.imag, self.type))
+
+    def __add__(self, other: ComplexOperand) -> Complex:
+        other = self.lift(other)
+        return Complex(self.re + other.re, self.im + other.im)
+
+    def __sub__(self, other: ComplexOperand) -> Complex:
+        other = self.lift(other)
+        return Complex(self.re - other.re, self.im - other.im)
+
+    def __rsub__(self, other: ComplexOperand) -> Complex:
+        return self.lift(other) - self
+
+    def __mul__(self, other: ComplexOperand) -> Complex:
+        other = self.lift(other)
+        return Complex(self.re * other.re - self.im * other.im, self.re * other.im + self.im * other.re)
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: ComplexOperand) -> Complex:
+        return divide(self, self.lift(other))
+
+    def __rtruediv__(self, other: ComplexOperand) -> Complex:
+        return divide(self.lift(other), self)
+
+    def __neg__(self) -> Complex:
+        return Complex(-self.re, -self.im)
+
+    def __eq__(self, other: ComplexOperand) -> Lane:  # type: ignore[override]
+        other = self.lift(other)
+        return (self.re == other.re) & (self.im == other.im)
+
+    def __ne__(self, other: ComplexOperand) -> Lane:  # type: ignore[override]
+        other = self.lift(other)
+        return (self.re != other.re) | (self.im != other.im)
+
+
+Value = Union[Lane, Complex]  # noqa: UP007
+
+
+def divide(a: Complex, b: Complex) -> Complex:
+    """a / b by Smith's scaling; division by zero gives infinities and NaN as the components' division does."""
+    wide = abs(b.re) >= abs(b.im)
+    big, small = select(wide, b.re, b.im), select(wide, b.im, b.re)
+    both_zero = (b.re == 0.0) & (b.im == 0.0)
+    ratio = small / big
+    scale = big + small * ratio
+    re = select(wide, a.re + a.im * ratio, a.re * ratio + a.im) / scale
+    im = select(wide, a.im - a.re * ratio, a.im * ratio - a.re) / scale
+    return Complex(select(both_zero, a.re / abs(b.re), re), select(both_zero, a.im / abs(b.re), im))
+
+
+def choose(condition: Lane, a: Value, b: Value) -> Value:
+    """select for real or complex lanes."""
+    if isinstance(a, Complex) and isinstance(b, Complex):
+        return Complex(select(condition, a.re, b.re), select(condition, a.im, b.im))
+    if isinstance(a, Lane) and isinstance(b, Lane):
+        return select(condition, a, b)
+    raise TypeError(f"expected two real or two complex lanes, got {a!r} and {b!r}")
+
+
+Lanes = tuple[Lane, ...]
+
+
+class Loop(NamedTuple):
+    """A recorded loop: the lanes that stand for its state, the condition to go round, and the state after a round."""
+
+    state: Lanes
+    condition: Lane
+    following: Lanes
+
+    @property
+    def inside(self) -> Lanes:
+        """The lanes that are evaluated in each round."""
+        return (self.condition, *self.following)
+
+
+def while_loop(
+    condition: Callable[..., Lane], step: Callable[..., Sequence[Lane]], *initial: Lane
+) -> tuple[Lane, ...]:
+    """Return the state after `step` has been applied to `initial` as long as `condition` of the state holds.
+
+    Both are called once, with lanes that stand for the state. Raises TypeError when a step changes types.
+    """
+    state = tuple(Lane("argument", lane.type) for lane in initial)
+    loop = Loop(state, condition(*state), tuple(step(*state)))
+    if [lane.type for lane in loop.following] != [lane.type for lane in initial]:
+        raise TypeError(f"while_loop: expected a step from {initial} to lanes of the same types, got {loop.following}")
+    outer = _outer(loop.inside, state[0].serial if state else 0)
+    node = Lane("while", initial[0].type, (*initial, *outer), loop)
+    return tuple(Lane("carried", lane.type, (node,), lane) for lane in state)
+
+
+def when(condition: Lane, value: Callable[[], Lane], otherwise: Lane) -> Lane:
+    """Return `value()` where the condition holds, else `otherwise`; nothing is computed where it holds in no lane."""
+    return while_loop(lambda wanted, _: wanted, lambda *_: (constant(False, BOOL), value()), condition, otherwise)[1]
+
+
+def _outer(inside: Lanes, first: int) -> Iterator[Lane]:
+    """Yield the lanes from before the loop, whose first lane has the serial number `first`, that it needs."""
+    seen: set[int] = set()
+    stack = list(inside)
+    while stack:
+        lane = stack.pop()
+        if lane.serial in seen:
+            continue
+        seen.add(lane.serial)
+        if lane.serial < first:
+            yield lane
+        else:
+            stack += lane.arguments
+
+
+def all_lanes(results: Sequence[Lane]) -> Iterator[Lane]:
+    """Yield every lane that `results` need, those inside of loops too."""
+    seen: set[int] = set()
+    stack = list(results)
+    while stack:
+        lane = stack.pop()
+        if lane.serial not in seen:
+            seen.add(lane.serial)
+            yield lane
+            stack += lane.arguments
+            if lane.opcode == "while":
+                stack += lane.attribute.inside

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import NamedTuple
 
 from .expression import BOOL, F32, F64, INT, UINT, Lane, LaneType, constant, select
 
@@ -62,21 +62,6 @@ def call(name: str, x: Lane, *more: Lane) -> Lane:
 def rare(fast: Lane, condition: Lane, name: str, *arguments: Lane) -> Lane:
     """`fast`, but where the condition holds the scalar routine `name` of float64 arguments; meant to hold seldom."""
     return Lane("rare", fast.type, (fast, condition, *arguments), name)
-
-
-OWN: dict[str, Callable[..., Lane]] = {}
-"""Functions of float lanes that stand for C's of the same name; `elementary` enters them."""
-
-
-def libm(name: str, x: Lane, *more: Lane) -> Lane:
-    """The function that C calls `name`: our own where there is one, else C's in double precision, rounded once."""
-    own = OWN.get(name)
-    if own is not None:
-        return own(x, *more)
-    if x.type is F32:
-        wide = [convert_lane(v, F64) for v in (x, *more)]
-        return convert_lane(call(name, *wide), F32)
-    return call(name, x, *more)
 
 
 def floor(x: Lane) -> Lane:
@@ -172,6 +157,82 @@ def polynomial(x: Lane, coefficients: tuple[float, ...]) -> Lane:
     return result
 
 
+def chebyshev_series(t: Lane, coefficients: tuple[float, ...]) -> Lane:
+    """The sum of ``coefficients[k] * T_k(t)`` for t in [-1, 1], by Clenshaw's recurrence."""
+    twice = t + t
+    last, before = constant(0.0, t.type), constant(0.0, t.type)
+    for coefficient in reversed(coefficients[1:]):
+        last, before = twice * last - before + coefficient, last
+    return t * last - before + coefficients[0]
+
+
 def lookup(table: tuple[float, ...], index: Lane, type: LaneType) -> Lane:
     """table[index modulo its length, a power of two], as a float lane."""
     return Lane("lookup", type, (index,), table)
+
+
+class Format(NamedTuple):
+    """A float lane type: mantissa bits, exponent bias, and the number (with its bits) whose addition rounds."""
+
+    type: LaneType
+    mantissa: int
+    bias: int
+    shift: float
+    shift_bits: int
+
+    def number(self, value: float) -> Lane:
+        """A constant."""
+        return constant(value, self.type)
+
+    def power_of_two(self, exponent: Lane) -> Lane:
+        """2**n for the unsigned lane n, whose bits above those of an exponent do not matter."""
+        return float_of_bits((exponent + self.bias) << self.mantissa)
+
+    def nearest(self, x: Lane, factor: float) -> tuple[Lane, Lane]:
+        """k = x * factor rounded to an integer: as a float, and as the low bits of an unsigned lane."""
+        moved = mul_add(x, self.number(factor), self.number(self.shift))
+        return moved - self.shift, bits_of(moved)
+
+
+SINGLE = Format(F32, 23, 127, 1.5 * 2.0**23, 0x4B400000)
+DOUBLE = Format(F64, 52, 1023, 1.5 * 2.0**52, 0x4338000000000000)
+
+
+def format_of(x: Lane) -> Format:
+    """The format of a float lane."""
+    return SINGLE if x.type is F32 else DOUBLE
+
+
+Pair = tuple[Lane, Lane]
+
+
+def ordered_sum(a: Lane, b: Lane) -> Pair:
+    """a + b exactly, for |a| >= |b| or a = 0."""
+    total = a + b
+    return total, b - (total - a)
+
+
+def exact_sum(a: Lane, b: Lane) -> Pair:
+    """a + b exactly."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def exact_product(a: Lane, b: Lane) -> Pair:
+    """a * b exactly, but for underflow."""
+    product = a * b
+    return product, fused(a, b, -product)
+
+
+def times(a: Pair, b: Pair) -> Pair:
+    """Product of two pairs, its terms not renormalised: relative error about 2**-2p for p-bit lanes."""
+    high, low = exact_product(a[0], b[0])
+    return high, mul_add(a[0], b[1], mul_add(a[1], b[0], low))
+
+
+def quotient(a: Pair, b: Pair) -> Pair:
+    """a / b, the second term to a few units in its last place."""
+    high = a[0] / b[0]
+    rest = fused(-high, b[0], a[0])
+    return high, (rest + mul_add(-high, b[1], a[1])) / b[0]

@@ -16,16 +16,13 @@ from typing import Any
 
 from ..core.dtype import DType, bool_, uint64
 from .body import Body, Formula, record
-from .code import NAME, Module
+from .code import NAME, Declarations, Module
 from .compiler import Builtin, compiler
-from .declarations import Declarations
+from .conversion import Immediate, Raw
 from .isa import Level, current_level
-from .loops import RowWriter
-from .operand import Immediate, Raw
-from .packing import gather, scatter
-from .pieces import row_text
+from .loops import RowWriter, row_text
 from .pointwise_entry import Signature, contiguous_entry, rows_driver, strided_entry
-from .tiles import MAX_OPERANDS, tiled_driver
+from .tiles import MAX_OPERANDS, gather, scatter, tiled_driver
 
 Operand = DType | Raw | Immediate
 Find = Callable[[], tuple[Formula, tuple[Operand, ...]]]

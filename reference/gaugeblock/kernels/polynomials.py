@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .elementary import evaluated
-from .expression import F64, Lane, constant, select
+from .exponential import cosh, sinh
+from .expression import F64, Lane, constant, select, when, while_loop
 from .functions import fabs, isnan, truncate
+from .logarithm import acosh
 from .special import Function
-from .while_loop import when, while_loop
+from .trigonometry import acos, cos, sin
 
 Step = Callable[[Lane, Lane, Lane], Lane]
 Closed = Callable[[Lane, Lane], Lane]
@@ -61,10 +62,10 @@ def _chebyshev(
     hyperbolic = (degree > float(CHEBYSHEV_LIMIT)) & (size >= 1.0)
     counted = select(angular | hyperbolic | isnan(x), 0.0, degree)
     found = _recurrence(x, counted, linear, lambda k, last, before: 2.0 * x * last - before)
-    found = when(angular, lambda: inside(degree, evaluated("acos", x)), found)
+    found = when(angular, lambda: inside(degree, acos(x)), found)
 
     def far() -> Lane:
-        area = evaluated("acosh", size)
+        area = acosh(size)
         left = mirrored(degree, area)
         return select(x < 0.0, select(_even(degree), left, -left), outside(degree, area))
 
@@ -73,17 +74,17 @@ def _chebyshev(
 
 
 def _cosh(k: Lane, t: Lane) -> Lane:
-    return evaluated("cosh", k * t)
+    return cosh(k * t)
 
 
 def _sinh_ratio(k: Lane, t: Lane) -> Lane:
     """sinh(k t) / sinh(t), k at t = 0."""
     zero = t == 0.0
-    return select(zero, k, evaluated("sinh", k * t) / evaluated("sinh", select(zero, 1.0, t)))
+    return select(zero, k, sinh(k * t) / sinh(select(zero, 1.0, t)))
 
 
 def _third(k: Lane, t: Lane) -> Lane:
-    return evaluated("cosh", (k + 0.5) * t) / evaluated("cosh", t * 0.5)
+    return cosh((k + 0.5) * t) / cosh(t * 0.5)
 
 
 def _fourth(k: Lane, t: Lane) -> Lane:
@@ -92,25 +93,25 @@ def _fourth(k: Lane, t: Lane) -> Lane:
 
 def chebyshev_t(library: Function, x: Lane, n: Lane) -> Lane:
     """First kind: cos(n t) for x = cos(t)."""
-    return _chebyshev(x, n, x, lambda k, t: evaluated("cos", k * t), _cosh, _cosh, 6)
+    return _chebyshev(x, n, x, lambda k, t: cos(k * t), _cosh, _cosh, 6)
 
 
 def chebyshev_u(library: Function, x: Lane, n: Lane) -> Lane:
     """Second kind: sin((n + 1) t) / sin(t)."""
     growing: Closed = lambda k, t: _sinh_ratio(k + 1.0, t)  # noqa: E731
-    inside: Closed = lambda k, t: evaluated("sin", (k + 1.0) * t) / evaluated("sin", t)  # noqa: E731
+    inside: Closed = lambda k, t: sin((k + 1.0) * t) / sin(t)  # noqa: E731
     return _chebyshev(x, n, 2.0 * x, inside, growing, growing, 8)
 
 
 def chebyshev_v(library: Function, x: Lane, n: Lane) -> Lane:
     """Third kind: cos((n + 1/2) t) / cos(t / 2)."""
-    inside: Closed = lambda k, t: evaluated("cos", (k + 0.5) * t) / evaluated("cos", t * 0.5)  # noqa: E731
+    inside: Closed = lambda k, t: cos((k + 0.5) * t) / cos(t * 0.5)  # noqa: E731
     return _chebyshev(x, n, 2.0 * x - 1.0, inside, _third, _fourth, 8)
 
 
 def chebyshev_w(library: Function, x: Lane, n: Lane) -> Lane:
     """Fourth kind: sin((n + 1/2) t) / sin(t / 2)."""
-    inside: Closed = lambda k, t: evaluated("sin", (k + 0.5) * t) / evaluated("sin", t * 0.5)  # noqa: E731
+    inside: Closed = lambda k, t: sin((k + 0.5) * t) / sin(t * 0.5)  # noqa: E731
     return _chebyshev(x, n, 2.0 * x + 1.0, inside, _fourth, _third, 8)
 
 

@@ -20,11 +20,11 @@ from .code import NAME, PLAIN
 from .common import SHARE_KEPT, TURNED_FOLD, declaration
 from .compiler import Builtin, compiler
 from .entry import PYTHON_API, EntryWriter
-from .fold import BLOCK_BYTES, FOLD_SLOT, GATHER_SLOT, ITEMSIZE_SLOT, TURN_SLOT, Fold, record_fold
-from .fold_output import OutputWriter
 from .isa import Level, current_level
-from .packing import gather
+from .reduction_loops import OutputWriter
+from .reduction_phases import BLOCK_BYTES, FOLD_SLOT, GATHER_SLOT, ITEMSIZE_SLOT, TURN_SLOT, Fold, record_fold
 from .sharing import MAX_DIMS, first_row
+from .tiles import gather
 
 
 def reduction_entry(outputs: int, numbers: int) -> str:

@@ -12,7 +12,7 @@ from ..dispatch.registry import REGISTRY
 from ..iteration.dimensions import broadcast_shapes
 from ..iteration.overlap import check_no_partial_overlap
 from ..iteration.tensor_iterator import Number
-from ..kernels.operand import Immediate
+from ..kernels.conversion import Immediate
 from ..tensor.hooks import hooks
 from ..tensor.scalars import item
 from ..tensor.tensor import Tensor, new_like

@@ -13,11 +13,10 @@ import numpy as np
 
 from ..core.dtype import DType, uint8
 from ..kernels.body import Formula
-from ..kernels.conversion import lane_type
+from ..kernels.conversion import Raw, lane_type
 from ..kernels.expression import UINT, Lane
 from ..kernels.isa import capability, current_level
 from ..kernels.lower import VECTOR_VISIT
-from ..kernels.operand import Raw
 from ..kernels.pointwise import PointwiseKernel, pointwise_kernel
 from ..tensor.array_view import array_of
 from ..tensor.tensor import Tensor, new_like

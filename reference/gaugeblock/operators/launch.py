@@ -14,7 +14,7 @@ from ..core.promotion import promote_types
 from ..iteration.dimensions import broadcast_shapes, iteration_strides, loop_dimensions
 from ..kernels.body import Formula
 from ..kernels.compiler import Builtin
-from ..kernels.operand import Immediate, Raw
+from ..kernels.conversion import Immediate, Raw
 from ..kernels.pointwise import Operand, PointwiseKernel, named_kernel, pointwise_kernel
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta, remember

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..iteration.dimensions import iteration_strides, loop_dimensions
-from ..kernels.pick import pick_kernel
+from ..kernels.gather import pick_kernel
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta
 from .launch import Launch

@@ -16,7 +16,7 @@ from ..core.device import cpu, meta_device
 from ..core.dtype import DEFAULTS, DType, bfloat16, bool_, float16, float32, float64
 from ..core.promotion import UPSTREAM_NAMES, check_castable
 from ..iteration.tensor_iterator import COMPARISON, FLOAT, IteratorConfig, Number, TensorIterator, planned_meta
-from ..kernels.operand import Immediate
+from ..kernels.conversion import Immediate
 from ..kernels.pointwise import PointwiseKernel
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, meta_of, preserve_format_strides, remember

@@ -13,9 +13,9 @@ from ..core.dtype import DType
 from ..core.errors import check_ints, wrap_dim
 from ..core.observe import OBSERVATION
 from ..kernels.bound_call import Fresh
-from ..kernels.fold import Fold
 from ..kernels.reduction import reduction_kernel
-from ..kernels.splitting import FEW, TURNED
+from ..kernels.reduction_phases import Fold
+from ..kernels.sharing import FEW, TURNED
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, remember
 from .plan import Planned

@@ -9,10 +9,10 @@ from typing import cast
 from ..core.device import cpu
 from ..core.dtype import DType, float64
 from ..core.promotion import UPSTREAM_NAMES
-from ..kernels import folds, row_maps
+from ..kernels import reduction_ops, rowwise
 from ..kernels.bound_call import bound
-from ..kernels.fold import Fold
-from ..kernels.row_map import row_map_kernel
+from ..kernels.reduction_phases import Fold
+from ..kernels.rowwise import row_map_kernel
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, default_strides, meta_of, remember
 from .arguments import dtype_argument
@@ -81,11 +81,11 @@ def _plan(operator: str, meta: TensorMeta, dim: int) -> _Plan:
         row = dims[0] if dims else 0
         if not dims or target.strides[row] == 1:
             plan.copied = bool(dims) and meta.strides[row] != 1 and meta.sizes[row] > 1
-            program = row_maps.softmax(own) if operator == "softmax" else row_maps.log_softmax(own)
+            program = rowwise.softmax(own) if operator == "softmax" else rowwise.log_softmax(own)
             source = target if plan.copied else meta
             plan.rows = row_launch(row_map_kernel(operator, program, own), [target, source], row)
         else:
-            plan.fold = folds.exponentials_fold(own, False)
+            plan.fold = reduction_ops.exponentials_fold(own, False)
     return plan
 
 

@@ -13,12 +13,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...kernels.body import Body
-from ...kernels.code import NAME
-from ...kernels.declarations import Declarations
+from ...kernels.code import NAME, Declarations
+from ...kernels.conversion import Memory
 from ...kernels.expression import BOOL
 from ...kernels.loops import raw_lanes
 from ...kernels.lower import Emitter
-from ...kernels.operand import Memory
 from .layout import ONCE, WIDE, Layout, Places, layout_length, strided_places
 from .target import BLOCK, Target
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 import math
 
-from ...kernels import elementary
-from ...kernels.complex_lanes import Complex, Value
-from ...kernels.complex_lanes import divide as complex_divide
-from ...kernels.expression import F64, Lane, constant, select
+from ...kernels import elementary, error_function, exponential
+from ...kernels.expression import F64, Complex, Lane, Value, constant, select
+from ...kernels.expression import divide as complex_divide
 from ...kernels.functions import fabs, minimum
 from ...kernels.special import Function, in_double
 from .table import Formula, table
@@ -39,14 +38,14 @@ def gelu(self: Lane) -> Lane:
     """self times the probability that a standard normal variable is below it; in float64 exact in the tail too."""
     half = self * 0.5
     if self.type is F64:
-        return _undefined_below(self, half * elementary.evaluated("erfc", self * -math.sqrt(0.5)))
-    return _undefined_below(self, half * elementary.evaluated("erf", self * math.sqrt(0.5)) + half)
+        return _undefined_below(self, half * error_function.erfc(self * -math.sqrt(0.5)))
+    return _undefined_below(self, half * error_function.erf(self * math.sqrt(0.5)) + half)
 
 
 def gelu_tanh(self: Lane) -> Lane:
     """The approximation of gelu by tanh: 0.5 self (1 + tanh(u)), written as self / (1 + e**(-2u))."""
     inner = (self + self * self * self * TANH_CUBE) * (-2.0 * TANH_SCALE)
-    return _undefined_below(self, self / (elementary.evaluated("exp", inner) + 1.0))
+    return _undefined_below(self, self / (exponential.exp(inner) + 1.0))
 
 
 def silu(self: Value) -> Value:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from ...kernels import elementary
-from ...kernels.arctangent import hypot
-from ...kernels.complex_lanes import Complex, Value
-from ...kernels.expression import BOOL, Lane, constant, select
+from ...kernels import division, elementary
+from ...kernels.expression import BOOL, Complex, Lane, Value, constant, select
 from ...kernels.functions import call, convert_lane, fabs, fused, sqrt, truncate
-from ...kernels.integer import floor_divide_int, remainder_int, trunc_divide_int
+from ...kernels.trigonometry import hypot
 from .table import Formula, table
 
 
@@ -57,24 +55,24 @@ def trunc_divide(self: Lane, other: Lane) -> Lane:
     """Quotient rounded toward zero."""
     if self.type.is_float:
         return truncate(self / other)
-    return trunc_divide_int(self, other)
+    return division.trunc_divide_int(self, other)
 
 
 def floor_divide(self: Lane, other: Lane) -> Lane:
     """Quotient rounded toward minus infinity, as Python's // for infinities and NaN too."""
-    return elementary.floor_divide(self, other) if self.type.is_float else floor_divide_int(self, other)
+    return division.floor_divide(self, other) if self.type.is_float else division.floor_divide_int(self, other)
 
 
 def remainder(self: Lane, other: Lane) -> Lane:
     """Remainder with the divisor's sign."""
-    return elementary.remainder(self, other) if self.type.is_float else remainder_int(self, other)
+    return division.remainder(self, other) if self.type.is_float else division.remainder_int(self, other)
 
 
 def fmod(self: Lane, other: Lane) -> Lane:
     """Remainder with the dividend's sign."""
     if self.type.is_float:
-        return elementary.fmod(self, other)
-    return self - trunc_divide_int(self, other) * other
+        return division.fmod(self, other)
+    return self - division.trunc_divide_int(self, other) * other
 
 
 def power(self: Value, exponent: Value) -> Value:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ...kernels import functions
-from ...kernels.complex_lanes import Complex, Value
-from ...kernels.expression import BOOL, Lane, constant, select
+from ...kernels.expression import BOOL, Complex, Lane, Value, constant, select
 from .table import Formula, table
 
 INFINITY = float("inf")

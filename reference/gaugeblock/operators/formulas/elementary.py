@@ -5,9 +5,8 @@ from __future__ import annotations
 import functools
 
 from ...kernels import elementary as e
-from ...kernels.arctangent import hypot
-from ...kernels.complex_lanes import Complex, Value
-from ...kernels.expression import Lane, constant, select
+from ...kernels import trigonometry
+from ...kernels.expression import Complex, Lane, Value, constant, select
 from ...kernels.functions import copysign, maximum
 from .table import Formula, table
 
@@ -20,7 +19,7 @@ def relu(self: Lane) -> Lane:
 def angle(self: Value) -> Lane:
     """Argument of a complex number; 0 or pi for reals, NaN kept."""
     if isinstance(self, Complex):
-        return e.atan2(self.im, self.re)
+        return trigonometry.atan2(self.im, self.re)
     return select(self != self, self, select(self < 0.0, constant(3.141592653589793, self.type), 0.0))
 
 
@@ -28,21 +27,19 @@ def _named(name: str) -> Formula:
     return Formula(name, functools.partial(e.function, name=name), 1, compute="float")
 
 
-_NAMED = "exp log sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc erfinv lgamma"
+_NAMED = (
+    "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc erfinv "
+    "lgamma"
+)
 
 FORMULAS = table(
     (
         *map(_named, _NAMED.split()),
-        Formula("exp2", e.exp2, 1, compute="float"),
-        Formula("expm1", e.expm1, 1, compute="float"),
-        Formula("log2", e.log2, 1, compute="float"),
-        Formula("log10", e.log10, 1, compute="float"),
-        Formula("log1p", e.log1p, 1, compute="float"),
         Formula("sigmoid", e.sigmoid, 1, compute="float"),
         Formula("relu", relu, 1),
         Formula("angle", angle, 1, compute="float", result="real"),
-        Formula("atan2", e.atan2, 2, compute="float"),
-        Formula("hypot", hypot, 2),
+        Formula("atan2", trigonometry.atan2, 2, compute="float"),
+        Formula("hypot", trigonometry.hypot, 2),
         Formula("copysign", copysign, 2, compute="float"),
     )
 )

@@ -6,13 +6,12 @@ import functools
 import math
 
 from ...core.dtype import DType, bfloat16, float16
-from ...kernels import components, elementary, exponential, special
-from ...kernels.arctangent import hypot
-from ...kernels.complex_lanes import Complex, Value, choose
+from ...kernels import elementary, exponential, logarithm, special
 from ...kernels.conversion import from_storage, to_storage
-from ...kernels.expression import F64, UINT, Lane, constant, select
-from ...kernels.functions import call, convert_lane, copysign, fabs, isnan, libm
-from ...kernels.integer import trunc_divide_int
+from ...kernels.division import trunc_divide_int
+from ...kernels.expression import F64, UINT, Complex, Lane, Value, choose, constant, select
+from ...kernels.functions import call, convert_lane, copysign, fabs, isnan
+from ...kernels.trigonometry import hypot
 from . import comparison
 from .comparison import truth
 from .table import Formula, table
@@ -27,7 +26,7 @@ def logit_eps(self: Lane, eps: Lane) -> Lane:
     """logit of self kept within [eps, 1 - eps]."""
     low = select(self < eps, eps, self)
     top = constant(1.0, self.type) - eps
-    return elementary.evaluated("logit", select(low > top, top, low))
+    return logarithm.logit(select(low > top, top, low))
 
 
 def logaddexp(self: Value, other: Value) -> Value:
@@ -35,7 +34,7 @@ def logaddexp(self: Value, other: Value) -> Value:
     if isinstance(self, Complex) and isinstance(other, Complex):
         swap = other.re > self.re
         top, low = choose(swap, other, self), choose(swap, self, other)
-        return top + elementary.log1p(elementary.function(low - top, "exp"))
+        return top + elementary.function(elementary.function(low - top, "exp"), "log1p")
     assert isinstance(self, Lane) and isinstance(other, Lane)
     return special.in_double(special.logaddexp, self, other)
 
@@ -57,7 +56,7 @@ def ldexp(self: Value, other: Value) -> Value:
     """self * 2**other."""
     if isinstance(self, Lane) and isinstance(other, Lane):
         return exponential.times_exp2(self, other)
-    return self * elementary.exp2(other)
+    return self * elementary.function(other, "exp2")
 
 
 def _absolute_int(x: Lane) -> Lane:
@@ -125,19 +124,18 @@ def softmax(self: Lane, largest: Lane, total: Lane) -> Lane:
 
 
 def log_softmax(self: Lane, largest: Lane, total: Lane) -> Lane:
-    """self - largest - log(total)."""
-    return convert_lane(convert_lane(self, F64) - convert_lane(largest, F64) - libm("log", total), self.type)
+    """self - largest - logarithm.log(total)."""
+    return convert_lane(convert_lane(self, F64) - convert_lane(largest, F64) - logarithm.log(total), self.type)
 
 
 FORMULAS = table(
     (
         _real("xlogy", 2),
-        Formula("logit", functools.partial(elementary.evaluated, "logit"), 1, compute="float"),
+        Formula("logit", logarithm.logit, 1, compute="float"),
         Formula("logit.eps", logit_eps, 2, compute="float"),
         Formula("logaddexp", logaddexp, 2),
         _real("logaddexp2", 2, "common"),
         Formula("sinc", sinc, 1, compute="float"),
-        _real("digamma", 1),
         Formula("heaviside", heaviside, 2),
         Formula("ldexp", ldexp, 2, compute="float"),
         Formula("gcd", gcd, 2),
@@ -145,9 +143,9 @@ FORMULAS = table(
         Formula("nextafter", next_after, 2),
         Formula("deg2rad", lambda self: self * (math.pi / 180.0), 1, compute="float"),
         Formula("rad2deg", lambda self: self * (180.0 / math.pi), 1, compute="float"),
-        Formula("frexp", components.frexp, 1),
-        Formula("complex", components.joined, 2),
-        Formula("polar", components.polar, 2),
+        Formula("frexp", special.frexp, 1),
+        Formula("complex", Complex, 2),
+        Formula("polar", special.polar, 2),
         Formula("isclose", functools.partial(isclose, equal_nan=False), 4, result="bool"),
         Formula("isclose.equal_nan", functools.partial(isclose, equal_nan=True), 4, result="bool"),
         Formula("nan_to_num", nan_to_num, 4),

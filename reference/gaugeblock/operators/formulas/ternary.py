@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ...kernels import elementary
-from ...kernels.complex_lanes import Complex, Value, choose
-from ...kernels.expression import Lane, select
+from ...kernels.expression import Complex, Lane, Value, choose, select
 from ...kernels.functions import fabs, fused, maximum, minimum
 from .comparison import truth
 from .table import Formula, table

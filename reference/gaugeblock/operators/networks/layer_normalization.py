@@ -7,7 +7,7 @@ from functools import partial
 
 from ...core.dtype import DType, float32, float64
 from ...core.promotion import UPSTREAM_NAMES
-from ...kernels import folds, row_normalizations
+from ...kernels import reduction_ops, rowwise_normalization
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import check_same_device
 from ..conversion import converted
@@ -76,7 +76,7 @@ def native_layer_norm(
     weighted, biased = weight is not None, bias is not None
     found = normalized_rows(
         "layer_norm",
-        partial(row_normalizations.layer_norm, meta.dtype, weighted, biased),
+        partial(rowwise_normalization.layer_norm, meta.dtype, weighted, biased),
         input,
         count,
         (weight, bias),
@@ -88,7 +88,7 @@ def native_layer_norm(
         return result, converted(mean, kept), converted(deviation, kept)
     dims = tuple(range(meta.ndim - count, meta.ndim))
     mean, deviation = reduce(
-        "layer_norm", folds.moments_fold(meta.dtype), input, dims, True, meta.dtype, (wide, wide), (eps,)
+        "layer_norm", reduction_ops.moments_fold(meta.dtype), input, dims, True, meta.dtype, (wide, wide), (eps,)
     )
     result = empty_tensor(meta.sizes, meta.dtype, meta.device)
     return result, converted(mean, kept), converted(deviation, kept)
@@ -107,5 +107,5 @@ def layer_norm(
     result = apply_for_many("native_layer_norm", input, normalized_shape, weight, bias, eps)[0]
     own, weighted, biased = input.meta.dtype, weight is not None, bias is not None
     count = len(normalized_shape)
-    program = partial(row_normalizations.layer_norm, own, weighted, biased)
+    program = partial(rowwise_normalization.layer_norm, own, weighted, biased)
     return Planned(result, normalizing_call("layer_norm", program, input, count, (weight, bias), eps))

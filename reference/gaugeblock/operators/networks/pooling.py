@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from ...core.device import cpu
 from ...core.dtype import DType, float32, float64, int32, int64
 from ...kernels.bound_call import Fresh
-from ...kernels.folds import mean_fold
-from ...kernels.operand import Immediate, Raw
+from ...kernels.conversion import Immediate, Raw
 from ...kernels.pointwise import pointwise_kernel
+from ...kernels.reduction_ops import mean_fold
 from ...kernels.windows import at_padding, first_largest, largest, quotient, total
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, remember

@@ -7,7 +7,7 @@ from functools import partial
 from ...core.dtype import float32, float64
 from ...core.limits import finfo
 from ...core.promotion import UPSTREAM_NAMES
-from ...kernels import folds, row_normalizations
+from ...kernels import reduction_ops, rowwise_normalization
 from ...tensor.tensor import Tensor, empty_tensor
 from ..plan import Planned, plannable
 from ..reduce_call import reduce
@@ -36,11 +36,11 @@ def _fused_rms_norm(
     small = finfo(wide).eps if eps is None else eps
     weighted = weight is not None
     found = normalized_rows(
-        "rms_norm", partial(row_normalizations.rms_norm, own, weighted), input, count, (weight,), (wide,), small
+        "rms_norm", partial(rowwise_normalization.rms_norm, own, weighted), input, count, (weight,), (wide,), small
     )
     if found is not None:
         return found[0], found[1]
-    inverse = reduce("rms_norm", folds.mean_square_fold(own), input, dims, True, own, (wide,), (small,))[0]
+    inverse = reduce("rms_norm", reduction_ops.mean_square_fold(own), input, dims, True, own, (wide,), (small,))[0]
     return empty_tensor(meta.sizes, own, meta.device), inverse
 
 
@@ -65,5 +65,5 @@ def rms_norm(
     if own.is_complex:
         return result
     small = finfo(float64 if own is float64 else float32).eps if eps is None else eps
-    program = partial(row_normalizations.rms_norm, own, weight is not None)
+    program = partial(rowwise_normalization.rms_norm, own, weight is not None)
     return Planned(result, normalizing_call("rms_norm", program, input, len(normalized_shape), (weight,), small))

@@ -11,7 +11,7 @@ from typing import Any
 from ...core.device import cpu
 from ...core.dtype import DType
 from ...kernels.compiler import Builtin
-from ...kernels.row_map import RowProgram, row_map_kernel
+from ...kernels.rowwise import RowProgram, row_map_kernel
 from ...tensor.reshaping import contiguous
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember

@@ -7,7 +7,7 @@ from math import prod
 
 from ...core.device import cpu
 from ...core.dtype import float32, float64
-from ...kernels.direct_convolution import convolution_kernel
+from ...kernels.windows import convolution_kernel
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta
 from .convolution_checks import Convolution

@@ -10,7 +10,7 @@ from ...core.dtype import float32, float64
 from ...iteration.dimensions import iteration_strides, loop_dimensions
 from ...iteration.tensor_iterator import Number
 from ...kernels.compiler import Builtin
-from ...kernels.place import place_kernel
+from ...kernels.scatter import place_kernel
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, remember
 from ..arrays import number_as

@@ -18,12 +18,10 @@ from typing import Any, NamedTuple, TypeVar
 
 from ..core.dtype import DType
 from .body import components
-from .complex_lanes import Value
-from .conversion import from_storage, rounded, to_storage
-from .expression import BOOL, F64, INT, Lane, LaneType, constant
+from .conversion import Memory, from_storage, memory, rounded, to_storage
+from .expression import BOOL, F64, INT, Lane, LaneType, Value, constant
 from .isa import Level
 from .lower import Emitter
-from .operand import Memory, memory
 
 SLOTS = 8
 SCALAR_BYTES = 8 * SLOTS

@@ -18,9 +18,9 @@ from .code import NAME, Code
 from .compiler import Builtin, compiler
 from .conversion import lane_type
 from .isa import Level, current_level
-from .packing import element_type
 from .pointwise import strided_address
 from .pointwise_entry import Signature, rows_driver
+from .tiles import element_type
 
 MEMCPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 

@@ -15,9 +15,9 @@ from ..core.dtype import DType, int32
 from .code import NAME, Code
 from .compiler import Builtin, compiler
 from .isa import Level, current_level
-from .packing import element_type
 from .pointwise import contiguous_address, strided_address
 from .pointwise_entry import Signature, rows_driver
+from .tiles import element_type
 
 
 class PickKernel:

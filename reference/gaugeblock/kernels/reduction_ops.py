@@ -1,22 +1,68 @@
-"""The folds of the reductions: sums, products, extremes, their positions, truth, counts, variance and norms.
-
-Each builder takes the compute dtype and is cached, so that kernels can be memoised by fold.
-"""
+"""Running sums of lanes: int64 for ints, float64 for narrower floats, compensated float64 for float64."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
+from typing import NamedTuple
 
 from ..core.dtype import DType
 from . import approximation
-from .arctangent import hypot
-from .complex_lanes import Complex, Value
 from .conversion import lane_type
-from .expression import BOOL, F32, F64, INT, Lane, LaneType, constant, select
-from .fold import Context, Fold, Phase, State, named
-from .functions import convert_lane, fabs, isnan, libm, maximum, minimum, sqrt
-from .sum_state import SumState
+from .exponential import exp
+from .expression import BOOL, F32, F64, INT, Complex, Lane, LaneType, Value, constant, select
+from .functions import convert_lane, fabs, isnan, maximum, minimum, sqrt
+from .logarithm import log, pow
+from .reduction_phases import Context, Fold, Phase, State, named
+from .trigonometry import hypot
+
+
+def two_sum(total: Lane, error: Lane, x: Lane) -> tuple[Lane, Lane]:
+    """total + x, with the rounding error of the addition added to `error`."""
+    new = total + x
+    virtual = new - total
+    return new, error + ((total - (new - virtual)) + (x - virtual))
+
+
+class SumState(NamedTuple):
+    """State of a sum of `parts` components (2 for complex) of a lane type."""
+
+    type: LaneType
+    parts: int
+
+    @property
+    def compensated(self) -> bool:
+        return self.type is F64
+
+    def identity(self) -> State:
+        """Zeros."""
+        wide = F64 if self.type.is_float else INT[64]
+        return (constant(0, wide),) * (self.parts * (2 if self.compensated else 1))
+
+    def add(self, state: State, x: Value) -> State:
+        """The state with an element more."""
+        lanes = (x.re, x.im) if isinstance(x, Complex) else (x,)
+        if not self.compensated:
+            return tuple(old + convert_lane(new, old.type) for old, new in zip(state, lanes, strict=True))
+        pairs = (two_sum(state[2 * k], state[2 * k + 1], lane) for k, lane in enumerate(lanes))
+        return tuple(lane for pair in pairs for lane in pair)
+
+    def merge(self, a: State, b: State) -> State:
+        """The state of both."""
+        if not self.compensated:
+            return tuple(x + y for x, y in zip(a, b, strict=True))
+        merged: list[Lane] = []
+        for k in range(0, len(a), 2):
+            total, error = two_sum(a[k], a[k + 1], b[k])
+            merged += [total, error + b[k + 1]]
+        return tuple(merged)
+
+    def total(self, state: State) -> Value:
+        """The sum; infinities survive the compensation."""
+        if self.compensated:
+            pairs = zip(state[::2], state[1::2], strict=True)
+            state = tuple(select(isnan(error), total, total + error) for total, error in pairs)
+        return Complex(state[0], state[1]) if self.parts == 2 else state[0]
+
 
 Map = Callable[[Value], Value]
 Finish = Callable[[Value, Context], tuple[Value, ...]]
@@ -302,7 +348,7 @@ def norm_fold(compute: DType, order: str) -> Fold:
 def exponentials_fold(compute: DType, logarithm: bool) -> Fold:
     """Sum of e**(x - m), m the largest element: its logarithm plus m, or (m, the sum in float64)."""
     type = lane_type(compute)
-    exponential = approximation.exp if type is F32 else functools.partial(libm, "exp")
+    exponential = approximation.exp if type is F32 else exp
 
     def element(x: Value, context: Context) -> Lane:
         return exponential(convert_lane(_real(x), F64) - _shift(context.earlier[0]))
@@ -313,7 +359,7 @@ def exponentials_fold(compute: DType, logarithm: bool) -> Fold:
             return (shift, total)
         largest = convert_lane(context.earlier[0], F64)
         # The exponential of float32 lanes ends at e**700.
-        return (select(largest == float("inf"), largest, libm("log", _real(total)) + shift),)
+        return (select(largest == float("inf"), largest, log(_real(total)) + shift),)
 
     return Fold((*extreme_fold(compute, True).phases, _sum_phase(compute, element, finish, real=True)))
 
@@ -339,7 +385,7 @@ _POWERS: dict[str, Callable[[Value, Context], Value]] = {
     "0": lambda x, context: convert_lane(_truth(x), F64),
     "1": lambda x, context: convert_lane(_size(x), F64),
     "2": _squared,
-    "p": lambda x, context: libm("pow", convert_lane(_size(x), F64), context.numbers[0]),
+    "p": lambda x, context: pow(convert_lane(_size(x), F64), context.numbers[0]),
 }
 
 
@@ -348,7 +394,7 @@ def _square_root(total: Value, context: Context) -> tuple[Value, ...]:
 
 
 def _general_root(total: Value, context: Context) -> tuple[Value, ...]:
-    return (libm("pow", _real(total), 1.0 / context.numbers[0]),)
+    return (pow(_real(total), 1.0 / context.numbers[0]),)
 
 
 _ROOTS: dict[str, Finish] = {"2": _square_root, "p": _general_root}

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..core.dtype import DType
-from .complex_lanes import Value
 from .conversion import lane_type
-from .expression import Lane
-from .fold import Context, named
-from .folds import mean_square_fold, moments_fold
+from .expression import Lane, Value
 from .functions import convert_lane, mul_add
-from .row_map import RowProgram
+from .reduction_ops import mean_square_fold, moments_fold
+from .reduction_phases import Context, named
+from .rowwise import RowProgram
 
 
 def _scaled(value: Lane, others: tuple[Value, ...], weight: bool, bias: bool) -> Lane:
