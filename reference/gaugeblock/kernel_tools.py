@@ -24,14 +24,14 @@ from .core.argument_checks import (
 )
 from .kernels import elementary as lanes
 from .kernels.accessor import PackedAccessor, TensorAccessor, accessor, packed_accessor
-from .kernels.expression import Lane, select
+from .kernels.expression import Expr, select
 from .kernels.isa import capability
 from .kernels.parallel import GRAIN, parallel_for
 from .operators.introspection import PathTrace, trace_paths, vector_width
 from .operators.launch import map_into
 
 __all__ = [
-    "GRAIN", "Argument", "Lane", "PackedAccessor", "PathTrace", "TensorAccessor", "accessor", "capability", "check",
+    "GRAIN", "Argument", "Expr", "PackedAccessor", "PathTrace", "TensorAccessor", "accessor", "capability", "check",
     "check_contiguous", "check_defined", "check_dim", "check_dim_range", "check_dtype", "check_numel",
     "check_same_device", "check_same_dim", "check_same_dtype", "check_same_size", "check_size", "check_size_at",
     "lanes", "map_into", "packed_accessor", "parallel_for", "select", "trace_paths", "vector_width",

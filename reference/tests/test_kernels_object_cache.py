@@ -24,7 +24,7 @@ from gaugeblock.kernels import pointwise, reduction
 if {forbidden}:
     def written(*args):
         raise AssertionError("a loop is written that the cache knows")
-    pointwise.record = reduction.record_fold = pointwise.contiguous_entry = written
+    pointwise.record = reduction.record_reduction = pointwise.contiguous_entry = written
 x = gb.arange(6.0).reshape(2, 3)
 print((x + x).tolist(), x.exp().sum(1).tolist(), x.cumsum(0).tolist(), (x.t() * 2).tolist(), x.softmax(1).shape)
 """
@@ -108,15 +108,16 @@ def test_loops_with_one_description_have_one_text() -> None:
 
 
 def test_names_of_folds_tell_their_arguments() -> None:
-    def named(*built: reduction_ops.Fold | scan.Phase | rowwise.RowProgram) -> set[str]:
+    def named(*built: reduction_ops.Reduction | scan.Phase | rowwise.RowProgram) -> set[str]:
         return {one.name for one in built}
 
     dtypes: list[DType] = [float32, gb.float64, gb.int64]
     made = named(
-        *(build(dtype) for build in (reduction_ops.sum_fold, reduction_ops.mean_fold, scan.running_sum) for dtype in dtypes),
-        *(reduction_ops.variance_fold(float32, root, mean) for root in (False, True) for mean in (False, True)),
-        *(reduction_ops.norm_fold(float32, order) for order in ("p", "inf", "0")),
+        *map(reduction_ops.sum_reduction, dtypes), *map(reduction_ops.mean_reduction, dtypes),
+        *map(scan.running_sum, dtypes),
+        *(reduction_ops.variance_reduction(float32, root, mean) for root in (False, True) for mean in (False, True)),
+        *(reduction_ops.norm_reduction(float32, order) for order in ("p", "inf", "0")),
         rowwise.softmax(float32), rowwise.log_softmax(float32),
     )  # fmt: skip
     assert len(made) == 9 + 4 + 3 + 2
-    assert reduction_ops.sum_fold(float32) is reduction_ops.sum_fold(float32)
+    assert reduction_ops.sum_reduction(float32) is reduction_ops.sum_reduction(float32)

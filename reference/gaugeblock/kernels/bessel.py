@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from .expression import F64, Lane, constant, select
+from .expression import F64, Expr, constant, select
 from .functions import chebyshev_series, copysign, fabs, mul_add, sqrt
 
 I0_TAIL = (
@@ -113,7 +113,7 @@ Q1_TAIL = (
 )
 
 
-Function = Callable[..., Lane]
+Function = Callable[..., Expr]
 
 NEAR, FAR = 8.0, 5.0
 """Where I0 and I1, and where J and Y, change from the series to the asymptotic form."""
@@ -123,14 +123,14 @@ J0_ZEROS = ((2.404825557695773, -1.176691651530894e-16), (5.520078110286311, 8.0
 J1_ZEROS = ((3.8317059702075125, -1.5269184090088067e-16), (7.015586669815619, -9.414165653410389e-17))
 
 
-def _polynomial(x: Lane, coefficients: tuple[float, ...]) -> Lane:
+def _polynomial(x: Expr, coefficients: tuple[float, ...]) -> Expr:
     result = constant(coefficients[0], F64)
     for coefficient in coefficients[1:]:
         result = mul_add(result, x, constant(coefficient, F64))
     return result
 
 
-def _growing(library: Function, x: Lane, head: Lane, tail: tuple[float, ...], *, scaled: bool) -> Lane:
+def _growing(library: Function, x: Expr, head: Expr, tail: tuple[float, ...], *, scaled: bool) -> Expr:
     """I of 0 <= x from its head below NEAR, times exp(-x) if `scaled`."""
     far = chebyshev_series(16.0 / select(x < NEAR, NEAR, x) - 1.0, tail) / sqrt(select(x < NEAR, NEAR, x))
     if scaled:
@@ -139,20 +139,20 @@ def _growing(library: Function, x: Lane, head: Lane, tail: tuple[float, ...], *,
     return select(x < NEAR, head, select(x == float("inf"), x, far * half * half))
 
 
-def _square(x: Lane, limit: float) -> Lane:
+def _square(x: Expr, limit: float) -> Expr:
     """x * x, kept within the square of `limit`."""
     inside = select(x < limit, x, limit)
     return inside * inside
 
 
-def modified_i0(library: Function, x: Lane, *, scaled: bool = False) -> Lane:
+def modified_i0(library: Function, x: Expr, *, scaled: bool = False) -> Expr:
     """I0(x), or I0(x) exp(-|x|)."""
     size = fabs(x)
     head = _polynomial(_square(size, NEAR) * 0.25, _I0)
     return select(x != x, x, _growing(library, size, head, I0_TAIL, scaled=scaled))
 
 
-def modified_i1(library: Function, x: Lane, *, scaled: bool = False) -> Lane:
+def modified_i1(library: Function, x: Expr, *, scaled: bool = False) -> Expr:
     """I1(x), or I1(x) exp(-|x|)."""
     size = fabs(x)
     head = size * _polynomial(_square(size, NEAR) * 0.25, _I1)
@@ -160,17 +160,17 @@ def modified_i1(library: Function, x: Lane, *, scaled: bool = False) -> Lane:
     return select(x != x, x, copysign(value, x))
 
 
-def i0e(library: Function, x: Lane) -> Lane:
+def i0e(library: Function, x: Expr) -> Expr:
     """I0(x) exp(-|x|)."""
     return modified_i0(library, x, scaled=True)
 
 
-def i1e(library: Function, x: Lane) -> Lane:
+def i1e(library: Function, x: Expr) -> Expr:
     """I1(x) exp(-|x|)."""
     return modified_i1(library, x, scaled=True)
 
 
-def _decaying(library: Function, x: Lane, near: Lane, tail: tuple[float, ...], *, scaled: bool) -> Lane:
+def _decaying(library: Function, x: Expr, near: Expr, tail: tuple[float, ...], *, scaled: bool) -> Expr:
     """K of x from its value up to 2, times exp(x) if `scaled`; inf at 0, NaN below."""
     beyond = select(x > 2.0, x, 2.0)
     far = chebyshev_series(4.0 / beyond - 1.0, tail) / sqrt(beyond)
@@ -183,7 +183,7 @@ def _decaying(library: Function, x: Lane, near: Lane, tail: tuple[float, ...], *
     return select(x > 0.0, value, select(x == 0.0, constant(float("inf"), F64), float("nan")))
 
 
-def _logarithm(library: Function, x: Lane) -> Lane:
+def _logarithm(library: Function, x: Expr) -> Expr:
     """Return log(x / 2) for x <= 2; x is scaled up first where x / 2 may underflow to 0."""
     inside = select(x > 0.0, select(x > 2.0, 2.0, x), 1.0)
     tiny = inside < 2.0**-1000
@@ -191,7 +191,7 @@ def _logarithm(library: Function, x: Lane) -> Lane:
     return library("log", scaled * 0.5) - select(tiny, constant(100 * math.log(2.0), F64), 0.0)
 
 
-def modified_k0(library: Function, x: Lane, *, scaled: bool = False) -> Lane:
+def modified_k0(library: Function, x: Expr, *, scaled: bool = False) -> Expr:
     """K0(x), or K0(x) exp(x)."""
     square = _square(x, 2.0)
     growing = _polynomial(square * 0.25, _I0[-14:])
@@ -199,7 +199,7 @@ def modified_k0(library: Function, x: Lane, *, scaled: bool = False) -> Lane:
     return _decaying(library, x, near, K0_TAIL, scaled=scaled)
 
 
-def modified_k1(library: Function, x: Lane, *, scaled: bool = False) -> Lane:
+def modified_k1(library: Function, x: Expr, *, scaled: bool = False) -> Expr:
     """K1(x), or K1(x) exp(x)."""
     square = _square(x, 2.0)
     growing = x * _polynomial(square * 0.25, _I1[-14:])
@@ -207,17 +207,17 @@ def modified_k1(library: Function, x: Lane, *, scaled: bool = False) -> Lane:
     return _decaying(library, x, near, K1_TAIL, scaled=scaled)
 
 
-def scaled_k0(library: Function, x: Lane) -> Lane:
+def scaled_k0(library: Function, x: Expr) -> Expr:
     """K0(x) exp(x)."""
     return modified_k0(library, x, scaled=True)
 
 
-def scaled_k1(library: Function, x: Lane) -> Lane:
+def scaled_k1(library: Function, x: Expr) -> Expr:
     """K1(x) exp(x)."""
     return modified_k1(library, x, scaled=True)
 
 
-def _waves(x: Lane, even: tuple[float, ...], odd: tuple[float, ...]) -> tuple[Lane, Lane]:
+def _waves(x: Expr, even: tuple[float, ...], odd: tuple[float, ...]) -> tuple[Expr, Expr]:
     """The amplitudes P and Q of cosine and sine of the phase for x >= FAR, over sqrt(pi x)."""
     ratio = FAR / select(x < FAR, FAR, x)
     t = ratio * ratio * 2.0 - 1.0
@@ -225,7 +225,7 @@ def _waves(x: Lane, even: tuple[float, ...], odd: tuple[float, ...]) -> tuple[La
     return chebyshev_series(t, even) / scale, ratio * chebyshev_series(t, odd) / scale
 
 
-def _beside(x: Lane, zeros: tuple[tuple[float, float], ...]) -> Lane:
+def _beside(x: Expr, zeros: tuple[tuple[float, float], ...]) -> Expr:
     """The product of ``x**2 - zero**2``."""
     result = constant(1.0, F64)
     for high, low in zeros:
@@ -233,20 +233,20 @@ def _beside(x: Lane, zeros: tuple[tuple[float, float], ...]) -> Lane:
     return result
 
 
-def _small(x: Lane) -> Lane:
+def _small(x: Expr) -> Expr:
     """``x**2`` as the argument of a series on [0, FAR]."""
     return _square(x, FAR) * (2.0 / FAR**2) - 1.0
 
 
-def _head_j0(x: Lane) -> Lane:
+def _head_j0(x: Expr) -> Expr:
     return chebyshev_series(_small(x), J0_HEAD) * _beside(x, J0_ZEROS)
 
 
-def _head_j1(x: Lane) -> Lane:
+def _head_j1(x: Expr) -> Expr:
     return x * chebyshev_series(_small(x), J1_HEAD) * _beside(x, J1_ZEROS)
 
 
-def bessel_j0(library: Function, x: Lane) -> Lane:
+def bessel_j0(library: Function, x: Expr) -> Expr:
     """J0(x); 0 at infinity."""
     size = fabs(x)
     p, q = _waves(size, P0_TAIL, Q0_TAIL)
@@ -255,7 +255,7 @@ def bessel_j0(library: Function, x: Lane) -> Lane:
     return select(size < FAR, _head_j0(size), select(size == float("inf"), 0.0, far))
 
 
-def bessel_j1(library: Function, x: Lane) -> Lane:
+def bessel_j1(library: Function, x: Expr) -> Expr:
     """J1(x); 0 at infinity."""
     size = fabs(x)
     p, q = _waves(size, P1_TAIL, Q1_TAIL)
@@ -265,12 +265,12 @@ def bessel_j1(library: Function, x: Lane) -> Lane:
     return select(x < 0.0, -value, value)
 
 
-def _ends(x: Lane, value: Lane) -> Lane:
+def _ends(x: Expr, value: Expr) -> Expr:
     inside = select(x == float("inf"), 0.0, value)
     return select(x > 0.0, inside, select(x == 0.0, constant(-float("inf"), F64), float("nan")))
 
 
-def bessel_y0(library: Function, x: Lane) -> Lane:
+def bessel_y0(library: Function, x: Expr) -> Expr:
     """Y0(x); -inf at 0, NaN below."""
     p, q = _waves(x, P0_TAIL, Q0_TAIL)
     cosine, sine = library("cos", x), library("sin", x)
@@ -280,7 +280,7 @@ def bessel_y0(library: Function, x: Lane) -> Lane:
     return _ends(x, select(x < FAR, near, far))
 
 
-def bessel_y1(library: Function, x: Lane) -> Lane:
+def bessel_y1(library: Function, x: Expr) -> Expr:
     """Y1(x); -inf at 0, NaN below."""
     p, q = _waves(x, P1_TAIL, Q1_TAIL)
     cosine, sine = library("cos", x), library("sin", x)
@@ -291,7 +291,7 @@ def bessel_y1(library: Function, x: Lane) -> Lane:
     return _ends(x, select(x < FAR, near, far))
 
 
-def spherical_j0(library: Function, x: Lane) -> Lane:
+def spherical_j0(library: Function, x: Expr) -> Expr:
     """sin(x) / x; 1 at 0, 0 at infinity."""
     value = library("sin", x) / x
     return select(x == 0.0, 1.0, select(fabs(x) == float("inf"), 0.0, value))
@@ -342,12 +342,12 @@ LEFT, RIGHT = -4.5, 2.0
 ZEROS = ((-2.338107410459767, -3.912260409818305e-17), (-4.08794944413097, -3.387261694242901e-16))
 
 
-def _phase(x: Lane) -> Lane:
+def _phase(x: Expr) -> Expr:
     """2/3 x**1.5 of x >= 0."""
     return x * sqrt(x) * (2.0 / 3.0)
 
 
-def airy(library: Function, x: Lane) -> Lane:
+def airy(library: Function, x: Expr) -> Expr:
     """Ai(x): oscillating with falling amplitude to the left, decaying to the right."""
     right = select(x > RIGHT, x, RIGHT)
     decay = _phase(right)

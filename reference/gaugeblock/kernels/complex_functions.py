@@ -8,7 +8,7 @@ from __future__ import annotations
 from .exponential import exp
 from .exponential import expm1 as real_expm1
 from .exponential import sinh as real_sinh
-from .expression import F64, Complex, Lane, constant, select
+from .expression import F64, Complex, Expr, constant, select
 from .functions import copysign, exact_product, exact_sum, fabs, fused, isnan, sign_bit, sqrt
 from .logarithm import asinh as real_asinh
 from .logarithm import log as real_log
@@ -24,7 +24,7 @@ _LARGE = 709.0
 """Below it e**x is finite."""
 
 
-def number(value: float) -> Lane:
+def number(value: float) -> Expr:
     """A constant."""
     return constant(value, F64)
 
@@ -39,7 +39,7 @@ def turned_back(z: Complex) -> Complex:
     return Complex(z.im, -z.re)
 
 
-def _scaled_parts(x: Lane) -> tuple[Lane, Lane]:
+def _scaled_parts(x: Expr) -> tuple[Expr, Expr]:
     """Two factors whose product is e**x, though it may overflow."""
     large = x > _LARGE
     half = exp(select(large, x * 0.5, x))
@@ -59,7 +59,7 @@ def exponential(z: Complex) -> Complex:
     return Complex(re, select(endless & gone, 0.0, im))
 
 
-def log_of_size(z: Complex) -> Lane:
+def log_of_size(z: Complex) -> Expr:
     """log |z|, near 1 from |z|**2 - 1 in two terms."""
     a, b = fabs(z.re), fabs(z.im)
     large, small = select(a > b, a, b), select(a > b, b, a)
@@ -102,7 +102,7 @@ def root(z: Complex) -> Complex:
     return Complex(re, copysign(im, z.im))
 
 
-def _hyperbolic(z: Complex) -> tuple[Lane, Lane, Lane, Lane]:
+def _hyperbolic(z: Complex) -> tuple[Expr, Expr, Expr, Expr]:
     """sinh x cos y, cosh x sin y, cosh x cos y, sinh x sin y."""
     x, y = z.re, z.im
     sine, cosine = sin_cos(y)
@@ -225,7 +225,7 @@ def _roots(z: Complex) -> tuple[Complex, Complex]:
     return root(Complex(1.0 - z.re, -z.im)), root(Complex(z.re + 1.0, z.im))
 
 
-def _huge(z: Complex) -> Lane:
+def _huge(z: Complex) -> Expr:
     """Where 1 is nothing beside z, and the products of the roots could overflow."""
     return (fabs(z.re) > 1e100) | (fabs(z.im) > 1e100)
 

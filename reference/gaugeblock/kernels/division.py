@@ -5,15 +5,15 @@ Integer division by zero is a fault of the call, int_min / -1 wraps, narrow type
 
 from __future__ import annotations
 
-from .expression import F32, F64, Lane, constant, guard, select, while_loop
-from .functions import bits_of, convert_lane, copysign, fabs, float_of_bits, floor, fused, truncate
+from .expression import F32, F64, Expr, constant, guard, select, while_loop
+from .functions import bits_of, cast, copysign, fabs, float_of_bits, floor, fused, truncate
 
 _INFINITY, _NAN = float("inf"), float("nan")
 _LARGE = 2.0**52
 _EXPONENT = 0x7FF << 52
 
 
-def _exact_remainder(a: Lane, b: Lane) -> Lane:
+def _exact_remainder(a: Expr, b: Expr) -> Expr:
     """Remainder of float64 lanes with the sign of a: a quotient that is off by one is put right.
 
     What has a quotient of more than 52 bits is reduced by rounds of 51 bits, see `_reduced`.
@@ -32,7 +32,7 @@ def _exact_remainder(a: Lane, b: Lane) -> Lane:
     return select(going, copysign(rest, a), _NAN)
 
 
-def _reduced(rest: Lane, divisor: Lane) -> Lane:
+def _reduced(rest: Expr, divisor: Expr) -> Expr:
     """Return rest less a multiple of the divisor, for rest >= divisor: less than 2**-51 rest, or than the divisor.
 
     The divisor times a power of two is taken off a whole number of times, which is exact. Two steps of 2**550 come
@@ -48,18 +48,18 @@ def _reduced(rest: Lane, divisor: Lane) -> Lane:
     return select(left < 0.0, left + scaled, left)
 
 
-def fmod(a: Lane, b: Lane) -> Lane:
+def fmod(a: Expr, b: Expr) -> Expr:
     """Remainder with the sign of a."""
-    return convert_lane(_exact_remainder(convert_lane(a, F64), convert_lane(b, F64)), a.type)
+    return cast(_exact_remainder(cast(a, F64), cast(b, F64)), a.type)
 
 
-def remainder(a: Lane, b: Lane) -> Lane:
+def remainder(a: Expr, b: Expr) -> Expr:
     """Remainder with the sign of b."""
     rest = fmod(a, b)
     return select((rest != 0.0) & ((b < 0.0) ^ (rest < 0.0)), rest + b, rest)
 
 
-def floor_divide(a: Lane, b: Lane) -> Lane:
+def floor_divide(a: Expr, b: Expr) -> Expr:
     """floor(a / b) as Python defines it: from the exact remainder, NaN for infinite a, a / b for zero b."""
     rest = fmod(a, b)
     exact = (a - rest) / b
@@ -70,24 +70,24 @@ def floor_divide(a: Lane, b: Lane) -> Lane:
     return select(b == 0.0, a / b, select(quotient != 0.0, nearest, zero))
 
 
-def trunc_divide_int(a: Lane, b: Lane) -> Lane:
+def trunc_divide_int(a: Expr, b: Expr) -> Expr:
     """a / b toward zero; a zero divisor is a fault of the call."""
     zero = b == 0
     safe = select(zero, constant(1, b.type), b)
     if a.type.bits < 64:
         wide = F32 if a.type.bits <= 16 else F64
-        quotient = truncate(convert_lane(a, wide) / convert_lane(safe, wide))
-        result = convert_lane(quotient, a.type)
+        quotient = truncate(cast(a, wide) / cast(safe, wide))
+        result = cast(quotient, a.type)
     elif a.type.kind == "int":
-        result = Lane("sdiv", a.type, (a, select(b == -1, constant(1, b.type), safe)))
+        result = Expr("sdiv", a.type, (a, select(b == -1, constant(1, b.type), safe)))
     else:
-        result = Lane("udiv", a.type, (a, safe))
+        result = Expr("udiv", a.type, (a, safe))
     if a.type.kind == "int":
         result = select(b == -1, -a, result)
     return guard(result, zero)
 
 
-def floor_divide_int(a: Lane, b: Lane) -> Lane:
+def floor_divide_int(a: Expr, b: Expr) -> Expr:
     """a / b toward minus infinity."""
     quotient = trunc_divide_int(a, b)
     if a.type.kind != "int":
@@ -96,7 +96,7 @@ def floor_divide_int(a: Lane, b: Lane) -> Lane:
     return select(inexact, quotient - 1, quotient)
 
 
-def remainder_int(a: Lane, b: Lane) -> Lane:
+def remainder_int(a: Expr, b: Expr) -> Expr:
     """a - b * floor(a / b): the sign of the divisor."""
     rest = a - trunc_divide_int(a, b) * b
     if a.type.kind != "int":

@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from . import complex_functions, error_function, exponential, logarithm, trigonometry
-from .expression import F32, F64, Complex, Lane, Value, choose, constant, select
+from .expression import F32, F64, Complex, Expr, Value, choose, constant, select
 from .expression import divide as smith_divide
-from .functions import call, convert_lane, format_of, fused, mul_add, sqrt
+from .functions import call, cast, format_of, fused, mul_add, sqrt
 from .isa import has_extended_precision
 
 
-def lgamma(x: Lane) -> Lane:
+def lgamma(x: Expr) -> Expr:
     """Logarithm of |gamma|: C's function, for float32 in double precision, rounded once."""
     if x.type is F32:
-        return convert_lane(call("lgamma", convert_lane(x, F64)), F32)
+        return cast(call("lgamma", cast(x, F64)), F32)
     return call("gb_extended_lgamma" if has_extended_precision() else "lgamma", x)
 
 
-FUNCTIONS: dict[str, Callable[..., Lane]] = {
+FUNCTIONS: dict[str, Callable[..., Expr]] = {
     "exp": exponential.exp, "exp2": exponential.exp2, "expm1": exponential.expm1, "sigmoid": exponential.sigmoid,
     "sinh": exponential.sinh, "cosh": exponential.cosh, "tanh": exponential.tanh, "log": logarithm.log,
     "log2": logarithm.log2, "log10": logarithm.log10, "log1p": logarithm.log1p, "asinh": logarithm.asinh,
@@ -56,8 +56,8 @@ def complex_function(name: str, *arguments: Value) -> Complex:
     """Return C99's complex function of this name without its c, evaluated in double precision."""
     first = next(z for z in arguments if isinstance(z, Complex))
     parts = ((z.re, z.im) for z in map(first.lift, arguments))
-    wide = COMPLEX[name](*(Complex(convert_lane(re, F64), convert_lane(im, F64)) for re, im in parts))
-    return Complex(convert_lane(wide.re, first.type), convert_lane(wide.im, first.type))
+    wide = COMPLEX[name](*(Complex(cast(re, F64), cast(im, F64)) for re, im in parts))
+    return Complex(cast(wide.re, first.type), cast(wide.im, first.type))
 
 
 def function(self: Value, name: str) -> Value:
@@ -74,7 +74,7 @@ def sigmoid(self: Value) -> Value:
 
 def power(self: Value, exponent: Value) -> Value:
     """C's pow; complex powers by the logarithm, with z**0 = 1."""
-    if isinstance(self, Lane) and isinstance(exponent, Lane):
+    if isinstance(self, Expr) and isinstance(exponent, Expr):
         return logarithm.pow(self, exponent)
     found = complex_function("pow", self, exponent)
     wanted = found.lift(exponent)
@@ -83,12 +83,12 @@ def power(self: Value, exponent: Value) -> Value:
 
 def divide(self: Value, other: Value) -> Value:
     """Quotient; complex64 is divided in double precision."""
-    if isinstance(self, Lane) and isinstance(other, Lane):
+    if isinstance(self, Expr) and isinstance(other, Expr):
         return self / other
     return complex_function("divide", self, other)
 
 
-def reciprocal_root(x: Lane) -> Lane:
+def reciprocal_root(x: Expr) -> Expr:
     """1 / sqrt(x), with what both roundings lose."""
     format = format_of(x)
     tiny = x < 2.0 ** (-format.bias + 2 * format.mantissa)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from . import piecewise
 from .approximation import log
 from .exponential import falling_parts
-from .expression import F32, F64, Lane, select
-from .functions import convert_lane, copysign, exact_product, fabs, format_of, mul_add, ordered_sum
+from .expression import F32, F64, Expr, select
+from .functions import cast, copysign, exact_product, fabs, format_of, mul_add, ordered_sum
 from .logarithm import precise_log
 from .piecewise import ERF_DOUBLE, ERF_SINGLE, ERFCX_DOUBLE, ERFCX_SINGLE, by_octaves, equal_steps
 
@@ -21,14 +21,14 @@ _ERF_END = {F32: 3.93, F64: 6.0}
 _ERFC_END = {F32: 10.2, F64: 27.3}
 
 
-def erf(x: Lane) -> Lane:
+def erf(x: Expr) -> Expr:
     """Error function."""
     size, end = fabs(x), _ERF_END[x.type]
     high, low = equal_steps(select(size > end, end, size), *_ERF[x.type])
     return copysign(high + low, x)
 
 
-def erfc(x: Lane) -> Lane:
+def erfc(x: Expr) -> Expr:
     """1 - erf x, accurate in the tail."""
     size, end = fabs(x), _ERFC_END[x.type]
     size = select(size > end, end, size)
@@ -40,13 +40,13 @@ def erfc(x: Lane) -> Lane:
     return select(x < 0.0, format_of(x).number(2.0) - positive, positive)
 
 
-def erfinv(x: Lane) -> Lane:
+def erfinv(x: Expr) -> Expr:
     """Inverse of erf; float32 lanes by way of float64."""
     size = fabs(x)
     if x.type is F32:
-        wide = convert_lane(x, F64)
+        wide = cast(x, F64)
         high, low = by_octaves(-log(1.0 - wide * wide), None, 4, 2, piecewise.SHORT)
-        value = convert_lane(wide * (high + low), F32)
+        value = cast(wide * (high + low), F32)
     else:
         square, square_low = exact_product(x, x)
         rest, lost = ordered_sum(format_of(x).number(1.0), -square)

@@ -10,7 +10,7 @@ import math
 
 from .error_function import erfc
 from .exponential import exp, expm1
-from .expression import F64, Lane, constant, select, when, while_loop
+from .expression import F64, Expr, constant, select, when, while_loop
 from .functions import ceil, copysign, fabs, floor, isfinite, isnan, mul_add, polynomial, rint, sqrt, truncate
 from .logarithm import log, log1p, pow
 from .special import Function, sin_pi
@@ -33,12 +33,12 @@ _STEPS = 10
 _FAR = 12.5
 
 
-def about_two(d: Lane) -> Lane:
+def about_two(d: Expr) -> Expr:
     """Return log gamma(2 + d) for |d| <= 1/2."""
     return d * mul_add(d, polynomial(d, _SERIES), constant(_SLOPE, F64))
 
 
-def _log_gamma_of_positive(x: Lane) -> Lane:
+def _log_gamma_of_positive(x: Expr) -> Expr:
     """For x >= 0."""
     n = rint(x - 2.0)
     n = select(n > float(_STEPS), float(_STEPS), n)
@@ -55,7 +55,7 @@ def _log_gamma_of_positive(x: Lane) -> Lane:
     return select(x > _FAR, far, near)
 
 
-def lgamma(x: Lane) -> Lane:
+def lgamma(x: Expr) -> Expr:
     """C's lgamma of float64 lanes."""
     size = fabs(x)
     value = _log_gamma_of_positive(size)
@@ -74,7 +74,7 @@ _COTANGENT_TAIL = (
 )  # fmt: skip
 
 
-def _reciprocals(z: Lane) -> Lane:
+def _reciprocals(z: Expr) -> Expr:
     """1/z + 1/(z + 1) + ... + 1/(z + 11) as one fraction: pairs from both ends have their product in z (z + 11)."""
     u = z * (z + (_DIGAMMA_SHIFT - 1.0))
     below, above = u, constant(1.0, F64)
@@ -84,13 +84,13 @@ def _reciprocals(z: Lane) -> Lane:
     return (z * 2.0 + (_DIGAMMA_SHIFT - 1.0)) * above / below
 
 
-def cotangent_pi(t: Lane) -> Lane:
+def cotangent_pi(t: Expr) -> Expr:
     """pi / tan(pi t) for |t| <= 1/2; infinite for 0."""
     square = t * t
     return 1.0 / t - t * (2.0 / (1.0 - square) + polynomial(square, _COTANGENT_TAIL))
 
 
-def digamma(library: Function, x: Lane) -> Lane:
+def digamma(library: Function, x: Expr) -> Expr:
     """Logarithmic derivative of gamma: reflection, recurrence to 12, asymptotic series; NaN at negative integers."""
     reflected = x < 0.5
     z = select(reflected, 1.0 - x, x)
@@ -120,7 +120,7 @@ _TINY = 1e-300
 _INFINITY, _NAN = float("inf"), float("nan")
 
 
-def _less_log(mu: Lane, log_ratio: Lane) -> Lane:
+def _less_log(mu: Expr, log_ratio: Expr) -> Expr:
     """mu - log(1 + mu), by its series near 0."""
     near = fabs(mu) < 0.15
     t = select(near, mu / (mu + 2.0), 0.0)
@@ -129,7 +129,7 @@ def _less_log(mu: Lane, log_ratio: Lane) -> Lane:
     return select(near, mu * t - t * series, mu - log_ratio)
 
 
-def _over_gamma(a: Lane) -> tuple[Lane, Lane]:
+def _over_gamma(a: Expr) -> tuple[Expr, Expr]:
     """(s, f) with 1 / gamma(a + 1) = f e**-s for 0 < a < 10."""
     n = rint(a - 1.0)
     product = constant(1.0, F64)
@@ -138,11 +138,11 @@ def _over_gamma(a: Lane) -> tuple[Lane, Lane]:
     return about_two(a - (n + 1.0)), select(n < 0.0, a + 1.0, 1.0 / product)
 
 
-def _series(a: Lane, x: Lane, wanted: Lane) -> Lane:
+def _series(a: Expr, x: Expr, wanted: Expr) -> Expr:
     """The sum over n of x**n / ((a + 1) ... (a + n)), for x not much larger than a."""
     one = constant(1.0, F64)
 
-    def add(n: Lane, term: Lane, total: Lane) -> tuple[Lane, Lane, Lane]:
+    def add(n: Expr, term: Expr, total: Expr) -> tuple[Expr, Expr, Expr]:
         term = term * x / (a + n)
         return n + 1.0, term, total + term
 
@@ -150,13 +150,13 @@ def _series(a: Lane, x: Lane, wanted: Lane) -> Lane:
     return while_loop(lambda n, term, total: (n < _MOST) & (term > total * _EPSILON), add, start, one, one)[2]
 
 
-def _fraction(a: Lane, x: Lane, wanted: Lane) -> Lane:
+def _fraction(a: Expr, x: Expr, wanted: Expr) -> Expr:
     """The continued fraction of Q for x larger than a, by Lentz's method."""
 
-    def apart(value: Lane) -> Lane:
+    def apart(value: Expr) -> Expr:
         return select(fabs(value) < _TINY, _TINY, value)
 
-    def go_on(n: Lane, b: Lane, c: Lane, d: Lane, total: Lane, step: Lane) -> tuple[Lane, ...]:
+    def go_on(n: Expr, b: Expr, c: Expr, d: Expr, total: Expr, step: Expr) -> tuple[Expr, ...]:
         factor = n * (a - n)
         b = b + 2.0
         d = 1.0 / apart(factor * d + b)
@@ -171,11 +171,11 @@ def _fraction(a: Lane, x: Lane, wanted: Lane) -> Lane:
     return while_loop(lambda n, *rest: (n < _MOST) & (fabs(rest[-1] - 1.0) > _EPSILON), go_on, *begin)[4]
 
 
-def _small_order(a: Lane, x: Lane, log_x: Lane, log_above: Lane) -> Lane:
+def _small_order(a: Expr, x: Expr, log_x: Expr, log_above: Expr) -> Expr:
     """Q for a < 1/2 and small x, where 1 - P cancels because P is close to 1; given log x and log(1 + a)."""
     power = expm1(a * log_x + log_above - about_two(a))
 
-    def add(n: Lane, term: Lane, total: Lane) -> tuple[Lane, Lane, Lane]:
+    def add(n: Expr, term: Expr, total: Expr) -> tuple[Expr, Expr, Expr]:
         term = term * -x / n
         return n + 1.0, term, total + term / (a + n)
 
@@ -186,7 +186,7 @@ def _small_order(a: Lane, x: Lane, log_x: Lane, log_above: Lane) -> Lane:
     return -power - (power + 1.0) * a * total
 
 
-def _uniform(a: Lane, mu: Lane, phi: Lane, before: Lane, upper: bool) -> Lane:
+def _uniform(a: Expr, mu: Expr, phi: Expr, before: Expr, upper: bool) -> Expr:
     """P or Q for large a, by the first terms of the uniform expansion; phi = mu - log(1 + mu)."""
     eta = copysign(sqrt(phi * 2.0), mu)
     near = fabs(eta) < 0.02
@@ -200,7 +200,7 @@ def _uniform(a: Lane, mu: Lane, phi: Lane, before: Lane, upper: bool) -> Lane:
     return 0.5 * erfc(root) + rest if upper else 0.5 * erfc(-root) - rest
 
 
-def _usual(a: Lane, x: Lane, upper: bool) -> Lane:
+def _usual(a: Expr, x: Expr, upper: bool) -> Expr:
     """P or Q of finite positive arguments, each accurate where it is small."""
     far = (a > _LARGE) & (fabs(x - a) < 0.3 * a)
     below = ~far & ((x < a + 1.0) | (x <= 1.0))
@@ -223,7 +223,7 @@ def _usual(a: Lane, x: Lane, upper: bool) -> Lane:
     return select(value < 0.0, 0.0, select(value > 1.0, 1.0, value))
 
 
-def _share(a: Lane, x: Lane, upper: bool) -> Lane:
+def _share(a: Expr, x: Expr, upper: bool) -> Expr:
     positive = (a > 0.0) & (x > 0.0) & isfinite(a) & isfinite(x)
     value = select(positive, _usual(select(positive, a, 1.0), select(positive, x, 1.0), upper), _NAN)
     nothing, everything = (1.0, 0.0) if upper else (0.0, 1.0)
@@ -233,12 +233,12 @@ def _share(a: Lane, x: Lane, upper: bool) -> Lane:
     return select((a >= 0.0) & isfinite(a) & (x == _INFINITY), everything, value)
 
 
-def lower_gamma(library: Function, a: Lane, x: Lane) -> Lane:
+def lower_gamma(library: Function, a: Expr, x: Expr) -> Expr:
     """P(a, x): the share of the gamma distribution below x; NaN for negative arguments."""
     return _share(a, x, False)
 
 
-def upper_gamma(library: Function, a: Lane, x: Lane) -> Lane:
+def upper_gamma(library: Function, a: Expr, x: Expr) -> Expr:
     """Q(a, x) = 1 - P(a, x)."""
     return _share(a, x, True)
 
@@ -256,11 +256,11 @@ _CORRECTIONS = (
 """B_2j / (2j)! with the Bernoulli numbers B, for j = 1, 2, ..."""
 
 
-def _zeta_of_positive(s: Lane, q: Lane) -> Lane:
+def _zeta_of_positive(s: Expr, q: Expr) -> Expr:
     """Return the sum of (q + k)**-s over k >= 0 for s > 1 and q > 0."""
     zero = constant(0.0, F64)
 
-    def add(k: Lane, total: Lane, edge: Lane) -> tuple[Lane, Lane, Lane]:
+    def add(k: Expr, total: Expr, edge: Expr) -> tuple[Expr, Expr, Expr]:
         power, first = pow(q + k, -s), k == _DIRECT
         return k - 1.0, select(first, total, total + power), select(first, power, edge)
 
@@ -276,7 +276,7 @@ def _zeta_of_positive(s: Lane, q: Lane) -> Lane:
     return select(s == _INFINITY, endless, total + rest)
 
 
-def _zeta_sum(s: Lane, q: Lane, mirrored: Lane) -> Lane:
+def _zeta_sum(s: Expr, q: Expr, mirrored: Expr) -> Expr:
     """Return zeta for s > 1 and q > 0, or for a whole s and a fractional q < 0, where `mirrored` holds.
 
     Below 0 it is zeta(s, q + n) for the whole n with 0 < q + n < 1, and the n terms before, which are a difference of
@@ -287,7 +287,7 @@ def _zeta_sum(s: Lane, q: Lane, mirrored: Lane) -> Lane:
     half = s * 0.5
     sign = select(truncate(half) == half, constant(1.0, F64), -1.0)
 
-    def add(part: Lane, total: Lane) -> tuple[Lane, Lane]:
+    def add(part: Expr, total: Expr) -> tuple[Expr, Expr]:
         beyond = part == 2.0
         at = select(part == 0.0, start, select(beyond, 1.0 - start + count, 1.0 - start))
         weight = select(part == 0.0, 1.0, select(beyond, -sign, sign))
@@ -298,7 +298,7 @@ def _zeta_sum(s: Lane, q: Lane, mirrored: Lane) -> Lane:
     return while_loop(lambda part, _: part < parts, add, zero, zero)[1]
 
 
-def zeta(library: Function, s: Lane, q: Lane) -> Lane:
+def zeta(library: Function, s: Expr, q: Expr) -> Expr:
     """The sum of (q + k)**-s over k >= 0: inf at s = 1 and at q = 0, -1, ...; NaN for s < 1, and for q < 0 unless s
     is a whole number."""
     whole = s == floor(s)
@@ -309,7 +309,7 @@ def zeta(library: Function, s: Lane, q: Lane) -> Lane:
     return select(isnan(q) | isnan(s), _NAN, value)
 
 
-def trigamma(library: Function, x: Lane) -> Lane:
+def trigamma(library: Function, x: Expr) -> Expr:
     """Derivative of digamma; by reflection below 1/2."""
     mirrored = x < 0.5
     ratio = math.pi / sin_pi(x - rint(x))
@@ -319,14 +319,14 @@ def trigamma(library: Function, x: Lane) -> Lane:
     return select(isnan(x), x, select(x == _INFINITY, 0.0, value))
 
 
-def polygamma(library: Function, x: Lane, order: Lane, factorial: Lane) -> Lane:
+def polygamma(library: Function, x: Expr, order: Expr, factorial: Expr) -> Expr:
     """Derivative of digamma of a whole order >= 2, with its factorial: a factorial times zeta."""
     half = order * 0.5
     value = factorial * zeta(library, order + 1.0, x)
     return select(truncate(half) == half, -value, value)
 
 
-def polygamma_by_logarithm(library: Function, x: Lane, order: Lane, log_factorial: Lane) -> Lane:
+def polygamma_by_logarithm(library: Function, x: Expr, order: Expr, log_factorial: Expr) -> Expr:
     """polygamma for factorials that are no floats; 0 where zeta is below the smallest float."""
     half = order * 0.5
     value = zeta(library, order + 1.0, x)

@@ -20,7 +20,7 @@ from .pointwise_entry import Signature, rows_driver
 from .tiles import element_type
 
 
-class PickKernel:
+class GatherKernel:
     """The kernel for an item size and an index dtype; builtins are made on first use."""
 
     __slots__ = ("contiguous", "index", "itemsize", "level", "results", "strided")
@@ -97,10 +97,10 @@ def _place(code: Code, pointer: str, index: DType, size: str, fault: str) -> str
 
 
 @functools.cache
-def _kernel(itemsize: int, index: DType, level: Level) -> PickKernel:
-    return PickKernel(itemsize, index, level)
+def _kernel(itemsize: int, index: DType, level: Level) -> GatherKernel:
+    return GatherKernel(itemsize, index, level)
 
 
-def pick_kernel(itemsize: int, index: DType) -> PickKernel:
+def gather_kernel(itemsize: int, index: DType) -> GatherKernel:
     """The kernel for elements of `itemsize` bytes and indices of int32 or int64; memoised."""
     return _kernel(itemsize, index, current_level())

@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 
 from .exponential import exp_of_pair, short_exp, within
-from .expression import F32, F64, Lane, LaneType, select
+from .expression import F32, F64, Expr, ScalarType, select
 from .functions import (
     DOUBLE,
     Pair,
     bits_of,
-    convert_lane,
+    cast,
     copysign,
     exact_product,
     exact_sum,
@@ -45,7 +45,7 @@ _SERIES = {
 }  # fmt: skip
 _RECIPROCAL = (-0.8222004771232605, 1.061202049255371)
 
-Parts = dict[LaneType, tuple[float, float]]
+Parts = dict[ScalarType, tuple[float, float]]
 _hex = float.fromhex
 # log_b 2, its first part short enough for exact products with exponents.
 _LN2: Parts = {F32: (_hex("0x1.62e4p-1"), _hex("0x1.7f7d1cp-20"))}
@@ -62,7 +62,7 @@ _LARGE = {F32: 2.0**13, F64: 2.0**28}
 _HALF_MANTISSA = {F32: 0xFFFFF000, F64: 0xFFFFFFFFF8000000}
 
 
-def split(x: Lane, subnormal: bool = True) -> Pair:
+def split(x: Expr, subnormal: bool = True) -> Pair:
     """(k, m) with x = m 2**k and 3/4 <= m < 3/2, for finite x > 0."""
     format = format_of(x)
     one, low = format.bias << format.mantissa, (format.bias << format.mantissa) - (1 << (format.mantissa - 1))
@@ -73,20 +73,20 @@ def split(x: Lane, subnormal: bool = True) -> Pair:
     if subnormal:
         k = select(small, k - float(format.mantissa + 1), k)
     m = float_of_bits((moved & ((1 << format.mantissa) - 1)) + low)
-    mantissa = Lane("instruction", x.type, (m, x), "mantissa")
-    whole = Lane("instruction", x.type, (k, x), "exponent")
-    rest = Lane("instruction", x.type, (x, mantissa), "exponent")
-    return Lane("instruction", x.type, (k, whole - rest), "same"), mantissa
+    mantissa = Expr("instruction", x.type, (m, x), "mantissa")
+    whole = Expr("instruction", x.type, (k, x), "exponent")
+    rest = Expr("instruction", x.type, (x, mantissa), "exponent")
+    return Expr("instruction", x.type, (k, whole - rest), "same"), mantissa
 
 
-def _edges(x: Lane, value: Lane, natural: Lane) -> Lane:
+def _edges(x: Expr, value: Expr, natural: Expr) -> Expr:
     """`value`, right for 0, infinity, NaN and negative x; `natural` is already where instructions split x."""
     edged = select(x == _INFINITY, x, select(x == 0.0, format_of(x).number(-_INFINITY), value))
     edged = select(x >= 0.0, edged, format_of(x).number(_NAN))
-    return Lane("instruction", x.type, (edged, natural), "same")
+    return Expr("instruction", x.type, (edged, natural), "same")
 
 
-def _series(f: Lane) -> tuple[Lane, Lane, Lane]:
+def _series(f: Expr) -> tuple[Expr, Expr, Expr]:
     """(s, f**2 / 2, f**2 / 2 + s**2 R)."""
     s = f / (f + 2.0)
     square = s * s
@@ -94,7 +94,7 @@ def _series(f: Lane) -> tuple[Lane, Lane, Lane]:
     return s, half, mul_add(square, polynomial(square, _SERIES[f.type]), half)
 
 
-def log(x: Lane) -> Lane:
+def log(x: Expr) -> Expr:
     """Natural logarithm."""
     k, m = split(x)
     high, rest = _LN2[x.type]
@@ -105,7 +105,7 @@ def log(x: Lane) -> Lane:
     return _edges(x, value, value)
 
 
-def _other_base(x: Lane, factor: Parts, two: tuple[float, float]) -> Lane:
+def _other_base(x: Expr, factor: Parts, two: tuple[float, float]) -> Expr:
     """log_b x: the terms of log m, the first cut to half a mantissa, times 1 / ln b in two parts."""
     k, m = split(x)
     wide, rest = factor[x.type]
@@ -120,17 +120,17 @@ def _other_base(x: Lane, factor: Parts, two: tuple[float, float]) -> Lane:
     return _edges(x, value, select(fabs(k) == _INFINITY, k, value))
 
 
-def log2(x: Lane) -> Lane:
+def log2(x: Expr) -> Expr:
     """Logarithm to base 2."""
     return _other_base(x, _PER_LN2, (1.0, 0.0))
 
 
-def log10(x: Lane) -> Lane:
+def log10(x: Expr) -> Expr:
     """Logarithm to base 10."""
     return _other_base(x, _PER_LN10, _LG2[x.type])
 
 
-def _of_pair(u: Lane, low: Lane, doubled: Lane | None = None, subnormal: bool = False) -> Lane:
+def _of_pair(u: Expr, low: Expr, doubled: Expr | None = None, subnormal: bool = False) -> Expr:
     """log(u + low) for u > 0 and |low| <= ulp(u); plus ln 2 where `doubled` holds; for subnormal u only on demand."""
     format = format_of(u)
     k, m = split(u, subnormal)
@@ -139,7 +139,7 @@ def _of_pair(u: Lane, low: Lane, doubled: Lane | None = None, subnormal: bool = 
     s, half, series = _series(f)
     raised = select(1.0 - k > float(format.bias), float(format.bias), 1.0 - k)
     halved = low * (format.power_of_two(bits_of(raised + format.shift)) * 0.5)
-    scaled = Lane("instruction", u.type, (halved, low, -k), "scale")
+    scaled = Expr("instruction", u.type, (halved, low, -k), "scale")
     inverse = mul_add(f * f, polynomial(f, _RECIPROCAL), 1.0 - f)
     if doubled is not None:
         k = select(doubled, k + 1.0, k)
@@ -147,14 +147,14 @@ def _of_pair(u: Lane, low: Lane, doubled: Lane | None = None, subnormal: bool = 
     return mul_add(k, format.number(high), f - (half - small))
 
 
-def log1p(x: Lane) -> Lane:
+def log1p(x: Expr) -> Expr:
     """log(1 + x); keeps -0.0."""
     u, low = exact_sum(x, format_of(x).number(1.0))
     value = select(u == _INFINITY, u, select(u == 0.0, format_of(x).number(-_INFINITY), _of_pair(u, low)))
     return copysign(select(u >= 0.0, value, format_of(x).number(_NAN)), x)
 
 
-def logit(x: Lane) -> Lane:
+def logit(x: Expr) -> Expr:
     """log(x / (1 - x))."""
     format = format_of(x)
     bottom = 1.0 - x
@@ -167,7 +167,7 @@ def logit(x: Lane) -> Lane:
     return select((x >= 0.0) & (x <= 1.0), value, format.number(_NAN))
 
 
-def atanh(x: Lane) -> Lane:
+def atanh(x: Expr) -> Expr:
     """Inverse hyperbolic tangent."""
     a = fabs(x)
     bottom = 1.0 - a
@@ -181,14 +181,14 @@ def atanh(x: Lane) -> Lane:
     return copysign(select(a <= 1.0, value, format_of(x).number(_NAN)), x)
 
 
-def _root(high: Lane, low: Lane) -> Pair:
+def _root(high: Expr, low: Expr) -> Pair:
     """Square root of a pair, 0 for 0."""
     root = sqrt(high)
     rest = (fused(-root, root, high) + low) * (0.5 / root)
     return root, select(high == 0.0, 0.0, rest)
 
 
-def _area(a: Lane, sign: float) -> Lane:
+def _area(a: Expr, sign: float) -> Expr:
     """log(a + sqrt(a**2 + sign)); log(2 a) for large a."""
     large = a > _LARGE[a.type]
     square, lost = exact_product(a, a)
@@ -199,13 +199,13 @@ def _area(a: Lane, sign: float) -> Lane:
     return select(a == _INFINITY, a, value)
 
 
-def asinh(x: Lane) -> Lane:
+def asinh(x: Expr) -> Expr:
     """Inverse hyperbolic sine."""
     a = fabs(x)
     return select(a < 1.0 / _LARGE[x.type], x, copysign(_area(a, 1.0), x))
 
 
-def acosh(x: Lane) -> Lane:
+def acosh(x: Expr) -> Expr:
     """Inverse hyperbolic cosine."""
     return select(x >= 1.0, _area(x, -1.0), format_of(x).number(math.nan))
 
@@ -242,14 +242,14 @@ _SHORT_POWER_TAIL = (
 )  # fmt: skip
 
 
-def _looked_up(x: Lane, subnormal: bool) -> tuple[Lane, Lane, Lane, Lane]:
+def _looked_up(x: Expr, subnormal: bool) -> tuple[Expr, Expr, Expr, Expr]:
     """(k, m, c, the bits of m that chose c)."""
     k, m = split(x, subnormal)
     index = bits_of(m) >> (DOUBLE.mantissa - 4)
     return k, m, lookup(_POWER_RECIPROCAL, index, F64), index
 
 
-def precise_log(x: Lane) -> Pair:
+def precise_log(x: Expr) -> Pair:
     """log x of float64 lanes for finite x > 0, in two terms to about 2**-66 of its value."""
     k, m, reciprocal, index = _looked_up(x, subnormal=True)
     high, low = lookup(_LOG_HIGH, index, F64), lookup(_LOG_LOW, index, F64)
@@ -267,14 +267,14 @@ def precise_log(x: Lane) -> Pair:
     return ordered_sum(total, small + (linear + (rest + missing + lost)))
 
 
-def _precise(x: Lane, y: Lane) -> Lane:
+def _precise(x: Expr, y: Expr) -> Expr:
     """x**y of float64 lanes for finite x > 0 and |y| <= 2**70."""
     total, missing = precise_log(x)
     power, power_low = exact_product(y, total)
     return exp_of_pair(power, mul_add(y, missing, power_low))
 
 
-def _quick(x: Lane, y: Lane) -> Lane:
+def _quick(x: Expr, y: Expr) -> Expr:
     """x**y of float64 lanes to about 2**-30 for normal x > 0."""
     k, m, reciprocal, index = _looked_up(x, subnormal=False)
     f = mul_add(m, reciprocal, DOUBLE.number(-1.0))
@@ -284,12 +284,12 @@ def _quick(x: Lane, y: Lane) -> Lane:
     return short_exp(within(y * logarithm, -150.0, 150.0))
 
 
-def pow(x: Lane, y: Lane) -> Lane:
+def pow(x: Expr, y: Expr) -> Expr:
     """x**y."""
     single = x.type is F32
     a = fabs(x)
     if single:
-        value = convert_lane(_quick(convert_lane(a, F64), convert_lane(y, F64)), F32)
+        value = cast(_quick(cast(a, F64), cast(y, F64)), F32)
     else:
         bounded = select(y > 2.0**70, 2.0**70, y)
         value = _precise(a, select(bounded < -(2.0**70), -(2.0**70), bounded))

@@ -17,14 +17,14 @@ from typing import NamedTuple
 from .body import Body
 from .code import Declarations
 from .conversion import Memory
-from .expression import BOOL, Lane
+from .expression import BOOL, Expr
 from .lower import Emitter
 from .tiles import element_type
 
 
-def raw_lanes(body: Body) -> list[Lane]:
+def raw_parameters(body: Body) -> list[Expr]:
     """The raw C values of all parameters, in order."""
-    return [lane for parameter in body.parameters for lane in parameter.raw]
+    return [expr for parameter in body.parameters for expr in parameter.raw]
 
 
 class Vector(NamedTuple):
@@ -47,13 +47,13 @@ class RowWriter:
             for source, type, prefix in (("pointers", "ptr", ""), ("strides", "i64", "s_")):
                 place = self.prologue.register(f"getelementptr i64, ptr %{source}, i64 {index}")
                 self.prologue.lines.append(f"  %{prefix}{operand.name} = load {type}, ptr {place}")
-        for index, lane in enumerate(raw_lanes(body)):
+        for index, expr in enumerate(raw_parameters(body)):
             place = self.prologue.register(f"getelementptr i64, ptr %numbers, i64 {index}")
-            type = "i64" if lane.type is BOOL else lane.type.ir
+            type = "i64" if expr.type is BOOL else expr.type.ir
             value = self.prologue.register(f"load {type}, ptr {place}")
-            if lane.type is BOOL:
+            if expr.type is BOOL:
                 value = self.prologue.register(f"icmp ne i64 {value}, 0")
-            self.prologue.bind(lane, value)
+            self.prologue.bind(expr, value)
         self.parameters = [self.prologue.emit(parameter.computed) for parameter in body.parameters]
         if body.width > 1:
             self.vector = self._vector_computation()
@@ -80,8 +80,8 @@ class RowWriter:
         begin = {operand.name: self._repeat(prepare, operand) for operand in body.inputs}
         begin |= {operand.name: (f"%{operand.name}", str(width * operand.itemsize)) for operand in body.outputs}
         for parameter, scalars in zip(body.parameters, self.parameters, strict=True):
-            for lane, scalar in zip(parameter.lanes, scalars, strict=True):
-                emitter.bind(lane, prepare.splat(scalar, lane.type))
+            for expr, scalar in zip(parameter.exprs, scalars, strict=True):
+                emitter.bind(expr, prepare.splat(scalar, expr.type))
         self._load(emitter)
         self._store(emitter)
         if body.guarded:
@@ -160,24 +160,24 @@ class RowWriter:
     def _load(self, emitter: Emitter) -> None:
         """One element or vector of each input, from the pointers %w_."""
         width = emitter.width
-        for operand, lanes in zip(self.body.inputs, self.body.arguments, strict=True):
+        for operand, exprs in zip(self.body.inputs, self.body.arguments, strict=True):
             type, count = operand.storage.ir, operand.components
             align = operand.itemsize // count
             if count * width == 1:
-                emitter.bind(lanes[0], emitter.register(f"load {type}, ptr %w_{operand.name}, align {align}"))
+                emitter.bind(exprs[0], emitter.register(f"load {type}, ptr %w_{operand.name}, align {align}"))
                 continue
             whole = f"<{width * count} x {type}>"
             loaded = emitter.register(f"load {whole}, ptr %w_{operand.name}, align {align}")
             if count == 1:
-                emitter.bind(lanes[0], loaded)
+                emitter.bind(exprs[0], loaded)
                 continue
-            for part, lane in enumerate(lanes):
-                emitter.bind(lane, deinterleave(emitter, loaded, whole, part))
+            for part, expr in enumerate(exprs):
+                emitter.bind(expr, deinterleave(emitter, loaded, whole, part))
 
     def _store(self, emitter: Emitter) -> None:
         """What the body computes, to the pointers %w_ of the outputs."""
         width = emitter.width
-        flat = emitter.emit([lane for stored in self.body.stored for lane in stored])
+        flat = emitter.emit([expr for stored in self.body.stored for expr in stored])
         position = 0
         for operand in self.body.outputs:
             type, count = operand.storage.ir, operand.components
@@ -194,8 +194,8 @@ class RowWriter:
         body = self.body
         emitter = Emitter(1, "r", self.declarations)
         for parameter, scalars in zip(body.parameters, self.parameters, strict=True):
-            for lane, scalar in zip(parameter.lanes, scalars, strict=True):
-                emitter.bind(lane, scalar)
+            for expr, scalar in zip(parameter.exprs, scalars, strict=True):
+                emitter.bind(expr, scalar)
         renamed = {operand.name: f"r_{operand.name}" for operand in body.memory}
         lines = ["rest:"]
         lines.append(f"  %k0 = phi i64 {', '.join(f'[{first}, %{block}]' for first, _, block, _ in start)}")

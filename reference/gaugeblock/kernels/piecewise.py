@@ -7,24 +7,24 @@ out.
 
 from __future__ import annotations
 
-from .expression import Lane
+from .expression import Expr
 from .functions import Pair, bits_of, format_of, lookup, mul_add, ordered_sum
 
 Rows = tuple[tuple[float, ...], ...]
 
 
-def _columns(rows: Rows, index: Lane, x: Lane) -> list[Lane]:
+def _columns(rows: Rows, index: Expr, x: Expr) -> list[Expr]:
     return [lookup(column, index, x.type) for column in zip(*rows, strict=True)]
 
 
-def _slope(t: Lane, coefficients: list[Lane]) -> Lane:
+def _slope(t: Expr, coefficients: list[Expr]) -> Expr:
     value = coefficients[-1]
     for coefficient in coefficients[-2::-1]:
         value = mul_add(value, t, coefficient)
     return value
 
 
-def equal_steps(x: Lane, step: float, rows: Rows) -> Pair:
+def equal_steps(x: Expr, step: float, rows: Rows) -> Pair:
     """The function with centres j * step for j = 0, 1, ..., its rows without a slope of 1, in two terms."""
     format = format_of(x)
     k, index = format.nearest(x, 1.0 / step)
@@ -33,7 +33,7 @@ def equal_steps(x: Lane, step: float, rows: Rows) -> Pair:
     return high, t + mul_add(t, _slope(t, coefficients), low)
 
 
-def by_octaves(x: Lane, low_part: Lane | None, offset: int, parts: int, rows: Rows) -> Pair:
+def by_octaves(x: Expr, low_part: Expr | None, offset: int, parts: int, rows: Rows) -> Pair:
     """The function of x + low_part for 0 <= x < 15 * offset, in two terms.
 
     There are 2**parts intervals for each of the four octaves of offset + x; the rows begin with their centres. The

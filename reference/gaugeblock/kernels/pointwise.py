@@ -22,7 +22,9 @@ from .conversion import Immediate, Raw
 from .isa import Level, current_level
 from .loops import RowWriter, row_text
 from .pointwise_entry import Signature, contiguous_entry, rows_driver, strided_entry
-from .tiles import MAX_OPERANDS, gather, scatter, tiled_driver
+from .tiles import MAX_OPERANDS, tiled_driver
+from .tiles import packing_routine as gather
+from .tiles import unpacking_routine as scatter
 
 Operand = DType | Raw | Immediate
 Find = Callable[[], tuple[Formula, tuple[Operand, ...]]]

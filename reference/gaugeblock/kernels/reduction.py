@@ -22,9 +22,9 @@ from .compiler import Builtin, compiler
 from .entry import PYTHON_API, EntryWriter
 from .isa import Level, current_level
 from .reduction_loops import OutputWriter
-from .reduction_phases import BLOCK_BYTES, FOLD_SLOT, GATHER_SLOT, ITEMSIZE_SLOT, TURN_SLOT, Fold, record_fold
+from .reduction_phases import BLOCK_BYTES, FOLD_SLOT, GATHER_SLOT, ITEMSIZE_SLOT, TURN_SLOT, Reduction, record_reduction
 from .sharing import MAX_DIMS, first_row
-from .tiles import gather
+from .tiles import packing_routine
 
 
 def reduction_entry(outputs: int, numbers: int) -> str:
@@ -151,7 +151,7 @@ class ReductionKernel:
     """
 
     __slots__ = (
-        "_rows", "along", "compute", "fold", "gathering", "input", "level", "name", "reduce", "results", "turning",
+        "_rows", "along", "compute", "gathering", "input", "level", "name", "reduce", "reduction", "results", "turning",
     )  # fmt: skip
 
     reduce: Builtin
@@ -160,10 +160,10 @@ class ReductionKernel:
     turning: Builtin
 
     def __init__(
-        self, name: str, fold: Fold, input: DType, compute: DType, results: tuple[DType, ...], level: Level
+        self, name: str, reduction: Reduction, input: DType, compute: DType, results: tuple[DType, ...], level: Level
     ) -> None:
         self.name = name
-        self.fold = fold
+        self.reduction = reduction
         self.input = input
         self.compute = compute
         self.results = results
@@ -186,10 +186,10 @@ class ReductionKernel:
         row = self._row(wide=kind in ("reduce", "turning"))
         descriptor = [row, 0, itemsize, 0, 0]
         if kind == "gathering":
-            descriptor[1] = gather(itemsize, self.level)
+            descriptor[1] = packing_routine(itemsize, self.level)
         elif kind == "turning":
-            descriptor = [compiler().common(TURNED_FOLD), 0, itemsize, gather(itemsize, self.level), row]
-        return compiler().builtin(self.name, _entry(len(self.results), self.fold.numbers), descriptor)
+            descriptor = [compiler().common(TURNED_FOLD), 0, itemsize, packing_routine(itemsize, self.level), row]
+        return compiler().builtin(self.name, _entry(len(self.results), self.reduction.numbers), descriptor)
 
     def _row(self, *, wide: bool) -> int:
         """Address of the function for a row of outputs; a `wide` one also folds many outputs that lie side by side."""
@@ -198,12 +198,12 @@ class ReductionKernel:
             if wide:
                 self._row(wide=False)
             dtypes = [dtype.name for dtype in (self.input, self.compute, *self.results)]
-            description = f"fold {self.fold.name} {wide} {dtypes} {self.level.name}"
+            description = f"fold {self.reduction.name} {wide} {dtypes} {self.level.name}"
             found = self._rows[wide] = compiler().load(description, lambda: self._text(wide))
         return found
 
     def _text(self, wide: bool) -> str:
-        body = record_fold(self.fold, self.input, self.compute, self.results, self.level)
+        body = record_reduction(self.reduction, self.input, self.compute, self.results, self.level)
         single = OutputWriter(body, self.level).single()
         return OutputWriter(body, self.level).several(compiler().symbol(single)) if wide else single
 
@@ -216,11 +216,13 @@ def _entry(outputs: int, numbers: int) -> int:
 _KERNELS: dict[tuple[object, ...], ReductionKernel] = {}
 
 
-def reduction_kernel(name: str, fold: Fold, input: DType, compute: DType, results: Sequence[DType]) -> ReductionKernel:
+def reduction_kernel(
+    name: str, reduction: Reduction, input: DType, compute: DType, results: Sequence[DType]
+) -> ReductionKernel:
     """The kernel of a fold: elements are converted from `input` to `compute`, results to `results`; memoised."""
     level = current_level()
-    key = (fold, input, compute, *results, level.name)
+    key = (reduction, input, compute, *results, level.name)
     kernel = _KERNELS.get(key)
     if kernel is None:
-        kernel = _KERNELS.setdefault(key, ReductionKernel(name, fold, input, compute, tuple(results), level))
+        kernel = _KERNELS.setdefault(key, ReductionKernel(name, reduction, input, compute, tuple(results), level))
     return kernel

@@ -13,17 +13,25 @@ from .common import PIECES_RUN, SPLIT_RUN, declaration
 from .isa import Level
 from .loops import deinterleave, interleave
 from .lower import Emitter, reachable
-from .reduction_phases import BLOCK_BYTES, FoldBody, RecordedPhase, load_lanes, load_slot, store_lanes, store_slot
+from .reduction_phases import (
+    BLOCK_BYTES,
+    RecordedPhase,
+    RecordedReduction,
+    load_slot,
+    load_slots,
+    store_slot,
+    store_slots,
+)
 
 LONG_STEP = 40
-"""Lanes of a step from which two at a time gain nothing."""
+"""Exprs of a step from which two at a time gain nothing."""
 SIGNATURE = "ptr %state, ptr %in, i64 %n, i64 %stride, i64 %index, ptr %parameters"
 
 
 class LoopWriter:
     """Writes the run loops of a recorded fold."""
 
-    def __init__(self, body: FoldBody, declarations: Declarations) -> None:
+    def __init__(self, body: RecordedReduction, declarations: Declarations) -> None:
         self.body = body
         self.declarations = declarations
 
@@ -32,13 +40,13 @@ class LoopWriter:
         context = self.body.context
         fixed = (context.count, *context.numbers)
         single = (*fixed, *context.earlier) if shared else fixed
-        for slot, lane in enumerate(single):
+        for slot, expr in enumerate(single):
             scalar = Emitter(1, f"{emitter.prefix}p{slot}", self.declarations)
-            value = load_slot(scalar, "%parameters", slot, lane.type)
+            value = load_slot(scalar, "%parameters", slot, expr.type)
             emitter.lines += scalar.lines
-            emitter.bind(lane, emitter.splat(value, lane.type))
+            emitter.bind(expr, emitter.splat(value, expr.type))
         if not shared:
-            load_lanes(emitter, "%parameters", context.earlier, len(fixed))
+            load_slots(emitter, "%parameters", context.earlier, len(fixed))
 
     def along(self, number: int) -> str:
         """@along_P."""
@@ -83,15 +91,15 @@ class LoopWriter:
             return ["  br label %enter", "enter:", *entered]
         before = Emitter(width, "vp", self.declarations)
         before.names = dict(emitter.names)
-        own = [load_slot(before, "%state", slot, lane.type) for slot, lane in enumerate(phase.state)]
-        fresh = before.emit(phase.identity)
+        own = [load_slot(before, "%state", slot, expr.type) for slot, expr in enumerate(phase.state)]
+        fresh = before.emit(phase.init)
         body = Emitter(width, "vq", self.declarations)
         following: list[list[str]] = []
         for half in range(2):
             step = Emitter(width, f"vq{half}", self.declarations)
             step.names = dict(before.names)
-            for slot, lane in enumerate(phase.state):
-                step.bind(lane, f"%q{half}_s{slot}")
+            for slot, expr in enumerate(phase.state):
+                step.bind(expr, f"%q{half}_s{slot}")
             at = step.register(f"getelementptr i8, ptr %q_at, i64 {half * width * itemsize}")
             self._element(step, phase, at)
             i = step.register(f"add i64 %q_i, {half * width}")
@@ -110,17 +118,17 @@ class LoopWriter:
             "  %q_at = phi ptr [%in, %pairs_enter], [%q_ahead, %pair_last]",
         ]
         for half, initial in enumerate((own, fresh)):
-            for slot, lane in enumerate(phase.state):
-                type = emitter.type(lane.type)
+            for slot, expr in enumerate(phase.state):
+                type = emitter.type(expr.type)
                 start, then = initial[slot], following[half][slot]
                 lines.append(f"  %q{half}_s{slot} = phi {type} [{start}, %pairs_enter], [{then}, %pair_last]")
         joined = Emitter(width, "vj", self.declarations)
         joined.names = dict(before.names)
-        for lanes, values in ((phase.state, following[0]), (phase.other, following[1])):
-            for lane, value in zip(lanes, values, strict=True):
-                joined.bind(lane, value)
-        for slot, (lane, value) in enumerate(zip(phase.state, joined.emit(phase.combined), strict=True)):
-            store_slot(joined, "%state", slot, lane.type, value)
+        for exprs, values in ((phase.state, following[0]), (phase.other, following[1])):
+            for expr, value in zip(exprs, values, strict=True):
+                joined.bind(expr, value)
+        for slot, (expr, value) in enumerate(zip(phase.state, joined.emit(phase.combined), strict=True)):
+            store_slot(joined, "%state", slot, expr.type, value)
         return [
             *lines,
             *body.lines,
@@ -156,12 +164,12 @@ class LoopWriter:
     ) -> list[str]:  # fmt: skip
         """Elements from `begin`, an index and a pointer, up to `stop`."""
         first, source = begin
-        initial = [load_slot(emitter, "%state", slot, lane.type) for slot, lane in enumerate(phase.state)]
+        initial = [load_slot(emitter, "%state", slot, expr.type) for slot, expr in enumerate(phase.state)]
         prefix = emitter.prefix
         inner = Emitter(emitter.width, f"{prefix}l", self.declarations)
         inner.names = emitter.names
-        for slot, lane in enumerate(phase.state):
-            inner.bind(lane, f"%{prefix}_s{slot}")
+        for slot, expr in enumerate(phase.state):
+            inner.bind(expr, f"%{prefix}_s{slot}")
         self._element(inner, phase, f"%{prefix}_at")
         self._index(inner, phase, f"%{prefix}_i", origin)
         stepped = inner.emit(phase.stepped)
@@ -172,8 +180,8 @@ class LoopWriter:
             f"  %{prefix}_i = phi i64 [{first}, %{before}], [%{prefix}_next, %{label}_last]",
             f"  %{prefix}_at = phi ptr [{source}, %{before}], [%{prefix}_ahead, %{label}_last]",
         ]
-        for slot, (lane, old, new) in enumerate(zip(phase.state, initial, stepped, strict=True)):
-            type = inner.type(lane.type)
+        for slot, (expr, old, new) in enumerate(zip(phase.state, initial, stepped, strict=True)):
+            type = inner.type(expr.type)
             lines.append(f"  %{prefix}_s{slot} = phi {type} [{old}, %{before}], [{new}, %{label}_last]")
         lines += inner.lines
         lines += [
@@ -187,8 +195,8 @@ class LoopWriter:
             f"{prefix}_out:",
         ]
         closing = Emitter(inner.width, f"{prefix}c", self.declarations)
-        for slot, lane in enumerate(phase.state):
-            store_slot(closing, "%state", slot, lane.type, stepped[slot])
+        for slot, expr in enumerate(phase.state):
+            store_slot(closing, "%state", slot, expr.type, stepped[slot])
         return [*lines, *closing.lines, f"  br label %{after}"]
 
     def _element(self, emitter: Emitter, phase: RecordedPhase, at: str) -> None:
@@ -200,11 +208,11 @@ class LoopWriter:
         if operand.components == 1:
             emitter.bind(phase.element[0], loaded)
             return
-        for part, lane in enumerate(phase.element):
-            emitter.bind(lane, deinterleave(emitter, loaded, type, part))
+        for part, expr in enumerate(phase.element):
+            emitter.bind(expr, deinterleave(emitter, loaded, type, part))
 
     def _index(self, emitter: Emitter, phase: RecordedPhase, i: str, origin: str) -> None:
-        if not any(lane is phase.index for lane in reachable(phase.stepped)):
+        if not any(expr is phase.index for expr in reachable(phase.stepped)):
             return
         if not origin:
             base = emitter.register(f"add i64 %index, {i}")
@@ -222,7 +230,7 @@ RUN_TAIL = "ptr %in, i64 %ndim, ptr %sizes, ptr %strides, ptr %parameters"
 class OutputWriter:
     """Writes a module of a fold: the one for single outputs, or the one for W adjacent outputs, which goes with it."""
 
-    def __init__(self, body: FoldBody, level: Level) -> None:
+    def __init__(self, body: RecordedReduction, level: Level) -> None:
         self.body = body
         self.level = level
         self.declarations = Declarations(level.vector_bytes)
@@ -233,7 +241,7 @@ class OutputWriter:
         phases = range(len(self.body.phases))
         parts = [declaration(SPLIT_RUN), *(f"declare void @{NAME}_join_{number}(ptr, ptr)" for number in phases)]
         for number in phases:
-            parts += [self.loops.along(number), self._merge(number), self._finish(number, 1)]
+            parts += [self.loops.along(number), self._merge(number), self._project(number, 1)]
         own = Declarations()
         plain = [*(self._join(number, own) for number in phases), self._row(NAME, wide=False), *own.values()]
         return "\n".join([*parts, self._output(1), self.declarations.text(self.level.attributes, plain)])
@@ -242,7 +250,7 @@ class OutputWriter:
         """The module whose @NAME folds W adjacent outputs at once; `single` is the other module's name."""
         parts = [declaration(PIECES_RUN)]
         for number in range(len(self.body.phases)):
-            parts += [self.loops.across(number), self._finish(number, self.body.width)]
+            parts += [self.loops.across(number), self._project(number, self.body.width)]
         rest = self.declarations.text(self.level.attributes, [self._row(single, wide=True)])
         return "\n".join([*parts, self._output(self.body.width), rest])
 
@@ -250,21 +258,21 @@ class OutputWriter:
         """@merge_P(state): combine the vector lanes, halving them, into the scalar state."""
         phase, width = self.body.phases[number], self.body.width
         whole = Emitter(width, "w", self.declarations)
-        values = [load_slot(whole, "%state", slot, lane.type) for slot, lane in enumerate(phase.state)]
+        values = [load_slot(whole, "%state", slot, expr.type) for slot, expr in enumerate(phase.state)]
         lines = whole.lines
         while width > 1:
             half = Emitter(width // 2, f"h{width}", self.declarations)
-            for lanes, first in ((phase.state, 0), (phase.other, width // 2)):
-                for lane, value in zip(lanes, values, strict=True):
-                    half.bind(lane, _half(half, lane.type.ir, value, first))
+            for exprs, first in ((phase.state, 0), (phase.other, width // 2)):
+                for expr, value in zip(exprs, values, strict=True):
+                    half.bind(expr, _half(half, expr.type.ir, value, first))
             values = half.emit(phase.combined)
             lines += half.lines
             width //= 2
         single = Emitter(1, "m", self.declarations)
-        load_lanes(single, "%state", phase.state)
-        for lane, value in zip(phase.other, values, strict=True):
-            single.bind(lane, value)
-        store_lanes(single, "%state", phase.combined)
+        load_slots(single, "%state", phase.state)
+        for expr, value in zip(phase.other, values, strict=True):
+            single.bind(expr, value)
+        store_slots(single, "%state", phase.combined)
         lines += single.lines
         return "\n".join([f"define internal void @merge_{number}(ptr %state) #0 {{", *lines, "  ret void", "}"])
 
@@ -272,22 +280,22 @@ class OutputWriter:
         """@NAME_join_P(state, other): combine two scalar states into the first."""
         phase = self.body.phases[number]
         emitter = Emitter(1, "j", declarations)
-        load_lanes(emitter, "%state", phase.state)
-        load_lanes(emitter, "%other", phase.other)
-        store_lanes(emitter, "%state", phase.combined)
+        load_slots(emitter, "%state", phase.state)
+        load_slots(emitter, "%other", phase.other)
+        store_slots(emitter, "%state", phase.combined)
         head = f"define void @{NAME}_join_{number}(ptr %state, ptr %other) #0 {{"
         return "\n".join([head, *emitter.lines, "  ret void", "}"])
 
-    def _finish(self, number: int, width: int) -> str:
+    def _project(self, number: int, width: int) -> str:
         """@finish_P_W(state, parameters, outs, out_strides): parameters of the next phase, or the results."""
         body, phase = self.body, self.body.phases[number]
         emitter = Emitter(width, "f", self.declarations)
         self.loops.parameters(emitter, shared=width == 1)
-        load_lanes(emitter, "%state", phase.state)
+        load_slots(emitter, "%state", phase.state)
         if number < len(body.phases) - 1:
-            store_lanes(emitter, "%parameters", phase.finished, 1 + len(body.context.numbers))
+            store_slots(emitter, "%parameters", phase.projected, 1 + len(body.context.numbers))
         else:
-            self._store_results(emitter, emitter.emit(phase.finished))
+            self._store_results(emitter, emitter.emit(phase.projected))
         signature = "ptr %state, ptr %parameters, ptr %outs, ptr %out_strides"
         return "\n".join(
             [f"define internal void @finish_{number}_{width}({signature}) #0 {{", *emitter.lines, "  ret void", "}"]
@@ -342,16 +350,16 @@ class OutputWriter:
         for number, phase in enumerate(body.phases):
             for size in dict.fromkeys((width, body.width)):
                 writer = Emitter(size, f"i{number}x{size}", self.declarations)
-                for slot, (lane, value) in enumerate(zip(phase.identity, writer.emit(phase.identity), strict=True)):
-                    store_slot(writer, "%state", slot, lane.type, value)
+                for slot, (expr, value) in enumerate(zip(phase.init, writer.emit(phase.init), strict=True)):
+                    store_slot(writer, "%state", slot, expr.type, value)
                 lines += writer.lines
             if width == 1:
                 functions = f"ptr @along_{number}, ptr @merge_{number}, ptr @{NAME}_join_{number}"
                 lines.append(f"  call void @{SPLIT_RUN}({functions}, ptr %state, {RUN_TAIL})")
             else:
                 lines.append(f"  call void @{PIECES_RUN}(ptr @across_{number}, ptr %state, {RUN_TAIL})")
-            finish = f"@finish_{number}_{width}"
-            lines.append(f"  call void {finish}(ptr %state, ptr %parameters, ptr %outs, ptr %out_strides)")
+            project = f"@finish_{number}_{width}"
+            lines.append(f"  call void {project}(ptr %state, ptr %parameters, ptr %outs, ptr %out_strides)")
         signature = f"{RUN_TAIL}, ptr %outs, ptr %out_strides"
         return "\n".join([f"define void @{NAME}_output_{width}({signature}) #0 {{", *lines, "  ret void", "}"])
 
@@ -435,7 +443,7 @@ class OutputWriter:
 
 
 def _half(emitter: Emitter, type: str, value: str, first: int) -> str:
-    """Lanes first .. first + W - 1 of a vector of 2 W lanes."""
+    """Exprs first .. first + W - 1 of a vector of 2 W lanes."""
     whole = f"<{2 * emitter.width} x {type}>"
     if emitter.width == 1:
         return emitter.register(f"extractelement {whole} {value}, i32 {first}")

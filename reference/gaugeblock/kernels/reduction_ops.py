@@ -7,16 +7,16 @@ from typing import NamedTuple
 
 from ..core.dtype import DType
 from . import approximation
-from .conversion import lane_type
+from .conversion import scalar_type
 from .exponential import exp
-from .expression import BOOL, F32, F64, INT, Complex, Lane, LaneType, Value, constant, select
-from .functions import convert_lane, fabs, isnan, maximum, minimum, sqrt
+from .expression import BOOL, F32, F64, INT, Complex, Expr, ScalarType, Value, constant, select
+from .functions import cast, fabs, isnan, maximum, minimum, sqrt
 from .logarithm import log, pow
-from .reduction_phases import Context, Fold, Phase, State, named
+from .reduction_phases import Context, Phase, Reduction, State, named
 from .trigonometry import hypot
 
 
-def two_sum(total: Lane, error: Lane, x: Lane) -> tuple[Lane, Lane]:
+def two_sum(total: Expr, error: Expr, x: Expr) -> tuple[Expr, Expr]:
     """total + x, with the rounding error of the addition added to `error`."""
     new = total + x
     virtual = new - total
@@ -26,31 +26,31 @@ def two_sum(total: Lane, error: Lane, x: Lane) -> tuple[Lane, Lane]:
 class SumState(NamedTuple):
     """State of a sum of `parts` components (2 for complex) of a lane type."""
 
-    type: LaneType
+    type: ScalarType
     parts: int
 
     @property
     def compensated(self) -> bool:
         return self.type is F64
 
-    def identity(self) -> State:
+    def init(self) -> State:
         """Zeros."""
         wide = F64 if self.type.is_float else INT[64]
         return (constant(0, wide),) * (self.parts * (2 if self.compensated else 1))
 
     def add(self, state: State, x: Value) -> State:
         """The state with an element more."""
-        lanes = (x.re, x.im) if isinstance(x, Complex) else (x,)
+        exprs = (x.re, x.im) if isinstance(x, Complex) else (x,)
         if not self.compensated:
-            return tuple(old + convert_lane(new, old.type) for old, new in zip(state, lanes, strict=True))
-        pairs = (two_sum(state[2 * k], state[2 * k + 1], lane) for k, lane in enumerate(lanes))
-        return tuple(lane for pair in pairs for lane in pair)
+            return tuple(old + cast(new, old.type) for old, new in zip(state, exprs, strict=True))
+        pairs = (two_sum(state[2 * k], state[2 * k + 1], expr) for k, expr in enumerate(exprs))
+        return tuple(expr for pair in pairs for expr in pair)
 
     def merge(self, a: State, b: State) -> State:
         """The state of both."""
         if not self.compensated:
             return tuple(x + y for x, y in zip(a, b, strict=True))
-        merged: list[Lane] = []
+        merged: list[Expr] = []
         for k in range(0, len(a), 2):
             total, error = two_sum(a[k], a[k + 1], b[k])
             merged += [total, error + b[k + 1]]
@@ -65,16 +65,16 @@ class SumState(NamedTuple):
 
 
 Map = Callable[[Value], Value]
-Finish = Callable[[Value, Context], tuple[Value, ...]]
+Project = Callable[[Value, Context], tuple[Value, ...]]
 
 
-def _sum_phase(compute: DType, element: Callable[[Value, Context], Value], finish: Finish, *, real: bool) -> Phase:
-    state = SumState(lane_type(compute), 1 if real or not compute.is_complex else 2)
+def _sum_phase(compute: DType, element: Callable[[Value, Context], Value], project: Project, *, real: bool) -> Phase:
+    state = SumState(scalar_type(compute), 1 if real or not compute.is_complex else 2)
     return Phase(
-        lambda x: state.identity(),
-        lambda lanes, x, index, context: state.add(lanes, element(x, context)),
+        lambda x: state.init(),
+        lambda exprs, x, index, context: state.add(exprs, element(x, context)),
         state.merge,
-        lambda lanes, context: finish(state.total(lanes), context),
+        lambda exprs, context: project(state.total(exprs), context),
     )
 
 
@@ -93,124 +93,124 @@ def _whole(total: Value, context: Context) -> tuple[Value, ...]:
     return (total,)
 
 
-def _divided(total: Value, by: Lane) -> Value:
+def _divided(total: Value, by: Expr) -> Value:
     return Complex(total.re / by, total.im / by) if isinstance(total, Complex) else total / by
 
 
 def _average(total: Value, context: Context) -> tuple[Value, ...]:
-    return (_divided(total, convert_lane(context.count, F64)),)
+    return (_divided(total, cast(context.count, F64)),)
 
 
 @named
-def sum_fold(compute: DType) -> Fold:
+def sum_reduction(compute: DType) -> Reduction:
     """Sum: ints wrap in int64, floats are summed in float64, float64 with compensation."""
-    return Fold((_sum_phase(compute, _plain, _whole, real=False),))
+    return Reduction((_sum_phase(compute, _plain, _whole, real=False),))
 
 
 @named
-def nansum_fold(compute: DType) -> Fold:
+def nansum_reduction(compute: DType) -> Reduction:
     """Sum with NaN counted as 0."""
-    return Fold((_sum_phase(compute, _without_nan, _whole, real=False),))
+    return Reduction((_sum_phase(compute, _without_nan, _whole, real=False),))
 
 
 @named
-def mean_fold(compute: DType) -> Fold:
+def mean_reduction(compute: DType) -> Reduction:
     """Sum divided by the count, rounded once."""
-    return Fold((_sum_phase(compute, _plain, _average, real=False),))
+    return Reduction((_sum_phase(compute, _plain, _average, real=False),))
 
 
 @named
-def nanmean_fold(compute: DType) -> Fold:
+def nanmean_reduction(compute: DType) -> Reduction:
     """Mean of the elements that are not NaN."""
-    total = SumState(lane_type(compute), 2 if compute.is_complex else 1)
+    total = SumState(scalar_type(compute), 2 if compute.is_complex else 1)
 
-    def step(state: State, x: Value, index: Lane, context: Context) -> State:
+    def step(state: State, x: Value, index: Expr, context: Context) -> State:
         bad = isnan(x.re) | isnan(x.im) if isinstance(x, Complex) else isnan(x)
-        counted = state[0] + convert_lane(~bad, INT[64])
+        counted = state[0] + cast(~bad, INT[64])
         return (counted, *total.add(state[1:], _without_nan(x, context)))
 
-    return Fold(
+    return Reduction(
         (
             Phase(
-                lambda x: (constant(0, INT[64]), *total.identity()),
+                lambda x: (constant(0, INT[64]), *total.init()),
                 step,
                 lambda a, b: (a[0] + b[0], *total.merge(a[1:], b[1:])),
-                lambda state, context: (_divided(total.total(state[1:]), convert_lane(state[0], F64)),),
+                lambda state, context: (_divided(total.total(state[1:]), cast(state[0], F64)),),
             ),
         )
     )
 
 
-def _moment(x: Value, mean: tuple[Lane, ...]) -> Lane:
-    lanes = (x.re, x.im) if isinstance(x, Complex) else (x,)
-    total: Lane | None = None
-    for lane, center in zip(lanes, mean, strict=True):
-        distance = convert_lane(lane, F64) - center
+def _moment(x: Value, mean: tuple[Expr, ...]) -> Expr:
+    exprs = (x.re, x.im) if isinstance(x, Complex) else (x,)
+    total: Expr | None = None
+    for expr, center in zip(exprs, mean, strict=True):
+        distance = cast(expr, F64) - center
         total = distance * distance if total is None else total + distance * distance
     assert total is not None
     return total
 
 
-def _spread(root: bool, with_mean: bool) -> Finish:
-    def finish(total: Value, context: Context) -> tuple[Value, ...]:
-        assert isinstance(total, Lane)
-        degrees = convert_lane(context.count, F64) - context.numbers[0]
+def _spread(root: bool, with_mean: bool) -> Project:
+    def project(total: Value, context: Context) -> tuple[Value, ...]:
+        assert isinstance(total, Expr)
+        degrees = cast(context.count, F64) - context.numbers[0]
         variance = total / select(degrees > 0.0, degrees, 0.0)
         value = sqrt(variance) if root else variance
         mean = context.earlier
         return (value, Complex(mean[0], mean[1]) if len(mean) == 2 else mean[0]) if with_mean else (value,)
 
-    return finish
+    return project
 
 
 @named
-def variance_fold(compute: DType, root: bool, with_mean: bool) -> Fold:
+def variance_reduction(compute: DType, root: bool, with_mean: bool) -> Reduction:
     """Variance or standard deviation in two passes, optionally with the mean; takes the correction as a number."""
     second = _sum_phase(compute, lambda x, context: _moment(x, context.earlier), _spread(root, with_mean), real=True)
-    return Fold((_sum_phase(compute, _plain, _average, real=False), second), numbers=1)
+    return Reduction((_sum_phase(compute, _plain, _average, real=False), second), numbers=1)
 
 
 def _mean_and_inverse_deviation(total: Value, context: Context) -> tuple[Value, ...]:
-    variance = _real(total) / convert_lane(context.count, F64)
+    variance = _real(total) / cast(context.count, F64)
     return context.earlier[0], 1.0 / sqrt(variance + context.numbers[0])
 
 
 @named
-def moments_fold(compute: DType) -> Fold:
+def moments_reduction(compute: DType) -> Reduction:
     """(mean, 1 / sqrt(biased variance + eps)) in two passes; takes eps as a number."""
     second = _sum_phase(compute, lambda x, context: _moment(x, context.earlier), _mean_and_inverse_deviation, real=True)
-    return Fold((_sum_phase(compute, _plain, _average, real=False), second), numbers=1)
+    return Reduction((_sum_phase(compute, _plain, _average, real=False), second), numbers=1)
 
 
 @named
-def mean_square_fold(compute: DType) -> Fold:
+def mean_square_reduction(compute: DType) -> Reduction:
     """1 / sqrt(mean of squares + eps); takes eps as a number."""
 
-    def finish(total: Value, context: Context) -> tuple[Value, ...]:
-        return (1.0 / sqrt(_real(total) / convert_lane(context.count, F64) + context.numbers[0]),)
+    def project(total: Value, context: Context) -> tuple[Value, ...]:
+        return (1.0 / sqrt(_real(total) / cast(context.count, F64) + context.numbers[0]),)
 
-    return Fold((_sum_phase(compute, _squared, finish, real=True),), numbers=1)
+    return Reduction((_sum_phase(compute, _squared, project, real=True),), numbers=1)
 
 
 @named
-def prod_fold(compute: DType) -> Fold:
+def prod_reduction(compute: DType) -> Reduction:
     """Product: ints wrap in int64, floats in float64."""
-    type = lane_type(compute)
+    type = scalar_type(compute)
     wide = INT[64] if not type.is_float else F64
 
     def widen(x: Value) -> Value:
         if isinstance(x, Complex):
-            return Complex(convert_lane(x.re, wide), convert_lane(x.im, wide))
-        return convert_lane(x, wide)
+            return Complex(cast(x.re, wide), cast(x.im, wide))
+        return cast(x, wide)
 
     def pack(x: Value) -> State:
         return (x.re, x.im) if isinstance(x, Complex) else (x,)
 
-    def unpack(lanes: State) -> Value:
-        return Complex(lanes[0], lanes[1]) if len(lanes) == 2 else lanes[0]
+    def unpack(exprs: State) -> Value:
+        return Complex(exprs[0], exprs[1]) if len(exprs) == 2 else exprs[0]
 
     one = pack(Complex(constant(1, wide), constant(0, wide)) if compute.is_complex else constant(1, wide))
-    return Fold(
+    return Reduction(
         (
             Phase(
                 lambda x: one,
@@ -222,14 +222,14 @@ def prod_fold(compute: DType) -> Fold:
     )
 
 
-def lowest(type: LaneType) -> Lane:
+def lowest(type: ScalarType) -> Expr:
     """The value below all others."""
     if type.is_float:
         return constant(float("-inf"), type)
     return constant(-(1 << (type.bits - 1)) if type.kind == "int" else 0, type)
 
 
-def highest(type: LaneType) -> Lane:
+def highest(type: ScalarType) -> Expr:
     """The value above all others."""
     if type.is_float:
         return constant(float("inf"), type)
@@ -239,10 +239,10 @@ def highest(type: LaneType) -> Lane:
 
 
 @named
-def extreme_fold(compute: DType, largest: bool) -> Fold:
+def extreme_reduction(compute: DType, largest: bool) -> Reduction:
     """Largest or smallest element; NaN wins."""
-    type, choose = lane_type(compute), maximum if largest else minimum
-    return Fold(
+    type, choose = scalar_type(compute), maximum if largest else minimum
+    return Reduction(
         (
             Phase(
                 lambda x: (lowest(type) if largest else highest(type),),
@@ -254,24 +254,24 @@ def extreme_fold(compute: DType, largest: bool) -> Fold:
     )
 
 
-def _real(x: Value) -> Lane:
+def _real(x: Value) -> Expr:
     if isinstance(x, Complex):
         raise TypeError("complex numbers have no order")
     return x
 
 
-def _before(a: Lane, b: Lane, largest: bool) -> Lane:
+def _before(a: Expr, b: Expr, largest: bool) -> Expr:
     """a comes strictly before b as an extreme."""
     better = a > b if largest else a < b
     return better | (isnan(a) & ~isnan(b)) if a.type.is_float else better
 
 
 @named
-def position_fold(compute: DType, largest: bool) -> Fold:
+def position_reduction(compute: DType, largest: bool) -> Reduction:
     """(extreme, index of its first occurrence); NaN comes before everything."""
-    type = lane_type(compute)
+    type = scalar_type(compute)
 
-    def step(state: State, x: Value, index: Lane, context: Context) -> State:
+    def step(state: State, x: Value, index: Expr, context: Context) -> State:
         better = _before(_real(x), state[0], largest) | (state[1] < 0)
         return select(better, _real(x), state[0]), select(better, index, state[1])
 
@@ -281,17 +281,17 @@ def position_fold(compute: DType, largest: bool) -> Fold:
         return select(take, b[0], a[0]), select(take, b[1], a[1])
 
     start = (lowest(type) if largest else highest(type), constant(-1, INT[64]))
-    return Fold((Phase(lambda x: start, step, combine, lambda state, context: (state[0], state[1])),))
+    return Reduction((Phase(lambda x: start, step, combine, lambda state, context: (state[0], state[1])),))
 
 
-def _truth(x: Value) -> Lane:
-    return (x.re != 0.0) | (x.im != 0.0) if isinstance(x, Complex) else convert_lane(x, BOOL)
+def _truth(x: Value) -> Expr:
+    return (x.re != 0.0) | (x.im != 0.0) if isinstance(x, Complex) else cast(x, BOOL)
 
 
 @named
-def truth_fold(every: bool) -> Fold:
+def truth_reduction(every: bool) -> Reduction:
     """Return whether all (every) or any elements are nonzero."""
-    return Fold(
+    return Reduction(
         (
             Phase(
                 lambda x: (constant(every, BOOL),),
@@ -304,19 +304,19 @@ def truth_fold(every: bool) -> Fold:
 
 
 @named
-def count_fold(of_nan: bool) -> Fold:
+def count_reduction(of_nan: bool) -> Reduction:
     """How many elements are nonzero, or (of_nan) are not NaN."""
 
-    def counted(x: Value) -> Lane:
+    def counted(x: Value) -> Expr:
         if not of_nan:
             return _truth(x)
         return ~(isnan(x.re) | isnan(x.im)) if isinstance(x, Complex) else ~isnan(x)
 
-    return Fold(
+    return Reduction(
         (
             Phase(
                 lambda x: (constant(0, INT[64]),),
-                lambda state, x, index, context: (state[0] + convert_lane(counted(x), INT[64]),),
+                lambda state, x, index, context: (state[0] + cast(counted(x), INT[64]),),
                 lambda a, b: (a[0] + b[0],),
                 lambda state, context: (state[0],),
             ),
@@ -325,12 +325,12 @@ def count_fold(of_nan: bool) -> Fold:
 
 
 @named
-def norm_fold(compute: DType, order: str) -> Fold:
+def norm_reduction(compute: DType, order: str) -> Reduction:
     """Vector norm: order "0", "1", "2", "inf", "-inf", or "p" with the order as a number."""
     if order in ("inf", "-inf"):
         choose = maximum if order == "inf" else minimum
-        start = constant(0.0 if order == "inf" else float("inf"), lane_type(compute))
-        return Fold(
+        start = constant(0.0 if order == "inf" else float("inf"), scalar_type(compute))
+        return Reduction(
             (
                 Phase(
                     lambda x: (start,),
@@ -341,51 +341,51 @@ def norm_fold(compute: DType, order: str) -> Fold:
             )
         )
     phase = _sum_phase(compute, _POWERS[order], _ROOTS.get(order, _whole), real=True)
-    return Fold((phase,), numbers=1 if order == "p" else 0)
+    return Reduction((phase,), numbers=1 if order == "p" else 0)
 
 
 @named
-def exponentials_fold(compute: DType, logarithm: bool) -> Fold:
+def exponentials_reduction(compute: DType, logarithm: bool) -> Reduction:
     """Sum of e**(x - m), m the largest element: its logarithm plus m, or (m, the sum in float64)."""
-    type = lane_type(compute)
+    type = scalar_type(compute)
     exponential = approximation.exp if type is F32 else exp
 
-    def element(x: Value, context: Context) -> Lane:
-        return exponential(convert_lane(_real(x), F64) - _shift(context.earlier[0]))
+    def element(x: Value, context: Context) -> Expr:
+        return exponential(cast(_real(x), F64) - _shift(context.earlier[0]))
 
-    def finish(total: Value, context: Context) -> tuple[Value, ...]:
+    def project(total: Value, context: Context) -> tuple[Value, ...]:
         shift = _shift(context.earlier[0])
         if not logarithm:
             return (shift, total)
-        largest = convert_lane(context.earlier[0], F64)
+        largest = cast(context.earlier[0], F64)
         # The exponential of float32 lanes ends at e**700.
         return (select(largest == float("inf"), largest, log(_real(total)) + shift),)
 
-    return Fold((*extreme_fold(compute, True).phases, _sum_phase(compute, element, finish, real=True)))
+    return Reduction((*extreme_reduction(compute, True).phases, _sum_phase(compute, element, project, real=True)))
 
 
-def _shift(largest: Lane) -> Lane:
-    wide = convert_lane(largest, F64)
+def _shift(largest: Expr) -> Expr:
+    wide = cast(largest, F64)
     return select(fabs(wide) == float("inf"), 0.0, wide)
 
 
-def _size(x: Value) -> Lane:
+def _size(x: Value) -> Expr:
     return hypot(x.re, x.im) if isinstance(x, Complex) else fabs(x)
 
 
-def _squared(x: Value, context: Context) -> Lane:
+def _squared(x: Value, context: Context) -> Expr:
     if isinstance(x, Complex):
-        re, im = convert_lane(x.re, F64), convert_lane(x.im, F64)
+        re, im = cast(x.re, F64), cast(x.im, F64)
         return re * re + im * im
-    wide = convert_lane(x, F64)
+    wide = cast(x, F64)
     return wide * wide
 
 
 _POWERS: dict[str, Callable[[Value, Context], Value]] = {
-    "0": lambda x, context: convert_lane(_truth(x), F64),
-    "1": lambda x, context: convert_lane(_size(x), F64),
+    "0": lambda x, context: cast(_truth(x), F64),
+    "1": lambda x, context: cast(_size(x), F64),
     "2": _squared,
-    "p": lambda x, context: pow(convert_lane(_size(x), F64), context.numbers[0]),
+    "p": lambda x, context: pow(cast(_size(x), F64), context.numbers[0]),
 }
 
 
@@ -397,4 +397,4 @@ def _general_root(total: Value, context: Context) -> tuple[Value, ...]:
     return (pow(_real(total), 1.0 / context.numbers[0]),)
 
 
-_ROOTS: dict[str, Finish] = {"2": _square_root, "p": _general_root}
+_ROOTS: dict[str, Project] = {"2": _square_root, "p": _general_root}

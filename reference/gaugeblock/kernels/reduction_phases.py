@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 from ..core.dtype import DType
 from .body import components
 from .conversion import Memory, from_storage, memory, rounded, to_storage
-from .expression import BOOL, F64, INT, Lane, LaneType, Value, constant
+from .expression import BOOL, F64, INT, Expr, ScalarType, Value, constant
 from .isa import Level
 from .lower import Emitter
 
@@ -35,12 +35,12 @@ def offset(slot: int, width: int) -> int:
     return slot * 8 if width == 1 else SCALAR_BYTES + slot * VECTOR_BYTES
 
 
-def stored_type(type: LaneType) -> str:
+def stored_type(type: ScalarType) -> str:
     """IR type of a lane in memory: bytes for bool."""
     return "i8" if type is BOOL else type.ir
 
 
-def load_slot(emitter: Emitter, block: str, slot: int, type: LaneType) -> str:
+def load_slot(emitter: Emitter, block: str, slot: int, type: ScalarType) -> str:
     """Load a slot at the emitter's width."""
     place = emitter.register(f"getelementptr i8, ptr {block}, i64 {offset(slot, emitter.width)}")
     memory_type = emitter.type(stored_type(type))
@@ -48,7 +48,7 @@ def load_slot(emitter: Emitter, block: str, slot: int, type: LaneType) -> str:
     return emitter.register(f"trunc {memory_type} {value} to {emitter.type(BOOL)}") if type is BOOL else value
 
 
-def store_slot(emitter: Emitter, block: str, slot: int, type: LaneType, value: str) -> None:
+def store_slot(emitter: Emitter, block: str, slot: int, type: ScalarType, value: str) -> None:
     """Store a value into a slot at the emitter's width."""
     memory_type = emitter.type(stored_type(type))
     if type is BOOL:
@@ -57,26 +57,26 @@ def store_slot(emitter: Emitter, block: str, slot: int, type: LaneType, value: s
     emitter.lines.append(f"  store {memory_type} {value}, ptr {place}, align 8")
 
 
-def load_lanes(emitter: Emitter, block: str, lanes: tuple[Lane, ...], first: int = 0) -> None:
+def load_slots(emitter: Emitter, block: str, exprs: tuple[Expr, ...], first: int = 0) -> None:
     """Bind argument lanes to slots from `first` on."""
-    for slot, lane in enumerate(lanes, start=first):
-        emitter.bind(lane, load_slot(emitter, block, slot, lane.type))
+    for slot, expr in enumerate(exprs, start=first):
+        emitter.bind(expr, load_slot(emitter, block, slot, expr.type))
 
 
-def store_lanes(emitter: Emitter, block: str, lanes: tuple[Lane, ...], first: int = 0) -> None:
+def store_slots(emitter: Emitter, block: str, exprs: tuple[Expr, ...], first: int = 0) -> None:
     """Compute lanes and store them into slots from `first` on."""
-    for slot, (lane, value) in enumerate(zip(lanes, emitter.emit(lanes), strict=True), start=first):
-        store_slot(emitter, block, slot, lane.type, value)
+    for slot, (expr, value) in enumerate(zip(exprs, emitter.emit(exprs), strict=True), start=first):
+        store_slot(emitter, block, slot, expr.type, value)
 
 
-State = tuple[Lane, ...]
+State = tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
     """What steps and finishes may use besides the state: element count, numbers of the call, earlier results."""
 
-    count: Lane
+    count: Expr
     numbers: State
     earlier: State
 
@@ -84,14 +84,14 @@ class Context:
 class Phase(NamedTuple):
     """`identity` gives the neutral state for the compute dtype's lane types of one element."""
 
-    identity: Callable[[Value], State]
-    step: Callable[[State, Value, Lane, Context], State]
+    init: Callable[[Value], State]
+    step: Callable[[State, Value, Expr, Context], State]
     combine: Callable[[State, State], State]
-    finish: Callable[[State, Context], tuple[Value, ...]]
+    project: Callable[[State, Context], tuple[Value, ...]]
     name: str = ""
 
 
-class Fold(NamedTuple):
+class Reduction(NamedTuple):
     """Phases in order, and how many Python floats the call takes."""
 
     phases: tuple[Phase, ...]
@@ -119,18 +119,18 @@ def named(build: Builder) -> Builder:
 class RecordedPhase:
     """The lanes of one phase: arguments (`state`, `other`, `element`, `index`) and what is computed from them."""
 
-    element: tuple[Lane, ...]
-    index: Lane
+    element: tuple[Expr, ...]
+    index: Expr
     state: State
     other: State
-    identity: State
+    init: State
     stepped: State
     combined: State
-    finished: tuple[Lane, ...]
+    projected: tuple[Expr, ...]
 
 
 @dataclass(slots=True)
-class FoldBody:
+class RecordedReduction:
     """A fold recorded for an input dtype, a compute dtype and result dtypes."""
 
     input: Memory
@@ -140,55 +140,57 @@ class FoldBody:
     width: int = 1
 
 
-def arguments(types: Sequence[LaneType]) -> State:
+def arguments(types: Sequence[ScalarType]) -> State:
     """Fresh argument lanes."""
-    return tuple(Lane("argument", type) for type in types)
+    return tuple(Expr("argument", type) for type in types)
 
 
-def record_fold(fold: Fold, input: DType, compute: DType, results: Sequence[DType], level: Level) -> FoldBody:
+def record_reduction(
+    reduction: Reduction, input: DType, compute: DType, results: Sequence[DType], level: Level
+) -> RecordedReduction:
     """Call the phases' functions once with symbolic lanes."""
     place = memory("x", input)
     outputs = tuple(memory(f"o{index}", dtype) for index, dtype in enumerate(results))
-    context = Context(Lane("argument", INT[64]), arguments([F64] * fold.numbers), ())
-    body = FoldBody(place, outputs, context)
+    context = Context(Expr("argument", INT[64]), arguments([F64] * reduction.numbers), ())
+    body = RecordedReduction(place, outputs, context)
     widest = place.storage.bits
-    for number, phase in enumerate(fold.phases):
+    for number, phase in enumerate(reduction.phases):
         element = arguments([place.storage] * place.components)
-        index = Lane("argument", INT[64])
+        index = Expr("argument", INT[64])
         value = from_storage(element, input, level.half_hardware)
         if compute is not input:
             value = rounded(value, compute, level.half_hardware)
-        identity = phase.identity(value)
-        state, other = (arguments([lane.type for lane in identity]) for _ in range(2))
-        finished = phase.finish(state, context)
-        if number == len(fold.phases) - 1:
-            stored = [to_storage(v, dtype, level.half_hardware) for v, dtype in zip(finished, results, strict=True)]
-            lanes = tuple(lane for parts in stored for lane in parts)
+        init = phase.init(value)
+        state, other = (arguments([expr.type for expr in init]) for _ in range(2))
+        projected = phase.project(state, context)
+        if number == len(reduction.phases) - 1:
+            stored = [to_storage(v, dtype, level.half_hardware) for v, dtype in zip(projected, results, strict=True)]
+            exprs = tuple(expr for parts in stored for expr in parts)
         else:
-            lanes = tuple(lane for v in finished for lane in components(v))
+            exprs = tuple(expr for v in projected for expr in components(v))
         body.phases.append(
             RecordedPhase(
                 element,
                 index,
                 state,
                 other,
-                identity,
+                init,
                 phase.step(state, value, index, context),
                 phase.combine(state, other),
-                lanes,
+                exprs,
             )
         )
-        widest = max([widest, *(lane.type.bits for lane in (*identity, *lanes))])
-        context = Context(context.count, context.numbers, arguments([lane.type for lane in lanes]))
-        if number < len(fold.phases) - 1:
+        widest = max([widest, *(expr.type.bits for expr in (*init, *exprs))])
+        context = Context(context.count, context.numbers, arguments([expr.type for expr in exprs]))
+        if number < len(reduction.phases) - 1:
             body.context = context
     for recorded in body.phases[:-1]:
-        if 1 + fold.numbers + len(recorded.finished) > FOLD_SLOT:
-            raise ValueError(f"a fold's phase hands on {len(recorded.finished)} lanes, more than there are slots for")
+        if 1 + reduction.numbers + len(recorded.projected) > FOLD_SLOT:
+            raise ValueError(f"a fold's phase hands on {len(recorded.projected)} lanes, more than there are slots for")
     body.width = 2 * max(1, level.vector_bytes * 8 // widest)
     return body
 
 
-def zero(type: LaneType) -> Lane:
+def zero(type: ScalarType) -> Expr:
     """The constant 0 of a lane type."""
     return constant(0, type)

@@ -17,16 +17,16 @@ from typing import NamedTuple
 from ..core.dtype import DType
 from .code import NAME, Declarations
 from .compiler import Builtin, compiler
-from .conversion import from_storage, lane_type, storage_type, to_storage
+from .conversion import from_storage, scalar_type, storage_type, to_storage
 from .exponential import exp
-from .expression import F32, F64, INT, Lane, LaneType, Value, constant, select
-from .functions import bits_of, convert_lane, float_of_bits, isfinite, mul_add, polynomial
+from .expression import F32, F64, INT, Expr, ScalarType, Value, constant, select
+from .functions import bits_of, cast, float_of_bits, isfinite, mul_add, polynomial
 from .isa import Level, current_level
 from .logarithm import log
 from .lower import Emitter
 from .pointwise import strided_address
 from .pointwise_entry import Signature, rows_driver
-from .reduction_ops import SumState, extreme_fold, two_sum
+from .reduction_ops import SumState, extreme_reduction, two_sum
 from .reduction_phases import Context, Phase, State, arguments, named
 
 
@@ -41,7 +41,7 @@ class RowProgram(NamedTuple):
     phases: tuple[Phase, ...]
     map: Callable[..., Value]
     numbers: int = 0
-    kept: Callable[[Value, Context], Lane] | None = None
+    kept: Callable[[Value, Context], Expr] | None = None
     beside: int = 0
     found: Callable[[Context], tuple[Value, ...]] | None = None
     name: str = ""
@@ -51,12 +51,12 @@ class RowProgram(NamedTuple):
 class _Sweep:
     """One loop over the row: the element, the state going round, what is computed from both."""
 
-    element: Lane
-    index: Lane
+    element: Expr
+    index: Expr
     state: State = ()
     stepped: State = ()
-    stored: tuple[Lane, ...] = ()
-    beside: tuple[Lane, ...] = ()
+    stored: tuple[Expr, ...] = ()
+    beside: tuple[Expr, ...] = ()
 
 
 class RowMapKernel:
@@ -107,22 +107,22 @@ class RowMapWriter:
         self.found, self.beside = kernel.found, kernel.beside
         self.beside_pointers: list[str] = []
         self.storage = storage_type(self.dtype)
-        self.width = max(1, self.level.vector_bytes * 8 // lane_type(self.dtype).bits)
-        self.held = self.program.kept is not None and self.storage is lane_type(self.dtype)
+        self.width = max(1, self.level.vector_bytes * 8 // scalar_type(self.dtype).bits)
+        self.held = self.program.kept is not None and self.storage is scalar_type(self.dtype)
         """Whether kept elements lie in the result between the last fold and the map."""
         self.declarations = Declarations(self.level.vector_bytes)
-        self.shared: list[tuple[Lane, str]] = []
+        self.shared: list[tuple[Expr, str]] = []
         self.lines: list[str] = []
 
     def text(self) -> str:
         """LLVM IR of the module; the row function is called @NAME."""
         start = Emitter(1, "c", self.declarations)
-        count = Lane("argument", INT[64])
+        count = Expr("argument", INT[64])
         numbers = arguments([F64] * self.program.numbers)
         self.shared = [(count, "%n")]
-        for slot, lane in enumerate(numbers):
+        for slot, expr in enumerate(numbers):
             place = start.register(f"getelementptr i64, ptr %numbers, i64 {slot}")
-            self.shared.append((lane, start.register(f"load double, ptr {place}")))
+            self.shared.append((expr, start.register(f"load double, ptr {place}")))
         pointers = [
             start.register(f"load ptr, ptr {start.register(f'getelementptr i64, ptr %pointers, i64 {slot}')}")
             for slot in range(2 + len(self.found) + len(self.beside))
@@ -143,8 +143,8 @@ class RowMapWriter:
         tail = ["  ret i1 false", "}", self.declarations.text(self.level.attributes)]
         return "\n".join([head, "entry:", *self.lines, *tail])
 
-    def _value(self) -> tuple[Lane, Value]:
-        element = Lane("argument", self.storage)
+    def _value(self) -> tuple[Expr, Value]:
+        element = Expr("argument", self.storage)
         return element, from_storage((element,), self.dtype, self.level.half_hardware)
 
     def _fold(
@@ -153,50 +153,50 @@ class RowMapWriter:
         """The loops of a phase over memory (source, and result in the last phase)."""
         source, out = memory
         element, value = self._value()
-        stored: tuple[Lane, ...] = ()
+        stored: tuple[Expr, ...] = ()
         if out and self.program.kept is not None:
             value = self.program.kept(value, context)
             stored = (value,) if self.held else ()
-        index = Lane("argument", INT[64])
-        identity = phase.identity(value)
-        types = [lane.type for lane in identity]
+        index = Expr("argument", INT[64])
+        init = phase.init(value)
+        types = [expr.type for expr in init]
         state, other = arguments(types), arguments(types)
         sweep = _Sweep(element, index, state, phase.step(state, value, index, context), stored)
-        wide, block = self._loop(f"p{number}v", sweep, identity, source, out, ("0", stop), self.width, block)
-        single, block = self._loop(f"p{number}s", sweep, identity, source, out, (stop, "%n"), 1, block)
+        wide, block = self._loop(f"p{number}v", sweep, init, source, out, ("0", stop), self.width, block)
+        single, block = self._loop(f"p{number}s", sweep, init, source, out, (stop, "%n"), 1, block)
         combined = phase.combine(state, other)
         merged = self._merge(f"p{number}", types, wide, state, other, combined)
         last = Emitter(1, f"p{number}m", self.declarations)
         self._bind(last)
-        for lane, name in (*zip(state, single, strict=True), *zip(other, merged, strict=True)):
-            last.bind(lane, name)
+        for expr, name in (*zip(state, single, strict=True), *zip(other, merged, strict=True)):
+            last.bind(expr, name)
         total = last.emit(combined)
-        for lane, name in zip(state, total, strict=True):
-            last.bind(lane, name)
-        finished = phase.finish(state, context)
+        for expr, name in zip(state, total, strict=True):
+            last.bind(expr, name)
+        projected = phase.project(state, context)
         done = Emitter(1, f"p{number}f", self.declarations)
         self._bind(done)
-        for lane, name in zip(state, total, strict=True):
-            done.bind(lane, name)
-        lanes = tuple(lane for lane in finished if isinstance(lane, Lane))
-        names = done.emit(lanes)
+        for expr, name in zip(state, total, strict=True):
+            done.bind(expr, name)
+        exprs = tuple(expr for expr in projected if isinstance(expr, Expr))
+        names = done.emit(exprs)
         self.lines += [*last.lines, *done.lines]
-        results = arguments([lane.type for lane in lanes])
+        results = arguments([expr.type for expr in exprs])
         self.shared += list(zip(results, names, strict=True))
         context_block = f"p{number}_done"
         self.lines += [f"  br label %{context_block}", f"{context_block}:"]
         return context_block, results
 
     def _merge(
-        self, prefix: str, types: Sequence[LaneType], values: list[str], state: State, other: State, combined: State
+        self, prefix: str, types: Sequence[ScalarType], values: list[str], state: State, other: State, combined: State
     ) -> list[str]:
         """The states of all vector lanes as one."""
         width = self.width
         while width > 1:
             half = Emitter(width // 2, f"{prefix}h{width}", self.declarations)
-            for lanes, first in ((state, 0), (other, width // 2)):
-                for lane, value in zip(lanes, values, strict=True):
-                    half.bind(lane, _part(half, lane.type.ir, value, first))
+            for exprs, first in ((state, 0), (other, width // 2)):
+                for expr, value in zip(exprs, values, strict=True):
+                    half.bind(expr, _part(half, expr.type.ir, value, first))
             values = half.emit(combined)
             self.lines += half.lines
             width //= 2
@@ -206,11 +206,11 @@ class RowMapWriter:
         element, value = self._value()
         if self.program.kept is not None:
             value = element if self.held else self.program.kept(value, context)
-        beside = tuple(Lane("argument", storage_type(dtype)) for dtype in self.beside)
+        beside = tuple(Expr("argument", storage_type(dtype)) for dtype in self.beside)
         half = self.level.half_hardware
-        others = [from_storage((lane,), dtype, half) for lane, dtype in zip(beside, self.beside, strict=True)]
+        others = [from_storage((expr,), dtype, half) for expr, dtype in zip(beside, self.beside, strict=True)]
         stored = to_storage(self.program.map(value, context, *others), self.dtype, self.level.half_hardware)
-        sweep = _Sweep(element, Lane("argument", INT[64]), stored=stored, beside=beside)
+        sweep = _Sweep(element, Expr("argument", INT[64]), stored=stored, beside=beside)
         _, block = self._loop("mv", sweep, (), source, out, ("0", stop), self.width, block)
         self._loop("ms", sweep, (), source, out, (stop, "%n"), 1, block)
 
@@ -219,30 +219,30 @@ class RowMapWriter:
         if self.program.found is None or not places:
             return
         values = self.program.found(context)
-        lanes = [
-            lane
+        exprs = [
+            expr
             for value, dtype in zip(values, self.found, strict=True)
-            for lane in to_storage(value, dtype, self.level.half_hardware)
+            for expr in to_storage(value, dtype, self.level.half_hardware)
         ]
         emitter = Emitter(1, "f", self.declarations)
         self._bind(emitter)
-        names = emitter.emit(lanes)
+        names = emitter.emit(exprs)
         self.lines += emitter.lines
-        for place, lane, name in zip(places, lanes, names, strict=True):
-            self.lines.append(f"  store {lane.type.ir} {name}, ptr {place}, align {lane.type.bits // 8}")
+        for place, expr, name in zip(places, exprs, names, strict=True):
+            self.lines.append(f"  store {expr.type.ir} {name}, ptr {place}, align {expr.type.bits // 8}")
 
     def _bind(self, emitter: Emitter) -> None:
-        for lane, name in self.shared:
-            emitter.bind(lane, emitter.splat(name, lane.type))
+        for expr, name in self.shared:
+            emitter.bind(expr, emitter.splat(name, expr.type))
 
     def _loop(
-        self, prefix: str, sweep: _Sweep, identity: State, source: str, out: str, span: tuple[str, str], width: int,
+        self, prefix: str, sweep: _Sweep, init: State, source: str, out: str, span: tuple[str, str], width: int,
         block: str,
     ) -> tuple[list[str], str]:  # fmt: skip
         """One loop over a part of the row; the names of the state after it, and the block that follows."""
         before = Emitter(width, f"{prefix}b", self.declarations)
         self._bind(before)
-        initial = before.emit(identity)
+        initial = before.emit(init)
         before.lines.append(f"  %{prefix}_any = icmp slt i64 {span[0]}, {span[1]}")
         inner = Emitter(width, f"{prefix}x", self.declarations)
         inner.names = dict(before.names)
@@ -251,12 +251,12 @@ class RowMapWriter:
         offset = inner.register(f"mul i64 {i}, {itemsize}")
         at = inner.register(f"getelementptr i8, ptr {source}, i64 {offset}")
         inner.bind(sweep.element, inner.register(f"load {inner.type(self.storage)}, ptr {at}, align {itemsize}"))
-        for lane, place, dtype in zip(sweep.beside, self.beside_pointers, self.beside, strict=False):
+        for expr, place, dtype in zip(sweep.beside, self.beside_pointers, self.beside, strict=False):
             step = inner.register(f"mul i64 {i}, {dtype.itemsize}")
             at = inner.register(f"getelementptr i8, ptr {place}, i64 {step}")
-            inner.bind(lane, inner.register(f"load {inner.type(lane.type)}, ptr {at}, align {dtype.itemsize}"))
-        for slot, lane in enumerate(sweep.state):
-            inner.bind(lane, f"%{prefix}_s{slot}")
+            inner.bind(expr, inner.register(f"load {inner.type(expr.type)}, ptr {at}, align {dtype.itemsize}"))
+        for slot, expr in enumerate(sweep.state):
+            inner.bind(expr, f"%{prefix}_s{slot}")
         following = inner.emit(sweep.stepped)
         if sweep.stored:
             (value,) = inner.emit(sweep.stored)
@@ -266,23 +266,23 @@ class RowMapWriter:
         self.lines += [*before.lines, f"  br label %{prefix}_start", f"{prefix}_start:"]
         self.lines += [f"  br i1 %{prefix}_any, label %{head}, label %{after}", f"{head}:"]
         self.lines.append(f"  {i} = phi i64 [{span[0]}, %{prefix}_start], [{i}_next, %{last}]")
-        for slot, (lane, first, then) in enumerate(zip(sweep.state, initial, following, strict=True)):
-            type = inner.type(lane.type)
+        for slot, (expr, first, then) in enumerate(zip(sweep.state, initial, following, strict=True)):
+            type = inner.type(expr.type)
             self.lines.append(f"  %{prefix}_s{slot} = phi {type} [{first}, %{prefix}_start], [{then}, %{last}]")
         self.lines += [*inner.lines, f"  br label %{last}", f"{last}:", f"  {i}_next = add i64 {i}, {width}"]
         self.lines += [f"  %{prefix}_more = icmp slt i64 {i}_next, {span[1]}"]
         self.lines += [f"  br i1 %{prefix}_more, label %{head}, label %{after}", f"{after}:"]
         names = []
-        for slot, (lane, first, then) in enumerate(zip(sweep.state, initial, following, strict=True)):
+        for slot, (expr, first, then) in enumerate(zip(sweep.state, initial, following, strict=True)):
             name = f"%{prefix}_t{slot}"
-            type = inner.type(lane.type)
+            type = inner.type(expr.type)
             self.lines.append(f"  {name} = phi {type} [{first}, %{prefix}_start], [{then}, %{last}]")
             names.append(name)
         return names, after
 
 
 def _part(emitter: Emitter, type: str, value: str, first: int) -> str:
-    """Lanes first .. first + W - 1 of a vector of 2 W lanes."""
+    """Exprs first .. first + W - 1 of a vector of 2 W lanes."""
     whole = f"<{2 * emitter.width} x {type}>"
     if emitter.width == 1:
         return emitter.register(f"extractelement {whole} {value}, i32 {first}")
@@ -316,11 +316,11 @@ _LOWEST = -104.0
 """e to this is nothing in float32."""
 
 
-def _shift(largest: Lane) -> Lane:
+def _shift(largest: Expr) -> Expr:
     return select(largest == -float("inf"), 0.0, largest)
 
 
-def _power(x: Lane, largest: Lane) -> Lane:
+def _power(x: Expr, largest: Expr) -> Expr:
     """e**(x - largest) for x up to a finite `largest`, raised in float32; the difference's rounding is made good."""
     shift = _shift(largest)
     if x.type is F32:
@@ -331,7 +331,7 @@ def _power(x: Lane, largest: Lane) -> Lane:
     return select(isfinite(difference), power + power * error, power)
 
 
-def _raised_power(x: Lane, error: Lane) -> Lane:
+def _raised_power(x: Expr, error: Expr) -> Expr:
     """e**(x + error) times 2**_RAISED for float32 lanes between _LOWEST and 0, error tiny; anything for NaN."""
     shifted = mul_add(x, constant(1.0 / math.log(2.0), F32), constant(_SHIFT, F32))
     k = shifted - _SHIFT
@@ -340,45 +340,45 @@ def _raised_power(x: Lane, error: Lane) -> Lane:
     return float_of_bits(bits_of(power) + (bits_of(shifted) << 23))
 
 
-def _factor(type: LaneType) -> float:
+def _factor(type: ScalarType) -> float:
     """What a raised power has to be multiplied by."""
     return 2.0**-_RAISED if type is F32 else 1.0
 
 
 def _exponentials(
-    compute: DType, element: Callable[[Value, Context], Lane], finish: Callable[[Lane, Lane], tuple[Value, ...]]
+    compute: DType, element: Callable[[Value, Context], Expr], project: Callable[[Expr, Expr], tuple[Value, ...]]
 ) -> tuple[Phase, ...]:
     """The largest element, then what `finish` makes of the sum of e**(x - largest), in float64, and the largest."""
-    type = lane_type(compute)
+    type = scalar_type(compute)
     total = SumState(type, 1)
-    (largest,) = extreme_fold(compute, True).phases
+    (largest,) = extreme_reduction(compute, True).phases
 
-    def finished(state: State, context: Context) -> tuple[Value, ...]:
+    def projected(state: State, context: Context) -> tuple[Value, ...]:
         top = context.earlier[0]
         sum = _real(total.total(state)) * _factor(type)
-        return finish(select(isfinite(top), sum, float("nan")), top)
+        return project(select(isfinite(top), sum, float("nan")), top)
 
     summed = Phase(
-        lambda x: total.identity(),
+        lambda x: total.init(),
         lambda state, x, index, context: total.add(state, element(x, context)),
         total.merge,
-        finished,
+        projected,
     )
     return largest, summed
 
 
-def _real(x: Value) -> Lane:
-    assert isinstance(x, Lane)
+def _real(x: Value) -> Expr:
+    assert isinstance(x, Expr)
     return x
 
 
 @named
 def softmax(compute: DType) -> RowProgram:
     """e**(x - m) / sum(e**(x - m)), m the largest element of the row."""
-    type = lane_type(compute)
+    type = scalar_type(compute)
 
-    def inverse(total: Lane, largest: Lane) -> tuple[Value, ...]:
-        return (convert_lane(1.0 / total, type) * _factor(type),)
+    def inverse(total: Expr, largest: Expr) -> tuple[Value, ...]:
+        return (cast(1.0 / total, type) * _factor(type),)
 
     def share(power: Value, context: Context) -> Value:
         return _real(power) * context.earlier[1]
@@ -391,12 +391,12 @@ def softmax(compute: DType) -> RowProgram:
 def log_softmax(compute: DType) -> RowProgram:
     """x - m - log(sum(e**(x - m)))."""
 
-    def spread(total: Lane, largest: Lane) -> tuple[Value, ...]:
-        return convert_lane(_shift(largest), F64), log(total)
+    def spread(total: Expr, largest: Expr) -> tuple[Value, ...]:
+        return cast(_shift(largest), F64), log(total)
 
     def difference(x: Value, context: Context) -> Value:
         _, shift, logarithm = context.earlier
-        return convert_lane(convert_lane(_real(x), F64) - shift - logarithm, lane_type(compute))
+        return cast(cast(_real(x), F64) - shift - logarithm, scalar_type(compute))
 
     phases = _exponentials(compute, lambda x, context: _power(_real(x), context.earlier[0]), spread)
     return RowProgram(phases, difference)

@@ -8,30 +8,30 @@ from collections.abc import Sequence
 from ..core.dtype import DType
 from .code import NAME, Declarations
 from .compiler import Builtin, compiler
-from .conversion import Memory, from_storage, lane_type, memory, rounded, to_storage
+from .conversion import Memory, from_storage, memory, rounded, scalar_type, to_storage
 from .exponential import exp
-from .expression import F64, INT, Lane, Value, constant, select
-from .functions import convert_lane, fabs, isnan
+from .expression import F64, INT, Expr, Value, constant, select
+from .functions import cast, fabs, isnan
 from .isa import Level, current_level
 from .logarithm import log
 from .loops import deinterleave, interleave
 from .lower import Emitter
 from .pointwise import strided_address
 from .pointwise_entry import Signature, rows_driver
-from .reduction_ops import highest, lowest, prod_fold, sum_fold
+from .reduction_ops import highest, lowest, prod_reduction, sum_reduction
 from .reduction_phases import Context, Phase, State, arguments, named
 
 
 @named
 def running_sum(compute: DType) -> Phase:
     """cumsum."""
-    return sum_fold(compute).phases[0]
+    return sum_reduction(compute).phases[0]
 
 
 @named
 def running_product(compute: DType) -> Phase:
     """cumprod."""
-    return prod_fold(compute).phases[0]
+    return prod_reduction(compute).phases[0]
 
 
 def _apart(a: State, b: State) -> State:
@@ -41,10 +41,10 @@ def _apart(a: State, b: State) -> State:
 @named
 def running_extreme(compute: DType, largest: bool) -> Phase:
     """(extreme so far, index of its last occurrence); NaN stays once met."""
-    type = lane_type(compute)
+    type = scalar_type(compute)
 
-    def step(state: State, x: Value, index: Lane, context: Context) -> State:
-        assert isinstance(x, Lane)
+    def step(state: State, x: Value, index: Expr, context: Context) -> State:
+        assert isinstance(x, Expr)
         take = x >= state[0] if largest else x <= state[0]
         if type.is_float:
             take = isnan(x) | (take & ~isnan(state[0]))
@@ -59,9 +59,9 @@ def running_extreme(compute: DType, largest: bool) -> Phase:
 def running_exponentials(compute: DType) -> Phase:
     """logcumsumexp of floats: state (m, sum of e**(x - m)) in float64."""
 
-    def step(state: State, x: Value, index: Lane, context: Context) -> State:
-        assert isinstance(x, Lane)
-        wide = convert_lane(x, F64)
+    def step(state: State, x: Value, index: Expr, context: Context) -> State:
+        assert isinstance(x, Expr)
+        wide = cast(x, F64)
         top = select((wide > state[0]) | isnan(wide), wide, state[0])
         return top, state[1] * _weight(state[0], top) + _weight(wide, top)
 
@@ -74,7 +74,7 @@ def running_exponentials(compute: DType) -> Phase:
     )
 
 
-def _weight(x: Lane, top: Lane) -> Lane:
+def _weight(x: Expr, top: Expr) -> Expr:
     """e**(x - top), 1 where they are the same infinity."""
     same = (x == top) & (fabs(x) == float("inf"))
     return select(same, 1.0, exp(x - top))
@@ -126,29 +126,29 @@ class ScanKernel:
         source = memory("x", self.input)
         outputs = [memory(f"o{index}", dtype) for index, dtype in enumerate(self.results)]
         element = arguments([source.storage] * source.components)
-        index, count = Lane("argument", INT[64]), Lane("argument", INT[64])
+        index, count = Expr("argument", INT[64]), Expr("argument", INT[64])
         value = from_storage(element, self.input, half)
         if self.compute is not self.input:
             value = rounded(value, self.compute, half)
-        identity = self.phase.identity(value)
-        state = arguments([lane.type for lane in identity])
+        init = self.phase.init(value)
+        state = arguments([expr.type for expr in init])
         context = Context(count, (), ())
         stepped = self.phase.step(state, value, index, context)
-        finished = self.phase.finish(stepped, context)
-        stored = [to_storage(v, dtype, half) for v, dtype in zip(finished, self.results, strict=True)]
+        projected = self.phase.project(stepped, context)
+        stored = [to_storage(v, dtype, half) for v, dtype in zip(projected, self.results, strict=True)]
         everything = (*outputs, source)
         declarations = Declarations(self.level.vector_bytes)
         emitter = Emitter(width, "s", declarations)
         start = Emitter(width, "i", declarations)
-        initial = start.emit(identity)
-        for slot, lane in enumerate(state):
-            emitter.bind(lane, f"%state{slot}")
+        initial = start.emit(init)
+        for slot, expr in enumerate(state):
+            emitter.bind(expr, f"%state{slot}")
         emitter.bind(index, emitter.splat("%k", index.type))
         emitter.bind(count, emitter.splat("%n", count.type))
         _load(emitter, source, element)
         following = emitter.emit(stepped)
-        for operand, lanes in zip(outputs, stored, strict=True):
-            _store(emitter, operand, emitter.emit(lanes))
+        for operand, exprs in zip(outputs, stored, strict=True):
+            _store(emitter, operand, emitter.emit(exprs))
         return "\n".join(
             [
                 f"define i1 @{NAME}(ptr %pointers, ptr %numbers, i64 %n, ptr %strides) #0 {{",
@@ -160,8 +160,8 @@ class ScanKernel:
                 "  %k = phi i64 [0, %entry], [%k_next, %last]",
                 *(f"  %at_{o.name} = phi ptr [%{o.name}, %entry], [%next_{o.name}, %last]" for o in everything),
                 *(
-                    f"  %state{slot} = phi {emitter.type(lane.type)} [{first}, %entry], [{then}, %last]"
-                    for slot, (lane, first, then) in enumerate(zip(state, initial, following, strict=True))
+                    f"  %state{slot} = phi {emitter.type(expr.type)} [{first}, %entry], [{then}, %last]"
+                    for slot, (expr, first, then) in enumerate(zip(state, initial, following, strict=True))
                 ),
                 *emitter.lines,
                 "  br label %last",
@@ -191,14 +191,14 @@ def _operands(operands: Sequence[Memory]) -> list[str]:
     return lines
 
 
-def _load(emitter: Emitter, operand: Memory, lanes: tuple[Lane, ...]) -> None:
+def _load(emitter: Emitter, operand: Memory, exprs: tuple[Expr, ...]) -> None:
     type, align = _type(emitter, operand), operand.itemsize // operand.components
     loaded = emitter.register(f"load {type}, ptr %at_{operand.name}, align {align}")
     if operand.components == 1:
-        emitter.bind(lanes[0], loaded)
+        emitter.bind(exprs[0], loaded)
         return
-    for part, lane in enumerate(lanes):
-        emitter.bind(lane, deinterleave(emitter, loaded, type, part))
+    for part, expr in enumerate(exprs):
+        emitter.bind(expr, deinterleave(emitter, loaded, type, part))
 
 
 def _store(emitter: Emitter, operand: Memory, values: list[str]) -> None:
@@ -209,8 +209,8 @@ def _store(emitter: Emitter, operand: Memory, values: list[str]) -> None:
 
 def _type(emitter: Emitter, operand: Memory) -> str:
     """The IR type of an operand's neighbours."""
-    lanes = emitter.width * operand.components
-    return operand.storage.ir if lanes == 1 else f"<{lanes} x {operand.storage.ir}>"
+    exprs = emitter.width * operand.components
+    return operand.storage.ir if exprs == 1 else f"<{exprs} x {operand.storage.ir}>"
 
 
 @functools.cache

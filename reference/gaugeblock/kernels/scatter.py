@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from ..core.dtype import DType, int32
 from .code import NAME, Code
 from .compiler import Builtin, compiler
-from .conversion import lane_type
+from .conversion import scalar_type
 from .isa import Level, current_level
 from .pointwise import strided_address
 from .pointwise_entry import Signature, rows_driver
@@ -25,7 +25,7 @@ from .tiles import element_type
 MEMCPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 
 
-class PlaceKernel:
+class ScatterKernel:
     """The kernel for elements of `itemsize` bytes and an index dtype; it adds where `added` is the elements' dtype."""
 
     __slots__ = ("_strided", "added", "index", "itemsize", "level")
@@ -77,7 +77,7 @@ class PlaceKernel:
 
     @property
     def _type(self) -> str:
-        return element_type(self.itemsize) if self.added is None else lane_type(self.added).ir
+        return element_type(self.itemsize) if self.added is None else scalar_type(self.added).ir
 
     def _place(self, code: Code, pointer: str) -> str:
         """The index at a pointer as i64."""
@@ -117,11 +117,11 @@ class PlaceKernel:
 
 
 @functools.cache
-def _kernel(itemsize: int, index: DType, added: DType | None, level: Level) -> PlaceKernel:
-    return PlaceKernel(itemsize, index, added, level)
+def _kernel(itemsize: int, index: DType, added: DType | None, level: Level) -> ScatterKernel:
+    return ScatterKernel(itemsize, index, added, level)
 
 
-def place_kernel(itemsize: int, index: DType, added: DType | None = None) -> PlaceKernel:
+def scatter_kernel(itemsize: int, index: DType, added: DType | None = None) -> ScatterKernel:
     """The kernel for elements of `itemsize` bytes and indices of int32 or int64; memoised.
 
     With `added`, an integer dtype, float32 or float64, elements are added to what lies there.

@@ -9,11 +9,11 @@ from . import approximation
 from .elementary import FUNCTIONS
 from .error_function import erf, erfc
 from .exponential import exp
-from .expression import F32, F64, INT, UINT, Complex, Lane, constant, select
+from .expression import F32, F64, INT, UINT, Complex, Expr, constant, select
 from .functions import (
     bits_of,
+    cast,
     chebyshev_series,
-    convert_lane,
     copysign,
     fabs,
     float_of_bits,
@@ -26,50 +26,50 @@ from .functions import (
 from .logarithm import log, log1p
 from .trigonometry import sin, sin_cos
 
-Function = Callable[..., Lane]
+Function = Callable[..., Expr]
 SHORT: dict[str, Function] = {
     name: getattr(approximation, name) for name in ("exp", "exp2", "expm1", "log", "log1p", "tanh")
 }
 """Functions of float64 lanes inside formulas whose result is rounded to float32."""
 
 
-def in_double(function: Function, *arguments: Lane) -> Lane:
+def in_double(function: Function, *arguments: Expr) -> Expr:
     """function(library, arguments...) in float64 lanes, rounded once; `library(name, x)` fits the arguments' type."""
     single = arguments[0].type is F32
 
-    def library(name: str, *x: Lane) -> Lane:
+    def library(name: str, *x: Expr) -> Expr:
         short = SHORT.get(name) if single else None
         return short(*x) if short is not None else FUNCTIONS[name](*x)
 
-    result: Lane = function(library, *(convert_lane(x, F64) for x in arguments))
-    return convert_lane(result, arguments[0].type)
+    result: Expr = function(library, *(cast(x, F64) for x in arguments))
+    return cast(result, arguments[0].type)
 
 
-def xlogy(library: Function, x: Lane, y: Lane) -> Lane:
+def xlogy(library: Function, x: Expr, y: Expr) -> Expr:
     """x log y, 0 for x = 0, NaN for NaN y."""
     return select(isnan(y), y, select(x == 0.0, 0.0, x * library("log", y)))
 
 
-def logaddexp(library: Function, a: Lane, b: Lane) -> Lane:
+def logaddexp(library: Function, a: Expr, b: Expr) -> Expr:
     """log(e**a + e**b)."""
     top = select((a > b) | isnan(a), a, b)
     spread = library("log1p", library("exp", -fabs(a - b)))
     return select((a == b) & (fabs(a) == float("inf")), a, top + spread)
 
 
-def logaddexp2(library: Function, a: Lane, b: Lane) -> Lane:
+def logaddexp2(library: Function, a: Expr, b: Expr) -> Expr:
     """log2(2**a + 2**b)."""
     top = select((a > b) | isnan(a), a, b)
     spread = library("log1p", library("exp2", -fabs(a - b))) * (1.0 / math.log(2.0))
     return select((a == b) & (fabs(a) == float("inf")), a, top + spread)
 
 
-def sinc(library: Function, x: Lane) -> Lane:
+def sinc(library: Function, x: Expr) -> Expr:
     """sin(pi x) / (pi x), 1 for 0."""
     return select(x == 0.0, 1.0, sin_pi(x) / (x * math.pi))
 
 
-def sin_pi(x: Lane) -> Lane:
+def sin_pi(x: Expr) -> Expr:
     """sin(pi x), exact zeros at the integers."""
     near = rint(x)
     sine = sin((x - near) * math.pi)
@@ -77,13 +77,13 @@ def sin_pi(x: Lane) -> Lane:
     return select(odd, -sine, sine)
 
 
-def next_bits(x: Lane, bits: Lane, upward: Lane) -> Lane:
+def next_bits(x: Expr, bits: Expr, upward: Expr) -> Expr:
     """Bit pattern of the number next to x (not 0), its pattern given, towards or away from +inf."""
     one = constant(1, bits.type)
     return select(upward ^ (x < 0.0), bits + one, bits - one)
 
 
-def next_after(x: Lane, y: Lane) -> Lane:
+def next_after(x: Expr, y: Expr) -> Expr:
     """The float next to x in the direction of y."""
     smallest = float_of_bits(constant(1, UINT[x.type.bits]))
     moved = float_of_bits(next_bits(x, bits_of(x), y > x))
@@ -104,12 +104,12 @@ _HALF_ROOT_REST = -4.833646656726457e-17
 """The square root of 1/2 in two parts."""
 
 
-def _falling(x: Lane) -> Lane:
+def _falling(x: Expr) -> Expr:
     """exp(x**2) erfc(x) of x >= 0."""
     return chebyshev_series((x - 4.0) / (x + 4.0), _ERFCX) / (x + 4.0)
 
 
-def _exp_square(x: Lane) -> Lane:
+def _exp_square(x: Expr) -> Expr:
     """exp(x**2), the rounding error of the square made good."""
     square = x * x
     rest = fused(x, x, -square)
@@ -117,7 +117,7 @@ def _exp_square(x: Lane) -> Lane:
     return select(value < float("inf"), value * (1.0 + rest), value)
 
 
-def erfcx(library: Function, x: Lane) -> Lane:
+def erfcx(library: Function, x: Expr) -> Expr:
     """exp(x**2) erfc(x)."""
     size = fabs(x)
     right = select(size == float("inf"), 0.0, _falling(size))
@@ -125,13 +125,13 @@ def erfcx(library: Function, x: Lane) -> Lane:
     return select(x < 0.0, left, right)
 
 
-def _scaled(x: Lane) -> tuple[Lane, Lane]:
+def _scaled(x: Expr) -> tuple[Expr, Expr]:
     """x / sqrt(2) in two parts."""
     high = x * _HALF_ROOT
     return high, fused(x, constant(_HALF_ROOT, F64), -high) + x * _HALF_ROOT_REST
 
 
-def ndtr(library: Function, x: Lane) -> Lane:
+def ndtr(library: Function, x: Expr) -> Expr:
     """The normal distribution function."""
     high, low = _scaled(-x)
     far = select(fabs(high) < 30.0, high, 0.0)
@@ -141,7 +141,7 @@ def ndtr(library: Function, x: Lane) -> Lane:
     return 0.5 * select(high > 26.6, tail, corrected)
 
 
-def log_ndtr(library: Function, x: Lane) -> Lane:
+def log_ndtr(library: Function, x: Expr) -> Expr:
     """Logarithm of the normal distribution function."""
     below = select(x < -1.0, x, -1.0)
     high, _ = _scaled(-below)
@@ -155,14 +155,14 @@ _ABOVE = (0.010328, 0.802853, 2.515517)
 _BELOW = (0.001308, 0.189269, 1.432788, 1.0)
 
 
-def _horner(x: Lane, coefficients: tuple[float, ...]) -> Lane:
+def _horner(x: Expr, coefficients: tuple[float, ...]) -> Expr:
     result = constant(coefficients[0], F64)
     for coefficient in coefficients[1:]:
         result = result * x + coefficient
     return result
 
 
-def ndtri(library: Function, p: Lane) -> Lane:
+def ndtri(library: Function, p: Expr) -> Expr:
     """Inverse of ndtr: Hastings' start, then Halley steps; -inf and inf at 0 and 1."""
     upper = p > 0.5
     share = select(upper, 1.0 - p, p)
@@ -184,32 +184,32 @@ def ndtri(library: Function, p: Lane) -> Lane:
     return select(isnan(p), p, value)
 
 
-def entropy(library: Function, x: Lane) -> Lane:
+def entropy(library: Function, x: Expr) -> Expr:
     """-x log x; 0 at 0, -inf below."""
     inside = select(x > 0.0, x, 1.0)
     value = select(x > 0.0, -x * library("log", inside), select(x == 0.0, constant(0.0, F64), -float("inf")))
     return select(isnan(x), x, value)
 
 
-def xlog1py(library: Function, x: Lane, y: Lane) -> Lane:
+def xlog1py(library: Function, x: Expr, y: Expr) -> Expr:
     """x log(1 + y), 0 for x = 0, NaN for NaN y."""
     return select(isnan(y), y, select(x == 0.0, 0.0, x * library("log1p", y)))
 
 
-def frexp(x: Lane) -> tuple[Lane, Lane]:
+def frexp(x: Expr) -> tuple[Expr, Expr]:
     """(mantissa, exponent) with ``x == mantissa * 2**exponent``; 0, inf and NaN are their own mantissa."""
     format, size = format_of(x), fabs(x)
     small = size < 2.0 ** (1 - format.bias)
     bits = bits_of(select(small, x * 2.0**format.mantissa, x))
     mask = (2 * format.bias + 1) << format.mantissa
-    held = convert_lane((bits & mask) >> format.mantissa, INT[32]) - (format.bias - 1)
+    held = cast((bits & mask) >> format.mantissa, INT[32]) - (format.bias - 1)
     exponent = select(small, held - format.mantissa, held)
     mantissa = float_of_bits((bits & ~mask) | ((format.bias - 1) << format.mantissa))
     usual = (size > 0.0) & (size < float("inf"))
     return select(usual, mantissa, x), select(usual, exponent, constant(0, INT[32]))
 
 
-def polar(size: Lane, angle: Lane) -> Complex:
+def polar(size: Expr, angle: Expr) -> Complex:
     """``size * (cos(angle) + i sin(angle))``."""
     sine, cosine = sin_cos(angle)
     return Complex(size * cosine, size * sine)

@@ -21,15 +21,15 @@ _UNROLLED = 4
 
 
 @functools.cache
-def gather(itemsize: int, level: Level) -> int:
+def packing_routine(itemsize: int, level: Level) -> int:
     """Address of the routine that fills a buffer."""
-    return compiler().load(f"gather {itemsize} {level.name}", lambda: _module(itemsize, level, filling=True))
+    return compiler().load(f"pack {itemsize} {level.name}", lambda: _module(itemsize, level, filling=True))
 
 
 @functools.cache
-def scatter(itemsize: int, level: Level) -> int:
+def unpacking_routine(itemsize: int, level: Level) -> int:
     """Address of the routine that writes a buffer to its place."""
-    return compiler().load(f"scatter {itemsize} {level.name}", lambda: _module(itemsize, level, filling=False))
+    return compiler().load(f"unpack {itemsize} {level.name}", lambda: _module(itemsize, level, filling=False))
 
 
 def _module(itemsize: int, level: Level, *, filling: bool) -> str:

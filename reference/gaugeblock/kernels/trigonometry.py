@@ -8,11 +8,11 @@ and 2**30 (float64) lanes go through the C library, one by one. Coefficients as 
 
 from __future__ import annotations
 
-from .expression import F32, F64, Lane, constant, select
+from .expression import F32, F64, Expr, constant, select
 from .functions import (
     Pair,
     bits_of,
-    convert_lane,
+    cast,
     copysign,
     exact_product,
     fabs,
@@ -64,11 +64,11 @@ _TANGENT = {
 }  # fmt: skip
 
 
-Reduced = tuple[Lane, Lane, Lane]
+Reduced = tuple[Expr, Expr, Expr]
 """(r, low, k) with x = k pi/2 + r + low; k as the low bits of an unsigned lane."""
 
 
-def _reduced(x: Lane) -> Reduced:
+def _reduced(x: Expr) -> Reduced:
     format = format_of(x)
     first, second, third = HALF_PI[x.type]
     k, bits = format.nearest(x, _PER_HALF_PI)
@@ -79,7 +79,7 @@ def _reduced(x: Lane) -> Reduced:
     return r, low, bits
 
 
-def _both(r: Lane, low: Lane) -> tuple[Pair, Pair]:
+def _both(r: Expr, low: Expr) -> tuple[Pair, Pair]:
     """sin(r + low) and cos(r + low), each in two terms."""
     square = r * r
     half = square * 0.5
@@ -89,26 +89,26 @@ def _both(r: Lane, low: Lane) -> tuple[Pair, Pair]:
     return (r, sine), (one, cosine)
 
 
-def _negated(value: Lane, condition: Lane) -> Lane:
+def _negated(value: Expr, condition: Expr) -> Expr:
     """`value` with its sign changed where the second bit of the unsigned lane is set."""
     return float_of_bits(bits_of(value) ^ ((condition & 2) << (value.type.bits - 2)))
 
 
-def sine_of(reduced: Reduced) -> Lane:
+def sine_of(reduced: Reduced) -> Expr:
     """Sine of a reduced argument."""
     r, low, quadrant = reduced
     sine, cosine = _both(r, low)
     return _negated(select((quadrant & 1) == 0, sine[0] + sine[1], cosine[0] + cosine[1]), quadrant)
 
 
-def cosine_of(reduced: Reduced) -> Lane:
+def cosine_of(reduced: Reduced) -> Expr:
     """Cosine of a reduced argument."""
     r, low, quadrant = reduced
     sine, cosine = _both(r, low)
     return _negated(select((quadrant & 1) == 0, cosine[0] + cosine[1], sine[0] + sine[1]), quadrant + 1)
 
 
-def tangent_of(reduced: Reduced) -> Lane:
+def tangent_of(reduced: Reduced) -> Expr:
     """Tangent of a reduced argument."""
     r, rest, quadrant = reduced
     square = r * r
@@ -120,21 +120,21 @@ def tangent_of(reduced: Reduced) -> Lane:
     return select((quadrant & 1) == 0, high, mul_add(miss, turned, turned))
 
 
-def _finished(name: str, x: Lane, value: Lane) -> Lane:
+def _finished(name: str, x: Expr, value: Expr) -> Expr:
     return rare(value, ~(fabs(x) < _LIMIT[x.type]), _ROUTINE[x.type].format(name), x)
 
 
-def sin(x: Lane) -> Lane:
+def sin(x: Expr) -> Expr:
     """Sine; keeps -0.0."""
     return _finished("sin", x, select(x == 0.0, x, sine_of(_reduced(x))))
 
 
-def cos(x: Lane) -> Lane:
+def cos(x: Expr) -> Expr:
     """Cosine."""
     return _finished("cos", x, cosine_of(_reduced(x)))
 
 
-def sin_cos(x: Lane) -> Pair:
+def sin_cos(x: Expr) -> Pair:
     """Sine and cosine."""
     r, low, quadrant = _reduced(x)
     sine, cosine = _both(r, low)
@@ -145,7 +145,7 @@ def sin_cos(x: Lane) -> Pair:
     )
 
 
-def tan(x: Lane) -> Lane:
+def tan(x: Expr) -> Expr:
     """Tangent; keeps -0.0."""
     return _finished("tan", x, select(x == 0.0, x, tangent_of(_reduced(x))))
 
@@ -179,12 +179,12 @@ _SMALL = {F32: 2.0**-60, F64: 2.0**-500}
 _HUGE = 2.0**60
 
 
-def _half_reciprocal(x: Lane) -> Lane:
+def _half_reciprocal(x: Expr) -> Expr:
     """1 / 2x for normal x > 0, off by up to 12 %: enough for corrections."""
     return float_of_bits(-(bits_of(x) - _HALF_RECIPROCAL[x.type]))
 
 
-def _angle(a: Lane, b: Lane, left: Lane | None) -> Lane:
+def _angle(a: Expr, b: Expr, left: Expr | None) -> Expr:
     """The angle of (b, a) or, where `left` holds, of (-b, a), for a >= 0 and b >= 0, one of them normal and finite."""
     format = format_of(a)
     far, middle = a > b * 2.0, a > b * 0.5
@@ -207,13 +207,13 @@ def _angle(a: Lane, b: Lane, left: Lane | None) -> Lane:
     return first + mul_add(q * square, polynomial(square, _ARCTANGENT[a.type]), tail)
 
 
-def atan(x: Lane) -> Lane:
+def atan(x: Expr) -> Expr:
     """Inverse tangent."""
     a = fabs(x)
     return copysign(_angle(select(a > _HUGE, _HUGE, a), format_of(x).number(1.0), None), x)
 
 
-def atan2(y: Lane, x: Lane) -> Lane:
+def atan2(y: Expr, x: Expr) -> Expr:
     """Angle of the point (x, y)."""
     format = format_of(x)
     a, b = fabs(y), fabs(x)
@@ -228,7 +228,7 @@ def atan2(y: Lane, x: Lane) -> Lane:
     return select(isnan(x) | isnan(y), x + y, copysign(angle, y))
 
 
-def _reflected(a: Lane) -> tuple[Lane, Lane, Lane]:
+def _reflected(a: Expr) -> tuple[Expr, Expr, Expr]:
     """(a > 1/2, q, asin q - q) for q = a, or sqrt((1 - a) / 2) where a > 1/2, as far as a lane holds it."""
     large = a > 0.5
     square = select(large, 0.5 - a * 0.5, a * a)
@@ -238,7 +238,7 @@ def _reflected(a: Lane) -> tuple[Lane, Lane, Lane]:
     return large, q, mul_add(q * square, polynomial(square, _ARCSINE[a.type]), missing)
 
 
-def asin(x: Lane) -> Lane:
+def asin(x: Expr) -> Expr:
     """Inverse sine."""
     format = format_of(x)
     large, q, tail = _reflected(fabs(x))
@@ -248,7 +248,7 @@ def asin(x: Lane) -> Lane:
     return copysign(first + (lost + rest), x)
 
 
-def acos(x: Lane) -> Lane:
+def acos(x: Expr) -> Expr:
     """Inverse cosine."""
     format = format_of(x)
     large, q, tail = _reflected(fabs(x))
@@ -262,12 +262,12 @@ def acos(x: Lane) -> Lane:
     return first + mul_add(factor, tail, mul_add(turns, format.number(low), lost))
 
 
-def hypot(x: Lane, y: Lane) -> Lane:
+def hypot(x: Expr, y: Expr) -> Expr:
     """sqrt(x*x + y*y) without overflow; infinite when any operand is."""
     infinite = (fabs(x) == float("inf")) | (fabs(y) == float("inf"))
     if x.type is F32:
-        a, b = convert_lane(x, F64), convert_lane(y, F64)
-        return select(infinite, float("inf"), convert_lane(sqrt(a * a + b * b), F32))
+        a, b = cast(x, F64), cast(y, F64)
+        return select(infinite, float("inf"), cast(sqrt(a * a + b * b), F32))
     a, b = fabs(x), fabs(y)
     large, small = select(a > b, a, b), select(a > b, b, a)
     factor = select(large > 2.0**500, constant(2.0**-600, F64), select(large < 2.0**-400, constant(2.0**600, F64), 1.0))

@@ -10,37 +10,37 @@ from contextlib import ExitStack
 from ..core.dtype import DType, float32
 from .code import NAME, Code
 from .compiler import Builtin, compiler
-from .expression import Lane, select
-from .functions import convert_lane, isnan, maximum, mul_add
+from .expression import Expr, select
+from .functions import cast, isnan, maximum, mul_add
 from .isa import Level, current_level
 from .pointwise import PointwiseKernel, contiguous_address, pointwise_kernel
 from .pointwise_entry import Signature
 
 
 @functools.cache
-def _sum_of_products(count: int) -> Callable[..., Lane]:
-    def total(*lanes: Lane) -> Lane:
+def _sum_of_products(count: int) -> Callable[..., Expr]:
+    def total(*exprs: Expr) -> Expr:
         """The first `count` lanes times the others, added up."""
-        found = lanes[0] * lanes[count]
-        for x, weight in zip(lanes[1:count], lanes[count + 1 :], strict=True):
+        found = exprs[0] * exprs[count]
+        for x, weight in zip(exprs[1:count], exprs[count + 1 :], strict=True):
             found = mul_add(x, weight, found) if x.type.is_float else found + x * weight
         return found
 
     return total
 
 
-def total(*lanes: Lane) -> Lane:
+def total(*exprs: Expr) -> Expr:
     """The sum of the lanes."""
-    return functools.reduce(operator.add, lanes)
+    return functools.reduce(operator.add, exprs)
 
 
-def largest(*lanes: Lane) -> Lane:
+def largest(*exprs: Expr) -> Expr:
     """The largest lane; NaN wins."""
-    return functools.reduce(maximum, lanes)
+    return functools.reduce(maximum, exprs)
 
 
 @functools.cache
-def first_largest(begin: int, end: int, *, placed: bool) -> Callable[..., tuple[Lane, Lane]]:
+def first_largest(begin: int, end: int, *, placed: bool) -> Callable[..., tuple[Expr, Expr]]:
     """(the largest of a window's elements `begin` to `end`, its place); of equal ones the first, of NaN the last.
 
     The lanes: the result of the elements before `begin`, if there are any; the elements; if they are `placed`, the
@@ -48,40 +48,40 @@ def first_largest(begin: int, end: int, *, placed: bool) -> Callable[..., tuple[
     """
     count, before = end - begin, 2 if begin else 0
 
-    def first_largest(*lanes: Lane) -> tuple[Lane, Lane]:
-        *given, start, step = lanes
-        best, at = given[0], convert_lane(given[1], start.type) if begin else start
+    def first_largest(*exprs: Expr) -> tuple[Expr, Expr]:
+        *given, start, step = exprs
+        best, at = given[0], cast(given[1], start.type) if begin else start
         at = at + given[count] if placed and not begin else at
         for k in range(0 if begin else 1, count):
-            lane, place = given[before + k], start + step * (begin + k)
+            expr, place = given[before + k], start + step * (begin + k)
             place = place + given[before + count + k] if placed else place
             if placed:
-                better = _comes_before(lane, place, best, at)
+                better = _comes_before(expr, place, best, at)
             else:
-                better = (lane > best) | isnan(lane) if lane.type.is_float else lane > best
-            best, at = select(better, lane, best), select(better, place, at)
+                better = (expr > best) | isnan(expr) if expr.type.is_float else expr > best
+            best, at = select(better, expr, best), select(better, place, at)
         return best, at
 
     return first_largest
 
 
-def _comes_before(lane: Lane, place: Lane, best: Lane, at: Lane) -> Lane:
-    tied = (lane == best) & (place < at)
-    if not lane.type.is_float:
-        return (lane > best) | tied
-    return (lane > best) | tied | (isnan(lane) & (~isnan(best) | (place > at)))
+def _comes_before(expr: Expr, place: Expr, best: Expr, at: Expr) -> Expr:
+    tied = (expr == best) & (place < at)
+    if not expr.type.is_float:
+        return (expr > best) | tied
+    return (expr > best) | tied | (isnan(expr) & (~isnan(best) | (place > at)))
 
 
-def at_padding(lowest: Lane, *begins: Lane) -> tuple[Lane, Lane]:
+def at_padding(lowest: Expr, *begins: Expr) -> tuple[Expr, Expr]:
     """(the lowest value, the sum of where a window begins along each dim)."""
     return lowest, total(*begins)
 
 
-def quotient(value: Lane, *divisors: Lane) -> Lane:
+def quotient(value: Expr, *divisors: Expr) -> Expr:
     """The value divided by the product of the divisors; an int is divided as float64 and cut off."""
     product = functools.reduce(operator.mul, divisors)
-    found = convert_lane(value, product.type) / product
-    return convert_lane(found, value.type)
+    found = cast(value, product.type) / product
+    return cast(found, value.type)
 
 
 def products_kernel(count: int, dtype: DType, compute: DType, result: DType | None = None) -> PointwiseKernel:

@@ -20,7 +20,7 @@ def compiled(text: str, what: str) -> CodeType:
         raise ValueError(f"{what}: {text!r} is not an expression: {error.msg}") from None
 
 
-class _Lanes(dict[str, Any]):
+class _Names(dict[str, Any]):
     """Names of the engine's pointwise formulas."""
 
     def __missing__(self, name: str) -> Any:
@@ -34,8 +34,8 @@ def lane_formula(text: str, names: list[str], what: str) -> Callable[..., Any]:
     """A formula of lanes from an expression in `names` and pointwise operators. ValueError, at first use NameError."""
     code = compiled(text, what)
 
-    def formula(*lanes: Any) -> Any:
-        return eval(code, {"__builtins__": {}}, _Lanes(zip(names, lanes, strict=True)))
+    def formula(*exprs: Any) -> Any:
+        return eval(code, {"__builtins__": {}}, _Names(zip(names, exprs, strict=True)))
 
     formula.__name__ = formula.__qualname__ = what
     return formula

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..iteration.dimensions import iteration_strides, loop_dimensions
-from ..kernels.gather import pick_kernel
+from ..kernels.gather import gather_kernel
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta
 from .launch import Launch
@@ -51,7 +51,7 @@ def picking(out: TensorMeta, source: TensorMeta, index: TensorMeta, dim: int, in
         iteration_strides(index_sizes, index_strides, shape, index.dtype.itemsize),
     ]
     merged, moved = loop_dimensions(shape, strides)
-    kernel = pick_kernel(itemsize, index.dtype)
+    kernel = gather_kernel(itemsize, index.dtype)
     launch = Launch(kernel, merged, moved, (itemsize, itemsize, index.dtype.itemsize), (0, 1, 2))
     return Picking(launch, along, (source.sizes or (1,))[dim])
 

@@ -14,7 +14,7 @@ from ..core.errors import check_ints, wrap_dim
 from ..core.observe import OBSERVATION
 from ..kernels.bound_call import Fresh
 from ..kernels.reduction import reduction_kernel
-from ..kernels.reduction_phases import Fold
+from ..kernels.reduction_phases import Reduction
 from ..kernels.sharing import FEW, TURNED
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, remember
@@ -74,20 +74,21 @@ def reduced_sizes(sizes: Dims, dims: Dims, keepdim: bool) -> Dims:
 
 
 def plan_reduction(
-    name: str, fold: Fold, meta: TensorMeta, dims: Dims, keepdim: bool, compute: DType, results: tuple[DType, ...]
-) -> ReducePlan:
+    name: str, reduction: Reduction, meta: TensorMeta, dims: Dims, keepdim: bool, compute: DType,
+    results: tuple[DType, ...],
+) -> ReducePlan:  # fmt: skip
     """Return the plan of a fold over `dims` (ascending, checked), from the cache of the meta if it is there."""
-    key = (fold, dims, keepdim, compute, results)
+    key = (reduction, dims, keepdim, compute, results)
     plan: ReducePlan | None = meta.plans.get(key)
     if plan is None:
-        plan = _plan(name, fold, meta, dims, keepdim, compute, results)
+        plan = _plan(name, reduction, meta, dims, keepdim, compute, results)
         remember(meta.plans, key, plan)
     return plan
 
 
 def reduce(
     name: str,
-    fold: Fold,
+    reduction: Reduction,
     self: Tensor,
     dims: Dims,
     keepdim: bool,
@@ -96,7 +97,7 @@ def reduce(
     numbers: tuple[float, ...] = (),
 ) -> tuple[Tensor, ...]:
     """Return the results of a fold over `dims` (ascending, checked) in fresh tensors."""
-    plan = plan_reduction(name, fold, self.meta, dims, keepdim, compute, results)
+    plan = plan_reduction(name, reduction, self.meta, dims, keepdim, compute, results)
     made = tuple([new_like(output) for output in plan.outputs])
     if plan.reduce is not None:
         plan.reduce(*[output.pointer for output in made], self.pointer, *numbers, *plan.tail)
@@ -104,17 +105,17 @@ def reduce(
 
 
 def reduce_one(
-    name: str, fold: Fold, self: Tensor, dims: Dims, keepdim: bool, compute: DType, result: DType
+    name: str, reduction: Reduction, self: Tensor, dims: Dims, keepdim: bool, compute: DType, result: DType
 ) -> Planned[Tensor]:
     """Return the only result of a fold, and its call."""
-    plan = plan_reduction(name, fold, self.meta, dims, keepdim, compute, (result,))
+    plan = plan_reduction(name, reduction, self.meta, dims, keepdim, compute, (result,))
     call = Fresh(plan.reduce, plan.outputs, plan.tail)
     return Planned(call(self), call.native(), (self,))
 
 
 def reduce_pair(
     name: str,
-    fold: Fold,
+    reduction: Reduction,
     self: Tensor,
     dims: Dims,
     keepdim: bool,
@@ -123,15 +124,16 @@ def reduce_pair(
     choose: Callable[[Tensor, Tensor], Any],
 ) -> Planned[Any]:
     """Return what `choose` makes of the two results of a fold over `dims`, and the call that does the same."""
-    plan = plan_reduction(name, fold, self.meta, dims, keepdim, compute, results)
+    plan = plan_reduction(name, reduction, self.meta, dims, keepdim, compute, results)
     call = Fresh(plan.reduce, plan.outputs, plan.tail)
     both = call.native()
     return Planned(choose(*call(self)), lambda self: choose(*both(self)), (self,))
 
 
 def _plan(
-    name: str, fold: Fold, meta: TensorMeta, dims: Dims, keepdim: bool, compute: DType, results: tuple[DType, ...]
-) -> ReducePlan:
+    name: str, reduction: Reduction, meta: TensorMeta, dims: Dims, keepdim: bool, compute: DType,
+    results: tuple[DType, ...],
+) -> ReducePlan:  # fmt: skip
     sizes = reduced_sizes(meta.sizes, dims, keepdim)
     outputs = tuple(contiguous_meta(sizes, dtype, meta.device) for dtype in results)
     if meta.device is not cpu or not outputs[0].numel:
@@ -151,7 +153,7 @@ def _plan(
     tail += [*(d[1] for d in kept_dims), *(d[1] for d in inner_dims)]
     for k in range(len(results)):
         tail += [d[2 + k] for d in kept_dims]
-    kernel = reduction_kernel(name, fold, meta.dtype, compute, results)
+    kernel = reduction_kernel(name, reduction, meta.dtype, compute, results)
     if OBSERVATION.watcher is not None:
         OBSERVATION.watcher("reduction", (kernel, tuple(d[0] for d in kept_dims), tuple(d[0] for d in inner_dims)))
     unpacked = bool(inner_dims) and inner_dims[0][1] != itemsize

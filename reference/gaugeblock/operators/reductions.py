@@ -10,7 +10,7 @@ from ..core.promotion import UPSTREAM_NAMES
 from ..core.warn import warn
 from ..kernels import reduction_ops
 from ..kernels.bound_call import Fresh
-from ..kernels.reduction_phases import Fold
+from ..kernels.reduction_phases import Reduction
 from ..tensor.tensor import Tensor
 from .arguments import dtype_argument
 from .number_limits import check_number, real_number
@@ -38,14 +38,14 @@ def _total(name: str, build: Any, self: Tensor, dims: Dims, keepdim: bool, dtype
 @plannable
 def sum_all(self: Tensor, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
     """Sum of all elements; bool and ints in int64; `dtype` converts the elements first."""
-    return _total("sum", reduction_ops.sum_fold, self, tuple(range(self.meta.ndim)), False, dtype)
+    return _total("sum", reduction_ops.sum_reduction, self, tuple(range(self.meta.ndim)), False, dtype)
 
 
 @kernel("sum.dim_IntList")
 @plannable
 def sum_dims(self: Tensor, dim: Dim, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
     """Sum over dims (None or none given: all). Raises IndexError, RuntimeError for wrong dims."""
-    return _total("sum", reduction_ops.sum_fold, self, reduced_dims("sum", dim, self.meta.ndim), keepdim, dtype)
+    return _total("sum", reduction_ops.sum_reduction, self, reduced_dims("sum", dim, self.meta.ndim), keepdim, dtype)
 
 
 @kernel("nansum")
@@ -57,21 +57,21 @@ def nansum(
     dims = reduced_dims("nansum", dim, self.meta.ndim)
     if self.meta.dtype.is_complex:
         raise RuntimeError("nansum(): nansum on CPU does not support complex inputs")
-    return _total("nansum", reduction_ops.nansum_fold, self, dims, keepdim, dtype)
+    return _total("nansum", reduction_ops.nansum_reduction, self, dims, keepdim, dtype)
 
 
 @kernel("prod")
 @plannable
 def prod_all(self: Tensor, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
     """Product of all elements; bool and ints in int64."""
-    return _total("prod", reduction_ops.prod_fold, self, tuple(range(self.meta.ndim)), False, dtype)
+    return _total("prod", reduction_ops.prod_reduction, self, tuple(range(self.meta.ndim)), False, dtype)
 
 
 @kernel("prod.dim_int")
 @plannable
 def prod_dim(self: Tensor, dim: int, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
     """Product over one dim. Raises IndexError."""
-    return _total("prod", reduction_ops.prod_fold, self, reduced_dims("prod", dim, self.meta.ndim), keepdim, dtype)
+    return _total("prod", reduction_ops.prod_reduction, self, reduced_dims("prod", dim, self.meta.ndim), keepdim, dtype)
 
 
 def _inexact(operator: str, self: Tensor, dtype: DType | None) -> DType:
@@ -89,7 +89,7 @@ def _inexact(operator: str, self: Tensor, dtype: DType | None) -> DType:
 def _mean(self: Tensor, dim: Dim, keepdim: bool, dtype: DType | None) -> Planned[Tensor]:
     compute = _inexact("mean", self, dtype)
     dims = reduced_dims("mean", dim, self.meta.ndim)
-    return reduce_one("mean", reduction_ops.mean_fold(compute), self, dims, keepdim, compute, compute)
+    return reduce_one("mean", reduction_ops.mean_reduction(compute), self, dims, keepdim, compute, compute)
 
 
 @kernel("mean")
@@ -121,14 +121,14 @@ def nanmean(
     if self.meta.dtype.is_complex:
         raise RuntimeError("nanmean(): nansum on CPU does not support complex inputs")
     dims = reduced_dims("nanmean", dim, self.meta.ndim)
-    return reduce_one("nanmean", reduction_ops.nanmean_fold(compute), self, dims, keepdim, compute, compute)
+    return reduce_one("nanmean", reduction_ops.nanmean_reduction(compute), self, dims, keepdim, compute, compute)
 
 
 def _truth(name: str, self: Tensor, dims: Dims, keepdim: bool) -> Planned[Tensor]:
     check_few_dims(name, self.meta.ndim)
     own = self.meta.dtype
     result = uint8 if own is uint8 else bool_
-    return reduce_one(name, reduction_ops.truth_fold(name == "all"), self, dims, keepdim, own, result)
+    return reduce_one(name, reduction_ops.truth_reduction(name == "all"), self, dims, keepdim, own, result)
 
 
 @kernel("any")
@@ -178,7 +178,7 @@ def all_dims(self: Tensor, dim: Dim = None, keepdim: bool = False) -> Tensor | P
 def count_nonzero_dims(self: Tensor, dim: Dim) -> Tensor | Planned[Tensor]:
     """How many elements are nonzero, over dims. Raises IndexError, RuntimeError for wrong dims."""
     dims = reduced_dims("count_nonzero", dim, self.meta.ndim)
-    return reduce_one("count_nonzero", reduction_ops.count_fold(False), self, dims, False, self.meta.dtype, int64)
+    return reduce_one("count_nonzero", reduction_ops.count_reduction(False), self, dims, False, self.meta.dtype, int64)
 
 
 @kernel("count_nonzero")
@@ -207,9 +207,9 @@ def spread(operator: str, self: Tensor, dim: Dim, keepdim: bool, correction: flo
             f"{operator}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
             f"(input numel divided by output numel)."
         )
-    fold: Fold = reduction_ops.variance_fold(own, base == "std", bool(mean))
+    reduction: Reduction = reduction_ops.variance_reduction(own, base == "std", bool(mean))
     results = (own.to_real(), own) if mean else (own.to_real(),)
-    plan = plan_reduction(operator, fold, self.meta, dims, keepdim, own, results)
+    plan = plan_reduction(operator, reduction, self.meta, dims, keepdim, own, results)
     call = Fresh(plan.reduce, plan.outputs, (removed, *plan.tail))
     return Planned(call(self), None if too_few else call.native(), (self,))  # each call with too few warns
 

@@ -11,7 +11,7 @@ from ..core.dtype import DType, float64
 from ..core.promotion import UPSTREAM_NAMES
 from ..kernels import reduction_ops, rowwise
 from ..kernels.bound_call import bound
-from ..kernels.reduction_phases import Fold
+from ..kernels.reduction_phases import Reduction
 from ..kernels.rowwise import row_map_kernel
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, default_strides, meta_of, remember
@@ -45,9 +45,9 @@ def _normalised(operator: str, self: Tensor, dim: int, dtype: DType | None) -> T
         plan.rows.run([result.pointer, read])
         if not plan.copied and source is self:
             return Planned(result, bound(plan.rows.builtin(), (plan.meta,), plan.rows.tail), (self,))
-    elif plan.fold is not None:
+    elif plan.reduction is not None:
         own = meta.dtype
-        largest, total = reduce(operator, plan.fold, source, plan.dims, True, own, (own, float64))
+        largest, total = reduce(operator, plan.reduction, source, plan.dims, True, own, (own, float64))
         launch = plan.launch
         if launch is None:
             launch = plan.launch = element_launch(
@@ -66,7 +66,7 @@ class _Plan:
     dims: tuple[int, ...]
     rows: RowLaunch | None = None
     copied: bool = False
-    fold: Fold | None = None
+    reduction: Reduction | None = None
     launch: Launch | None = None
 
 
@@ -85,7 +85,7 @@ def _plan(operator: str, meta: TensorMeta, dim: int) -> _Plan:
             source = target if plan.copied else meta
             plan.rows = row_launch(row_map_kernel(operator, program, own), [target, source], row)
         else:
-            plan.fold = reduction_ops.exponentials_fold(own, False)
+            plan.reduction = reduction_ops.exponentials_reduction(own, False)
     return plan
 
 

@@ -16,7 +16,7 @@ from ...kernels.body import Body
 from ...kernels.code import NAME, Declarations
 from ...kernels.conversion import Memory
 from ...kernels.expression import BOOL
-from ...kernels.loops import raw_lanes
+from ...kernels.loops import raw_parameters
 from ...kernels.lower import Emitter
 from .layout import ONCE, WIDE, Layout, Places, layout_length, strided_places
 from .target import BLOCK, Target
@@ -37,8 +37,8 @@ def parameters(body: Body, layout: Layout, target: Target) -> list[Parameter]:
     """The kernel's parameters, in order."""
     pointer = f"ptr{target.space}"
     found = [Parameter("ptr", pointer, f"%{operand.name}") for operand in body.memory]
-    for index, lane in enumerate(raw_lanes(body)):
-        type = "i64" if lane.type is BOOL else lane.type.ir
+    for index, expr in enumerate(raw_parameters(body)):
+        type = "i64" if expr.type is BOOL else expr.type.ir
         found.append(Parameter(type, type, f"%number{index}"))
     found.append(Parameter(f"i{layout.bits}", f"i{layout.bits}", "%n"))
     if layout.ndim:
@@ -69,10 +69,10 @@ class GridWriter:
         self.index = f"i{layout.bits}"
         self.code = Emitter(1, "x", declarations)
         self.taken: dict[str, str] = {}
-        raw = raw_lanes(body)
-        for place, lane in enumerate(raw):
+        raw = raw_parameters(body)
+        for place, expr in enumerate(raw):
             value = f"%number{place}"
-            self.code.bind(lane, self.code.register(f"icmp ne i64 {value}, 0") if lane.type is BOOL else value)
+            self.code.bind(expr, self.code.register(f"icmp ne i64 {value}, 0") if expr.type is BOOL else value)
         self.numbers = [self.code.emit(parameter.computed) for parameter in body.parameters]
 
     def text(self) -> str:
@@ -186,15 +186,15 @@ class GridWriter:
         for element in range(width):
             emitter = Emitter(1, f"{name}{element}", self.declarations)
             for parameter, scalars in zip(self.body.parameters, self.numbers, strict=True):
-                for lane, scalar in zip(parameter.lanes, scalars, strict=True):
-                    emitter.bind(lane, scalar)
-            for operand, lanes in zip(self.body.inputs, self.body.arguments, strict=True):
+                for expr, scalar in zip(parameter.exprs, scalars, strict=True):
+                    emitter.bind(expr, scalar)
+            for operand, exprs in zip(self.body.inputs, self.body.arguments, strict=True):
                 values, many = read[operand.name]
                 value = values[element] if len(values) > 1 else values[0]
-                for part, lane in enumerate(lanes):
+                for part, expr in enumerate(exprs):
                     place = (element if many > 1 else 0) * operand.components + part
-                    emitter.bind(lane, self._component(emitter, operand, value, many, place))
-            stored.append(emitter.emit([lane for lanes in self.body.stored for lane in lanes]))
+                    emitter.bind(expr, self._component(emitter, operand, value, many, place))
+            stored.append(emitter.emit([expr for exprs in self.body.stored for expr in exprs]))
             fault = emitter.any_fault()
             faults += [] if fault is None else [fault]
             self.code.lines += emitter.lines

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ...core.fork_safety import fork_safe
 from ...kernels.body import Body, record
 from ...kernels.code import NAME
-from ...kernels.expression import all_lanes
+from ...kernels.expression import all_nodes
 from ...kernels.isa import llvm
 from ...kernels.object_cache import ObjectCache, digest
 from ...kernels.pointwise import PointwiseKernel
@@ -111,7 +111,7 @@ def image_of(kernel: PointwiseKernel, layout: Layout, target: Target) -> Image:
 MAX_PARAMETER_BYTES = 4096
 BLOCKS_PER_MULTIPROCESSOR = 32
 """Blocks of a grid for each multiprocessor at most: what is left is walked in strides of the whole grid."""
-MAX_LANES = 1024
+MAX_NODES = 1024
 """Recorded lanes times elements per step, beyond which a kernel takes fewer elements: it is bound by arithmetic."""
 
 
@@ -184,8 +184,8 @@ class PreparedLaunch:
                 f"{kernel.title}, outputs first, got {list(strides)}"
             )
         self.layout = layout_of(shape, strides, self.itemsizes, len(body.outputs))
-        lanes = sum(1 for _ in all_lanes([lane for stored in body.stored for lane in stored]))
-        while self.layout.width > 1 and self.layout.width * lanes > MAX_LANES:
+        exprs = sum(1 for _ in all_nodes([expr for stored in body.stored for expr in stored]))
+        while self.layout.width > 1 and self.layout.width * exprs > MAX_NODES:
             self.layout = self.layout.of_width(self.layout.width // 2)
         self.shape = shape
         self.strides = strides

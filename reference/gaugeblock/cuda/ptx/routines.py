@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ...kernels.code import ROUTINES, Declarations
-from ...kernels.expression import F32, F64, UINT, Lane, LaneType, constant, select
-from ...kernels.functions import bits_of, convert_lane, exact_product, fabs, lookup, mul_add, ordered_sum
+from ...kernels.expression import F32, F64, UINT, Expr, ScalarType, constant, select
+from ...kernels.functions import bits_of, cast, exact_product, fabs, lookup, mul_add, ordered_sum
 from ...kernels.gamma import lgamma
 from ...kernels.lower import Emitter
 from ...kernels.trigonometry import HALF_PI, Reduced, cosine_of, sine_of, tangent_of
@@ -37,20 +37,20 @@ _WINDOW = 6
 _WORD = UINT[64]
 
 
-def _window(field: Lane) -> list[Lane]:
+def _window(field: Expr) -> list[Expr]:
     """The limbs of 2/pi for a biased exponent, lowest first."""
     start = field - (1075 - _PADDING + 2)
     limb, shift = start >> 5, start & 31
-    read = [convert_lane(lookup(_LIMBS, limb + k, F64), _WORD) for k in range(_WINDOW + 1)]
+    read = [cast(lookup(_LIMBS, limb + k, F64), _WORD) for k in range(_WINDOW + 1)]
     limbs = [((read[k] << shift) | (read[k + 1] >> (_LIMB - shift))) & _MASK for k in range(_WINDOW)]
     return limbs[::-1]
 
 
-def _product(whole: Lane, window: list[Lane]) -> list[Lane]:
+def _product(whole: Expr, window: list[Expr]) -> list[Expr]:
     """The limbs of whole * window modulo 2**192, lowest first."""
     low, high = whole & _MASK, whole >> _LIMB
-    limbs: list[Lane] = []
-    waiting: list[Lane] = []
+    limbs: list[Expr] = []
+    waiting: list[Expr] = []
     for place, limb in enumerate(window):
         products = [low * limb] + ([high * window[place - 1]] if place else [])
         total = waiting[0] if waiting else constant(0, _WORD)
@@ -61,7 +61,7 @@ def _product(whole: Lane, window: list[Lane]) -> list[Lane]:
     return limbs
 
 
-def reduced(x: Lane) -> Reduced:
+def reduced(x: Expr) -> Reduced:
     """(r, low, k) with x = k pi/2 + r + low, for |x| >= 2**17; r is NaN for infinities and NaN."""
     bits = bits_of(fabs(x))
     whole = (bits & ((1 << 52) - 1)) | (1 << 52)
@@ -75,7 +75,7 @@ def reduced(x: Lane) -> Reduced:
     high = select(above, ~high + select(turned == 0, constant(1, _WORD), 0), high)
     low = select(above, turned, low)
     pieces = [
-        convert_lane(piece, F64) * 2.0 ** (-_LIMB * (k + 1))
+        cast(piece, F64) * 2.0 ** (-_LIMB * (k + 1))
         for k, piece in enumerate((high >> _LIMB, high & _MASK, low >> _LIMB, low & _MASK))
     ]
     first, lost = ordered_sum(pieces[0], pieces[1])
@@ -90,12 +90,12 @@ def reduced(x: Lane) -> Reduced:
     return r, select(back, -rest, rest), select(negative, constant(0, _WORD) - quarters, quarters)
 
 
-def of_large(function: Callable[[Reduced], Lane]) -> Callable[[Lane], Lane]:
+def of_large(function: Callable[[Reduced], Expr]) -> Callable[[Expr], Expr]:
     """A function of large numbers, for float64, or for float32 by way of it."""
-    return lambda x: convert_lane(function(reduced(convert_lane(x, F64))), x.type)
+    return lambda x: cast(function(reduced(cast(x, F64))), x.type)
 
 
-LARGE: dict[str, Callable[[Lane], Lane]] = {
+LARGE: dict[str, Callable[[Expr], Expr]] = {
     "sin": of_large(sine_of),
     "cos": of_large(cosine_of),
     "tan": of_large(tangent_of),
@@ -105,7 +105,7 @@ LARGE: dict[str, Callable[[Lane], Lane]] = {
 
 PREFIX = "@gb_grid_"
 _TYPES = {"float": F32, "double": F64}
-FORMULAS: dict[str, Callable[..., Lane]] = {
+FORMULAS: dict[str, Callable[..., Expr]] = {
     **LARGE,
     **{f"gb_single_{name}": function for name, function in LARGE.items()},
     "lgamma": lgamma,
@@ -134,12 +134,12 @@ class GridDeclarations(Declarations):
         self[inside] = self._defined(inside, name, type, [_TYPES[argument] for argument in arguments])
         return inside
 
-    def _defined(self, inside: str, name: str, type: str, types: Sequence[LaneType]) -> str:
+    def _defined(self, inside: str, name: str, type: str, types: Sequence[ScalarType]) -> str:
         emitter = Emitter(1, "y", self)
-        lanes = [Lane("argument", kind) for kind in types]
-        for place, lane in enumerate(lanes):
-            emitter.bind(lane, f"%a{place}")
-        head = ", ".join(f"{lane.type.ir} %a{place}" for place, lane in enumerate(lanes))
-        (result,) = emitter.emit([FORMULAS[name](*lanes)])
+        exprs = [Expr("argument", kind) for kind in types]
+        for place, expr in enumerate(exprs):
+            emitter.bind(expr, f"%a{place}")
+        head = ", ".join(f"{expr.type.ir} %a{place}" for place, expr in enumerate(exprs))
+        (result,) = emitter.emit([FORMULAS[name](*exprs)])
         lines = [f"define internal {type} {inside}({head}) #0 {{", "entry:", *emitter.lines, f"  ret {type} {result}"]
         return "\n".join([*lines, "}"])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...kernels import division, elementary
-from ...kernels.expression import BOOL, Complex, Lane, Value, constant, select
-from ...kernels.functions import call, convert_lane, fabs, fused, sqrt, truncate
+from ...kernels.expression import BOOL, Complex, Expr, Value, constant, select
+from ...kernels.functions import call, cast, fabs, fused, sqrt, truncate
 from ...kernels.trigonometry import hypot
 from .table import Formula, table
 
@@ -16,7 +16,7 @@ def add(self: Value, other: Value) -> Value:
 
 def add_alpha(self: Value, other: Value, alpha: Value) -> Value:
     """self + alpha * other, fused for floats."""
-    if isinstance(self, Lane) and isinstance(other, Lane) and isinstance(alpha, Lane) and self.type.is_float:
+    if isinstance(self, Expr) and isinstance(other, Expr) and isinstance(alpha, Expr) and self.type.is_float:
         return fused(other, alpha, self)
     return self + alpha * other
 
@@ -51,24 +51,24 @@ def true_divide(self: Value, other: Value) -> Value:
     return elementary.divide(self, other)
 
 
-def trunc_divide(self: Lane, other: Lane) -> Lane:
+def trunc_divide(self: Expr, other: Expr) -> Expr:
     """Quotient rounded toward zero."""
     if self.type.is_float:
         return truncate(self / other)
     return division.trunc_divide_int(self, other)
 
 
-def floor_divide(self: Lane, other: Lane) -> Lane:
+def floor_divide(self: Expr, other: Expr) -> Expr:
     """Quotient rounded toward minus infinity, as Python's // for infinities and NaN too."""
     return division.floor_divide(self, other) if self.type.is_float else division.floor_divide_int(self, other)
 
 
-def remainder(self: Lane, other: Lane) -> Lane:
+def remainder(self: Expr, other: Expr) -> Expr:
     """Remainder with the divisor's sign."""
     return division.remainder(self, other) if self.type.is_float else division.remainder_int(self, other)
 
 
-def fmod(self: Lane, other: Lane) -> Lane:
+def fmod(self: Expr, other: Expr) -> Expr:
     """Remainder with the dividend's sign."""
     if self.type.is_float:
         return division.fmod(self, other)
@@ -103,10 +103,10 @@ def absolute(self: Value) -> Value:
     return select(self < 0, -self, self) if self.type.kind == "int" else self
 
 
-def sign(self: Lane) -> Lane:
+def sign(self: Expr) -> Expr:
     """-1, 0 or 1; 0 for NaN."""
     if self.type.kind in ("bool", "uint"):
-        return convert_lane(self != constant(0, self.type), self.type)
+        return cast(self != constant(0, self.type), self.type)
     one = constant(1, self.type)
     return select(self > 0, one, select(self < 0, constant(-1, self.type), 0))
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from ...kernels.expression import Lane, constant, select
+from ...kernels.expression import Expr, constant, select
 from .table import Formula, table
 
 
-def _in_range(count: Lane) -> Lane:
+def _in_range(count: Expr) -> Expr:
     bits = constant(count.type.bits, count.type)
     return count < bits if count.type.kind == "uint" else (count >= 0) & (count < bits)
 
 
-def left_shift(self: Lane, other: Lane) -> Lane:
+def left_shift(self: Expr, other: Expr) -> Expr:
     """self << other; 0 for counts that are negative or reach the width."""
     return select(_in_range(other), self << (other & (self.type.bits - 1)), 0)
 
 
-def right_shift(self: Lane, other: Lane) -> Lane:
+def right_shift(self: Expr, other: Expr) -> Expr:
     """self >> other with sign fill; counts that are negative or reach the width leave only the sign."""
     last = self.type.bits - 1
     count = select(_in_range(other), other & last, last)

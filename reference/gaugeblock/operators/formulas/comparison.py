@@ -3,56 +3,56 @@
 from __future__ import annotations
 
 from ...kernels import functions
-from ...kernels.expression import BOOL, Complex, Lane, Value, constant, select
+from ...kernels.expression import BOOL, Complex, Expr, Value, constant, select
 from .table import Formula, table
 
 INFINITY = float("inf")
 
 
-def truth(x: Value) -> Lane:
+def truth(x: Value) -> Expr:
     """x != 0; True for NaN."""
-    return x != constant(0, x.type) if isinstance(x, Lane) else (x.re != 0.0) | (x.im != 0.0)
+    return x != constant(0, x.type) if isinstance(x, Expr) else (x.re != 0.0) | (x.im != 0.0)
 
 
-def isnan(x: Value) -> Lane:
+def isnan(x: Value) -> Expr:
     """NaN in any component."""
     if isinstance(x, Complex):
         return functions.isnan(x.re) | functions.isnan(x.im)
     return functions.isnan(x) if x.type.is_float else constant(False, BOOL)
 
 
-def isinf(x: Value) -> Lane:
+def isinf(x: Value) -> Expr:
     """Infinite in any component."""
     if isinstance(x, Complex):
         return functions.isinf(x.re) | functions.isinf(x.im)
     return functions.isinf(x) if x.type.is_float else constant(False, BOOL)
 
 
-def isfinite(x: Value) -> Lane:
+def isfinite(x: Value) -> Expr:
     """Finite in all components."""
     if isinstance(x, Complex):
         return functions.isfinite(x.re) & functions.isfinite(x.im)
     return functions.isfinite(x) if x.type.is_float else constant(True, BOOL)
 
 
-def isposinf(x: Lane) -> Lane:
+def isposinf(x: Expr) -> Expr:
     """Equal to +inf."""
     return x == INFINITY if x.type.is_float else constant(False, BOOL)
 
 
-def isneginf(x: Lane) -> Lane:
+def isneginf(x: Expr) -> Expr:
     """Equal to -inf."""
     return x == -INFINITY if x.type.is_float else constant(False, BOOL)
 
 
-def fmax(a: Lane, b: Lane) -> Lane:
+def fmax(a: Expr, b: Expr) -> Expr:
     """Larger of two; NaN only when both are."""
     if not a.type.is_float:
         return functions.maximum(a, b)
     return select((a >= b) | functions.isnan(b), a, b)
 
 
-def fmin(a: Lane, b: Lane) -> Lane:
+def fmin(a: Expr, b: Expr) -> Expr:
     """Smaller of two; NaN only when both are."""
     if not a.type.is_float:
         return functions.minimum(a, b)

@@ -6,17 +6,17 @@ import functools
 
 from ...kernels import elementary as e
 from ...kernels import trigonometry
-from ...kernels.expression import Complex, Lane, Value, constant, select
+from ...kernels.expression import Complex, Expr, Value, constant, select
 from ...kernels.functions import copysign, maximum
 from .table import Formula, table
 
 
-def relu(self: Lane) -> Lane:
+def relu(self: Expr) -> Expr:
     """max(self, 0), NaN kept."""
     return maximum(self, constant(0, self.type))
 
 
-def angle(self: Value) -> Lane:
+def angle(self: Value) -> Expr:
     """Argument of a complex number; 0 or pi for reals, NaN kept."""
     if isinstance(self, Complex):
         return trigonometry.atan2(self.im, self.re)

@@ -5,28 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...kernels import functions
-from ...kernels.expression import Lane
+from ...kernels.expression import Expr
 from .table import Formula, table
 
 
-def _on_floats(function: Callable[[Lane], Lane]) -> Callable[[Lane], Lane]:
-    def rounded(self: Lane) -> Lane:
+def _on_floats(function: Callable[[Expr], Expr]) -> Callable[[Expr], Expr]:
+    def rounded(self: Expr) -> Expr:
         return function(self) if self.type.is_float else self
 
     return rounded
 
 
-def frac(self: Lane) -> Lane:
+def frac(self: Expr) -> Expr:
     """self - trunc(self)."""
     return self - functions.truncate(self)
 
 
-def round_decimals(self: Lane, scale: Lane) -> Lane:
+def round_decimals(self: Expr, scale: Expr) -> Expr:
     """self rounded to a multiple of 1 / scale."""
     return functions.rint(self * scale) / scale
 
 
-def round_tens(self: Lane, scale: Lane) -> Lane:
+def round_tens(self: Expr, scale: Expr) -> Expr:
     """self rounded to a multiple of scale."""
     return functions.rint(self / scale) * scale
 

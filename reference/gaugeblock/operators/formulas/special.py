@@ -9,8 +9,8 @@ from ...core.dtype import DType, bfloat16, float16
 from ...kernels import elementary, exponential, logarithm, special
 from ...kernels.conversion import from_storage, to_storage
 from ...kernels.division import trunc_divide_int
-from ...kernels.expression import F64, UINT, Complex, Lane, Value, choose, constant, select
-from ...kernels.functions import call, convert_lane, copysign, fabs, isnan
+from ...kernels.expression import F64, UINT, Complex, Expr, Value, choose, constant, select
+from ...kernels.functions import call, cast, copysign, fabs, isnan
 from ...kernels.trigonometry import hypot
 from . import comparison
 from .comparison import truth
@@ -22,7 +22,7 @@ def _real(name: str, operands: int, compute: str = "float") -> Formula:
     return Formula(name, function, operands, compute=compute)
 
 
-def logit_eps(self: Lane, eps: Lane) -> Lane:
+def logit_eps(self: Expr, eps: Expr) -> Expr:
     """logit of self kept within [eps, 1 - eps]."""
     low = select(self < eps, eps, self)
     top = constant(1.0, self.type) - eps
@@ -35,7 +35,7 @@ def logaddexp(self: Value, other: Value) -> Value:
         swap = other.re > self.re
         top, low = choose(swap, other, self), choose(swap, self, other)
         return top + elementary.function(elementary.function(low - top, "exp"), "log1p")
-    assert isinstance(self, Lane) and isinstance(other, Lane)
+    assert isinstance(self, Expr) and isinstance(other, Expr)
     return special.in_double(special.logaddexp, self, other)
 
 
@@ -47,29 +47,29 @@ def sinc(self: Value) -> Value:
     return special.in_double(special.sinc, self)
 
 
-def heaviside(self: Lane, values: Lane) -> Lane:
+def heaviside(self: Expr, values: Expr) -> Expr:
     """0 below 0 and for NaN, 1 above, `values` at 0."""
-    return select(self == constant(0, self.type), values, convert_lane(self > constant(0, self.type), self.type))
+    return select(self == constant(0, self.type), values, cast(self > constant(0, self.type), self.type))
 
 
 def ldexp(self: Value, other: Value) -> Value:
     """self * 2**other."""
-    if isinstance(self, Lane) and isinstance(other, Lane):
+    if isinstance(self, Expr) and isinstance(other, Expr):
         return exponential.times_exp2(self, other)
     return self * elementary.function(other, "exp2")
 
 
-def _absolute_int(x: Lane) -> Lane:
+def _absolute_int(x: Expr) -> Expr:
     return select(x < 0, -x, x) if x.type.kind == "int" else x
 
 
-def gcd(self: Lane, other: Lane) -> Lane:
+def gcd(self: Expr, other: Expr) -> Expr:
     """Greatest common divisor, not negative (but for int_min)."""
-    wide = [convert_lane(convert_lane(_absolute_int(x), UINT[x.type.bits]), UINT[64]) for x in (self, other)]
-    return convert_lane(call("gb_gcd", *wide), self.type)
+    wide = [cast(cast(_absolute_int(x), UINT[x.type.bits]), UINT[64]) for x in (self, other)]
+    return cast(call("gb_gcd", *wide), self.type)
 
 
-def lcm(self: Lane, other: Lane) -> Lane:
+def lcm(self: Expr, other: Expr) -> Expr:
     """Least common multiple, not negative."""
     divisor = gcd(self, other)
     zero = divisor == 0
@@ -77,14 +77,14 @@ def lcm(self: Lane, other: Lane) -> Lane:
     return _absolute_int(select(zero, constant(0, self.type), quotient * other))
 
 
-def next_after(self: Lane, other: Lane, compute: DType) -> Lane:
+def next_after(self: Expr, other: Expr, compute: DType) -> Expr:
     """The number of dtype `compute` next to self in the direction of other."""
     if compute not in (float16, bfloat16):
         return special.next_after(self, other)
     bits = to_storage(self, compute, False)[0]
     moved = from_storage((special.next_bits(self, bits, other > self),), compute, False)
     smallest = from_storage((constant(1, UINT[16]),), compute, False)
-    assert isinstance(moved, Lane) and isinstance(smallest, Lane)
+    assert isinstance(moved, Expr) and isinstance(smallest, Expr)
     moved = select(self == 0.0, copysign(smallest, other), moved)
     return select(isnan(self) | isnan(other), self + other, select(self == other, other, moved))
 
@@ -92,7 +92,7 @@ def next_after(self: Lane, other: Lane, compute: DType) -> Lane:
 next_after.takes_dtype = True  # type: ignore[attr-defined]
 
 
-def isclose(self: Value, other: Value, rtol: Value, atol: Value, *, equal_nan: bool) -> Lane:
+def isclose(self: Value, other: Value, rtol: Value, atol: Value, *, equal_nan: bool) -> Expr:
     """Equal, or finite with |self - other| <= atol + |rtol * other|."""
     same = self == other
     if equal_nan:
@@ -102,7 +102,7 @@ def isclose(self: Value, other: Value, rtol: Value, atol: Value, *, equal_nan: b
         distance = hypot(self.re - other.re, self.im - other.im)
         scale = hypot(other.re, other.im)
     else:
-        assert isinstance(self, Lane) and isinstance(other, Lane)
+        assert isinstance(self, Expr) and isinstance(other, Expr)
         distance, scale = fabs(self - other), fabs(other)
     return same | ((distance <= absolute + fabs(relative * scale)) & (distance < float("inf")))
 
@@ -111,21 +111,21 @@ def nan_to_num(self: Value, nan: Value, posinf: Value, neginf: Value) -> Value:
     """NaN and infinities replaced, component by component."""
     numbers = [n.re if isinstance(n, Complex) else n for n in (nan, posinf, neginf)]
 
-    def replaced(x: Lane) -> Lane:
+    def replaced(x: Expr) -> Expr:
         finite = select(x == float("inf"), numbers[1], select(x == -float("inf"), numbers[2], x))
         return select(isnan(x), numbers[0], finite)
 
     return Complex(replaced(self.re), replaced(self.im)) if isinstance(self, Complex) else replaced(self)
 
 
-def softmax(self: Lane, largest: Lane, total: Lane) -> Lane:
+def softmax(self: Expr, largest: Expr, total: Expr) -> Expr:
     """exp(self - largest) / total."""
     return special.in_double(lambda library, x, m, s: library("exp", x - m) / s, self, largest, total)
 
 
-def log_softmax(self: Lane, largest: Lane, total: Lane) -> Lane:
+def log_softmax(self: Expr, largest: Expr, total: Expr) -> Expr:
     """self - largest - logarithm.log(total)."""
-    return convert_lane(convert_lane(self, F64) - convert_lane(largest, F64) - logarithm.log(total), self.type)
+    return cast(cast(self, F64) - cast(largest, F64) - logarithm.log(total), self.type)
 
 
 FORMULAS = table(

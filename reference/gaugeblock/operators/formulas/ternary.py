@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...kernels import elementary
-from ...kernels.expression import Complex, Lane, Value, choose, select
+from ...kernels.expression import Complex, Expr, Value, choose, select
 from ...kernels.functions import fabs, fused, maximum, minimum
 from .comparison import truth
 from .table import Formula, table
@@ -19,7 +19,7 @@ def where(condition: Value, self: Value, other: Value) -> Value:
     return choose(truth(condition), self, other)
 
 
-def clamp(self: Lane, min: Lane, max: Lane) -> Lane:
+def clamp(self: Expr, min: Expr, max: Expr) -> Expr:
     """self within bounds; NaN in any operand gives NaN; max wins over min."""
     return minimum(maximum(self, min), max)
 
@@ -35,7 +35,7 @@ def lerp(self: Value, end: Value, weight: Value) -> Value:
 def addcmul(self: Value, tensor1: Value, tensor2: Value, value: Value) -> Value:
     """self + value * tensor1 * tensor2."""
     scaled = value * tensor1
-    if isinstance(self, Lane) and isinstance(scaled, Lane) and isinstance(tensor2, Lane) and self.type.is_float:
+    if isinstance(self, Expr) and isinstance(scaled, Expr) and isinstance(tensor2, Expr) and self.type.is_float:
         return fused(scaled, tensor2, self)
     return self + scaled * tensor2
 

@@ -10,7 +10,7 @@ import functools
 from importlib import import_module
 
 from ...kernels import special
-from ...kernels.expression import Lane
+from ...kernels.expression import Expr
 from .table import Formula, table
 
 
@@ -20,9 +20,9 @@ class _Late:
     def __init__(self, place: str) -> None:
         self.place = place
 
-    def __call__(self, library: special.Function, *lanes: Lane) -> Lane:
+    def __call__(self, library: special.Function, *exprs: Expr) -> Expr:
         module, _, name = self.place.partition(".")
-        result: Lane = getattr(import_module(f"...kernels.{module}", __package__), name)(library, *lanes)
+        result: Expr = getattr(import_module(f"...kernels.{module}", __package__), name)(library, *exprs)
         return result
 
 

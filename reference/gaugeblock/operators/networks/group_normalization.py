@@ -28,7 +28,8 @@ def native_group_norm(
     wide = float64 if own is float64 else float32
     source = input if input.meta.contiguous else contiguous(input)
     grouped = view(source, (N, group, C // group, HxW))
-    mean, inverse = reduce("group_norm", reduction_ops.moments_fold(own), grouped, (2, 3), True, own, (wide, wide), (eps,))
+    moments = reduction_ops.moments_reduction(own)
+    mean, inverse = reduce("group_norm", moments, grouped, (2, 3), True, own, (wide, wide), (eps,))
     result = empty_in_suggested_format(input.meta)
     target = result if result.meta.contiguous else empty_in_suggested_format(source.meta)
     per_channel = [None if p is None else view(contiguous(p), (group, C // group, 1)) for p in (weight, bias)]

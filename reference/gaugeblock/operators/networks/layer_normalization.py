@@ -88,7 +88,7 @@ def native_layer_norm(
         return result, converted(mean, kept), converted(deviation, kept)
     dims = tuple(range(meta.ndim - count, meta.ndim))
     mean, deviation = reduce(
-        "layer_norm", reduction_ops.moments_fold(meta.dtype), input, dims, True, meta.dtype, (wide, wide), (eps,)
+        "layer_norm", reduction_ops.moments_reduction(meta.dtype), input, dims, True, meta.dtype, (wide, wide), (eps,)
     )
     result = empty_tensor(meta.sizes, meta.dtype, meta.device)
     return result, converted(mean, kept), converted(deviation, kept)

@@ -40,7 +40,7 @@ def _fused_rms_norm(
     )
     if found is not None:
         return found[0], found[1]
-    inverse = reduce("rms_norm", reduction_ops.mean_square_fold(own), input, dims, True, own, (wide,), (small,))[0]
+    inverse = reduce("rms_norm", reduction_ops.mean_square_reduction(own), input, dims, True, own, (wide,), (small,))[0]
     return empty_tensor(meta.sizes, own, meta.device), inverse
 
 
