@@ -102,7 +102,7 @@ def record(
             place = memory(f"i{len(inputs)}", dtype)
             inputs.append(place)
             order.append(place)
-            arguments.append(tuple(Expr("argument", place.storage) for _ in range(place.components)))
+            arguments.append(place.symbols())
             value = from_storage(arguments[-1], dtype, level.half_hardware)
             values.append(value if isinstance(operand, Raw) else _computed(value, dtype, compute, level))
     outcome = formula(*values, compute) if getattr(formula, "takes_dtype", False) else formula(*values)

@@ -4,13 +4,14 @@
     with code.loop("0", "%n", 4) as i:
         value = code.register(f"load i32, ptr {code.element('%in', i, 4)}")
 
-Loops carry nothing but their index: running values live in memory, or in the vectors of an unrolled body.
+Loops of `loop` carry nothing but their index: running values live in memory. Those of `carry` keep them in registers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 NAME = "GAUGEBLOCK_NAME"
@@ -24,6 +25,16 @@ class Module(NamedTuple):
 
     text: str
     facts: str = ""
+
+
+@dataclass(slots=True)
+class Carried:
+    """A loop that carries values: their registers in a round, those of the next round, and those after the loop."""
+
+    index: str
+    values: list[str]
+    following: list[str] = field(default_factory=list)
+    results: list[str] = field(default_factory=list)
 
 
 class Code:
@@ -114,6 +125,35 @@ class Code:
         self.line(f"{index}.next = add i64 {index}, {step}")
         self.jump(head)
         self.begin(done)
+
+    @contextmanager
+    def carry(
+        self, start: str | int, stop: str | int, step: int, state: Sequence[tuple[str, str]]
+    ) -> Iterator[Carried]:
+        """A loop while index < stop that carries values, given by type and register, in registers."""
+        begin, body, last, done = (self.label() for _ in range(4))
+        loop = Carried(f"%i_{body}", [f"%{body}.{k}" for k in range(len(state))])
+        self.jump(begin)
+        self.begin(begin)
+        self.branch(self.register(f"icmp slt i64 {start}, {stop}"), body, done)
+        self.begin(body)
+        heads = len(self.lines)
+        yield loop
+        self.jump(last)
+        self.begin(last)
+        self.line(f"{loop.index}.next = add i64 {loop.index}, {step}")
+        self.branch(self.register(f"icmp slt i64 {loop.index}.next, {stop}"), body, done)
+        carried = [(type, first, then) for (type, first), then in zip(state, loop.following, strict=True)]
+        self.lines[heads:heads] = [
+            f"  {name} = phi {type} [{first}, %{begin}], [{then}, %{last}]"
+            for name, (type, first, then) in zip(
+                (loop.index, *loop.values), [("i64", start, f"{loop.index}.next"), *carried], strict=True
+            )
+        ]
+        self.begin(done)
+        loop.results = [
+            self.register(f"phi {type} [{first}, %{begin}], [{then}, %{last}]") for type, first, then in carried
+        ]
 
     @contextmanager
     def when(self, condition: str) -> Iterator[None]:

@@ -163,6 +163,20 @@ class Memory(NamedTuple):
     def itemsize(self) -> int:
         return self.dtype.itemsize
 
+    @property
+    def align(self) -> int:
+        """Bytes at which its components are aligned."""
+        return self.dtype.itemsize // self.components
+
+    def symbols(self) -> tuple[Expr, ...]:
+        """Return fresh arguments for the components of an element."""
+        return tuple(Expr("argument", self.storage) for _ in range(self.components))
+
+    def ir_type(self, width: int) -> str:
+        """Return the IR type of `width` elements in a row."""
+        count = width * self.components
+        return self.storage.ir if count == 1 else f"<{count} x {self.storage.ir}>"
+
 
 def memory(name: str, dtype: DType) -> Memory:
     """A memory operand called `name` in the IR."""

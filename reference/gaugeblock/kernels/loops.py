@@ -11,7 +11,7 @@ A long body is written once only, see pieces.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from .body import Body
@@ -159,36 +159,15 @@ class RowWriter:
 
     def _load(self, emitter: Emitter) -> None:
         """One element or vector of each input, from the pointers %w_."""
-        width = emitter.width
         for operand, exprs in zip(self.body.inputs, self.body.arguments, strict=True):
-            type, count = operand.storage.ir, operand.components
-            align = operand.itemsize // count
-            if count * width == 1:
-                emitter.bind(exprs[0], emitter.register(f"load {type}, ptr %w_{operand.name}, align {align}"))
-                continue
-            whole = f"<{width * count} x {type}>"
-            loaded = emitter.register(f"load {whole}, ptr %w_{operand.name}, align {align}")
-            if count == 1:
-                emitter.bind(exprs[0], loaded)
-                continue
-            for part, expr in enumerate(exprs):
-                emitter.bind(expr, deinterleave(emitter, loaded, whole, part))
+            load_operand(emitter, operand, f"%w_{operand.name}", exprs)
 
     def _store(self, emitter: Emitter) -> None:
         """What the body computes, to the pointers %w_ of the outputs."""
-        width = emitter.width
-        flat = emitter.emit([expr for stored in self.body.stored for expr in stored])
-        position = 0
+        values = iter(emitter.emit([expr for stored in self.body.stored for expr in stored]))
         for operand in self.body.outputs:
-            type, count = operand.storage.ir, operand.components
-            align = operand.itemsize // count
-            values = flat[position : position + count]
-            position += count
-            place = f"ptr %w_{operand.name}, align {align}"
-            if count == 1:
-                emitter.lines.append(f"  store {emitter.type(type)} {values[0]}, {place}")
-                continue
-            emitter.lines.append(f"  store <{2 * width} x {type}> {interleave(emitter, type, values)}, {place}")
+            parts = [next(values) for _ in range(operand.components)]
+            store_operand(emitter, operand, f"%w_{operand.name}", parts)
 
     def _scalar(self, start: list[tuple[str, str, str, dict[str, str]]]) -> list[str]:
         body = self.body
@@ -231,15 +210,28 @@ class RowWriter:
         return lines
 
 
-def deinterleave(emitter: Emitter, loaded: str, whole: str, part: int) -> str:
-    """The real (part 0) or imaginary (part 1) components of loaded complex elements."""
-    if emitter.width == 1:
-        return emitter.register(f"extractelement {whole} {loaded}, i32 {part}")
-    mask = ", ".join(f"i32 {2 * k + part}" for k in range(emitter.width))
-    return emitter.register(f"shufflevector {whole} {loaded}, {whole} poison, <{emitter.width} x i32> <{mask}>")
+def load_operand(code: Emitter, operand: Memory, place: str, exprs: Sequence[Expr]) -> None:
+    """Bind the expressions to the components of an element, or of as many elements in a row as a vector has."""
+    width, whole = code.width, operand.ir_type(code.width)
+    loaded = code.load(whole, place, operand.align)
+    if operand.components == 1:
+        code.bind(exprs[0], loaded)
+        return
+    for part, expr in enumerate(exprs):
+        if width == 1:
+            code.bind(expr, code.register(f"extractelement {whole} {loaded}, i32 {part}"))
+            continue
+        mask = ", ".join(f"i32 {2 * k + part}" for k in range(width))
+        code.bind(expr, code.register(f"shufflevector {whole} {loaded}, {whole} poison, <{width} x i32> <{mask}>"))
 
 
-def interleave(emitter: Emitter, type: str, values: list[str]) -> str:
+def store_operand(code: Emitter, operand: Memory, place: str, values: Sequence[str]) -> None:
+    """Store the components of an element, or of as many elements in a row as a vector has."""
+    value = values[0] if operand.components == 1 else _interleaved(code, operand.storage.ir, values)
+    code.store(operand.ir_type(code.width), value, place, operand.align)
+
+
+def _interleaved(emitter: Emitter, type: str, values: Sequence[str]) -> str:
     """Real and imaginary components as one vector of elements."""
     width = emitter.width
     if width == 1:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from .code import NAME, Code, Declarations
 from .expression import BOOL, Expr, Loop, ScalarType, literal
@@ -205,6 +206,15 @@ class Emitter(Code):
         scalar = type if type.__class__ is str else type.ir  # type: ignore[union-attr]
         return scalar if self.width == 1 else f"<{self.width} x {scalar}>"
 
+    @contextmanager
+    def scope(self, width: int | None = None) -> Iterator[None]:
+        """Instructions whose expressions' registers are forgotten afterwards, if wanted at another width."""
+        kept = self.width, self.names
+        self.names = dict(self.names) if width is None or width == self.width else {}
+        self.width = self.width if width is None else width
+        yield
+        self.width, self.names = kept
+
     def bind(self, expr: Expr, name: str) -> None:
         """Let `name` stand for an argument lane."""
         self._kept.append(expr)
@@ -322,7 +332,8 @@ class Emitter(Code):
             named = [f"{self.type(expr.type)} {value}" for value in (fast, *given)]
             name = one_by_one(self, expr)
             mixed = self.register(f"call {type} {name}({truth} {condition}, {', '.join(named)})")
-        self.lines += [f"  br label %{join}", f"{join}:"]
+        self.jump(join)
+        self.begin(join)
         return self.register(f"phi {type} [{fast}, %{before}], [{mixed}, %{slow}]")
 
     def _while(self, loop: Loop, arguments: list[str]) -> str:
@@ -343,7 +354,8 @@ class Emitter(Code):
             if self.width > 1:
                 choice = f"select {self.type(BOOL)} {going}, {type} {after[place]}, {type} {state}"
                 after[place] = self.register(choice)
-        self.lines += [f"  br label %{last}", f"{last}:", f"  br label %{test}", f"{done}:"]
+        self.lines += [f"  br label %{last}", f"{last}:", f"  br label %{test}"]
+        self.begin(done)
         self.lines[heads:heads] = [
             f"  {self.names[id(expr)]} = phi {self.type(expr.type)} [{first}, %{before}], [{following}, %{last}]"
             for expr, first, following in zip(loop.state, arguments, after, strict=False)

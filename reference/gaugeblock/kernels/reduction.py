@@ -16,14 +16,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core.dtype import DType
-from .code import NAME, PLAIN
+from .code import NAME, PLAIN, Code
 from .common import SHARE_KEPT, TURNED_FOLD, declaration
 from .compiler import Builtin, compiler
 from .entry import PYTHON_API, EntryWriter
 from .isa import Level, current_level
-from .reduction_loops import OutputWriter
-from .reduction_phases import BLOCK_BYTES, FOLD_SLOT, GATHER_SLOT, ITEMSIZE_SLOT, TURN_SLOT, Reduction, record_reduction
-from .sharing import MAX_DIMS, first_row
+from .reduction_loops import ReductionWriter
+from .reduction_phases import (
+    BLOCK_BYTES,
+    ITEMSIZE_SLOT,
+    PACK_SLOT,
+    REDUCTION_SLOT,
+    TRANSPOSE_SLOT,
+    Reduction,
+    record_reduction,
+)
+from .sharing import MAX_DIMS, each_row
 from .tiles import packing_routine
 
 
@@ -64,7 +72,7 @@ def reduction_entry(outputs: int, numbers: int) -> str:
     entry.check(always=True)
     entry.put("i64", volumes[1], parameters, 0)
     descriptor = entry.descriptor()
-    for place, slot in ((1, GATHER_SLOT), (2, ITEMSIZE_SLOT), (3, TURN_SLOT), (4, FOLD_SLOT)):
+    for place, slot in ((1, PACK_SLOT), (2, ITEMSIZE_SLOT), (3, TRANSPOSE_SLOT), (4, REDUCTION_SLOT)):
         field = entry.register(f"getelementptr i64, ptr {descriptor}, i64 {place}")
         entry.put("i64", entry.register(f"load i64, ptr {field}"), parameters, slot)
     entry.proceed(volumes[0])
@@ -80,67 +88,23 @@ def reduction_entry(outputs: int, numbers: int) -> str:
 
 def _kept(outputs: int) -> str:
     """@kept: rows of outputs over the first kept dim, an odometer over the others."""
-    lines = [
-        "define internal i1 @kept(ptr %fold, ptr %in, ptr %outs, i64 %nkeep, ptr %keep_sizes, ptr %keep_strides, "
-        "ptr %out_strides, i64 %ndim, ptr %sizes, ptr %strides, ptr %parameters) {",
-        "entry:",
-        f"  %counters = alloca [{MAX_DIMS} x i64]",
-        f"  %steps = alloca [{outputs} x i64]",
-        "  %flat = icmp eq i64 %nkeep, 0",
-        "  %first_size = load i64, ptr %keep_sizes",
-        "  %n = select i1 %flat, i64 1, i64 %first_size",
-        "  %in_stride = load i64, ptr %keep_strides",
-    ]
-    lines += [
-        *first_row(outputs, "%outs", "%out_strides", "%nkeep"),
-        "  %at = phi ptr [%in, %clear], [%ahead, %step]",
-        "  call void %fold(ptr %at, ptr %outs, i64 %n, i64 %in_stride, ptr %steps, i64 %ndim, ptr %sizes, "
-        "ptr %strides, ptr %parameters)",
-        "  br label %advance",
-        "advance:",
-        "  %d = phi i64 [1, %rows], [%d_next, %wrap]",
-        "  %now = phi ptr [%at, %rows], [%back, %wrap]",
-        "  %inside = icmp slt i64 %d, %nkeep",
-        "  br i1 %inside, label %move, label %done",
-        "move:",
-        "  %d_counter = getelementptr i64, ptr %counters, i64 %d",
-        "  %d_size = getelementptr i64, ptr %keep_sizes, i64 %d",
-        "  %d_stride_place = getelementptr i64, ptr %keep_strides, i64 %d",
-        "  %d_stride = load i64, ptr %d_stride_place",
-        "  %count = load i64, ptr %d_counter",
-        "  %size = load i64, ptr %d_size",
-        "  %next = add i64 %count, 1",
-        "  %room = icmp slt i64 %next, %size",
-        "  %span = mul i64 %count, %d_stride",
-        "  %undo = sub i64 0, %span",
-    ]
+    code = Code()
+    steps = code.register(f"alloca [{outputs} x i64]")
+    cursors = []
     for k in range(outputs):
-        lines += [
-            f"  %d_place_{k} = getelementptr i64, ptr %row_{k}, i64 %d",
-            f"  %d_stride_{k} = load i64, ptr %d_place_{k}",
-            f"  %d_now_{k} = load ptr, ptr %at_{k}",
-            f"  %span_{k} = mul i64 %count, %d_stride_{k}",
-            f"  %undo_{k} = sub i64 0, %span_{k}",
-            f"  %move_{k} = select i1 %room, i64 %d_stride_{k}, i64 %undo_{k}",
-            f"  %d_next_{k} = getelementptr i8, ptr %d_now_{k}, i64 %move_{k}",
-            f"  store ptr %d_next_{k}, ptr %at_{k}",
-        ]
-    lines += [
-        "  br i1 %room, label %step, label %wrap",
-        "step:",
-        "  store i64 %next, ptr %d_counter",
-        "  %ahead = getelementptr i8, ptr %now, i64 %d_stride",
-        "  br label %rows",
-        "wrap:",
-        "  store i64 0, ptr %d_counter",
-        "  %back = getelementptr i8, ptr %now, i64 %undo",
-        "  %d_next = add i64 %d, 1",
-        "  br label %advance",
-        "done:",
-        "  ret i1 false",
-        "}",
-    ]
-    return "\n".join(lines)
+        own = code.slot("%out_strides", code.register(f"mul i64 %nkeep, {k}"))
+        code.store("i64", code.load("i64", own), code.slot(steps, k))
+        cursors.append((code.slot("%outs", k), own))
+    size, step = code.load("i64", "%keep_sizes"), code.load("i64", "%keep_strides")
+    n = code.register(f"select i1 {code.register('icmp eq i64 %nkeep, 0')}, i64 1, i64 {size}")
+    with each_row(code, "%nkeep", "%keep_sizes", ("%in", "%keep_strides"), cursors) as (at, _):
+        given = f"ptr {at}, ptr %outs, i64 {n}, i64 {step}, ptr {steps}"
+        code.line(f"call void %reduction({given}, i64 %ndim, ptr %sizes, ptr %strides, ptr %parameters)")
+    arguments = (
+        "ptr %reduction, ptr %in, ptr %outs, i64 %nkeep, ptr %keep_sizes, ptr %keep_strides, ptr %out_strides, "
+        "i64 %ndim, ptr %sizes, ptr %strides, ptr %parameters"
+    )
+    return code.function(f"define internal i1 @kept({arguments})", "  ret i1 false")
 
 
 class ReductionKernel:
@@ -204,8 +168,8 @@ class ReductionKernel:
 
     def _text(self, wide: bool) -> str:
         body = record_reduction(self.reduction, self.input, self.compute, self.results, self.level)
-        single = OutputWriter(body, self.level).single()
-        return OutputWriter(body, self.level).several(compiler().symbol(single)) if wide else single
+        single = ReductionWriter(body, self.level).single()
+        return ReductionWriter(body, self.level).several(compiler().symbol(single)) if wide else single
 
 
 @functools.cache

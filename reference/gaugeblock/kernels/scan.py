@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from ..core.dtype import DType
 from .code import NAME, Declarations
 from .compiler import Builtin, compiler
-from .conversion import Memory, from_storage, memory, rounded, scalar_type, to_storage
+from .conversion import from_storage, memory, rounded, scalar_type, to_storage
 from .exponential import exp
 from .expression import F64, INT, Expr, Value, constant, select
 from .functions import cast, fabs, isnan
 from .isa import Level, current_level
 from .logarithm import log
-from .loops import deinterleave, interleave
+from .loops import load_operand, store_operand
 from .lower import Emitter
 from .pointwise import strided_address
 from .pointwise_entry import Signature, rows_driver
@@ -125,92 +125,37 @@ class ScanKernel:
         half = self.level.half_hardware
         source = memory("x", self.input)
         outputs = [memory(f"o{index}", dtype) for index, dtype in enumerate(self.results)]
-        element = arguments([source.storage] * source.components)
-        index, count = Expr("argument", INT[64]), Expr("argument", INT[64])
+        element, count = source.symbols(), Expr("argument", INT[64])
         value = from_storage(element, self.input, half)
         if self.compute is not self.input:
             value = rounded(value, self.compute, half)
-        init = self.phase.init(value)
-        state = arguments([expr.type for expr in init])
-        context = Context(count, (), ())
-        stepped = self.phase.step(state, value, index, context)
-        projected = self.phase.project(stepped, context)
-        stored = [to_storage(v, dtype, half) for v, dtype in zip(projected, self.results, strict=True)]
-        everything = (*outputs, source)
-        declarations = Declarations(self.level.vector_bytes)
-        emitter = Emitter(width, "s", declarations)
-        start = Emitter(width, "i", declarations)
-        initial = start.emit(init)
-        for slot, expr in enumerate(state):
-            emitter.bind(expr, f"%state{slot}")
-        emitter.bind(index, emitter.splat("%k", index.type))
-        emitter.bind(count, emitter.splat("%n", count.type))
-        _load(emitter, source, element)
-        following = emitter.emit(stepped)
-        for operand, exprs in zip(outputs, stored, strict=True):
-            _store(emitter, operand, emitter.emit(exprs))
-        return "\n".join(
-            [
-                f"define i1 @{NAME}(ptr %pointers, ptr %numbers, i64 %n, ptr %strides) #0 {{",
-                "entry:",
-                *_operands(everything),
-                *start.lines,
-                "  br label %loop",
-                "loop:",
-                "  %k = phi i64 [0, %entry], [%k_next, %last]",
-                *(f"  %at_{o.name} = phi ptr [%{o.name}, %entry], [%next_{o.name}, %last]" for o in everything),
-                *(
-                    f"  %state{slot} = phi {emitter.type(expr.type)} [{first}, %entry], [{then}, %last]"
-                    for slot, (expr, first, then) in enumerate(zip(state, initial, following, strict=True))
-                ),
-                *emitter.lines,
-                "  br label %last",
-                "last:",
-                *(f"  %next_{o.name} = getelementptr i8, ptr %at_{o.name}, i64 %s_{o.name}" for o in everything),
-                "  %k_next = add i64 %k, 1",
-                "  %more = icmp slt i64 %k_next, %n",
-                "  br i1 %more, label %loop, label %end",
-                "end:",
-                "  ret i1 false",
-                "}",
-                declarations.text(self.level.attributes),
-            ]
-        )
-
-
-def _operands(operands: Sequence[Memory]) -> list[str]:
-    lines = []
-    for index, operand in enumerate(operands):
-        name = operand.name
-        lines += [
-            f"  %p_{name} = getelementptr ptr, ptr %pointers, i64 {index}",
-            f"  %{name} = load ptr, ptr %p_{name}",
-            f"  %q_{name} = getelementptr i64, ptr %strides, i64 {index}",
-            f"  %s_{name} = load i64, ptr %q_{name}",
+        phase, context = self.phase, Context(count, (), ())
+        init = phase.init(value)
+        index, state = Expr("argument", INT[64]), arguments([expr.type for expr in init])
+        stepped = phase.step(state, value, index, context)
+        stored = [
+            to_storage(value, dtype, half)
+            for value, dtype in zip(phase.project(stepped, context), self.results, strict=True)
         ]
-    return lines
-
-
-def _load(emitter: Emitter, operand: Memory, exprs: tuple[Expr, ...]) -> None:
-    type, align = _type(emitter, operand), operand.itemsize // operand.components
-    loaded = emitter.register(f"load {type}, ptr %at_{operand.name}, align {align}")
-    if operand.components == 1:
-        emitter.bind(exprs[0], loaded)
-        return
-    for part, expr in enumerate(exprs):
-        emitter.bind(expr, deinterleave(emitter, loaded, type, part))
-
-
-def _store(emitter: Emitter, operand: Memory, values: list[str]) -> None:
-    value = values[0] if operand.components == 1 else interleave(emitter, operand.storage.ir, values)
-    type, align = _type(emitter, operand), operand.itemsize // operand.components
-    emitter.lines.append(f"  store {type} {value}, ptr %at_{operand.name}, align {align}")
-
-
-def _type(emitter: Emitter, operand: Memory) -> str:
-    """The IR type of an operand's neighbours."""
-    exprs = emitter.width * operand.components
-    return operand.storage.ir if exprs == 1 else f"<{exprs} x {operand.storage.ir}>"
+        declarations = Declarations(self.level.vector_bytes)
+        code = Emitter(width, "x", declarations)
+        places = [
+            (code.load("ptr", code.slot("%pointers", k)), code.load("i64", code.slot("%strides", k)))
+            for k in range(len(outputs) + 1)
+        ]
+        code.bind(count, code.splat("%n", count.type))
+        initial = [(code.type(expr.type), first) for expr, first in zip(init, code.emit(init), strict=True)]
+        with code.carry(0, "%n", 1, initial) as loop:
+            *targets, at = [code.at(pointer, loop.index, stride) for pointer, stride in places]
+            for expr, name in zip(state, loop.values, strict=True):
+                code.bind(expr, name)
+            code.bind(index, code.splat(loop.index, index.type))
+            load_operand(code, source, at, element)
+            loop.following = code.emit(stepped)
+            for operand, target, exprs in zip(outputs, targets, stored, strict=True):
+                store_operand(code, operand, target, code.emit(exprs))
+        head = f"define i1 @{NAME}(ptr %pointers, ptr %numbers, i64 %n, ptr %strides) #0"
+        return f"{code.function(head, '  ret i1 false')}\n{declarations.text(self.level.attributes)}"
 
 
 @functools.cache

@@ -10,8 +10,11 @@ threads there are.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
 from .code import Code
-from .reduction_phases import BLOCK_BYTES, FOLD_SLOT, ITEMSIZE_SLOT, SCALAR_BYTES, TURN_SLOT
+from .reduction_phases import BLOCK_BYTES, ITEMSIZE_SLOT, REDUCTION_SLOT, SCALAR_BYTES, TRANSPOSE_SLOT
 
 PART = 32768
 MAX_DIMS = 64
@@ -53,6 +56,53 @@ def first_row(operands: int, pointers: str, strides: str, ndim: str) -> list[str
         "  br i1 %c_more, label %clear, label %rows",
         "rows:",
     ]
+
+
+@contextmanager
+def each_row(
+    code: Code, ndim: str, sizes: str, source: tuple[str, str], cursors: Sequence[tuple[str, str]] = ()
+) -> Iterator[tuple[str, str]]:
+    """What is done for each row of a box, given where it begins and its number: an odometer counts all dims but one.
+
+    `source` is a pointer and its strides. A cursor is the place of a pointer, which is moved on from row to row, and
+    the strides of what it points to.
+    """
+    counters = code.register(f"alloca [{MAX_DIMS} x i64]")
+    with code.loop(0, ndim) as c:
+        code.store("i64", 0, code.slot(counters, c))
+    rows, advance, move, done = (code.label() for _ in range(4))
+    at, row, now, d = (f"%{name}_{rows}" for name in ("at", "row", "now", "d"))
+    before = code.block
+    code.jump(rows)
+    code.begin(rows)
+    code.line(f"{at} = phi ptr [{source[0]}, %{before}], [{now}.next, %{move}]")
+    code.line(f"{row} = phi i64 [0, %{before}], [{row}.next, %{move}]")
+    yield at, row
+    code.line(f"{row}.next = add i64 {row}, 1")
+    last = code.block
+    code.jump(advance)
+    code.begin(advance)
+    code.line(f"{d} = phi i64 [1, %{last}], [{d}.next, %{move}]")
+    code.line(f"{now} = phi ptr [{at}, %{last}], [{now}.next, %{move}]")
+    code.branch(code.register(f"icmp slt i64 {d}, {ndim}"), move, done)
+    code.begin(move)
+    counter = code.slot(counters, d)
+    count, size = code.load("i64", counter), code.load("i64", code.slot(sizes, d))
+    following = code.register(f"add i64 {count}, 1")
+    room = code.register(f"icmp slt i64 {following}, {size}")
+
+    def moved(strides: str) -> str:
+        stride = code.load("i64", code.slot(strides, d))
+        back = code.register(f"sub i64 0, {code.register(f'mul i64 {count}, {stride}')}")
+        return code.register(f"select i1 {room}, i64 {stride}, i64 {back}")
+
+    code.line(f"{now}.next = getelementptr i8, ptr {now}, i64 {moved(source[1])}")
+    for place, strides in cursors:
+        code.store("ptr", code.move(code.load("ptr", place), moved(strides)), place)
+    code.store("i64", code.register(f"select i1 {room}, i64 {following}, i64 0"), counter)
+    code.line(f"{d}.next = add i64 {d}, 1")
+    code.branch(room, rows, advance)
+    code.begin(done)
 
 
 def parts_of(code: Code, volume: str) -> str:
@@ -382,7 +432,7 @@ def _turned_fold(name: str) -> str:
     step = code.register("alloca i64")
     outputs = code.register("alloca ptr")
     itemsize = code.load("i64", code.slot("%parameters", ITEMSIZE_SLOT))
-    routine, fold = (code.load("ptr", code.slot("%parameters", slot)) for slot in (TURN_SLOT, FOLD_SLOT))
+    routine, fold = (code.load("ptr", code.slot("%parameters", slot)) for slot in (TRANSPOSE_SLOT, REDUCTION_SLOT))
     pitch = code.register(f"mul i64 {itemsize}, {TURNED}")
     code.store("i64", pitch, step)
     few, stride = code.load("i64", "%sizes"), code.load("i64", "%strides")
