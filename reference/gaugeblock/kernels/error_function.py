@@ -6,13 +6,21 @@ E are taken with what their rounding loses. erfinv x is x times a piecewise poly
 
 from __future__ import annotations
 
-from . import piecewise
 from .approximation import log
 from .exponential import falling_parts
 from .expression import F32, F64, Expr, select
 from .functions import cast, copysign, exact_product, fabs, format_of, mul_add, ordered_sum
 from .logarithm import precise_log
-from .piecewise import ERF_DOUBLE, ERF_SINGLE, ERFCX_DOUBLE, ERFCX_SINGLE, by_octaves, equal_steps
+from .piecewise import (
+    ERF_DOUBLE,
+    ERF_SINGLE,
+    ERFCX_DOUBLE,
+    ERFCX_SINGLE,
+    ERFINV_LONG,
+    ERFINV_SHORT,
+    by_octaves,
+    equal_steps,
+)
 
 _ERF = {F32: (0.125, ERF_SINGLE), F64: (25.0 / 64.0, ERF_DOUBLE)}
 _ERFCX = {F32: (3, ERFCX_SINGLE), F64: (2, ERFCX_DOUBLE)}
@@ -45,13 +53,13 @@ def erfinv(x: Expr) -> Expr:
     size = fabs(x)
     if x.type is F32:
         wide = cast(x, F64)
-        high, low = by_octaves(-log(1.0 - wide * wide), None, 4, 2, piecewise.SHORT)
+        high, low = by_octaves(-log(1.0 - wide * wide), None, 4, 2, ERFINV_SHORT)
         value = cast(wide * (high + low), F32)
     else:
         square, square_low = exact_product(x, x)
         rest, lost = ordered_sum(format_of(x).number(1.0), -square)
         log_high, log_low = precise_log(rest)
-        high, low = by_octaves(-log_high, -(log_low + (lost - square_low) / rest), 4, 2, piecewise.LONG)
+        high, low = by_octaves(-log_high, -(log_low + (lost - square_low) / rest), 4, 2, ERFINV_LONG)
         first, exact = exact_product(x, high)
         value = first + mul_add(x, low, exact)
     value = copysign(select(size == 1.0, format_of(x).number(float("inf")), value), x)

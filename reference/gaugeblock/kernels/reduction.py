@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
 
 from ..core.dtype import DType
 from .code import NAME, PLAIN, Code
@@ -114,15 +113,6 @@ class ReductionKernel:
     `gathering` where nothing does, `turning` (of folds with one result) for few elements that lie side by side.
     """
 
-    __slots__ = (
-        "_rows", "along", "compute", "gathering", "input", "level", "name", "reduce", "reduction", "results", "turning",
-    )  # fmt: skip
-
-    reduce: Builtin
-    along: Builtin
-    gathering: Builtin
-    turning: Builtin
-
     def __init__(
         self, name: str, reduction: Reduction, input: DType, compute: DType, results: tuple[DType, ...], level: Level
     ) -> None:
@@ -136,35 +126,47 @@ class ReductionKernel:
     def __repr__(self) -> str:
         return f"<reduction kernel {self.name}({self.input.name})>"
 
-    def __getattr__(self, attribute: str) -> Any:
-        if attribute == "_rows":
-            self._rows: dict[bool, int] = {}
-        elif attribute in ("reduce", "along", "gathering", "turning"):
-            setattr(self, attribute, self._builtin(attribute))
-        else:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
-        return object.__getattribute__(self, attribute)
+    @functools.cached_property
+    def reduce(self) -> Builtin:
+        """The builtin for any strides."""
+        return self._builtin([self._wide_row, 0, self.input.itemsize, 0, 0])
 
-    def _builtin(self, kind: str) -> Builtin:
+    @functools.cached_property
+    def along(self) -> Builtin:
+        """The builtin for outputs that are not adjacent in the input."""
+        return self._builtin([self._row, 0, self.input.itemsize, 0, 0])
+
+    @functools.cached_property
+    def gathering(self) -> Builtin:
+        """The builtin for an input that is contiguous in no dim."""
         itemsize = self.input.itemsize
-        row = self._row(wide=kind in ("reduce", "turning"))
-        descriptor = [row, 0, itemsize, 0, 0]
-        if kind == "gathering":
-            descriptor[1] = packing_routine(itemsize, self.level)
-        elif kind == "turning":
-            descriptor = [compiler().common(TURNED_FOLD), 0, itemsize, packing_routine(itemsize, self.level), row]
+        return self._builtin([self._row, packing_routine(itemsize, self.level), itemsize, 0, 0])
+
+    @functools.cached_property
+    def turning(self) -> Builtin:
+        """The builtin for few adjacent elements of each output, for a reduction with one result."""
+        itemsize = self.input.itemsize
+        turn = packing_routine(itemsize, self.level)
+        return self._builtin([compiler().common(TURNED_FOLD), 0, itemsize, turn, self._wide_row])
+
+    def _builtin(self, descriptor: list[int]) -> Builtin:
         return compiler().builtin(self.name, _entry(len(self.results), self.reduction.numbers), descriptor)
 
-    def _row(self, *, wide: bool) -> int:
-        """Address of the function for a row of outputs; a `wide` one also folds many outputs that lie side by side."""
-        found = self._rows.get(wide)
-        if found is None:
-            if wide:
-                self._row(wide=False)
-            dtypes = [dtype.name for dtype in (self.input, self.compute, *self.results)]
-            description = f"fold {self.reduction.name} {wide} {dtypes} {self.level.name}"
-            found = self._rows[wide] = compiler().load(description, lambda: self._text(wide))
-        return found
+    @functools.cached_property
+    def _row(self) -> int:
+        """Address of the function for a row of outputs."""
+        return self._loaded(wide=False)
+
+    @functools.cached_property
+    def _wide_row(self) -> int:
+        """The same, which also reduces many adjacent outputs at once; it calls the former."""
+        assert self._row
+        return self._loaded(wide=True)
+
+    def _loaded(self, *, wide: bool) -> int:
+        dtypes = [dtype.name for dtype in (self.input, self.compute, *self.results)]
+        description = f"reduction {self.reduction.name} {wide} {dtypes} {self.level.name}"
+        return compiler().load(description, lambda: self._text(wide))
 
     def _text(self, wide: bool) -> str:
         body = record_reduction(self.reduction, self.input, self.compute, self.results, self.level)
@@ -177,16 +179,11 @@ def _entry(outputs: int, numbers: int) -> int:
     return compiler().load(f"reduction {outputs} {numbers}", lambda: reduction_entry(outputs, numbers))
 
 
-_KERNELS: dict[tuple[object, ...], ReductionKernel] = {}
+_kernel = functools.cache(ReductionKernel)
 
 
 def reduction_kernel(
     name: str, reduction: Reduction, input: DType, compute: DType, results: Sequence[DType]
 ) -> ReductionKernel:
-    """The kernel of a fold: elements are converted from `input` to `compute`, results to `results`; memoised."""
-    level = current_level()
-    key = (reduction, input, compute, *results, level.name)
-    kernel = _KERNELS.get(key)
-    if kernel is None:
-        kernel = _KERNELS.setdefault(key, ReductionKernel(name, reduction, input, compute, tuple(results), level))
-    return kernel
+    """The kernel of a reduction: elements are converted from `input` to `compute`, results to `results`; memoised."""
+    return _kernel(name, reduction, input, compute, tuple(results), current_level())

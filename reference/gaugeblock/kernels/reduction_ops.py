@@ -1,12 +1,19 @@
-"""Running sums of lanes: int64 for ints, float64 for narrower floats, compensated float64 for float64."""
+"""What reductions compute: sums, products, extremes, their positions, truth, counts, variance and norms.
+
+Each builder takes the compute dtype and is cached, so that kernels can be memoised by reduction. Sums run in int64 for
+ints, in float64 for narrower floats, and in compensated float64 for float64.
+"""
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable
 from typing import NamedTuple
 
 from ..core.dtype import DType
 from . import approximation
+from .body import components, rebuild
 from .conversion import scalar_type
 from .exponential import exp
 from .expression import BOOL, F32, F64, INT, Complex, Expr, ScalarType, Value, constant, select
@@ -24,7 +31,7 @@ def two_sum(total: Expr, error: Expr, x: Expr) -> tuple[Expr, Expr]:
 
 
 class SumState(NamedTuple):
-    """State of a sum of `parts` components (2 for complex) of a lane type."""
+    """State of a sum of `parts` components (2 for complex) of a type."""
 
     type: ScalarType
     parts: int
@@ -40,7 +47,7 @@ class SumState(NamedTuple):
 
     def add(self, state: State, x: Value) -> State:
         """The state with an element more."""
-        exprs = (x.re, x.im) if isinstance(x, Complex) else (x,)
+        exprs = components(x)
         if not self.compensated:
             return tuple(old + cast(new, old.type) for old, new in zip(state, exprs, strict=True))
         pairs = (two_sum(state[2 * k], state[2 * k + 1], expr) for k, expr in enumerate(exprs))
@@ -61,10 +68,9 @@ class SumState(NamedTuple):
         if self.compensated:
             pairs = zip(state[::2], state[1::2], strict=True)
             state = tuple(select(isnan(error), total, total + error) for total, error in pairs)
-        return Complex(state[0], state[1]) if self.parts == 2 else state[0]
+        return rebuild(state)
 
 
-Map = Callable[[Value], Value]
 Project = Callable[[Value, Context], tuple[Value, ...]]
 
 
@@ -82,11 +88,15 @@ def _plain(x: Value, context: Context) -> Value:
     return x
 
 
+def _is_nan(x: Value) -> Expr:
+    return isnan(x.re) | isnan(x.im) if isinstance(x, Complex) else isnan(x)
+
+
 def _without_nan(x: Value, context: Context) -> Value:
-    if isinstance(x, Complex):
-        bad = isnan(x.re) | isnan(x.im)
-        return Complex(select(bad, 0.0, x.re), select(bad, 0.0, x.im))
-    return select(isnan(x), 0.0, x) if x.type.is_float else x
+    if not x.type.is_float:
+        return x
+    bad = _is_nan(x)
+    return rebuild([select(bad, 0.0, part) for part in components(x)])
 
 
 def _whole(total: Value, context: Context) -> tuple[Value, ...]:
@@ -125,40 +135,28 @@ def nanmean_reduction(compute: DType) -> Reduction:
     total = SumState(scalar_type(compute), 2 if compute.is_complex else 1)
 
     def step(state: State, x: Value, index: Expr, context: Context) -> State:
-        bad = isnan(x.re) | isnan(x.im) if isinstance(x, Complex) else isnan(x)
-        counted = state[0] + cast(~bad, INT[64])
-        return (counted, *total.add(state[1:], _without_nan(x, context)))
+        return (state[0] + cast(~_is_nan(x), INT[64]), *total.add(state[1:], _without_nan(x, context)))
 
-    return Reduction(
-        (
-            Phase(
-                lambda x: (constant(0, INT[64]), *total.init()),
-                step,
-                lambda a, b: (a[0] + b[0], *total.merge(a[1:], b[1:])),
-                lambda state, context: (_divided(total.total(state[1:]), cast(state[0], F64)),),
-            ),
-        )
+    phase = Phase(
+        lambda x: (constant(0, INT[64]), *total.init()),
+        step,
+        lambda a, b: (a[0] + b[0], *total.merge(a[1:], b[1:])),
+        lambda state, context: (_divided(total.total(state[1:]), cast(state[0], F64)),),
     )
+    return Reduction((phase,))
 
 
-def _moment(x: Value, mean: tuple[Expr, ...]) -> Expr:
-    exprs = (x.re, x.im) if isinstance(x, Complex) else (x,)
-    total: Expr | None = None
-    for expr, center in zip(exprs, mean, strict=True):
-        distance = cast(expr, F64) - center
-        total = distance * distance if total is None else total + distance * distance
-    assert total is not None
-    return total
+def _moment(x: Value, mean: State) -> Expr:
+    distances = [cast(part, F64) - center for part, center in zip(components(x), mean, strict=True)]
+    return functools.reduce(operator.add, [distance * distance for distance in distances])
 
 
 def _spread(root: bool, with_mean: bool) -> Project:
     def project(total: Value, context: Context) -> tuple[Value, ...]:
-        assert isinstance(total, Expr)
         degrees = cast(context.count, F64) - context.numbers[0]
-        variance = total / select(degrees > 0.0, degrees, 0.0)
+        variance = _real(total) / select(degrees > 0.0, degrees, 0.0)
         value = sqrt(variance) if root else variance
-        mean = context.earlier
-        return (value, Complex(mean[0], mean[1]) if len(mean) == 2 else mean[0]) if with_mean else (value,)
+        return (value, rebuild(context.earlier)) if with_mean else (value,)
 
     return project
 
@@ -195,30 +193,17 @@ def mean_square_reduction(compute: DType) -> Reduction:
 @named
 def prod_reduction(compute: DType) -> Reduction:
     """Product: ints wrap in int64, floats in float64."""
-    type = scalar_type(compute)
-    wide = INT[64] if not type.is_float else F64
+    wide = F64 if scalar_type(compute).is_float else INT[64]
+    one = (constant(1, wide), constant(0, wide)) if compute.is_complex else (constant(1, wide),)
 
-    def widen(x: Value) -> Value:
-        if isinstance(x, Complex):
-            return Complex(cast(x.re, wide), cast(x.im, wide))
-        return cast(x, wide)
+    def multiplied(a: State, b: State) -> State:
+        return components(rebuild(a) * rebuild(b))
 
-    def pack(x: Value) -> State:
-        return (x.re, x.im) if isinstance(x, Complex) else (x,)
-
-    def unpack(exprs: State) -> Value:
-        return Complex(exprs[0], exprs[1]) if len(exprs) == 2 else exprs[0]
-
-    one = pack(Complex(constant(1, wide), constant(0, wide)) if compute.is_complex else constant(1, wide))
-    return Reduction(
-        (
-            Phase(
-                lambda x: one,
-                lambda state, x, index, context: pack(unpack(state) * widen(x)),
-                lambda a, b: pack(unpack(a) * unpack(b)),
-                lambda state, context: (unpack(state),),
-            ),
-        )
+    return _one_phase(
+        one,
+        lambda state, x: multiplied(state, tuple(cast(part, wide) for part in components(x))),
+        multiplied,
+        lambda state, context: (rebuild(state),),
     )
 
 
@@ -238,20 +223,28 @@ def highest(type: ScalarType) -> Expr:
     return constant((1 << (type.bits - (type.kind == "int"))) - 1, type)
 
 
+def _one_phase(
+    init: State,
+    step: Callable[[State, Value], State],
+    combine: Callable[[State, State], State],
+    project: Callable[[State, Context], tuple[Value, ...]] = lambda state, context: state,
+) -> Reduction:
+    """A reduction of one phase whose steps look at the elements alone."""
+    return Reduction((Phase(lambda x: init, lambda state, x, index, context: step(state, x), combine, project),))
+
+
+def _chosen(start: Expr, choose: Callable[[Expr, Expr], Expr], element: Callable[[Value], Expr]) -> Reduction:
+    """A reduction of the elements, or of what is made of them, by a function of two."""
+    return _one_phase(
+        (start,), lambda state, x: (choose(state[0], element(x)),), lambda a, b: (choose(a[0], b[0]),)
+    )
+
+
 @named
 def extreme_reduction(compute: DType, largest: bool) -> Reduction:
     """Largest or smallest element; NaN wins."""
-    type, choose = scalar_type(compute), maximum if largest else minimum
-    return Reduction(
-        (
-            Phase(
-                lambda x: (lowest(type) if largest else highest(type),),
-                lambda state, x, index, context: (choose(state[0], _real(x)),),
-                lambda a, b: (choose(a[0], b[0]),),
-                lambda state, context: (state[0],),
-            ),
-        )
-    )
+    type = scalar_type(compute)
+    return _chosen(lowest(type) if largest else highest(type), maximum if largest else minimum, _real)
 
 
 def _real(x: Value) -> Expr:
@@ -281,7 +274,7 @@ def position_reduction(compute: DType, largest: bool) -> Reduction:
         return select(take, b[0], a[0]), select(take, b[1], a[1])
 
     start = (lowest(type) if largest else highest(type), constant(-1, INT[64]))
-    return Reduction((Phase(lambda x: start, step, combine, lambda state, context: (state[0], state[1])),))
+    return Reduction((Phase(lambda x: start, step, combine, lambda state, context: state),))
 
 
 def _truth(x: Value) -> Expr:
@@ -291,16 +284,7 @@ def _truth(x: Value) -> Expr:
 @named
 def truth_reduction(every: bool) -> Reduction:
     """Return whether all (every) or any elements are nonzero."""
-    return Reduction(
-        (
-            Phase(
-                lambda x: (constant(every, BOOL),),
-                lambda state, x, index, context: (state[0] & _truth(x) if every else state[0] | _truth(x),),
-                lambda a, b: (a[0] & b[0] if every else a[0] | b[0],),
-                lambda state, context: (state[0],),
-            ),
-        )
-    )
+    return _chosen(constant(every, BOOL), operator.and_ if every else operator.or_, _truth)
 
 
 @named
@@ -308,38 +292,17 @@ def count_reduction(of_nan: bool) -> Reduction:
     """How many elements are nonzero, or (of_nan) are not NaN."""
 
     def counted(x: Value) -> Expr:
-        if not of_nan:
-            return _truth(x)
-        return ~(isnan(x.re) | isnan(x.im)) if isinstance(x, Complex) else ~isnan(x)
+        return cast(~_is_nan(x) if of_nan else _truth(x), INT[64])
 
-    return Reduction(
-        (
-            Phase(
-                lambda x: (constant(0, INT[64]),),
-                lambda state, x, index, context: (state[0] + cast(counted(x), INT[64]),),
-                lambda a, b: (a[0] + b[0],),
-                lambda state, context: (state[0],),
-            ),
-        )
-    )
+    return _chosen(constant(0, INT[64]), operator.add, counted)
 
 
 @named
 def norm_reduction(compute: DType, order: str) -> Reduction:
     """Vector norm: order "0", "1", "2", "inf", "-inf", or "p" with the order as a number."""
     if order in ("inf", "-inf"):
-        choose = maximum if order == "inf" else minimum
         start = constant(0.0 if order == "inf" else float("inf"), scalar_type(compute))
-        return Reduction(
-            (
-                Phase(
-                    lambda x: (start,),
-                    lambda state, x, index, context: (choose(state[0], _size(x)),),
-                    lambda a, b: (choose(a[0], b[0]),),
-                    lambda state, context: (state[0],),
-                ),
-            )
-        )
+        return _chosen(start, maximum if order == "inf" else minimum, _size)
     phase = _sum_phase(compute, _POWERS[order], _ROOTS.get(order, _whole), real=True)
     return Reduction((phase,), numbers=1 if order == "p" else 0)
 

@@ -1,9 +1,9 @@
-"""Kernels over whole rows: folds of a row one after another, then a formula of each element and the folds' results.
+"""Kernels over whole rows: reductions one after another, then a formula of each element and of what they found.
 
     kernel.strided(out_ptr, found_ptr..., in_ptr, beside_ptr..., number..., ndim, sizes..., byte strides...) -> None
 
 as for pointwise kernels, but dimension 0 is the row, contiguous in both operands. The result may lie over the input.
-What the last fold finds can be stored too, once for each row, and the map can take further elements from beside.
+What the reductions find can be stored too, once for each row, and the map can take further elements from beside.
 """
 
 from __future__ import annotations
@@ -11,31 +11,31 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..core.dtype import DType
 from .code import NAME, Declarations
 from .compiler import Builtin, compiler
-from .conversion import from_storage, scalar_type, storage_type, to_storage
+from .conversion import Memory, from_storage, memory, scalar_type, storage_type, to_storage
 from .exponential import exp
 from .expression import F32, F64, INT, Expr, ScalarType, Value, constant, select
 from .functions import bits_of, cast, float_of_bits, isfinite, mul_add, polynomial
 from .isa import Level, current_level
 from .logarithm import log
+from .loops import load_operand, store_operand
 from .lower import Emitter
 from .pointwise import strided_address
 from .pointwise_entry import Signature, rows_driver
 from .reduction_ops import SumState, extreme_reduction, two_sum
-from .reduction_phases import Context, Phase, State, arguments, named
+from .reduction_phases import Context, Phase, State, arguments, merge_lanes, named, record_phase
 
 
 class RowProgram(NamedTuple):
-    """The folds in order, each seeing the results of all before it, and what becomes of an element.
+    """The reductions in order, each seeing the results of all before it, and what becomes of an element.
 
-    With `kept` the last fold and the map are not given the element itself but what `kept` makes of it, once where the
+    With `kept` the last reduction and the map are not given the element itself but what `kept` makes of it, once where the
     result's memory can hold it meanwhile. The map is given the elements of `beside` further operands of the row's
-    length after the context; `found` gives what is stored for each row, from the folds' results.
+    length after the context; `found` gives what is stored for each row, from the reductions' results.
     """
 
     phases: tuple[Phase, ...]
@@ -47,27 +47,11 @@ class RowProgram(NamedTuple):
     name: str = ""
 
 
-@dataclass(slots=True)
-class _Sweep:
-    """One loop over the row: the element, the state going round, what is computed from both."""
-
-    element: Expr
-    index: Expr
-    state: State = ()
-    stepped: State = ()
-    stored: tuple[Expr, ...] = ()
-    beside: tuple[Expr, ...] = ()
-
-
 class RowMapKernel:
     """A compiled program for a dtype; the attribute `strided` is a builtin made on first use.
 
     `found` are the dtypes of what is stored for each row, `beside` those of the map's further operands.
     """
-
-    __slots__ = ("beside", "dtype", "found", "level", "name", "program", "strided")
-
-    strided: Builtin
 
     def __init__(
         self,
@@ -85,18 +69,16 @@ class RowMapKernel:
         self.found = found
         self.beside = beside
 
-    def __getattr__(self, attribute: str) -> Builtin:
-        if attribute != "strided":
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
+    @functools.cached_property
+    def strided(self) -> Builtin:
+        """The builtin; dims from the second on may have any strides."""
         dtypes = [dtype.name for dtype in (self.dtype, *self.found)], [dtype.name for dtype in self.beside]
         description = f"row map {self.program.name} {dtypes} {self.level.name}"
         row = compiler().load(description, lambda: RowMapWriter(self).text())
         kinds = "m" * (1 + len(self.beside)) + "d" * self.program.numbers
         memory = (self.dtype, *self.found, self.dtype, *self.beside)
         descriptor = [row, *(d.itemsize for d in memory), rows_driver(len(memory)), 1]
-        strided = strided_address(Signature(1 + len(self.found), kinds))
-        self.strided = compiler().builtin(self.name, strided, descriptor)
-        return self.strided
+        return compiler().builtin(self.name, strided_address(Signature(1 + len(self.found), kinds)), descriptor)
 
 
 class RowMapWriter:
@@ -105,196 +87,106 @@ class RowMapWriter:
     def __init__(self, kernel: RowMapKernel) -> None:
         self.program, self.dtype, self.level = kernel.program, kernel.dtype, kernel.level
         self.found, self.beside = kernel.found, kernel.beside
-        self.beside_pointers: list[str] = []
-        self.storage = storage_type(self.dtype)
         self.width = max(1, self.level.vector_bytes * 8 // scalar_type(self.dtype).bits)
-        self.held = self.program.kept is not None and self.storage is scalar_type(self.dtype)
-        """Whether kept elements lie in the result between the last fold and the map."""
+        self.held = self.program.kept is not None and storage_type(self.dtype) is scalar_type(self.dtype)
+        """Whether kept elements are held in the result between the last reduction and the map."""
         self.declarations = Declarations(self.level.vector_bytes)
+        self.code = Emitter(1, "x", self.declarations)
         self.shared: list[tuple[Expr, str]] = []
-        self.lines: list[str] = []
 
     def text(self) -> str:
         """LLVM IR of the module; the row function is called @NAME."""
-        start = Emitter(1, "c", self.declarations)
-        count = Expr("argument", INT[64])
-        numbers = arguments([F64] * self.program.numbers)
-        self.shared = [(count, "%n")]
-        for slot, expr in enumerate(numbers):
-            place = start.register(f"getelementptr i64, ptr %numbers, i64 {slot}")
-            self.shared.append((expr, start.register(f"load double, ptr {place}")))
-        pointers = [
-            start.register(f"load ptr, ptr {start.register(f'getelementptr i64, ptr %pointers, i64 {slot}')}")
-            for slot in range(2 + len(self.found) + len(self.beside))
-        ]
+        code, program = self.code, self.program
+        numbers = arguments([F64] * program.numbers)
+        context = Context(Expr("argument", INT[64]), numbers, State())
+        self.shared = [(context.count, "%n")]
+        self.shared += [(expr, code.load("double", code.slot("%numbers", slot))) for slot, expr in enumerate(numbers)]
+        pointers = [code.load("ptr", code.slot("%pointers", k)) for k in range(2 + len(self.found) + len(self.beside))]
         out, *stored, source = pointers[: 2 + len(self.found)]
-        self.beside_pointers = pointers[2 + len(self.found) :]
-        stop = start.register(f"and i64 %n, {-self.width}")
-        self.lines = start.lines
-        block, earlier = "entry", State()
-        for number, phase in enumerate(self.program.phases):
-            context = Context(count, numbers, earlier)
-            last = number == len(self.program.phases) - 1
-            block, found = self._fold(number, phase, context, (source, out if last else ""), stop, block)
-            earlier = (*earlier, *found)
-        self._store_found(Context(count, numbers, earlier), stored)
-        self._map(Context(count, numbers, earlier), out if self.held else source, out, stop, block)
-        head = f"define i1 @{NAME}(ptr %pointers, ptr %numbers, i64 %n, ptr %strides) #0 {{"
-        tail = ["  ret i1 false", "}", self.declarations.text(self.level.attributes)]
-        return "\n".join([head, "entry:", *self.lines, *tail])
+        stop = code.register(f"and i64 %n, {-self.width}")
+        for number, phase in enumerate(program.phases, start=1):
+            last = number == len(program.phases)
+            results = self._reduce(phase, context, source, out if last else "", stop)
+            context = Context(context.count, numbers, (*context.earlier, *results))
+        self._store_found(context, stored)
+        self._map(context, out if self.held else source, out, pointers[2 + len(self.found) :], stop)
+        head = f"define i1 @{NAME}(ptr %pointers, ptr %numbers, i64 %n, ptr %strides) #0"
+        return f"{code.function(head, '  ret i1 false')}\n{self.declarations.text(self.level.attributes)}"
 
-    def _value(self) -> tuple[Expr, Value]:
-        element = Expr("argument", self.storage)
-        return element, from_storage((element,), self.dtype, self.level.half_hardware)
+    def _bind_shared(self) -> None:
+        for expr, name in self.shared:
+            self.code.bind(expr, self.code.splat(name, expr.type))
 
-    def _fold(
-        self, number: int, phase: Phase, context: Context, memory: tuple[str, str], stop: str, block: str
-    ) -> tuple[str, State]:
-        """The loops of a phase over memory (source, and result in the last phase)."""
-        source, out = memory
-        element, value = self._value()
-        stored: tuple[Expr, ...] = ()
+    def _value(self, operand: Memory) -> tuple[Expr, Value]:
+        (element,) = operand.symbols()
+        return element, from_storage((element,), operand.dtype, self.level.half_hardware)
+
+    def _reduce(self, phase: Phase, context: Context, source: str, out: str, stop: str) -> State:
+        """The loops of a phase over memory, and over the result too in the last phase; what it finds."""
+        code, operand = self.code, memory("x", self.dtype)
+        element, value = self._value(operand)
+        held: tuple[Expr, ...] = ()
         if out and self.program.kept is not None:
             value = self.program.kept(value, context)
-            stored = (value,) if self.held else ()
-        index = Expr("argument", INT[64])
-        init = phase.init(value)
-        types = [expr.type for expr in init]
-        state, other = arguments(types), arguments(types)
-        sweep = _Sweep(element, index, state, phase.step(state, value, index, context), stored)
-        wide, block = self._loop(f"p{number}v", sweep, init, source, out, ("0", stop), self.width, block)
-        single, block = self._loop(f"p{number}s", sweep, init, source, out, (stop, "%n"), 1, block)
-        combined = phase.combine(state, other)
-        merged = self._merge(f"p{number}", types, wide, state, other, combined)
-        last = Emitter(1, f"p{number}m", self.declarations)
-        self._bind(last)
-        for expr, name in (*zip(state, single, strict=True), *zip(other, merged, strict=True)):
-            last.bind(expr, name)
-        total = last.emit(combined)
-        for expr, name in zip(state, total, strict=True):
-            last.bind(expr, name)
-        projected = phase.project(state, context)
-        done = Emitter(1, f"p{number}f", self.declarations)
-        self._bind(done)
-        for expr, name in zip(state, total, strict=True):
-            done.bind(expr, name)
-        exprs = tuple(expr for expr in projected if isinstance(expr, Expr))
-        names = done.emit(exprs)
-        self.lines += [*last.lines, *done.lines]
-        results = arguments([expr.type for expr in exprs])
-        self.shared += list(zip(results, names, strict=True))
-        context_block = f"p{number}_done"
-        self.lines += [f"  br label %{context_block}", f"{context_block}:"]
-        return context_block, results
+            held = (value,) if self.held else ()
+        recorded = record_phase(phase, (element,), value, context)
+        states = []
+        for width, span in ((self.width, ("0", stop)), (1, (stop, "%n"))):
+            with code.scope(width):
+                self._bind_shared()
+                first = zip(recorded.init, code.emit(recorded.init), strict=True)
+                with code.carry(*span, width, [(code.type(expr.type), name) for expr, name in first]) as loop:
+                    load_operand(code, operand, code.at(source, loop.index, operand.itemsize), recorded.element)
+                    for expr, name in zip(recorded.state, loop.values, strict=True):
+                        code.bind(expr, name)
+                    loop.following = code.emit(recorded.stepped)
+                    if held:
+                        store_operand(code, operand, code.at(out, loop.index, operand.itemsize), code.emit(held))
+                states.append(merge_lanes(code, recorded, loop.results))
+        with code.scope(1):
+            self._bind_shared()
+            for expr, name in zip((*recorded.other, *recorded.state), (*states[0], *states[1]), strict=True):
+                code.bind(expr, name)
+            total = code.emit(recorded.combined)
+        with code.scope(1):
+            self._bind_shared()
+            for expr, name in zip(recorded.state, total, strict=True):
+                code.bind(expr, name)
+            exprs = [expr for expr in recorded.projected if isinstance(expr, Expr)]
+            results = arguments([expr.type for expr in exprs])
+            self.shared += zip(results, code.emit(exprs), strict=True)
+        return results
 
-    def _merge(
-        self, prefix: str, types: Sequence[ScalarType], values: list[str], state: State, other: State, combined: State
-    ) -> list[str]:
-        """The states of all vector lanes as one."""
-        width = self.width
-        while width > 1:
-            half = Emitter(width // 2, f"{prefix}h{width}", self.declarations)
-            for exprs, first in ((state, 0), (other, width // 2)):
-                for expr, value in zip(exprs, values, strict=True):
-                    half.bind(expr, _part(half, expr.type.ir, value, first))
-            values = half.emit(combined)
-            self.lines += half.lines
-            width //= 2
-        return values
-
-    def _map(self, context: Context, source: str, out: str, stop: str, block: str) -> None:
-        element, value = self._value()
+    def _map(self, context: Context, source: str, out: str, beside: Sequence[str], stop: str) -> None:
+        code, operand = self.code, memory("x", self.dtype)
+        element, value = self._value(operand)
         if self.program.kept is not None:
             value = element if self.held else self.program.kept(value, context)
-        beside = tuple(Expr("argument", storage_type(dtype)) for dtype in self.beside)
-        half = self.level.half_hardware
-        others = [from_storage((expr,), dtype, half) for expr, dtype in zip(beside, self.beside, strict=True)]
-        stored = to_storage(self.program.map(value, context, *others), self.dtype, self.level.half_hardware)
-        sweep = _Sweep(element, Expr("argument", INT[64]), stored=stored, beside=beside)
-        _, block = self._loop("mv", sweep, (), source, out, ("0", stop), self.width, block)
-        self._loop("ms", sweep, (), source, out, (stop, "%n"), 1, block)
+        others = [memory(f"b{k}", dtype) for k, dtype in enumerate(self.beside)]
+        taken = [self._value(other) for other in others]
+        mapped = self.program.map(value, context, *(value for _, value in taken))
+        stored = to_storage(mapped, self.dtype, self.level.half_hardware)
+        reads = [(operand, source, element), *zip(others, beside, [element for element, _ in taken], strict=True)]
+        for width, span in ((self.width, ("0", stop)), (1, (stop, "%n"))):
+            with code.scope(width):
+                self._bind_shared()
+                with code.carry(*span, width, []) as loop:
+                    for one, place, expr in reads:
+                        load_operand(code, one, code.at(place, loop.index, one.itemsize), (expr,))
+                    store_operand(code, operand, code.at(out, loop.index, operand.itemsize), code.emit(stored))
 
     def _store_found(self, context: Context, places: Sequence[str]) -> None:
-        """Store what the folds found for this row."""
+        """Store what the reductions found for this row."""
         if self.program.found is None or not places:
             return
-        values = self.program.found(context)
-        exprs = [
-            expr
-            for value, dtype in zip(values, self.found, strict=True)
-            for expr in to_storage(value, dtype, self.level.half_hardware)
-        ]
-        emitter = Emitter(1, "f", self.declarations)
-        self._bind(emitter)
-        names = emitter.emit(exprs)
-        self.lines += emitter.lines
-        for place, expr, name in zip(places, exprs, names, strict=True):
-            self.lines.append(f"  store {expr.type.ir} {name}, ptr {place}, align {expr.type.bits // 8}")
-
-    def _bind(self, emitter: Emitter) -> None:
-        for expr, name in self.shared:
-            emitter.bind(expr, emitter.splat(name, expr.type))
-
-    def _loop(
-        self, prefix: str, sweep: _Sweep, init: State, source: str, out: str, span: tuple[str, str], width: int,
-        block: str,
-    ) -> tuple[list[str], str]:  # fmt: skip
-        """One loop over a part of the row; the names of the state after it, and the block that follows."""
-        before = Emitter(width, f"{prefix}b", self.declarations)
-        self._bind(before)
-        initial = before.emit(init)
-        before.lines.append(f"  %{prefix}_any = icmp slt i64 {span[0]}, {span[1]}")
-        inner = Emitter(width, f"{prefix}x", self.declarations)
-        inner.names = dict(before.names)
-        i = f"%{prefix}_i"
-        itemsize = self.dtype.itemsize
-        offset = inner.register(f"mul i64 {i}, {itemsize}")
-        at = inner.register(f"getelementptr i8, ptr {source}, i64 {offset}")
-        inner.bind(sweep.element, inner.register(f"load {inner.type(self.storage)}, ptr {at}, align {itemsize}"))
-        for expr, place, dtype in zip(sweep.beside, self.beside_pointers, self.beside, strict=False):
-            step = inner.register(f"mul i64 {i}, {dtype.itemsize}")
-            at = inner.register(f"getelementptr i8, ptr {place}, i64 {step}")
-            inner.bind(expr, inner.register(f"load {inner.type(expr.type)}, ptr {at}, align {dtype.itemsize}"))
-        for slot, expr in enumerate(sweep.state):
-            inner.bind(expr, f"%{prefix}_s{slot}")
-        following = inner.emit(sweep.stepped)
-        if sweep.stored:
-            (value,) = inner.emit(sweep.stored)
-            place = inner.register(f"getelementptr i8, ptr {out}, i64 {offset}")
-            inner.lines.append(f"  store {inner.type(self.storage)} {value}, ptr {place}, align {itemsize}")
-        head, last, after = f"{prefix}_head", f"{prefix}_last", f"{prefix}_after"
-        self.lines += [*before.lines, f"  br label %{prefix}_start", f"{prefix}_start:"]
-        self.lines += [f"  br i1 %{prefix}_any, label %{head}, label %{after}", f"{head}:"]
-        self.lines.append(f"  {i} = phi i64 [{span[0]}, %{prefix}_start], [{i}_next, %{last}]")
-        for slot, (expr, first, then) in enumerate(zip(sweep.state, initial, following, strict=True)):
-            type = inner.type(expr.type)
-            self.lines.append(f"  %{prefix}_s{slot} = phi {type} [{first}, %{prefix}_start], [{then}, %{last}]")
-        self.lines += [*inner.lines, f"  br label %{last}", f"{last}:", f"  {i}_next = add i64 {i}, {width}"]
-        self.lines += [f"  %{prefix}_more = icmp slt i64 {i}_next, {span[1]}"]
-        self.lines += [f"  br i1 %{prefix}_more, label %{head}, label %{after}", f"{after}:"]
-        names = []
-        for slot, (expr, first, then) in enumerate(zip(sweep.state, initial, following, strict=True)):
-            name = f"%{prefix}_t{slot}"
-            type = inner.type(expr.type)
-            self.lines.append(f"  {name} = phi {type} [{first}, %{prefix}_start], [{then}, %{last}]")
-            names.append(name)
-        return names, after
+        with self.code.scope(1):
+            self._bind_shared()
+            for value, dtype, place in zip(self.program.found(context), self.found, places, strict=True):
+                exprs = to_storage(value, dtype, self.level.half_hardware)
+                store_operand(self.code, memory("f", dtype), place, self.code.emit(exprs))
 
 
-def _part(emitter: Emitter, type: str, value: str, first: int) -> str:
-    """Exprs first .. first + W - 1 of a vector of 2 W lanes."""
-    whole = f"<{2 * emitter.width} x {type}>"
-    if emitter.width == 1:
-        return emitter.register(f"extractelement {whole} {value}, i32 {first}")
-    mask = ", ".join(f"i32 {first + k}" for k in range(emitter.width))
-    return emitter.register(f"shufflevector {whole} {value}, {whole} poison, <{emitter.width} x i32> <{mask}>")
-
-
-@functools.cache
-def _kernel(
-    name: str, program: RowProgram, dtype: DType, level: Level, found: tuple[DType, ...], beside: tuple[DType, ...]
-) -> RowMapKernel:
-    return RowMapKernel(name, program, dtype, level, found, beside)
+_kernel = functools.cache(RowMapKernel)
 
 
 def row_map_kernel(

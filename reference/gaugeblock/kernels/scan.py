@@ -81,12 +81,7 @@ def _weight(x: Expr, top: Expr) -> Expr:
 
 
 class ScanKernel:
-    """A compiled scan; the attributes `strided` and `abreast` are builtins made on first use."""
-
-    __slots__ = ("abreast", "compute", "input", "level", "name", "phase", "results", "strided")
-
-    strided: Builtin
-    abreast: Builtin
+    """A compiled scan; its builtins are made on first use."""
 
     def __init__(
         self, name: str, phase: Phase, input: DType, compute: DType, results: tuple[DType, ...], level: Level
@@ -106,19 +101,22 @@ class ScanKernel:
         """How many neighbours `abreast` takes: four vectors of 64-bit states, for steps do not wait for one another."""
         return self.level.vector_bytes // 2
 
-    def __getattr__(self, attribute: str) -> Builtin:
-        if attribute not in ("strided", "abreast"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
-        width = self.width if attribute == "abreast" else 1
+    @functools.cached_property
+    def strided(self) -> Builtin:
+        """The builtin that scans one row after another."""
+        return self._builtin(1)
+
+    @functools.cached_property
+    def abreast(self) -> Builtin:
+        """The builtin that scans `width` neighbours at once."""
+        return self._builtin(self.width)
+
+    def _builtin(self, width: int) -> Builtin:
         dtypes = [dtype.name for dtype in (self.input, self.compute, *self.results)]
-        description = f"scan {self.phase.name} {width} {dtypes} {self.level.name}"
-        row = compiler().load(description, lambda: self.text(width))
+        row = compiler().load(f"scan {self.phase.name} {width} {dtypes} {self.level.name}", lambda: self.text(width))
         itemsizes = [dtype.itemsize for dtype in (*self.results, self.input)]
-        strided = strided_address(Signature(len(self.results), "m"))
         descriptor = [row, *itemsizes, rows_driver(len(itemsizes)), 1]
-        builtin = compiler().builtin(self.name, strided, descriptor)
-        setattr(self, attribute, builtin)
-        return builtin
+        return compiler().builtin(self.name, strided_address(Signature(len(self.results), "m")), descriptor)
 
     def text(self, width: int) -> str:
         """LLVM IR of the row function, named @NAME, for elements of `width` lanes."""
@@ -158,11 +156,7 @@ class ScanKernel:
         return f"{code.function(head, '  ret i1 false')}\n{declarations.text(self.level.attributes)}"
 
 
-@functools.cache
-def _kernel(
-    name: str, phase: Phase, input: DType, compute: DType, results: tuple[DType, ...], level: Level
-) -> ScanKernel:
-    return ScanKernel(name, phase, input, compute, results, level)
+_kernel = functools.cache(ScanKernel)
 
 
 def scan_kernel(name: str, phase: Phase, input: DType, compute: DType, results: Sequence[DType]) -> ScanKernel:
