@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 
 from .expression import F64, Expr, constant, select
-from .functions import chebyshev_series, copysign, fabs, mul_add, sqrt
+from .functions import chebyshev_series, copysign, fabs, polynomial, sqrt
 
 I0_TAIL = (
     0.4022452055070544, 0.0033691164782556943, 6.889758346916825e-05, 2.8913705208347567e-06, 2.0489185894690638e-07,
@@ -123,13 +123,6 @@ J0_ZEROS = ((2.404825557695773, -1.176691651530894e-16), (5.520078110286311, 8.0
 J1_ZEROS = ((3.8317059702075125, -1.5269184090088067e-16), (7.015586669815619, -9.414165653410389e-17))
 
 
-def _polynomial(x: Expr, coefficients: tuple[float, ...]) -> Expr:
-    result = constant(coefficients[0], F64)
-    for coefficient in coefficients[1:]:
-        result = mul_add(result, x, constant(coefficient, F64))
-    return result
-
-
 def _growing(library: Function, x: Expr, head: Expr, tail: tuple[float, ...], *, scaled: bool) -> Expr:
     """I of 0 <= x from its head below NEAR, times exp(-x) if `scaled`."""
     far = chebyshev_series(16.0 / select(x < NEAR, NEAR, x) - 1.0, tail) / sqrt(select(x < NEAR, NEAR, x))
@@ -148,14 +141,14 @@ def _square(x: Expr, limit: float) -> Expr:
 def modified_i0(library: Function, x: Expr, *, scaled: bool = False) -> Expr:
     """I0(x), or I0(x) exp(-|x|)."""
     size = fabs(x)
-    head = _polynomial(_square(size, NEAR) * 0.25, _I0)
+    head = polynomial(_square(size, NEAR) * 0.25, _I0)
     return select(x != x, x, _growing(library, size, head, I0_TAIL, scaled=scaled))
 
 
 def modified_i1(library: Function, x: Expr, *, scaled: bool = False) -> Expr:
     """I1(x), or I1(x) exp(-|x|)."""
     size = fabs(x)
-    head = size * _polynomial(_square(size, NEAR) * 0.25, _I1)
+    head = size * polynomial(_square(size, NEAR) * 0.25, _I1)
     value = _growing(library, size, head, I1_TAIL, scaled=scaled)
     return select(x != x, x, copysign(value, x))
 
@@ -194,7 +187,7 @@ def _logarithm(library: Function, x: Expr) -> Expr:
 def modified_k0(library: Function, x: Expr, *, scaled: bool = False) -> Expr:
     """K0(x), or K0(x) exp(x)."""
     square = _square(x, 2.0)
-    growing = _polynomial(square * 0.25, _I0[-14:])
+    growing = polynomial(square * 0.25, _I0[-14:])
     near = chebyshev_series(square * 0.5 - 1.0, K0_HEAD) - _logarithm(library, x) * growing
     return _decaying(library, x, near, K0_TAIL, scaled=scaled)
 
@@ -202,7 +195,7 @@ def modified_k0(library: Function, x: Expr, *, scaled: bool = False) -> Expr:
 def modified_k1(library: Function, x: Expr, *, scaled: bool = False) -> Expr:
     """K1(x), or K1(x) exp(x)."""
     square = _square(x, 2.0)
-    growing = x * _polynomial(square * 0.25, _I1[-14:])
+    growing = x * polynomial(square * 0.25, _I1[-14:])
     near = chebyshev_series(square * 0.5 - 1.0, K1_HEAD) / x + _logarithm(library, x) * growing
     return _decaying(library, x, near, K1_TAIL, scaled=scaled)
 

@@ -104,51 +104,27 @@ def looked_up(emitter: Emitter, expr: Expr, arguments: list[str]) -> str:
 def one_by_one(emitter: Emitter, expr: Expr) -> str:
     """The function of (condition, fast value, arguments) that calls a routine for single lanes of vectors."""
     type, scalar, width = emitter.type(expr.type), expr.type.ir, emitter.width
-    count = len(expr.arguments) - 2
+    count, size = len(expr.arguments) - 2, expr.type.bits // 8
     name = f"@{NAME}_rare_{expr.attribute}_{width}"
     plain = Declarations()
     routine = plain.routine(expr.attribute, scalar, [scalar] * count)
     emitter.declarations.plain |= plain.plain or plain
-    places = ["result", *(f"a{k}" for k in range(count))]
-    taken = ", ".join(f"{type} %{place}" for place in places)
-    lines = [
-        f"define {type} {name}(<{width} x i1> %where, {taken}) #0 {{",
-        "entry:",
-        f"  %flags = zext <{width} x i1> %where to <{width} x i8>",
-        f"  %flag_place = alloca <{width} x i8>, align 64",
-        f"  store <{width} x i8> %flags, ptr %flag_place",
-    ]
-    for place in places:
-        lines += [f"  %{place}_place = alloca {type}, align 64", f"  store {type} %{place}, ptr %{place}_place"]
-    lines += [
-        "  br label %lane",
-        "lane:",
-        "  %k = phi i64 [0, %entry], [%next_k, %next]",
-        "  %flag_at = getelementptr i8, ptr %flag_place, i64 %k",
-        "  %flag = load i8, ptr %flag_at",
-        "  %wanted = icmp ne i8 %flag, 0",
-        "  br i1 %wanted, label %slow, label %next",
-        "slow:",
-    ]
-    for place in places:
-        lines.append(f"  %{place}_at = getelementptr {scalar}, ptr %{place}_place, i64 %k")
-    lines += [f"  %{place}_k = load {scalar}, ptr %{place}_at" for place in places[1:]]
-    given = ", ".join(f"{scalar} %{place}_k" for place in places[1:])
-    lines += [
-        f"  %value = call {scalar} {routine}({given})",
-        f"  store {scalar} %value, ptr %result_at",
-        "  br label %next",
-        "next:",
-        "  %next_k = add i64 %k, 1",
-        f"  %more = icmp ult i64 %next_k, {width}",
-        "  br i1 %more, label %lane, label %done",
-        "done:",
-        f"  %all = load {type}, ptr %result_place",
-        f"  ret {type} %all",
-        "}",
-    ]
-    emitter.declarations[name] = f"declare {type} {name}(<{width} x i1>, {', '.join([type] * len(places))})"
-    emitter.declarations.plain[name] = "\n".join(lines)
+    code = Code()
+    flags = code.register(f"alloca <{width} x i8>, align 64")
+    code.store(f"<{width} x i8>", code.register(f"zext <{width} x i1> %where to <{width} x i8>"), flags)
+    result, *places = [code.register(f"alloca {type}, align 64") for _ in range(count + 1)]
+    for k, place in enumerate((result, *places)):
+        code.store(type, f"%a{k}", place)
+    with code.loop(0, width) as k:
+        wanted = code.register(f"icmp ne i8 {code.load('i8', code.move(flags, k), 1)}, 0")
+        with code.when(wanted):
+            given = ", ".join(f"{scalar} {code.load(scalar, code.at(place, k, size), size)}" for place in places)
+            code.store(scalar, code.register(f"call {scalar} {routine}({given})"), code.at(result, k, size), size)
+    values = ", ".join(f"{type} %a{k}" for k in range(count + 1))
+    emitter.declarations[name] = f"declare {type} {name}(<{width} x i1>, {', '.join([type] * (count + 1))})"
+    total = code.load(type, result)
+    head = f"define {type} {name}(<{width} x i1> %where, {values}) #0"
+    emitter.declarations.plain[name] = code.function(head, f"  ret {type} {total}")
     return name
 
 

@@ -11,9 +11,12 @@ from __future__ import annotations
 import functools
 
 from ..core.dtype import DType, float32, int64
-from .code import NAME, Code
+from .code import NAME, Declarations
 from .compiler import Builtin, compiler
+from .conversion import scalar_type
+from .expression import BOOL, F32, F64, INT, ScalarType
 from .isa import Level, current_level
+from .lower import Emitter
 from .pointwise import contiguous_address
 from .pointwise_entry import Signature
 
@@ -31,63 +34,48 @@ def steps_kernel(dtype: DType) -> Builtin:
 
 
 def _text(dtype: DType, level: Level) -> str:
-    code = Code()
+    code = Emitter(1, "x", Declarations())
     out, base = code.load("ptr", "%pointers"), code.load("i64", "%numbers")
     gone = code.register(f"sub i64 {code.register(f'ptrtoint ptr {out} to i64')}, {base}")
     offset = code.register(f"sdiv exact i64 {gone}, {dtype.itemsize}")
     width = level.vector_bytes // 8
     stop = code.register(f"and i64 %n, {-width}")
-    if dtype is int64:
-        _count(code, out, offset, stop, width)
-    else:
-        _line(code, out, offset, stop, width, "float" if dtype is float32 else "double")
+    type, kind = (INT[64], "i64") if dtype is int64 else (F64, "double")
+    numbers = [code.load(kind, code.slot("%numbers", k)) for k in range(1, 3 if dtype is int64 else 6)]
+    for lanes, begin, end in ((width, "0", stop), (1, stop, "%n")):
+        with code.scope(lanes):
+            given = [code.splat(number, type) for number in numbers]
+            with code.loop(begin, end, lanes) as i:
+                place = _places(code, code.register(f"add i64 {offset}, {i}"), type)
+                value = _count(code, place, given) if dtype is int64 else _line(code, place, given)
+                if dtype is float32:
+                    value = code.register(f"fptrunc {code.type(F64)} {value} to {code.type(F32)}")
+                code.store(code.type(scalar_type(dtype)), value, code.at(out, i, dtype.itemsize), dtype.itemsize)
     head = f"define i1 @{NAME}(ptr %pointers, ptr %numbers, i64 %n, ptr %strides) #0"
     return "\n".join([code.function(head, "  ret i1 false"), f"attributes #0 = {{ {level.attributes} }}", ""])
 
 
-def _splat(code: Code, type: str, value: str, width: int) -> str:
-    if width == 1:
-        return value
-    vector = f"<{width} x {type}>"
-    one = code.register(f"insertelement {vector} poison, {type} {value}, i32 0")
-    return code.register(f"shufflevector {vector} {one}, {vector} poison, <{width} x i32> zeroinitializer")
+def _places(code: Emitter, first: str, type: ScalarType) -> str:
+    """first, first + 1, ... as numbers of a type."""
+    if type is F64:
+        first = code.register(f"sitofp i64 {first} to double")
+    if code.width == 1:
+        return first
+    steps = ", ".join(f"{type.ir} {k}{'.0' if type is F64 else ''}" for k in range(code.width))
+    return code.register(f"{'fadd' if type is F64 else 'add'} {code.type(type)} {code.splat(first, type)}, <{steps}>")
 
 
-def _vector(type: str, width: int) -> str:
-    return type if width == 1 else f"<{width} x {type}>"
+def _count(code: Emitter, place: str, numbers: list[str]) -> str:
+    first, step = numbers
+    type = code.type(INT[64])
+    return code.register(f"add {type} {first}, {code.register(f'mul {type} {place}, {step}')}")
 
 
-def _places(type: str, width: int) -> str:
-    """0, 1, ... below the width."""
-    zero = ".0" if type == "double" else ""
-    return f"0{zero}" if width == 1 else f"<{', '.join(f'{type} {k}{zero}' for k in range(width))}>"
-
-
-def _count(code: Code, out: str, offset: str, stop: str, width: int) -> None:
-    first, step = (code.load("i64", code.slot("%numbers", k)) for k in (1, 2))
-    for lanes, begin, end in ((width, "0", stop), (1, stop, "%n")):
-        type = _vector("i64", lanes)
-        spread = code.register(f"mul {type} {_splat(code, 'i64', step, lanes)}, {_places('i64', lanes)}")
-        with code.loop(begin, end, lanes) as i:
-            gone = code.register(f"mul i64 {step}, {code.register(f'add i64 {offset}, {i}')}")
-            value = _splat(code, "i64", code.register(f"add i64 {first}, {gone}"), lanes)
-            code.store(type, code.register(f"add {type} {value}, {spread}"), code.at(out, i, 8))
-
-
-def _line(code: Code, out: str, offset: str, stop: str, width: int, stored: str) -> None:
-    numbers = [code.load("double", code.slot("%numbers", k)) for k in range(1, 6)]
-    size = 4 if stored == "float" else 8
-    for lanes, begin, end in ((width, "0", stop), (1, stop, "%n")):
-        type = _vector("double", lanes)
-        first, step, last, half, top = (_splat(code, "double", number, lanes) for number in numbers)
-        with code.loop(begin, end, lanes) as i:
-            here = code.register(f"sitofp i64 {code.register(f'add i64 {offset}, {i}')} to double")
-            place = code.register(f"fadd {type} {_splat(code, 'double', here, lanes)}, {_places('double', lanes)}")
-            ahead = code.register(f"fmul {type} {place}, {step}")
-            back = code.register(f"fmul {type} {code.register(f'fsub {type} {top}, {place}')}, {step}")
-            early = code.register(f"fcmp olt {type} {place}, {half}")
-            values = (code.register(f"fadd {type} {ahead}, {first}"), code.register(f"fsub {type} {last}, {back}"))
-            value = code.register(f"select {_vector('i1', lanes)} {early}, {type} {values[0]}, {type} {values[1]}")
-            if stored == "float":
-                value = code.register(f"fptrunc {type} {value} to {_vector(stored, lanes)}")
-            code.store(_vector(stored, lanes), value, code.at(out, i, size), size)
+def _line(code: Emitter, place: str, numbers: list[str]) -> str:
+    first, step, last, half, top = numbers
+    type = code.type(F64)
+    ahead = code.register(f"fmul {type} {place}, {step}")
+    back = code.register(f"fmul {type} {code.register(f'fsub {type} {top}, {place}')}, {step}")
+    early = code.register(f"fcmp olt {type} {place}, {half}")
+    values = code.register(f"fadd {type} {ahead}, {first}"), code.register(f"fsub {type} {last}, {back}")
+    return code.register(f"select {code.type(BOOL)} {early}, {type} {values[0]}, {type} {values[1]}")

@@ -33,8 +33,8 @@ from .reduction_phases import Context, Phase, State, arguments, merge_lanes, nam
 class RowProgram(NamedTuple):
     """The reductions in order, each seeing the results of all before it, and what becomes of an element.
 
-    With `kept` the last reduction and the map are not given the element itself but what `kept` makes of it, once where the
-    result's memory can hold it meanwhile. The map is given the elements of `beside` further operands of the row's
+    With `kept` the last reduction and the map are not given the element itself but what `kept` makes of it, once where
+    the result's memory can hold it meanwhile. The map is given the elements of `beside` further operands of the row's
     length after the context; `found` gives what is stored for each row, from the reductions' results.
     """
 

@@ -139,32 +139,42 @@ def _flat_part() -> str:
     return part_function("flat_part", code, code.load("i1", fault, 1))
 
 
+def _split(code: Code, each: str, sizes: str, ndim: str, first: str) -> tuple[str, str, str, str]:
+    """The dim, from `first` on, that gives most parts of a box, its size, the size of a part, and their number.
+
+    An element of the box stands for `each` elements.
+    """
+    best, along, volume = (code.register("alloca i64") for _ in range(3))
+    code.store("i64", each, volume)
+    with code.loop(0, ndim) as d:
+        size = code.load("i64", code.slot(sizes, d))
+        code.store("i64", code.register(f"mul i64 {code.load('i64', volume)}, {size}"), volume)
+    wanted = parts_of(code, code.load("i64", volume))
+    code.store("i64", 1, best)
+    code.store("i64", 0, along)
+    with code.loop(first, ndim) as d:
+        parts = code.minimum(code.load("i64", code.slot(sizes, d)), wanted)
+        with code.when(code.register(f"icmp sge i64 {parts}, {code.load('i64', best)}")):
+            code.store("i64", parts, best)
+            code.store("i64", d, along)
+    dim, parts = code.load("i64", along), code.load("i64", best)
+    size = code.load("i64", code.slot(sizes, dim))
+    return dim, size, _chunk(code, size, parts, code.register(f"icmp eq i64 {dim}, 0")), parts
+
+
+def _chunk(code: Code, size: str, parts: str, inner: str) -> str:
+    """The size of a part: whole lines of the cache where it is one of the innermost dim."""
+    raised = code.register(f"add i64 {size}, {code.register(f'sub i64 {parts}, 1')}")
+    even = code.register(f"udiv i64 {raised}, {parts}")
+    rounded = code.register(f"and i64 {code.register(f'add i64 {even}, 63')}, -64")
+    return code.register(f"select i1 {inner}, i64 {rounded}, i64 {even}")
+
+
 def _share_grid(name: str) -> str:
     code = Code()
     code.line("call void @begin()")
-    wanted, best, along, volume = (code.register("alloca i64") for _ in range(4))
-    code.store("i64", 1, volume)
-    with code.loop(0, "%ndim") as d:
-        size = code.load("i64", code.slot("%sizes", d))
-        code.store("i64", code.register(f"mul i64 {code.load('i64', volume)}, {size}"), volume)
-    code.store("i64", parts_of(code, code.load("i64", volume)), wanted)
-    code.store("i64", 0, best)
-    code.store("i64", 0, along)
     first = code.load("i64", code.slot("%itemsizes", code.register("add i64 %many, 1")))
-    with code.loop(first, "%ndim") as d:
-        pieces = code.minimum(code.load("i64", code.slot("%sizes", d)), code.load("i64", wanted))
-        better = code.register(f"icmp sge i64 {pieces}, {code.load('i64', best)}")
-        with code.when(better):
-            code.store("i64", pieces, best)
-            code.store("i64", d, along)
-    dim = code.load("i64", along)
-    size = code.load("i64", code.slot("%sizes", dim))
-    pieces = code.register(f"call i64 @llvm.umax.i64(i64 {code.load('i64', best)}, i64 1)")
-    raised = code.register(f"add i64 {size}, {code.register(f'sub i64 {pieces}, 1')}")
-    even = code.register(f"udiv i64 {raised}, {pieces}")
-    inner = code.register(f"icmp eq i64 {dim}, 0")
-    rounded = code.register(f"and i64 {code.register(f'add i64 {even}, 63')}, -64")
-    chunk = code.register(f"select i1 {inner}, i64 {rounded}, i64 {even}")
+    dim, size, chunk, pieces = _split(code, "1", "%sizes", "%ndim", first)
     split = code.register(f"icmp sgt i64 %ndim, {first}")
     chunk = code.register(f"select i1 {split}, i64 {chunk}, i64 {size}")
     pieces = code.register(f"select i1 {split}, i64 {pieces}, i64 1")
@@ -248,25 +258,7 @@ TURNED, FEW = 128, 16
 def _share_kept(name: str) -> str:
     code = Code()
     code.line("call void @begin()")
-    best, along, volume = (code.register("alloca i64") for _ in range(3))
-    code.store("i64", code.load("i64", "%parameters"), volume)
-    with code.loop(0, "%nkeep") as d:
-        size = code.load("i64", code.slot("%keep_sizes", d))
-        code.store("i64", code.register(f"mul i64 {code.load('i64', volume)}, {size}"), volume)
-    wanted = parts_of(code, code.load("i64", volume))
-    code.store("i64", 1, best)
-    code.store("i64", 0, along)
-    with code.loop(0, "%nkeep") as d:
-        pieces = code.minimum(code.load("i64", code.slot("%keep_sizes", d)), wanted)
-        with code.when(code.register(f"icmp sge i64 {pieces}, {code.load('i64', best)}")):
-            code.store("i64", pieces, best)
-            code.store("i64", d, along)
-    dim, pieces = code.load("i64", along), code.load("i64", best)
-    size = code.load("i64", code.slot("%keep_sizes", dim))
-    even = code.register(f"udiv i64 {code.register(f'add i64 {size}, {pieces}')}, {pieces}")
-    inner = code.register(f"icmp eq i64 {dim}, 0")
-    rounded = code.register(f"and i64 {code.register(f'add i64 {even}, 63')}, -64")
-    chunk = code.register(f"select i1 {inner}, i64 {rounded}, i64 {even}")
+    dim, size, chunk, pieces = _split(code, code.load("i64", "%parameters"), "%keep_sizes", "%nkeep", "0")
     given = ("ptr %kept", "ptr %fold", "ptr %in", "ptr %outs", "i64 %nkeep", "ptr %keep_sizes", "ptr %keep_strides",
              "ptr %out_strides", "i64 %ndim", "ptr %sizes", "ptr %strides", "ptr %parameters",
              "i64 %outputs")  # fmt: skip
