@@ -107,7 +107,7 @@ def test_loops_with_one_description_have_one_text() -> None:
     assert len(texts) == 4 * (len(FORMULAS) - 8)
 
 
-def test_names_of_folds_tell_their_arguments() -> None:
+def test_names_of_reductions_tell_their_arguments() -> None:
     def named(*built: reduction_ops.Reduction | scan.Phase | rowwise.RowProgram) -> set[str]:
         return {one.name for one in built}
 

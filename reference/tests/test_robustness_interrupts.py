@@ -126,7 +126,7 @@ REDUCTIONS: dict[str, Callable[[], gb.Tensor]] = {
     "of dims that cannot be merged": lambda: gb.ones(4, 1).expand(4, 2**42).sum(),
     "of positions": lambda: gb.ones(1, 2)[:, :1].expand(40, 2**40).argmax(1),
 }
-"""Folds that would take minutes at least."""
+"""Reductions that would take minutes at least."""
 
 
 def test_a_call_that_drops_its_first_stop_ends() -> None:
@@ -170,7 +170,7 @@ def test_a_compiled_loop_that_nobody_waits_for_ends(name: str, threads: int) -> 
 
 
 @pytest.mark.parametrize("threads", [1, 4])
-def test_a_fold_in_the_main_thread_answers(threads: int) -> None:
+def test_a_reduction_in_the_main_thread_answers(threads: int) -> None:
     before = gb.get_num_threads()
     gb.set_num_threads(threads)
     try:

@@ -1,4 +1,4 @@
-"""Elementary functions of float64 lanes inside formulas whose result is rounded to float32: relative error 2**-43.
+"""Elementary functions in float64 inside formulas whose result is rounded to float32: relative error 2**-43.
 
 Arguments are float32 values widened to float64, or results of these functions. Coefficients as in `exponential`.
 """

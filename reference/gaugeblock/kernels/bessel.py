@@ -1,7 +1,8 @@
-"""Coefficients of Chebyshev series for the Bessel functions, computed at the nodes of degree 63 with 50 digits.
+"""The Bessel functions of order 0 and 1 and the Airy function Ai in float64: series near 0, waves or decay far out.
 
-HEAD tables are in x**2 up to the first cut; TAIL tables in a falling power of x, with the leading behaviour taken out.
-Which function a table stands for, and on which interval, says `bessel`.
+Near 0 the zeros of J0 and J1 are taken out as factors, each in two parts, so that the value is exact beside them. The
+coefficients of Chebyshev series are computed at the nodes of degree 63 with 50 digits. HEAD tables are in x**2 up to
+the first cut; TAIL tables in a falling power of x, with the leading behaviour taken out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A pointwise loop body: operands, symbolic arguments and the lanes stored to the outputs."""
+"""A pointwise loop body: operands, symbolic arguments and the expressions stored to the outputs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LONG = 100
 
 
 class Parameter(NamedTuple):
-    """A number that stays the same in the loop: dtype, raw C values, lanes computed from them once, their stand-ins."""
+    """A number that stays the same in the loop: dtype, raw C values, what is computed from them once, and stand-ins."""
 
     dtype: DType
     raw: tuple[Expr, ...]
@@ -41,10 +41,10 @@ class Parameter(NamedTuple):
 
 
 class Body(NamedTuple):
-    """Outputs and inputs in memory, parameters, argument lanes of each input, stored lanes of each output.
+    """Outputs and inputs in memory, parameters, argument expressions of each input, stored expressions of each output.
 
     `order` lists the call-time operands after the outputs: a Memory or a Parameter each. `width` is the number of
-    lanes of the vector form; 1 when there is none.
+    expressions of the vector form; 1 when there is none.
     """
 
     outputs: tuple[Memory, ...]
@@ -62,12 +62,12 @@ class Body(NamedTuple):
 
 
 def components(value: Value) -> tuple[Expr, ...]:
-    """The real lanes of a value."""
+    """The real expressions of a value."""
     return (value.re, value.im) if isinstance(value, Complex) else (value,)
 
 
 def rebuild(exprs: Sequence[Expr]) -> Value:
-    """The value whose real lanes are given."""
+    """The value whose real expressions are given."""
     return Complex(exprs[0], exprs[1]) if len(exprs) == 2 else exprs[0]
 
 
@@ -82,7 +82,7 @@ def record(
     results: Sequence[DType],
     level: Level,
 ) -> Body:
-    """Call `formula` once with symbolic lanes of the compute dtype and convert its results for storing."""
+    """Call `formula` once with symbolic expressions of the compute dtype and convert its results for storing."""
     inputs: list[Memory] = []
     parameters: list[Parameter] = []
     order: list[Memory | Parameter] = []
@@ -139,7 +139,7 @@ def _computed(value: Value, dtype: DType, compute: DType, level: Level) -> Value
 def vector_width(level: Level, operands: Sequence[Memory], compute: DType, widest: int = 0) -> int:
     """Exprs per vector: the level's vector bytes over the widest component involved.
 
-    `widest` is that of a long formula: one register for each lane compiles in half the time of two.
+    `widest` is that of a long formula: one register for each element compiles in half the time of two.
     """
     widest = max([widest, scalar_type(compute).bits, *(operand.storage.bits for operand in operands)])
     return max(1, level.vector_bytes * 8 // max(widest, 8))

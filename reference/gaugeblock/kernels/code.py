@@ -1,10 +1,12 @@
-"""Writing LLVM IR: registers, nested loops and branches as Python blocks.
+"""Writing LLVM IR: registers, nested loops and branches as Python blocks; what a module declares beside its code.
 
     code = Code()
     with code.loop("0", "%n", 4) as i:
-        value = code.register(f"load i32, ptr {code.element('%in', i, 4)}")
+        value = code.register(f"load i32, ptr {code.at('%in', i, 4)}")
 
 Loops of `loop` carry nothing but their index: running values live in memory. Those of `carry` keep them in registers.
+Declarations hold intrinsics, C functions, tables and our own scalar routines; PLAIN_ROUTINES, which only call others,
+stand in the module's part without optimisation, after its name.
 """
 
 from __future__ import annotations

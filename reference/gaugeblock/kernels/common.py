@@ -16,17 +16,19 @@ GATHERED = 512
 OWN = ("_set", "_forget", "_let_look")
 """Functions of the module that Python calls, by what follows its name."""
 SUFFIXES = (
-    "_share_flat", "_share_grid", "_share_kept", "_split_run", "_each_run", "_pieces_run", "_turned_fold",
+    "_share_flat", "_share_grid", "_share_kept", "_split_run", "_each_run", "_strips_run", "_transposed_reduction",
 )  # fmt: skip
 """Functions that other modules call."""
-SHARE_FLAT, SHARE_GRID, SHARE_KEPT, SPLIT_RUN, EACH_RUN, PIECES_RUN, TURNED_FOLD = (PREFIX + one for one in SUFFIXES)
+SHARE_FLAT, SHARE_GRID, SHARE_KEPT, SPLIT_RUN, EACH_RUN, STRIPS_RUN, TRANSPOSED_REDUCTION = (
+    PREFIX + one for one in SUFFIXES
+)
 _TYPES = {
     SHARE_FLAT: "i1 (ptr, ptr, ptr, i64, ptr, i64)",
     SHARE_GRID: "i1 (ptr, ptr, ptr, ptr, i64, ptr, ptr, ptr, ptr, i64, i64)",
     SHARE_KEPT: "i1 (ptr, ptr, ptr, ptr, i64, ptr, ptr, ptr, i64, ptr, ptr, ptr, i64)",
     SPLIT_RUN: "void (ptr, ptr, ptr, ptr, ptr, i64, ptr, ptr, ptr)",
     EACH_RUN: "void (ptr, ptr, ptr, i64, ptr, ptr, ptr, i64)",
-    PIECES_RUN: "void (ptr, ptr, ptr, i64, ptr, ptr, ptr)",
+    STRIPS_RUN: "void (ptr, ptr, ptr, i64, ptr, ptr, ptr)",
 }
 
 
@@ -44,7 +46,7 @@ def text(name: str) -> str:
 
 
 def _gathered() -> str:
-    """@gathered(run, state, in, n, stride, index, parameters): `run` over elements brought together piece by piece."""
+    """@gathered(run, state, in, n, stride, index, parameters): `run` over elements brought together strip by strip."""
     code = Code()
     buffer = code.register(f"alloca [{GATHERED * 16} x i8], align 64")
     routine = code.load("ptr", code.slot("%parameters", PACK_SLOT))

@@ -1,6 +1,7 @@
-"""C99's complex functions in float64 lanes, with its results at zeros, infinities and branch cuts.
+"""C99's complex functions in float64, with its results at zeros, infinities and branch cuts.
 
-Signs of zero are kept, so the side of a branch cut is that of the argument's zero.
+Signs of zero are kept, so the side of a branch cut is that of the argument's zero. The inverses are Kahan's ("Branch
+cuts for complex elementary functions", 1987), from square roots of 1 + z and 1 - z.
 """
 
 from __future__ import annotations

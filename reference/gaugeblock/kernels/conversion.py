@@ -1,4 +1,4 @@
-"""Between memory and lanes: the storage form of each dtype, and conversions among dtypes' lanes."""
+"""Operands in memory and Python numbers given at call time: how each dtype is stored, and what it is computed in."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def is_half(dtype: DType) -> bool:
 
 
 def from_storage(stored: tuple[Expr, ...], dtype: DType, half_hardware: bool) -> Value:
-    """The lane that stored components stand for."""
+    """The expression that stored components stand for."""
     exprs = [_loaded(x, dtype.to_real(), half_hardware) for x in stored]
     return Complex(*exprs) if dtype.is_complex else exprs[0]
 
@@ -75,7 +75,7 @@ def _stored(value: Expr, dtype: DType, half_hardware: bool) -> Expr:
 
 
 def convert(value: Value, dtype: DType) -> Value:
-    """A value as the lanes of `dtype`: dropping imaginary parts, wrapping ints, rounding float64 once for halves."""
+    """A value converted to `dtype`: dropping imaginary parts, wrapping ints, rounding float64 once for halves."""
     if dtype.is_complex:
         part = dtype.to_real()
         re, im = (value.re, value.im) if isinstance(value, Complex) else (value, constant(0.0, scalar_type(part)))
@@ -152,7 +152,7 @@ class Raw:
 
 
 class Memory(NamedTuple):
-    """An operand in memory: name in the IR, dtype, storage lane type, components per element (2 for complex)."""
+    """An operand in memory: name in the IR, dtype, storage scalar type, components per element (2 for complex)."""
 
     name: str
     dtype: DType

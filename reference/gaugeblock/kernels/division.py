@@ -14,7 +14,7 @@ _EXPONENT = 0x7FF << 52
 
 
 def _exact_remainder(a: Expr, b: Expr) -> Expr:
-    """Remainder of float64 lanes with the sign of a: a quotient that is off by one is put right.
+    """Remainder of float64 expressions with the sign of a: a quotient that is off by one is put right.
 
     What has a quotient of more than 52 bits is reduced by rounds of 51 bits, see `_reduced`.
     """

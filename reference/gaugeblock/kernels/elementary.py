@@ -1,7 +1,7 @@
-"""The elementary functions by their C names, of real and of complex lanes.
+"""The elementary functions by their C names, of real and of complex expressions.
 
-Real lanes have our own functions, within 1 ULP, for float32 and for float64, but for lgamma, which goes through C's, in
-extended precision where the processor has it. Functions of complex lanes are computed in double precision.
+Real expressions have our own functions, within 1 ULP, for float32 and for float64, but for lgamma, which goes through
+C's, in extended precision where the processor has it. Functions of complex ones are computed in double precision.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FUNCTIONS: dict[str, Callable[..., Expr]] = {
     "acos": trigonometry.acos, "atan": trigonometry.atan, "atan2": trigonometry.atan2, "erf": error_function.erf,
     "erfc": error_function.erfc, "erfinv": error_function.erfinv, "lgamma": lgamma,
 }  # fmt: skip
-"""Functions of float32 or float64 lanes for results of the same type."""
+"""Functions of float32 or float64 expressions for results of the same type."""
 
 COMPLEX: dict[str, Callable[..., Complex]] = {
     "exp": complex_functions.exponential, "log": complex_functions.logarithm, "sqrt": complex_functions.root,
@@ -43,7 +43,7 @@ COMPLEX: dict[str, Callable[..., Complex]] = {
     "asinh": complex_functions.asinh, "acosh": complex_functions.acosh, "atanh": complex_functions.atanh,
     "divide": smith_divide,
 }  # fmt: skip
-"""Functions of complex float64 lanes."""
+"""Functions of complex float64 expressions."""
 
 
 def one_like(x: Value) -> Value:
@@ -61,7 +61,7 @@ def complex_function(name: str, *arguments: Value) -> Complex:
 
 
 def function(self: Value, name: str) -> Value:
-    """The elementary function `name` of a real or complex lane."""
+    """The elementary function `name` of a real or complex expression."""
     return complex_function(name, self) if isinstance(self, Complex) else FUNCTIONS[name](self)
 
 

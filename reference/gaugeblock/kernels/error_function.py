@@ -1,4 +1,4 @@
-"""Error function, its complement and its inverse on float32 and float64 lanes, for results of the same type.
+"""Error function, its complement and its inverse on float32 and float64 expressions, for results of the same type.
 
 erf is piecewise polynomial. erfc x = e**(-x**2) E(x) for x >= 0 with E piecewise polynomial; x**2, the exponential and
 E are taken with what their rounding loses. erfinv x is x times a piecewise polynomial in w = -log(1 - x**2).
@@ -49,7 +49,7 @@ def erfc(x: Expr) -> Expr:
 
 
 def erfinv(x: Expr) -> Expr:
-    """Inverse of erf; float32 lanes by way of float64."""
+    """Inverse of erf; float32 expressions by way of float64."""
     size = fabs(x)
     if x.type is F32:
         wide = cast(x, F64)

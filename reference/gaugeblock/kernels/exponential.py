@@ -1,4 +1,4 @@
-"""Exponential and hyperbolic functions of float32 and float64 lanes, for results of the same type.
+"""Exponential and hyperbolic functions of float32 and float64 expressions, for results of the same type.
 
 x = k ln 2 + start + low with |start| <= 0.347: k times the leading part of ln 2 is exact, so start is, and low is the
 product of k with the rest. Then e**x = 2**k e**(start + low). Terms are added from the smallest to the largest, and
@@ -131,14 +131,14 @@ def exp_of_pair(x: Expr, low: Expr) -> Expr:
 
 
 def short_exp(x: Expr) -> Expr:
-    """e**x of float64 lanes to 2**-33 for |x| < 700."""
+    """e**x of float64 expressions to 2**-33 for |x| < 700."""
     k, bits = DOUBLE.nearest(x, _PER_LN2)
     r = mul_add(k, DOUBLE.number(-_TWO_LN2[F64][0]), x)
     return mul_add(r * r, polynomial(r, _SHORT_TAIL), r + 1.0) * DOUBLE.power_of_two(bits)
 
 
 def _two_to_part(x: Expr, missing: Callable[[Expr, Expr, Expr], Expr]) -> tuple[Pair, Callable[[Expr], Expr]]:
-    """(value in two terms, scaling of a lane) with 2**x the scaled value; `missing` adds to a product, as `mul_add`."""
+    """(value in two terms, its scaling) with 2**x the scaled value; `missing` adds to a product, as `mul_add`."""
     format = format_of(x)
     x = within(x, *(1.5 * end for end in _SPAN[x.type]))
     k, bits = format.nearest(x, 1.0)
@@ -168,7 +168,7 @@ def times_exp2(a: Expr, x: Expr) -> Expr:
 
 
 def falling_parts(a: Expr) -> tuple[Pair, Callable[[Expr], Expr]]:
-    """(value in two terms, scaling of a lane) with e**-a for a >= 0 the scaled value."""
+    """(value in two terms, scaling of an expression) with e**-a for a >= 0 the scaled value."""
     parts = _reduced(-select(a > -_SPAN[a.type][0], -_SPAN[a.type][0], a))
     value = ordered_sum(*_natural(parts))
     return value, lambda lane: _scaled(lane, parts.k, parts.bits, parts.format)
@@ -250,7 +250,7 @@ def cosh(x: Expr) -> Expr:
 
 
 def tanh(x: Expr) -> Expr:
-    """Hyperbolic tangent; piecewise polynomial in float32 lanes."""
+    """Hyperbolic tangent; piecewise polynomial in float32 expressions."""
     if x.type is F32:
         size = fabs(x)
         high, low = equal_steps(select(size > 9.1, 9.1, size), 37.0 / 128.0, TANH_SINGLE)

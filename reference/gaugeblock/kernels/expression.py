@@ -1,7 +1,15 @@
-"""Symbolic lanes: typed expression nodes that a formula builds and `lower` turns into LLVM IR.
+"""Symbolic expressions: typed nodes that a formula builds and `lower` turns into LLVM IR.
 
-A `Expr` stands for one number per loop iteration. Operators on lanes record nodes; Python numbers become constants of
-the other operand's type. Both operands of an operator must have the same lane type: conversions are explicit.
+An `Expr` stands for one number per loop iteration. Operators on expressions record nodes; Python numbers become
+constants of the other operand's type. Both operands must have the same scalar type: conversions are explicit. A
+`Complex` is a pair of them.
+
+Loops and branches inside a formula let each element go round until its condition fails:
+
+    _, total = while_loop(lambda k, total: k < 12.0, lambda k, total: (k + 1.0, total + 1.0 / k), one, zero)
+
+What the functions compute is evaluated inside the loop, expressions that exist before it are evaluated once. Vectors go
+round while any of their lanes does; a lane that is done keeps its state, so vectors and scalars give the same bits.
 """
 
 from __future__ import annotations
@@ -15,7 +23,7 @@ Number = Union[bool, int, float]  # noqa: UP007
 
 
 class ScalarType(NamedTuple):
-    """Type of a lane: kind "bool", "int" (signed), "uint" or "float", width in bits, name in LLVM IR."""
+    """Type of an expression: kind "bool", "int" (signed), "uint" or "float", width in bits, name in LLVM IR."""
 
     kind: str
     bits: int
@@ -41,7 +49,7 @@ _SERIALS = count()
 
 
 class Expr:
-    """One recorded expression: an opcode, its argument lanes, an attribute (constant, callee, index) and a type.
+    """One recorded expression: an opcode, its argument expressions, an attribute (constant, callee, index) and a type.
 
     Exprs that are recorded later have higher serial numbers.
     """
@@ -139,7 +147,7 @@ Operand = Union[Expr, bool, int, float]  # noqa: UP007
 
 
 def constant(value: Number, type: ScalarType) -> Expr:
-    """A constant lane; ints wrap to the type's width. Raises TypeError for a fraction in an integer lane."""
+    """A constant expression; ints wrap to the type's width. Raises TypeError for a fraction as an integer."""
     if type.kind == "bool":
         return Expr("constant", type, (), bool(value))
     if type.is_float:
@@ -150,7 +158,7 @@ def constant(value: Number, type: ScalarType) -> Expr:
 
 
 def pair(a: Operand, b: Operand) -> tuple[Expr, Expr]:
-    """Both operands as lanes of one type. Raises TypeError when two lanes differ in type."""
+    """Both operands as expressions of one type. Raises TypeError when two expressions differ in type."""
     if isinstance(a, Expr):
         if isinstance(b, Expr):
             if a.type is not b.type:
@@ -166,7 +174,7 @@ _FLOAT_OPCODES = {"add": "fadd", "sub": "fsub", "mul": "fmul", "fdiv": "fdiv"}
 
 
 def arithmetic(opcode: str, a: Operand, b: Operand) -> Expr:
-    """Binary node of the operands' type; add, sub and mul become their float forms on float lanes."""
+    """Binary node of the operands' type; add, sub and mul become their float forms on float expressions."""
     left, right = pair(a, b)
     if left.type.is_float:
         if opcode not in _FLOAT_OPCODES:
@@ -181,7 +189,7 @@ _FLOAT_PREDICATES = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "
 
 
 def compare(relation: str, a: Operand, b: Operand) -> Expr:
-    """Comparison giving a bool lane; ordered on floats (False with NaN) but for "ne" (True with NaN)."""
+    """Comparison giving a bool expression; ordered on floats (False with NaN) but for "ne" (True with NaN)."""
     left, right = pair(a, b)
     if left.type.is_float:
         return Expr("fcmp", BOOL, (left, right), _FLOAT_PREDICATES[relation])
@@ -191,13 +199,13 @@ def compare(relation: str, a: Operand, b: Operand) -> Expr:
 
 
 def select(condition: Expr, a: Operand, b: Operand) -> Expr:
-    """a where the bool lane is true, else b."""
+    """a where the bool expression is true, else b."""
     left, right = pair(a, b)
     return Expr("select", left.type, (condition, left, right))
 
 
 def guard(value: Expr, fault: Expr) -> Expr:
-    """`value`, with the call failing (ZeroDivisionError) when `fault` is true in any lane."""
+    """`value`, with the call failing (ZeroDivisionError) when `fault` is true in any expression."""
     return Expr("guard", value.type, (value, fault))
 
 
@@ -224,7 +232,7 @@ ComplexOperand = Union["Complex", Expr, complex, float, int]
 
 
 class Complex:
-    """A complex lane: `re` and `im` are float lanes of one type."""
+    """A complex expression: `re` and `im` are float expressions of one type."""
 
     __slots__ = ("im", "re")
 
@@ -243,7 +251,7 @@ class Complex:
         return f"complex({self.re!r}, {self.im!r})"
 
     def lift(self, other: ComplexOperand) -> Complex:
-        """`other` as a complex lane of this type."""
+        """`other` as a complex expression of this type."""
         if isinstance(other, Complex):
             return other
         if isinstance(other, Expr):
@@ -303,7 +311,7 @@ def divide(a: Complex, b: Complex) -> Complex:
 
 
 def choose(condition: Expr, a: Value, b: Value) -> Value:
-    """select for real or complex lanes."""
+    """select for real or complex expressions."""
     if isinstance(a, Complex) and isinstance(b, Complex):
         return Complex(select(condition, a.re, b.re), select(condition, a.im, b.im))
     if isinstance(a, Expr) and isinstance(b, Expr):
@@ -315,7 +323,7 @@ Exprs = tuple[Expr, ...]
 
 
 class Loop(NamedTuple):
-    """A recorded loop: the lanes that stand for its state, the condition to go round, and the state after a round."""
+    """A recorded loop: what stands for its state, the condition to go round, and the state after a round."""
 
     state: Exprs
     condition: Expr
@@ -323,7 +331,7 @@ class Loop(NamedTuple):
 
     @property
     def inside(self) -> Exprs:
-        """The lanes that are evaluated in each round."""
+        """The expressions that are evaluated in each round."""
         return (self.condition, *self.following)
 
 
@@ -332,7 +340,7 @@ def while_loop(
 ) -> tuple[Expr, ...]:
     """Return the state after `step` has been applied to `initial` as long as `condition` of the state holds.
 
-    Both are called once, with lanes that stand for the state. Raises TypeError when a step changes types.
+    Both are called once, with expressions that stand for the state. Raises TypeError when a step changes types.
     """
     state = tuple(Expr("argument", expr.type) for expr in initial)
     loop = Loop(state, condition(*state), tuple(step(*state)))
@@ -344,12 +352,12 @@ def while_loop(
 
 
 def when(condition: Expr, value: Callable[[], Expr], otherwise: Expr) -> Expr:
-    """Return `value()` where the condition holds, else `otherwise`; nothing is computed where it holds in no lane."""
+    """Return `value()` where the condition holds, else `otherwise`; nothing is computed where it holds nowhere."""
     return while_loop(lambda wanted, _: wanted, lambda *_: (constant(False, BOOL), value()), condition, otherwise)[1]
 
 
 def _outer(inside: Exprs, first: int) -> Iterator[Expr]:
-    """Yield the lanes from before the loop, whose first lane has the serial number `first`, that it needs."""
+    """Yield what a loop needs from before it; its first expression has the serial number `first`."""
     seen: set[int] = set()
     stack = list(inside)
     while stack:
@@ -364,7 +372,7 @@ def _outer(inside: Exprs, first: int) -> Iterator[Expr]:
 
 
 def all_nodes(results: Sequence[Expr]) -> Iterator[Expr]:
-    """Yield every lane that `results` need, those inside of loops too."""
+    """Yield every expression that `results` need, those inside of loops too."""
     seen: set[int] = set()
     stack = list(results)
     while stack:

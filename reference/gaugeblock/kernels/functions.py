@@ -1,4 +1,8 @@
-"""Functions of real lanes: conversions between lane types, rounding, sign and NaN helpers, calls of scalar routines."""
+"""Functions of real expressions: conversions, rounding, signs and NaN, polynomials, and exact sums and products.
+
+Sums of two expressions hi + lo stand for one number of about twice the precision (Dekker 1971). A Format is what
+elementary functions need to know of float32 and float64.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from .expression import BOOL, F32, F64, INT, UINT, Expr, ScalarType, constant, s
 
 
 def cast(x: Expr, type: ScalarType) -> Expr:
-    """x in another lane type: ints wrap, floats truncate toward zero (any value when out of range), bool is x != 0."""
+    """x as another scalar type: ints wrap, floats truncate toward zero (to anything out of range), bool is x != 0."""
     source = x.type
     if source is type:
         return x
@@ -40,12 +44,12 @@ def _float_to(x: Expr, type: ScalarType) -> Expr:
 
 
 def bits_of(x: Expr) -> Expr:
-    """The bit pattern of a float lane as an unsigned lane of its width."""
+    """The bit pattern of a float expression as an unsigned expression of its width."""
     return Expr("bitcast", UINT[x.type.bits], (x,))
 
 
 def float_of_bits(x: Expr) -> Expr:
-    """The float lane with the given 32 or 64 bits."""
+    """The float expression with the given 32 or 64 bits."""
     return Expr("bitcast", F32 if x.type.bits == 32 else F64, (x,))
 
 
@@ -55,7 +59,7 @@ def intrinsic(name: str, x: Expr, *more: Expr) -> Expr:
 
 
 def call(name: str, x: Expr, *more: Expr) -> Expr:
-    """Call of a scalar routine (libm or runtime), lane by lane; the result has the type of `x`."""
+    """Call of a scalar routine (libm or runtime), lane by expression; the result has the type of `x`."""
     return Expr("call", x.type, (x, *more), name)
 
 
@@ -90,7 +94,7 @@ def sqrt(x: Expr) -> Expr:
 
 
 def fabs(x: Expr) -> Expr:
-    """Magnitude of a float lane (sign bit cleared)."""
+    """Magnitude of a float expression (sign bit cleared)."""
     return intrinsic("fabs", x)
 
 
@@ -134,7 +138,7 @@ def sign_bit(x: Expr) -> Expr:
 
 
 def minimum(a: Expr, b: Expr) -> Expr:
-    """Smaller of two lanes; NaN wins; of equal values the first is kept."""
+    """Smaller of two expressions; NaN wins; of equal values the first is kept."""
     if a.type is BOOL:
         return a & b
     keep = (a <= b) | isnan(a) if a.type.is_float else a <= b
@@ -142,7 +146,7 @@ def minimum(a: Expr, b: Expr) -> Expr:
 
 
 def maximum(a: Expr, b: Expr) -> Expr:
-    """Larger of two lanes; NaN wins; of equal values the first is kept."""
+    """Larger of two expressions; NaN wins; of equal values the first is kept."""
     if a.type is BOOL:
         return a | b
     keep = (a >= b) | isnan(a) if a.type.is_float else a >= b
@@ -167,12 +171,12 @@ def chebyshev_series(t: Expr, coefficients: tuple[float, ...]) -> Expr:
 
 
 def lookup(table: tuple[float, ...], index: Expr, type: ScalarType) -> Expr:
-    """table[index modulo its length, a power of two], as a float lane."""
+    """table[index modulo its length, a power of two], as a float expression."""
     return Expr("lookup", type, (index,), table)
 
 
 class Format(NamedTuple):
-    """A float lane type: mantissa bits, exponent bias, and the number (with its bits) whose addition rounds."""
+    """A float scalar type: mantissa bits, exponent bias, and the number (with its bits) whose addition rounds."""
 
     type: ScalarType
     mantissa: int
@@ -185,11 +189,11 @@ class Format(NamedTuple):
         return constant(value, self.type)
 
     def power_of_two(self, exponent: Expr) -> Expr:
-        """2**n for the unsigned lane n, whose bits above those of an exponent do not matter."""
+        """2**n for the unsigned expression n, whose bits above those of an exponent do not matter."""
         return float_of_bits((exponent + self.bias) << self.mantissa)
 
     def nearest(self, x: Expr, factor: float) -> tuple[Expr, Expr]:
-        """k = x * factor rounded to an integer: as a float, and as the low bits of an unsigned lane."""
+        """k = x * factor rounded to an integer: as a float, and as the low bits of an unsigned expression."""
         moved = mul_add(x, self.number(factor), self.number(self.shift))
         return moved - self.shift, bits_of(moved)
 
@@ -199,7 +203,7 @@ DOUBLE = Format(F64, 52, 1023, 1.5 * 2.0**52, 0x4338000000000000)
 
 
 def format_of(x: Expr) -> Format:
-    """The format of a float lane."""
+    """The format of a float expression."""
     return SINGLE if x.type is F32 else DOUBLE
 
 
@@ -226,7 +230,7 @@ def exact_product(a: Expr, b: Expr) -> Pair:
 
 
 def times(a: Pair, b: Pair) -> Pair:
-    """Product of two pairs, its terms not renormalised: relative error about 2**-2p for p-bit lanes."""
+    """Product of two pairs, its terms not renormalised: relative error about 2**-2p for p-bit expressions."""
     high, low = exact_product(a[0], b[0])
     return high, mul_add(a[0], b[1], mul_add(a[1], b[0], low))
 

@@ -1,7 +1,16 @@
-"""The logarithm of |gamma| for float64 lanes: a series about 2, shifts by products, Stirling's series from 12.5 on.
+"""The gamma function's relatives in float64: its logarithm and that one's derivatives, zeta, and incomplete gamma.
 
-log gamma(2 + d) = (1 - euler) d + sum over k >= 2 of (-d)**k (zeta(k) - 1) / k, which for |d| <= 1/2 falls as 4**-k.
-Positive numbers come out within 4 units in the last place; below 0, where zeros are near, the error is absolute.
+log gamma(2 + d) = (1 - euler) d + sum over k >= 2 of (-d)**k (zeta(k) - 1) / k, which for |d| <= 1/2 falls as 4**-k;
+products shift to it, and Stirling's series takes over from 12.5 on. Positive numbers come out within 4 units in the
+last place; below 0, where zeros are near, the error is absolute.
+
+Of the regularised incomplete gamma functions P and Q, below the transition a series gives P, above it a continued
+fraction gives Q. Far along the transition both take too many terms, and Temme's uniform expansion (1979) takes over.
+What both share, x**a e**-x / gamma(a + 1), is one exponential: for large a of the distance of x from a and Stirling's
+series, for small a of the logarithms.
+
+The Hurwitz zeta function, and polygamma through it, adds up the first terms as they are, the smallest first; the
+Euler-Maclaurin formula takes the rest.
 """
 
 from __future__ import annotations
@@ -56,7 +65,7 @@ def _log_gamma_of_positive(x: Expr) -> Expr:
 
 
 def lgamma(x: Expr) -> Expr:
-    """C's lgamma of float64 lanes."""
+    """C's lgamma of float64 expressions."""
     size = fabs(x)
     value = _log_gamma_of_positive(size)
     mirrored = log(math.pi / fabs(sin_pi(x))) - log(size) - value
@@ -153,14 +162,14 @@ def _series(a: Expr, x: Expr, wanted: Expr) -> Expr:
 def _fraction(a: Expr, x: Expr, wanted: Expr) -> Expr:
     """The continued fraction of Q for x larger than a, by Lentz's method."""
 
-    def apart(value: Expr) -> Expr:
+    def nonzero(value: Expr) -> Expr:
         return select(fabs(value) < _TINY, _TINY, value)
 
     def go_on(n: Expr, b: Expr, c: Expr, d: Expr, total: Expr, step: Expr) -> tuple[Expr, ...]:
         factor = n * (a - n)
         b = b + 2.0
-        d = 1.0 / apart(factor * d + b)
-        c = apart(b + factor / c)
+        d = 1.0 / nonzero(factor * d + b)
+        c = nonzero(b + factor / c)
         step = c * d
         return n + 1.0, b, c, d, total * step, step
 

@@ -57,11 +57,8 @@ class GatherKernel:
         return [row, self.itemsize, self.itemsize, self.index.itemsize]
 
     def _text(self) -> str:
-        itemsize = self.itemsize
-        return indexed_text(
-            itemsize, self.index, self.level, 1, lambda *given: copy_row(*given, itemsize),
-            lambda *given: copy_element(*given, itemsize),
-        )  # fmt: skip
+        row, element = (functools.partial(write, itemsize=self.itemsize) for write in (copy_row, copy_element))
+        return indexed_text(self.itemsize, self.index, self.level, 1, row, element)
 
 
 def indexed_text(itemsize: int, index: DType, level: Level, moved: int, row: Move, element: Move) -> str:

@@ -1,9 +1,14 @@
-"""Logarithms and inverse hyperbolic functions of float32 and float64 lanes, for results of the same type.
+"""Logarithms, inverse hyperbolic functions and powers of float32 and float64, for results of the same type.
 
 x = m 2**k with 3/4 <= m < 3/2, f = m - 1 and s = f / (2 + f): log m = 2 atanh s, a series in s**2. It is written
 f - (f**2 / 2 - s (f**2 / 2 + s**2 R)), because f and k times the leading part of ln 2 are exact and what is added to
-them is small. Where the argument is known to more than one lane, log(1 + f + low) takes low / m along, so that the
-inverse hyperbolic functions are logarithms of pairs. Coefficients as in `exponential`.
+them is small. Where the argument is known to more than one mantissa, log(1 + f + low) takes low / m along, so that the
+inverse hyperbolic functions are logarithms of pairs.
+
+Powers have the special values of C's pow. In float64, m = (1 + f) / c with c looked up by the leading bits of m. Then
+log x = k ln 2 + log(1/c) + f - f**2 / 2 + f**3 / 3 + f**4 P(f), summed to about 2**-66 of its value, and
+e**(y log x) takes the second term of the product along. float32 is the same in float64 with shorter polynomials.
+Coefficients as in `exponential`.
 """
 
 from __future__ import annotations
@@ -250,7 +255,7 @@ def _looked_up(x: Expr, subnormal: bool) -> tuple[Expr, Expr, Expr, Expr]:
 
 
 def precise_log(x: Expr) -> Pair:
-    """log x of float64 lanes for finite x > 0, in two terms to about 2**-66 of its value."""
+    """log x of float64 expressions for finite x > 0, in two terms to about 2**-66 of its value."""
     k, m, reciprocal, index = _looked_up(x, subnormal=True)
     high, low = lookup(_LOG_HIGH, index, F64), lookup(_LOG_LOW, index, F64)
     product, product_low = exact_product(m, reciprocal)
@@ -268,14 +273,14 @@ def precise_log(x: Expr) -> Pair:
 
 
 def _precise(x: Expr, y: Expr) -> Expr:
-    """x**y of float64 lanes for finite x > 0 and |y| <= 2**70."""
+    """x**y of float64 expressions for finite x > 0 and |y| <= 2**70."""
     total, missing = precise_log(x)
     power, power_low = exact_product(y, total)
     return exp_of_pair(power, mul_add(y, missing, power_low))
 
 
 def _quick(x: Expr, y: Expr) -> Expr:
-    """x**y of float64 lanes to about 2**-30 for normal x > 0."""
+    """x**y of float64 expressions to about 2**-30 for normal x > 0."""
     k, m, reciprocal, index = _looked_up(x, subnormal=False)
     f = mul_add(m, reciprocal, DOUBLE.number(-1.0))
     square = f * f

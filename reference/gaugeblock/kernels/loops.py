@@ -6,7 +6,9 @@
 8-byte slots. The vector body runs when every output is contiguous and every input is contiguous or has stride 0 (such
 an input is repeated into a small buffer that is read again at each step). It returns whether a guard failed.
 
-A long body is written once only, see pieces.
+Compiling takes as long as the text is, so a long body is written once only, and the row is strip-mined: vectors that
+are not contiguous in memory, and the last elements, are packed into buffers first, the last element repeated to fill
+one.
 """
 
 from __future__ import annotations
@@ -88,7 +90,7 @@ class RowWriter:
             emitter.lines.append(f"  %fault_next = or i1 %fault, {emitter.any_fault()}")
         return Vector(begin, prepare, emitter)
 
-    def lying(self, check: Emitter, so_far: str) -> str:
+    def contiguous(self, check: Emitter, so_far: str) -> str:
         """The register that tells whether all operands are contiguous, inputs or of stride 0, and `so_far` holds."""
         for operand in self.body.memory:
             fits = check.register(f"icmp eq i64 %s_{operand.name}, {operand.itemsize}")
@@ -107,7 +109,7 @@ class RowWriter:
     def _vector(self, start: list[tuple[str, str, str, dict[str, str]]]) -> list[str]:
         body, width = self.body, self.body.width
         check = Emitter(1, "k", self.declarations)
-        usable = self.lying(check, check.register(f"icmp sge i64 %n, {width}"))
+        usable = self.contiguous(check, check.register(f"icmp sge i64 %n, {width}"))
         pointers, prepare, emitter = self.vector
         stop = prepare.register(f"and i64 %n, {-width}")
         lines = [*self.buffers(body.inputs), *check.lines, f"  br i1 {usable}, label %prepare, label %rest"]
@@ -251,19 +253,19 @@ LONG = 100
 def row_text(row: RowWriter, name: str) -> str:
     """The row function of a body, in the form that its length asks for."""
     if row.body.width > 1 and len(row.vector.emitter.lines) > LONG:
-        return row.function(name, _pieces(row))
+        return row.function(name, _strip_mined(row))
     return row.text(name)
 
 
-def _pieces(row: RowWriter) -> list[str]:
-    """One loop over vectors, each computed where it lies or in buffers."""
+def _strip_mined(row: RowWriter) -> list[str]:
+    """One loop over vectors, each computed in place or in buffers."""
     body, width = row.body, row.body.width
     begin, prepare, emitter = row.vector
     check = Emitter(1, "k", row.declarations)
-    lying = row.lying(check, "true")
+    contiguous = row.contiguous(check, "true")
     lines = row.buffers(body.memory)
     lines += ["  %some = icmp sgt i64 %n, 0", "  br i1 %some, label %prepare, label %done", "prepare:"]
-    lines += [*check.lines, *prepare.lines, "  br label %piece", "piece:"]
+    lines += [*check.lines, *prepare.lines, "  br label %strip", "strip:"]
     lines.append("  %i = phi i64 [0, %prepare], [%i_next, %next]")
     if body.guarded:
         lines.append("  %fault = phi i1 [false, %prepare], [%fault_next, %next]")
@@ -274,7 +276,7 @@ def _pieces(row: RowWriter) -> list[str]:
         f"  %whole = icmp sge i64 %left, {width}",
         f"  %count = select i1 %whole, i64 {width}, i64 %left",
         "  %last = sub i64 %count, 1",
-        f"  %direct = and i1 %whole, {lying}",
+        f"  %direct = and i1 %whole, {contiguous}",
         "  br i1 %direct, label %compute, label %gather",
         "gather:",
     ]
@@ -284,7 +286,7 @@ def _pieces(row: RowWriter) -> list[str]:
         block = f"in_{operand.name}_done"
     lines += ["  br label %compute", "compute:"]
     for name in begin:
-        lines.append(f"  %w_{name} = phi ptr [%at_{name}, %piece], [%buffer_{name}, %{block}]")
+        lines.append(f"  %w_{name} = phi ptr [%at_{name}, %strip], [%buffer_{name}, %{block}]")
     lines += [*emitter.lines, "  br i1 %direct, label %next, label %scatter", "scatter:"]
     block = "scatter"
     for operand in body.outputs:
@@ -298,7 +300,7 @@ def _pieces(row: RowWriter) -> list[str]:
         *lines,
         f"  %i_next = add i64 %i, {width}",
         "  %more = icmp slt i64 %i_next, %n",
-        "  br i1 %more, label %piece, label %done",
+        "  br i1 %more, label %strip, label %done",
         "done:",
         f"  %result = phi i1 [false, %entry], [{fault}, %next]",
         "  ret i1 %result",

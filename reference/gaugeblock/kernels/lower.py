@@ -1,4 +1,8 @@
-"""Exprs whose IR depends on the width of the vectors: instructions, tables in registers, calls for single lanes."""
+"""Expressions to LLVM IR text, for scalars (width 1) or vectors `<W x T>`.
+
+Where the IR depends on the width, there are instructions of 512-bit vectors, tables in registers, and calls of scalar
+routines for single lanes.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +104,6 @@ def looked_up(emitter: Emitter, expr: Expr, arguments: list[str]) -> str:
     return vector
 
 
-
 def one_by_one(emitter: Emitter, expr: Expr) -> str:
     """The function of (condition, fast value, arguments) that calls a routine for single lanes of vectors."""
     type, scalar, width = emitter.type(expr.type), expr.type.ir, emitter.width
@@ -113,8 +116,8 @@ def one_by_one(emitter: Emitter, expr: Expr) -> str:
     flags = code.register(f"alloca <{width} x i8>, align 64")
     code.store(f"<{width} x i8>", code.register(f"zext <{width} x i1> %where to <{width} x i8>"), flags)
     result, *places = [code.register(f"alloca {type}, align 64") for _ in range(count + 1)]
-    for k, place in enumerate((result, *places)):
-        code.store(type, f"%a{k}", place)
+    for number, place in enumerate((result, *places)):
+        code.store(type, f"%a{number}", place)
     with code.loop(0, width) as k:
         wanted = code.register(f"icmp ne i8 {code.load('i8', code.move(flags, k), 1)}, 0")
         with code.when(wanted):

@@ -1,9 +1,17 @@
-"""The matrix product of NumPy's own BLAS, called without NumPy in between; None where its symbols are not found.
+"""The product of two matrices: by NumPy's own BLAS without NumPy in between, or in blocks of registers.
 
     gemm(out_ptr, left_ptr, right_ptr, rows, columns, inner, left_order, left_step, right_order, right_step) -> None
+    product(out_ptr, left_ptr, right_ptr, rows, columns, inner, left_row, left_inner, right_inner, right_column) -> None
 
-writes the row-major product of matrices that may lie transposed: order 111 means that a matrix is row-major, 112 that
-its transpose is, step is the distance of rows (of the transpose's rows) in elements.
+Both write a row-major result. `gemm`, None where the BLAS's symbols are not found, takes matrices that may be
+transposed: order 111 means that a matrix is row-major, 112 that its transpose is, step is the distance of rows (of the
+transpose's rows) in elements.
+
+`product`, None where the processor has no fused multiply, is for moderate sizes. Its last four arguments are the
+distances, in bytes, of the elements of either matrix along its dims; one of the two of `right` is the item size. As
+many columns of it as a block has are packed, in vectors, once; a block of the result then stays in registers while all
+of its products are added, one after the other (Goto and van de Geijn, "Anatomy of high-performance matrix
+multiplication", 2008, without its outer levels: a panel fits the caches).
 """
 
 from __future__ import annotations

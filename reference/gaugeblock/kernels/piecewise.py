@@ -1,4 +1,4 @@
-"""Functions of float lanes by intervals, a polynomial each: the coefficients are looked up by the interval.
+"""Functions by intervals, a polynomial each, and their tables: the coefficients are looked up by the interval.
 
 A row holds the value at the centre of its interval in two parts, then the coefficients, lowest first, of a polynomial
 P; at the distance t from the centre the function is value + t P(t), or value + t + t P(t) where a slope of 1 is left

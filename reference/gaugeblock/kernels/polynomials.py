@@ -1,4 +1,4 @@
-"""Orthogonal polynomials of float64 lanes; 0 for a negative degree, fractions of a degree are dropped."""
+"""Orthogonal polynomials of float64 expressions; 0 for a negative degree, fractions of a degree are dropped."""
 
 from __future__ import annotations
 

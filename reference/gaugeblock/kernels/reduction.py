@@ -1,11 +1,11 @@
-"""Reduction kernels: a fold specialised for input, compute and result dtypes, compiled when first called.
+"""Reduction kernels: a reduction specialised for input, compute and result dtypes, compiled when first called.
 
     kernel.reduce(out_ptr..., in_ptr, number..., nkeep, nreduce, sizes (kept dims, reduced dims)...,
                   input strides (kept, reduced)..., output strides (kept dims) output by output...) -> None
     kernel.full(out_ptr..., in_ptr, number..., n) -> None: one output from n contiguous elements
 
 Dims stand innermost first within each group, strides in bytes, addresses are ints, numbers Python floats. Any size may
-be 0: no reduced elements give the fold's value for none. Folds with an index count elements in visiting order.
+be 0: no reduced elements give the value for none. Reductions with an index count elements in visiting order.
 Releases the interpreter lock above 32768 elements.
 """
 
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from ..core.dtype import DType
 from .code import NAME, PLAIN, Code
-from .common import SHARE_KEPT, TURNED_FOLD, declaration
+from .common import SHARE_KEPT, TRANSPOSED_REDUCTION, declaration
 from .compiler import Builtin, compiler
 from .entry import PYTHON_API, EntryWriter
 from .isa import Level, current_level
@@ -107,10 +107,10 @@ def _kept(outputs: int) -> str:
 
 
 class ReductionKernel:
-    """A compiled fold; its builtins are made on first use.
+    """A compiled reduction; its builtins are made on first use.
 
     They have one signature: `reduce` for any strides, `along` where outputs do not lie side by side in the input,
-    `gathering` where nothing does, `turning` (of folds with one result) for few elements that lie side by side.
+    `gathering` where nothing does, `turning` (of reduces with one result) for few elements that lie side by side.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class ReductionKernel:
         """The builtin for few adjacent elements of each output, for a reduction with one result."""
         itemsize = self.input.itemsize
         turn = packing_routine(itemsize, self.level)
-        return self._builtin([compiler().common(TURNED_FOLD), 0, itemsize, turn, self._wide_row])
+        return self._builtin([compiler().common(TRANSPOSED_REDUCTION), 0, itemsize, turn, self._wide_row])
 
     def _builtin(self, descriptor: list[int]) -> Builtin:
         return compiler().builtin(self.name, _entry(len(self.results), self.reduction.numbers), descriptor)

@@ -12,7 +12,7 @@ contiguous in the kept dimension and not in the reduced one. `parameters` starts
 from __future__ import annotations
 
 from .code import NAME, Code, Declarations
-from .common import PIECES_RUN, SPLIT_RUN, declaration
+from .common import SPLIT_RUN, STRIPS_RUN, declaration
 from .isa import Level
 from .loops import load_operand, store_operand
 from .lower import Emitter, reachable
@@ -53,7 +53,7 @@ class ReductionWriter:
 
     def several(self, single: str) -> str:
         """The module whose @NAME reduces W adjacent outputs at once; `single` is the other module's name."""
-        parts = [declaration(PIECES_RUN)]
+        parts = [declaration(STRIPS_RUN)]
         for number in range(len(self.body.phases)):
             parts += [self._across(number), self._project(number, self.body.width)]
         rest = self.declarations.text(self.level.attributes, [self._row(single, wide=True)])
@@ -209,7 +209,7 @@ class ReductionWriter:
                 functions = f"ptr @along_{number}, ptr @merge_{number}, ptr @{NAME}_join_{number}"
                 code.line(f"call void @{SPLIT_RUN}({functions}, ptr %state, {_WALK})")
             else:
-                code.line(f"call void @{PIECES_RUN}(ptr @across_{number}, ptr %state, {_WALK})")
+                code.line(f"call void @{STRIPS_RUN}(ptr @across_{number}, ptr %state, {_WALK})")
             given = "ptr %state, ptr %parameters, ptr %outs, ptr %out_strides"
             code.line(f"call void @project_{number}_{width}({given})")
         head = f"define void @{NAME}_output_{width}({_WALK}, ptr %outs, ptr %out_strides) #0"

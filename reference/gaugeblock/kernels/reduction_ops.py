@@ -321,7 +321,7 @@ def exponentials_reduction(compute: DType, logarithm: bool) -> Reduction:
         if not logarithm:
             return (shift, total)
         largest = cast(context.earlier[0], F64)
-        # The exponential of float32 lanes ends at e**700.
+        # The exponential of float32 expressions ends at e**700.
         return (select(largest == float("inf"), largest, log(_real(total)) + shift),)
 
     return Reduction((*extreme_reduction(compute, True).phases, _sum_phase(compute, element, project, real=True)))

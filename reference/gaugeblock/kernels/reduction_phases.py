@@ -191,7 +191,7 @@ def record_reduction(
 
 
 def merge_lanes(code: Emitter, phase: RecordedPhase, values: list[str]) -> list[str]:
-    """The states in the lanes of vectors combined into one, half by half."""
+    """The states in the expressions of vectors combined into one, half by half."""
     width = code.width
     while width > 1:
         width //= 2
@@ -204,7 +204,7 @@ def merge_lanes(code: Emitter, phase: RecordedPhase, values: list[str]) -> list[
 
 
 def _half(code: Emitter, type: str, value: str, first: int) -> str:
-    """Lanes first .. first + W - 1 of a vector of 2 W lanes."""
+    """Lanes first .. first + W - 1 of a vector of 2 W expressions."""
     whole = f"<{2 * code.width} x {type}>"
     if code.width == 1:
         return code.register(f"extractelement {whole} {value}, i32 {first}")

@@ -224,7 +224,7 @@ def _power(x: Expr, largest: Expr) -> Expr:
 
 
 def _raised_power(x: Expr, error: Expr) -> Expr:
-    """e**(x + error) times 2**_RAISED for float32 lanes between _LOWEST and 0, error tiny; anything for NaN."""
+    """e**(x + error) times 2**_RAISED for float32 expressions between _LOWEST and 0, error tiny; anything for NaN."""
     shifted = mul_add(x, constant(1.0 / math.log(2.0), F32), constant(_SHIFT, F32))
     k = shifted - _SHIFT
     r = mul_add(k, constant(_LN2_HIGH - math.log(2.0), F32), mul_add(k, constant(-_LN2_HIGH, F32), x)) + error

@@ -1,4 +1,11 @@
-"""The phases of the scans, by compute dtype."""
+"""Scan kernels: running sums, products and extremes along the innermost dim given.
+
+    kernel.strided(out_ptr..., in_ptr, ndim, sizes..., byte strides operand by operand...) -> None
+    kernel.abreast(the same) -> None
+
+as for pointwise kernels, but dimension 0 is the one that is scanned, in index order. `abreast` scans `kernel.width`
+neighbours in memory at once, as the lanes of vectors; sizes and strides are those of the groups.
+"""
 
 from __future__ import annotations
 
@@ -119,7 +126,7 @@ class ScanKernel:
         return compiler().builtin(self.name, strided_address(Signature(len(self.results), "m")), descriptor)
 
     def text(self, width: int) -> str:
-        """LLVM IR of the row function, named @NAME, for elements of `width` lanes."""
+        """LLVM IR of the row function, named @NAME, for elements of `width` expressions."""
         half = self.level.half_hardware
         source = memory("x", self.input)
         outputs = [memory(f"o{index}", dtype) for index, dtype in enumerate(self.results)]

@@ -1,11 +1,24 @@
-"""IR text that shares large loops out to the pool's threads, part by part; one text for every number of operands.
+"""IR text that shares work out to the pool's threads: large loops, and reductions by outputs or by elements of one.
 
     @NAME_share_flat(row, pointers, numbers, n, itemsizes, many)
     @NAME_share_grid(drive, row, pointers, numbers, ndim, sizes, strides, itemsizes, transfers, outputs, many)
+    @NAME_share_kept(kept, reduction, in, outs, nkeep, keep_sizes, keep_strides, out_strides, ndim, sizes, strides,
+                     parameters, outputs) -> i1
+    @NAME_split_run(run, merge, join, state, in, ndim, sizes, strides, parameters)
+    @NAME_strips_run(run, state, in, ndim, sizes, strides, parameters)
+    @NAME_transposed_reduction(in, outs, n, in_stride, out_strides, ndim, sizes, strides, parameters)
 
 The first splits one contiguous run, the second a box along one of its dims, from the one on that stands in the slot
-after the driver behind the item sizes. A part has about PART elements: what it computes does not depend on how many
-threads there are.
+after the driver behind the item sizes, the third the outputs of a reduction. A part has about PART elements: what it
+computes does not depend on how many threads there are.
+
+`split_run` reduces the elements of one output into `state`. Many elements are reduced part by part, along the outermost
+dim, each part into a state of its own, and these are joined in order: the parts, and so the bits of the result, are
+the same for every number of threads. `strips_run` reduces them in one go, but strip by strip: both look for signals
+after each strip, and leave the rest out once there was one.
+
+`transposed_reduction` stands in for a reduction whose outputs each have few adjacent elements: TRANSPOSED outputs at a
+time are transposed, so that the reduction itself finds the elements of neighbouring outputs side by side.
 """
 
 from __future__ import annotations
@@ -23,8 +36,8 @@ MAX_DIMS = 64
 def text(name: str) -> str:
     """Return the functions of this module; @NAME_run is the pool's, @NAME_each_run the walk over reduced dims."""
     boxes = [_share_flat(name), _flat_part(), _share_grid(name), _grid_part()]
-    reductions = [_share_kept(name), _kept_part(), _split_run(name), _run_part(), _walked(name), _pieces_run(name)]
-    return "\n".join([*boxes, *reductions, _turned_fold(name), _DECLARATIONS])
+    reductions = [_share_kept(name), _kept_part(), _split_run(name), _run_part(), _walked(name), _strips_run(name)]
+    return "\n".join([*boxes, *reductions, _transposed_reduction(name), _DECLARATIONS])
 
 
 _DECLARATIONS = """declare i64 @llvm.umax.i64(i64, i64)
@@ -174,16 +187,16 @@ def _share_grid(name: str) -> str:
     code = Code()
     code.line("call void @begin()")
     first = code.load("i64", code.slot("%itemsizes", code.register("add i64 %many, 1")))
-    dim, size, chunk, pieces = _split(code, "1", "%sizes", "%ndim", first)
+    dim, size, chunk, strips = _split(code, "1", "%sizes", "%ndim", first)
     split = code.register(f"icmp sgt i64 %ndim, {first}")
     chunk = code.register(f"select i1 {split}, i64 {chunk}, i64 {size}")
-    pieces = code.register(f"select i1 {split}, i64 {pieces}, i64 1")
+    strips = code.register(f"select i1 {split}, i64 {strips}, i64 1")
     context = context_of(
         code,
         ("ptr %drive", "ptr %row", "ptr %pointers", "ptr %numbers", "i64 %ndim", "ptr %sizes", "ptr %strides",
          "ptr %itemsizes", "ptr %transfers", "i64 %outputs", f"i64 {dim}", f"i64 {size}", f"i64 {chunk}", "i64 %many"),
     )  # fmt: skip
-    failed = code.register(f"call i1 @{name}_run(ptr @grid_part, ptr {context}, i64 {pieces})")
+    failed = code.register(f"call i1 @{name}_run(ptr @grid_part, ptr {context}, i64 {strips})")
     arguments = (
         "ptr %drive, ptr %row, ptr %pointers, ptr %numbers, i64 %ndim, ptr %sizes, ptr %strides, ptr %itemsizes, "
         "ptr %transfers, i64 %outputs, i64 %many"
@@ -249,18 +262,18 @@ def part_function(name: str, code: Code, result: str) -> str:
 
 STATE_BYTES = (BLOCK_BYTES + 63) // 64 * 64
 MOST_PARTS = 64
-PIECE, WIDE_PIECE = 1 << 24, 1 << 21
-"""Elements of an output between two looks for signals, and where several outputs are folded at once."""
-TURNED, FEW = 128, 16
+STRIP, WIDE_STRIP = 1 << 24, 1 << 21
+"""Elements of an output between two looks for signals, and where several outputs are reduced at once."""
+TRANSPOSED, FEW = 128, 16
 """Outputs that are turned at a time, and the most elements that each may have."""
 
 
 def _share_kept(name: str) -> str:
     code = Code()
     code.line("call void @begin()")
-    dim, size, chunk, pieces = _split(code, code.load("i64", "%parameters"), "%keep_sizes", "%nkeep", "0")
-    given = ("ptr %kept", "ptr %fold", "ptr %in", "ptr %outs", "i64 %nkeep", "ptr %keep_sizes", "ptr %keep_strides",
-             "ptr %out_strides", "i64 %ndim", "ptr %sizes", "ptr %strides", "ptr %parameters",
+    dim, size, chunk, strips = _split(code, code.load("i64", "%parameters"), "%keep_sizes", "%nkeep", "0")
+    given = ("ptr %kept", "ptr %reduction", "ptr %in", "ptr %outs", "i64 %nkeep", "ptr %keep_sizes",
+             "ptr %keep_strides", "ptr %out_strides", "i64 %ndim", "ptr %sizes", "ptr %strides", "ptr %parameters",
              "i64 %outputs")  # fmt: skip
     context = context_of(code, (*given, f"i64 {dim}", f"i64 {size}", f"i64 {chunk}"))
     failed = code.register("alloca i1")
@@ -269,15 +282,15 @@ def _share_kept(name: str) -> str:
     with code.when(alone):
         code.register(f"call i1 %kept({', '.join(given[1:-1])})")
     with code.when(code.register(f"xor i1 {alone}, true")):
-        code.register(f"call i1 @{name}_run(ptr @kept_part, ptr {context}, i64 {pieces})")
+        code.register(f"call i1 @{name}_run(ptr @kept_part, ptr {context}, i64 {strips})")
     return code.function(f"define i1 @{name}_share_kept({', '.join(given)})", "  ret i1 false")
 
 
 def _kept_part() -> str:
     code = Code()
     kinds = ("ptr",) * 4 + ("i64",) + ("ptr",) * 3 + ("i64",) + ("ptr",) * 3 + ("i64",) * 4
-    (kept, fold, source, outs, nkeep, keep_sizes, keep_strides, out_strides, ndim, sizes, strides, parameters, outputs,
-     dim, size, chunk) = fields_of(code, kinds)  # fmt: skip
+    (kept, reduction, source, outs, nkeep, keep_sizes, keep_strides, out_strides, ndim, sizes, strides, parameters,
+     outputs, dim, size, chunk) = fields_of(code, kinds)  # fmt: skip
     moved = code.register(f"alloca ptr, i64 {outputs}")
     own = code.register(f"alloca [{MAX_DIMS} x i64]")
     block = code.register(f"alloca [{BLOCK_BYTES} x i8], align 64")
@@ -293,7 +306,7 @@ def _kept_part() -> str:
     first = code.at(source, begin, code.load("i64", code.slot(keep_strides, dim)))
     with code.when(code.register(f"icmp sgt i64 {count}, 0")):
         code.register(
-            f"call i1 {kept}(ptr {fold}, ptr {first}, ptr {moved}, i64 {nkeep}, ptr {own}, ptr {keep_strides}, "
+            f"call i1 {kept}(ptr {reduction}, ptr {first}, ptr {moved}, i64 {nkeep}, ptr {own}, ptr {keep_strides}, "
             f"ptr {out_strides}, i64 {ndim}, ptr {sizes}, ptr {strides}, ptr {block})"
         )
     return part_function("kept_part", code, "false")
@@ -313,14 +326,14 @@ def _split_run(name: str) -> str:
         last = code.register("sub i64 %ndim, 1")
         size = code.load("i64", code.slot("%sizes", last))
         step = code.load("i64", code.slot("%strides", last))
-        pieces = code.minimum(code.minimum(parts_of(code, volume), MOST_PARTS), size)
-        even = code.register(f"udiv i64 {code.register(f'add i64 {size}, {pieces}')}, {pieces}")
+        strips = code.minimum(code.minimum(parts_of(code, volume), MOST_PARTS), size)
+        even = code.register(f"udiv i64 {code.register(f'add i64 {size}, {strips}')}, {strips}")
         flat = code.register("icmp eq i64 %ndim, 1")
         rounded = code.register(f"and i64 {code.register(f'add i64 {even}, 63')}, -64")
         chunk = code.register(f"select i1 {flat}, i64 {rounded}, i64 {even}")
         inner = code.register(f"udiv i64 {volume}, {size}")
         states = code.register(f"alloca i8, i64 {MOST_PARTS * STATE_BYTES}, align 64")
-        with code.loop(0, pieces) as k:
+        with code.loop(0, strips) as k:
             place = code.at(states, k, STATE_BYTES)
             code.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {place}, ptr %state, i64 {BLOCK_BYTES}, i1 0)")
         context = context_of(
@@ -328,8 +341,8 @@ def _split_run(name: str) -> str:
             ("ptr %run", "ptr %merge", f"ptr {states}", "ptr %in", "i64 %ndim", "ptr %sizes", "ptr %strides",
              "ptr %parameters", f"i64 {size}", f"i64 {chunk}", f"i64 {step}", f"i64 {inner}"),
         )  # fmt: skip
-        code.register(f"call i1 @{name}_run(ptr @run_part, ptr {context}, i64 {pieces})")
-        with code.loop(0, pieces) as k:
+        code.register(f"call i1 @{name}_run(ptr @run_part, ptr {context}, i64 {strips})")
+        with code.loop(0, strips) as k:
             code.line(f"call void %join(ptr %state, ptr {code.at(states, k, STATE_BYTES)})")
     arguments = f"ptr %run, ptr %merge, ptr %join, ptr %state, ptr %in, {walk}"
     return code.function(f"define void @{name}_split_run({arguments})", "  ret void")
@@ -343,14 +356,14 @@ def _run_part() -> str:
     state = code.at(states, "%k", STATE_BYTES)
     left = code.register(
         f"call i1 @walked(ptr {run}, ptr {state}, ptr {source}, i64 {ndim}, ptr {sizes}, ptr {strides}, "
-        f"ptr {parameters}, i64 0, i64 {begin}, i64 {count}, i64 {step}, i64 {inner}, i64 {PIECE})"
+        f"ptr {parameters}, i64 0, i64 {begin}, i64 {count}, i64 {step}, i64 {inner}, i64 {STRIP})"
     )
     code.line(f"call void {merge}(ptr {state})")
     return part_function("run_part", code, left)
 
 
 def _walked(name: str) -> str:
-    """@walked: `run` over `count` of the outermost dim from `begin` on, in pieces of about `most` elements; whether it
+    """@walked: `run` over `count` of the outermost dim from `begin` on, in strips of about `most` elements; whether it
     was left. Elements are counted from `index` on."""
     code = Code()
     own = code.register(f"alloca [{MAX_DIMS} x i64]")
@@ -364,14 +377,14 @@ def _walked(name: str) -> str:
     few = code.register(f"call i64 @llvm.umax.i64(i64 {few}, i64 1)")
     raised = code.register(f"add i64 %count, {few}")
     raised = code.register(f"sub i64 {raised}, 1")
-    pieces = code.register(f"sdiv i64 {raised}, {few}")
+    strips = code.register(f"sdiv i64 {raised}, {few}")
     last = code.register("sub i64 %ndim, 1")
     place = code.slot(own, last)
     several = code.register("icmp sgt i64 %ndim, 1")
     wide = code.register("icmp ugt i64 %inner, %most")
     deeper = code.register(f"and i1 {several}, {wide}")
-    with code.loop(0, pieces) as piece:
-        first = code.register(f"mul i64 {piece}, {few}")
+    with code.loop(0, strips) as strip:
+        first = code.register(f"mul i64 {strip}, {few}")
         code.store("i64", code.minimum(code.register(f"sub i64 %count, {first}"), few), place)
         begins = code.register(f"add i64 %begin, {first}")
         index = code.register(f"add i64 %index, {code.register(f'mul i64 {begins}, %inner')}")
@@ -400,10 +413,10 @@ def _walked(name: str) -> str:
     return code.function(f"define internal i1 @walked({arguments})", f"  ret i1 {code.load('i1', left, 1)}")
 
 
-def _pieces_run(name: str) -> str:
+def _strips_run(name: str) -> str:
     code = Code()
     volume = code.load("i64", "%parameters")
-    large = code.register(f"icmp ugt i64 {volume}, {WIDE_PIECE}")
+    large = code.register(f"icmp ugt i64 {volume}, {WIDE_STRIP}")
     deep = code.register("icmp sgt i64 %ndim, 0")
     big = code.register(f"and i1 {large}, {deep}")
     walk = "ptr %run, ptr %state, ptr %in, i64 %ndim, ptr %sizes, ptr %strides, ptr %parameters"
@@ -414,23 +427,23 @@ def _pieces_run(name: str) -> str:
         size = code.load("i64", code.slot("%sizes", last))
         step = code.load("i64", code.slot("%strides", last))
         inner = code.register(f"udiv i64 {volume}, {size}")
-        code.register(f"call i1 @walked({walk}, i64 0, i64 0, i64 {size}, i64 {step}, i64 {inner}, i64 {WIDE_PIECE})")
-    return code.function(f"define void @{name}_pieces_run({walk})", "  ret void")
+        code.register(f"call i1 @walked({walk}, i64 0, i64 0, i64 {size}, i64 {step}, i64 {inner}, i64 {WIDE_STRIP})")
+    return code.function(f"define void @{name}_strips_run({walk})", "  ret void")
 
 
-def _turned_fold(name: str) -> str:
+def _transposed_reduction(name: str) -> str:
     code = Code()
-    buffer = code.register(f"alloca [{TURNED * FEW * 16} x i8], align 64")
+    buffer = code.register(f"alloca [{TRANSPOSED * FEW * 16} x i8], align 64")
     step = code.register("alloca i64")
     outputs = code.register("alloca ptr")
     itemsize = code.load("i64", code.slot("%parameters", ITEMSIZE_SLOT))
-    routine, fold = (code.load("ptr", code.slot("%parameters", slot)) for slot in (TRANSPOSE_SLOT, REDUCTION_SLOT))
-    pitch = code.register(f"mul i64 {itemsize}, {TURNED}")
+    routine, reduction = (code.load("ptr", code.slot("%parameters", slot)) for slot in (TRANSPOSE_SLOT, REDUCTION_SLOT))
+    pitch = code.register(f"mul i64 {itemsize}, {TRANSPOSED}")
     code.store("i64", pitch, step)
     few, stride = code.load("i64", "%sizes"), code.load("i64", "%strides")
     out, out_step = code.load("ptr", "%outs"), code.load("i64", "%out_strides")
-    with code.loop(0, "%n", TURNED) as i:
-        count = code.minimum(code.register(f"sub i64 %n, {i}"), TURNED)
+    with code.loop(0, "%n", TRANSPOSED) as i:
+        count = code.minimum(code.register(f"sub i64 %n, {i}"), TRANSPOSED)
         place = code.at("%in", i, "%in_stride")
         code.line(
             f"call void {routine}(ptr {buffer}, i64 {pitch}, ptr {place}, i64 {count}, i64 {few}, i64 %in_stride, "
@@ -438,11 +451,11 @@ def _turned_fold(name: str) -> str:
         )
         code.store("ptr", code.at(out, i, out_step), outputs)
         code.line(
-            f"call void {fold}(ptr {buffer}, ptr {outputs}, i64 {count}, i64 {itemsize}, ptr %out_strides, i64 1, "
+            f"call void {reduction}(ptr {buffer}, ptr {outputs}, i64 {count}, i64 {itemsize}, ptr %out_strides, i64 1, "
             f"ptr %sizes, ptr {step}, ptr %parameters)"
         )
     arguments = (
         "ptr %in, ptr %outs, i64 %n, i64 %in_stride, ptr %out_strides, i64 %ndim, ptr %sizes, ptr %strides, "
         "ptr %parameters"
     )
-    return code.function(f"define void @{name}_turned_fold({arguments})", "  ret void")
+    return code.function(f"define void @{name}_transposed_reduction({arguments})", "  ret void")

@@ -1,4 +1,7 @@
-"""Special functions of real lanes, evaluated in double precision."""
+"""Special functions of real numbers, evaluated in double precision; those around the normal distribution.
+
+erfcx(x) (x + 4) for x >= 0 is a Chebyshev series in (x - 4) / (x + 4), computed with 50 digits.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +33,11 @@ Function = Callable[..., Expr]
 SHORT: dict[str, Function] = {
     name: getattr(approximation, name) for name in ("exp", "exp2", "expm1", "log", "log1p", "tanh")
 }
-"""Functions of float64 lanes inside formulas whose result is rounded to float32."""
+"""Functions of float64 expressions inside formulas whose result is rounded to float32."""
 
 
 def in_double(function: Function, *arguments: Expr) -> Expr:
-    """function(library, arguments...) in float64 lanes, rounded once; `library(name, x)` fits the arguments' type."""
+    """function(library, arguments...) in float64, rounded once; `library(name, x)` fits the arguments' type."""
     single = arguments[0].type is F32
 
     def library(name: str, *x: Expr) -> Expr:

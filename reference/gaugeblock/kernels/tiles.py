@@ -1,10 +1,18 @@
-"""Routines that bring the elements of a strided tile together, or back; compiled per item size when first needed.
+"""Operands that are not contiguous along the rows: tile by tile, through small contiguous buffers.
 
+    @NAME(row, cursors, numbers, ndim, sizes, strides, itemsizes, transfers, outputs, operands) -> i1
     @NAME(buffer, pitch, place, n, rows, stride, row_stride)
 
-A tile has `rows` rows of `n` elements; in the buffer a row is contiguous and `pitch` bytes after the one before, in
-its place in memory elements are `stride` and rows `row_stride` bytes apart. A tile whose rows lie side by side in
-memory (row_stride is the item size) is turned square by square, in registers.
+The first drives a loop over tiles; one module serves all kernels of an instruction set. A tile is a few long rows over
+the two innermost dims, so that operands that are contiguous in rows are streams; it has more rows where they are short,
+of BUFFER_BYTES in all. `transfers` holds for each operand the address of the routine between its tile and a buffer, or
+0 where the row function takes it in place: inputs are packed into their buffers first, outputs unpacked afterwards.
+Rows of a buffer are up to two cache lines further apart than they are long, lest those of a power of two fall into one
+set of the cache. Dims beyond the second are counted through.
+
+The second packs or unpacks a tile of `rows` rows of `n` elements, for an item size. In the buffer a row is contiguous
+and `pitch` bytes after the one before, in its place in memory elements are `stride` and rows `row_stride` bytes apart.
+A tile whose rows are adjacent in memory (row_stride is the item size) is transposed square by square, in registers.
 """
 
 from __future__ import annotations
@@ -210,7 +218,7 @@ def _plane() -> str:
     places, pointers, steps, pitches, buffers = (code.register(f"alloca [{MAX_OPERANDS} x i64]") for _ in range(5))
     widest = code.register("alloca i64")
     code.store("i64", 1, widest)
-    with code.loop(0, "%operands") as k, code.when(_apart(code, k)):
+    with code.loop(0, "%operands") as k, code.when(_is_strided(code, k)):
         code.store("i64", code.maximum(code.load("i64", widest), code.load("i64", code.slot("%itemsizes", k))), widest)
     fitting = code.register(f"udiv i64 {BUFFER_BYTES}, {code.load('i64', widest)}")
     broad = code.minimum(code.minimum("%width", COLUMNS), code.register(f"udiv i64 {fitting}, {ROWS}"))
@@ -218,18 +226,18 @@ def _plane() -> str:
     tall = code.minimum(code.register(f"and i64 {rows}, {-ROWS}"), MOST_ROWS)
     with code.loop(0, "%operands") as k:
         itemsize = code.load("i64", code.slot("%itemsizes", k))
-        apart = _apart(code, k)
+        strided = _is_strided(code, k)
         stride, far = code.load("i64", code.slot("%inner", k)), code.load("i64", code.slot("%outer", k))
-        code.store("i64", code.register(f"select i1 {apart}, i64 {itemsize}, i64 {stride}"), code.slot(steps, k))
+        code.store("i64", code.register(f"select i1 {strided}, i64 {itemsize}, i64 {stride}"), code.slot(steps, k))
         long = code.register(f"add i64 {code.register(f'mul i64 {itemsize}, {broad}')}, {2 * _LINE - 1}")
         pitch = code.register(f"and i64 {long}, {-_LINE}")
-        code.store("i64", code.register(f"select i1 {apart}, i64 {pitch}, i64 {far}"), code.slot(pitches, k))
-        with code.when(apart):
+        code.store("i64", code.register(f"select i1 {strided}, i64 {pitch}, i64 {far}"), code.slot(pitches, k))
+        with code.when(strided):
             before = code.load("i64", total)
             code.store("i64", before, code.slot(buffers, k))
             code.store("i64", code.register(f"add i64 {before}, {code.register(f'mul i64 {pitch}, {tall}')}"), total)
     memory = code.register(f"alloca i8, i64 {code.load('i64', total)}, align {_LINE}")
-    with code.loop(0, "%operands") as k, code.when(_apart(code, k)):
+    with code.loop(0, "%operands") as k, code.when(_is_strided(code, k)):
         code.store("ptr", code.move(memory, code.load("i64", code.slot(buffers, k))), code.slot(buffers, k))
     with code.loop(0, "%height", tall) as j, code.loop(0, "%width", broad) as i:
         rows = code.minimum(code.register(f"sub i64 %height, {j}"), tall)
@@ -240,7 +248,7 @@ def _plane() -> str:
             place = code.at(place, j, code.load("i64", code.slot("%outer", k)))
             code.store("ptr", place, code.slot(places, k))
             code.store("ptr", place, code.slot(pointers, k))
-            with code.when(_apart(code, k)):
+            with code.when(_is_strided(code, k)):
                 buffer = code.load("ptr", code.slot(buffers, k))
                 code.store("ptr", buffer, code.slot(pointers, k))
                 with code.when(code.register(f"icmp sge i64 {k}, %outputs")):
@@ -252,7 +260,7 @@ def _plane() -> str:
                 pitch = code.load("i64", code.slot(pitches, k))
                 ahead = code.move(code.load("ptr", code.slot(pointers, k)), pitch)
                 code.store("ptr", ahead, code.slot(pointers, k))
-        with code.loop(0, "%outputs") as k, code.when(_apart(code, k)):
+        with code.loop(0, "%outputs") as k, code.when(_is_strided(code, k)):
             buffer, place = code.load("ptr", code.slot(buffers, k)), code.load("ptr", code.slot(places, k))
             _transfer(code, buffer, place, columns, rows, k, pitches)
     result = code.register(f"icmp ne i8 {code.load('i8', fault, 1)}, 0")
@@ -263,7 +271,7 @@ def _plane() -> str:
     return code.function(f"define i1 @{NAME}_plane({arguments}) #0", f"  ret i1 {result}")
 
 
-def _apart(code: Code, k: str) -> str:
+def _is_strided(code: Code, k: str) -> str:
     """Return whether operand `k` goes through a buffer."""
     return code.register(f"icmp ne i64 {code.load('i64', code.slot('%transfers', k))}, 0")
 

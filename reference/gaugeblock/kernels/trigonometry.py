@@ -1,9 +1,14 @@
-"""Sine, cosine and tangent of float32 and float64 lanes, for results of the same type.
+"""Trigonometric functions, their inverses and distances, of float32 and float64, for results of the same type.
 
 x = k pi/2 + r + low, |r| <= 0.79: pi/2 stands in three parts of a whole mantissa each. x - k P1 is exact when fused,
 the product k P2 is taken as a pair, and the difference of both is exact because x - k P1 is a multiple of the last
-place of k P2: the reduced argument has twice the mantissa, also beside the multiples of pi/2. Beyond 2**17 (float32)
-and 2**30 (float64) lanes go through the C library, one by one. Coefficients as in `exponential`.
+place of k P2: the reduced argument has twice the mantissa, also beside the multiples of pi/2. Numbers beyond 2**17
+(float32) and 2**30 (float64) go through the C library, one by one.
+
+atan q on [-1/2, 1/2] and asin q on [0, 1/2] are q plus an odd polynomial in q. The angle of the point (b, a) is that of
+a / b, pi/4 plus that of (a - b) / (a + b), or pi/2 less that of b / a; asin x beyond 1/2 is pi/2 less twice that of
+sqrt((1 - x) / 2). Multiples of pi/4 stand in two parts; what a rounded quotient or root lacks is taken along to first
+order. Coefficients as in `exponential`.
 """
 
 from __future__ import annotations
@@ -65,7 +70,7 @@ _TANGENT = {
 
 
 Reduced = tuple[Expr, Expr, Expr]
-"""(r, low, k) with x = k pi/2 + r + low; k as the low bits of an unsigned lane."""
+"""(r, low, k) with x = k pi/2 + r + low; k as the low bits of an unsigned expression."""
 
 
 def _reduced(x: Expr) -> Reduced:
@@ -90,7 +95,7 @@ def _both(r: Expr, low: Expr) -> tuple[Pair, Pair]:
 
 
 def _negated(value: Expr, condition: Expr) -> Expr:
-    """`value` with its sign changed where the second bit of the unsigned lane is set."""
+    """`value` with its sign changed where the second bit of the unsigned expression is set."""
     return float_of_bits(bits_of(value) ^ ((condition & 2) << (value.type.bits - 2)))
 
 
@@ -229,7 +234,7 @@ def atan2(y: Expr, x: Expr) -> Expr:
 
 
 def _reflected(a: Expr) -> tuple[Expr, Expr, Expr]:
-    """(a > 1/2, q, asin q - q) for q = a, or sqrt((1 - a) / 2) where a > 1/2, as far as a lane holds it."""
+    """(a > 1/2, q, asin q - q) for q = a, or sqrt((1 - a) / 2) where a > 1/2, as far as an expression holds it."""
     large = a > 0.5
     square = select(large, 0.5 - a * 0.5, a * a)
     root = sqrt(square)

@@ -1,4 +1,11 @@
-"""Formulas of whole windows: every place of the window is an operand, so that one loop does it all."""
+"""Whole windows: formulas with every place of the window as an operand, and a kernel for small convolutions.
+
+    kernel(out_ptr, input_ptr, weight_ptr, bias_ptr, number..., 1)
+
+The convolution computes every output by loops over its window, padding included, summed in float64. All operands are
+contiguous, with three spatial dims. The numbers, in order: batch, groups, output and input channels of a group; sizes
+of the output, of the input and of the window; stride, padding and dilation, three each; and whether there is a bias.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +27,7 @@ from .pointwise_entry import Signature
 @functools.cache
 def _sum_of_products(count: int) -> Callable[..., Expr]:
     def total(*exprs: Expr) -> Expr:
-        """The first `count` lanes times the others, added up."""
+        """The first `count` expressions times the others, added up."""
         found = exprs[0] * exprs[count]
         for x, weight in zip(exprs[1:count], exprs[count + 1 :], strict=True):
             found = mul_add(x, weight, found) if x.type.is_float else found + x * weight
@@ -30,12 +37,12 @@ def _sum_of_products(count: int) -> Callable[..., Expr]:
 
 
 def total(*exprs: Expr) -> Expr:
-    """The sum of the lanes."""
+    """The sum of the expressions."""
     return functools.reduce(operator.add, exprs)
 
 
 def largest(*exprs: Expr) -> Expr:
-    """The largest lane; NaN wins."""
+    """The largest expression; NaN wins."""
     return functools.reduce(maximum, exprs)
 
 
@@ -43,7 +50,7 @@ def largest(*exprs: Expr) -> Expr:
 def first_largest(begin: int, end: int, *, placed: bool) -> Callable[..., tuple[Expr, Expr]]:
     """(the largest of a window's elements `begin` to `end`, its place); of equal ones the first, of NaN the last.
 
-    The lanes: the result of the elements before `begin`, if there are any; the elements; if they are `placed`, the
+    Its arguments: the result of the elements before `begin`, if there are any; the elements; if they are `placed`, the
     place of each, which is added; where the window begins; the step from one element to the next.
     """
     count, before = end - begin, 2 if begin else 0

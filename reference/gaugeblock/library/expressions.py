@@ -1,4 +1,4 @@
-"""Formulas and derivatives written as Python expressions: in lanes for kernels, in tensors for gradients."""
+"""Formulas and derivatives written as Python expressions: of expressions for kernels, of tensors for gradients."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class _Names(dict[str, Any]):
         return formula.function
 
 
-def lane_formula(text: str, names: list[str], what: str) -> Callable[..., Any]:
-    """A formula of lanes from an expression in `names` and pointwise operators. ValueError, at first use NameError."""
+def formula_from(text: str, names: list[str], what: str) -> Callable[..., Any]:
+    """A formula from an expression in `names` and pointwise operators. ValueError, at first use NameError."""
     code = compiled(text, what)
 
     def formula(*exprs: Any) -> Any:

@@ -15,7 +15,7 @@ from ..core.observe import OBSERVATION
 from ..kernels.bound_call import Fresh
 from ..kernels.reduction import reduction_kernel
 from ..kernels.reduction_phases import Reduction
-from ..kernels.sharing import FEW, TURNED
+from ..kernels.sharing import FEW, TRANSPOSED
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, remember
 from .plan import Planned
@@ -77,7 +77,7 @@ def plan_reduction(
     name: str, reduction: Reduction, meta: TensorMeta, dims: Dims, keepdim: bool, compute: DType,
     results: tuple[DType, ...],
 ) -> ReducePlan:  # fmt: skip
-    """Return the plan of a fold over `dims` (ascending, checked), from the cache of the meta if it is there."""
+    """Return the plan of a reduction over `dims` (ascending, checked), from the cache of the meta if it is there."""
     key = (reduction, dims, keepdim, compute, results)
     plan: ReducePlan | None = meta.plans.get(key)
     if plan is None:
@@ -96,7 +96,7 @@ def reduce(
     results: tuple[DType, ...],
     numbers: tuple[float, ...] = (),
 ) -> tuple[Tensor, ...]:
-    """Return the results of a fold over `dims` (ascending, checked) in fresh tensors."""
+    """Return the results of a reduction over `dims` (ascending, checked) in fresh tensors."""
     plan = plan_reduction(name, reduction, self.meta, dims, keepdim, compute, results)
     made = tuple([new_like(output) for output in plan.outputs])
     if plan.reduce is not None:
@@ -107,7 +107,7 @@ def reduce(
 def reduce_one(
     name: str, reduction: Reduction, self: Tensor, dims: Dims, keepdim: bool, compute: DType, result: DType
 ) -> Planned[Tensor]:
-    """Return the only result of a fold, and its call."""
+    """Return the only result of a reduction, and its call."""
     plan = plan_reduction(name, reduction, self.meta, dims, keepdim, compute, (result,))
     call = Fresh(plan.reduce, plan.outputs, plan.tail)
     return Planned(call(self), call.native(), (self,))
@@ -123,7 +123,7 @@ def reduce_pair(
     results: tuple[DType, DType],
     choose: Callable[[Tensor, Tensor], Any],
 ) -> Planned[Any]:
-    """Return what `choose` makes of the two results of a fold over `dims`, and the call that does the same."""
+    """Return what `choose` makes of the two results of a reduction over `dims`, and the call that does the same."""
     plan = plan_reduction(name, reduction, self.meta, dims, keepdim, compute, results)
     call = Fresh(plan.reduce, plan.outputs, plan.tail)
     both = call.native()
@@ -159,7 +159,7 @@ def _plan(
     unpacked = bool(inner_dims) and inner_dims[0][1] != itemsize
     apart = unpacked and not (kept_dims and kept_dims[0][1] == itemsize)
     few = len(results) == 1 == len(inner_dims) and inner_dims[0][0] <= FEW and not apart
-    if few and kept_dims and kept_dims[0][0] >= TURNED and kept_dims[0][1] != itemsize:
+    if few and kept_dims and kept_dims[0][0] >= TRANSPOSED and kept_dims[0][1] != itemsize:
         return ReducePlan(outputs, kernel.turning, tuple(tail))
     builtin = kernel.gathering if apart else kernel.reduce if unpacked else kernel.along
     if kept_dims:  # signals are looked for between some outputs and the next, within one only where it is alone

@@ -17,7 +17,8 @@ STEPS = 64
 class RowKernel(Protocol):
     """A kernel whose dimension 0 is a row that it takes as a whole."""
 
-    strided: Builtin
+    @property
+    def strided(self) -> Builtin: ...
 
 
 class RowLaunch:

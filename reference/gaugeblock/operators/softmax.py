@@ -1,4 +1,4 @@
-"""softmax and log_softmax: rows in one piece through a fused kernel, others through a fold and a formula."""
+"""softmax and log_softmax: rows in one piece through a fused kernel, others through a reduction and a formula."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _normalised(operator: str, self: Tensor, dim: int, dtype: DType | None) -> T
 
 @dataclass(slots=True, eq=False)
 class _Plan:
-    """Result meta; rows in one piece go through `rows`, after a copy when they lie apart, others through a fold."""
+    """Result meta; rows in one piece go through `rows`, after a copy when they are strided, others through a reduction."""
 
     meta: TensorMeta
     dims: tuple[int, ...]
