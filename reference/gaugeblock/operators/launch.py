@@ -209,7 +209,7 @@ def map_into(out: Tensor, formula: Formula, *inputs: Tensor, compute: DType | No
     """Write ``formula(*inputs)``, element by element, to `out`, and return it.
 
     The inputs broadcast to out's sizes and are converted to `compute` (their promoted dtype if not given), the results
-    to out's dtype. The formula is a function of expressions: it is called once per combination of dtypes, to be recorded.
+    to out's dtype. The formula is called once per combination of dtypes, with expressions, to be recorded.
     Raises RuntimeError for sizes that do not broadcast to out's, for no input, and for tensors without data.
     """
     if not inputs:

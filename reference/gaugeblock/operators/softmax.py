@@ -60,7 +60,7 @@ def _normalised(operator: str, self: Tensor, dim: int, dtype: DType | None) -> T
 
 @dataclass(slots=True, eq=False)
 class _Plan:
-    """Result meta; rows in one piece go through `rows`, after a copy when they are strided, others through a reduction."""
+    """Result meta; rows in one piece go through `rows`, after a copy if they are strided, others by a reduction."""
 
     meta: TensorMeta
     dims: tuple[int, ...]
