@@ -12,7 +12,7 @@ HERE = Path(__file__).parent
 
 
 def formula(self: Any, scale: Any) -> Any:
-    """One element; called once with symbolic lanes, from which vector and scalar loops are made."""
+    """One element; called once with a symbolic expression, from which vector and scalar loops are made."""
     return abs(self) * scale
 
 

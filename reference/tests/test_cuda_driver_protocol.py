@@ -12,7 +12,7 @@ import pytest
 from gaugeblock.cuda.driver.cupy.cuda_library import CudaLibrary
 from gaugeblock.cuda.driver.cupy.cupy_driver import CupyDriver
 from gaugeblock.cuda.driver.protocol import Driver, DriverError, DriverOutOfMemory
-from gaugeblock.cuda.ptx.assembler import assemble, find_ptxas
+from gaugeblock.cuda.ptx.target import assemble, find_ptxas
 from gaugeblock.memory.elements import read_bytes, write_bytes
 from gaugeblock_testing.cuda_simulator import SimulatedDriver
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gaugeblock as gb
 import numpy as np
 import pytest
-from gaugeblock.kernels.blas import PLAIN, TRANSPOSED, gemm, lay
+from gaugeblock.kernels.matrix_product import PLAIN_ORDER, TRANSPOSED_ORDER, gemm, lay
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -32,11 +32,11 @@ def test_layouts(sizes: tuple[int, int, int], dtype: str) -> None:
 
 
 def test_how_matrices_lie() -> None:
-    assert lay((3, 4), (4, 1)) == (PLAIN, 4)
-    assert lay((3, 4), (9, 1)) == (PLAIN, 9)
-    assert lay((3, 4), (1, 3)) == (TRANSPOSED, 3)
-    assert lay((1, 4), (0, 1)) == (PLAIN, 4)
-    assert lay((3, 1), (2, 77)) == (PLAIN, 2)
+    assert lay((3, 4), (4, 1)) == (PLAIN_ORDER, 4)
+    assert lay((3, 4), (9, 1)) == (PLAIN_ORDER, 9)
+    assert lay((3, 4), (1, 3)) == (TRANSPOSED_ORDER, 3)
+    assert lay((1, 4), (0, 1)) == (PLAIN_ORDER, 4)
+    assert lay((3, 1), (2, 77)) == (PLAIN_ORDER, 2)
     assert lay((3, 4), (8, 2)) is None
     assert lay((3, 4), (0, 1)) is None
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import gaugeblock as gb
 import pytest
 from gaugeblock.core.dtype import BY_NAME, DType, bool_, float32
-from gaugeblock.kernels import folds, row_maps, scans
+from gaugeblock.kernels import reduction_ops, rowwise, scan
+from gaugeblock.kernels.conversion import Immediate
 from gaugeblock.kernels.object_cache import Described, Descriptions, source_state
-from gaugeblock.kernels.operand import Immediate
 from gaugeblock.kernels.pointwise import NamedKernel
 from gaugeblock.operators.formulas import FORMULAS
 from gaugeblock.operators.pointwise import formula_kernel
@@ -24,7 +24,7 @@ from gaugeblock.kernels import pointwise, reduction
 if {forbidden}:
     def written(*args):
         raise AssertionError("a loop is written that the cache knows")
-    pointwise.record = reduction.record_fold = pointwise.contiguous_entry = written
+    pointwise.record = reduction.record_reduction = pointwise.contiguous_entry = written
 x = gb.arange(6.0).reshape(2, 3)
 print((x + x).tolist(), x.exp().sum(1).tolist(), x.cumsum(0).tolist(), (x.t() * 2).tolist(), x.softmax(1).shape)
 """
@@ -107,16 +107,17 @@ def test_loops_with_one_description_have_one_text() -> None:
     assert len(texts) == 4 * (len(FORMULAS) - 8)
 
 
-def test_names_of_folds_tell_their_arguments() -> None:
-    def named(*built: folds.Fold | scans.Phase | row_maps.RowProgram) -> set[str]:
+def test_names_of_reductions_tell_their_arguments() -> None:
+    def named(*built: reduction_ops.Reduction | scan.Phase | rowwise.RowProgram) -> set[str]:
         return {one.name for one in built}
 
     dtypes: list[DType] = [float32, gb.float64, gb.int64]
     made = named(
-        *(build(dtype) for build in (folds.sum_fold, folds.mean_fold, scans.running_sum) for dtype in dtypes),
-        *(folds.variance_fold(float32, root, mean) for root in (False, True) for mean in (False, True)),
-        *(folds.norm_fold(float32, order) for order in ("p", "inf", "0")),
-        row_maps.softmax(float32), row_maps.log_softmax(float32),
+        *map(reduction_ops.sum_reduction, dtypes), *map(reduction_ops.mean_reduction, dtypes),
+        *map(scan.running_sum, dtypes),
+        *(reduction_ops.variance_reduction(float32, root, mean) for root in (False, True) for mean in (False, True)),
+        *(reduction_ops.norm_reduction(float32, order) for order in ("p", "inf", "0")),
+        rowwise.softmax(float32), rowwise.log_softmax(float32),
     )  # fmt: skip
     assert len(made) == 9 + 4 + 3 + 2
-    assert folds.sum_fold(float32) is folds.sum_fold(float32)
+    assert reduction_ops.sum_reduction(float32) is reduction_ops.sum_reduction(float32)

@@ -22,9 +22,9 @@ from gaugeblock.core.dtype import (
     uint8,
     uint64,
 )
-from gaugeblock.kernels.expression import Lane, select
+from gaugeblock.kernels.conversion import Immediate
+from gaugeblock.kernels.expression import Expr, select
 from gaugeblock.kernels.isa import current_level
-from gaugeblock.kernels.operand import Immediate
 from gaugeblock.kernels.pointwise import PointwiseKernel, pointwise_kernel
 from gaugeblock.operators.formulas import FORMULAS
 
@@ -226,10 +226,10 @@ def test_integer_division_by_zero_raises(name: str, dtype: DType) -> None:
 
 
 def test_a_formula_must_not_branch_on_lanes_or_mix_types() -> None:
-    def branching(x: Lane) -> Lane:
+    def branching(x: Expr) -> Expr:
         return x if x > 0.0 else -x
 
-    def mixing(x: Lane) -> Lane:
+    def mixing(x: Expr) -> Expr:
         return select(x > 0.0, x, x) + (x > 0.0)
 
     for function in (branching, mixing):

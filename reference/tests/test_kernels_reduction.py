@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from gaugeblock.core.dtype import DType, bool_, complex128, float16, float32, float64, int8, int32, int64, uint8
-from gaugeblock.kernels import folds, scans
-from gaugeblock.kernels.fold import Fold
+from gaugeblock.kernels import reduction_ops, scan
 from gaugeblock.kernels.isa import supported_levels
 from gaugeblock.kernels.reduction import ReductionKernel
+from gaugeblock.kernels.reduction_phases import Reduction
 from gaugeblock.kernels.scan import scan_kernel
 
 Array = np.ndarray[Any, Any]
@@ -24,7 +24,7 @@ CASES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
 
 
 def reduced(
-    fold: Fold, array: Array, dims: tuple[int, ...], input: DType, results: Sequence[DType],
+    reduction: Reduction, array: Array, dims: tuple[int, ...], input: DType, results: Sequence[DType],
     numbers: Sequence[float] = (), level: int = -1,
 ) -> list[Array]:  # fmt: skip
     kept = [d for d in range(array.ndim) if d not in dims][::-1]
@@ -37,7 +37,7 @@ def reduced(
         arguments.append(array.strides[d])
     for out in outs:
         arguments += out.strides[::-1]
-    ReductionKernel("test", fold, input, input, tuple(results), LEVELS[level]).reduce(*arguments)
+    ReductionKernel("test", reduction, input, input, tuple(results), LEVELS[level]).reduce(*arguments)
     return outs
 
 
@@ -46,7 +46,7 @@ def reduced(
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_sum_over_any_dims(shape: tuple[int, ...], dims: tuple[int, ...], order: Any, level: int) -> None:
     array = np.asarray(np.random.default_rng(1).standard_normal(shape).astype(np.float32), order=order)
-    (got,) = reduced(folds.sum_fold(float32), array, dims, float32, [float32], level=level)
+    (got,) = reduced(reduction_ops.sum_reduction(float32), array, dims, float32, [float32], level=level)
     np.testing.assert_array_equal(got, array.astype(np.longdouble).sum(axis=dims).astype(np.float32))
 
 
@@ -54,9 +54,9 @@ def test_sum_over_any_dims(shape: tuple[int, ...], dims: tuple[int, ...], order:
 def test_integer_sums_and_products_wrap_in_int64(dtype: DType) -> None:
     array = np.random.default_rng(2).integers(0, 2 if dtype is bool_ else 100, (30, 41)).astype(dtype.numpy)
     for dims in ((0,), (1,), (0, 1)):
-        (total,) = reduced(folds.sum_fold(int64 if dtype is bool_ else dtype), array, dims, dtype, [int64])
+        (total,) = reduced(reduction_ops.sum_reduction(int64 if dtype is bool_ else dtype), array, dims, dtype, [int64])
         np.testing.assert_array_equal(total, array.sum(axis=dims, dtype=np.int64))
-        (product,) = reduced(folds.prod_fold(dtype), array, dims, dtype, [int64])
+        (product,) = reduced(reduction_ops.prod_reduction(dtype), array, dims, dtype, [int64])
         np.testing.assert_array_equal(product, array.prod(axis=dims, dtype=np.int64))
 
 
@@ -65,14 +65,14 @@ def test_integer_sums_and_products_wrap_in_int64(dtype: DType) -> None:
 def test_positions_take_the_first_and_nan_wins(largest: bool, dims: tuple[int, ...]) -> None:
     array = np.random.default_rng(3).integers(0, 5, (33, 70)).astype(np.float32)
     array[3, 5] = array[3, 60] = np.nan
-    values, index = reduced(folds.position_fold(float32, largest), array, dims, float32, [float32, int64])
+    values, index = reduced(reduction_ops.position_reduction(float32, largest), array, dims, float32, [float32, int64])
     np.testing.assert_array_equal(index, (np.argmax if largest else np.argmin)(array, dims[0]))
     np.testing.assert_array_equal(values, (np.max if largest else np.min)(array, dims[0]))
 
 
 def test_positions_of_all_lowest_values() -> None:
     for array, dtype in ((np.full(100, -np.inf), float64), (np.full(100, -128, np.int8), int8)):
-        _, index = reduced(folds.position_fold(dtype, True), array, (0,), dtype, [dtype, int64])
+        _, index = reduced(reduction_ops.position_reduction(dtype, True), array, (0,), dtype, [dtype, int64])
         assert index == 0
 
 
@@ -81,34 +81,34 @@ def test_extremes_truth_and_counts(dtype: DType) -> None:
     array = (np.random.default_rng(4).standard_normal((45, 67)) * 2).astype(np.int8).astype(dtype.numpy)
     for dims in ((0,), (1,), (0, 1)):
         for largest in (True, False):
-            (got,) = reduced(folds.extreme_fold(dtype, largest), array, dims, dtype, [dtype])
+            (got,) = reduced(reduction_ops.extreme_reduction(dtype, largest), array, dims, dtype, [dtype])
             np.testing.assert_array_equal(got, (array.max if largest else array.min)(axis=dims))
         for every in (True, False):
-            (got,) = reduced(folds.truth_fold(every), array, dims, dtype, [bool_])
+            (got,) = reduced(reduction_ops.truth_reduction(every), array, dims, dtype, [bool_])
             np.testing.assert_array_equal(got, ((array != 0).all if every else (array != 0).any)(axis=dims))
-        (got,) = reduced(folds.count_fold(False), array, dims, dtype, [int64])
+        (got,) = reduced(reduction_ops.count_reduction(False), array, dims, dtype, [int64])
         np.testing.assert_array_equal(got, (array != 0).sum(axis=dims))
 
 
 def test_half_sums_do_not_saturate() -> None:
-    (total,) = reduced(folds.sum_fold(float16), np.ones(3000, np.float16), (0,), float16, [float16])
-    (mean,) = reduced(folds.mean_fold(float16), np.ones(70000, np.float16), (0,), float16, [float16])
+    (total,) = reduced(reduction_ops.sum_reduction(float16), np.ones(3000, np.float16), (0,), float16, [float16])
+    (mean,) = reduced(reduction_ops.mean_reduction(float16), np.ones(70000, np.float16), (0,), float16, [float16])
     assert total == 3000.0 and mean == 1.0
 
 
 def test_float64_sums_are_compensated() -> None:
     array = np.array([1e16, 1.0, -1e16] * 1000)
-    (total,) = reduced(folds.sum_fold(float64), array, (0,), float64, [float64])
+    (total,) = reduced(reduction_ops.sum_reduction(float64), array, (0,), float64, [float64])
     assert total == 1000.0
     infinite = np.array([np.inf, 1.0, 1.0] * 50)
-    (total,) = reduced(folds.sum_fold(float64), infinite, (0,), float64, [float64])
+    (total,) = reduced(reduction_ops.sum_reduction(float64), infinite, (0,), float64, [float64])
     assert total == np.inf
 
 
 def test_nan_is_ignored_by_nansum_and_nanmean() -> None:
     array = np.array([1.0, np.nan, 3.0] * 40)
-    assert reduced(folds.nansum_fold(float64), array, (0,), float64, [float64])[0] == 160.0
-    assert reduced(folds.nanmean_fold(float64), array, (0,), float64, [float64])[0] == 2.0
+    assert reduced(reduction_ops.nansum_reduction(float64), array, (0,), float64, [float64])[0] == 160.0
+    assert reduced(reduction_ops.nanmean_reduction(float64), array, (0,), float64, [float64])[0] == 2.0
 
 
 @pytest.mark.parametrize("correction", [0.0, 1.0, 2.0])
@@ -116,7 +116,8 @@ def test_variance_is_accurate_far_from_zero(correction: float) -> None:
     array = np.random.default_rng(5).standard_normal((50, 70)) + 1e6
     for dims in ((0,), (1,), (0, 1)):
         value, mean = reduced(
-            folds.variance_fold(float64, False, True), array, dims, float64, [float64, float64], [correction]
+            reduction_ops.variance_reduction(float64, False, True), array, dims, float64, [float64, float64],
+            [correction],
         )
         np.testing.assert_allclose(value, array.astype(np.longdouble).var(axis=dims, ddof=correction), rtol=1e-12)
         np.testing.assert_allclose(mean, array.mean(axis=dims), rtol=1e-14)
@@ -125,24 +126,25 @@ def test_variance_is_accurate_far_from_zero(correction: float) -> None:
 def test_complex_variance_and_norms() -> None:
     rng = np.random.default_rng(6)
     array = rng.standard_normal((20, 9)) + 1j * rng.standard_normal((20, 9))
-    (value,) = reduced(folds.variance_fold(complex128, True, False), array, (0,), complex128, [float64], [1.0])
+    variance = reduction_ops.variance_reduction(complex128, True, False)
+    (value,) = reduced(variance, array, (0,), complex128, [float64], [1.0])
     np.testing.assert_allclose(value, array.std(axis=0, ddof=1), rtol=1e-13)
     for order, number in (("0", 0.0), ("1", 1.0), ("2", 2.0), ("inf", np.inf), ("-inf", -np.inf), ("p", 3.5)):
         numbers = [number] if order == "p" else []
-        (norm,) = reduced(folds.norm_fold(complex128, order), array, (1,), complex128, [float64], numbers)
+        (norm,) = reduced(reduction_ops.norm_reduction(complex128, order), array, (1,), complex128, [float64], numbers)
         np.testing.assert_allclose(norm, np.linalg.norm(array, number, 1), rtol=1e-13)
 
 
 def test_logsumexp_is_stable() -> None:
     array = np.array([[1000.0, 1000.0], [-1000.0, -1000.0], [-np.inf, -np.inf]])
-    (got,) = reduced(folds.exponentials_fold(float64, True), array, (1,), float64, [float64])
+    (got,) = reduced(reduction_ops.exponentials_reduction(float64, True), array, (1,), float64, [float64])
     np.testing.assert_allclose(got, [1000.0 + np.log(2.0), -1000.0 + np.log(2.0), -np.inf])
 
 
 def scanned(name: str, array: Array, dim: int, dtype: DType, results: Sequence[DType]) -> list[Array]:
     phase = {
-        "sum": scans.running_sum(dtype), "prod": scans.running_product(dtype),
-        "max": scans.running_extreme(dtype, True),
+        "sum": scan.running_sum(dtype), "prod": scan.running_product(dtype),
+        "max": scan.running_extreme(dtype, True),
     }[name]  # fmt: skip
     outs = [np.empty(array.shape, result.numpy) for result in results]
     order = [dim, *(d for d in range(array.ndim) if d != dim)]

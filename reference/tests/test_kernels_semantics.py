@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from gaugeblock.core.dtype import BY_NAME, bool_, complex128, dtype_by_name, float32, float64, int32
-from gaugeblock.kernels.operand import Immediate
+from gaugeblock.kernels.conversion import Immediate
 from gaugeblock.kernels.pointwise import pointwise_kernel
 from gaugeblock.operators.formulas import FORMULAS
 

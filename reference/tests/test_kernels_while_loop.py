@@ -9,10 +9,9 @@ import pytest
 from gaugeblock.core.dtype import float64, int64
 from gaugeblock.cuda.ptx import host_grid
 from gaugeblock.kernels.body import Formula
-from gaugeblock.kernels.expression import F64, Lane, constant, select
+from gaugeblock.kernels.expression import F64, Expr, constant, select, when, while_loop
 from gaugeblock.kernels.isa import supported_levels
 from gaugeblock.kernels.pointwise import PointwiseKernel
-from gaugeblock.kernels.while_loop import when, while_loop
 
 Array = np.ndarray[Any, Any]
 LEVELS = supported_levels()
@@ -31,10 +30,10 @@ def run(formula: Formula, dtype: Any, x: Array, level: int = -1, strided: bool =
     return out
 
 
-def collatz(n: Lane) -> Lane:
+def collatz(n: Expr) -> Expr:
     """Steps from n to 1."""
 
-    def step(n: Lane, count: Lane) -> tuple[Lane, Lane]:
+    def step(n: Expr, count: Expr) -> tuple[Expr, Expr]:
         return select((n & 1) == 0, n >> 1, n * 3 + 1), count + 1
 
     return while_loop(lambda n, count: n > 1, step, n, constant(0, n.type))[1]
@@ -51,10 +50,10 @@ def test_lanes_go_round_on_their_own(level: int, strided: bool) -> None:
 
 
 def test_loops_in_loops_and_lanes_from_before() -> None:
-    def formula(x: Lane) -> Lane:
+    def formula(x: Expr) -> Expr:
         twice = x + x
 
-        def inner(row: Lane) -> Lane:
+        def inner(row: Expr) -> Expr:
             one = constant(1.0, F64)
             return while_loop(lambda k, total: k <= row, lambda k, total: (k + 1.0, total + twice), one, one * 0.0)[1]
 

@@ -29,7 +29,7 @@ from gaugeblock.cuda.ptx import host_grid
 from gaugeblock.cuda.ptx.layout import divided, layout_of, magic
 from gaugeblock.iteration.dimensions import INT32_MAX
 from gaugeblock.iteration.tensor_iterator import COMPARISON
-from gaugeblock.kernels.operand import Immediate
+from gaugeblock.kernels.conversion import Immediate
 from gaugeblock.kernels.pointwise import PointwiseKernel
 from gaugeblock.operators.pointwise import formula_kernel
 from gaugeblock_testing.ptx_emulator import Machine

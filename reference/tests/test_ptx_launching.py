@@ -8,8 +8,8 @@ import re
 import pytest
 from gaugeblock.core.dtype import BY_NAME, bool_, float16, float32, int8, int64
 from gaugeblock.cuda import ptx
-from gaugeblock.cuda.ptx.assembler import assemble, find_ptxas
-from gaugeblock.kernels.operand import Immediate
+from gaugeblock.cuda.ptx.target import assemble, find_ptxas
+from gaugeblock.kernels.conversion import Immediate
 from gaugeblock.kernels.pointwise import PointwiseKernel
 from gaugeblock.operators.pointwise import formula_kernel
 

@@ -15,10 +15,8 @@ import numpy as np
 import pytest
 from gaugeblock.core.dtype import BY_NAME
 from gaugeblock.cuda.ptx import host_grid
-from gaugeblock.cuda.ptx.assembler import assemble, find_ptxas
-from gaugeblock.cuda.ptx.image import assembly, grid_text
-from gaugeblock.cuda.ptx.launching import PreparedLaunch
-from gaugeblock.cuda.ptx.target import device_target
+from gaugeblock.cuda.ptx.launching import PreparedLaunch, assembly, grid_text
+from gaugeblock.cuda.ptx.target import assemble, device_target, find_ptxas
 from gaugeblock.operators.pointwise import Call, arguments, fitted, plan_call
 from gaugeblock.operators.pointwise_operators import RULES, call_builder
 from gaugeblock.operators.rows import Row, rows

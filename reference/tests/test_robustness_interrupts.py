@@ -119,14 +119,14 @@ def interrupt(seconds: float) -> list[float]:
     return sent
 
 
-FOLDS: dict[str, Callable[[], gb.Tensor]] = {
+REDUCTIONS: dict[str, Callable[[], gb.Tensor]] = {
     "of one output": lambda: gb.ones(1).expand(2**44).sum(),
     "of many outputs": lambda: gb.ones(1, 1).expand(200, 2**40).var(1),
     "of neighbours at once": lambda: gb.ones(1, 64).expand(2**38, 64).sum(0),
     "of dims that cannot be merged": lambda: gb.ones(4, 1).expand(4, 2**42).sum(),
     "of positions": lambda: gb.ones(1, 2)[:, :1].expand(40, 2**40).argmax(1),
 }
-"""Folds that would take minutes at least."""
+"""Reductions that would take minutes at least."""
 
 
 def test_a_call_that_drops_its_first_stop_ends() -> None:
@@ -152,14 +152,14 @@ def test_a_call_that_drops_its_first_stop_ends() -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 4])
-@pytest.mark.parametrize("name", FOLDS)
+@pytest.mark.parametrize("name", REDUCTIONS)
 def test_a_compiled_loop_that_nobody_waits_for_ends(name: str, threads: int) -> None:
     before = gb.get_num_threads()
     gb.set_num_threads(threads)
     try:
         interrupt(0.2)
         with pytest.raises(KeyboardInterrupt):
-            away(LONG, FOLDS[name])
+            away(LONG, REDUCTIONS[name])
         for thread in threading.enumerate():
             if thread.name == "gaugeblock-away":
                 thread.join(20)
@@ -170,7 +170,7 @@ def test_a_compiled_loop_that_nobody_waits_for_ends(name: str, threads: int) -> 
 
 
 @pytest.mark.parametrize("threads", [1, 4])
-def test_a_fold_in_the_main_thread_answers(threads: int) -> None:
+def test_a_reduction_in_the_main_thread_answers(threads: int) -> None:
     before = gb.get_num_threads()
     gb.set_num_threads(threads)
     try:

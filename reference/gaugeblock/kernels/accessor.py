@@ -26,16 +26,18 @@ _PLAIN = frozenset({"bool", "int", "float"})
 class PackedAccessor:
     """Address, sizes and strides (elements) of a tensor by value; it does not keep the memory alive."""
 
-    __slots__ = ("_step", "dtype", "index_bits", "pointer", "sizes", "strides")
+    __slots__ = ("_step", "dtype", "index_bits", "pointer", "sizes", "storage", "strides")
 
     def __init__(
-        self, pointer: int, dtype: DType, sizes: tuple[int, ...], strides: tuple[int, ...], index_bits: int = 64
-    ) -> None:
+        self, pointer: int, dtype: DType, sizes: tuple[int, ...], strides: tuple[int, ...], index_bits: int = 64,
+        storage: Any = None,
+    ) -> None:  # fmt: skip
         self.pointer = pointer
         self.dtype = dtype
         self.sizes = sizes
         self.strides = strides
         self.index_bits = index_bits
+        self.storage = storage
         self._step = dtype.itemsize
 
     def __repr__(self) -> str:
@@ -65,10 +67,7 @@ class PackedAccessor:
         if len(indices) == len(self.sizes):
             return read_element(place, self.dtype)
         depth = len(indices)
-        return self._part(place, self.sizes[depth:], self.strides[depth:])
-
-    def _part(self, pointer: int, sizes: tuple[int, ...], strides: tuple[int, ...]) -> PackedAccessor:
-        return PackedAccessor(pointer, self.dtype, sizes, strides, self.index_bits)
+        return type(self)(place, self.dtype, self.sizes[depth:], self.strides[depth:], self.index_bits, self.storage)
 
     def __setitem__(self, index: int | tuple[int, ...], value: Any) -> None:
         indices = index if isinstance(index, tuple) else (index,)
@@ -88,24 +87,9 @@ class PackedAccessor:
 
 
 class TensorAccessor(PackedAccessor):
-    """A packed accessor that keeps the tensor's memory alive."""
+    """A packed accessor that keeps the tensor's memory alive by its storage."""
 
-    __slots__ = ("storage",)
-
-    def __init__(
-        self,
-        pointer: int,
-        dtype: DType,
-        sizes: tuple[int, ...],
-        strides: tuple[int, ...],
-        index_bits: int = 64,
-        storage: Any = None,
-    ) -> None:
-        super().__init__(pointer, dtype, sizes, strides, index_bits)
-        self.storage = storage
-
-    def _part(self, pointer: int, sizes: tuple[int, ...], strides: tuple[int, ...]) -> TensorAccessor:
-        return TensorAccessor(pointer, self.dtype, sizes, strides, self.index_bits, self.storage)
+    __slots__ = ()
 
 
 def accessor(tensor: Tensor, dtype: DType, ndim: int, *, index_bits: int = 64) -> TensorAccessor:

@@ -1,4 +1,4 @@
-"""Elementary functions of float64 lanes inside formulas whose result is rounded to float32: relative error 2**-43.
+"""Elementary functions in float64 inside formulas whose result is rounded to float32: relative error 2**-43.
 
 Arguments are float32 values widened to float64, or results of these functions. Coefficients as in `exponential`.
 """
@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 
-from .expression import F64, Lane, constant, select
-from .functions import bits_of, copysign, fabs, float_of_bits, mul_add, polynomial
+from .exponential import within
+from .expression import Expr, select
+from .functions import DOUBLE, bits_of, copysign, fabs, float_of_bits, mul_add, polynomial
 
-SHIFT = 1.5 * 2.0**52
 # (e**r - 1 - r) / r**2 and (atanh s - s) / s**3 in powers of s**2.
 _EXP_TAIL = (
     2.763714859693326e-06, 2.4876607603418002e-05, 0.00019841180888446812, 0.0013888820879317313, 0.008333333373222049,
@@ -25,90 +25,73 @@ _MANTISSA = (1 << 52) - 1
 _INFINITY = float("inf")
 
 
-def number(value: float) -> Lane:
-    """A float64 constant."""
-    return constant(value, F64)
+def _within(x: Expr, limit: float) -> Expr:
+    return within(x, -limit, limit)
 
 
-def _within(x: Lane, limit: float) -> Lane:
-    low = select(x < -limit, -limit, x)
-    return select(low > limit, limit, low)
-
-
-def _split_power(x: Lane, per_unit: float) -> tuple[Lane, Lane]:
-    """k = rint(x * per_unit) and 2**k."""
-    shifted = mul_add(x, number(per_unit), number(SHIFT))
-    scale = float_of_bits((bits_of(shifted) + 1023) << 52)
-    return shifted - SHIFT, scale
-
-
-def _exp_parts(x: Lane) -> tuple[Lane, Lane]:
+def _exp_parts(x: Expr) -> tuple[Expr, Expr]:
     """(e**r - 1, 2**k) with x = k ln 2 + r."""
-    k, scale = _split_power(x, 1.0 / math.log(2.0))
-    r = mul_add(k, number(-math.log(2.0)), x)
-    return mul_add(r * r, polynomial(r, _EXP_TAIL), r), scale
+    k, bits = DOUBLE.nearest(x, 1.0 / math.log(2.0))
+    r = mul_add(k, DOUBLE.number(-math.log(2.0)), x)
+    return mul_add(r * r, polynomial(r, _EXP_TAIL), r), DOUBLE.power_of_two(bits)
 
 
-def exp(x: Lane) -> Lane:
+def exp(x: Expr) -> Expr:
     """e**x; 0 below -700, e**700 above 700."""
     tail, scale = _exp_parts(_within(x, 700.0))
     return select(x < -700.0, 0.0, mul_add(tail, scale, scale))
 
 
-def exp2(x: Lane) -> Lane:
+def exp2(x: Expr) -> Expr:
     """2**x."""
     x = _within(x, 160.0)
-    k, scale = _split_power(x, 1.0)
+    k, bits = DOUBLE.nearest(x, 1.0)
+    scale = DOUBLE.power_of_two(bits)
     r = (x - k) * math.log(2.0)
     return mul_add(mul_add(r * r, polynomial(r, _EXP_TAIL), r), scale, scale)
 
 
-def expm1(x: Lane) -> Lane:
+def expm1(x: Expr) -> Expr:
     """e**x - 1; keeps -0.0."""
     tail, scale = _exp_parts(_within(x, 110.0))
     return select(x == 0.0, x, mul_add(tail, scale, scale - 1.0))
 
 
-def tanh(x: Lane) -> Lane:
+def tanh(x: Expr) -> Expr:
     """Hyperbolic tangent."""
     e = expm1(_within(fabs(x), 20.0) * 2.0)
     return copysign(e / (e + 2.0), x)
 
 
-def log_parts(x: Lane) -> tuple[Lane, Lane]:
+def log_parts(x: Expr) -> tuple[Expr, Expr]:
     """(k, m) with x = m * 2**k and m between sqrt(1/2) and sqrt(2)."""
     moved = bits_of(x) + (_ONE_BITS - _SQRT_HALF_BITS)
-    k = float_of_bits((moved >> 52) + (_bits(SHIFT) - 1023)) - SHIFT
+    k = float_of_bits((moved >> 52) + (DOUBLE.shift_bits - DOUBLE.bias)) - DOUBLE.shift
     return k, float_of_bits((moved & _MANTISSA) + _SQRT_HALF_BITS)
 
 
-def _bits(value: float) -> int:
-    mantissa, exponent = math.frexp(value)
-    return ((exponent + 1022) << 52) + int((mantissa * 2.0 - 1.0) * 2.0**52)
-
-
-def _log_of(f: Lane) -> Lane:
+def _log_of(f: Expr) -> Expr:
     """log(1 + f) for f between sqrt(1/2) - 1 and sqrt(2) - 1."""
     s = f / (f + 2.0)
     square = s * s
     return mul_add(s * square, polynomial(square, _ATANH_TAIL), s) * 2.0
 
 
-def _log_edges(x: Lane, result: Lane) -> Lane:
+def _log_edges(x: Expr, result: Expr) -> Expr:
     result = select(x == _INFINITY, x, result)
-    result = select(x == 0.0, number(-_INFINITY), result)
-    return select((x >= 0.0), result, number(float("nan")))
+    result = select(x == 0.0, DOUBLE.number(-_INFINITY), result)
+    return select((x >= 0.0), result, DOUBLE.number(float("nan")))
 
 
-def log(x: Lane) -> Lane:
+def log(x: Expr) -> Expr:
     """Natural logarithm."""
     k, m = log_parts(x)
-    return _log_edges(x, mul_add(k, number(math.log(2.0)), _log_of(m - 1.0)))
+    return _log_edges(x, mul_add(k, DOUBLE.number(math.log(2.0)), _log_of(m - 1.0)))
 
 
-def log1p(x: Lane) -> Lane:
+def log1p(x: Expr) -> Expr:
     """log(1 + x); keeps -0.0."""
     shifted = x + 1.0
     k, m = log_parts(shifted)
     near = _log_of(select(k == 0.0, x, m - 1.0))
-    return select(x == 0.0, x, _log_edges(shifted, mul_add(k, number(math.log(2.0)), near)))
+    return select(x == 0.0, x, _log_edges(shifted, mul_add(k, DOUBLE.number(math.log(2.0)), near)))

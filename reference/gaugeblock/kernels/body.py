@@ -1,4 +1,4 @@
-"""A pointwise loop body: operands, symbolic arguments and the lanes stored to the outputs."""
+"""A pointwise loop body: operands, symbolic arguments and the expressions stored to the outputs."""
 
 from __future__ import annotations
 
@@ -6,43 +6,53 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..core.dtype import DType
-from .complex_lanes import Complex, Value
-from .conversion import convert, from_storage, is_half, lane_type, rounded, to_storage
-from .expression import Lane
+from .conversion import (
+    Immediate,
+    Memory,
+    Raw,
+    convert,
+    from_storage,
+    immediate_value,
+    is_half,
+    memory,
+    raw_types,
+    rounded,
+    scalar_type,
+    to_storage,
+)
+from .expression import Complex, Expr, Value, all_nodes
 from .isa import Level
 from .lower import SCALAR_ONLY
-from .operand import Immediate, Memory, Raw, immediate_value, memory, raw_types
-from .while_loop import all_lanes
 
 Formula = Callable[..., Any]
 
 
 LONG = 100
-"""Lanes of a complex formula from which on it is long."""
+"""Exprs of a complex formula from which on it is long."""
 
 
 class Parameter(NamedTuple):
-    """A number that stays the same in the loop: dtype, raw C values, lanes computed from them once, their stand-ins."""
+    """A number that stays the same in the loop: dtype, raw C values, what is computed from them once, and stand-ins."""
 
     dtype: DType
-    raw: tuple[Lane, ...]
-    computed: tuple[Lane, ...]
-    lanes: tuple[Lane, ...]
+    raw: tuple[Expr, ...]
+    computed: tuple[Expr, ...]
+    exprs: tuple[Expr, ...]
 
 
 class Body(NamedTuple):
-    """Outputs and inputs in memory, parameters, argument lanes of each input, stored lanes of each output.
+    """Outputs and inputs in memory, parameters, argument expressions of each input, stored expressions of each output.
 
     `order` lists the call-time operands after the outputs: a Memory or a Parameter each. `width` is the number of
-    lanes of the vector form; 1 when there is none.
+    expressions of the vector form; 1 when there is none.
     """
 
     outputs: tuple[Memory, ...]
     inputs: tuple[Memory, ...]
     parameters: tuple[Parameter, ...]
     order: tuple[Memory | Parameter, ...]
-    arguments: tuple[tuple[Lane, ...], ...]
-    stored: tuple[tuple[Lane, ...], ...]
+    arguments: tuple[tuple[Expr, ...], ...]
+    stored: tuple[tuple[Expr, ...], ...]
     width: int
     guarded: bool
 
@@ -51,18 +61,18 @@ class Body(NamedTuple):
         return self.outputs + self.inputs
 
 
-def components(value: Value) -> tuple[Lane, ...]:
-    """The real lanes of a value."""
+def components(value: Value) -> tuple[Expr, ...]:
+    """The real expressions of a value."""
     return (value.re, value.im) if isinstance(value, Complex) else (value,)
 
 
-def rebuild(lanes: Sequence[Lane]) -> Value:
-    """The value whose real lanes are given."""
-    return Complex(lanes[0], lanes[1]) if len(lanes) == 2 else lanes[0]
+def rebuild(exprs: Sequence[Expr]) -> Value:
+    """The value whose real expressions are given."""
+    return Complex(exprs[0], exprs[1]) if len(exprs) == 2 else exprs[0]
 
 
-def _argument(type_of: Lane) -> Lane:
-    return Lane("argument", type_of.type)
+def _argument(type_of: Expr) -> Expr:
+    return Expr("argument", type_of.type)
 
 
 def record(
@@ -72,27 +82,27 @@ def record(
     results: Sequence[DType],
     level: Level,
 ) -> Body:
-    """Call `formula` once with symbolic lanes of the compute dtype and convert its results for storing."""
+    """Call `formula` once with symbolic expressions of the compute dtype and convert its results for storing."""
     inputs: list[Memory] = []
     parameters: list[Parameter] = []
     order: list[Memory | Parameter] = []
-    arguments: list[tuple[Lane, ...]] = []
+    arguments: list[tuple[Expr, ...]] = []
     values: list[Value] = []
     for operand in operands:
         if isinstance(operand, Immediate):
-            raw = tuple(Lane("argument", type) for type in raw_types(operand.dtype))
+            raw = tuple(Expr("argument", type) for type in raw_types(operand.dtype))
             number = immediate_value(raw, operand.dtype, level)
             computed = components(number if operand.raw else convert(number, compute))
             parameter = Parameter(operand.dtype, raw, computed, tuple(map(_argument, computed)))
             parameters.append(parameter)
             order.append(parameter)
-            values.append(rebuild(parameter.lanes))
+            values.append(rebuild(parameter.exprs))
         else:
             dtype = operand.dtype if isinstance(operand, Raw) else operand
             place = memory(f"i{len(inputs)}", dtype)
             inputs.append(place)
             order.append(place)
-            arguments.append(tuple(Lane("argument", place.storage) for _ in range(place.components)))
+            arguments.append(place.symbols())
             value = from_storage(arguments[-1], dtype, level.half_hardware)
             values.append(value if isinstance(operand, Raw) else _computed(value, dtype, compute, level))
     outcome = formula(*values, compute) if getattr(formula, "takes_dtype", False) else formula(*values)
@@ -103,10 +113,10 @@ def record(
         to_storage(value, dtype, level.half_hardware) for value, dtype in zip(outcomes, results, strict=True)
     )
     outputs = tuple(memory(f"o{index}", dtype) for index, dtype in enumerate(results))
-    lanes = list(all_lanes([lane for lanes in stored for lane in lanes]))
-    used = {lane.opcode for lane in lanes}
-    long = "while" in used or (compute.is_complex and len(lanes) > LONG)
-    widest = max(lane.type.bits for lane in lanes) if long else 0
+    exprs = list(all_nodes([expr for exprs in stored for expr in exprs]))
+    used = {expr.opcode for expr in exprs}
+    long = "while" in used or (compute.is_complex and len(exprs) > LONG)
+    widest = max(expr.type.bits for expr in exprs) if long else 0
     return Body(
         outputs,
         tuple(inputs),
@@ -127,9 +137,9 @@ def _computed(value: Value, dtype: DType, compute: DType, level: Level) -> Value
 
 
 def vector_width(level: Level, operands: Sequence[Memory], compute: DType, widest: int = 0) -> int:
-    """Lanes per vector: the level's vector bytes over the widest component involved.
+    """Exprs per vector: the level's vector bytes over the widest component involved.
 
-    `widest` is that of a long formula: one register for each lane compiles in half the time of two.
+    `widest` is that of a long formula: one register for each element compiles in half the time of two.
     """
-    widest = max([widest, lane_type(compute).bits, *(operand.storage.bits for operand in operands)])
+    widest = max([widest, scalar_type(compute).bits, *(operand.storage.bits for operand in operands)])
     return max(1, level.vector_bytes * 8 // max(widest, 8))

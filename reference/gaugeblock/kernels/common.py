@@ -5,10 +5,10 @@ It is loaded once per process, and its functions are known to every other module
 
 from __future__ import annotations
 
-from . import pool, sharing, splitting
+from . import pool, sharing
 from .code import PLAIN, Code
-from .fold import GATHER_SLOT, ITEMSIZE_SLOT
-from .sharing import MAX_DIMS
+from .reduction_phases import ITEMSIZE_SLOT, PACK_SLOT
+from .sharing import each_row
 
 PREFIX = "gb_common"
 GATHERED = 512
@@ -16,17 +16,19 @@ GATHERED = 512
 OWN = ("_set", "_forget", "_let_look")
 """Functions of the module that Python calls, by what follows its name."""
 SUFFIXES = (
-    "_share_flat", "_share_grid", "_share_kept", "_split_run", "_each_run", "_pieces_run", "_turned_fold",
+    "_share_flat", "_share_grid", "_share_kept", "_split_run", "_each_run", "_strips_run", "_transposed_reduction",
 )  # fmt: skip
 """Functions that other modules call."""
-SHARE_FLAT, SHARE_GRID, SHARE_KEPT, SPLIT_RUN, EACH_RUN, PIECES_RUN, TURNED_FOLD = (PREFIX + one for one in SUFFIXES)
+SHARE_FLAT, SHARE_GRID, SHARE_KEPT, SPLIT_RUN, EACH_RUN, STRIPS_RUN, TRANSPOSED_REDUCTION = (
+    PREFIX + one for one in SUFFIXES
+)
 _TYPES = {
     SHARE_FLAT: "i1 (ptr, ptr, ptr, i64, ptr, i64)",
     SHARE_GRID: "i1 (ptr, ptr, ptr, ptr, i64, ptr, ptr, ptr, ptr, i64, i64)",
     SHARE_KEPT: "i1 (ptr, ptr, ptr, ptr, i64, ptr, ptr, ptr, i64, ptr, ptr, ptr, i64)",
     SPLIT_RUN: "void (ptr, ptr, ptr, ptr, ptr, i64, ptr, ptr, ptr)",
     EACH_RUN: "void (ptr, ptr, ptr, i64, ptr, ptr, ptr, i64)",
-    PIECES_RUN: "void (ptr, ptr, ptr, i64, ptr, ptr, ptr)",
+    STRIPS_RUN: "void (ptr, ptr, ptr, i64, ptr, ptr, ptr)",
 }
 
 
@@ -39,15 +41,15 @@ def declaration(symbol: str) -> str:
 def text(name: str) -> str:
     """LLVM IR of the module."""
     each_run = f"declare void @{name}_each_run{_TYPES[EACH_RUN].removeprefix('void ')}"
-    shared = [pool.text(name), sharing.text(name), splitting.text(name), each_run, ""]
+    shared = [pool.text(name), sharing.text(name), each_run, ""]
     return "\n".join([_gathered(), _each_run(name), PLAIN, *shared])
 
 
 def _gathered() -> str:
-    """@gathered(run, state, in, n, stride, index, parameters): `run` over elements brought together piece by piece."""
+    """@gathered(run, state, in, n, stride, index, parameters): `run` over elements brought together strip by strip."""
     code = Code()
     buffer = code.register(f"alloca [{GATHERED * 16} x i8], align 64")
-    routine = code.load("ptr", code.slot("%parameters", GATHER_SLOT))
+    routine = code.load("ptr", code.slot("%parameters", PACK_SLOT))
     itemsize = code.load("i64", code.slot("%parameters", ITEMSIZE_SLOT))
     with code.loop(0, "%n", GATHERED) as i:
         count = code.minimum(code.register(f"sub i64 %n, {i}"), GATHERED)
@@ -63,72 +65,25 @@ def _gathered() -> str:
 def _each_run(name: str) -> str:
     """@NAME_each_run(run, state, in, ndim, sizes, strides, parameters, index): `run` along the first dim, for all
     others; elements are counted from `index` on, and brought together first where the parameters name a routine."""
-    return f"""define void @{name}_each_run(ptr %run, ptr %state, ptr %in, i64 %ndim, ptr %sizes, ptr %strides,
-    ptr %parameters, i64 %first) {{
-entry:
-  %counters = alloca [{MAX_DIMS} x i64]
-  %volume = load i64, ptr %parameters
-  %nothing = icmp eq i64 %volume, 0
-  br i1 %nothing, label %done, label %some
-some:
-  %flat = icmp eq i64 %ndim, 0
-  br i1 %flat, label %single, label %clear
-single:
-  call void %run(ptr %state, ptr %in, i64 1, i64 0, i64 %first, ptr %parameters)
-  ret void
-clear:
-  %c = phi i64 [0, %some], [%c_next, %clear]
-  %c_place = getelementptr i64, ptr %counters, i64 %c
-  store i64 0, ptr %c_place
-  %c_next = add i64 %c, 1
-  %c_more = icmp slt i64 %c_next, %ndim
-  br i1 %c_more, label %clear, label %start
-start:
-  %n = load i64, ptr %sizes
-  %stride = load i64, ptr %strides
-  %routine_place = getelementptr i64, ptr %parameters, i64 {GATHER_SLOT}
-  %routine = load ptr, ptr %routine_place
-  %apart = icmp ne ptr %routine, null
-  br label %rows
-rows:
-  %at = phi ptr [%in, %start], [%ahead, %step]
-  %index = phi i64 [%first, %start], [%index_next, %step]
-  br i1 %apart, label %gather, label %direct
-gather:
-  call void @gathered(ptr %run, ptr %state, ptr %at, i64 %n, i64 %stride, i64 %index, ptr %parameters)
-  br label %ran
-direct:
-  call void %run(ptr %state, ptr %at, i64 %n, i64 %stride, i64 %index, ptr %parameters)
-  br label %ran
-ran:
-  %index_next = add i64 %index, %n
-  br label %advance
-advance:
-  %d = phi i64 [1, %ran], [%d_next, %wrap]
-  %now = phi ptr [%at, %ran], [%back, %wrap]
-  %inside = icmp slt i64 %d, %ndim
-  br i1 %inside, label %move, label %done
-move:
-  %d_counter = getelementptr i64, ptr %counters, i64 %d
-  %d_size = getelementptr i64, ptr %sizes, i64 %d
-  %d_stride = getelementptr i64, ptr %strides, i64 %d
-  %count = load i64, ptr %d_counter
-  %size = load i64, ptr %d_size
-  %move_by = load i64, ptr %d_stride
-  %next = add i64 %count, 1
-  %room = icmp slt i64 %next, %size
-  br i1 %room, label %step, label %wrap
-step:
-  store i64 %next, ptr %d_counter
-  %ahead = getelementptr i8, ptr %now, i64 %move_by
-  br label %rows
-wrap:
-  store i64 0, ptr %d_counter
-  %span = mul i64 %count, %move_by
-  %undo = sub i64 0, %span
-  %back = getelementptr i8, ptr %now, i64 %undo
-  %d_next = add i64 %d, 1
-  br label %advance
-done:
-  ret void
-}}"""
+    code = Code()
+    some = code.register(f"icmp ne i64 {code.load('i64', '%parameters')}, 0")
+    dims = code.register(f"select i1 {some}, i64 %ndim, i64 0")
+    flat = code.register("icmp eq i64 %ndim, 0")
+    n, stride = (
+        code.register(f"select i1 {flat}, i64 {single}, i64 {code.load('i64', array)}")
+        for single, array in ((1, "%sizes"), (0, "%strides"))
+    )
+    n = code.register(f"select i1 {some}, i64 {n}, i64 0")
+    routine = code.load("ptr", code.slot("%parameters", PACK_SLOT))
+    strided = code.register(f"icmp ne ptr {routine}, null")
+    with each_row(code, dims, "%sizes", ("%in", "%strides")) as (at, row):
+        index = code.register(f"add i64 %first, {code.register(f'mul i64 {row}, {n}')}")
+        given = f"ptr %state, ptr {at}, i64 {n}, i64 {stride}, i64 {index}, ptr %parameters"
+        code.branch(strided, "packed", "direct")
+        for label, call in (("packed", f"@gathered(ptr %run, {given})"), ("direct", f"%run({given})")):
+            code.begin(label)
+            code.line(f"call void {call}")
+            code.jump("ran")
+        code.begin("ran")
+    arguments = "ptr %run, ptr %state, ptr %in, i64 %ndim, ptr %sizes, ptr %strides, ptr %parameters, i64 %first"
+    return code.function(f"define void @{name}_each_run({arguments})", "  ret void")

@@ -18,12 +18,11 @@ from collections.abc import Callable, Sequence
 
 from ..core.fork_safety import fork_safe
 from . import common
-from .code import NAME, PLAIN, Module
+from .code import EXTENDED, NAME, PLAIN, Module
 from .entry import METH_FASTCALL, MethodDef
 from .isa import llvm
 from .object_cache import Described, Descriptions, ObjectCache, digest
 from .parallel import THREADS, NativePool, look
-from .runtime import EXTENDED
 
 Builtin = Callable[..., None]
 _LOCK = fork_safe(threading.RLock())

@@ -1,30 +1,31 @@
-"""C99's complex functions in float64 lanes, with its results at zeros, infinities and branch cuts.
+"""C99's complex functions in float64, with its results at zeros, infinities and branch cuts.
 
-Signs of zero are kept, so the side of a branch cut is that of the argument's zero.
+Signs of zero are kept, so the side of a branch cut is that of the argument's zero. The inverses are Kahan's ("Branch
+cuts for complex elementary functions", 1987), from square roots of 1 + z and 1 - z.
 """
 
 from __future__ import annotations
 
-from .arctangent import atan2, hypot
-from .complex_lanes import Complex
-from .double_word import exact_product, exact_sum
 from .exponential import exp
+from .exponential import expm1 as real_expm1
 from .exponential import sinh as real_sinh
-from .expression import F64, Lane, constant, select
-from .functions import copysign, fabs, isnan, sqrt
+from .expression import F64, Complex, Expr, constant, select
+from .functions import copysign, exact_product, exact_sum, fabs, fused, isnan, sign_bit, sqrt
+from .logarithm import asinh as real_asinh
 from .logarithm import log as real_log
-from .logarithm import log1p
-from .trigonometry import sin_cos
+from .logarithm import log1p as real_log1p
+from .trigonometry import atan2, hypot, sin_cos
+from .trigonometry import sin as real_sin
 from .trigonometry import tan as real_tan
 
 INFINITY = float("inf")
 NAN = float("nan")
-LOG_TWO = 0.6931471805599453
+LOG_TWO, LOG_TEN = 0.6931471805599453, 2.302585092994046
 _LARGE = 709.0
 """Below it e**x is finite."""
 
 
-def number(value: float) -> Lane:
+def number(value: float) -> Expr:
     """A constant."""
     return constant(value, F64)
 
@@ -39,7 +40,7 @@ def turned_back(z: Complex) -> Complex:
     return Complex(z.im, -z.re)
 
 
-def _scaled_parts(x: Lane) -> tuple[Lane, Lane]:
+def _scaled_parts(x: Expr) -> tuple[Expr, Expr]:
     """Two factors whose product is e**x, though it may overflow."""
     large = x > _LARGE
     half = exp(select(large, x * 0.5, x))
@@ -59,14 +60,14 @@ def exponential(z: Complex) -> Complex:
     return Complex(re, select(endless & gone, 0.0, im))
 
 
-def log_of_size(z: Complex) -> Lane:
+def log_of_size(z: Complex) -> Expr:
     """log |z|, near 1 from |z|**2 - 1 in two terms."""
     a, b = fabs(z.re), fabs(z.im)
     large, small = select(a > b, a, b), select(a > b, b, a)
     square, lost = exact_product(large, large)
     other, missing = exact_product(small, small)
     total, rest = exact_sum(square - 1.0, other)
-    near = log1p(total + (rest + (lost + missing))) * 0.5
+    near = real_log1p(total + (rest + (lost + missing))) * 0.5
     size = hypot(z.re, z.im)
     close = (large > 0.7) & (large < 1.5) & (size < 1.5)
     tiny = large < 2.0**-1000
@@ -102,7 +103,7 @@ def root(z: Complex) -> Complex:
     return Complex(re, copysign(im, z.im))
 
 
-def _hyperbolic(z: Complex) -> tuple[Lane, Lane, Lane, Lane]:
+def _hyperbolic(z: Complex) -> tuple[Expr, Expr, Expr, Expr]:
     """sinh x cos y, cosh x sin y, cosh x cos y, sinh x sin y."""
     x, y = z.re, z.im
     sine, cosine = sin_cos(y)
@@ -177,6 +178,109 @@ def tan(z: Complex) -> Complex:
     return turned_back(tanh(turned(z)))
 
 
+def _scaled(z: Complex, factor: float) -> Complex:
+    return Complex(z.re * factor, z.im * factor)
+
+
+def exp2(z: Complex) -> Complex:
+    """2**z."""
+    return exponential(_scaled(z, LOG_TWO))
+
+
+def log2(z: Complex) -> Complex:
+    """Logarithm to base 2."""
+    return _scaled(logarithm(z), 1.0 / LOG_TWO)
+
+
+def log10(z: Complex) -> Complex:
+    """Logarithm to base 10."""
+    return _scaled(logarithm(z), 1.0 / LOG_TEN)
+
+
+def expm1(z: Complex) -> Complex:
+    """e**z - 1."""
+    half = real_sin(z.im * 0.5)
+    sine, cosine = sin_cos(z.im)
+    return Complex(real_expm1(z.re) * cosine - half * half * 2.0, exp(z.re) * sine)
+
+
+def log1p(z: Complex) -> Complex:
+    """log(1 + z)."""
+    near = real_log1p(fused(z.im, z.im, z.re * (z.re + 2.0))) * 0.5
+    far = logarithm(z + 1.0)
+    small = (fabs(z.re) < 0.5) & (fabs(z.im) < 0.5)
+    return Complex(select(small, near, far.re), far.im)
+
+
 def power(base: Complex, exponent: Complex) -> Complex:
     """base**exponent by the logarithm."""
     return exponential(exponent * logarithm(base))
+
+
+QUARTER = 1.5707963267948966
+"""A quarter turn."""
+
+
+def _roots(z: Complex) -> tuple[Complex, Complex]:
+    """sqrt(1 - z) and sqrt(1 + z)."""
+    return root(Complex(1.0 - z.re, -z.im)), root(Complex(z.re + 1.0, z.im))
+
+
+def _huge(z: Complex) -> Expr:
+    """Where 1 is nothing beside z, and the products of the roots could overflow."""
+    return (fabs(z.re) > 1e100) | (fabs(z.im) > 1e100)
+
+
+def asin(z: Complex) -> Complex:
+    """Inverse sine."""
+    left, right = _roots(z)
+    across = left.re * right.re - left.im * right.im
+    im = real_asinh(left.re * right.im - left.im * right.re)
+    huge = _huge(z)
+    far = copysign(log_of_size(z) + LOG_TWO, z.im)
+    re = select(huge, atan2(z.re, fabs(z.im)), atan2(z.re, across))
+    return Complex(select(z.re == 0.0, z.re, re), select(huge, far, im))
+
+
+def acos(z: Complex) -> Complex:
+    """Inverse cosine."""
+    left, right = _roots(z)
+    im = real_asinh(right.re * left.im - right.im * left.re)
+    huge = _huge(z)
+    far = -copysign(log_of_size(z) + LOG_TWO, z.im)
+    re = select(huge, atan2(fabs(z.im), z.re), atan2(left.re, right.re) * 2.0)
+    return Complex(select(z.re == 0.0, QUARTER, re), select(huge, far, im))
+
+
+def acosh(z: Complex) -> Complex:
+    """Inverse hyperbolic cosine: a quarter turn from the inverse cosine."""
+    value = acos(z)
+    below = sign_bit(z.im)
+    return Complex(select(below, value.im, -value.im), select(below, -value.re, value.re))
+
+
+def asinh(z: Complex) -> Complex:
+    """Inverse hyperbolic sine."""
+    return turned_back(asin(turned(z)))
+
+
+def atanh(z: Complex) -> Complex:
+    """Inverse hyperbolic tangent."""
+    x, y = z.re, z.im
+    away = 1.0 - fabs(x)
+    square = y * y
+    distance = hypot(away, y)
+    pole = (LOG_TWO - real_log(distance)) * 0.5
+    re = select(distance < 2.0**-400, pole, real_log1p(fabs(x) * 4.0 / (away * away + square)) * 0.25)
+    im = atan2(y * 2.0, away * (fabs(x) + 1.0) - square) * 0.5
+    huge = _huge(z)
+    a, b = fabs(x) * 2.0**-600, fabs(y) * 2.0**-600
+    far = select((fabs(x) == INFINITY) | (fabs(y) == INFINITY), 0.0, a / (a * a + b * b) * 2.0**-600)
+    re = select(x == 0.0, x, copysign(select(huge, far, re), x))
+    vague = isnan(y) | (isnan(x) & (fabs(y) < INFINITY))
+    return Complex(re, select(huge, select(vague, NAN, copysign(number(QUARTER), y)), im))
+
+
+def atan(z: Complex) -> Complex:
+    """Inverse tangent."""
+    return turned_back(atanh(turned(z)))

@@ -1,15 +1,18 @@
-"""Between memory and lanes: the storage form of each dtype, and conversions among dtypes' lanes."""
+"""Operands in memory and Python numbers given at call time: how each dtype is stored, and what it is computed in."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import NamedTuple
+
 from ..core.dtype import DType, bfloat16, float16
-from .complex_lanes import Complex, Value
-from .expression import BOOL, F32, F64, INT, UINT, Lane, LaneType, constant, select
-from .functions import bits_of, convert_lane, fabs, float_of_bits
+from .expression import BOOL, F32, F64, INT, UINT, Complex, Expr, ScalarType, Value, constant, select
+from .functions import bits_of, cast, fabs, float_of_bits
+from .isa import Level
 
 
-def lane_type(dtype: DType) -> LaneType:
-    """Lane type in which a dtype is computed: float32 for the 16-bit floats, the component type for complex."""
+def scalar_type(dtype: DType) -> ScalarType:
+    """Expr type in which a dtype is computed: float32 for the 16-bit floats, the component type for complex."""
     if dtype.category == "bool":
         return BOOL
     if dtype.category == "int":
@@ -18,11 +21,11 @@ def lane_type(dtype: DType) -> LaneType:
     return F64 if component == 8 else F32
 
 
-def storage_type(dtype: DType) -> LaneType:
-    """Lane type of one stored component: bytes for bool, 16-bit patterns for the 16-bit floats."""
+def storage_type(dtype: DType) -> ScalarType:
+    """Expr type of one stored component: bytes for bool, 16-bit patterns for the 16-bit floats."""
     if dtype.category == "bool":
         return UINT[8]
-    return UINT[16] if is_half(dtype) else lane_type(dtype)
+    return UINT[16] if is_half(dtype) else scalar_type(dtype)
 
 
 def is_half(dtype: DType) -> bool:
@@ -30,52 +33,52 @@ def is_half(dtype: DType) -> bool:
     return dtype.to_real() in (float16, bfloat16)
 
 
-def from_storage(stored: tuple[Lane, ...], dtype: DType, half_hardware: bool) -> Value:
-    """The lane that stored components stand for."""
-    lanes = [_loaded(x, dtype.to_real(), half_hardware) for x in stored]
-    return Complex(*lanes) if dtype.is_complex else lanes[0]
+def from_storage(stored: tuple[Expr, ...], dtype: DType, half_hardware: bool) -> Value:
+    """The expression that stored components stand for."""
+    exprs = [_loaded(x, dtype.to_real(), half_hardware) for x in stored]
+    return Complex(*exprs) if dtype.is_complex else exprs[0]
 
 
-def _loaded(x: Lane, dtype: DType, half_hardware: bool) -> Lane:
+def _loaded(x: Expr, dtype: DType, half_hardware: bool) -> Expr:
     if dtype.category == "bool":
         return x != 0
     if dtype is bfloat16:
-        return _marked(float_of_bits(convert_lane(x, UINT[32]) << 16), dtype, x)
+        return _marked(float_of_bits(cast(x, UINT[32]) << 16), dtype, x)
     if dtype is float16:
-        return _marked(Lane("half_extend", F32, (x,)) if half_hardware else half_to_float(x), dtype, x)
+        return _marked(Expr("half_extend", F32, (x,)) if half_hardware else half_to_float(x), dtype, x)
     return x
 
 
-def _marked(value: Lane, dtype: DType, stored: Lane) -> Lane:
+def _marked(value: Expr, dtype: DType, stored: Expr) -> Expr:
     """`value`, remembering that `dtype` stores it as `stored`: copies keep the bits."""
-    return Lane("retype", value.type, (value,), (dtype, stored))
+    return Expr("retype", value.type, (value,), (dtype, stored))
 
 
-def to_storage(value: Value, dtype: DType, half_hardware: bool) -> tuple[Lane, ...]:
+def to_storage(value: Value, dtype: DType, half_hardware: bool) -> tuple[Expr, ...]:
     """The components to store for a value, converted to `dtype`."""
     value = convert(value, dtype)
-    lanes = (value.re, value.im) if isinstance(value, Complex) else (value,)
-    return tuple([_stored(lane, dtype.to_real(), half_hardware) for lane in lanes])
+    exprs = (value.re, value.im) if isinstance(value, Complex) else (value,)
+    return tuple([_stored(expr, dtype.to_real(), half_hardware) for expr in exprs])
 
 
-def _stored(value: Lane, dtype: DType, half_hardware: bool) -> Lane:
+def _stored(value: Expr, dtype: DType, half_hardware: bool) -> Expr:
     if dtype.category == "bool":
-        return convert_lane(value, UINT[8])
+        return cast(value, UINT[8])
     if value.opcode == "retype" and value.attribute and value.attribute[0] is dtype:
-        stored: Lane = value.attribute[1]
+        stored: Expr = value.attribute[1]
         return stored
     if dtype is bfloat16:
         return float_to_bfloat16(value)
     if dtype is float16:
-        return Lane("half_truncate", UINT[16], (value,)) if half_hardware else float_to_half(value)
+        return Expr("half_truncate", UINT[16], (value,)) if half_hardware else float_to_half(value)
     return value
 
 
 def convert(value: Value, dtype: DType) -> Value:
-    """A value as the lanes of `dtype`: dropping imaginary parts, wrapping ints, rounding float64 once for halves."""
+    """A value converted to `dtype`: dropping imaginary parts, wrapping ints, rounding float64 once for halves."""
     if dtype.is_complex:
         part = dtype.to_real()
-        re, im = (value.re, value.im) if isinstance(value, Complex) else (value, constant(0.0, lane_type(part)))
+        re, im = (value.re, value.im) if isinstance(value, Complex) else (value, constant(0.0, scalar_type(part)))
         return Complex(_converted(re, part), _converted(im, part))
     if isinstance(value, Complex):
         if dtype.category == "bool":
@@ -84,8 +87,8 @@ def convert(value: Value, dtype: DType) -> Value:
     return _converted(value, dtype)
 
 
-def _converted(value: Lane, dtype: DType) -> Lane:
-    return round_to_odd(value) if value.type is F64 and is_half(dtype) else convert_lane(value, lane_type(dtype))
+def _converted(value: Expr, dtype: DType) -> Expr:
+    return round_to_odd(value) if value.type is F64 and is_half(dtype) else cast(value, scalar_type(dtype))
 
 
 def rounded(value: Value, dtype: DType, half_hardware: bool) -> Value:
@@ -93,26 +96,26 @@ def rounded(value: Value, dtype: DType, half_hardware: bool) -> Value:
     return from_storage(to_storage(value, dtype, half_hardware), dtype, half_hardware)
 
 
-def round_to_odd(x: Lane) -> Lane:
+def round_to_odd(x: Expr) -> Expr:
     """float64 to float32 keeping a sticky last bit, so that rounding once more to 16 bits is right."""
-    near = convert_lane(x, F32)
-    back = convert_lane(near, F64)
+    near = cast(x, F32)
+    back = cast(near, F64)
     bits = bits_of(near)
     step = select(fabs(back) > fabs(x), constant(-1, UINT[32]), 1)
     inexact = (back != x) & (x == x) & ((bits & 1) == 0)
     return float_of_bits(select(inexact, bits + step, bits))
 
 
-def half_to_float(x: Lane) -> Lane:
+def half_to_float(x: Expr) -> Expr:
     """float16 bits to float32, subnormals included."""
-    wide = convert_lane(x, UINT[32])
+    wide = cast(x, UINT[32])
     magnitude = (wide & 0x7FFF) << 13
     scaled = bits_of(float_of_bits(magnitude) * 2.0**112)
     special = magnitude >= 0x0F800000
     return float_of_bits(select(special, magnitude | 0x7F800000, scaled) | ((wide & 0x8000) << 16))
 
 
-def float_to_half(x: Lane) -> Lane:
+def float_to_half(x: Expr) -> Expr:
     """float32 to float16 bits, to nearest even, overflowing to infinity."""
     bits = bits_of(x)
     magnitude = bits & 0x7FFFFFFF
@@ -120,11 +123,76 @@ def float_to_half(x: Lane) -> Lane:
     small = bits_of(float_of_bits(magnitude) + 0.5) - 0x3F000000
     special = select(magnitude > 0x7F800000, ((magnitude >> 13) & 0x3FF) | 0x7E00, constant(0x7C00, UINT[32]))
     result = select(magnitude < 0x38800000, small, select(magnitude >= 0x47800000, special, normal))
-    return convert_lane(result | ((bits >> 16) & 0x8000), UINT[16])
+    return cast(result | ((bits >> 16) & 0x8000), UINT[16])
 
 
-def float_to_bfloat16(x: Lane) -> Lane:
+def float_to_bfloat16(x: Expr) -> Expr:
     """float32 to bfloat16 bits, to nearest even; NaN stays a quiet NaN."""
     bits = bits_of(x)
     rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
-    return convert_lane(select(x == x, rounded, (bits >> 16) | 0x40), UINT[16])
+    return cast(select(x == x, rounded, (bits >> 16) | 0x40), UINT[16])
+
+
+@dataclass(frozen=True, slots=True)
+class Immediate:
+    """A Python number converted to `dtype` at every call; ints wrap to the width.
+
+    A raw one is not converted further to the compute dtype.
+    """
+
+    dtype: DType
+    raw: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """A memory operand that the formula takes in its own dtype, not converted to the compute dtype."""
+
+    dtype: DType
+
+
+class Memory(NamedTuple):
+    """An operand in memory: name in the IR, dtype, storage scalar type, components per element (2 for complex)."""
+
+    name: str
+    dtype: DType
+    storage: ScalarType
+    components: int
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def align(self) -> int:
+        """Bytes at which its components are aligned."""
+        return self.dtype.itemsize // self.components
+
+    def symbols(self) -> tuple[Expr, ...]:
+        """Return fresh arguments for the components of an element."""
+        return tuple(Expr("argument", self.storage) for _ in range(self.components))
+
+    def ir_type(self, width: int) -> str:
+        """Return the IR type of `width` elements in a row."""
+        count = width * self.components
+        return self.storage.ir if count == 1 else f"<{count} x {self.storage.ir}>"
+
+
+def memory(name: str, dtype: DType) -> Memory:
+    """A memory operand called `name` in the IR."""
+    return Memory(name, dtype, storage_type(dtype), 2 if dtype.is_complex else 1)
+
+
+def raw_types(dtype: DType) -> tuple[ScalarType, ...]:
+    """Expr types of the C values that a Python number for `dtype` is read into."""
+    if dtype.category == "bool":
+        return (BOOL,)
+    if dtype.category == "int":
+        return (INT[64],)
+    return (F64, F64) if dtype.is_complex else (F64,)
+
+
+def immediate_value(raw: tuple[Expr, ...], dtype: DType, level: Level) -> Value:
+    """Exprs of `dtype` (rounded to it) for the raw C values of a Python number."""
+    value: Value = Complex(raw[0], raw[1]) if dtype.is_complex else raw[0]
+    return rounded(value, dtype, level.half_hardware)

@@ -1,55 +1,49 @@
-"""Elementary functions of lanes, real and complex.
+"""The elementary functions by their C names, of real and of complex expressions.
 
-Real lanes have our own functions, within 1 ULP, for float32 and for float64, but for lgamma, which goes through C's, in
-extended precision where the processor has it. Functions of complex lanes are computed in double precision.
+Real expressions have our own functions, within 1 ULP, for float32 and for float64, but for lgamma, which goes through
+C's, in extended precision where the processor has it. Functions of complex ones are computed in double precision.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
-from . import (
-    arctangent,
-    complex_functions,
-    complex_inverses,
-    error_function,
-    exponential,
-    logarithm,
-    powers,
-    remainders,
-    trigonometry,
-)
-from .complex_lanes import Complex, Value, choose
-from .complex_lanes import divide as smith_divide
-from .expression import F64, Lane, constant, select
-from .formats import format_of
-from .functions import OWN, call, convert_lane, fabs, floor, fused, libm, mul_add, sqrt
+from . import complex_functions, error_function, exponential, logarithm, trigonometry
+from .expression import F32, F64, Complex, Expr, Value, choose, constant, select
+from .expression import divide as smith_divide
+from .functions import call, cast, format_of, fused, mul_add, sqrt
 from .isa import has_extended_precision
-from .runtime import EXTENDED
 
-FUNCTIONS: dict[str, Callable[..., Lane]] = {
+
+def lgamma(x: Expr) -> Expr:
+    """Logarithm of |gamma|: C's function, for float32 in double precision, rounded once."""
+    if x.type is F32:
+        return cast(call("lgamma", cast(x, F64)), F32)
+    return call("gb_extended_lgamma" if has_extended_precision() else "lgamma", x)
+
+
+FUNCTIONS: dict[str, Callable[..., Expr]] = {
     "exp": exponential.exp, "exp2": exponential.exp2, "expm1": exponential.expm1, "sigmoid": exponential.sigmoid,
     "sinh": exponential.sinh, "cosh": exponential.cosh, "tanh": exponential.tanh, "log": logarithm.log,
     "log2": logarithm.log2, "log10": logarithm.log10, "log1p": logarithm.log1p, "asinh": logarithm.asinh,
-    "acosh": logarithm.acosh, "atanh": logarithm.atanh, "logit": logarithm.logit, "pow": powers.pow,
-    "sin": trigonometry.sin, "cos": trigonometry.cos, "tan": trigonometry.tan, "asin": arctangent.asin,
-    "acos": arctangent.acos, "atan": arctangent.atan, "atan2": arctangent.atan2, "erf": error_function.erf,
-    "erfc": error_function.erfc, "erfinv": error_function.erfinv,
+    "acosh": logarithm.acosh, "atanh": logarithm.atanh, "logit": logarithm.logit, "pow": logarithm.pow,
+    "sin": trigonometry.sin, "cos": trigonometry.cos, "tan": trigonometry.tan, "asin": trigonometry.asin,
+    "acos": trigonometry.acos, "atan": trigonometry.atan, "atan2": trigonometry.atan2, "erf": error_function.erf,
+    "erfc": error_function.erfc, "erfinv": error_function.erfinv, "lgamma": lgamma,
 }  # fmt: skip
-"""Functions of float32 or float64 lanes for results of the same type, by their C names."""
+"""Functions of float32 or float64 expressions for results of the same type."""
 
 COMPLEX: dict[str, Callable[..., Complex]] = {
     "exp": complex_functions.exponential, "log": complex_functions.logarithm, "sqrt": complex_functions.root,
-    "pow": complex_functions.power, "sin": complex_functions.sin, "cos": complex_functions.cos,
-    "tan": complex_functions.tan, "sinh": complex_functions.sinh, "cosh": complex_functions.cosh,
-    "tanh": complex_functions.tanh, "asin": complex_inverses.asin, "acos": complex_inverses.acos,
-    "atan": complex_inverses.atan, "asinh": complex_inverses.asinh, "acosh": complex_inverses.acosh,
-    "atanh": complex_inverses.atanh,
+    "exp2": complex_functions.exp2, "log2": complex_functions.log2, "log10": complex_functions.log10,
+    "expm1": complex_functions.expm1, "log1p": complex_functions.log1p, "pow": complex_functions.power,
+    "sin": complex_functions.sin, "cos": complex_functions.cos, "tan": complex_functions.tan,
+    "sinh": complex_functions.sinh, "cosh": complex_functions.cosh, "tanh": complex_functions.tanh,
+    "asin": complex_functions.asin, "acos": complex_functions.acos, "atan": complex_functions.atan,
+    "asinh": complex_functions.asinh, "acosh": complex_functions.acosh, "atanh": complex_functions.atanh,
+    "divide": smith_divide,
 }  # fmt: skip
-"""Functions of complex float64 lanes."""
-
-OWN.update(FUNCTIONS)
+"""Functions of complex float64 expressions."""
 
 
 def one_like(x: Value) -> Value:
@@ -61,112 +55,40 @@ def one_like(x: Value) -> Value:
 def complex_function(name: str, *arguments: Value) -> Complex:
     """Return C99's complex function of this name without its c, evaluated in double precision."""
     first = next(z for z in arguments if isinstance(z, Complex))
-    wide = COMPLEX[name](*(_widened(first.lift(z)) for z in arguments))
-    return Complex(convert_lane(wide.re, first.type), convert_lane(wide.im, first.type))
+    parts = ((z.re, z.im) for z in map(first.lift, arguments))
+    wide = COMPLEX[name](*(Complex(cast(re, F64), cast(im, F64)) for re, im in parts))
+    return Complex(cast(wide.re, first.type), cast(wide.im, first.type))
 
 
 def function(self: Value, name: str) -> Value:
-    """The elementary function `name` of a real or complex lane."""
-    if isinstance(self, Complex):
-        return complex_function(name, self)
-    return evaluated(name, self)
-
-
-def evaluated(name: str, *arguments: Lane) -> Lane:
-    """The real function `name`."""
-    if arguments[0].type is F64 and name in EXTENDED and has_extended_precision():
-        return call(f"gb_extended_{name}", *arguments)
-    return libm(name, *arguments)
-
-
-def _widened(z: Complex) -> Complex:
-    return Complex(convert_lane(z.re, F64), convert_lane(z.im, F64))
-
-
-def _in_double(self: Complex, compute: Callable[[Complex], Complex]) -> Complex:
-    wide = compute(_widened(self))
-    return Complex(convert_lane(wide.re, self.type), convert_lane(wide.im, self.type))
-
-
-def _scaled(z: Complex, factor: float) -> Complex:
-    return Complex(z.re * factor, z.im * factor)
-
-
-def exp2(self: Value) -> Value:
-    """2**self."""
-    if isinstance(self, Complex):
-        return _in_double(self, lambda z: complex_function("exp", _scaled(z, math.log(2.0))))
-    return function(self, "exp2")
-
-
-def log2(self: Value) -> Value:
-    """Logarithm to base 2."""
-    if isinstance(self, Complex):
-        return _in_double(self, lambda z: _scaled(complex_function("log", z), 1.0 / math.log(2.0)))
-    return function(self, "log2")
-
-
-def log10(self: Value) -> Value:
-    """Logarithm to base 10."""
-    if isinstance(self, Complex):
-        return _in_double(self, lambda z: _scaled(complex_function("log", z), 1.0 / math.log(10.0)))
-    return function(self, "log10")
-
-
-def _complex_expm1(z: Complex) -> Complex:
-    half = trigonometry.sin(z.im * 0.5)
-    sine, cosine = trigonometry.sin_cos(z.im)
-    re = exponential.expm1(z.re) * cosine - half * half * 2.0
-    return Complex(re, exponential.exp(z.re) * sine)
-
-
-def expm1(self: Value) -> Value:
-    """e**self - 1."""
-    return _in_double(self, _complex_expm1) if isinstance(self, Complex) else function(self, "expm1")
-
-
-def _complex_log1p(z: Complex) -> Complex:
-    square = fused(z.im, z.im, z.re * (z.re + 2.0))
-    near = libm("log1p", square) * 0.5
-    far = complex_function("log", z + 1.0)
-    small = (fabs(z.re) < 0.5) & (fabs(z.im) < 0.5)
-    return Complex(select(small, near, far.re), far.im)
-
-
-def log1p(self: Value) -> Value:
-    """log(1 + self)."""
-    return _in_double(self, _complex_log1p) if isinstance(self, Complex) else function(self, "log1p")
+    """The elementary function `name` of a real or complex expression."""
+    return complex_function(name, self) if isinstance(self, Complex) else FUNCTIONS[name](self)
 
 
 def sigmoid(self: Value) -> Value:
     """1 / (1 + e**-self)."""
     if isinstance(self, Complex):
         return smith_divide(self.lift(1.0), complex_function("exp", -self) + 1.0)
-    return evaluated("sigmoid", self)
+    return exponential.sigmoid(self)
 
 
 def power(self: Value, exponent: Value) -> Value:
     """C's pow; complex powers by the logarithm, with z**0 = 1."""
-    if isinstance(self, Complex) or isinstance(exponent, Complex):
-        first = self if isinstance(self, Complex) else exponent
-        assert isinstance(first, Complex)
-        base, wanted = first.lift(self), first.lift(exponent)
-        zero = (wanted.re == 0.0) & (wanted.im == 0.0)
-        return choose(zero, first.lift(1.0), complex_function("pow", base, wanted))
-    return evaluated("pow", self, exponent)
+    if isinstance(self, Expr) and isinstance(exponent, Expr):
+        return logarithm.pow(self, exponent)
+    found = complex_function("pow", self, exponent)
+    wanted = found.lift(exponent)
+    return choose((wanted.re == 0.0) & (wanted.im == 0.0), found.lift(1.0), found)
 
 
 def divide(self: Value, other: Value) -> Value:
     """Quotient; complex64 is divided in double precision."""
-    if isinstance(self, Lane) and isinstance(other, Lane):
+    if isinstance(self, Expr) and isinstance(other, Expr):
         return self / other
-    first = self if isinstance(self, Complex) else other
-    assert isinstance(first, Complex)
-    divisor = first.lift(other)
-    return _in_double(first.lift(self), lambda z: smith_divide(z, _widened(divisor)))
+    return complex_function("divide", self, other)
 
 
-def reciprocal_root(x: Lane) -> Lane:
+def reciprocal_root(x: Expr) -> Expr:
     """1 / sqrt(x), with what both roundings lose."""
     format = format_of(x)
     tiny = x < 2.0 ** (-format.bias + 2 * format.mantissa)
@@ -177,30 +99,3 @@ def reciprocal_root(x: Lane) -> Lane:
     rest = fused(-inverse, root, format.number(1.0)) - inverse * missing
     near = mul_add(inverse, rest, inverse) * select(tiny, format.number(2.0 ** (2 * format.mantissa)), 1.0)
     return select((x == 0.0) | (x == float("inf")), inverse, near)
-
-
-def atan2(y: Lane, x: Lane) -> Lane:
-    """Angle of the point (x, y)."""
-    return evaluated("atan2", y, x)
-
-
-def fmod(a: Lane, b: Lane) -> Lane:
-    """Remainder with the sign of a."""
-    return convert_lane(remainders.fmod(convert_lane(a, F64), convert_lane(b, F64)), a.type)
-
-
-def remainder(a: Lane, b: Lane) -> Lane:
-    """Remainder with the sign of b."""
-    rest = fmod(a, b)
-    return select((rest != 0.0) & ((b < 0.0) ^ (rest < 0.0)), rest + b, rest)
-
-
-def floor_divide(a: Lane, b: Lane) -> Lane:
-    """floor(a / b) as Python defines it: from the exact remainder, NaN for infinite a, a / b for zero b."""
-    rest = fmod(a, b)
-    exact = (a - rest) / b
-    quotient = select((rest != 0.0) & ((b < 0.0) ^ (rest < 0.0)), exact - 1.0, exact)
-    below = floor(quotient)
-    nearest = select(quotient - below > 0.5, below + 1.0, below)
-    zero = Lane("intrinsic", a.type, (constant(0.0, a.type), a / b), "copysign")
-    return select(b == 0.0, a / b, select(quotient != 0.0, nearest, zero))

@@ -123,24 +123,12 @@ class EntryWriter(Code):
 
     def array(self, first: int | str, amount: str, target: str) -> str:
         """Read `amount` ints from position `first` on into `target`; returns the register of their product."""
-        before, loop, after, body = self.label(), self.label(), self.label(), self.label()
-        index, volume = f"%x_{loop}", f"%y_{loop}"
-        self.jump(before)
-        self.begin(before)
-        self.jump(loop)
-        self.begin(loop)
-        self.line(f"{index} = phi i64 [0, %{before}], [{index}n, %{body}]")
-        self.line(f"{volume} = phi i64 [1, %{before}], [{volume}n, %{body}]")
-        self.branch(self.register(f"icmp slt i64 {index}, {amount}"), body, after)
-        self.begin(body)
-        item = self.object(self.register(f"add i64 {index}, {first}"))
-        value = self.register(f"call i64 @PyLong_AsSsize_t(ptr {item})")
-        self.store("i64", value, self.slot(target, index))
-        self.line(f"{volume}n = mul i64 {volume}, {value}")
-        self.line(f"{index}n = add i64 {index}, 1")
-        self.jump(loop)
-        self.begin(after)
-        return volume
+        with self.carry(0, amount, 1, [("i64", "1")]) as loop:
+            item = self.object(self.register(f"add i64 {loop.index}, {first}"))
+            value = self.register(f"call i64 @PyLong_AsSsize_t(ptr {item})")
+            self.store("i64", value, self.slot(target, loop.index))
+            loop.following = [self.register(f"mul i64 {loop.values[0]}, {value}")]
+        return loop.results[0]
 
     def check(self, *, always: bool = False) -> None:
         """Leave with the pending exception when reading an argument failed."""

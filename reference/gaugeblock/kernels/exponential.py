@@ -1,4 +1,4 @@
-"""Exponential and hyperbolic functions of float32 and float64 lanes, for results of the same type.
+"""Exponential and hyperbolic functions of float32 and float64 expressions, for results of the same type.
 
 x = k ln 2 + start + low with |start| <= 0.347: k times the leading part of ln 2 is exact, so start is, and low is the
 product of k with the rest. Then e**x = 2**k e**(start + low). Terms are added from the smallest to the largest, and
@@ -12,12 +12,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from .double_word import Pair, exact_product, ordered_sum
-from .expression import F32, F64, Lane, select
-from .formats import DOUBLE, Format, format_of
-from .functions import copysign, fabs, fused, mul_add, polynomial
-from .piecewise import equal_steps
-from .piecewise_tables import TANH_SINGLE
+from .expression import F32, F64, Expr, select
+from .functions import (
+    DOUBLE,
+    Format,
+    Pair,
+    copysign,
+    exact_product,
+    fabs,
+    format_of,
+    fused,
+    mul_add,
+    ordered_sum,
+    polynomial,
+)
+from .piecewise import TANH_SINGLE, equal_steps
 
 # ln 2 in two parts, the first so short that its products with k are exact.
 _LN2 = {
@@ -66,20 +75,20 @@ class Reduced(NamedTuple):
     """x = k ln 2 + start + k * rest: `bits` holds k, r is start + k * rest rounded."""
 
     format: Format
-    k: Lane
-    bits: Lane
-    start: Lane
-    r: Lane
-    rest: Lane
+    k: Expr
+    bits: Expr
+    start: Expr
+    r: Expr
+    rest: Expr
 
 
-def within(x: Lane, low: float, high: float) -> Lane:
+def within(x: Expr, low: float, high: float) -> Expr:
     """x, but the bounds beyond them; NaN is kept."""
     x = select(x < low, low, x)
     return select(x > high, high, x)
 
 
-def _reduced(x: Lane) -> Reduced:
+def _reduced(x: Expr) -> Reduced:
     format = format_of(x)
     high, rest = _LN2[x.type]
     k, bits = format.nearest(x, _PER_LN2)
@@ -87,7 +96,7 @@ def _reduced(x: Lane) -> Reduced:
     return Reduced(format, k, bits, start, mul_add(k, format.number(-rest), start), format.number(-rest))
 
 
-def _one_and_tail(start: Lane, r: Lane) -> Pair:
+def _one_and_tail(start: Expr, r: Expr) -> Pair:
     """e**r + start - r as a rounded 1 + start and what it lacks."""
     one, lost = ordered_sum(format_of(r).number(1.0), start)
     return one, mul_add(r * r, polynomial(r, _TAIL[r.type]), lost)
@@ -99,21 +108,21 @@ def _natural(a: Reduced) -> Pair:
     return one, mul_add(a.k, a.rest, tail)
 
 
-def _scaled(value: Lane, k: Lane, bits: Lane, format: Format) -> Lane:
+def _scaled(value: Expr, k: Expr, bits: Expr, format: Format) -> Expr:
     """value * 2**k, rounded once; in two steps where no instruction does it."""
     half = bits >> 1
     plain = value * format.power_of_two(half) * format.power_of_two(bits - half)
-    return Lane("instruction", value.type, (plain, value, k), "scale")
+    return Expr("instruction", value.type, (plain, value, k), "scale")
 
 
-def exp(x: Lane) -> Lane:
+def exp(x: Expr) -> Expr:
     """e**x."""
     a = _reduced(within(x, *_SPAN[x.type]))
     one, tail = _natural(a)
     return _scaled(one + tail, a.k, a.bits, a.format)
 
 
-def exp_of_pair(x: Lane, low: Lane) -> Lane:
+def exp_of_pair(x: Expr, low: Expr) -> Expr:
     """e**(x + low) for |low| <= ulp(x)."""
     low = select(fabs(x) > _SPAN[x.type][1] * 2.0, 0.0, low)
     a = _reduced(within(x, *_SPAN[x.type]))
@@ -121,15 +130,15 @@ def exp_of_pair(x: Lane, low: Lane) -> Lane:
     return _scaled(one + mul_add(low, one + tail, tail), a.k, a.bits, a.format)
 
 
-def short_exp(x: Lane) -> Lane:
-    """e**x of float64 lanes to 2**-33 for |x| < 700."""
+def short_exp(x: Expr) -> Expr:
+    """e**x of float64 expressions to 2**-33 for |x| < 700."""
     k, bits = DOUBLE.nearest(x, _PER_LN2)
     r = mul_add(k, DOUBLE.number(-_TWO_LN2[F64][0]), x)
     return mul_add(r * r, polynomial(r, _SHORT_TAIL), r + 1.0) * DOUBLE.power_of_two(bits)
 
 
-def _two_to_part(x: Lane, missing: Callable[[Lane, Lane, Lane], Lane]) -> tuple[Pair, Callable[[Lane], Lane]]:
-    """(value in two terms, scaling of a lane) with 2**x the scaled value; `missing` adds to a product, as `mul_add`."""
+def _two_to_part(x: Expr, missing: Callable[[Expr, Expr, Expr], Expr]) -> tuple[Pair, Callable[[Expr], Expr]]:
+    """(value in two terms, its scaling) with 2**x the scaled value; `missing` adds to a product, as `mul_add`."""
     format = format_of(x)
     x = within(x, *(1.5 * end for end in _SPAN[x.type]))
     k, bits = format.nearest(x, 1.0)
@@ -141,13 +150,13 @@ def _two_to_part(x: Lane, missing: Callable[[Lane, Lane, Lane], Lane]) -> tuple[
     return (one, tail), lambda lane: _scaled(lane, k, bits, format)
 
 
-def exp2(x: Lane) -> Lane:
+def exp2(x: Expr) -> Expr:
     """2**x."""
     (one, tail), scaled = _two_to_part(x, mul_add)
     return scaled(one + tail)
 
 
-def times_exp2(a: Lane, x: Lane) -> Lane:
+def times_exp2(a: Expr, x: Expr) -> Expr:
     """a * 2**x, infinite or 0 where a times the rounded 2**x is; within one unit of that unless terms are subnormal."""
     (one, tail), scaled = _two_to_part(x, fused)
     power, rest = ordered_sum(one, tail)
@@ -158,14 +167,14 @@ def times_exp2(a: Lane, x: Lane) -> Lane:
     return select(kept, result, product)
 
 
-def falling_parts(a: Lane) -> tuple[Pair, Callable[[Lane], Lane]]:
-    """(value in two terms, scaling of a lane) with e**-a for a >= 0 the scaled value."""
+def falling_parts(a: Expr) -> tuple[Pair, Callable[[Expr], Expr]]:
+    """(value in two terms, scaling of an expression) with e**-a for a >= 0 the scaled value."""
     parts = _reduced(-select(a > -_SPAN[a.type][0], -_SPAN[a.type][0], a))
     value = ordered_sum(*_natural(parts))
     return value, lambda lane: _scaled(lane, parts.k, parts.bits, parts.format)
 
 
-def sigmoid(x: Lane) -> Lane:
+def sigmoid(x: Expr) -> Expr:
     """1 / (1 + e**-x), small results included."""
     (one, tail), scaled = falling_parts(fabs(x))
     high, low = scaled(one), scaled(tail)
@@ -178,19 +187,19 @@ def sigmoid(x: Lane) -> Lane:
     return mul_add(miss, inverse, first)
 
 
-def _odd_tail(a: Reduced, square: Lane) -> Lane:
+def _odd_tail(a: Reduced, square: Expr) -> Expr:
     """sinh r - start."""
     return mul_add(a.r * square, polynomial(square, _ODD[a.r.type]), a.k * a.rest)
 
 
-def _even_tail(a: Reduced, square: Lane) -> Lane:
+def _even_tail(a: Reduced, square: Expr) -> Expr:
     """cosh r - 1."""
     missing = mul_add(a.k, a.rest, a.start - a.r)
     fourth = mul_add(square * square, polynomial(square, _EVEN[a.r.type]), a.r * missing)
     return mul_add(square, a.format.number(0.5), fourth)
 
 
-def expm1(x: Lane) -> Lane:
+def expm1(x: Expr) -> Expr:
     """e**x - 1; keeps -0.0."""
     a = _reduced(within(x, *_SPAN_LESS_ONE[x.type]))
     square = a.r * a.r
@@ -202,7 +211,7 @@ def expm1(x: Lane) -> Lane:
     return copysign(value * select(large, a.format.number(4.0), 1.0), x)
 
 
-def _hyperbolic(x: Lane, limit: float) -> tuple[Pair, Pair]:
+def _hyperbolic(x: Expr, limit: float) -> tuple[Pair, Pair]:
     """(sinh |x|, cosh |x|), each halved and in two terms.
 
     With e**r = C + S, even and odd part: 2 sinh = 2**k (C + S) - 2**-k (C - S) and 2 cosh the same with a plus.
@@ -216,7 +225,7 @@ def _hyperbolic(x: Lane, limit: float) -> tuple[Pair, Pair]:
     difference, lost_difference = ordered_sum(up, -down)
     odd, even = _odd_tail(a, square), _even_tail(a, square)
 
-    def combined(large: Lane, lost: Lane, other: Lane, lost_other: Lane) -> Pair:
+    def combined(large: Expr, lost: Expr, other: Expr, lost_other: Expr) -> Pair:
         slope = other * a.start
         first, missing = ordered_sum(large, slope)
         exact = mul_add(lost_other, a.start, fused(other, a.start, -slope))
@@ -228,20 +237,20 @@ def _hyperbolic(x: Lane, limit: float) -> tuple[Pair, Pair]:
     )
 
 
-def sinh(x: Lane) -> Lane:
+def sinh(x: Expr) -> Expr:
     """Hyperbolic sine."""
     (first, rest), _ = _hyperbolic(x, _SPAN_HALVED[x.type])
     return select(fabs(x) < _LINEAR[x.type], x, copysign((first + rest) * 2.0, x))
 
 
-def cosh(x: Lane) -> Lane:
+def cosh(x: Expr) -> Expr:
     """Hyperbolic cosine."""
     _, (first, rest) = _hyperbolic(x, _SPAN_HALVED[x.type])
     return (first + rest) * 2.0
 
 
-def tanh(x: Lane) -> Lane:
-    """Hyperbolic tangent; piecewise polynomial in float32 lanes."""
+def tanh(x: Expr) -> Expr:
+    """Hyperbolic tangent; piecewise polynomial in float32 expressions."""
     if x.type is F32:
         size = fabs(x)
         high, low = equal_steps(select(size > 9.1, 9.1, size), 37.0 / 128.0, TANH_SINGLE)

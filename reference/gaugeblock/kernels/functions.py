@@ -1,145 +1,134 @@
-"""Functions of real lanes: conversions between lane types, rounding, sign and NaN helpers, calls of scalar routines."""
+"""Functions of real expressions: conversions, rounding, signs and NaN, polynomials, and exact sums and products.
+
+Sums of two expressions hi + lo stand for one number of about twice the precision (Dekker 1971). A Format is what
+elementary functions need to know of float32 and float64.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import NamedTuple
 
-from .expression import BOOL, F32, F64, INT, UINT, Lane, LaneType, constant, select
+from .expression import BOOL, F32, F64, INT, UINT, Expr, ScalarType, constant, select
 
 
-def convert_lane(x: Lane, type: LaneType) -> Lane:
-    """x in another lane type: ints wrap, floats truncate toward zero (any value when out of range), bool is x != 0."""
+def cast(x: Expr, type: ScalarType) -> Expr:
+    """x as another scalar type: ints wrap, floats truncate toward zero (to anything out of range), bool is x != 0."""
     source = x.type
     if source is type:
         return x
     if type is BOOL:
         return x != 0
     if source is BOOL:
-        return Lane("uitofp" if type.is_float else "zext", type, (x,))
+        return Expr("uitofp" if type.is_float else "zext", type, (x,))
     if source.is_float:
         return _float_to(x, type)
     if type.is_float:
-        return Lane("sitofp" if source.kind == "int" else "uitofp", type, (x,))
+        return Expr("sitofp" if source.kind == "int" else "uitofp", type, (x,))
     if source.bits == type.bits:
-        return Lane("retype", type, (x,))
+        return Expr("retype", type, (x,))
     if source.bits > type.bits:
-        return Lane("trunc", type, (x,))
-    return Lane("sext" if source.kind == "int" else "zext", type, (x,))
+        return Expr("trunc", type, (x,))
+    return Expr("sext" if source.kind == "int" else "zext", type, (x,))
 
 
-def _float_to(x: Lane, type: LaneType) -> Lane:
+def _float_to(x: Expr, type: ScalarType) -> Expr:
     if type.is_float:
-        return Lane("fpext" if type.bits > x.type.bits else "fptrunc", type, (x,))
+        return Expr("fpext" if type.bits > x.type.bits else "fptrunc", type, (x,))
     if type is UINT[64]:
         half = constant(2.0**63, x.type)
         high = x >= half
-        low_part = Lane("fptosi", INT[64], (select(high, x - half, x),))
-        return convert_lane(low_part ^ select(high, constant(-(2**63), INT[64]), 0), type)
+        low_part = Expr("fptosi", INT[64], (select(high, x - half, x),))
+        return cast(low_part ^ select(high, constant(-(2**63), INT[64]), 0), type)
     wide = INT[32] if type.bits < 32 or type is INT[32] else INT[64]
-    return convert_lane(Lane("fptosi", wide, (x,)), type)
+    return cast(Expr("fptosi", wide, (x,)), type)
 
 
-def bits_of(x: Lane) -> Lane:
-    """The bit pattern of a float lane as an unsigned lane of its width."""
-    return Lane("bitcast", UINT[x.type.bits], (x,))
+def bits_of(x: Expr) -> Expr:
+    """The bit pattern of a float expression as an unsigned expression of its width."""
+    return Expr("bitcast", UINT[x.type.bits], (x,))
 
 
-def float_of_bits(x: Lane) -> Lane:
-    """The float lane with the given 32 or 64 bits."""
-    return Lane("bitcast", F32 if x.type.bits == 32 else F64, (x,))
+def float_of_bits(x: Expr) -> Expr:
+    """The float expression with the given 32 or 64 bits."""
+    return Expr("bitcast", F32 if x.type.bits == 32 else F64, (x,))
 
 
-def intrinsic(name: str, x: Lane, *more: Lane) -> Lane:
+def intrinsic(name: str, x: Expr, *more: Expr) -> Expr:
     """Call of an LLVM intrinsic whose overload is the type of `x`."""
-    return Lane("intrinsic", x.type, (x, *more), name)
+    return Expr("intrinsic", x.type, (x, *more), name)
 
 
-def call(name: str, x: Lane, *more: Lane) -> Lane:
-    """Call of a scalar routine (libm or runtime), lane by lane; the result has the type of `x`."""
-    return Lane("call", x.type, (x, *more), name)
+def call(name: str, x: Expr, *more: Expr) -> Expr:
+    """Call of a scalar routine (libm or runtime), lane by expression; the result has the type of `x`."""
+    return Expr("call", x.type, (x, *more), name)
 
 
-def rare(fast: Lane, condition: Lane, name: str, *arguments: Lane) -> Lane:
+def rare(fast: Expr, condition: Expr, name: str, *arguments: Expr) -> Expr:
     """`fast`, but where the condition holds the scalar routine `name` of float64 arguments; meant to hold seldom."""
-    return Lane("rare", fast.type, (fast, condition, *arguments), name)
+    return Expr("rare", fast.type, (fast, condition, *arguments), name)
 
 
-OWN: dict[str, Callable[..., Lane]] = {}
-"""Functions of float lanes that stand for C's of the same name; `elementary` enters them."""
-
-
-def libm(name: str, x: Lane, *more: Lane) -> Lane:
-    """The function that C calls `name`: our own where there is one, else C's in double precision, rounded once."""
-    own = OWN.get(name)
-    if own is not None:
-        return own(x, *more)
-    if x.type is F32:
-        wide = [convert_lane(v, F64) for v in (x, *more)]
-        return convert_lane(call(name, *wide), F32)
-    return call(name, x, *more)
-
-
-def floor(x: Lane) -> Lane:
+def floor(x: Expr) -> Expr:
     """Largest integer not above x."""
     return intrinsic("floor", x)
 
 
-def ceil(x: Lane) -> Lane:
+def ceil(x: Expr) -> Expr:
     """Smallest integer not below x."""
     return intrinsic("ceil", x)
 
 
-def rint(x: Lane) -> Lane:
+def rint(x: Expr) -> Expr:
     """Nearest integer, halves to even."""
     return intrinsic("rint", x)
 
 
-def truncate(x: Lane) -> Lane:
+def truncate(x: Expr) -> Expr:
     """The integer part of x."""
     return intrinsic("trunc", x)
 
 
-def sqrt(x: Lane) -> Lane:
+def sqrt(x: Expr) -> Expr:
     """Correctly rounded square root."""
     return intrinsic("sqrt", x)
 
 
-def fabs(x: Lane) -> Lane:
-    """Magnitude of a float lane (sign bit cleared)."""
+def fabs(x: Expr) -> Expr:
+    """Magnitude of a float expression (sign bit cleared)."""
     return intrinsic("fabs", x)
 
 
-def copysign(x: Lane, sign: Lane) -> Lane:
+def copysign(x: Expr, sign: Expr) -> Expr:
     """Magnitude of x with the sign bit of `sign`."""
     return intrinsic("copysign", x, sign)
 
 
-def fused(a: Lane, b: Lane, c: Lane) -> Lane:
+def fused(a: Expr, b: Expr, c: Expr) -> Expr:
     """a * b + c rounded once."""
     return intrinsic("fma", a, b, c)
 
 
-def mul_add(a: Lane, b: Lane, c: Lane) -> Lane:
+def mul_add(a: Expr, b: Expr, c: Expr) -> Expr:
     """a * b + c, fused where the processor can; for approximations only."""
     return intrinsic("fmuladd", a, b, c)
 
 
-def isnan(x: Lane) -> Lane:
+def isnan(x: Expr) -> Expr:
     """True for NaN."""
-    return Lane("fcmp", BOOL, (x, x), "uno")
+    return Expr("fcmp", BOOL, (x, x), "uno")
 
 
-def isinf(x: Lane) -> Lane:
+def isinf(x: Expr) -> Expr:
     """True for both infinities."""
     return fabs(x) == float("inf")
 
 
-def isfinite(x: Lane) -> Lane:
+def isfinite(x: Expr) -> Expr:
     """False for infinities and NaN."""
     return fabs(x) < float("inf")
 
 
-def sign_bit(x: Lane) -> Lane:
+def sign_bit(x: Expr) -> Expr:
     """True when the sign is negative, also for -0.0 and negative NaN."""
     if x.type.is_float:
         return bits_of(x) >= (1 << (x.type.bits - 1))
@@ -148,23 +137,23 @@ def sign_bit(x: Lane) -> Lane:
     return constant(False, BOOL)
 
 
-def minimum(a: Lane, b: Lane) -> Lane:
-    """Smaller of two lanes; NaN wins; of equal values the first is kept."""
+def minimum(a: Expr, b: Expr) -> Expr:
+    """Smaller of two expressions; NaN wins; of equal values the first is kept."""
     if a.type is BOOL:
         return a & b
     keep = (a <= b) | isnan(a) if a.type.is_float else a <= b
     return select(keep, a, b)
 
 
-def maximum(a: Lane, b: Lane) -> Lane:
-    """Larger of two lanes; NaN wins; of equal values the first is kept."""
+def maximum(a: Expr, b: Expr) -> Expr:
+    """Larger of two expressions; NaN wins; of equal values the first is kept."""
     if a.type is BOOL:
         return a | b
     keep = (a >= b) | isnan(a) if a.type.is_float else a >= b
     return select(keep, a, b)
 
 
-def polynomial(x: Lane, coefficients: tuple[float, ...]) -> Lane:
+def polynomial(x: Expr, coefficients: tuple[float, ...]) -> Expr:
     """Horner evaluation, highest power first."""
     result = constant(coefficients[0], x.type)
     for coefficient in coefficients[1:]:
@@ -172,6 +161,82 @@ def polynomial(x: Lane, coefficients: tuple[float, ...]) -> Lane:
     return result
 
 
-def lookup(table: tuple[float, ...], index: Lane, type: LaneType) -> Lane:
-    """table[index modulo its length, a power of two], as a float lane."""
-    return Lane("lookup", type, (index,), table)
+def chebyshev_series(t: Expr, coefficients: tuple[float, ...]) -> Expr:
+    """The sum of ``coefficients[k] * T_k(t)`` for t in [-1, 1], by Clenshaw's recurrence."""
+    twice = t + t
+    last, before = constant(0.0, t.type), constant(0.0, t.type)
+    for coefficient in reversed(coefficients[1:]):
+        last, before = twice * last - before + coefficient, last
+    return t * last - before + coefficients[0]
+
+
+def lookup(table: tuple[float, ...], index: Expr, type: ScalarType) -> Expr:
+    """table[index modulo its length, a power of two], as a float expression."""
+    return Expr("lookup", type, (index,), table)
+
+
+class Format(NamedTuple):
+    """A float scalar type: mantissa bits, exponent bias, and the number (with its bits) whose addition rounds."""
+
+    type: ScalarType
+    mantissa: int
+    bias: int
+    shift: float
+    shift_bits: int
+
+    def number(self, value: float) -> Expr:
+        """A constant."""
+        return constant(value, self.type)
+
+    def power_of_two(self, exponent: Expr) -> Expr:
+        """2**n for the unsigned expression n, whose bits above those of an exponent do not matter."""
+        return float_of_bits((exponent + self.bias) << self.mantissa)
+
+    def nearest(self, x: Expr, factor: float) -> tuple[Expr, Expr]:
+        """k = x * factor rounded to an integer: as a float, and as the low bits of an unsigned expression."""
+        moved = mul_add(x, self.number(factor), self.number(self.shift))
+        return moved - self.shift, bits_of(moved)
+
+
+SINGLE = Format(F32, 23, 127, 1.5 * 2.0**23, 0x4B400000)
+DOUBLE = Format(F64, 52, 1023, 1.5 * 2.0**52, 0x4338000000000000)
+
+
+def format_of(x: Expr) -> Format:
+    """The format of a float expression."""
+    return SINGLE if x.type is F32 else DOUBLE
+
+
+Pair = tuple[Expr, Expr]
+
+
+def ordered_sum(a: Expr, b: Expr) -> Pair:
+    """a + b exactly, for |a| >= |b| or a = 0."""
+    total = a + b
+    return total, b - (total - a)
+
+
+def exact_sum(a: Expr, b: Expr) -> Pair:
+    """a + b exactly."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def exact_product(a: Expr, b: Expr) -> Pair:
+    """a * b exactly, but for underflow."""
+    product = a * b
+    return product, fused(a, b, -product)
+
+
+def times(a: Pair, b: Pair) -> Pair:
+    """Product of two pairs, its terms not renormalised: relative error about 2**-2p for p-bit expressions."""
+    high, low = exact_product(a[0], b[0])
+    return high, mul_add(a[0], b[1], mul_add(a[1], b[0], low))
+
+
+def quotient(a: Pair, b: Pair) -> Pair:
+    """a / b, the second term to a few units in its last place."""
+    high = a[0] / b[0]
+    rest = fused(-high, b[0], a[0])
+    return high, (rest + mul_add(-high, b[1], a[1])) / b[0]

@@ -6,239 +6,220 @@
 8-byte slots. The vector body runs when every output is contiguous and every input is contiguous or has stride 0 (such
 an input is repeated into a small buffer that is read again at each step). It returns whether a guard failed.
 
-A long body is written once only, see pieces.
+Compiling takes as long as the text is, so a long body is written once only, and the row is strip-mined: vectors that
+are not contiguous in memory, and the last elements, are packed into buffers first, the last element repeated to fill
+one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from .body import Body
-from .declarations import Declarations
-from .expression import BOOL, Lane
+from .code import Carried, Declarations
+from .conversion import Memory
+from .expression import BOOL, Expr
 from .lower import Emitter
-from .operand import Memory
+from .tiles import element_type
 
 
-def raw_lanes(body: Body) -> list[Lane]:
+def raw_parameters(body: Body) -> list[Expr]:
     """The raw C values of all parameters, in order."""
-    return [lane for parameter in body.parameters for lane in parameter.raw]
+    return [expr for parameter in body.parameters for expr in parameter.raw]
 
 
-class Vector(NamedTuple):
-    """The computation of one vector: where each operand's first vector is and the bytes to the next, what comes before
-    the loop, and loading from the pointers %w_, computing and storing to them."""
+LONG = 100
+"""Instructions of a vector's computation from which on it is written once only."""
 
-    begin: dict[str, tuple[str, str]]
-    prepare: Emitter
-    emitter: Emitter
+
+def row_text(row: RowWriter, name: str) -> str:
+    """The row function of a body, in the form that its length asks for."""
+    vector = row.computation(row.body.width) if row.body.width > 1 else None
+    if vector is None or len(vector.lines) <= LONG:
+        row.two_loops(vector)
+    else:
+        row.strip_mined(vector)
+    code, result = row.code, "false"
+    if row.fault:
+        result = code.load("i1", row.fault, 1)
+    return code.function(
+        f"define i1 @{name}(ptr %pointers, ptr %numbers, i64 %n, ptr %strides) #0", f"  ret i1 {result}"
+    )
 
 
 class RowWriter:
-    """Writes the text of the row function of a body."""
+    """Writes the row function of a body into `code`; `fault` is where it notes that a guard failed, if there is one."""
 
     def __init__(self, body: Body, declarations: Declarations) -> None:
         self.body = body
-        self.declarations = declarations
-        self.prologue = Emitter(1, "c", declarations)
-        for index, operand in enumerate(body.memory):
-            for source, type, prefix in (("pointers", "ptr", ""), ("strides", "i64", "s_")):
-                place = self.prologue.register(f"getelementptr i64, ptr %{source}, i64 {index}")
-                self.prologue.lines.append(f"  %{prefix}{operand.name} = load {type}, ptr {place}")
-        for index, lane in enumerate(raw_lanes(body)):
-            place = self.prologue.register(f"getelementptr i64, ptr %numbers, i64 {index}")
-            type = "i64" if lane.type is BOOL else lane.type.ir
-            value = self.prologue.register(f"load {type}, ptr {place}")
-            if lane.type is BOOL:
-                value = self.prologue.register(f"icmp ne i64 {value}, 0")
-            self.prologue.bind(lane, value)
-        self.parameters = [self.prologue.emit(parameter.computed) for parameter in body.parameters]
-        if body.width > 1:
-            self.vector = self._vector_computation()
+        self.code = code = Emitter(1, "x", declarations)
+        self.pointers = [code.load("ptr", code.slot("%pointers", k)) for k in range(len(body.memory))]
+        self.strides = [code.load("i64", code.slot("%strides", k)) for k in range(len(body.memory))]
+        for slot, expr in enumerate(raw_parameters(body)):
+            value = code.load("i64" if expr.type is BOOL else expr.type.ir, code.slot("%numbers", slot))
+            code.bind(expr, code.register(f"icmp ne i64 {value}, 0") if expr.type is BOOL else value)
+        self.parameters = [code.emit(parameter.computed) for parameter in body.parameters]
+        self.fault = code.register("alloca i1") if body.guarded else ""
+        if self.fault:
+            code.store("i1", "false", self.fault, 1)
 
-    def function(self, name: str, lines: list[str]) -> str:
-        """The whole function, with `lines` behind what reads its arguments."""
-        head = f"define i1 @{name}(ptr %pointers, ptr %numbers, i64 %n, ptr %strides) #0 {{"
-        return "\n".join([head, "entry:", *self.prologue.lines, *lines, "}"])
+    def computation(self, width: int) -> Emitter:
+        """Loading an element or a vector from the pointers %wW_, computing, and storing to them."""
+        body, emitter = self.body, Emitter(width, f"v{width}", self.code.declarations)
+        with self.code.scope(width):
+            for parameter, scalars in zip(body.parameters, self.parameters, strict=True):
+                for expr, scalar in zip(parameter.exprs, scalars, strict=True):
+                    emitter.bind(expr, self.code.splat(scalar, expr.type))
+        for operand, exprs in zip(body.inputs, body.arguments, strict=True):
+            load_operand(emitter, operand, f"%w{width}_{operand.name}", exprs)
+        values = iter(emitter.emit([expr for stored in body.stored for expr in stored]))
+        for operand in body.outputs:
+            parts = [next(values) for _ in range(operand.components)]
+            store_operand(emitter, operand, f"%w{width}_{operand.name}", parts)
+        fault = emitter.any_fault()
+        emitter.faults = [] if fault is None else [fault]
+        return emitter
 
-    def text(self, name: str) -> str:
-        """The function with a vector body, if there is one, and a scalar body."""
-        lines: list[str] = []
-        start = [("0", "false", "entry", {operand.name: f"%{operand.name}" for operand in self.body.memory})]
-        if self.body.width > 1:
-            lines += self._vector(start)
-        else:
-            lines.append("  br label %rest")
-        lines += self._scalar(start)
-        return self.function(name, lines)
+    def _run(self, computation: Emitter, places: Sequence[str]) -> None:
+        """Append a computation, at the places of the operands."""
+        for operand, place in zip(self.body.memory, places, strict=True):
+            name = f"%w{computation.width}_{operand.name}"
+            self.code.line(f"{name} = getelementptr i8, ptr {place}, i64 0")
+        self.code.lines += computation.lines
+        if computation.block != "entry":
+            self.code.block = computation.block
 
-    def _vector_computation(self) -> Vector:
-        body, width = self.body, self.body.width
-        prepare, emitter = Emitter(width, "q", self.declarations), Emitter(width, "v", self.declarations)
-        begin = {operand.name: self._repeat(prepare, operand) for operand in body.inputs}
-        begin |= {operand.name: (f"%{operand.name}", str(width * operand.itemsize)) for operand in body.outputs}
-        for parameter, scalars in zip(body.parameters, self.parameters, strict=True):
-            for lane, scalar in zip(parameter.lanes, scalars, strict=True):
-                emitter.bind(lane, prepare.splat(scalar, lane.type))
-        self._load(emitter)
-        self._store(emitter)
-        if body.guarded:
-            emitter.lines.append(f"  %fault_next = or i1 %fault, {emitter.any_fault()}")
-        return Vector(begin, prepare, emitter)
-
-    def lying(self, check: Emitter, so_far: str) -> str:
-        """The register that tells whether all operands are contiguous, inputs or of stride 0, and `so_far` holds."""
-        for operand in self.body.memory:
-            fits = check.register(f"icmp eq i64 %s_{operand.name}, {operand.itemsize}")
-            if operand in self.body.inputs:
-                zero = check.register(f"icmp eq i64 %s_{operand.name}, 0")
-                fits = check.register(f"or i1 {fits}, {zero}")
-            so_far = check.register(f"and i1 {so_far}, {fits}")
+    def _contiguous(self, so_far: str) -> str:
+        """An i1: all operands are contiguous, inputs or of stride 0, and `so_far` holds."""
+        code = self.code
+        for k, (operand, stride) in enumerate(zip(self.body.memory, self.strides, strict=True)):
+            fits = code.register(f"icmp eq i64 {stride}, {operand.itemsize}")
+            if k >= len(self.body.outputs):
+                fits = code.register(f"or i1 {fits}, {code.register(f'icmp eq i64 {stride}, 0')}")
+            so_far = code.register(f"and i1 {so_far}, {fits}")
         return so_far
 
-    def buffers(self, operands: Iterable[Memory]) -> list[str]:
-        """A buffer of one vector for each of the operands."""
+    def _buffers(self) -> list[str]:
+        """A buffer of one vector for each operand; those of outputs are only needed by strips."""
         width = self.body.width
-        types = {operand.name: f"[{width * operand.components} x {operand.storage.ir}]" for operand in operands}
-        return [f"  %buffer_{name} = alloca {type}, align 64" for name, type in types.items()]
+        return [self.code.register(f"alloca {o.ir_type(width)}, align 64") for o in self.body.memory]
 
-    def _vector(self, start: list[tuple[str, str, str, dict[str, str]]]) -> list[str]:
-        body, width = self.body, self.body.width
-        check = Emitter(1, "k", self.declarations)
-        usable = self.lying(check, check.register(f"icmp sge i64 %n, {width}"))
-        pointers, prepare, emitter = self.vector
-        stop = prepare.register(f"and i64 %n, {-width}")
-        lines = [*self.buffers(body.inputs), *check.lines, f"  br i1 {usable}, label %prepare, label %rest"]
-        lines += ["prepare:", *prepare.lines]
-        lines += ["  br label %vector", "vector:", "  %i = phi i64 [0, %prepare], [%i_next, %vector_last]"]
-        if body.guarded:
-            lines.append("  %fault = phi i1 [false, %prepare], [%fault_next, %vector_last]")
-        for operand in body.memory:
-            name = operand.name
-            lines.append(f"  %w_{name} = phi ptr [{pointers[name][0]}, %prepare], [%w_{name}_next, %vector_last]")
-        lines += [*emitter.lines, "  br label %vector_last", "vector_last:"]
-        for operand in body.memory:
-            name = operand.name
-            lines.append(f"  %w_{name}_next = getelementptr i8, ptr %w_{name}, i64 {pointers[name][1]}")
-        lines += [
-            f"  %i_next = add i64 %i, {width}",
-            f"  %more = icmp slt i64 %i_next, {stop}",
-            "  br i1 %more, label %vector, label %after",
-            "after:",
-        ]
-        moved: dict[str, str] = {}
-        for operand in body.memory:
-            name = operand.name
-            lines.append(f"  %jump_{name} = mul i64 {stop}, %s_{name}")
-            lines.append(f"  %after_{name} = getelementptr i8, ptr %{name}, i64 %jump_{name}")
-            moved[name] = f"%after_{name}"
-        lines.append("  br label %rest")
-        start.append((stop, "%fault_next" if body.guarded else "false", "after", moved))
-        return lines
-
-    def _repeat(self, prepare: Emitter, operand: Memory) -> tuple[str, str]:
-        """Where an input's vectors begin, and the bytes to the next: a buffer of its one element if it has stride 0."""
-        name, width, count = operand.name, self.body.width, operand.components
-        type = operand.storage.ir
-        zero = prepare.register(f"icmp eq i64 %s_{name}, 0")
-        if count == 1:
-            first = prepare.register(f"load {type}, ptr %{name}, align {operand.itemsize}")
-            many = prepare.splat(first, operand.storage)
-        else:
-            first = prepare.register(f"load <2 x {type}>, ptr %{name}, align {operand.itemsize // 2}")
-            mask = ", ".join(f"i32 {k % 2}" for k in range(2 * width))
-            many = prepare.register(
-                f"shufflevector <2 x {type}> {first}, <2 x {type}> poison, <{2 * width} x i32> <{mask}>"
-            )
-        prepare.lines.append(f"  store <{width * count} x {type}> {many}, ptr %buffer_{name}, align 64")
-        base = prepare.register(f"select i1 {zero}, ptr %buffer_{name}, ptr %{name}")
-        step = prepare.register(f"select i1 {zero}, i64 0, i64 {width * operand.itemsize}")
-        return base, step
-
-    def _load(self, emitter: Emitter) -> None:
-        """One element or vector of each input, from the pointers %w_."""
-        width = emitter.width
-        for operand, lanes in zip(self.body.inputs, self.body.arguments, strict=True):
-            type, count = operand.storage.ir, operand.components
-            align = operand.itemsize // count
-            if count * width == 1:
-                emitter.bind(lanes[0], emitter.register(f"load {type}, ptr %w_{operand.name}, align {align}"))
+    def _begin(self, buffers: Sequence[str]) -> list[tuple[str, str]]:
+        """Where each operand's vectors begin, and the bytes to the next: a buffer of its one element for stride 0."""
+        code, width, found = self.code, self.body.width, []
+        for k, operand in enumerate(self.body.memory):
+            step, pointer = width * operand.itemsize, self.pointers[k]
+            if k < len(self.body.outputs):
+                found.append((pointer, str(step)))
                 continue
-            whole = f"<{width * count} x {type}>"
-            loaded = emitter.register(f"load {whole}, ptr %w_{operand.name}, align {align}")
-            if count == 1:
-                emitter.bind(lanes[0], loaded)
-                continue
-            for part, lane in enumerate(lanes):
-                emitter.bind(lane, deinterleave(emitter, loaded, whole, part))
+            zero = code.register(f"icmp eq i64 {self.strides[k]}, 0")
+            one, many = operand.ir_type(1), operand.ir_type(width)
+            first = code.load(one, pointer, operand.align)
+            if operand.components == 1:
+                with code.scope(width):
+                    repeated = code.splat(first, operand.storage)
+            else:
+                mask = ", ".join(f"i32 {k % 2}" for k in range(2 * width))
+                repeated = code.register(f"shufflevector {one} {first}, {one} poison, <{2 * width} x i32> <{mask}>")
+            code.store(many, repeated, buffers[k], 64)
+            base = code.register(f"select i1 {zero}, ptr {buffers[k]}, ptr {pointer}")
+            found.append((base, code.register(f"select i1 {zero}, i64 0, i64 {step}")))
+        return found
 
-    def _store(self, emitter: Emitter) -> None:
-        """What the body computes, to the pointers %w_ of the outputs."""
-        width = emitter.width
-        flat = emitter.emit([lane for stored in self.body.stored for lane in stored])
-        position = 0
-        for operand in self.body.outputs:
-            type, count = operand.storage.ir, operand.components
-            align = operand.itemsize // count
-            values = flat[position : position + count]
-            position += count
-            place = f"ptr %w_{operand.name}, align {align}"
-            if count == 1:
-                emitter.lines.append(f"  store {emitter.type(type)} {values[0]}, {place}")
-                continue
-            emitter.lines.append(f"  store <{2 * width} x {type}> {interleave(emitter, type, values)}, {place}")
+    def two_loops(self, vector: Emitter | None) -> None:
+        """A loop over vectors, if there are any, and one over what is left."""
+        code, stop = self.code, "0"
+        if vector is not None:
+            usable = self._contiguous(code.register(f"icmp sge i64 %n, {vector.width}"))
+            whole = code.register(f"and i64 %n, {-vector.width}")
+            stop = code.register(f"select i1 {usable}, i64 {whole}, i64 0")
+            buffers = self._buffers()
+            with code.when(usable):
+                self._loop(vector, "0", whole, self._begin(buffers))
+        starts = [code.at(pointer, stop, stride) for pointer, stride in zip(self.pointers, self.strides, strict=True)]
+        self._loop(self.computation(1), stop, "%n", list(zip(starts, self.strides, strict=True)))
 
-    def _scalar(self, start: list[tuple[str, str, str, dict[str, str]]]) -> list[str]:
-        body = self.body
-        emitter = Emitter(1, "r", self.declarations)
-        for parameter, scalars in zip(body.parameters, self.parameters, strict=True):
-            for lane, scalar in zip(parameter.lanes, scalars, strict=True):
-                emitter.bind(lane, scalar)
-        renamed = {operand.name: f"r_{operand.name}" for operand in body.memory}
-        lines = ["rest:"]
-        lines.append(f"  %k0 = phi i64 {', '.join(f'[{first}, %{block}]' for first, _, block, _ in start)}")
-        lines.append(f"  %f0 = phi i1 {', '.join(f'[{fault}, %{block}]' for _, fault, block, _ in start)}")
-        for name in renamed:
-            incoming = ", ".join(f"[{at[name]}, %{block}]" for _, _, block, at in start)
-            lines.append(f"  %rest_{name} = phi ptr {incoming}")
-        lines += ["  %left = icmp slt i64 %k0, %n", "  br i1 %left, label %scalar, label %done", "scalar:"]
-        lines.append("  %k = phi i64 [%k0, %rest], [%k_next, %scalar_last]")
-        if body.guarded:
-            lines.append("  %g = phi i1 [%f0, %rest], [%g_next, %scalar_last]")
-        for name in renamed:
-            lines.append(f"  %r_{name} = phi ptr [%rest_{name}, %rest], [%r_{name}_next, %scalar_last]")
-        self._load(emitter)
-        self._store(emitter)
-        lines += [line.replace("%w_", "%r_") for line in emitter.lines]
-        lines += ["  br label %scalar_last", "scalar_last:"]
-        if body.guarded:
-            fault = Emitter(1, "g", self.declarations)
-            fault.faults = emitter.faults
-            combined = fault.any_fault()
-            lines += [*fault.lines, f"  %g_next = or i1 %g, {combined}"]
-        for name in renamed:
-            lines.append(f"  %r_{name}_next = getelementptr i8, ptr %r_{name}, i64 %s_{name}")
-        lines += [
-            "  %k_next = add i64 %k, 1",
-            "  %again = icmp slt i64 %k_next, %n",
-            "  br i1 %again, label %scalar, label %done",
-            "done:",
-            f"  %result = phi i1 [%f0, %rest], [{'%g_next' if body.guarded else 'false'}, %scalar_last]",
-            "  ret i1 %result",
-        ]
-        return lines
+    def _loop(self, computation: Emitter, start: str, stop: str, begin: Sequence[tuple[str, str]]) -> None:
+        with self._carried(start, stop, computation, begin) as loop:
+            self._run(computation, loop.values[: len(begin)])
+
+    @contextmanager
+    def _carried(
+        self, start: str, stop: str, computation: Emitter, begin: Sequence[tuple[str, str]]
+    ) -> Iterator[Carried]:
+        """A loop that moves pointers on by their steps, and notes whether a guard failed."""
+        code, failed = self.code, [("i1", "false")] * len(computation.faults)
+        state = [("ptr", pointer) for pointer, _ in begin]
+        with code.carry(start, stop, computation.width, [*state, *failed]) as loop:
+            yield loop
+            loop.following = [code.move(at, step) for at, (_, step) in zip(loop.values, begin, strict=False)]
+            for before, fault in zip(loop.values[len(begin) :], computation.faults, strict=True):
+                loop.following.append(code.register(f"or i1 {before}, {fault}"))
+        for fault in loop.results[len(begin) :]:
+            before = code.load("i1", self.fault, 1)
+            code.store("i1", code.register(f"or i1 {before}, {fault}"), self.fault, 1)
+
+    def strip_mined(self, vector: Emitter) -> None:
+        """One loop over vectors, each computed in place or in buffers."""
+        code, width, outputs = self.code, self.body.width, len(self.body.outputs)
+        buffers, contiguous = self._buffers(), self._contiguous("true")
+        with code.when(code.register("icmp sgt i64 %n, 0")):
+            begin = self._begin(buffers)
+            with self._carried("0", "%n", vector, begin) as loop:
+                left = code.register(f"sub i64 %n, {loop.index}")
+                full = code.register(f"icmp sge i64 {left}, {width}")
+                count = code.register(f"select i1 {full}, i64 {width}, i64 {left}")
+                direct = code.register(f"and i1 {full}, {contiguous}")
+                packed = code.register(f"xor i1 {direct}, true")
+                with code.when(packed):
+                    for k in range(outputs, len(buffers)):
+                        self._move(k, buffers[k], loop.index, count, str(width), packing=True)
+                self._run(
+                    vector,
+                    [
+                        code.register(f"select i1 {direct}, ptr {at}, ptr {buffer}")
+                        for at, buffer in zip(loop.values, buffers, strict=False)
+                    ],
+                )
+                with code.when(packed):
+                    for k in range(outputs):
+                        self._move(k, buffers[k], loop.index, count, count, packing=False)
+
+    def _move(self, k: int, buffer: str, i: str, count: str, stop: str, *, packing: bool) -> None:
+        """Bring a vector of an operand into its buffer, its last element of `count` repeated, or back from there."""
+        code, operand = self.code, self.body.memory[k]
+        type, last = element_type(operand.itemsize), code.register(f"sub i64 {count}, 1")
+        with code.loop(0, stop) as element:
+            index = code.register(f"add i64 {i}, {code.minimum(element, last)}")
+            place = code.at(self.pointers[k], index, self.strides[k])
+            slot = code.at(buffer, element, operand.itemsize)
+            source, target = (place, slot) if packing else (slot, place)
+            code.store(type, code.load(type, source, operand.align), target, operand.align)
 
 
-def deinterleave(emitter: Emitter, loaded: str, whole: str, part: int) -> str:
-    """The real (part 0) or imaginary (part 1) components of loaded complex elements."""
-    if emitter.width == 1:
-        return emitter.register(f"extractelement {whole} {loaded}, i32 {part}")
-    mask = ", ".join(f"i32 {2 * k + part}" for k in range(emitter.width))
-    return emitter.register(f"shufflevector {whole} {loaded}, {whole} poison, <{emitter.width} x i32> <{mask}>")
+def load_operand(code: Emitter, operand: Memory, place: str, exprs: Sequence[Expr]) -> None:
+    """Bind the expressions to the components of an element, or of as many elements in a row as a vector has."""
+    width, whole = code.width, operand.ir_type(code.width)
+    loaded = code.load(whole, place, operand.align)
+    if operand.components == 1:
+        code.bind(exprs[0], loaded)
+        return
+    for part, expr in enumerate(exprs):
+        if width == 1:
+            code.bind(expr, code.register(f"extractelement {whole} {loaded}, i32 {part}"))
+            continue
+        mask = ", ".join(f"i32 {2 * k + part}" for k in range(width))
+        code.bind(expr, code.register(f"shufflevector {whole} {loaded}, {whole} poison, <{width} x i32> <{mask}>"))
 
 
-def interleave(emitter: Emitter, type: str, values: list[str]) -> str:
+def store_operand(code: Emitter, operand: Memory, place: str, values: Sequence[str]) -> None:
+    """Store the components of an element, or of as many elements in a row as a vector has."""
+    value = values[0] if operand.components == 1 else _interleaved(code, operand.storage.ir, values)
+    code.store(operand.ir_type(code.width), value, place, operand.align)
+
+
+def _interleaved(emitter: Emitter, type: str, values: Sequence[str]) -> str:
     """Real and imaginary components as one vector of elements."""
     width = emitter.width
     if width == 1:

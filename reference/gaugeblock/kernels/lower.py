@@ -1,15 +1,135 @@
-"""Expression lanes to LLVM IR text, for scalar lanes (width 1) or vector lanes `<W x T>`."""
+"""Expressions to LLVM IR text, for scalars (width 1) or vectors `<W x T>`.
+
+Where the IR depends on the width, there are instructions of 512-bit vectors, tables in registers, and calls of scalar
+routines for single lanes.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
-from .code import Code
-from .declarations import Declarations
-from .expression import BOOL, Lane, LaneType, literal
-from .vector_forms import looked_up, native, one_by_one
-from .while_loop import Loop
+from .code import NAME, Code, Declarations
+from .expression import BOOL, Expr, Loop, ScalarType, literal
+
+Form = Callable[["Emitter", Expr, list[str]], str]
+
+# Instructions of 512-bit vectors: the intrinsic and its arguments, "{}" standing for a lane; None keeps the lane.
+INSTRUCTIONS_512: dict[tuple[str, int], tuple[str, str] | None] = {
+    ("scale", 32): ("@llvm.x86.avx512.mask.scalef.ps.512", "{}, {}, {type} zeroinitializer, i16 -1, i32 4"),
+    ("scale", 64): ("@llvm.x86.avx512.mask.scalef.pd.512", "{}, {}, {type} zeroinitializer, i8 -1, i32 4"),
+    ("exponent", 32): ("@llvm.x86.avx512.mask.getexp.ps.512", "{}, {type} zeroinitializer, i16 -1, i32 4"),
+    ("exponent", 64): ("@llvm.x86.avx512.mask.getexp.pd.512", "{}, {type} zeroinitializer, i8 -1, i32 4"),
+    ("mantissa", 32): ("@llvm.x86.avx512.mask.getmant.ps.512", "{}, i32 15, {type} zeroinitializer, i16 -1, i32 4"),
+    ("mantissa", 64): ("@llvm.x86.avx512.mask.getmant.pd.512", "{}, i32 15, {type} zeroinitializer, i8 -1, i32 4"),
+    ("same", 32): None,
+    ("same", 64): None,
+}
+# Permutations of 512-bit registers by bits and number of registers.
+PERMUTATIONS_512 = {
+    (32, 1): "permvar.sf", (32, 2): "vpermi2var.ps", (64, 1): "permvar.df", (64, 2): "vpermi2var.pd",
+}  # fmt: skip
+
+
+def _halves(emitter: Emitter, expr: Expr, arguments: list[str], form: Form) -> str:
+    """`form` for both halves of vectors longer than a register."""
+    whole, half = emitter.width, emitter.width // 2
+    results = []
+    for first in (0, half):
+        mask = f"<{half} x i32> <{', '.join(f'i32 {k}' for k in range(first, first + half))}>"
+        given = []
+        for value, argument in zip(arguments, expr.arguments, strict=True):
+            type = emitter.type(argument.type)
+            given.append(emitter.register(f"shufflevector {type} {value}, {type} poison, {mask}"))
+        emitter.width = half
+        results.append(form(emitter, expr, given))
+        emitter.width = whole
+    type = f"<{half} x {expr.type.ir}>"
+    mask = f"<{whole} x i32> <{', '.join(f'i32 {k}' for k in range(whole))}>"
+    return emitter.register(f"shufflevector {type} {results[0]}, {type} {results[1]}, {mask}")
+
+
+def native(emitter: Emitter, expr: Expr, arguments: list[str]) -> str:
+    """The instruction that vectors of this width have for it, else its first argument, the same in plain lanes."""
+    bits = emitter.width * expr.type.bits
+    if not emitter.wide or bits < 512:
+        return arguments[0]
+    if bits > 512:
+        return _halves(emitter, expr, arguments, native)
+    instruction = INSTRUCTIONS_512[expr.attribute, expr.type.bits]
+    if instruction is None:
+        return arguments[1]
+    type = emitter.type(expr.type)
+    name, pattern = instruction
+    given = pattern.format(*(f"{type} {value}" for value in arguments[1:]), type=type)
+    types = ", ".join(value.rpartition(" ")[0] for value in given.split(", "))
+    emitter.declarations[name] = f"declare {type} {name}({types})"
+    return emitter.register(f"call {type} {name}({given})")
+
+
+def looked_up(emitter: Emitter, expr: Expr, arguments: list[str]) -> str:
+    """Entries of a table by the low bits of the index: a permutation of registers where it fits, else loads."""
+    bits = emitter.width * expr.type.bits
+    if emitter.wide and bits > 512:
+        return _halves(emitter, expr, arguments, looked_up)
+    (index,) = arguments
+    entries: tuple[float, ...] = expr.attribute
+    size, scalar, index_type = len(entries), expr.type.ir, expr.arguments[0].type
+    values = [f"{scalar} {literal(entry, expr.type)}" for entry in entries]
+    if emitter.wide and bits == 512 and size in (emitter.width, 2 * emitter.width):
+        type, places = emitter.type(expr.type), f"{emitter.type(index_type)} {index}"
+        parts = [f"{type} <{', '.join(values[k : k + emitter.width])}>" for k in range(0, size, emitter.width)]
+        name = f"@llvm.x86.avx512.{PERMUTATIONS_512[expr.type.bits, len(parts)]}.512"
+        given = [parts[0], places, *parts[1:]]
+        types = [type, emitter.type(index_type), *([type] * (len(parts) - 1))]
+        emitter.declarations[name] = f"declare {type} {name}({', '.join(types)})"
+        return emitter.register(f"call {type} {name}({', '.join(given)})")
+    text = f"[{size} x {scalar}] [{', '.join(values)}]"
+    name = f"@gb_table_{zlib.crc32(text.encode()):08x}"
+    space = emitter.declarations.space
+    emitter.declarations[name] = f"{name} = internal unnamed_addr{space} constant {text}, align 64"
+    mask = emitter.constant(Expr("constant", index_type, (), size - 1))
+    inside = emitter.register(f"and {emitter.type(index_type)} {index}, {mask}")
+    if emitter.width == 1:
+        place = emitter.register(f"getelementptr {scalar}, ptr{space} {name}, {index_type.ir} {inside}")
+        return emitter.register(f"load {scalar}, ptr{space} {place}")
+    vector = "poison"
+    for k in range(emitter.width):
+        at = emitter.register(f"extractelement {emitter.type(index_type)} {inside}, i32 {k}")
+        place = emitter.register(f"getelementptr {scalar}, ptr {name}, {index_type.ir} {at}")
+        entry = emitter.register(f"load {scalar}, ptr {place}")
+        vector = emitter.register(f"insertelement {emitter.type(expr.type)} {vector}, {scalar} {entry}, i32 {k}")
+    return vector
+
+
+def one_by_one(emitter: Emitter, expr: Expr) -> str:
+    """The function of (condition, fast value, arguments) that calls a routine for single lanes of vectors."""
+    type, scalar, width = emitter.type(expr.type), expr.type.ir, emitter.width
+    count, size = len(expr.arguments) - 2, expr.type.bits // 8
+    name = f"@{NAME}_rare_{expr.attribute}_{width}"
+    plain = Declarations()
+    routine = plain.routine(expr.attribute, scalar, [scalar] * count)
+    emitter.declarations.plain |= plain.plain or plain
+    code = Code()
+    flags = code.register(f"alloca <{width} x i8>, align 64")
+    code.store(f"<{width} x i8>", code.register(f"zext <{width} x i1> %where to <{width} x i8>"), flags)
+    result, *places = [code.register(f"alloca {type}, align 64") for _ in range(count + 1)]
+    for number, place in enumerate((result, *places)):
+        code.store(type, f"%a{number}", place)
+    with code.loop(0, width) as k:
+        wanted = code.register(f"icmp ne i8 {code.load('i8', code.move(flags, k), 1)}, 0")
+        with code.when(wanted):
+            given = ", ".join(f"{scalar} {code.load(scalar, code.at(place, k, size), size)}" for place in places)
+            code.store(scalar, code.register(f"call {scalar} {routine}({given})"), code.at(result, k, size), size)
+    values = ", ".join(f"{type} %a{k}" for k in range(count + 1))
+    emitter.declarations[name] = f"declare {type} {name}(<{width} x i1>, {', '.join([type] * (count + 1))})"
+    total = code.load(type, result)
+    head = f"define {type} {name}(<{width} x i1> %where, {values}) #0"
+    emitter.declarations.plain[name] = code.function(head, f"  ret {type} {total}")
+    return name
+
 
 SCALAR_ONLY = frozenset({"call", "sdiv", "udiv", "srem", "urem"})
 SCALAR_VISIT, VECTOR_VISIT = 1, 16
@@ -19,27 +139,27 @@ _BINARY = frozenset("add sub mul fadd fsub fmul fdiv and or xor shl ashr lshr sd
 _CASTS = frozenset("trunc sext zext sitofp uitofp fpext fptrunc bitcast".split())
 
 
-def reachable(results: Iterable[Lane]) -> tuple[Lane, ...]:
+def reachable(results: Iterable[Expr]) -> tuple[Expr, ...]:
     """Every lane used by `results`, arguments before users."""
     return _ordered(tuple(results))
 
 
 @functools.lru_cache(maxsize=8)
-def _ordered(results: tuple[Lane, ...]) -> tuple[Lane, ...]:
+def _ordered(results: tuple[Expr, ...]) -> tuple[Expr, ...]:
     """The same; the vector form and the scalar form of a loop ask for it one after the other."""
-    order: list[Lane] = []
+    order: list[Expr] = []
     done: set[int] = set()
     stack = list(reversed(results))
     while stack:
-        lane = stack[-1]
-        waiting = [argument for argument in reversed(lane.arguments) if id(argument) not in done]
+        expr = stack[-1]
+        waiting = [argument for argument in reversed(expr.arguments) if id(argument) not in done]
         if waiting:
             stack += waiting
             continue
         stack.pop()
-        if id(lane) not in done:
-            done.add(id(lane))
-            order.append(lane)
+        if id(expr) not in done:
+            done.add(id(expr))
+            order.append(expr)
     return tuple(order)
 
 
@@ -58,63 +178,72 @@ class Emitter(Code):
         self.wide = declarations.vector_bytes == 64
         self.names: dict[int, str] = {}
         self.faults: list[str] = []
-        self._kept: list[Lane] = []
+        self._kept: list[Expr] = []
 
-    def type(self, type: LaneType | str) -> str:
+    def type(self, type: ScalarType | str) -> str:
         """IR type of a lane at this width."""
         scalar = type if type.__class__ is str else type.ir  # type: ignore[union-attr]
         return scalar if self.width == 1 else f"<{self.width} x {scalar}>"
 
-    def bind(self, lane: Lane, name: str) -> None:
-        """Let `name` stand for an argument lane."""
-        self._kept.append(lane)
-        self.names[id(lane)] = name
+    @contextmanager
+    def scope(self, width: int | None = None) -> Iterator[None]:
+        """Instructions whose expressions' registers are forgotten afterwards, if wanted at another width."""
+        kept = self.width, self.names
+        self.names = dict(self.names) if width is None or width == self.width else {}
+        self.width = self.width if width is None else width
+        yield
+        self.width, self.names = kept
 
-    def emit(self, results: Sequence[Lane]) -> list[str]:
+    def bind(self, expr: Expr, name: str) -> None:
+        """Let `name` stand for an argument lane."""
+        self._kept.append(expr)
+        self.names[id(expr)] = name
+
+    def emit(self, results: Sequence[Expr]) -> list[str]:
         """Instructions for `results`; returns their registers or literals."""
         names, kept, lines, prefix = self.names, self._kept, self.lines, self.prefix
         before, after = ("", "") if self.width == 1 else (f"<{self.width} x ", ">")
-        for lane in reachable(results):
-            if id(lane) in names:
+        for expr in reachable(results):
+            if id(expr) in names:
                 continue
-            kept.append(lane)
-            if lane.opcode in _BINARY:
-                a, b = lane.arguments
-                name = names[id(lane)] = f"%{prefix}.{len(lines)}"
-                lines.append(f"  {name} = {lane.opcode} {before}{lane.type.ir}{after} {names[id(a)]}, {names[id(b)]}")
+            kept.append(expr)
+            if expr.opcode in _BINARY:
+                a, b = expr.arguments
+                name = names[id(expr)] = f"%{prefix}.{len(lines)}"
+                lines.append(f"  {name} = {expr.opcode} {before}{expr.type.ir}{after} {names[id(a)]}, {names[id(b)]}")
             else:
-                names[id(lane)] = self._instruction(lane)
-        return [names[id(lane)] for lane in results]
+                names[id(expr)] = self._instruction(expr)
+        return [names[id(expr)] for expr in results]
 
-    def _instruction(self, lane: Lane) -> str:
-        opcode, arguments = lane.opcode, [self.names[id(argument)] for argument in lane.arguments]
+    def _instruction(self, expr: Expr) -> str:
+        opcode, arguments = expr.opcode, [self.names[id(argument)] for argument in expr.arguments]
         if opcode == "constant":
-            return self.constant(lane)
+            return self.constant(expr)
         if opcode == "path":
-            return self.constant(Lane("constant", lane.type, (), SCALAR_VISIT if self.width == 1 else VECTOR_VISIT))
-        type = self.type(lane.type)
+            return self.constant(Expr("constant", expr.type, (), SCALAR_VISIT if self.width == 1 else VECTOR_VISIT))
+        type = self.type(expr.type)
         if opcode == "retype":
             return arguments[0]
         if opcode == "guard":
             self.faults.append(arguments[1])
             return arguments[0]
         if opcode == "intrinsic":
-            return self._intrinsic(lane, arguments)
+            return self._intrinsic(expr, arguments)
         if opcode == "rare":
-            return self._rare(lane, arguments)
+            return self._rare(expr, arguments)
         if opcode == "while":
-            return self._while(lane.attribute, arguments)
+            return self._while(expr.attribute, arguments)
         if opcode == "carried":
-            return self.names[id(lane.attribute)]
+            return self.names[id(expr.attribute)]
         if opcode == "instruction":
-            return native(self, lane, arguments)
+            return native(self, expr, arguments)
         if opcode == "lookup":
-            return looked_up(self, lane, arguments)
+            return looked_up(self, expr, arguments)
         if opcode == "call":
-            return self._call(lane, arguments)
-        source = self.type(lane.arguments[0].type)
+            return self._call(expr, arguments)
+        source = self.type(expr.arguments[0].type)
         if opcode in ("fcmp", "icmp"):
-            return self.register(f"{opcode} {lane.attribute} {source} {arguments[0]}, {arguments[1]}")
+            return self.register(f"{opcode} {expr.attribute} {source} {arguments[0]}, {arguments[1]}")
         if opcode == "select":
             return self.register(f"select {source} {arguments[0]}, {type} {arguments[1]}, {type} {arguments[2]}")
         if opcode in _CASTS:
@@ -131,27 +260,27 @@ class Emitter(Code):
         if opcode == "half_truncate":
             narrow = self.register(f"fptrunc {source} {arguments[0]} to {half}")
             return self.register(f"bitcast {half} {narrow} to {type}")
-        raise ValueError(f"lower: unknown opcode {opcode!r} in {lane!r}")
+        raise ValueError(f"lower: unknown opcode {opcode!r} in {expr!r}")
 
-    def constant(self, lane: Lane) -> str:
+    def constant(self, expr: Expr) -> str:
         """A constant lane in IR syntax."""
-        text = literal(lane.attribute, lane.type)
+        text = literal(expr.attribute, expr.type)
         if self.width == 1:
             return text
-        return f"splat ({lane.type.ir} {text})"
+        return f"splat ({expr.type.ir} {text})"
 
-    def _intrinsic(self, lane: Lane, arguments: list[str]) -> str:
-        scalar = f"{'f' if lane.type.is_float else 'i'}{lane.type.bits}"
+    def _intrinsic(self, expr: Expr, arguments: list[str]) -> str:
+        scalar = f"{'f' if expr.type.is_float else 'i'}{expr.type.bits}"
         suffix = scalar if self.width == 1 else f"v{self.width}{scalar}"
-        type = self.type(lane.type)
-        name = f"@llvm.{lane.attribute}.{suffix}"
+        type = self.type(expr.type)
+        name = f"@llvm.{expr.attribute}.{suffix}"
         self.declarations[name] = f"declare {type} {name}({', '.join([type] * len(arguments))})"
         return self.register(f"call {type} {name}({', '.join(f'{type} {value}' for value in arguments)})")
 
-    def _call(self, lane: Lane, arguments: list[str]) -> str:
-        result = lane.type.ir
-        types = [argument.type.ir for argument in lane.arguments]
-        name = self.declarations.routine(lane.attribute, result, types)
+    def _call(self, expr: Expr, arguments: list[str]) -> str:
+        result = expr.type.ir
+        types = [argument.type.ir for argument in expr.arguments]
+        name = self.declarations.routine(expr.attribute, result, types)
         if self.width == 1:
             given = ", ".join(f"{type} {value}" for type, value in zip(types, arguments, strict=True))
             return self.register(f"call {result} {name}({given})")
@@ -163,26 +292,27 @@ class Emitter(Code):
             ]
             given = ", ".join(f"{type} {value}" for type, value in zip(types, parts, strict=True))
             single = self.register(f"call {result} {name}({given})")
-            vector = self.register(f"insertelement {self.type(lane.type)} {vector}, {result} {single}, i32 {k}")
+            vector = self.register(f"insertelement {self.type(expr.type)} {vector}, {result} {single}, i32 {k}")
         return vector
 
-    def _rare(self, lane: Lane, arguments: list[str]) -> str:
+    def _rare(self, expr: Expr, arguments: list[str]) -> str:
         """The fast value, replaced by a call in the lanes where the condition holds; the call is branched around."""
         fast, condition, *given = arguments
-        type, truth = self.type(lane.type), self.type(BOOL)
+        type, truth = self.type(expr.type), self.type(BOOL)
         number = len(self.lines)
         slow, join, before = (f"{self.prefix}.{word}{number}" for word in ("slow", "join", "before"))
         some = self._any(condition)
         branch = f"  br i1 {some}, label %{slow}, label %{join}"
         self.lines += [f"  br label %{before}", f"{before}:", branch, f"{slow}:"]
         if self.width == 1:
-            called = self._call(Lane("call", lane.type, lane.arguments[2:], lane.attribute), given)
+            called = self._call(Expr("call", expr.type, expr.arguments[2:], expr.attribute), given)
             mixed = self.register(f"select {truth} {condition}, {type} {called}, {type} {fast}")
         else:
-            named = [f"{self.type(lane.type)} {value}" for value in (fast, *given)]
-            name = one_by_one(self, lane)
+            named = [f"{self.type(expr.type)} {value}" for value in (fast, *given)]
+            name = one_by_one(self, expr)
             mixed = self.register(f"call {type} {name}({truth} {condition}, {', '.join(named)})")
-        self.lines += [f"  br label %{join}", f"{join}:"]
+        self.jump(join)
+        self.begin(join)
         return self.register(f"phi {type} [{fast}, %{before}], [{mixed}, %{slow}]")
 
     def _while(self, loop: Loop, arguments: list[str]) -> str:
@@ -191,22 +321,23 @@ class Emitter(Code):
         before, test, body, last, done = (
             f"{self.prefix}.{word}{number}" for word in ("before", "test", "body", "last", "done")
         )
-        for place, lane in enumerate(loop.state):
-            self.bind(lane, f"%{test}.{place}")
+        for place, expr in enumerate(loop.state):
+            self.bind(expr, f"%{test}.{place}")
         self.lines += [f"  br label %{before}", f"{before}:", f"  br label %{test}", f"{test}:"]
         heads = len(self.lines)
         (going,) = self.emit([loop.condition])
         self.lines += [f"  br i1 {self._any(going)}, label %{body}, label %{done}", f"{body}:"]
         after = self.emit(loop.following)
-        for place, lane in enumerate(loop.state):
-            type, state = self.type(lane.type), self.names[id(lane)]
+        for place, expr in enumerate(loop.state):
+            type, state = self.type(expr.type), self.names[id(expr)]
             if self.width > 1:
                 choice = f"select {self.type(BOOL)} {going}, {type} {after[place]}, {type} {state}"
                 after[place] = self.register(choice)
-        self.lines += [f"  br label %{last}", f"{last}:", f"  br label %{test}", f"{done}:"]
+        self.lines += [f"  br label %{last}", f"{last}:", f"  br label %{test}"]
+        self.begin(done)
         self.lines[heads:heads] = [
-            f"  {self.names[id(lane)]} = phi {self.type(lane.type)} [{first}, %{before}], [{following}, %{last}]"
-            for lane, first, following in zip(loop.state, arguments, after, strict=False)
+            f"  {self.names[id(expr)]} = phi {self.type(expr.type)} [{first}, %{before}], [{following}, %{last}]"
+            for expr, first, following in zip(loop.state, arguments, after, strict=False)
         ]
         return ""
 
@@ -218,7 +349,7 @@ class Emitter(Code):
         self.declarations[name] = f"declare i1 {name}({type})"
         return self.register(f"call i1 {name}({type} {condition})")
 
-    def splat(self, value: str, type: LaneType) -> str:
+    def splat(self, value: str, type: ScalarType) -> str:
         """A scalar register repeated over all lanes."""
         if self.width == 1:
             return value

@@ -18,16 +18,13 @@ from typing import Any, Protocol
 from ..core.dtype import DType, bool_, uint64
 from ..core.tracing import TRACING
 from .body import Body, Formula, record
-from .code import NAME, Module
+from .code import NAME, Declarations, Module
 from .compiler import Builtin, compiler
-from .declarations import Declarations
+from .conversion import Immediate, Raw
 from .isa import Level, current_level
-from .loops import RowWriter
-from .operand import Immediate, Raw
-from .packing import gather, scatter
-from .pieces import row_text
+from .loops import RowWriter, row_text
 from .pointwise_entry import Signature, contiguous_entry, rows_text, strided_entry
-from .tiles import MAX_OPERANDS, tiled_driver
+from .tiles import MAX_OPERANDS, packing_routine, tiled_driver, unpacking_routine
 
 Operand = DType | Raw | Immediate
 Find = Callable[[], tuple[Formula, tuple[Operand, ...]]]
@@ -129,7 +126,7 @@ class PointwiseKernel:
         if found is None:
             outputs, level = len(self.results), self.level
             transfers = [
-                (scatter if place < outputs else gather)(itemsize, level) if through else 0
+                (unpacking_routine if place < outputs else packing_routine)(itemsize, level) if through else 0
                 for place, (itemsize, through) in enumerate(zip(self._descriptor[1:], apart, strict=True))
             ]
             descriptor = [*self._descriptor, tiled_driver(level), 0, *transfers]

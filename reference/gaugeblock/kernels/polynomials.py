@@ -1,17 +1,18 @@
-"""Orthogonal polynomials of float64 lanes; 0 for a negative degree, fractions of a degree are dropped."""
+"""Orthogonal polynomials of float64 expressions; 0 for a negative degree, fractions of a degree are dropped."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from .elementary import evaluated
-from .expression import F64, Lane, constant, select
+from .exponential import cosh, sinh
+from .expression import F64, Expr, constant, select, when, while_loop
 from .functions import fabs, isnan, truncate
+from .logarithm import acosh
 from .special import Function
-from .while_loop import when, while_loop
+from .trigonometry import acos, cos, sin
 
-Step = Callable[[Lane, Lane, Lane], Lane]
-Closed = Callable[[Lane, Lane], Lane]
+Step = Callable[[Expr, Expr, Expr], Expr]
+Closed = Callable[[Expr, Expr], Expr]
 HERMITE_LIMIT = 512
 """Degrees above give NaN."""
 RECURRENCE_LIMIT = 1 << 14
@@ -21,17 +22,17 @@ CHEBYSHEV_LIMIT = 512
 _NAN = float("nan")
 
 
-def _degree(n: Lane) -> Lane:
+def _degree(n: Expr) -> Expr:
     """Whole degrees; -1 for what no 64-bit integer holds."""
     return select(fabs(n) < 2.0**63, truncate(n), -1.0)
 
 
-def _even(degree: Lane) -> Lane:
+def _even(degree: Expr) -> Expr:
     half = degree * 0.5
     return truncate(half) == half
 
 
-def _recurrence(x: Lane, degree: Lane, linear: Lane, step: Step) -> Lane:
+def _recurrence(x: Expr, degree: Expr, linear: Expr, step: Step) -> Expr:
     """p_n(x) from p_0 = 1, p_1 = `linear` and ``p_{k+1} = step(k, p_k, p_{k-1})``."""
     one = constant(1.0, F64)
     _, _, last = while_loop(
@@ -42,7 +43,7 @@ def _recurrence(x: Lane, degree: Lane, linear: Lane, step: Step) -> Lane:
     return select(degree == 0.0, 1.0, select(degree > 0.0, select(isnan(x), _NAN, last), 0.0))
 
 
-def _limited(x: Lane, n: Lane, limit: int, linear: Lane, step: Step) -> Lane:
+def _limited(x: Expr, n: Expr, limit: int, linear: Expr, step: Step) -> Expr:
     """The recurrence up to a degree, NaN above."""
     degree = _degree(n)
     above = degree > float(limit)
@@ -50,8 +51,8 @@ def _limited(x: Lane, n: Lane, limit: int, linear: Lane, step: Step) -> Lane:
 
 
 def _chebyshev(
-    x: Lane, n: Lane, linear: Lane, inside: Closed, outside: Closed, mirrored: Closed, limit: int
-) -> Lane:
+    x: Expr, n: Expr, linear: Expr, inside: Closed, outside: Closed, mirrored: Closed, limit: int
+) -> Expr:
     """A polynomial of one of the four kinds: by its recurrence, or for high degrees by a closed form.
 
     `inside` takes degree and angle for |x| < 1, `outside` degree and arcosh |x| for x >= 1, `mirrored` for x <= -1.
@@ -61,10 +62,10 @@ def _chebyshev(
     hyperbolic = (degree > float(CHEBYSHEV_LIMIT)) & (size >= 1.0)
     counted = select(angular | hyperbolic | isnan(x), 0.0, degree)
     found = _recurrence(x, counted, linear, lambda k, last, before: 2.0 * x * last - before)
-    found = when(angular, lambda: inside(degree, evaluated("acos", x)), found)
+    found = when(angular, lambda: inside(degree, acos(x)), found)
 
-    def far() -> Lane:
-        area = evaluated("acosh", size)
+    def far() -> Expr:
+        area = acosh(size)
         left = mirrored(degree, area)
         return select(x < 0.0, select(_even(degree), left, -left), outside(degree, area))
 
@@ -72,66 +73,66 @@ def _chebyshev(
     return select(isnan(x) & (degree > 0.0), _NAN, found)
 
 
-def _cosh(k: Lane, t: Lane) -> Lane:
-    return evaluated("cosh", k * t)
+def _cosh(k: Expr, t: Expr) -> Expr:
+    return cosh(k * t)
 
 
-def _sinh_ratio(k: Lane, t: Lane) -> Lane:
+def _sinh_ratio(k: Expr, t: Expr) -> Expr:
     """sinh(k t) / sinh(t), k at t = 0."""
     zero = t == 0.0
-    return select(zero, k, evaluated("sinh", k * t) / evaluated("sinh", select(zero, 1.0, t)))
+    return select(zero, k, sinh(k * t) / sinh(select(zero, 1.0, t)))
 
 
-def _third(k: Lane, t: Lane) -> Lane:
-    return evaluated("cosh", (k + 0.5) * t) / evaluated("cosh", t * 0.5)
+def _third(k: Expr, t: Expr) -> Expr:
+    return cosh((k + 0.5) * t) / cosh(t * 0.5)
 
 
-def _fourth(k: Lane, t: Lane) -> Lane:
+def _fourth(k: Expr, t: Expr) -> Expr:
     return _sinh_ratio(2.0 * k + 1.0, t * 0.5)
 
 
-def chebyshev_t(library: Function, x: Lane, n: Lane) -> Lane:
+def chebyshev_t(library: Function, x: Expr, n: Expr) -> Expr:
     """First kind: cos(n t) for x = cos(t)."""
-    return _chebyshev(x, n, x, lambda k, t: evaluated("cos", k * t), _cosh, _cosh, 6)
+    return _chebyshev(x, n, x, lambda k, t: cos(k * t), _cosh, _cosh, 6)
 
 
-def chebyshev_u(library: Function, x: Lane, n: Lane) -> Lane:
+def chebyshev_u(library: Function, x: Expr, n: Expr) -> Expr:
     """Second kind: sin((n + 1) t) / sin(t)."""
     growing: Closed = lambda k, t: _sinh_ratio(k + 1.0, t)  # noqa: E731
-    inside: Closed = lambda k, t: evaluated("sin", (k + 1.0) * t) / evaluated("sin", t)  # noqa: E731
+    inside: Closed = lambda k, t: sin((k + 1.0) * t) / sin(t)  # noqa: E731
     return _chebyshev(x, n, 2.0 * x, inside, growing, growing, 8)
 
 
-def chebyshev_v(library: Function, x: Lane, n: Lane) -> Lane:
+def chebyshev_v(library: Function, x: Expr, n: Expr) -> Expr:
     """Third kind: cos((n + 1/2) t) / cos(t / 2)."""
-    inside: Closed = lambda k, t: evaluated("cos", (k + 0.5) * t) / evaluated("cos", t * 0.5)  # noqa: E731
+    inside: Closed = lambda k, t: cos((k + 0.5) * t) / cos(t * 0.5)  # noqa: E731
     return _chebyshev(x, n, 2.0 * x - 1.0, inside, _third, _fourth, 8)
 
 
-def chebyshev_w(library: Function, x: Lane, n: Lane) -> Lane:
+def chebyshev_w(library: Function, x: Expr, n: Expr) -> Expr:
     """Fourth kind: sin((n + 1/2) t) / sin(t / 2)."""
-    inside: Closed = lambda k, t: evaluated("sin", (k + 0.5) * t) / evaluated("sin", t * 0.5)  # noqa: E731
+    inside: Closed = lambda k, t: sin((k + 0.5) * t) / sin(t * 0.5)  # noqa: E731
     return _chebyshev(x, n, 2.0 * x + 1.0, inside, _fourth, _third, 8)
 
 
-def hermite_h(library: Function, x: Lane, n: Lane) -> Lane:
+def hermite_h(library: Function, x: Expr, n: Expr) -> Expr:
     """Hermite's polynomial for the weight exp(-x**2)."""
     return _limited(x, n, HERMITE_LIMIT, 2.0 * x, lambda k, last, before: 2.0 * (x * last - k * before))
 
 
-def hermite_he(library: Function, x: Lane, n: Lane) -> Lane:
+def hermite_he(library: Function, x: Expr, n: Expr) -> Expr:
     """Hermite's polynomial for the weight exp(-x**2 / 2)."""
     return _limited(x, n, HERMITE_LIMIT, x, lambda k, last, before: x * last - k * before)
 
 
-def laguerre_l(library: Function, x: Lane, n: Lane) -> Lane:
+def laguerre_l(library: Function, x: Expr, n: Expr) -> Expr:
     """Laguerre's polynomial; 1 at x = 0."""
     step: Step = lambda k, last, before: ((2.0 * k + 1.0 - x) * last - k * before) / (k + 1.0)  # noqa: E731
     found = _limited(x, n, RECURRENCE_LIMIT, 1.0 - x, step)
     return select((x == 0.0) & (_degree(n) >= 0.0), 1.0, found)
 
 
-def legendre_p(library: Function, x: Lane, n: Lane) -> Lane:
+def legendre_p(library: Function, x: Expr, n: Expr) -> Expr:
     """Legendre's polynomial; 1 or -1 at x = 1 and x = -1."""
     step: Step = lambda k, last, before: ((2.0 * k + 1.0) * x * last - k * before) / (k + 1.0)  # noqa: E731
     found = _limited(x, n, RECURRENCE_LIMIT, x, step)

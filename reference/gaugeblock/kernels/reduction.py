@@ -1,11 +1,11 @@
-"""Reduction kernels: a fold specialised for input, compute and result dtypes, compiled when first called.
+"""Reduction kernels: a reduction specialised for input, compute and result dtypes, compiled when first called.
 
     kernel.reduce(out_ptr..., in_ptr, number..., nkeep, nreduce, sizes (kept dims, reduced dims)...,
                   input strides (kept, reduced)..., output strides (kept dims) output by output...) -> None
     kernel.full(out_ptr..., in_ptr, number..., n) -> None: one output from n contiguous elements
 
 Dims stand innermost first within each group, strides in bytes, addresses are ints, numbers Python floats. Any size may
-be 0: no reduced elements give the fold's value for none. Folds with an index count elements in visiting order.
+be 0: no reduced elements give the value for none. Reductions with an index count elements in visiting order.
 Releases the interpreter lock above 32768 elements.
 """
 
@@ -13,18 +13,25 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
 
 from ..core.dtype import DType
-from .code import NAME, PLAIN
-from .common import SHARE_KEPT, TURNED_FOLD, declaration
+from .code import NAME, PLAIN, Code
+from .common import SHARE_KEPT, TRANSPOSED_REDUCTION, declaration
 from .compiler import Builtin, compiler
 from .entry import PYTHON_API, EntryWriter
-from .fold import BLOCK_BYTES, FOLD_SLOT, GATHER_SLOT, ITEMSIZE_SLOT, TURN_SLOT, Fold, record_fold
-from .fold_output import OutputWriter
 from .isa import Level, current_level
-from .packing import gather
-from .sharing import MAX_DIMS, first_row
+from .reduction_loops import ReductionWriter
+from .reduction_phases import (
+    BLOCK_BYTES,
+    ITEMSIZE_SLOT,
+    PACK_SLOT,
+    REDUCTION_SLOT,
+    TRANSPOSE_SLOT,
+    Reduction,
+    record_reduction,
+)
+from .sharing import MAX_DIMS, each_row
+from .tiles import packing_routine
 
 
 def reduction_entry(outputs: int, numbers: int) -> str:
@@ -64,7 +71,7 @@ def reduction_entry(outputs: int, numbers: int) -> str:
     entry.check(always=True)
     entry.put("i64", volumes[1], parameters, 0)
     descriptor = entry.descriptor()
-    for place, slot in ((1, GATHER_SLOT), (2, ITEMSIZE_SLOT), (3, TURN_SLOT), (4, FOLD_SLOT)):
+    for place, slot in ((1, PACK_SLOT), (2, ITEMSIZE_SLOT), (3, TRANSPOSE_SLOT), (4, REDUCTION_SLOT)):
         field = entry.register(f"getelementptr i64, ptr {descriptor}, i64 {place}")
         entry.put("i64", entry.register(f"load i64, ptr {field}"), parameters, slot)
     entry.proceed(volumes[0])
@@ -80,90 +87,37 @@ def reduction_entry(outputs: int, numbers: int) -> str:
 
 def _kept(outputs: int) -> str:
     """@kept: rows of outputs over the first kept dim, an odometer over the others."""
-    lines = [
-        "define internal i1 @kept(ptr %fold, ptr %in, ptr %outs, i64 %nkeep, ptr %keep_sizes, ptr %keep_strides, "
-        "ptr %out_strides, i64 %ndim, ptr %sizes, ptr %strides, ptr %parameters) {",
-        "entry:",
-        f"  %counters = alloca [{MAX_DIMS} x i64]",
-        f"  %steps = alloca [{outputs} x i64]",
-        "  %flat = icmp eq i64 %nkeep, 0",
-        "  %first_size = load i64, ptr %keep_sizes",
-        "  %n = select i1 %flat, i64 1, i64 %first_size",
-        "  %in_stride = load i64, ptr %keep_strides",
-    ]
-    lines += [
-        *first_row(outputs, "%outs", "%out_strides", "%nkeep"),
-        "  %at = phi ptr [%in, %clear], [%ahead, %step]",
-        "  call void %fold(ptr %at, ptr %outs, i64 %n, i64 %in_stride, ptr %steps, i64 %ndim, ptr %sizes, "
-        "ptr %strides, ptr %parameters)",
-        "  br label %advance",
-        "advance:",
-        "  %d = phi i64 [1, %rows], [%d_next, %wrap]",
-        "  %now = phi ptr [%at, %rows], [%back, %wrap]",
-        "  %inside = icmp slt i64 %d, %nkeep",
-        "  br i1 %inside, label %move, label %done",
-        "move:",
-        "  %d_counter = getelementptr i64, ptr %counters, i64 %d",
-        "  %d_size = getelementptr i64, ptr %keep_sizes, i64 %d",
-        "  %d_stride_place = getelementptr i64, ptr %keep_strides, i64 %d",
-        "  %d_stride = load i64, ptr %d_stride_place",
-        "  %count = load i64, ptr %d_counter",
-        "  %size = load i64, ptr %d_size",
-        "  %next = add i64 %count, 1",
-        "  %room = icmp slt i64 %next, %size",
-        "  %span = mul i64 %count, %d_stride",
-        "  %undo = sub i64 0, %span",
-    ]
+    code = Code()
+    steps = code.register(f"alloca [{outputs} x i64]")
+    cursors = []
     for k in range(outputs):
-        lines += [
-            f"  %d_place_{k} = getelementptr i64, ptr %row_{k}, i64 %d",
-            f"  %d_stride_{k} = load i64, ptr %d_place_{k}",
-            f"  %d_now_{k} = load ptr, ptr %at_{k}",
-            f"  %span_{k} = mul i64 %count, %d_stride_{k}",
-            f"  %undo_{k} = sub i64 0, %span_{k}",
-            f"  %move_{k} = select i1 %room, i64 %d_stride_{k}, i64 %undo_{k}",
-            f"  %d_next_{k} = getelementptr i8, ptr %d_now_{k}, i64 %move_{k}",
-            f"  store ptr %d_next_{k}, ptr %at_{k}",
-        ]
-    lines += [
-        "  br i1 %room, label %step, label %wrap",
-        "step:",
-        "  store i64 %next, ptr %d_counter",
-        "  %ahead = getelementptr i8, ptr %now, i64 %d_stride",
-        "  br label %rows",
-        "wrap:",
-        "  store i64 0, ptr %d_counter",
-        "  %back = getelementptr i8, ptr %now, i64 %undo",
-        "  %d_next = add i64 %d, 1",
-        "  br label %advance",
-        "done:",
-        "  ret i1 false",
-        "}",
-    ]
-    return "\n".join(lines)
+        own = code.slot("%out_strides", code.register(f"mul i64 %nkeep, {k}"))
+        code.store("i64", code.load("i64", own), code.slot(steps, k))
+        cursors.append((code.slot("%outs", k), own))
+    size, step = code.load("i64", "%keep_sizes"), code.load("i64", "%keep_strides")
+    n = code.register(f"select i1 {code.register('icmp eq i64 %nkeep, 0')}, i64 1, i64 {size}")
+    with each_row(code, "%nkeep", "%keep_sizes", ("%in", "%keep_strides"), cursors) as (at, _):
+        given = f"ptr {at}, ptr %outs, i64 {n}, i64 {step}, ptr {steps}"
+        code.line(f"call void %reduction({given}, i64 %ndim, ptr %sizes, ptr %strides, ptr %parameters)")
+    arguments = (
+        "ptr %reduction, ptr %in, ptr %outs, i64 %nkeep, ptr %keep_sizes, ptr %keep_strides, ptr %out_strides, "
+        "i64 %ndim, ptr %sizes, ptr %strides, ptr %parameters"
+    )
+    return code.function(f"define internal i1 @kept({arguments})", "  ret i1 false")
 
 
 class ReductionKernel:
-    """A compiled fold; its builtins are made on first use.
+    """A compiled reduction; its builtins are made on first use.
 
     They have one signature: `reduce` for any strides, `along` where outputs do not lie side by side in the input,
-    `gathering` where nothing does, `turning` (of folds with one result) for few elements that lie side by side.
+    `gathering` where nothing does, `turning` (of reduces with one result) for few elements that lie side by side.
     """
 
-    __slots__ = (
-        "_rows", "along", "compute", "fold", "gathering", "input", "level", "name", "reduce", "results", "turning",
-    )  # fmt: skip
-
-    reduce: Builtin
-    along: Builtin
-    gathering: Builtin
-    turning: Builtin
-
     def __init__(
-        self, name: str, fold: Fold, input: DType, compute: DType, results: tuple[DType, ...], level: Level
+        self, name: str, reduction: Reduction, input: DType, compute: DType, results: tuple[DType, ...], level: Level
     ) -> None:
         self.name = name
-        self.fold = fold
+        self.reduction = reduction
         self.input = input
         self.compute = compute
         self.results = results
@@ -172,40 +126,52 @@ class ReductionKernel:
     def __repr__(self) -> str:
         return f"<reduction kernel {self.name}({self.input.name})>"
 
-    def __getattr__(self, attribute: str) -> Any:
-        if attribute == "_rows":
-            self._rows: dict[bool, int] = {}
-        elif attribute in ("reduce", "along", "gathering", "turning"):
-            setattr(self, attribute, self._builtin(attribute))
-        else:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
-        return object.__getattribute__(self, attribute)
+    @functools.cached_property
+    def reduce(self) -> Builtin:
+        """The builtin for any strides."""
+        return self._builtin([self._wide_row, 0, self.input.itemsize, 0, 0])
 
-    def _builtin(self, kind: str) -> Builtin:
+    @functools.cached_property
+    def along(self) -> Builtin:
+        """The builtin for outputs that are not adjacent in the input."""
+        return self._builtin([self._row, 0, self.input.itemsize, 0, 0])
+
+    @functools.cached_property
+    def gathering(self) -> Builtin:
+        """The builtin for an input that is contiguous in no dim."""
         itemsize = self.input.itemsize
-        row = self._row(wide=kind in ("reduce", "turning"))
-        descriptor = [row, 0, itemsize, 0, 0]
-        if kind == "gathering":
-            descriptor[1] = gather(itemsize, self.level)
-        elif kind == "turning":
-            descriptor = [compiler().common(TURNED_FOLD), 0, itemsize, gather(itemsize, self.level), row]
-        return compiler().builtin(self.name, _entry(len(self.results), self.fold.numbers), descriptor)
+        return self._builtin([self._row, packing_routine(itemsize, self.level), itemsize, 0, 0])
 
-    def _row(self, *, wide: bool) -> int:
-        """Address of the function for a row of outputs; a `wide` one also folds many outputs that lie side by side."""
-        found = self._rows.get(wide)
-        if found is None:
-            if wide:
-                self._row(wide=False)
-            dtypes = [dtype.name for dtype in (self.input, self.compute, *self.results)]
-            description = f"fold {self.fold.name} {wide} {dtypes} {self.level.name}"
-            found = self._rows[wide] = compiler().load(description, lambda: self._text(wide))
-        return found
+    @functools.cached_property
+    def turning(self) -> Builtin:
+        """The builtin for few adjacent elements of each output, for a reduction with one result."""
+        itemsize = self.input.itemsize
+        turn = packing_routine(itemsize, self.level)
+        return self._builtin([compiler().common(TRANSPOSED_REDUCTION), 0, itemsize, turn, self._wide_row])
+
+    def _builtin(self, descriptor: list[int]) -> Builtin:
+        return compiler().builtin(self.name, _entry(len(self.results), self.reduction.numbers), descriptor)
+
+    @functools.cached_property
+    def _row(self) -> int:
+        """Address of the function for a row of outputs."""
+        return self._loaded(wide=False)
+
+    @functools.cached_property
+    def _wide_row(self) -> int:
+        """The same, which also reduces many adjacent outputs at once; it calls the former."""
+        assert self._row
+        return self._loaded(wide=True)
+
+    def _loaded(self, *, wide: bool) -> int:
+        dtypes = [dtype.name for dtype in (self.input, self.compute, *self.results)]
+        description = f"reduction {self.reduction.name} {wide} {dtypes} {self.level.name}"
+        return compiler().load(description, lambda: self._text(wide))
 
     def _text(self, wide: bool) -> str:
-        body = record_fold(self.fold, self.input, self.compute, self.results, self.level)
-        single = OutputWriter(body, self.level).single()
-        return OutputWriter(body, self.level).several(compiler().symbol(single)) if wide else single
+        body = record_reduction(self.reduction, self.input, self.compute, self.results, self.level)
+        single = ReductionWriter(body, self.level).single()
+        return ReductionWriter(body, self.level).several(compiler().symbol(single)) if wide else single
 
 
 @functools.cache
@@ -213,14 +179,11 @@ def _entry(outputs: int, numbers: int) -> int:
     return compiler().load(f"reduction {outputs} {numbers}", lambda: reduction_entry(outputs, numbers))
 
 
-_KERNELS: dict[tuple[object, ...], ReductionKernel] = {}
+_kernel = functools.cache(ReductionKernel)
 
 
-def reduction_kernel(name: str, fold: Fold, input: DType, compute: DType, results: Sequence[DType]) -> ReductionKernel:
-    """The kernel of a fold: elements are converted from `input` to `compute`, results to `results`; memoised."""
-    level = current_level()
-    key = (fold, input, compute, *results, level.name)
-    kernel = _KERNELS.get(key)
-    if kernel is None:
-        kernel = _KERNELS.setdefault(key, ReductionKernel(name, fold, input, compute, tuple(results), level))
-    return kernel
+def reduction_kernel(
+    name: str, reduction: Reduction, input: DType, compute: DType, results: Sequence[DType]
+) -> ReductionKernel:
+    """The kernel of a reduction: elements are converted from `input` to `compute`, results to `results`; memoised."""
+    return _kernel(name, reduction, input, compute, tuple(results), current_level())

@@ -13,27 +13,82 @@ import functools
 from collections.abc import Sequence
 
 from ..core.dtype import DType
-from .code import NAME
+from .code import NAME, Declarations
 from .compiler import Builtin, compiler
-from .conversion import from_storage, rounded, to_storage
-from .declarations import Declarations
-from .expression import INT, Lane
-from .fold import Context, Phase, arguments
+from .conversion import from_storage, memory, rounded, scalar_type, to_storage
+from .exponential import exp
+from .expression import F64, INT, Expr, Value, constant, select
+from .functions import cast, fabs, isnan
 from .isa import Level, current_level
-from .loops import deinterleave, interleave
+from .logarithm import log
+from .loops import load_operand, store_operand
 from .lower import Emitter
-from .operand import Memory, memory
 from .pointwise import rows_driver, strided_address
 from .pointwise_entry import Signature
+from .reduction_ops import highest, lowest, prod_reduction, sum_reduction
+from .reduction_phases import Context, Phase, State, arguments, named
+
+
+@named
+def running_sum(compute: DType) -> Phase:
+    """cumsum."""
+    return sum_reduction(compute).phases[0]
+
+
+@named
+def running_product(compute: DType) -> Phase:
+    """cumprod."""
+    return prod_reduction(compute).phases[0]
+
+
+def _apart(a: State, b: State) -> State:
+    raise TypeError("a running extreme is not combined from parts")
+
+
+@named
+def running_extreme(compute: DType, largest: bool) -> Phase:
+    """(extreme so far, index of its last occurrence); NaN stays once met."""
+    type = scalar_type(compute)
+
+    def step(state: State, x: Value, index: Expr, context: Context) -> State:
+        assert isinstance(x, Expr)
+        take = x >= state[0] if largest else x <= state[0]
+        if type.is_float:
+            take = isnan(x) | (take & ~isnan(state[0]))
+        take = take | (index == 0)
+        return select(take, x, state[0]), select(take, index, state[1])
+
+    start = (lowest(type) if largest else highest(type), constant(0, INT[64]))
+    return Phase(lambda x: start, step, _apart, lambda state, context: (state[0], state[1]))
+
+
+@named
+def running_exponentials(compute: DType) -> Phase:
+    """logcumsumexp of floats: state (m, sum of e**(x - m)) in float64."""
+
+    def step(state: State, x: Value, index: Expr, context: Context) -> State:
+        assert isinstance(x, Expr)
+        wide = cast(x, F64)
+        top = select((wide > state[0]) | isnan(wide), wide, state[0])
+        return top, state[1] * _weight(state[0], top) + _weight(wide, top)
+
+    start = (constant(float("-inf"), F64), constant(0.0, F64))
+    return Phase(
+        lambda x: start,
+        step,
+        _apart,
+        lambda state, context: (state[0] + log(state[1]),),
+    )
+
+
+def _weight(x: Expr, top: Expr) -> Expr:
+    """e**(x - top), 1 where they are the same infinity."""
+    same = (x == top) & (fabs(x) == float("inf"))
+    return select(same, 1.0, exp(x - top))
 
 
 class ScanKernel:
-    """A compiled scan; the attributes `strided` and `abreast` are builtins made on first use."""
-
-    __slots__ = ("abreast", "compute", "input", "level", "name", "phase", "results", "strided")
-
-    strided: Builtin
-    abreast: Builtin
+    """A compiled scan; its builtins are made on first use."""
 
     def __init__(
         self, name: str, phase: Phase, input: DType, compute: DType, results: tuple[DType, ...], level: Level
@@ -53,118 +108,62 @@ class ScanKernel:
         """How many neighbours `abreast` takes: four vectors of 64-bit states, for steps do not wait for one another."""
         return self.level.vector_bytes // 2
 
-    def __getattr__(self, attribute: str) -> Builtin:
-        if attribute not in ("strided", "abreast"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
-        width = self.width if attribute == "abreast" else 1
+    @functools.cached_property
+    def strided(self) -> Builtin:
+        """The builtin that scans one row after another."""
+        return self._builtin(1)
+
+    @functools.cached_property
+    def abreast(self) -> Builtin:
+        """The builtin that scans `width` neighbours at once."""
+        return self._builtin(self.width)
+
+    def _builtin(self, width: int) -> Builtin:
         dtypes = [dtype.name for dtype in (self.input, self.compute, *self.results)]
-        description = f"scan {self.phase.name} {width} {dtypes} {self.level.name}"
-        row = compiler().load(description, lambda: self.text(width))
+        row = compiler().load(f"scan {self.phase.name} {width} {dtypes} {self.level.name}", lambda: self.text(width))
         itemsizes = [dtype.itemsize for dtype in (*self.results, self.input)]
-        strided = strided_address(Signature(len(self.results), "m"))
         descriptor = [row, *itemsizes, rows_driver(len(itemsizes)), 1]
-        builtin = compiler().builtin(self.name, strided, descriptor)
-        setattr(self, attribute, builtin)
-        return builtin
+        return compiler().builtin(self.name, strided_address(Signature(len(self.results), "m")), descriptor)
 
     def text(self, width: int) -> str:
-        """LLVM IR of the row function, named @NAME, for elements of `width` lanes."""
+        """LLVM IR of the row function, named @NAME, for elements of `width` expressions."""
         half = self.level.half_hardware
         source = memory("x", self.input)
         outputs = [memory(f"o{index}", dtype) for index, dtype in enumerate(self.results)]
-        element = arguments([source.storage] * source.components)
-        index, count = Lane("argument", INT[64]), Lane("argument", INT[64])
+        element, count = source.symbols(), Expr("argument", INT[64])
         value = from_storage(element, self.input, half)
         if self.compute is not self.input:
             value = rounded(value, self.compute, half)
-        identity = self.phase.identity(value)
-        state = arguments([lane.type for lane in identity])
-        context = Context(count, (), ())
-        stepped = self.phase.step(state, value, index, context)
-        finished = self.phase.finish(stepped, context)
-        stored = [to_storage(v, dtype, half) for v, dtype in zip(finished, self.results, strict=True)]
-        everything = (*outputs, source)
-        declarations = Declarations(self.level.vector_bytes)
-        emitter = Emitter(width, "s", declarations)
-        start = Emitter(width, "i", declarations)
-        initial = start.emit(identity)
-        for slot, lane in enumerate(state):
-            emitter.bind(lane, f"%state{slot}")
-        emitter.bind(index, emitter.splat("%k", index.type))
-        emitter.bind(count, emitter.splat("%n", count.type))
-        _load(emitter, source, element)
-        following = emitter.emit(stepped)
-        for operand, lanes in zip(outputs, stored, strict=True):
-            _store(emitter, operand, emitter.emit(lanes))
-        return "\n".join(
-            [
-                f"define i1 @{NAME}(ptr %pointers, ptr %numbers, i64 %n, ptr %strides) #0 {{",
-                "entry:",
-                *_operands(everything),
-                *start.lines,
-                "  br label %loop",
-                "loop:",
-                "  %k = phi i64 [0, %entry], [%k_next, %last]",
-                *(f"  %at_{o.name} = phi ptr [%{o.name}, %entry], [%next_{o.name}, %last]" for o in everything),
-                *(
-                    f"  %state{slot} = phi {emitter.type(lane.type)} [{first}, %entry], [{then}, %last]"
-                    for slot, (lane, first, then) in enumerate(zip(state, initial, following, strict=True))
-                ),
-                *emitter.lines,
-                "  br label %last",
-                "last:",
-                *(f"  %next_{o.name} = getelementptr i8, ptr %at_{o.name}, i64 %s_{o.name}" for o in everything),
-                "  %k_next = add i64 %k, 1",
-                "  %more = icmp slt i64 %k_next, %n",
-                "  br i1 %more, label %loop, label %end",
-                "end:",
-                "  ret i1 false",
-                "}",
-                declarations.text(self.level.attributes),
-            ]
-        )
-
-
-def _operands(operands: Sequence[Memory]) -> list[str]:
-    lines = []
-    for index, operand in enumerate(operands):
-        name = operand.name
-        lines += [
-            f"  %p_{name} = getelementptr ptr, ptr %pointers, i64 {index}",
-            f"  %{name} = load ptr, ptr %p_{name}",
-            f"  %q_{name} = getelementptr i64, ptr %strides, i64 {index}",
-            f"  %s_{name} = load i64, ptr %q_{name}",
+        phase, context = self.phase, Context(count, (), ())
+        init = phase.init(value)
+        index, state = Expr("argument", INT[64]), arguments([expr.type for expr in init])
+        stepped = phase.step(state, value, index, context)
+        stored = [
+            to_storage(value, dtype, half)
+            for value, dtype in zip(phase.project(stepped, context), self.results, strict=True)
         ]
-    return lines
+        declarations = Declarations(self.level.vector_bytes)
+        code = Emitter(width, "x", declarations)
+        places = [
+            (code.load("ptr", code.slot("%pointers", k)), code.load("i64", code.slot("%strides", k)))
+            for k in range(len(outputs) + 1)
+        ]
+        code.bind(count, code.splat("%n", count.type))
+        initial = [(code.type(expr.type), first) for expr, first in zip(init, code.emit(init), strict=True)]
+        with code.carry(0, "%n", 1, initial) as loop:
+            *targets, at = [code.at(pointer, loop.index, stride) for pointer, stride in places]
+            for expr, name in zip(state, loop.values, strict=True):
+                code.bind(expr, name)
+            code.bind(index, code.splat(loop.index, index.type))
+            load_operand(code, source, at, element)
+            loop.following = code.emit(stepped)
+            for operand, target, exprs in zip(outputs, targets, stored, strict=True):
+                store_operand(code, operand, target, code.emit(exprs))
+        head = f"define i1 @{NAME}(ptr %pointers, ptr %numbers, i64 %n, ptr %strides) #0"
+        return f"{code.function(head, '  ret i1 false')}\n{declarations.text(self.level.attributes)}"
 
 
-def _load(emitter: Emitter, operand: Memory, lanes: tuple[Lane, ...]) -> None:
-    type, align = _type(emitter, operand), operand.itemsize // operand.components
-    loaded = emitter.register(f"load {type}, ptr %at_{operand.name}, align {align}")
-    if operand.components == 1:
-        emitter.bind(lanes[0], loaded)
-        return
-    for part, lane in enumerate(lanes):
-        emitter.bind(lane, deinterleave(emitter, loaded, type, part))
-
-
-def _store(emitter: Emitter, operand: Memory, values: list[str]) -> None:
-    value = values[0] if operand.components == 1 else interleave(emitter, operand.storage.ir, values)
-    type, align = _type(emitter, operand), operand.itemsize // operand.components
-    emitter.lines.append(f"  store {type} {value}, ptr %at_{operand.name}, align {align}")
-
-
-def _type(emitter: Emitter, operand: Memory) -> str:
-    """The IR type of an operand's neighbours."""
-    lanes = emitter.width * operand.components
-    return operand.storage.ir if lanes == 1 else f"<{lanes} x {operand.storage.ir}>"
-
-
-@functools.cache
-def _kernel(
-    name: str, phase: Phase, input: DType, compute: DType, results: tuple[DType, ...], level: Level
-) -> ScanKernel:
-    return ScanKernel(name, phase, input, compute, results, level)
+_kernel = functools.cache(ScanKernel)
 
 
 def scan_kernel(name: str, phase: Phase, input: DType, compute: DType, results: Sequence[DType]) -> ScanKernel:

@@ -1,4 +1,7 @@
-"""Special functions of real lanes, evaluated in double precision."""
+"""Special functions of real numbers, evaluated in double precision; those around the normal distribution.
+
+erfcx(x) (x + 4) for x >= 0 is a Chebyshev series in (x - 4) / (x + 4), computed with 50 digits.
+"""
 
 from __future__ import annotations
 
@@ -6,126 +9,210 @@ import math
 from collections.abc import Callable
 
 from . import approximation
-from .elementary import evaluated
-from .expression import F32, F64, UINT, Lane, constant, select
+from .elementary import FUNCTIONS
+from .error_function import erf, erfc
+from .exponential import exp
+from .expression import F32, F64, INT, UINT, Complex, Expr, constant, select
 from .functions import (
     bits_of,
-    convert_lane,
+    cast,
+    chebyshev_series,
     copysign,
     fabs,
     float_of_bits,
-    floor,
+    format_of,
+    fused,
     isnan,
-    libm,
-    mul_add,
-    polynomial,
     rint,
+    sqrt,
 )
+from .logarithm import log, log1p
+from .trigonometry import sin, sin_cos
 
-Function = Callable[..., Lane]
+Function = Callable[..., Expr]
 SHORT: dict[str, Function] = {
     name: getattr(approximation, name) for name in ("exp", "exp2", "expm1", "log", "log1p", "tanh")
 }
-"""Functions of float64 lanes inside formulas whose result is rounded to float32."""
+"""Functions of float64 expressions inside formulas whose result is rounded to float32."""
 
 
-def in_double(function: Function, *arguments: Lane) -> Lane:
-    """function(library, arguments...) in float64 lanes, rounded once; `library(name, x)` fits the arguments' type."""
+def in_double(function: Function, *arguments: Expr) -> Expr:
+    """function(library, arguments...) in float64, rounded once; `library(name, x)` fits the arguments' type."""
     single = arguments[0].type is F32
 
-    def library(name: str, *x: Lane) -> Lane:
+    def library(name: str, *x: Expr) -> Expr:
         short = SHORT.get(name) if single else None
-        return short(*x) if short is not None else evaluated(name, *x)
+        return short(*x) if short is not None else FUNCTIONS[name](*x)
 
-    result: Lane = function(library, *(convert_lane(x, F64) for x in arguments))
-    return convert_lane(result, arguments[0].type)
+    result: Expr = function(library, *(cast(x, F64) for x in arguments))
+    return cast(result, arguments[0].type)
 
 
-def xlogy(library: Function, x: Lane, y: Lane) -> Lane:
+def xlogy(library: Function, x: Expr, y: Expr) -> Expr:
     """x log y, 0 for x = 0, NaN for NaN y."""
     return select(isnan(y), y, select(x == 0.0, 0.0, x * library("log", y)))
 
 
-def logaddexp(library: Function, a: Lane, b: Lane) -> Lane:
+def logaddexp(library: Function, a: Expr, b: Expr) -> Expr:
     """log(e**a + e**b)."""
     top = select((a > b) | isnan(a), a, b)
     spread = library("log1p", library("exp", -fabs(a - b)))
     return select((a == b) & (fabs(a) == float("inf")), a, top + spread)
 
 
-def logaddexp2(library: Function, a: Lane, b: Lane) -> Lane:
+def logaddexp2(library: Function, a: Expr, b: Expr) -> Expr:
     """log2(2**a + 2**b)."""
     top = select((a > b) | isnan(a), a, b)
     spread = library("log1p", library("exp2", -fabs(a - b))) * (1.0 / math.log(2.0))
     return select((a == b) & (fabs(a) == float("inf")), a, top + spread)
 
 
-def sinc(library: Function, x: Lane) -> Lane:
+def sinc(library: Function, x: Expr) -> Expr:
     """sin(pi x) / (pi x), 1 for 0."""
     return select(x == 0.0, 1.0, sin_pi(x) / (x * math.pi))
 
 
-def sin_pi(x: Lane) -> Lane:
+def sin_pi(x: Expr) -> Expr:
     """sin(pi x), exact zeros at the integers."""
     near = rint(x)
-    sine = libm("sin", (x - near) * math.pi)
+    sine = sin((x - near) * math.pi)
     odd = fabs(near - rint(near * 0.5) * 2.0) == 1.0
     return select(odd, -sine, sine)
 
 
-_STIRLING = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
-_SHIFT = 12
-# (1/t - 2t / (1 - t**2) - pi cot(pi t)) / t in powers of t**2, for |t| <= 1/2: relative error 2**-60.
-_COTANGENT_TAIL = (
-    2.6275597564040074e-06, 7.229113560603137e-06, 3.06872541684332e-05, 0.00012247408676611932, 0.0004921755730245884,
-    0.001989150089297264, 0.008154712402316654, 0.03468612396877236, 0.16464646742227734, 1.2898681336964528,
-)  # fmt: skip
-
-
-def _reciprocals(z: Lane) -> Lane:
-    """1/z + 1/(z + 1) + ... + 1/(z + 11) as one fraction: pairs from both ends have their product in z (z + 11)."""
-    u = z * (z + (_SHIFT - 1.0))
-    below, above = u, constant(1.0, F64)
-    for k in range(1, _SHIFT // 2):
-        factor = u + float(k * (_SHIFT - 1 - k))
-        above, below = mul_add(above, factor, below), below * factor
-    return (z * 2.0 + (_SHIFT - 1.0)) * above / below
-
-
-def cotangent_pi(t: Lane) -> Lane:
-    """pi / tan(pi t) for |t| <= 1/2; infinite for 0."""
-    square = t * t
-    return 1.0 / t - t * (2.0 / (1.0 - square) + polynomial(square, _COTANGENT_TAIL))
-
-
-def digamma(library: Function, x: Lane) -> Lane:
-    """Logarithmic derivative of gamma: reflection, recurrence to 12, asymptotic series; NaN at negative integers."""
-    reflected = x < 0.5
-    z = select(reflected, 1.0 - x, x)
-    small = z < float(_SHIFT)
-    shifted = select(small, _reciprocals(z), 0.0)
-    z = select(small, z + float(_SHIFT), z)
-    inverse = 1.0 / (z * z)
-    series = constant(0.0, F64)
-    for coefficient in reversed(_STIRLING):
-        series = (series + coefficient) * inverse
-    value = libm("log", z) - 0.5 / z - series - shifted
-    mirrored = value - cotangent_pi(x - rint(x))
-    result = select(reflected, mirrored, value)
-    pole = (x == floor(x)) & (x < 0.0)
-    result = select(pole | (x == -float("inf")), float("nan"), result)
-    return select(x == 0.0, -copysign(constant(float("inf"), F64), x), result)
-
-
-def next_bits(x: Lane, bits: Lane, upward: Lane) -> Lane:
+def next_bits(x: Expr, bits: Expr, upward: Expr) -> Expr:
     """Bit pattern of the number next to x (not 0), its pattern given, towards or away from +inf."""
     one = constant(1, bits.type)
     return select(upward ^ (x < 0.0), bits + one, bits - one)
 
 
-def next_after(x: Lane, y: Lane) -> Lane:
+def next_after(x: Expr, y: Expr) -> Expr:
     """The float next to x in the direction of y."""
     smallest = float_of_bits(constant(1, UINT[x.type.bits]))
     moved = float_of_bits(next_bits(x, bits_of(x), y > x))
     moved = select(x == 0.0, copysign(smallest, y), moved)
     return select(isnan(x) | isnan(y), x + y, select(x == y, y, moved))
+
+
+_ERFCX = (
+    1.6320978781965259, -1.5054329427054698, 0.5903214182888945, -0.19828527172011035, 0.0569084302284687,
+    -0.013773973050870096, 0.002729016733135232, -0.00041361807903024755, 3.89141838079606e-05, 4.795485503364818e-07,
+    -8.699107081379825e-07, 1.2116707094396558e-07, 3.79196702608182e-09, -3.4533646779963824e-09,
+    2.748862570381361e-10, 6.813959375318511e-11, -1.3568522747316355e-11, -1.0463235067416098e-12,
+    4.851070321243456e-13, 8.458758172979241e-15, -1.6469363733616707e-14, 2.5314850886803307e-16,
+    5.757244393379986e-16, -1.8245979193131863e-17, -2.1356377031907925e-17,
+)
+_HALF_ROOT = math.sqrt(0.5)
+_HALF_ROOT_REST = -4.833646656726457e-17
+"""The square root of 1/2 in two parts."""
+
+
+def _falling(x: Expr) -> Expr:
+    """exp(x**2) erfc(x) of x >= 0."""
+    return chebyshev_series((x - 4.0) / (x + 4.0), _ERFCX) / (x + 4.0)
+
+
+def _exp_square(x: Expr) -> Expr:
+    """exp(x**2), the rounding error of the square made good."""
+    square = x * x
+    rest = fused(x, x, -square)
+    value = exp(square)
+    return select(value < float("inf"), value * (1.0 + rest), value)
+
+
+def erfcx(library: Function, x: Expr) -> Expr:
+    """exp(x**2) erfc(x)."""
+    size = fabs(x)
+    right = select(size == float("inf"), 0.0, _falling(size))
+    left = 2.0 * _exp_square(select(x < 0.0, x, 0.0)) - right
+    return select(x < 0.0, left, right)
+
+
+def _scaled(x: Expr) -> tuple[Expr, Expr]:
+    """x / sqrt(2) in two parts."""
+    high = x * _HALF_ROOT
+    return high, fused(x, constant(_HALF_ROOT, F64), -high) + x * _HALF_ROOT_REST
+
+
+def ndtr(library: Function, x: Expr) -> Expr:
+    """The normal distribution function."""
+    high, low = _scaled(-x)
+    far = select(fabs(high) < 30.0, high, 0.0)
+    tail = erfc(high)
+    derivative = exp(-(far * far)) * (2.0 / math.sqrt(math.pi))
+    corrected = tail - derivative * select(fabs(high) < 30.0, low, 0.0)
+    return 0.5 * select(high > 26.6, tail, corrected)
+
+
+def log_ndtr(library: Function, x: Expr) -> Expr:
+    """Logarithm of the normal distribution function."""
+    below = select(x < -1.0, x, -1.0)
+    high, _ = _scaled(-below)
+    left = log(_falling(high) * 0.5) - below * below * 0.5
+    right = log1p(-ndtr(library, -select(x < -1.0, 0.0, x)))
+    return select(isnan(x), x, select(x == -float("inf"), x, select(x < -1.0, left, right)))
+
+
+# Hastings' rational start for a normal quantile (Abramowitz and Stegun 26.2.23).
+_ABOVE = (0.010328, 0.802853, 2.515517)
+_BELOW = (0.001308, 0.189269, 1.432788, 1.0)
+
+
+def _horner(x: Expr, coefficients: tuple[float, ...]) -> Expr:
+    result = constant(coefficients[0], F64)
+    for coefficient in coefficients[1:]:
+        result = result * x + coefficient
+    return result
+
+
+def ndtri(library: Function, p: Expr) -> Expr:
+    """Inverse of ndtr: Hastings' start, then Halley steps; -inf and inf at 0 and 1."""
+    upper = p > 0.5
+    share = select(upper, 1.0 - p, p)
+    inside = select((share > 0.0) & (share <= 0.5), share, 0.5)
+    t = sqrt(-2.0 * log(inside))
+    y = t - _horner(t, _ABOVE) / _horner(t, _BELOW)
+    for _ in range(3):
+        falling = _falling(select(y > 0.0, y, 0.0) * _HALF_ROOT)
+        root = exp(y * y * 0.25)
+        middle = (1.0 - inside * 2.0) - erf(y * _HALF_ROOT)
+        near = select(y > 0.6, erfc(y * _HALF_ROOT) - inside * 2.0, middle)
+        near = near * root * root
+        miss = select(y > 1.0, falling - inside * root * root * 2.0, near)
+        step = miss * math.sqrt(math.pi / 2.0)
+        y = y + step / (1.0 - y * step * 0.5)
+    found = select(upper, y, -y)
+    ends = select(p == 0.0, -float("inf"), select(p == 1.0, constant(float("inf"), F64), float("nan")))
+    value = select((p > 0.0) & (p < 1.0), select(p == 0.5, 0.0, found), ends)
+    return select(isnan(p), p, value)
+
+
+def entropy(library: Function, x: Expr) -> Expr:
+    """-x log x; 0 at 0, -inf below."""
+    inside = select(x > 0.0, x, 1.0)
+    value = select(x > 0.0, -x * library("log", inside), select(x == 0.0, constant(0.0, F64), -float("inf")))
+    return select(isnan(x), x, value)
+
+
+def xlog1py(library: Function, x: Expr, y: Expr) -> Expr:
+    """x log(1 + y), 0 for x = 0, NaN for NaN y."""
+    return select(isnan(y), y, select(x == 0.0, 0.0, x * library("log1p", y)))
+
+
+def frexp(x: Expr) -> tuple[Expr, Expr]:
+    """(mantissa, exponent) with ``x == mantissa * 2**exponent``; 0, inf and NaN are their own mantissa."""
+    format, size = format_of(x), fabs(x)
+    small = size < 2.0 ** (1 - format.bias)
+    bits = bits_of(select(small, x * 2.0**format.mantissa, x))
+    mask = (2 * format.bias + 1) << format.mantissa
+    held = cast((bits & mask) >> format.mantissa, INT[32]) - (format.bias - 1)
+    exponent = select(small, held - format.mantissa, held)
+    mantissa = float_of_bits((bits & ~mask) | ((format.bias - 1) << format.mantissa))
+    usual = (size > 0.0) & (size < float("inf"))
+    return select(usual, mantissa, x), select(usual, exponent, constant(0, INT[32]))
+
+
+def polar(size: Expr, angle: Expr) -> Complex:
+    """``size * (cos(angle) + i sin(angle))``."""
+    sine, cosine = sin_cos(angle)
+    return Complex(size * cosine, size * sine)

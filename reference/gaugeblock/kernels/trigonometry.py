@@ -1,17 +1,36 @@
-"""Sine, cosine and tangent of float32 and float64 lanes, for results of the same type.
+"""Trigonometric functions, their inverses and distances, of float32 and float64, for results of the same type.
 
 x = k pi/2 + r + low, |r| <= 0.79: pi/2 stands in three parts of a whole mantissa each. x - k P1 is exact when fused,
 the product k P2 is taken as a pair, and the difference of both is exact because x - k P1 is a multiple of the last
-place of k P2: the reduced argument has twice the mantissa, also beside the multiples of pi/2. Beyond 2**17 (float32)
-and 2**30 (float64) lanes go through the C library, one by one. Coefficients as in `exponential`.
+place of k P2: the reduced argument has twice the mantissa, also beside the multiples of pi/2. Numbers beyond 2**17
+(float32) and 2**30 (float64) go through the C library, one by one.
+
+atan q on [-1/2, 1/2] and asin q on [0, 1/2] are q plus an odd polynomial in q. The angle of the point (b, a) is that of
+a / b, pi/4 plus that of (a - b) / (a + b), or pi/2 less that of b / a; asin x beyond 1/2 is pi/2 less twice that of
+sqrt((1 - x) / 2). Multiples of pi/4 stand in two parts; what a rounded quotient or root lacks is taken along to first
+order. Coefficients as in `exponential`.
 """
 
 from __future__ import annotations
 
-from .double_word import Pair, exact_product, ordered_sum
-from .expression import F32, F64, Lane, select
-from .formats import format_of
-from .functions import bits_of, fabs, float_of_bits, fused, mul_add, polynomial, rare
+from .expression import F32, F64, Expr, constant, select
+from .functions import (
+    Pair,
+    bits_of,
+    cast,
+    copysign,
+    exact_product,
+    fabs,
+    float_of_bits,
+    format_of,
+    fused,
+    isnan,
+    mul_add,
+    ordered_sum,
+    polynomial,
+    rare,
+    sqrt,
+)
 
 HALF_PI = {
     F32: tuple(map(float.fromhex, ("0x1.921fb6p+0", "-0x1.777a5cp-25", "-0x1.ee59dap-50"))),
@@ -50,11 +69,11 @@ _TANGENT = {
 }  # fmt: skip
 
 
-Reduced = tuple[Lane, Lane, Lane]
-"""(r, low, k) with x = k pi/2 + r + low; k as the low bits of an unsigned lane."""
+Reduced = tuple[Expr, Expr, Expr]
+"""(r, low, k) with x = k pi/2 + r + low; k as the low bits of an unsigned expression."""
 
 
-def _reduced(x: Lane) -> Reduced:
+def _reduced(x: Expr) -> Reduced:
     format = format_of(x)
     first, second, third = HALF_PI[x.type]
     k, bits = format.nearest(x, _PER_HALF_PI)
@@ -65,7 +84,7 @@ def _reduced(x: Lane) -> Reduced:
     return r, low, bits
 
 
-def _both(r: Lane, low: Lane) -> tuple[Pair, Pair]:
+def _both(r: Expr, low: Expr) -> tuple[Pair, Pair]:
     """sin(r + low) and cos(r + low), each in two terms."""
     square = r * r
     half = square * 0.5
@@ -75,26 +94,26 @@ def _both(r: Lane, low: Lane) -> tuple[Pair, Pair]:
     return (r, sine), (one, cosine)
 
 
-def _negated(value: Lane, condition: Lane) -> Lane:
-    """`value` with its sign changed where the second bit of the unsigned lane is set."""
+def _negated(value: Expr, condition: Expr) -> Expr:
+    """`value` with its sign changed where the second bit of the unsigned expression is set."""
     return float_of_bits(bits_of(value) ^ ((condition & 2) << (value.type.bits - 2)))
 
 
-def sine_of(reduced: Reduced) -> Lane:
+def sine_of(reduced: Reduced) -> Expr:
     """Sine of a reduced argument."""
     r, low, quadrant = reduced
     sine, cosine = _both(r, low)
     return _negated(select((quadrant & 1) == 0, sine[0] + sine[1], cosine[0] + cosine[1]), quadrant)
 
 
-def cosine_of(reduced: Reduced) -> Lane:
+def cosine_of(reduced: Reduced) -> Expr:
     """Cosine of a reduced argument."""
     r, low, quadrant = reduced
     sine, cosine = _both(r, low)
     return _negated(select((quadrant & 1) == 0, cosine[0] + cosine[1], sine[0] + sine[1]), quadrant + 1)
 
 
-def tangent_of(reduced: Reduced) -> Lane:
+def tangent_of(reduced: Reduced) -> Expr:
     """Tangent of a reduced argument."""
     r, rest, quadrant = reduced
     square = r * r
@@ -106,21 +125,21 @@ def tangent_of(reduced: Reduced) -> Lane:
     return select((quadrant & 1) == 0, high, mul_add(miss, turned, turned))
 
 
-def _finished(name: str, x: Lane, value: Lane) -> Lane:
+def _finished(name: str, x: Expr, value: Expr) -> Expr:
     return rare(value, ~(fabs(x) < _LIMIT[x.type]), _ROUTINE[x.type].format(name), x)
 
 
-def sin(x: Lane) -> Lane:
+def sin(x: Expr) -> Expr:
     """Sine; keeps -0.0."""
     return _finished("sin", x, select(x == 0.0, x, sine_of(_reduced(x))))
 
 
-def cos(x: Lane) -> Lane:
+def cos(x: Expr) -> Expr:
     """Cosine."""
     return _finished("cos", x, cosine_of(_reduced(x)))
 
 
-def sin_cos(x: Lane) -> Pair:
+def sin_cos(x: Expr) -> Pair:
     """Sine and cosine."""
     r, low, quadrant = _reduced(x)
     sine, cosine = _both(r, low)
@@ -131,6 +150,137 @@ def sin_cos(x: Lane) -> Pair:
     )
 
 
-def tan(x: Lane) -> Lane:
+def tan(x: Expr) -> Expr:
     """Tangent; keeps -0.0."""
     return _finished("tan", x, select(x == 0.0, x, tangent_of(_reduced(x))))
+
+
+_INFINITY = float("inf")
+_HALF_PI = {F32: tuple(map(float.fromhex, ("0x1.921fb6p+0", "-0x1.777a5cp-25")))}
+_HALF_PI[F64] = tuple(map(float.fromhex, ("0x1.921fb54442d18p+0", "0x1.1a62633145c07p-54")))
+_QUARTER_PI = {type: (high / 2.0, low / 2.0) for type, (high, low) in _HALF_PI.items()}
+# (atan q - q) / q**3 and (asin q - q) / q**3 in powers of q**2.
+_ARCTANGENT = {
+    F32: (-0.05138436704874039, 0.10163594782352448, -0.14175768196582794, 0.19994290173053741, -0.333332359790802),
+    F64: (
+        0.010128396342894697, -0.027452451451513465, 0.04187662631799398, -0.051224451702400677, 0.05858404296019817,
+        -0.06663827243172905, 0.07692075652354187, -0.09090896363526266, 0.11111110664702525, -0.14285714276509817,
+        0.19999999999904577, -0.3333333333333299,
+    ),
+}  # fmt: skip
+_ARCSINE = {
+    F32: (0.04228131100535393, 0.024112671613693237, 0.04548373818397522, 0.07495192438364029, 0.16666755080223083),
+    F64: (
+        0.03206732662073626, -0.01644955843166458, 0.01967128167539673, 0.006475915659320543, 0.012181203864359237,
+        0.013883415659351818, 0.01735988834361922, 0.02237174591890609, 0.030381959641363827, 0.044642856816118175,
+        0.07500000000351854, 0.16666666666665345,
+    ),
+}  # fmt: skip
+# A pattern subtracted from these is about that of half the reciprocal.
+_HALF_RECIPROCAL = {F32: 0x7E7311C7, F64: 0x7FCE6238DA3C2118}
+# Quotients of numbers beyond the first are scaled down, below the second up.
+_LARGE = {F32: 2.0**120, F64: 2.0**1000}
+_SMALL = {F32: 2.0**-60, F64: 2.0**-500}
+_HUGE = 2.0**60
+
+
+def _half_reciprocal(x: Expr) -> Expr:
+    """1 / 2x for normal x > 0, off by up to 12 %: enough for corrections."""
+    return float_of_bits(-(bits_of(x) - _HALF_RECIPROCAL[x.type]))
+
+
+def _angle(a: Expr, b: Expr, left: Expr | None) -> Expr:
+    """The angle of (b, a) or, where `left` holds, of (-b, a), for a >= 0 and b >= 0, one of them normal and finite."""
+    format = format_of(a)
+    far, middle = a > b * 2.0, a > b * 0.5
+    large, small = select(a > b, a, b), select(a > b, b, a)
+    total, lost = ordered_sum(large, small)
+    top = select(far, -b, select(middle, a - b, a))
+    bottom = select(far, a, select(middle, total, b))
+    q = top / bottom
+    miss = fused(-q, bottom, top) - select(middle ^ far, q * lost, 0.0)
+    rest = miss * (_half_reciprocal(bottom) * 2.0)
+    eighths = select(far, format.number(2.0), select(middle, format.number(1.0), 0.0))
+    if left is not None:
+        turn = select(left, format.number(-1.0), 1.0)
+        eighths = select(left, 4.0 - eighths, eighths)
+        q, rest = q * turn, rest * turn
+    high, low = _QUARTER_PI[a.type]
+    first, error = ordered_sum(eighths * high, q)
+    square = q * q
+    tail = mul_add(eighths, format.number(low), error + rest)
+    return first + mul_add(q * square, polynomial(square, _ARCTANGENT[a.type]), tail)
+
+
+def atan(x: Expr) -> Expr:
+    """Inverse tangent."""
+    a = fabs(x)
+    return copysign(_angle(select(a > _HUGE, _HUGE, a), format_of(x).number(1.0), None), x)
+
+
+def atan2(y: Expr, x: Expr) -> Expr:
+    """Angle of the point (x, y)."""
+    format = format_of(x)
+    a, b = fabs(y), fabs(x)
+    high = select(a > b, a, b)
+    up = 2.0 ** (format.bias // 2)
+    factor = select(high < _SMALL[x.type], format.number(up), 1.0)
+    factor = select(high > _LARGE[x.type], 2.0**-20, factor)
+    infinite, zero = high == _INFINITY, high == 0.0
+    a = select(infinite, select(a == _INFINITY, format.number(1.0), 0.0), a * factor)
+    b = select(infinite, select(b == _INFINITY, format.number(1.0), 0.0), select(zero, 1.0, b * factor))
+    angle = _angle(a, b, copysign(format.number(1.0), x) < 0.0)
+    return select(isnan(x) | isnan(y), x + y, copysign(angle, y))
+
+
+def _reflected(a: Expr) -> tuple[Expr, Expr, Expr]:
+    """(a > 1/2, q, asin q - q) for q = a, or sqrt((1 - a) / 2) where a > 1/2, as far as an expression holds it."""
+    large = a > 0.5
+    square = select(large, 0.5 - a * 0.5, a * a)
+    root = sqrt(square)
+    missing = select(large, fused(-root, root, square) * _half_reciprocal(root), 0.0)
+    q = select(large, root, a)
+    return large, q, mul_add(q * square, polynomial(square, _ARCSINE[a.type]), missing)
+
+
+def asin(x: Expr) -> Expr:
+    """Inverse sine."""
+    format = format_of(x)
+    large, q, tail = _reflected(fabs(x))
+    high, low = _HALF_PI[x.type]
+    first, lost = ordered_sum(select(large, format.number(high), 0.0), select(large, q * -2.0, q))
+    rest = select(large, mul_add(tail, format.number(-2.0), format.number(low)), tail)
+    return copysign(first + (lost + rest), x)
+
+
+def acos(x: Expr) -> Expr:
+    """Inverse cosine."""
+    format = format_of(x)
+    large, q, tail = _reflected(fabs(x))
+    high, low = _HALF_PI[x.type]
+    negative = x < 0.0
+    factor = select(large, format.number(2.0), -1.0)
+    factor = select(negative, -factor, factor)
+    whole = select(negative, format.number(2.0), 0.0)
+    turns = select(large, whole, 1.0)
+    first, lost = ordered_sum(turns * high, factor * q)
+    return first + mul_add(factor, tail, mul_add(turns, format.number(low), lost))
+
+
+def hypot(x: Expr, y: Expr) -> Expr:
+    """sqrt(x*x + y*y) without overflow; infinite when any operand is."""
+    infinite = (fabs(x) == float("inf")) | (fabs(y) == float("inf"))
+    if x.type is F32:
+        a, b = cast(x, F64), cast(y, F64)
+        return select(infinite, float("inf"), cast(sqrt(a * a + b * b), F32))
+    a, b = fabs(x), fabs(y)
+    large, small = select(a > b, a, b), select(a > b, b, a)
+    factor = select(large > 2.0**500, constant(2.0**-600, F64), select(large < 2.0**-400, constant(2.0**600, F64), 1.0))
+    large, small = large * factor, small * factor
+    square, lost = exact_product(large, large)
+    other, missing = exact_product(small, small)
+    total, rest = ordered_sum(square, other)
+    root = sqrt(total)
+    error = fused(-root, root, total) + (rest + lost + missing)
+    whole = root + select(root == 0.0, 0.0, error * 0.5 / root)
+    return select(infinite, float("inf"), whole * select(factor > 1.0, 2.0**-600, 1.0 / factor))

@@ -29,7 +29,7 @@ from ..operators.pointwise_operators import Functional, InPlace, Out
 from ..operators.rows import Row, row_of
 from ..tensor.tensor import Tensor
 from .derivative import MissingDerivative
-from .expressions import derivative_from, lane_formula
+from .expressions import derivative_from, formula_from
 from .op_overload import OpOverload, find_overload
 
 OPERANDS = ("Tensor", "Scalar")
@@ -194,7 +194,7 @@ def declare(
         if text is not None:
             _check_arguments(f"{operator.file}, row {made.name}: field {field}", parse(made.schema), field, parse(text))
     if isinstance(formula, str):
-        formula = lane_formula(formula, operands + numbers, made.base)
+        formula = formula_from(formula, operands + numbers, made.base)
     found = None if derivative is None else derivative_from(parse(made.schema), derivative)
     declared = DeclaredOperator(made, namespace, formula, check)
     if found is not None:

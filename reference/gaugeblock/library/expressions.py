@@ -1,4 +1,4 @@
-"""Formulas and derivatives written as Python expressions: in lanes for kernels, in tensors for gradients."""
+"""Formulas and derivatives written as Python expressions: of expressions for kernels, of tensors for gradients."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def compiled(text: str, what: str) -> CodeType:
         raise ValueError(f"{what}: {text!r} is not an expression: {error.msg}") from None
 
 
-class _Lanes(dict[str, Any]):
+class _Names(dict[str, Any]):
     """Names of the engine's pointwise formulas."""
 
     def __missing__(self, name: str) -> Any:
@@ -30,12 +30,12 @@ class _Lanes(dict[str, Any]):
         return formula.function
 
 
-def lane_formula(text: str, names: list[str], what: str) -> Callable[..., Any]:
-    """A formula of lanes from an expression in `names` and pointwise operators. ValueError, at first use NameError."""
+def formula_from(text: str, names: list[str], what: str) -> Callable[..., Any]:
+    """A formula from an expression in `names` and pointwise operators. ValueError, at first use NameError."""
     code = compiled(text, what)
 
-    def formula(*lanes: Any) -> Any:
-        return eval(code, {"__builtins__": {}}, _Lanes(zip(names, lanes, strict=True)))
+    def formula(*exprs: Any) -> Any:
+        return eval(code, {"__builtins__": {}}, _Names(zip(names, exprs, strict=True)))
 
     formula.__name__ = formula.__qualname__ = what
     return formula

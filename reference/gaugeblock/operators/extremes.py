@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core.dtype import int64
 from ..core.promotion import UPSTREAM_NAMES
-from ..kernels import folds
+from ..kernels import reduction_ops
 from ..tensor.tensor import Tensor
 from .invoke import result_type
 from .plan import Planned, plannable
@@ -23,15 +23,15 @@ def _check_ordered(operator: str, self: Tensor) -> None:
 
 def _extreme(name: str, self: Tensor, dims: Dims, keepdim: bool, largest: bool) -> Planned[Tensor]:
     own = self.meta.dtype
-    return reduce_one(name, folds.extreme_fold(own, largest), self, dims, keepdim, own, own)
+    return reduce_one(name, reduction_ops.extreme_reduction(own, largest), self, dims, keepdim, own, own)
 
 
 def _positions(
     name: str, self: Tensor, dims: Dims, keepdim: bool, largest: bool, choose: Callable[[Tensor, Tensor], Any]
 ) -> Planned[Any]:
     own = self.meta.dtype
-    fold = folds.position_fold(own, largest)
-    return reduce_pair(name, fold, self, dims, keepdim, own, (own, int64), choose)
+    reduction = reduction_ops.position_reduction(own, largest)
+    return reduce_pair(name, reduction, self, dims, keepdim, own, (own, int64), choose)
 
 
 def _second(values: Tensor, indices: Tensor) -> Tensor:

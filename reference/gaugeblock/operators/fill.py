@@ -11,7 +11,7 @@ from ..dispatch.dispatcher import REGISTRY, call
 from ..iteration.dimensions import broadcast_shapes
 from ..iteration.overlap import check_no_partial_overlap
 from ..iteration.tensor_iterator import Number
-from ..kernels.operand import Immediate
+from ..kernels.conversion import Immediate
 from ..kernels.pointwise import Launch
 from ..tensor.hooks import hooks
 from ..tensor.scalars import item

@@ -13,11 +13,10 @@ import numpy as np
 
 from ..core.dtype import DType, uint8
 from ..kernels.body import Formula
-from ..kernels.conversion import lane_type
-from ..kernels.expression import UINT, Lane
+from ..kernels.conversion import Raw, scalar_type
+from ..kernels.expression import UINT, Expr
 from ..kernels.isa import capability, current_level
 from ..kernels.lower import VECTOR_VISIT
-from ..kernels.operand import Raw
 from ..kernels.pointwise import Launch, PointwiseKernel, pointwise_kernel
 from ..tensor.array_view import array_of
 from ..tensor.tensor import Tensor, new_like
@@ -27,8 +26,8 @@ from .pointwise_operators import RULES, call_builder
 
 
 def vector_width(dtype: DType) -> int:
-    """Lanes of `dtype` that one vector holds on the instruction set in use; half floats count as float32."""
-    return max(1, current_level().vector_bytes * 8 // max(lane_type(dtype).bits, 8))
+    """Exprs of `dtype` that one vector holds on the instruction set in use; half floats count as float32."""
+    return max(1, current_level().vector_bytes * 8 // max(scalar_type(dtype).bits, 8))
 
 
 class PathTrace(NamedTuple):
@@ -108,7 +107,7 @@ def _traced(formula: Formula) -> Formula:
         *given, visits, compute = values
         found = formula(*given, compute) if getattr(formula, "takes_dtype", False) else formula(*given)
         outcomes = found if isinstance(found, tuple) else (found,)
-        return (*outcomes, visits + Lane("path", UINT[8]))
+        return (*outcomes, visits + Expr("path", UINT[8]))
 
     traced.takes_dtype = True  # type: ignore[attr-defined]
     return traced

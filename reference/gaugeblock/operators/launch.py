@@ -11,7 +11,7 @@ from ..core.dtype import DType
 from ..core.promotion import promote_types
 from ..iteration.dimensions import broadcast_shapes, iteration_strides, loop_dimensions
 from ..kernels.body import Formula
-from ..kernels.operand import Immediate
+from ..kernels.conversion import Immediate
 from ..kernels.pointwise import Launch, pointwise_kernel
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta, remember
@@ -48,7 +48,7 @@ def map_into(out: Tensor, formula: Formula, *inputs: Tensor, compute: DType | No
     """Write ``formula(*inputs)``, element by element, to `out`, and return it.
 
     The inputs broadcast to out's sizes and are converted to `compute` (their promoted dtype if not given), the results
-    to out's dtype. The formula is a function of lanes: it is called once per combination of dtypes, to be recorded.
+    to out's dtype. The formula is called once per combination of dtypes, with expressions, to be recorded.
     Raises RuntimeError for sizes that do not broadcast to out's, for no input, and for tensors without data.
     """
     if not inputs:

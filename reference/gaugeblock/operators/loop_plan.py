@@ -20,7 +20,7 @@ from ..core.away import long_call
 from ..core.dtype import DType
 from ..iteration.dimensions import coalesce_dimensions, iteration_strides, loop_dimensions
 from ..kernels.compiler import Builtin
-from ..kernels.pick import pick_kernel
+from ..kernels.gather import gather_kernel
 from ..kernels.pointwise import Launch, PointwiseKernel
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, remember
@@ -148,7 +148,8 @@ ROW_STEPS = 64
 class RowKernel(Protocol):
     """A kernel whose dimension 0 is a row that it takes as a whole."""
 
-    strided: Builtin
+    @property
+    def strided(self) -> Builtin: ...
 
 
 class RowLaunch:
@@ -224,7 +225,7 @@ def picking(out: TensorMeta, source: TensorMeta, index: TensorMeta, dim: int, in
         iteration_strides(index_sizes, index_strides, shape, index.dtype.itemsize),
     ]
     merged, moved = loop_dimensions(shape, strides)
-    kernel = pick_kernel(itemsize, index.dtype)
+    kernel = gather_kernel(itemsize, index.dtype)
     launch = Launch(kernel, merged, moved, (itemsize, itemsize, index.dtype.itemsize), (0, 1, 2))
     return Picking(launch, along, (source.sizes or (1,))[dim])
 

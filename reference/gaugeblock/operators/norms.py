@@ -10,7 +10,7 @@ import numpy as np
 from ..core.dtype import DEFAULTS, DType
 from ..core.errors import type_error
 from ..core.promotion import UPSTREAM_NAMES, promote_types
-from ..kernels import folds
+from ..kernels import reduction_ops
 from ..tensor.tensor import Tensor
 from .arguments import dtype_argument
 from .arrays import filled, values
@@ -44,8 +44,8 @@ def vector_norm(operator: str, self: Tensor, order: float, dim: Dim, keepdim: bo
                 )
     kind = {0.0: "0", 1.0: "1", 2.0: "2", math.inf: "inf", -math.inf: "-inf"}.get(order, "p")
     numbers = (order,) if kind == "p" else ()
-    fold = folds.norm_fold(compute, kind)
-    return reduce("norm", fold, self, dims, keepdim, compute, (compute.to_real(),), numbers)[0]
+    reduction = reduction_ops.norm_reduction(compute, kind)
+    return reduce("norm", reduction, self, dims, keepdim, compute, (compute.to_real(),), numbers)[0]
 
 
 def norm_compute_dtype(operator: str, own: DType, given: DType | None) -> DType:
@@ -144,7 +144,8 @@ def logsumexp(self: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> 
     dims = reduced_dims("logsumexp", dim, self.meta.ndim)
     if compute.is_complex and self.meta.device.type == "cpu":
         return _complex_logsumexp(self, dims, keepdim)
-    found = reduce_one("logsumexp", folds.exponentials_fold(compute, True), self, dims, keepdim, compute, compute)
+    exponentials = reduction_ops.exponentials_reduction(compute, True)
+    found = reduce_one("logsumexp", exponentials, self, dims, keepdim, compute, compute)
     return found if own.kind >= 2 else found.result
 
 

@@ -19,7 +19,7 @@ from ..iteration.overlap import check_no_partial_overlap
 from ..iteration.tensor_iterator import COMPARISON, FLOAT, IteratorConfig, Number, TensorIterator, planned_meta
 from ..kernels.body import Formula
 from ..kernels.bound_call import Fresh, Into
-from ..kernels.operand import Immediate, Raw
+from ..kernels.conversion import Immediate, Raw
 from ..kernels.pointwise import NO_ELEMENTS, Launch, Operand, PointwiseKernel, named_kernel, pointwise_kernel
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor, new_like

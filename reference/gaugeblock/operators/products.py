@@ -18,9 +18,8 @@ from ..core.promotion import UPSTREAM_NAMES, promote_types
 from ..iteration.dimensions import broadcast_shapes
 from ..iteration.tensor_iterator import Number
 from ..kernels.accessor import INT32_MAX
-from ..kernels.blas import gemm, lay
-from ..kernels.blocked_product import MOST_INNER, blocked_product
 from ..kernels.bound_call import Fresh, bound, native
+from ..kernels.matrix_product import MOST_INNER, blocked_product, gemm, lay
 from ..kernels.parallel import get_num_threads
 from ..tensor.array_view import FEW, array_of, kept_array
 from ..tensor.reshaping import reshape

@@ -76,7 +76,7 @@ def count_by(result: Tensor, steps: tuple[Number, ...]) -> Tensor:
     meta = result.meta
     kernel = _COUNTING.get(meta.dtype)
     if kernel is None:
-        from ..kernels.steps import steps_kernel
+        from ..kernels.ranges import steps_kernel
 
         kernel = _COUNTING[meta.dtype] = steps_kernel(meta.dtype)
     kernel(result.pointer, result.pointer, *steps, meta.numel)

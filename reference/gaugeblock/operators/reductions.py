@@ -1,4 +1,4 @@
-"""Reductions: sums, products, means, truth, counts and variance by the kernels of their folds.
+"""Reductions: sums, products, means, truth, counts and variance by their compiled kernels.
 
 A reduction checks its dims, keeps its plan in the tensor's meta, allocates its outputs, and runs its kernel.
 """
@@ -17,11 +17,11 @@ from ..core.errors import check_ints, wrap_dim
 from ..core.promotion import UPSTREAM_NAMES
 from ..core.tracing import TRACING
 from ..core.warn import warn
-from ..kernels import folds
+from ..kernels import reduction_ops
 from ..kernels.bound_call import Fresh
-from ..kernels.fold import Fold
 from ..kernels.reduction import reduction_kernel
-from ..kernels.splitting import FEW, TURNED
+from ..kernels.reduction_phases import Reduction
+from ..kernels.sharing import FEW, TRANSPOSED
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, remember
 from .arguments import dtype_argument
@@ -83,20 +83,21 @@ def reduced_sizes(sizes: Dims, dims: Dims, keepdim: bool) -> Dims:
 
 
 def plan_reduction(
-    name: str, fold: Fold, meta: TensorMeta, dims: Dims, keepdim: bool, compute: DType, results: tuple[DType, ...]
-) -> ReducePlan:
-    """Return the plan of a fold over `dims` (ascending, checked), from the cache of the meta if it is there."""
-    key = (fold, dims, keepdim, compute, results)
+    name: str, reduction: Reduction, meta: TensorMeta, dims: Dims, keepdim: bool, compute: DType,
+    results: tuple[DType, ...],
+) -> ReducePlan:  # fmt: skip
+    """Return the plan of a reduction over `dims` (ascending, checked), from the cache of the meta if it is there."""
+    key = (reduction, dims, keepdim, compute, results)
     plan: ReducePlan | None = meta.plans.get(key)
     if plan is None:
-        plan = _plan(name, fold, meta, dims, keepdim, compute, results)
+        plan = _plan(name, reduction, meta, dims, keepdim, compute, results)
         remember(meta.plans, key, plan)
     return plan
 
 
 def reduce(
     name: str,
-    fold: Fold,
+    reduction: Reduction,
     self: Tensor,
     dims: Dims,
     keepdim: bool,
@@ -104,8 +105,8 @@ def reduce(
     results: tuple[DType, ...],
     numbers: tuple[float, ...] = (),
 ) -> tuple[Tensor, ...]:
-    """Return the results of a fold over `dims` (ascending, checked) in fresh tensors."""
-    plan = plan_reduction(name, fold, self.meta, dims, keepdim, compute, results)
+    """Return the results of a reduction over `dims` (ascending, checked) in fresh tensors."""
+    plan = plan_reduction(name, reduction, self.meta, dims, keepdim, compute, results)
     made = tuple([new_like(output) for output in plan.outputs])
     if plan.reduce is not None:
         plan.reduce(*[output.pointer for output in made], self.pointer, *numbers, *plan.tail)
@@ -113,17 +114,17 @@ def reduce(
 
 
 def reduce_one(
-    name: str, fold: Fold, self: Tensor, dims: Dims, keepdim: bool, compute: DType, result: DType
+    name: str, reduction: Reduction, self: Tensor, dims: Dims, keepdim: bool, compute: DType, result: DType
 ) -> Planned[Tensor]:
-    """Return the only result of a fold, and its call."""
-    plan = plan_reduction(name, fold, self.meta, dims, keepdim, compute, (result,))
+    """Return the only result of a reduction, and its call."""
+    plan = plan_reduction(name, reduction, self.meta, dims, keepdim, compute, (result,))
     call = Fresh(plan.reduce, plan.outputs, plan.tail)
     return Planned(call(self), call.native(), (self,))
 
 
 def reduce_pair(
     name: str,
-    fold: Fold,
+    reduction: Reduction,
     self: Tensor,
     dims: Dims,
     keepdim: bool,
@@ -131,16 +132,17 @@ def reduce_pair(
     results: tuple[DType, DType],
     choose: Callable[[Tensor, Tensor], Any],
 ) -> Planned[Any]:
-    """Return what `choose` makes of the two results of a fold over `dims`, and the call that does the same."""
-    plan = plan_reduction(name, fold, self.meta, dims, keepdim, compute, results)
+    """Return what `choose` makes of the two results of a reduction over `dims`, and the call that does the same."""
+    plan = plan_reduction(name, reduction, self.meta, dims, keepdim, compute, results)
     call = Fresh(plan.reduce, plan.outputs, plan.tail)
     both = call.native()
     return Planned(choose(*call(self)), lambda self: choose(*both(self)), (self,))
 
 
 def _plan(
-    name: str, fold: Fold, meta: TensorMeta, dims: Dims, keepdim: bool, compute: DType, results: tuple[DType, ...]
-) -> ReducePlan:
+    name: str, reduction: Reduction, meta: TensorMeta, dims: Dims, keepdim: bool, compute: DType,
+    results: tuple[DType, ...],
+) -> ReducePlan:  # fmt: skip
     sizes = reduced_sizes(meta.sizes, dims, keepdim)
     outputs = tuple(contiguous_meta(sizes, dtype, meta.device) for dtype in results)
     if meta.device is not cpu or not outputs[0].numel:
@@ -160,13 +162,13 @@ def _plan(
     tail += [*(d[1] for d in kept_dims), *(d[1] for d in inner_dims)]
     for k in range(len(results)):
         tail += [d[2 + k] for d in kept_dims]
-    kernel = reduction_kernel(name, fold, meta.dtype, compute, results)
+    kernel = reduction_kernel(name, reduction, meta.dtype, compute, results)
     if TRACING.hook is not None:
         TRACING.hook("reduction", (kernel, tuple(d[0] for d in kept_dims), tuple(d[0] for d in inner_dims)))
     unpacked = bool(inner_dims) and inner_dims[0][1] != itemsize
     apart = unpacked and not (kept_dims and kept_dims[0][1] == itemsize)
     few = len(results) == 1 == len(inner_dims) and inner_dims[0][0] <= FEW and not apart
-    if few and kept_dims and kept_dims[0][0] >= TURNED and kept_dims[0][1] != itemsize:
+    if few and kept_dims and kept_dims[0][0] >= TRANSPOSED and kept_dims[0][1] != itemsize:
         return ReducePlan(outputs, kernel.turning, tuple(tail))
     builtin = kernel.gathering if apart else kernel.reduce if unpacked else kernel.along
     if kept_dims:  # signals are looked for between some outputs and the next, within one only where it is alone
@@ -229,14 +231,14 @@ def _total(name: str, build: Any, self: Tensor, dims: Dims, keepdim: bool, dtype
 @plannable
 def sum_all(self: Tensor, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
     """Sum of all elements; bool and ints in int64; `dtype` converts the elements first."""
-    return _total("sum", folds.sum_fold, self, tuple(range(self.meta.ndim)), False, dtype)
+    return _total("sum", reduction_ops.sum_reduction, self, tuple(range(self.meta.ndim)), False, dtype)
 
 
 @kernel("sum.dim_IntList")
 @plannable
 def sum_dims(self: Tensor, dim: Dim, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
     """Sum over dims (None or none given: all). Raises IndexError, RuntimeError for wrong dims."""
-    return _total("sum", folds.sum_fold, self, reduced_dims("sum", dim, self.meta.ndim), keepdim, dtype)
+    return _total("sum", reduction_ops.sum_reduction, self, reduced_dims("sum", dim, self.meta.ndim), keepdim, dtype)
 
 
 @kernel("nansum")
@@ -248,21 +250,21 @@ def nansum(
     dims = reduced_dims("nansum", dim, self.meta.ndim)
     if self.meta.dtype.is_complex:
         raise RuntimeError("nansum(): nansum on CPU does not support complex inputs")
-    return _total("nansum", folds.nansum_fold, self, dims, keepdim, dtype)
+    return _total("nansum", reduction_ops.nansum_reduction, self, dims, keepdim, dtype)
 
 
 @kernel("prod")
 @plannable
 def prod_all(self: Tensor, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
     """Product of all elements; bool and ints in int64."""
-    return _total("prod", folds.prod_fold, self, tuple(range(self.meta.ndim)), False, dtype)
+    return _total("prod", reduction_ops.prod_reduction, self, tuple(range(self.meta.ndim)), False, dtype)
 
 
 @kernel("prod.dim_int")
 @plannable
 def prod_dim(self: Tensor, dim: int, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
     """Product over one dim. Raises IndexError."""
-    return _total("prod", folds.prod_fold, self, reduced_dims("prod", dim, self.meta.ndim), keepdim, dtype)
+    return _total("prod", reduction_ops.prod_reduction, self, reduced_dims("prod", dim, self.meta.ndim), keepdim, dtype)
 
 
 def _inexact(operator: str, self: Tensor, dtype: DType | None) -> DType:
@@ -280,7 +282,7 @@ def _inexact(operator: str, self: Tensor, dtype: DType | None) -> DType:
 def _mean(self: Tensor, dim: Dim, keepdim: bool, dtype: DType | None) -> Planned[Tensor]:
     compute = _inexact("mean", self, dtype)
     dims = reduced_dims("mean", dim, self.meta.ndim)
-    return reduce_one("mean", folds.mean_fold(compute), self, dims, keepdim, compute, compute)
+    return reduce_one("mean", reduction_ops.mean_reduction(compute), self, dims, keepdim, compute, compute)
 
 
 @kernel("mean")
@@ -312,14 +314,14 @@ def nanmean(
     if self.meta.dtype.is_complex:
         raise RuntimeError("nanmean(): nansum on CPU does not support complex inputs")
     dims = reduced_dims("nanmean", dim, self.meta.ndim)
-    return reduce_one("nanmean", folds.nanmean_fold(compute), self, dims, keepdim, compute, compute)
+    return reduce_one("nanmean", reduction_ops.nanmean_reduction(compute), self, dims, keepdim, compute, compute)
 
 
 def _truth(name: str, self: Tensor, dims: Dims, keepdim: bool) -> Planned[Tensor]:
     check_few_dims(name, self.meta.ndim)
     own = self.meta.dtype
     result = uint8 if own is uint8 else bool_
-    return reduce_one(name, folds.truth_fold(name == "all"), self, dims, keepdim, own, result)
+    return reduce_one(name, reduction_ops.truth_reduction(name == "all"), self, dims, keepdim, own, result)
 
 
 @kernel("any")
@@ -369,7 +371,7 @@ def all_dims(self: Tensor, dim: Dim = None, keepdim: bool = False) -> Tensor | P
 def count_nonzero_dims(self: Tensor, dim: Dim) -> Tensor | Planned[Tensor]:
     """How many elements are nonzero, over dims. Raises IndexError, RuntimeError for wrong dims."""
     dims = reduced_dims("count_nonzero", dim, self.meta.ndim)
-    return reduce_one("count_nonzero", folds.count_fold(False), self, dims, False, self.meta.dtype, int64)
+    return reduce_one("count_nonzero", reduction_ops.count_reduction(False), self, dims, False, self.meta.dtype, int64)
 
 
 @kernel("count_nonzero")
@@ -398,9 +400,9 @@ def spread(operator: str, self: Tensor, dim: Dim, keepdim: bool, correction: flo
             f"{operator}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
             f"(input numel divided by output numel)."
         )
-    fold: Fold = folds.variance_fold(own, base == "std", bool(mean))
+    reduction: Reduction = reduction_ops.variance_reduction(own, base == "std", bool(mean))
     results = (own.to_real(), own) if mean else (own.to_real(),)
-    plan = plan_reduction(operator, fold, self.meta, dims, keepdim, own, results)
+    plan = plan_reduction(operator, reduction, self.meta, dims, keepdim, own, results)
     call = Fresh(plan.reduce, plan.outputs, (removed, *plan.tail))
     return Planned(call(self), None if too_few else call.native(), (self,))  # each call with too few warns
 

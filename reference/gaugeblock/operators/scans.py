@@ -12,9 +12,9 @@ from ..core.device import cpu
 from ..core.dtype import DType, bool_, int64
 from ..core.errors import wrap_dim
 from ..core.promotion import UPSTREAM_NAMES
-from ..kernels import scans
+from ..kernels import scan
 from ..kernels.bound_call import Fresh
-from ..kernels.fold import Phase
+from ..kernels.reduction_phases import Phase
 from ..kernels.scan import ScanKernel, scan_kernel
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta, default_strides, meta_of, remember
@@ -107,14 +107,14 @@ def _running(name: str, build: Any, self: Tensor, dim: int, dtype: DType | None)
 @plannable
 def cumsum(self: Tensor, dim: int, *, dtype: DType | None = None) -> Planned[Tensor]:
     """Running sum along a dim; bool and ints in int64. Raises IndexError."""
-    return _running("cumsum", scans.running_sum, self, dim, dtype)
+    return _running("cumsum", scan.running_sum, self, dim, dtype)
 
 
 @kernel("cumprod")
 @plannable
 def cumprod(self: Tensor, dim: int, *, dtype: DType | None = None) -> Planned[Tensor]:
     """Running product along a dim; bool and ints in int64. Raises IndexError."""
-    return _running("cumprod", scans.running_product, self, dim, dtype)
+    return _running("cumprod", scan.running_product, self, dim, dtype)
 
 
 def _extreme(name: str, self: Tensor, dim: int) -> Planned[Any]:
@@ -122,7 +122,7 @@ def _extreme(name: str, self: Tensor, dim: int) -> Planned[Any]:
     own = self.meta.dtype
     if own.is_complex:
         raise NotImplementedError(f"\"{name}\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
-    phase = scans.running_extreme(own, name == "cummax")
+    phase = scan.running_extreme(own, name == "cummax")
     outputs, run, tail = plan_scan(name, phase, self.meta, place, own, (own, int64))
     call, made = Fresh(run, tuple(outputs), tail), result_type(name)
     both = call.native()
@@ -153,7 +153,7 @@ def logcumsumexp(self: Tensor, dim: int) -> Tensor | Planned[Tensor]:
         raise NotImplementedError(f"\"logcumsumexp_out_cpu\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
     if own.is_complex:
         return _complex_logcumsumexp(self, place)
-    return scan_one("logcumsumexp", scans.running_exponentials(own), self, place, own, own)
+    return scan_one("logcumsumexp", scan.running_exponentials(own), self, place, own, own)
 
 
 def _log_of_two(a: Array, b: Array) -> Array:

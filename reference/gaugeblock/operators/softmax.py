@@ -1,4 +1,4 @@
-"""softmax and log_softmax: rows in one piece through a fused kernel, others through a fold and a formula."""
+"""softmax and log_softmax: rows in one piece through a fused kernel, others through a reduction and a formula."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import cast
 from ..core.device import cpu
 from ..core.dtype import DType, float64
 from ..core.promotion import UPSTREAM_NAMES
-from ..kernels import folds, row_maps
+from ..kernels import reduction_ops, rowwise
 from ..kernels.bound_call import bound
-from ..kernels.fold import Fold
 from ..kernels.pointwise import Launch
-from ..kernels.row_map import row_map_kernel
+from ..kernels.reduction_phases import Reduction
+from ..kernels.rowwise import row_map_kernel
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, default_strides, meta_of, remember
 from .arguments import dtype_argument
@@ -46,9 +46,9 @@ def _normalised(operator: str, self: Tensor, dim: int, dtype: DType | None) -> T
         plan.rows.run([result.pointer, read])
         if not plan.copied and source is self:
             return Planned(result, bound(plan.rows.builtin(), (plan.meta,), plan.rows.tail), (self,))
-    elif plan.fold is not None:
+    elif plan.reduction is not None:
         own = meta.dtype
-        largest, total = reduce(operator, plan.fold, source, plan.dims, True, own, (own, float64))
+        largest, total = reduce(operator, plan.reduction, source, plan.dims, True, own, (own, float64))
         launch = plan.launch
         if launch is None:
             launch = plan.launch = element_launch(
@@ -61,13 +61,13 @@ def _normalised(operator: str, self: Tensor, dim: int, dtype: DType | None) -> T
 
 @dataclass(slots=True, eq=False)
 class _Plan:
-    """Result meta; rows in one piece go through `rows`, after a copy when they lie apart, others through a fold."""
+    """Result meta; rows in one piece go through `rows`, after a copy if they are strided, others by a reduction."""
 
     meta: TensorMeta
     dims: tuple[int, ...]
     rows: RowLaunch | None = None
     copied: bool = False
-    fold: Fold | None = None
+    reduction: Reduction | None = None
     launch: Launch | None = None
 
 
@@ -82,11 +82,11 @@ def _plan(operator: str, meta: TensorMeta, dim: int) -> _Plan:
         row = dims[0] if dims else 0
         if not dims or target.strides[row] == 1:
             plan.copied = bool(dims) and meta.strides[row] != 1 and meta.sizes[row] > 1
-            program = row_maps.softmax(own) if operator == "softmax" else row_maps.log_softmax(own)
+            program = rowwise.softmax(own) if operator == "softmax" else rowwise.log_softmax(own)
             source = target if plan.copied else meta
             plan.rows = row_launch(row_map_kernel(operator, program, own), [target, source], row)
         else:
-            plan.fold = folds.exponentials_fold(own, False)
+            plan.reduction = reduction_ops.exponentials_reduction(own, False)
     return plan
 
 

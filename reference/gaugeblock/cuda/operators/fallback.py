@@ -8,7 +8,7 @@ from typing import Any
 from ...core.device import cpu
 from ...core.warn import warn
 from ...dispatch.dispatcher import Operator
-from ...kernels.operand import Immediate
+from ...kernels.conversion import Immediate
 from ...operators.conversion import converted
 from ...operators.launch import element_launch
 from ...operators.operand_checks import stored_number

@@ -13,12 +13,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...kernels.body import Body
-from ...kernels.code import NAME
-from ...kernels.declarations import Declarations
+from ...kernels.code import NAME, Declarations
+from ...kernels.conversion import Memory
 from ...kernels.expression import BOOL
-from ...kernels.loops import raw_lanes
+from ...kernels.loops import raw_parameters
 from ...kernels.lower import Emitter
-from ...kernels.operand import Memory
 from .layout import ONCE, WIDE, Layout, Places, layout_length, strided_places
 from .target import BLOCK, Target
 
@@ -38,8 +37,8 @@ def parameters(body: Body, layout: Layout, target: Target) -> list[Parameter]:
     """The kernel's parameters, in order."""
     pointer = f"ptr{target.space}"
     found = [Parameter("ptr", pointer, f"%{operand.name}") for operand in body.memory]
-    for index, lane in enumerate(raw_lanes(body)):
-        type = "i64" if lane.type is BOOL else lane.type.ir
+    for index, expr in enumerate(raw_parameters(body)):
+        type = "i64" if expr.type is BOOL else expr.type.ir
         found.append(Parameter(type, type, f"%number{index}"))
     found.append(Parameter(f"i{layout.bits}", f"i{layout.bits}", "%n"))
     if layout.ndim:
@@ -70,10 +69,10 @@ class GridWriter:
         self.index = f"i{layout.bits}"
         self.code = Emitter(1, "x", declarations)
         self.taken: dict[str, str] = {}
-        raw = raw_lanes(body)
-        for place, lane in enumerate(raw):
+        raw = raw_parameters(body)
+        for place, expr in enumerate(raw):
             value = f"%number{place}"
-            self.code.bind(lane, self.code.register(f"icmp ne i64 {value}, 0") if lane.type is BOOL else value)
+            self.code.bind(expr, self.code.register(f"icmp ne i64 {value}, 0") if expr.type is BOOL else value)
         self.numbers = [self.code.emit(parameter.computed) for parameter in body.parameters]
 
     def text(self) -> str:
@@ -184,21 +183,22 @@ class GridWriter:
         read = self._inputs(places, width)
         stored: list[list[str]] = []
         faults: list[str] = []
+        code = self.code
         for element in range(width):
-            emitter = Emitter(1, f"{name}{element}", self.declarations)
-            for parameter, scalars in zip(self.body.parameters, self.numbers, strict=True):
-                for lane, scalar in zip(parameter.lanes, scalars, strict=True):
-                    emitter.bind(lane, scalar)
-            for operand, lanes in zip(self.body.inputs, self.body.arguments, strict=True):
-                values, many = read[operand.name]
-                value = values[element] if len(values) > 1 else values[0]
-                for part, lane in enumerate(lanes):
-                    place = (element if many > 1 else 0) * operand.components + part
-                    emitter.bind(lane, self._component(emitter, operand, value, many, place))
-            stored.append(emitter.emit([lane for lanes in self.body.stored for lane in lanes]))
-            fault = emitter.any_fault()
-            faults += [] if fault is None else [fault]
-            self.code.lines += emitter.lines
+            with code.scope():
+                for parameter, scalars in zip(self.body.parameters, self.numbers, strict=True):
+                    for expr, scalar in zip(parameter.exprs, scalars, strict=True):
+                        code.bind(expr, scalar)
+                for operand, exprs in zip(self.body.inputs, self.body.arguments, strict=True):
+                    values, many = read[operand.name]
+                    value = values[element] if len(values) > 1 else values[0]
+                    for part, expr in enumerate(exprs):
+                        place = (element if many > 1 else 0) * operand.components + part
+                        code.bind(expr, self._component(operand, value, many, place))
+                code.faults = []
+                stored.append(code.emit([expr for exprs in self.body.stored for expr in exprs]))
+                fault = code.any_fault()
+                faults += [] if fault is None else [fault]
         first = 0
         for operand in self.body.outputs:
             parts = [value for one in stored for value in one[first : first + operand.components]]
@@ -208,16 +208,16 @@ class GridWriter:
             self._report(name, faults)
 
     def _read(self, operand: Memory, place: str, width: int) -> str:
-        type = _many(operand, width)
+        type = operand.ir_type(width)
         return self.code.register(f"load {type}, ptr{self.space} {place}, align {_alignment(operand, width)}")
 
-    def _component(self, emitter: Emitter, operand: Memory, read: str, width: int, place: int) -> str:
+    def _component(self, operand: Memory, read: str, width: int, place: int) -> str:
         if width * operand.components == 1:
             return read
-        return emitter.register(f"extractelement {_many(operand, width)} {read}, i32 {place}")
+        return self.code.register(f"extractelement {operand.ir_type(width)} {read}, i32 {place}")
 
     def _write(self, operand: Memory, place: str, values: list[str], width: int) -> None:
-        type = _many(operand, width)
+        type = operand.ir_type(width)
         whole = values[0]
         if len(values) > 1:
             whole = "poison"
@@ -240,12 +240,6 @@ class GridWriter:
         ]  # fmt: skip
 
 
-def _many(operand: Memory, width: int) -> str:
-    """The type of `width` elements of an operand."""
-    count = width * operand.components
-    return operand.storage.ir if count == 1 else f"<{count} x {operand.storage.ir}>"
-
-
 def _alignment(operand: Memory, width: int) -> int:
     """Bytes at which the load of `width` elements is aligned: single complex elements as their components."""
-    return operand.itemsize * width if width > 1 else operand.itemsize // operand.components
+    return operand.itemsize * width if width > 1 else operand.align

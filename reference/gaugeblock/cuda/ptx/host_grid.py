@@ -15,8 +15,7 @@ from ...kernels.code import NAME, Code
 from ...kernels.compiler import compiler
 from ...kernels.pointwise import PointwiseKernel
 from .grid_kernel import Parameter
-from .image import grid_text
-from .launching import PreparedLaunch
+from .launching import PreparedLaunch, grid_text
 from .layout import Ints, Layout
 from .target import BLOCK, host_target
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...kernels import elementary, functions
-from ...kernels.arctangent import hypot
-from ...kernels.complex_lanes import Complex, Value
-from ...kernels.expression import BOOL, Lane, constant, select
-from ...kernels.functions import call, convert_lane, fabs, fused, sqrt, truncate
-from ...kernels.integer import floor_divide_int, remainder_int, trunc_divide_int
+from ...kernels import division, elementary, functions
+from ...kernels.expression import BOOL, Complex, Expr, Value, constant, select
+from ...kernels.functions import call, cast, fabs, fused, sqrt, truncate
+from ...kernels.trigonometry import hypot
 from .table import Formula
+
+
+def add(self: Value, other: Value) -> Value:
+    """Sum; OR for bool."""
+    return self + other
 
 
 def add_alpha(self: Value, other: Value, alpha: Value) -> Value:
     """self + alpha * other, fused for floats."""
-    if isinstance(self, Lane) and isinstance(other, Lane) and isinstance(alpha, Lane) and self.type.is_float:
+    if isinstance(self, Expr) and isinstance(other, Expr) and isinstance(alpha, Expr) and self.type.is_float:
         return fused(other, alpha, self)
     return self + alpha * other
 
@@ -35,28 +38,28 @@ def true_divide(self: Value, other: Value) -> Value:
     return elementary.divide(self, other)
 
 
-def trunc_divide(self: Lane, other: Lane) -> Lane:
+def trunc_divide(self: Expr, other: Expr) -> Expr:
     """Quotient rounded toward zero."""
     if self.type.is_float:
         return truncate(self / other)
-    return trunc_divide_int(self, other)
+    return division.trunc_divide_int(self, other)
 
 
-def floor_divide(self: Lane, other: Lane) -> Lane:
+def floor_divide(self: Expr, other: Expr) -> Expr:
     """Quotient rounded toward minus infinity, as Python's // for infinities and NaN too."""
-    return elementary.floor_divide(self, other) if self.type.is_float else floor_divide_int(self, other)
+    return division.floor_divide(self, other) if self.type.is_float else division.floor_divide_int(self, other)
 
 
-def remainder(self: Lane, other: Lane) -> Lane:
+def remainder(self: Expr, other: Expr) -> Expr:
     """Remainder with the divisor's sign."""
-    return elementary.remainder(self, other) if self.type.is_float else remainder_int(self, other)
+    return division.remainder(self, other) if self.type.is_float else division.remainder_int(self, other)
 
 
-def fmod(self: Lane, other: Lane) -> Lane:
+def fmod(self: Expr, other: Expr) -> Expr:
     """Remainder with the dividend's sign."""
     if self.type.is_float:
-        return elementary.fmod(self, other)
-    return self - trunc_divide_int(self, other) * other
+        return division.fmod(self, other)
+    return self - division.trunc_divide_int(self, other) * other
 
 
 def power(self: Value, exponent: Value) -> Value:
@@ -82,10 +85,10 @@ def absolute(self: Value) -> Value:
     return select(self < 0, -self, self) if self.type.kind == "int" else self
 
 
-def sign(self: Lane) -> Lane:
+def sign(self: Expr) -> Expr:
     """-1, 0 or 1; 0 for NaN."""
     if self.type.kind in ("bool", "uint"):
-        return convert_lane(self != constant(0, self.type), self.type)
+        return cast(self != constant(0, self.type), self.type)
     one = constant(1, self.type)
     return select(self > 0, one, select(self < 0, constant(-1, self.type), 0))
 
@@ -119,39 +122,39 @@ def conjugate(self: Value) -> Value:
     return Complex(self.re, -self.im) if isinstance(self, Complex) else self
 
 
-def _on_floats(function: Callable[[Lane], Lane]) -> Callable[[Lane], Lane]:
-    def rounded(self: Lane) -> Lane:
+def _on_floats(function: Callable[[Expr], Expr]) -> Callable[[Expr], Expr]:
+    def rounded(self: Expr) -> Expr:
         return function(self) if self.type.is_float else self
 
     return rounded
 
 
-def frac(self: Lane) -> Lane:
+def frac(self: Expr) -> Expr:
     """self - trunc(self)."""
     return self - functions.truncate(self)
 
 
-def round_decimals(self: Lane, scale: Lane) -> Lane:
+def round_decimals(self: Expr, scale: Expr) -> Expr:
     """self rounded to a multiple of 1 / scale."""
     return functions.rint(self * scale) / scale
 
 
-def round_tens(self: Lane, scale: Lane) -> Lane:
+def round_tens(self: Expr, scale: Expr) -> Expr:
     """self rounded to a multiple of scale."""
     return functions.rint(self / scale) * scale
 
 
-def _in_range(count: Lane) -> Lane:
+def _in_range(count: Expr) -> Expr:
     bits = constant(count.type.bits, count.type)
     return count < bits if count.type.kind == "uint" else (count >= 0) & (count < bits)
 
 
-def left_shift(self: Lane, other: Lane) -> Lane:
+def left_shift(self: Expr, other: Expr) -> Expr:
     """self << other; 0 for counts that are negative or reach the width."""
     return select(_in_range(other), self << (other & (self.type.bits - 1)), 0)
 
 
-def right_shift(self: Lane, other: Lane) -> Lane:
+def right_shift(self: Expr, other: Expr) -> Expr:
     """self >> other with sign fill; counts that are negative or reach the width leave only the sign."""
     last = self.type.bits - 1
     count = select(_in_range(other), other & last, last)

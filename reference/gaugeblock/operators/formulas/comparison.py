@@ -6,23 +6,22 @@ from collections.abc import Callable
 from operator import and_, or_
 
 from ...kernels import elementary, functions
-from ...kernels.complex_lanes import Complex, Value, choose
-from ...kernels.expression import BOOL, Lane, constant, select
+from ...kernels.expression import BOOL, Complex, Expr, Value, choose, constant, select
 from ...kernels.functions import fabs, fused, maximum, minimum
 from .table import Formula
 
 INFINITY = float("inf")
 
 
-def truth(x: Value) -> Lane:
+def truth(x: Value) -> Expr:
     """x != 0; True for NaN."""
-    return x != constant(0, x.type) if isinstance(x, Lane) else (x.re != 0.0) | (x.im != 0.0)
+    return x != constant(0, x.type) if isinstance(x, Expr) else (x.re != 0.0) | (x.im != 0.0)
 
 
-def _of_parts(test: Callable[[Lane], Lane], join: Callable[[Lane, Lane], Lane], whole: bool) -> Callable[[Value], Lane]:
+def _of_parts(test: Callable[[Expr], Expr], join: Callable[[Expr, Expr], Expr], whole: bool) -> Callable[[Value], Expr]:
     """The test of a float, joined for the components of a complex number; of whole numbers it is known."""
 
-    def classified(x: Value) -> Lane:
+    def classified(x: Value) -> Expr:
         if isinstance(x, Complex):
             return join(test(x.re), test(x.im))
         return test(x) if x.type.is_float else constant(whole, BOOL)
@@ -35,24 +34,24 @@ isinf = _of_parts(functions.isinf, or_, False)
 isfinite = _of_parts(functions.isfinite, and_, True)
 
 
-def isposinf(x: Lane) -> Lane:
+def isposinf(x: Expr) -> Expr:
     """Equal to +inf."""
     return x == INFINITY if x.type.is_float else constant(False, BOOL)
 
 
-def isneginf(x: Lane) -> Lane:
+def isneginf(x: Expr) -> Expr:
     """Equal to -inf."""
     return x == -INFINITY if x.type.is_float else constant(False, BOOL)
 
 
-def fmax(a: Lane, b: Lane) -> Lane:
+def fmax(a: Expr, b: Expr) -> Expr:
     """Larger of two; NaN only when both are."""
     if not a.type.is_float:
         return functions.maximum(a, b)
     return select((a >= b) | functions.isnan(b), a, b)
 
 
-def fmin(a: Lane, b: Lane) -> Lane:
+def fmin(a: Expr, b: Expr) -> Expr:
     """Smaller of two; NaN only when both are."""
     if not a.type.is_float:
         return functions.minimum(a, b)
@@ -69,7 +68,7 @@ def where(condition: Value, self: Value, other: Value) -> Value:
     return choose(truth(condition), self, other)
 
 
-def clamp(self: Lane, min: Lane, max: Lane) -> Lane:
+def clamp(self: Expr, min: Expr, max: Expr) -> Expr:
     """self within bounds; NaN in any operand gives NaN; max wins over min."""
     return minimum(maximum(self, min), max)
 
@@ -85,7 +84,7 @@ def lerp(self: Value, end: Value, weight: Value) -> Value:
 def addcmul(self: Value, tensor1: Value, tensor2: Value, value: Value) -> Value:
     """self + value * tensor1 * tensor2."""
     scaled = value * tensor1
-    if isinstance(self, Lane) and isinstance(scaled, Lane) and isinstance(tensor2, Lane) and self.type.is_float:
+    if isinstance(self, Expr) and isinstance(scaled, Expr) and isinstance(tensor2, Expr) and self.type.is_float:
         return fused(scaled, tensor2, self)
     return self + scaled * tensor2
 

@@ -11,27 +11,25 @@ import math
 from importlib import import_module
 
 from ...core.dtype import DType, bfloat16, float16
-from ...kernels import components, elementary, exponential, special
-from ...kernels.arctangent import hypot
-from ...kernels.complex_lanes import Complex, Value, choose
+from ...kernels import elementary, exponential, logarithm, special, trigonometry
 from ...kernels.conversion import from_storage, to_storage
-from ...kernels.expression import F64, UINT, Lane, constant, select
-from ...kernels.functions import call, convert_lane, copysign, fabs, isnan, libm, maximum
-from ...kernels.integer import trunc_divide_int
+from ...kernels.division import trunc_divide_int
+from ...kernels.expression import F64, UINT, Complex, Expr, Value, choose, constant, select
+from ...kernels.functions import call, cast, copysign, fabs, isnan, maximum
 from . import comparison
 from .comparison import truth
 from .table import Formula
 
 
-def relu(self: Lane) -> Lane:
+def relu(self: Expr) -> Expr:
     """max(self, 0), NaN kept."""
     return maximum(self, constant(0, self.type))
 
 
-def angle(self: Value) -> Lane:
+def angle(self: Value) -> Expr:
     """Argument of a complex number; 0 or pi for reals, NaN kept."""
     if isinstance(self, Complex):
-        return elementary.atan2(self.im, self.re)
+        return trigonometry.atan2(self.im, self.re)
     return select(self != self, self, select(self < 0.0, constant(3.141592653589793, self.type), 0.0))
 
 
@@ -39,7 +37,10 @@ def _named(name: str) -> Formula:
     return Formula(name, functools.partial(elementary.function, name=name), 1, compute="float")
 
 
-_NAMED = "exp log sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc erfinv lgamma"
+_NAMED = (
+    "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc erfinv "
+    "lgamma"
+)
 
 
 def _real(name: str, operands: int, compute: str = "float") -> Formula:
@@ -47,11 +48,11 @@ def _real(name: str, operands: int, compute: str = "float") -> Formula:
     return Formula(name, function, operands, compute=compute)
 
 
-def logit_eps(self: Lane, eps: Lane) -> Lane:
+def logit_eps(self: Expr, eps: Expr) -> Expr:
     """logit of self kept within [eps, 1 - eps]."""
     low = select(self < eps, eps, self)
     top = constant(1.0, self.type) - eps
-    return elementary.evaluated("logit", select(low > top, top, low))
+    return logarithm.logit(select(low > top, top, low))
 
 
 def logaddexp(self: Value, other: Value) -> Value:
@@ -59,8 +60,8 @@ def logaddexp(self: Value, other: Value) -> Value:
     if isinstance(self, Complex) and isinstance(other, Complex):
         swap = other.re > self.re
         top, low = choose(swap, other, self), choose(swap, self, other)
-        return top + elementary.log1p(elementary.function(low - top, "exp"))
-    assert isinstance(self, Lane) and isinstance(other, Lane)
+        return top + elementary.function(elementary.function(low - top, "exp"), "log1p")
+    assert isinstance(self, Expr) and isinstance(other, Expr)
     return special.in_double(special.logaddexp, self, other)
 
 
@@ -72,29 +73,29 @@ def sinc(self: Value) -> Value:
     return special.in_double(special.sinc, self)
 
 
-def heaviside(self: Lane, values: Lane) -> Lane:
+def heaviside(self: Expr, values: Expr) -> Expr:
     """0 below 0 and for NaN, 1 above, `values` at 0."""
-    return select(self == constant(0, self.type), values, convert_lane(self > constant(0, self.type), self.type))
+    return select(self == constant(0, self.type), values, cast(self > constant(0, self.type), self.type))
 
 
 def ldexp(self: Value, other: Value) -> Value:
     """self * 2**other."""
-    if isinstance(self, Lane) and isinstance(other, Lane):
+    if isinstance(self, Expr) and isinstance(other, Expr):
         return exponential.times_exp2(self, other)
-    return self * elementary.exp2(other)
+    return self * elementary.function(other, "exp2")
 
 
-def _absolute_int(x: Lane) -> Lane:
+def _absolute_int(x: Expr) -> Expr:
     return select(x < 0, -x, x) if x.type.kind == "int" else x
 
 
-def gcd(self: Lane, other: Lane) -> Lane:
+def gcd(self: Expr, other: Expr) -> Expr:
     """Greatest common divisor, not negative (but for int_min)."""
-    wide = [convert_lane(convert_lane(_absolute_int(x), UINT[x.type.bits]), UINT[64]) for x in (self, other)]
-    return convert_lane(call("gb_gcd", *wide), self.type)
+    wide = [cast(cast(_absolute_int(x), UINT[x.type.bits]), UINT[64]) for x in (self, other)]
+    return cast(call("gb_gcd", *wide), self.type)
 
 
-def lcm(self: Lane, other: Lane) -> Lane:
+def lcm(self: Expr, other: Expr) -> Expr:
     """Least common multiple, not negative."""
     divisor = gcd(self, other)
     zero = divisor == 0
@@ -102,14 +103,14 @@ def lcm(self: Lane, other: Lane) -> Lane:
     return _absolute_int(select(zero, constant(0, self.type), quotient * other))
 
 
-def next_after(self: Lane, other: Lane, compute: DType) -> Lane:
+def next_after(self: Expr, other: Expr, compute: DType) -> Expr:
     """The number of dtype `compute` next to self in the direction of other."""
     if compute not in (float16, bfloat16):
         return special.next_after(self, other)
     bits = to_storage(self, compute, False)[0]
     moved = from_storage((special.next_bits(self, bits, other > self),), compute, False)
     smallest = from_storage((constant(1, UINT[16]),), compute, False)
-    assert isinstance(moved, Lane) and isinstance(smallest, Lane)
+    assert isinstance(moved, Expr) and isinstance(smallest, Expr)
     moved = select(self == 0.0, copysign(smallest, other), moved)
     return select(isnan(self) | isnan(other), self + other, select(self == other, other, moved))
 
@@ -117,17 +118,17 @@ def next_after(self: Lane, other: Lane, compute: DType) -> Lane:
 next_after.takes_dtype = True  # type: ignore[attr-defined]
 
 
-def isclose(self: Value, other: Value, rtol: Value, atol: Value, *, equal_nan: bool) -> Lane:
+def isclose(self: Value, other: Value, rtol: Value, atol: Value, *, equal_nan: bool) -> Expr:
     """Equal, or finite with |self - other| <= atol + |rtol * other|."""
     same = self == other
     if equal_nan:
         same = same | (comparison.isnan(self) & comparison.isnan(other))
     relative, absolute = (t.re if isinstance(t, Complex) else t for t in (rtol, atol))
     if isinstance(self, Complex) and isinstance(other, Complex):
-        distance = hypot(self.re - other.re, self.im - other.im)
-        scale = hypot(other.re, other.im)
+        distance = trigonometry.hypot(self.re - other.re, self.im - other.im)
+        scale = trigonometry.hypot(other.re, other.im)
     else:
-        assert isinstance(self, Lane) and isinstance(other, Lane)
+        assert isinstance(self, Expr) and isinstance(other, Expr)
         distance, scale = fabs(self - other), fabs(other)
     return same | ((distance <= absolute + fabs(relative * scale)) & (distance < float("inf")))
 
@@ -136,21 +137,21 @@ def nan_to_num(self: Value, nan: Value, posinf: Value, neginf: Value) -> Value:
     """NaN and infinities replaced, component by component."""
     numbers = [n.re if isinstance(n, Complex) else n for n in (nan, posinf, neginf)]
 
-    def replaced(x: Lane) -> Lane:
+    def replaced(x: Expr) -> Expr:
         finite = select(x == float("inf"), numbers[1], select(x == -float("inf"), numbers[2], x))
         return select(isnan(x), numbers[0], finite)
 
     return Complex(replaced(self.re), replaced(self.im)) if isinstance(self, Complex) else replaced(self)
 
 
-def softmax(self: Lane, largest: Lane, total: Lane) -> Lane:
+def softmax(self: Expr, largest: Expr, total: Expr) -> Expr:
     """exp(self - largest) / total."""
     return special.in_double(lambda library, x, m, s: library("exp", x - m) / s, self, largest, total)
 
 
-def log_softmax(self: Lane, largest: Lane, total: Lane) -> Lane:
+def log_softmax(self: Expr, largest: Expr, total: Expr) -> Expr:
     """self - largest - log(total)."""
-    return convert_lane(convert_lane(self, F64) - convert_lane(largest, F64) - libm("log", total), self.type)
+    return cast(cast(self, F64) - cast(largest, F64) - logarithm.log(total), self.type)
 
 
 class _Late:
@@ -159,9 +160,9 @@ class _Late:
     def __init__(self, place: str) -> None:
         self.place = place
 
-    def __call__(self, library: special.Function, *lanes: Lane) -> Lane:
+    def __call__(self, library: special.Function, *exprs: Expr) -> Expr:
         module, _, name = self.place.partition(".")
-        result: Lane = getattr(import_module(f"...kernels.{module}", __package__), name)(library, *lanes)
+        result: Expr = getattr(import_module(f"...kernels.{module}", __package__), name)(library, *exprs)
         return result
 
 
@@ -182,24 +183,18 @@ def _polynomial(name: str) -> Formula:
 
 FORMULAS = (
     *map(_named, _NAMED.split()),
-    Formula("exp2", elementary.exp2, 1, compute="float"),
-    Formula("expm1", elementary.expm1, 1, compute="float"),
-    Formula("log2", elementary.log2, 1, compute="float"),
-    Formula("log10", elementary.log10, 1, compute="float"),
-    Formula("log1p", elementary.log1p, 1, compute="float"),
     Formula("sigmoid", elementary.sigmoid, 1, compute="float"),
     Formula("relu", relu, 1),
     Formula("angle", angle, 1, compute="float", result="real"),
-    Formula("atan2", elementary.atan2, 2, compute="float"),
-    Formula("hypot", hypot, 2),
+    Formula("atan2", trigonometry.atan2, 2, compute="float"),
+    Formula("hypot", trigonometry.hypot, 2),
     Formula("copysign", copysign, 2, compute="float"),
     _real("xlogy", 2),
-    Formula("logit", functools.partial(elementary.evaluated, "logit"), 1, compute="float"),
+    Formula("logit", logarithm.logit, 1, compute="float"),
     Formula("logit.eps", logit_eps, 2, compute="float"),
     Formula("logaddexp", logaddexp, 2),
     _real("logaddexp2", 2, "common"),
     Formula("sinc", sinc, 1, compute="float"),
-    _real("digamma", 1),
     Formula("heaviside", heaviside, 2),
     Formula("ldexp", ldexp, 2, compute="float"),
     Formula("gcd", gcd, 2),
@@ -207,9 +202,9 @@ FORMULAS = (
     Formula("nextafter", next_after, 2),
     Formula("deg2rad", lambda self: self * (math.pi / 180.0), 1, compute="float"),
     Formula("rad2deg", lambda self: self * (180.0 / math.pi), 1, compute="float"),
-    Formula("frexp", components.frexp, 1),
-    Formula("complex", components.joined, 2),
-    Formula("polar", components.polar, 2),
+    Formula("frexp", special.frexp, 1),
+    Formula("complex", Complex, 2),
+    Formula("polar", special.polar, 2),
     Formula("isclose", functools.partial(isclose, equal_nan=False), 4, result="bool"),
     Formula("isclose.equal_nan", functools.partial(isclose, equal_nan=True), 4, result="bool"),
     Formula("nan_to_num", nan_to_num, 4),
@@ -230,18 +225,19 @@ FORMULAS = (
     _late("special_bessel_y0", "bessel.bessel_y0"),
     _late("special_bessel_y1", "bessel.bessel_y1"),
     _late("special_spherical_bessel_j0", "bessel.spherical_j0"),
-    _late("special_airy_ai", "airy.airy"),
-    _late("special_ndtr", "normal.ndtr"),
-    _late("special_ndtri", "normal.ndtri"),
-    _late("special_log_ndtr", "normal.log_ndtr"),
-    _late("special_erfcx", "normal.erfcx"),
-    _late("special_entr", "normal.entropy"),
-    _late("special_xlog1py", "normal.xlog1py", 2),
-    _late("special_zeta", "zeta.zeta", 2),
-    _late("trigamma", "zeta.trigamma"),
-    _late("polygamma", "zeta.polygamma", 3)._replace(raw=(1, 2)),
-    _late("polygamma.log", "zeta.polygamma_by_logarithm", 3)._replace(raw=(1, 2)),
-    _late("igamma", "incomplete_gamma.lower", 2),
-    _late("igammac", "incomplete_gamma.upper", 2),
+    _late("special_airy_ai", "bessel.airy"),
+    _late("special_ndtr", "special.ndtr"),
+    _late("special_ndtri", "special.ndtri"),
+    _late("special_log_ndtr", "special.log_ndtr"),
+    _late("special_erfcx", "special.erfcx"),
+    _late("special_entr", "special.entropy"),
+    _late("special_xlog1py", "special.xlog1py", 2),
+    _late("digamma", "gamma.digamma"),
+    _late("special_zeta", "gamma.zeta", 2),
+    _late("trigamma", "gamma.trigamma"),
+    _late("polygamma", "gamma.polygamma", 3)._replace(raw=(1, 2)),
+    _late("polygamma.log", "gamma.polygamma_by_logarithm", 3)._replace(raw=(1, 2)),
+    _late("igamma", "gamma.lower_gamma", 2),
+    _late("igammac", "gamma.upper_gamma", 2),
     *map(_polynomial, _POLYNOMIALS),
 )

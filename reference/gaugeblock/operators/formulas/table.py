@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 class Formula(NamedTuple):
     """A pointwise formula and its dtype rules.
 
-    `function` takes one lane per operand. `compute`: "common" (promoted dtype of the operands) or "float" (the same,
+    `function` takes one Expr per operand. `compute`: "common" (promoted dtype of the operands) or "float" (the same,
     with bool and ints replaced by the default float dtype). `result`: "compute", "bool" or "real" (the component dtype
     of a complex compute dtype). `raw` lists operands that the formula takes in their own dtype, unconverted. The
     16-bit float dtypes are computed in float32 and rounded once. A function with the attribute `takes_dtype` gets the

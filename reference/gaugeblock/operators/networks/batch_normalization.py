@@ -6,7 +6,7 @@ import numpy as np
 
 from ...core.device import cpu
 from ...core.dtype import DType, float32, float64
-from ...kernels import folds
+from ...kernels import reduction_ops
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import Array, filled, store, values
 from ..invoke import apply, apply_for_many
@@ -85,8 +85,8 @@ def _check(channels: int, parameters: Parameters, *, training: bool) -> None:
 def _statistics(input: Tensor) -> tuple[Array, Array]:
     own = input.meta.dtype
     dims = tuple(d for d in range(input.meta.ndim) if d != 1)
-    fold = folds.variance_fold(own, False, True)
-    variance, mean = reduce("batch_norm", fold, input, dims, False, own, (float64, float64), (0.0,))
+    reduction = reduction_ops.variance_reduction(own, False, True)
+    variance, mean = reduce("batch_norm", reduction, input, dims, False, own, (float64, float64), (0.0,))
     return values(mean).copy(), values(variance).copy()
 
 

@@ -16,9 +16,8 @@ from ...core.memory_format import MemoryFormat, contiguous_format
 from ...core.promotion import UPSTREAM_NAMES
 from ...dispatch.keys import any_watched
 from ...iteration.dimensions import loop_dimensions
-from ...kernels.direct_convolution import convolution_kernel
 from ...kernels.pointwise import Launch
-from ...kernels.windows import products_kernel
+from ...kernels.windows import convolution_kernel, products_kernel
 from ...tensor.array_view import array_of
 from ...tensor.hooks import SPECIAL
 from ...tensor.tensor import Tensor, empty_tensor, new_like

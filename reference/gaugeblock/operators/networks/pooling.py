@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from ...core.device import cpu
 from ...core.dtype import DType, float32, float64, int32, int64
 from ...kernels.bound_call import Fresh
-from ...kernels.folds import mean_fold
-from ...kernels.operand import Immediate, Raw
+from ...kernels.conversion import Immediate, Raw
 from ...kernels.pointwise import pointwise_kernel
+from ...kernels.reduction_ops import mean_reduction
 from ...kernels.windows import at_padding, first_largest, largest, quotient, total
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, remember
@@ -407,7 +407,7 @@ def _adaptive_avg_pool(dims: int) -> Callable[..., Any]:
         if set(output_size) == {1} and meta.device is cpu and result.numel:
             # With one element in each of the last dims, row-major and channels last are one order.
             last, dtype = tuple(range(meta.ndim - dims, meta.ndim)), meta.dtype
-            plan = plan_reduction("mean", mean_fold(dtype), meta, last, True, dtype, (dtype,))
+            plan = plan_reduction("mean", mean_reduction(dtype), meta, last, True, dtype, (dtype,))
             call = Fresh(plan.reduce, (result,), plan.tail)
             return Planned(call(self), call.native(), (self,))
 

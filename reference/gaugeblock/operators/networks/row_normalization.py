@@ -12,9 +12,9 @@ from ...core.device import cpu
 from ...core.dtype import DType, float32, float64
 from ...core.limits import finfo
 from ...core.promotion import UPSTREAM_NAMES
-from ...kernels import folds, row_normalizations
+from ...kernels import reduction_ops, rowwise_normalization
 from ...kernels.compiler import Builtin
-from ...kernels.row_map import RowProgram, row_map_kernel
+from ...kernels.rowwise import RowProgram, row_map_kernel
 from ...tensor.reshaping import contiguous, view
 from ...tensor.tensor import Tensor, empty_tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember
@@ -196,7 +196,7 @@ def native_layer_norm(
     weighted, biased = weight is not None, bias is not None
     found = normalized_rows(
         "layer_norm",
-        partial(row_normalizations.layer_norm, meta.dtype, weighted, biased),
+        partial(rowwise_normalization.layer_norm, meta.dtype, weighted, biased),
         input,
         count,
         (weight, bias),
@@ -208,7 +208,7 @@ def native_layer_norm(
         return result, converted(mean, kept), converted(deviation, kept)
     dims = tuple(range(meta.ndim - count, meta.ndim))
     mean, deviation = reduce(
-        "layer_norm", folds.moments_fold(meta.dtype), input, dims, True, meta.dtype, (wide, wide), (eps,)
+        "layer_norm", reduction_ops.moments_reduction(meta.dtype), input, dims, True, meta.dtype, (wide, wide), (eps,)
     )
     result = empty_tensor(meta.sizes, meta.dtype, meta.device)
     return result, converted(mean, kept), converted(deviation, kept)
@@ -227,7 +227,7 @@ def layer_norm(
     result = apply_for_many("native_layer_norm", input, normalized_shape, weight, bias, eps)[0]
     own, weighted, biased = input.meta.dtype, weight is not None, bias is not None
     count = len(normalized_shape)
-    program = partial(row_normalizations.layer_norm, own, weighted, biased)
+    program = partial(rowwise_normalization.layer_norm, own, weighted, biased)
     return Planned(result, normalizing_call("layer_norm", program, input, count, (weight, bias), eps))
 
 
@@ -244,7 +244,8 @@ def native_group_norm(
     wide = float64 if own is float64 else float32
     source = input if input.meta.contiguous else contiguous(input)
     grouped = view(source, (N, group, C // group, HxW))
-    mean, inverse = reduce("group_norm", folds.moments_fold(own), grouped, (2, 3), True, own, (wide, wide), (eps,))
+    moments = reduction_ops.moments_reduction(own)
+    mean, inverse = reduce("group_norm", moments, grouped, (2, 3), True, own, (wide, wide), (eps,))
     result = empty_in_suggested_format(input.meta)
     target = result if result.meta.contiguous else empty_in_suggested_format(source.meta)
     per_channel = [None if p is None else view(contiguous(p), (group, C // group, 1)) for p in (weight, bias)]
@@ -315,11 +316,11 @@ def _fused_rms_norm(
     small = finfo(wide).eps if eps is None else eps
     weighted = weight is not None
     found = normalized_rows(
-        "rms_norm", partial(row_normalizations.rms_norm, own, weighted), input, count, (weight,), (wide,), small
+        "rms_norm", partial(rowwise_normalization.rms_norm, own, weighted), input, count, (weight,), (wide,), small
     )
     if found is not None:
         return found[0], found[1]
-    inverse = reduce("rms_norm", folds.mean_square_fold(own), input, dims, True, own, (wide,), (small,))[0]
+    inverse = reduce("rms_norm", reduction_ops.mean_square_reduction(own), input, dims, True, own, (wide,), (small,))[0]
     return empty_tensor(meta.sizes, own, meta.device), inverse
 
 
@@ -344,5 +345,5 @@ def rms_norm(
     if own.is_complex:
         return result
     small = finfo(float64 if own is float64 else float32).eps if eps is None else eps
-    program = partial(row_normalizations.rms_norm, own, weight is not None)
+    program = partial(rowwise_normalization.rms_norm, own, weight is not None)
     return Planned(result, normalizing_call("rms_norm", program, input, len(normalized_shape), (weight,), small))

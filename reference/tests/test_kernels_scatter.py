@@ -1,4 +1,4 @@
-"""Placing kernels against plain loops: item sizes, layouts, index dtypes, repeated places, indices outside the dim."""
+"""Scatter kernels against plain loops: item sizes, layouts, index dtypes, repeated places, indices outside the dim."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import gaugeblock as gb
 import numpy as np
 import pytest
 from gaugeblock.core.dtype import float32, float64
-from gaugeblock.kernels.blocked_product import blocked_product
+from gaugeblock.kernels.matrix_product import blocked_product
 
 DTYPES = {np.float32: float32, np.float64: float64}
 pytestmark = pytest.mark.skipif(blocked_product(float32) is None, reason="no fused multiply-add at this level")

@@ -1,4 +1,4 @@
-"""Picking kernels against NumPy: item sizes, layouts, index dtypes, indices outside the dim."""
+"""Gathering kernels against NumPy: item sizes, layouts, index dtypes, indices outside the dim."""
 
 from __future__ import annotations
 

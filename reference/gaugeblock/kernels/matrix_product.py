@@ -1,15 +1,22 @@
-"""The product of two matrices of moderate size, in blocks of registers; None where the processor has no fused multiply.
+"""The product of two matrices: by NumPy's own BLAS without NumPy in between, or in blocks of registers.
 
+    gemm(out_ptr, left_ptr, right_ptr, rows, columns, inner, left_order, left_step, right_order, right_step) -> None
     product(out_ptr, left_ptr, right_ptr, rows, columns, inner, left_row, left_inner, right_inner, right_column) -> None
 
-The result is row-major. The last four are the distances, in bytes, of the elements of either matrix along its dims; one
-of the two of `right` is the item size. As many columns of it as a block has are brought together, in vectors, once;
-a block of the result then stays in registers while all of its products are added, one after the other (Goto and van de
-Geijn, "Anatomy of high-performance matrix multiplication", 2008, without its outer levels: a panel fits the caches).
+Both write a row-major result. `gemm`, None where the BLAS's symbols are not found, takes matrices that may be
+transposed: order 111 means that a matrix is row-major, 112 that its transpose is, step is the distance of rows (of the
+transpose's rows) in elements.
+
+`product`, None where the processor has no fused multiply, is for moderate sizes. Its last four arguments are the
+distances, in bytes, of the elements of either matrix along its dims; one of the two of `right` is the item size. As
+many columns of it as a block has are packed, in vectors, once; a block of the result then stays in registers while all
+of its products are added, one after the other (Goto and van de Geijn, "Anatomy of high-performance matrix
+multiplication", 2008, without its outer levels: a panel fits the caches).
 """
 
 from __future__ import annotations
 
+import ctypes
 import functools
 from typing import NamedTuple
 
@@ -18,7 +25,74 @@ from .code import NAME, PLAIN, Code
 from .compiler import Builtin, compiler
 from .entry import PYTHON_API, EntryWriter
 from .isa import Level, current_level
-from .packing import turn_square
+from .parallel import blas_library
+from .tiles import turn_square
+
+PLAIN_ORDER, TRANSPOSED_ORDER = 111, 112
+_ROW_MAJOR = 101
+_SYMBOLS = (("scipy_cblas_{}gemm64_", 64), ("cblas_{}gemm64_", 64), ("scipy_cblas_{}gemm", 32), ("cblas_{}gemm", 32))
+
+
+@functools.cache
+def gemm(dtype: DType) -> Builtin | None:
+    """The builtin for float32 or float64."""
+    letter, type = ("s", "float") if dtype is float32 else ("d", "double")
+    found = _find(letter)
+    if found is None:
+        return None
+    address, bits = found
+    entry = compiler().load(f"gemm {type} {bits}", lambda: _text(type, bits))
+    return compiler().builtin("gemm", entry, [address])
+
+
+def _find(letter: str) -> tuple[int, int] | None:
+    """Address of the C function, and the width of its integers."""
+    library = blas_library()
+    if library is None:
+        return None
+    for pattern, bits in _SYMBOLS:
+        function = getattr(library, pattern.format(letter), None)
+        if function is not None:
+            return ctypes.cast(function, ctypes.c_void_p).value or 0, bits
+    return None
+
+
+def _text(type: str, bits: int) -> str:
+    entry = EntryWriter("gemm", "matrix product")
+    out, left, right = (entry.register(f"inttoptr i64 {entry.integer(k)} to ptr") for k in range(3))
+    rows, columns, inner, left_order, left_step, right_order, right_step = (entry.integer(k) for k in range(3, 10))
+    entry.check()
+    function = entry.register(f"load ptr, ptr {entry.descriptor()}")
+    sizes = [rows, columns, inner, left_step, right_step]
+    if bits == 32:
+        sizes = [entry.register(f"trunc i64 {size} to i32") for size in sizes]
+    rows_, columns_, inner_, left_, right_ = (f"i{bits} {size}" for size in sizes)
+    first, second = (f"i32 {entry.register(f'trunc i64 {order} to i32')}" for order in (left_order, right_order))
+    given = (f"ptr {function}", first, second, rows_, columns_, inner_, f"ptr {left}", left_, f"ptr {right}", right_,
+             f"ptr {out}")  # fmt: skip
+    work = entry.register(f"mul i64 {entry.register(f'mul i64 {rows}, {columns}')}, {inner}")
+    entry.run(f"call i1 @multiply({', '.join(given)})", work)
+    text = entry.text(["  %right = icmp eq i64 %nargs, 10", "  br i1 %right, label %read, label %wrong"])
+    names = "function first second rows columns inner left left_step right right_step out".split()
+    types = ("ptr", "i32", "i32", *(f"i{bits}",) * 3, "ptr", f"i{bits}", "ptr", f"i{bits}", "ptr")
+    parameters = ", ".join(f"{type} %{name}" for type, name in zip(types, names, strict=True))
+    multiply = f"""define internal i1 @multiply({parameters}) {{
+  call void %function(i32 {_ROW_MAJOR}, i32 %first, i32 %second, i{bits} %rows, i{bits} %columns, i{bits} %inner,
+    {type} 1.0, ptr %left, i{bits} %left_step, ptr %right, i{bits} %right_step, {type} 0.0, ptr %out, i{bits} %columns)
+  ret i1 false
+}}"""
+    return "\n".join([PYTHON_API, multiply, text, ""]).replace("@gemm", f"@{NAME}")
+
+
+def lay(sizes: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, int] | None:
+    """Order and step of a matrix, None when neither of its dims is contiguous."""
+    (rows, columns), (down, along) = sizes, strides
+    if (along == 1 or columns == 1) and (rows == 1 or down >= columns):
+        return PLAIN_ORDER, max(columns, 1 if rows == 1 else down)
+    if (down == 1 or rows == 1) and (columns == 1 or along >= rows):
+        return TRANSPOSED_ORDER, max(rows, 1 if columns == 1 else along)
+    return None
+
 
 MOST_INNER = 1024
 """Elements that are multiplied for one of the result; the panel of the right matrix is kept on the stack."""

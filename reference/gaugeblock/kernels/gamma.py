@@ -1,0 +1,343 @@
+"""The gamma function's relatives in float64: its logarithm and that one's derivatives, zeta, and incomplete gamma.
+
+log gamma(2 + d) = (1 - euler) d + sum over k >= 2 of (-d)**k (zeta(k) - 1) / k, which for |d| <= 1/2 falls as 4**-k;
+products shift to it, and Stirling's series takes over from 12.5 on. Positive numbers come out within 4 units in the
+last place; below 0, where zeros are near, the error is absolute.
+
+Of the regularised incomplete gamma functions P and Q, below the transition a series gives P, above it a continued
+fraction gives Q. Far along the transition both take too many terms, and Temme's uniform expansion (1979) takes over.
+What both share, x**a e**-x / gamma(a + 1), is one exponential: for large a of the distance of x from a and Stirling's
+series, for small a of the logarithms.
+
+The Hurwitz zeta function, and polygamma through it, adds up the first terms as they are, the smallest first; the
+Euler-Maclaurin formula takes the rest.
+"""
+
+from __future__ import annotations
+
+import math
+
+from .error_function import erfc
+from .exponential import exp, expm1
+from .expression import F64, Expr, constant, select, when, while_loop
+from .functions import ceil, copysign, fabs, floor, isfinite, isnan, mul_add, polynomial, rint, sqrt, truncate
+from .logarithm import log, log1p, pow
+from .special import Function, sin_pi
+
+_SLOPE = float.fromhex("0x1.b0ee6072093cep-2")
+_SERIES = (
+    1.330476437424449e-10, -2.7595228851242334e-10, 5.731367241678862e-10, -1.1921401405860912e-09,
+    2.4836745438024785e-09, -5.183475041970047e-09, 1.0838659214896955e-08, -2.2711094608943164e-08,
+    4.7698101693639804e-08, -1.0043224823968099e-07, 2.1207184805554665e-07, -4.492469198764566e-07,
+    9.55141213040742e-07, -2.039215753801366e-06, 4.374866789907488e-06, -9.439488275268397e-06,
+    2.050721277567069e-05, -4.492623673813314e-05, 9.945751278180853e-05, -0.00022315475845357939,
+    0.0005096695247430425, -0.001192753911703261, 0.0028905103307415234, -0.007385551028673986,
+    0.020580808427784546, -0.0673523010531981, 0.3224670334241132,
+)  # fmt: skip
+_STIRLING = (
+    -3617 / 122400, 1 / 156, -691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12,
+)  # fmt: skip
+_HALF_LOG_TWO_PI = 0.9189385332046728
+_STEPS = 10
+_FAR = 12.5
+
+
+def about_two(d: Expr) -> Expr:
+    """Return log gamma(2 + d) for |d| <= 1/2."""
+    return d * mul_add(d, polynomial(d, _SERIES), constant(_SLOPE, F64))
+
+
+def _log_gamma_of_positive(x: Expr) -> Expr:
+    """For x >= 0."""
+    n = rint(x - 2.0)
+    n = select(n > float(_STEPS), float(_STEPS), n)
+    d = x - (n + 2.0)
+    shift = constant(1.0, F64)
+    for k in range(1, _STEPS + 1):
+        shift = select(n >= float(k), shift * (x - float(k)), shift)
+    shift = select(n == -1.0, x, select(n == -2.0, x * (x + 1.0), shift))
+    shifted = log(shift)
+    near = about_two(d) + select(n < 0.0, -shifted, shifted)
+    inverse = 1.0 / x
+    tail = inverse * polynomial(inverse * inverse, _STIRLING)
+    far = mul_add(x - 0.5, log(x) - 1.0, tail + (_HALF_LOG_TWO_PI - 0.5))
+    return select(x > _FAR, far, near)
+
+
+def lgamma(x: Expr) -> Expr:
+    """C's lgamma of float64 expressions."""
+    size = fabs(x)
+    value = _log_gamma_of_positive(size)
+    mirrored = log(math.pi / fabs(sin_pi(x))) - log(size) - value
+    result = select(x < 0.0, select(size < 2.0**-60, value, mirrored), value)
+    result = select((size == float("inf")) | ((x < 0.0) & (rint(x) == x)), float("inf"), result)
+    return select(x == x, result, x)
+
+
+_STIRLING_OF_DIGAMMA = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
+_DIGAMMA_SHIFT = 12
+# (1/t - 2t / (1 - t**2) - pi cot(pi t)) / t in powers of t**2, for |t| <= 1/2: relative error 2**-60.
+_COTANGENT_TAIL = (
+    2.6275597564040074e-06, 7.229113560603137e-06, 3.06872541684332e-05, 0.00012247408676611932, 0.0004921755730245884,
+    0.001989150089297264, 0.008154712402316654, 0.03468612396877236, 0.16464646742227734, 1.2898681336964528,
+)  # fmt: skip
+
+
+def _reciprocals(z: Expr) -> Expr:
+    """1/z + 1/(z + 1) + ... + 1/(z + 11) as one fraction: pairs from both ends have their product in z (z + 11)."""
+    u = z * (z + (_DIGAMMA_SHIFT - 1.0))
+    below, above = u, constant(1.0, F64)
+    for k in range(1, _DIGAMMA_SHIFT // 2):
+        factor = u + float(k * (_DIGAMMA_SHIFT - 1 - k))
+        above, below = mul_add(above, factor, below), below * factor
+    return (z * 2.0 + (_DIGAMMA_SHIFT - 1.0)) * above / below
+
+
+def cotangent_pi(t: Expr) -> Expr:
+    """pi / tan(pi t) for |t| <= 1/2; infinite for 0."""
+    square = t * t
+    return 1.0 / t - t * (2.0 / (1.0 - square) + polynomial(square, _COTANGENT_TAIL))
+
+
+def digamma(library: Function, x: Expr) -> Expr:
+    """Logarithmic derivative of gamma: reflection, recurrence to 12, asymptotic series; NaN at negative integers."""
+    reflected = x < 0.5
+    z = select(reflected, 1.0 - x, x)
+    small = z < float(_DIGAMMA_SHIFT)
+    shifted = select(small, _reciprocals(z), 0.0)
+    z = select(small, z + float(_DIGAMMA_SHIFT), z)
+    inverse = 1.0 / (z * z)
+    series = constant(0.0, F64)
+    for coefficient in reversed(_STIRLING_OF_DIGAMMA):
+        series = (series + coefficient) * inverse
+    value = log(z) - 0.5 / z - series - shifted
+    mirrored = value - cotangent_pi(x - rint(x))
+    result = select(reflected, mirrored, value)
+    pole = (x == floor(x)) & (x < 0.0)
+    result = select(pole | (x == -float("inf")), float("nan"), result)
+    return select(x == 0.0, -copysign(constant(float("inf"), F64), x), result)
+
+
+_EPSILON = 2.0**-53
+_MOST = 4000.0
+"""Terms after which a sum is taken to have converged; enough for a below _LARGE."""
+_LARGE = 1e5
+_STIRLING_OF_LARGE = (1 / 156, -691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12)
+_SMALL = 10
+"""Orders below go by gamma itself, and those above by Stirling's series."""
+_TINY = 1e-300
+_INFINITY, _NAN = float("inf"), float("nan")
+
+
+def _less_log(mu: Expr, log_ratio: Expr) -> Expr:
+    """mu - log(1 + mu), by its series near 0."""
+    near = fabs(mu) < 0.15
+    t = select(near, mu / (mu + 2.0), 0.0)
+    square = t * t
+    series = polynomial(square, tuple(2.0 / k for k in range(25, 1, -2))) * square
+    return select(near, mu * t - t * series, mu - log_ratio)
+
+
+def _over_gamma(a: Expr) -> tuple[Expr, Expr]:
+    """(s, f) with 1 / gamma(a + 1) = f e**-s for 0 < a < 10."""
+    n = rint(a - 1.0)
+    product = constant(1.0, F64)
+    for k in range(_SMALL - 1):
+        product = select(n > float(k), product * (a - float(k)), product)
+    return about_two(a - (n + 1.0)), select(n < 0.0, a + 1.0, 1.0 / product)
+
+
+def _series(a: Expr, x: Expr, wanted: Expr) -> Expr:
+    """The sum over n of x**n / ((a + 1) ... (a + n)), for x not much larger than a."""
+    one = constant(1.0, F64)
+
+    def add(n: Expr, term: Expr, total: Expr) -> tuple[Expr, Expr, Expr]:
+        term = term * x / (a + n)
+        return n + 1.0, term, total + term
+
+    start = select(wanted, one, _MOST)
+    return while_loop(lambda n, term, total: (n < _MOST) & (term > total * _EPSILON), add, start, one, one)[2]
+
+
+def _fraction(a: Expr, x: Expr, wanted: Expr) -> Expr:
+    """The continued fraction of Q for x larger than a, by Lentz's method."""
+
+    def nonzero(value: Expr) -> Expr:
+        return select(fabs(value) < _TINY, _TINY, value)
+
+    def go_on(n: Expr, b: Expr, c: Expr, d: Expr, total: Expr, step: Expr) -> tuple[Expr, ...]:
+        factor = n * (a - n)
+        b = b + 2.0
+        d = 1.0 / nonzero(factor * d + b)
+        c = nonzero(b + factor / c)
+        step = c * d
+        return n + 1.0, b, c, d, total * step, step
+
+    b = x + 1.0 - a
+    d = 1.0 / select(b == 0.0, _TINY, b)
+    start = select(wanted, constant(1.0, F64), _MOST)
+    begin = (start, b, constant(1.0 / _TINY, F64), d, d, constant(0.0, F64))
+    return while_loop(lambda n, *rest: (n < _MOST) & (fabs(rest[-1] - 1.0) > _EPSILON), go_on, *begin)[4]
+
+
+def _small_order(a: Expr, x: Expr, log_x: Expr, log_above: Expr) -> Expr:
+    """Q for a < 1/2 and small x, where 1 - P cancels because P is close to 1; given log x and log(1 + a)."""
+    power = expm1(a * log_x + log_above - about_two(a))
+
+    def add(n: Expr, term: Expr, total: Expr) -> tuple[Expr, Expr, Expr]:
+        term = term * -x / n
+        return n + 1.0, term, total + term / (a + n)
+
+    one, zero = constant(1.0, F64), constant(0.0, F64)
+    total = while_loop(
+        lambda n, term, total: (n < _MOST) & (fabs(term) > fabs(total) * _EPSILON), add, one, one, zero
+    )[2]
+    return -power - (power + 1.0) * a * total
+
+
+def _uniform(a: Expr, mu: Expr, phi: Expr, before: Expr, upper: bool) -> Expr:
+    """P or Q for large a, by the first terms of the uniform expansion; phi = mu - log(1 + mu)."""
+    eta = copysign(sqrt(phi * 2.0), mu)
+    near = fabs(eta) < 0.02
+    away, other = select(near, 1.0, eta), select(near, 1.0, mu)
+    first = -1 / 3 + eta * (1 / 12 - eta * (2 / 135 - eta * (1 / 864 + eta / 2835.0)))
+    first = select(near, first, 1.0 / other - 1.0 / away)
+    second = 1.0 / (away * away * away) - 1.0 / (other * other * other) - 1.0 / (other * other) - 1.0 / (12.0 * other)
+    second = select(near, -1 / 540 - eta / 288.0, second)
+    rest = before * (first + second / a)
+    root = eta * sqrt(a * 0.5)
+    return 0.5 * erfc(root) + rest if upper else 0.5 * erfc(-root) - rest
+
+
+def _usual(a: Expr, x: Expr, upper: bool) -> Expr:
+    """P or Q of finite positive arguments, each accurate where it is small."""
+    far = (a > _LARGE) & (fabs(x - a) < 0.3 * a)
+    below = ~far & ((x < a + 1.0) | (x <= 1.0))
+    large, small = a >= float(_SMALL), below & (a < 0.5)
+    mu = (x - a) / a
+    log_x = log(select(large, x / a, x))
+    log_above = log1p(select(small, a, mu))
+    phi = _less_log(mu, log_above)
+    inverse = 1.0 / a
+    tail = select(far, 0.0, polynomial(inverse * inverse, _STIRLING_OF_LARGE) * inverse)
+    log_gamma, factor = _over_gamma(select(large, 1.0, a))
+    exponent = select(large, -a * select(fabs(mu) < 0.7, phi, mu - log_x) - tail, a * log_x - x - log_gamma)
+    before = exp(exponent) * select(large, 1.0 / sqrt(a * (2.0 * math.pi)), factor)
+    p = _series(a, x, below) * before
+    q = _fraction(a, x, ~far & ~below) * before * a
+    value = select(below, 1.0 - p, q) if upper else select(below, p, 1.0 - q)
+    if upper:
+        value = when(small, lambda: _small_order(a, x, log_x, log_above), value)
+    value = when(far, lambda: _uniform(a, mu, phi, before, upper), value)
+    return select(value < 0.0, 0.0, select(value > 1.0, 1.0, value))
+
+
+def _share(a: Expr, x: Expr, upper: bool) -> Expr:
+    positive = (a > 0.0) & (x > 0.0) & isfinite(a) & isfinite(x)
+    value = select(positive, _usual(select(positive, a, 1.0), select(positive, x, 1.0), upper), _NAN)
+    nothing, everything = (1.0, 0.0) if upper else (0.0, 1.0)
+    value = select((a > 0.0) & (x == 0.0), nothing, value)
+    value = select((a == 0.0) & (x > 0.0), everything, value)
+    value = select((a == _INFINITY) & (x >= 0.0) & isfinite(x), nothing, value)
+    return select((a >= 0.0) & isfinite(a) & (x == _INFINITY), everything, value)
+
+
+def lower_gamma(library: Function, a: Expr, x: Expr) -> Expr:
+    """P(a, x): the share of the gamma distribution below x; NaN for negative arguments."""
+    return _share(a, x, False)
+
+
+def upper_gamma(library: Function, a: Expr, x: Expr) -> Expr:
+    """Q(a, x) = 1 - P(a, x)."""
+    return _share(a, x, True)
+
+
+_DIRECT = 12.0
+"""Terms that are added up as they are."""
+
+
+_CORRECTIONS = (
+    0.08333333333333333, -0.001388888888888889, 3.306878306878307e-05, -8.267195767195768e-07, 2.08767569878681e-08,
+    -5.284190138687493e-10, 1.3382536530684679e-11, -3.3896802963225827e-13, 8.586062056277845e-15,
+    -2.174868698558062e-16, 5.5090028283602295e-18, -1.3954464685812522e-19, 3.534707039629467e-21,
+    -8.953517427037546e-23,
+)  # fmt: skip
+"""B_2j / (2j)! with the Bernoulli numbers B, for j = 1, 2, ..."""
+
+
+def _zeta_of_positive(s: Expr, q: Expr) -> Expr:
+    """Return the sum of (q + k)**-s over k >= 0 for s > 1 and q > 0."""
+    zero = constant(0.0, F64)
+
+    def add(k: Expr, total: Expr, edge: Expr) -> tuple[Expr, Expr, Expr]:
+        power, first = pow(q + k, -s), k == _DIRECT
+        return k - 1.0, select(first, total, total + power), select(first, power, edge)
+
+    _, total, edge = while_loop(lambda k, *_: k >= 0.0, add, constant(_DIRECT, F64), zero, zero)
+    a = q + _DIRECT
+    rest = edge * (a / (s - 1.0) + 0.5)
+    factor, inverse = s * edge / a, 1.0 / (a * a)
+    for j, number in enumerate(_CORRECTIONS):
+        term = number * factor
+        rest = rest + select(isfinite(term), term, 0.0)
+        factor = factor * ((s + (2.0 * j + 1.0)) * (s + (2.0 * j + 2.0))) * inverse
+    endless = select(q > 1.0, zero, select(q == 1.0, constant(1.0, F64), _INFINITY))
+    return select(s == _INFINITY, endless, total + rest)
+
+
+def _zeta_sum(s: Expr, q: Expr, mirrored: Expr) -> Expr:
+    """Return zeta for s > 1 and q > 0, or for a whole s and a fractional q < 0, where `mirrored` holds.
+
+    Below 0 it is zeta(s, q + n) for the whole n with 0 < q + n < 1, and the n terms before, which are a difference of
+    two zetas of 1 - q - n and 1 - q up to their sign.
+    """
+    count = select(mirrored, ceil(-q), 0.0)
+    start = q + count
+    half = s * 0.5
+    sign = select(truncate(half) == half, constant(1.0, F64), -1.0)
+
+    def add(part: Expr, total: Expr) -> tuple[Expr, Expr]:
+        beyond = part == 2.0
+        at = select(part == 0.0, start, select(beyond, 1.0 - start + count, 1.0 - start))
+        weight = select(part == 0.0, 1.0, select(beyond, -sign, sign))
+        return part + 1.0, total + weight * _zeta_of_positive(s, at)
+
+    zero = constant(0.0, F64)
+    parts = select(mirrored, constant(3.0, F64), 1.0)
+    return while_loop(lambda part, _: part < parts, add, zero, zero)[1]
+
+
+def zeta(library: Function, s: Expr, q: Expr) -> Expr:
+    """The sum of (q + k)**-s over k >= 0: inf at s = 1 and at q = 0, -1, ...; NaN for s < 1, and for q < 0 unless s
+    is a whole number."""
+    whole = s == floor(s)
+    below = (q < 0.0) & whole & (q != floor(q)) & (s > 1.0)
+    value = _zeta_sum(select(s > 1.0, s, 2.0), select((q > 0.0) | below, q, 1.0), below)
+    value = select(q <= 0.0, select(q == floor(q), _INFINITY, select(whole, value, _NAN)), value)
+    value = select(s == 1.0, _INFINITY, select(s > 1.0, value, _NAN))
+    return select(isnan(q) | isnan(s), _NAN, value)
+
+
+def trigamma(library: Function, x: Expr) -> Expr:
+    """Derivative of digamma; by reflection below 1/2."""
+    mirrored = x < 0.5
+    ratio = math.pi / sin_pi(x - rint(x))
+    at = select(mirrored, 1.0 - x, x)
+    value = _zeta_of_positive(constant(2.0, F64), at)
+    value = select(mirrored, ratio * ratio - value, value)
+    return select(isnan(x), x, select(x == _INFINITY, 0.0, value))
+
+
+def polygamma(library: Function, x: Expr, order: Expr, factorial: Expr) -> Expr:
+    """Derivative of digamma of a whole order >= 2, with its factorial: a factorial times zeta."""
+    half = order * 0.5
+    value = factorial * zeta(library, order + 1.0, x)
+    return select(truncate(half) == half, -value, value)
+
+
+def polygamma_by_logarithm(library: Function, x: Expr, order: Expr, log_factorial: Expr) -> Expr:
+    """polygamma for factorials that are no floats; 0 where zeta is below the smallest float."""
+    half = order * 0.5
+    value = zeta(library, order + 1.0, x)
+    value = copysign(exp(log_factorial + log(fabs(value))), value)
+    return select(truncate(half) == half, -value, value)

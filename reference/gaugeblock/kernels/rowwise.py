@@ -1,0 +1,294 @@
+"""Kernels over whole rows: reductions one after another, then a formula of each element and of what they found.
+
+    kernel.strided(out_ptr, found_ptr..., in_ptr, beside_ptr..., number..., ndim, sizes..., byte strides...) -> None
+
+as for pointwise kernels, but dimension 0 is the row, contiguous in both operands. The result may lie over the input.
+What the reductions find can be stored too, once for each row, and the map can take further elements from beside.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from ..core.dtype import DType
+from .code import NAME, Declarations
+from .compiler import Builtin, compiler
+from .conversion import Memory, from_storage, memory, scalar_type, storage_type, to_storage
+from .exponential import exp
+from .expression import F32, F64, INT, Expr, ScalarType, Value, constant, select
+from .functions import bits_of, cast, float_of_bits, isfinite, mul_add, polynomial
+from .isa import Level, current_level
+from .logarithm import log
+from .loops import load_operand, store_operand
+from .lower import Emitter
+from .pointwise import rows_driver, strided_address
+from .pointwise_entry import Signature
+from .reduction_ops import SumState, extreme_reduction, two_sum
+from .reduction_phases import Context, Phase, State, arguments, merge_lanes, named, record_phase
+
+
+class RowProgram(NamedTuple):
+    """The reductions in order, each seeing the results of all before it, and what becomes of an element.
+
+    With `kept` the last reduction and the map are not given the element itself but what `kept` makes of it, once where
+    the result's memory can hold it meanwhile. The map is given the elements of `beside` further operands of the row's
+    length after the context; `found` gives what is stored for each row, from the reductions' results.
+    """
+
+    phases: tuple[Phase, ...]
+    map: Callable[..., Value]
+    numbers: int = 0
+    kept: Callable[[Value, Context], Expr] | None = None
+    beside: int = 0
+    found: Callable[[Context], tuple[Value, ...]] | None = None
+    name: str = ""
+
+
+class RowMapKernel:
+    """A compiled program for a dtype; the attribute `strided` is a builtin made on first use.
+
+    `found` are the dtypes of what is stored for each row, `beside` those of the map's further operands.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        program: RowProgram,
+        dtype: DType,
+        level: Level,
+        found: tuple[DType, ...] = (),
+        beside: tuple[DType, ...] = (),
+    ) -> None:
+        self.name = name
+        self.program = program
+        self.dtype = dtype
+        self.level = level
+        self.found = found
+        self.beside = beside
+
+    @functools.cached_property
+    def strided(self) -> Builtin:
+        """The builtin; dims from the second on may have any strides."""
+        dtypes = [dtype.name for dtype in (self.dtype, *self.found)], [dtype.name for dtype in self.beside]
+        description = f"row map {self.program.name} {dtypes} {self.level.name}"
+        row = compiler().load(description, lambda: RowMapWriter(self).text())
+        kinds = "m" * (1 + len(self.beside)) + "d" * self.program.numbers
+        memory = (self.dtype, *self.found, self.dtype, *self.beside)
+        descriptor = [row, *(d.itemsize for d in memory), rows_driver(len(memory)), 1]
+        return compiler().builtin(self.name, strided_address(Signature(1 + len(self.found), kinds)), descriptor)
+
+
+class RowMapWriter:
+    """Writes the row function of a program."""
+
+    def __init__(self, kernel: RowMapKernel) -> None:
+        self.program, self.dtype, self.level = kernel.program, kernel.dtype, kernel.level
+        self.found, self.beside = kernel.found, kernel.beside
+        self.width = max(1, self.level.vector_bytes * 8 // scalar_type(self.dtype).bits)
+        self.held = self.program.kept is not None and storage_type(self.dtype) is scalar_type(self.dtype)
+        """Whether kept elements are held in the result between the last reduction and the map."""
+        self.declarations = Declarations(self.level.vector_bytes)
+        self.code = Emitter(1, "x", self.declarations)
+        self.shared: list[tuple[Expr, str]] = []
+
+    def text(self) -> str:
+        """LLVM IR of the module; the row function is called @NAME."""
+        code, program = self.code, self.program
+        numbers = arguments([F64] * program.numbers)
+        context = Context(Expr("argument", INT[64]), numbers, State())
+        self.shared = [(context.count, "%n")]
+        self.shared += [(expr, code.load("double", code.slot("%numbers", slot))) for slot, expr in enumerate(numbers)]
+        pointers = [code.load("ptr", code.slot("%pointers", k)) for k in range(2 + len(self.found) + len(self.beside))]
+        out, *stored, source = pointers[: 2 + len(self.found)]
+        stop = code.register(f"and i64 %n, {-self.width}")
+        for number, phase in enumerate(program.phases, start=1):
+            last = number == len(program.phases)
+            results = self._reduce(phase, context, source, out if last else "", stop)
+            context = Context(context.count, numbers, (*context.earlier, *results))
+        self._store_found(context, stored)
+        self._map(context, out if self.held else source, out, pointers[2 + len(self.found) :], stop)
+        head = f"define i1 @{NAME}(ptr %pointers, ptr %numbers, i64 %n, ptr %strides) #0"
+        return f"{code.function(head, '  ret i1 false')}\n{self.declarations.text(self.level.attributes)}"
+
+    def _bind_shared(self) -> None:
+        for expr, name in self.shared:
+            self.code.bind(expr, self.code.splat(name, expr.type))
+
+    def _value(self, operand: Memory) -> tuple[Expr, Value]:
+        (element,) = operand.symbols()
+        return element, from_storage((element,), operand.dtype, self.level.half_hardware)
+
+    def _reduce(self, phase: Phase, context: Context, source: str, out: str, stop: str) -> State:
+        """The loops of a phase over memory, and over the result too in the last phase; what it finds."""
+        code, operand = self.code, memory("x", self.dtype)
+        element, value = self._value(operand)
+        held: tuple[Expr, ...] = ()
+        if out and self.program.kept is not None:
+            value = self.program.kept(value, context)
+            held = (value,) if self.held else ()
+        recorded = record_phase(phase, (element,), value, context)
+        states = []
+        for width, span in ((self.width, ("0", stop)), (1, (stop, "%n"))):
+            with code.scope(width):
+                self._bind_shared()
+                first = zip(recorded.init, code.emit(recorded.init), strict=True)
+                with code.carry(*span, width, [(code.type(expr.type), name) for expr, name in first]) as loop:
+                    load_operand(code, operand, code.at(source, loop.index, operand.itemsize), recorded.element)
+                    for expr, name in zip(recorded.state, loop.values, strict=True):
+                        code.bind(expr, name)
+                    loop.following = code.emit(recorded.stepped)
+                    if held:
+                        store_operand(code, operand, code.at(out, loop.index, operand.itemsize), code.emit(held))
+                states.append(merge_lanes(code, recorded, loop.results))
+        with code.scope(1):
+            self._bind_shared()
+            for expr, name in zip((*recorded.other, *recorded.state), (*states[0], *states[1]), strict=True):
+                code.bind(expr, name)
+            total = code.emit(recorded.combined)
+        with code.scope(1):
+            self._bind_shared()
+            for expr, name in zip(recorded.state, total, strict=True):
+                code.bind(expr, name)
+            exprs = [expr for expr in recorded.projected if isinstance(expr, Expr)]
+            results = arguments([expr.type for expr in exprs])
+            self.shared += zip(results, code.emit(exprs), strict=True)
+        return results
+
+    def _map(self, context: Context, source: str, out: str, beside: Sequence[str], stop: str) -> None:
+        code, operand = self.code, memory("x", self.dtype)
+        element, value = self._value(operand)
+        if self.program.kept is not None:
+            value = element if self.held else self.program.kept(value, context)
+        others = [memory(f"b{k}", dtype) for k, dtype in enumerate(self.beside)]
+        taken = [self._value(other) for other in others]
+        mapped = self.program.map(value, context, *(value for _, value in taken))
+        stored = to_storage(mapped, self.dtype, self.level.half_hardware)
+        reads = [(operand, source, element), *zip(others, beside, [element for element, _ in taken], strict=True)]
+        for width, span in ((self.width, ("0", stop)), (1, (stop, "%n"))):
+            with code.scope(width):
+                self._bind_shared()
+                with code.carry(*span, width, []) as loop:
+                    for one, place, expr in reads:
+                        load_operand(code, one, code.at(place, loop.index, one.itemsize), (expr,))
+                    store_operand(code, operand, code.at(out, loop.index, operand.itemsize), code.emit(stored))
+
+    def _store_found(self, context: Context, places: Sequence[str]) -> None:
+        """Store what the reductions found for this row."""
+        if self.program.found is None or not places:
+            return
+        with self.code.scope(1):
+            self._bind_shared()
+            for value, dtype, place in zip(self.program.found(context), self.found, places, strict=True):
+                exprs = to_storage(value, dtype, self.level.half_hardware)
+                store_operand(self.code, memory("f", dtype), place, self.code.emit(exprs))
+
+
+_kernel = functools.cache(RowMapKernel)
+
+
+def row_map_kernel(
+    name: str, program: RowProgram, dtype: DType, found: tuple[DType, ...] = (), beside: tuple[DType, ...] = ()
+) -> RowMapKernel:
+    """The kernel of a program for elements and results of a float dtype, what it stores for each row in the dtypes
+    `found` and takes from beside in those of `beside`; memoised."""
+    return _kernel(name, program, dtype, current_level(), found, beside)
+
+
+_TAYLOR = tuple(1.0 / math.factorial(n) for n in range(7, 1, -1))
+_LN2_HIGH = 0.693359375
+"""ln 2 in 9 bits: its multiples by the exponents of float32 are exact."""
+_RAISED = 64
+"""float32 powers are kept times two to this, so that none of them is subnormal before the last multiplication."""
+_SHIFT = 1.5 * 2.0**23 + _RAISED
+"""Adding this rounds a float32 to an integer, which then stands, raised, in the low bits."""
+_LOWEST = -104.0
+"""e to this is nothing in float32."""
+
+
+def _shift(largest: Expr) -> Expr:
+    return select(largest == -float("inf"), 0.0, largest)
+
+
+def _power(x: Expr, largest: Expr) -> Expr:
+    """e**(x - largest) for x up to a finite `largest`, raised in float32; the difference's rounding is made good."""
+    shift = _shift(largest)
+    if x.type is F32:
+        bound = shift + _LOWEST
+        return _raised_power(*two_sum(select(x < bound, bound, x), constant(0.0, F32), -shift))
+    difference, error = two_sum(x, constant(0.0, x.type), -shift)
+    power = exp(difference)
+    return select(isfinite(difference), power + power * error, power)
+
+
+def _raised_power(x: Expr, error: Expr) -> Expr:
+    """e**(x + error) times 2**_RAISED for float32 expressions between _LOWEST and 0, error tiny; anything for NaN."""
+    shifted = mul_add(x, constant(1.0 / math.log(2.0), F32), constant(_SHIFT, F32))
+    k = shifted - _SHIFT
+    r = mul_add(k, constant(_LN2_HIGH - math.log(2.0), F32), mul_add(k, constant(-_LN2_HIGH, F32), x)) + error
+    power = mul_add(r * r, polynomial(r, _TAYLOR), r) + 1.0
+    return float_of_bits(bits_of(power) + (bits_of(shifted) << 23))
+
+
+def _factor(type: ScalarType) -> float:
+    """What a raised power has to be multiplied by."""
+    return 2.0**-_RAISED if type is F32 else 1.0
+
+
+def _exponentials(
+    compute: DType, element: Callable[[Value, Context], Expr], project: Callable[[Expr, Expr], tuple[Value, ...]]
+) -> tuple[Phase, ...]:
+    """The largest element, then what `finish` makes of the sum of e**(x - largest), in float64, and the largest."""
+    type = scalar_type(compute)
+    total = SumState(type, 1)
+    (largest,) = extreme_reduction(compute, True).phases
+
+    def projected(state: State, context: Context) -> tuple[Value, ...]:
+        top = context.earlier[0]
+        sum = _real(total.total(state)) * _factor(type)
+        return project(select(isfinite(top), sum, float("nan")), top)
+
+    summed = Phase(
+        lambda x: total.init(),
+        lambda state, x, index, context: total.add(state, element(x, context)),
+        total.merge,
+        projected,
+    )
+    return largest, summed
+
+
+def _real(x: Value) -> Expr:
+    assert isinstance(x, Expr)
+    return x
+
+
+@named
+def softmax(compute: DType) -> RowProgram:
+    """e**(x - m) / sum(e**(x - m)), m the largest element of the row."""
+    type = scalar_type(compute)
+
+    def inverse(total: Expr, largest: Expr) -> tuple[Value, ...]:
+        return (cast(1.0 / total, type) * _factor(type),)
+
+    def share(power: Value, context: Context) -> Value:
+        return _real(power) * context.earlier[1]
+
+    phases = _exponentials(compute, lambda power, context: _real(power), inverse)
+    return RowProgram(phases, share, kept=lambda x, context: _power(_real(x), context.earlier[0]))
+
+
+@named
+def log_softmax(compute: DType) -> RowProgram:
+    """x - m - log(sum(e**(x - m)))."""
+
+    def spread(total: Expr, largest: Expr) -> tuple[Value, ...]:
+        return cast(_shift(largest), F64), log(total)
+
+    def difference(x: Value, context: Context) -> Value:
+        _, shift, logarithm = context.earlier
+        return cast(cast(_real(x), F64) - shift - logarithm, scalar_type(compute))
+
+    phases = _exponentials(compute, lambda x, context: _power(_real(x), context.earlier[0]), spread)
+    return RowProgram(phases, difference)
