@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from gaugeblock.core.dtype import float32, float64
 from gaugeblock.cuda.ptx import assembler, image
+from gaugeblock.cuda.ptx.grid_kernel import device_target, host_target
 from gaugeblock.cuda.ptx.layout import Layout
 from gaugeblock.cuda.ptx.routines import GridDeclarations
-from gaugeblock.cuda.ptx.target import device_target, host_target
 from gaugeblock.kernels.object_cache import ObjectCache
 from gaugeblock.operators.launch import formula_kernel
 

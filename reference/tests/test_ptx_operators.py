@@ -16,9 +16,9 @@ import pytest
 from gaugeblock.core.dtype import BY_NAME
 from gaugeblock.cuda.ptx import host_grid
 from gaugeblock.cuda.ptx.assembler import assemble, find_ptxas
+from gaugeblock.cuda.ptx.grid_kernel import device_target
 from gaugeblock.cuda.ptx.image import assembly, grid_text
 from gaugeblock.cuda.ptx.launching import PreparedLaunch
-from gaugeblock.cuda.ptx.target import device_target
 from gaugeblock.operators.pointwise import RULES
 from gaugeblock.operators.pointwise_call import Call, call_builder
 from gaugeblock.operators.pointwise_plan import arguments, fitted, plan_call

@@ -11,9 +11,9 @@ from gaugeblock.core.dtype import BY_NAME
 from gaugeblock.cuda.operators.pointwise import COMPONENTS, KERNELS, Loop, pointwise_loop
 from gaugeblock.cuda.ptx import host_grid
 from gaugeblock.cuda.ptx.assembler import assemble, find_ptxas
+from gaugeblock.cuda.ptx.grid_kernel import device_target
 from gaugeblock.cuda.ptx.image import assembly, grid_text
 from gaugeblock.cuda.ptx.launching import PreparedLaunch
-from gaugeblock.cuda.ptx.target import device_target
 from gaugeblock.operators.invoke import apply
 from gaugeblock.operators.rows import rows
 from gaugeblock_testing.ptx_emulator import Machine

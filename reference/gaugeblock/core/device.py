@@ -54,11 +54,11 @@ class Device:
 
     def __enter__(self) -> Device:
         """From now on new tensors that ask for no device are on this one."""
-        entered: Device = PLACING.default_device().enter(self)
+        entered: Device = PLACING.load(".default_device").enter(self)
         return entered
 
     def __exit__(self, *error: Any) -> None:
-        PLACING.default_device().leave(*error)
+        PLACING.load(".default_device").leave(*error)
 
 
 def _accelerator(number: int, index: int | None) -> Device:
@@ -122,13 +122,11 @@ meta_device = Device("meta")
 
 
 class Placing:
-    """What floors above know, loaded when it is first asked for: `room(name)` is a module of the floor of CUDA devices,
-    `default_device()` the module behind ``with device:``."""
+    """What floors above know, loaded when it is first asked for: `load(".name")` is a module of the package."""
 
-    __slots__ = ("default_device", "room")
+    __slots__ = ("load",)
 
-    default_device: Callable[[], Any]
-    room: Callable[[str], Any]
+    load: Callable[[str], Any]
 
 
 PLACING = Placing()
@@ -141,7 +139,7 @@ def as_device(value: Device | str | None) -> Device:
         return cpu
     device = named_device(value)
     if device.type == "cuda":
-        placed: Device = PLACING.room("placing").placed(device)
+        placed: Device = PLACING.load(".cuda.engine").placed(device)
         return placed
     return device
 

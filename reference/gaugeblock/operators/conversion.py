@@ -52,7 +52,7 @@ def converted(
     warn_of_lost_imaginary_part(meta, target)
     if not is_builtin(meta.device) or not is_builtin(target_device):
         if non_blocking and target_device is cpu and meta.device.type == "cuda":
-            pinned = PLACING.room("pinned.tensors").pinned_empty(target)
+            pinned = PLACING.load(".cuda.pinned_memory").pinned_empty(target)
             return without_change(call(COPY, pinned, self, True))
         return without_change(call(COPY, allocated(target), self, *((True,) if non_blocking else ())))
     result = new_like(target)

@@ -30,7 +30,7 @@ def to_cuda(
 def pin_memory(self: Tensor, device: Device | str | None = None) -> Tensor:
     """`self` if it is in pinned host memory, else a copy that is. RuntimeError unless it is on the CPU, or without a
     driver of CUDA devices."""
-    made: Tensor = PLACING.room("pinned.tensors").pinned_copy(self)
+    made: Tensor = PLACING.load(".cuda.pinned_memory").pinned_copy(self)
     return made
 
 
@@ -39,12 +39,12 @@ def is_pinned(self: Tensor, device: Device | str | None = None) -> bool:
     allocator = self.storage_impl.allocator
     if allocator is None or allocator is host_allocator:
         return False
-    return bool(PLACING.room("pinned.tensors").is_pinned_storage(self.storage_impl))
+    return bool(PLACING.load(".cuda.pinned_memory").is_pinned_storage(self.storage_impl))
 
 
 def record_stream(self: Tensor, s: Any) -> None:
     """Let the memory, once it is free, wait for the work that stream `s` has by then. RuntimeError, TypeError."""
-    PLACING.room("pinned.tensors").record_stream(self, s)
+    PLACING.load(".cuda.pinned_memory").record_stream(self, s)
 
 
 METHODS: dict[str, Any] = {

@@ -2,7 +2,7 @@
 
 Pointers, streams, events, modules, functions and handles are ints; stream 0 is the default stream of each device, and
 it does not wait for the others. Every call names its device. Two drivers follow this protocol: the one over CuPy, in
-`cupy`, and the simulated one, in host memory, in the package `gaugeblock_testing`.
+`cupy_driver`, and the simulated one, in host memory, in the package `gaugeblock_testing`.
 """
 
 from __future__ import annotations

@@ -11,11 +11,10 @@ from ...core.dtype import DType
 from ...operators.copy import copy_values, copying
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import contiguous_meta
-from ..devices.drivers import runtime
-from ..pinned.tensors import is_pinned_storage, used_on_stream
-from ..streams import current_handle
+from ..devices import current_handle, runtime
+from ..pinned_memory import is_pinned_storage, used_on_stream
 from .deferred import defer
-from .twins import host_views
+from .meta_call import host_aliases
 
 
 def copy_on_device(destination: Tensor, source: Tensor) -> None:
@@ -28,10 +27,10 @@ def copy_on_device(destination: Tensor, source: Tensor) -> None:
         stream = current_handle(index)
         driver.memcpy(index, destination.pointer, source.pointer, there.nbytes, "d2d", stream)
         return
-    views = host_views()
-    target, given = views.of(destination), views.of(source)
+    aliases = host_aliases()
+    target, given = aliases.of(destination), aliases.of(source)
     if not hasattr(driver, "enqueue"):
-        from .ptx_launch import launch_loop
+        from .pointwise import launch_loop
 
         launch = copying(target.meta, given.meta)
         if launch is not None:

@@ -20,7 +20,7 @@ from ...operators.copy import copy_values
 from ...operators.rows import rows
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta
-from ..streams import current_handle
+from ..devices import current_handle
 
 Run = Callable[..., Any]
 

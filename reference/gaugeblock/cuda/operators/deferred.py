@@ -11,8 +11,7 @@ from ...core.dtype import get_default_dtype, set_default_dtype
 from ...dispatch.state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, STATE
 from ...operators.generator import REPLACING, Generator
 from ...operators.launch import Launch
-from ..devices.drivers import runtime
-from ..streams import current_handle
+from ..devices import current_handle, runtime
 
 LAUNCH_NANOSECONDS = 2000
 BYTES_PER_NANOSECOND = 2000
@@ -67,37 +66,29 @@ def defer(index: int, operator: str, work: Callable[[], object], nbytes: int, ge
 def defer_loop(index: int, operator: str, launch: Launch, values: list[Any], nbytes: int, kept: Any) -> None:
     """`defer` of one compiled loop, which depends on nothing but its values; `kept` stays alive until it has run."""
 
-    driver: Any = runtime().driver
+    def work(kept: Any = kept) -> None:
+        launch.run(values)
 
-    def run(kept: Any = kept) -> None:
-        try:
-            launch.run(values)
-        except Exception as error:
-            _failed(driver, index, operator, error)
-
-    driver.enqueue(index, current_handle(index), run, LAUNCH_NANOSECONDS + nbytes // BYTES_PER_NANOSECOND)
+    _enqueue(index, operator, work, nbytes)
 
 
 def _enqueue(index: int, operator: str, work: Callable[[], object], nbytes: int) -> None:
+    """Put `work` on the current stream. What it raises is reported where the driver takes reports; else it is raised,
+    for the device to fail."""
     driver: Any = runtime().driver
 
     def run() -> None:
         try:
             work()
         except Exception as error:
-            _failed(driver, index, operator, error)
+            failure = DeferredError(
+                f"CUDA error: {operator} failed on cuda:{index} after its launch, which did not wait for it: "
+                f"{type(error).__name__}: {error}"
+            )
+            failure.__cause__ = error
+            report = getattr(driver, "report", None)
+            if report is None:
+                raise failure from error
+            report(index, failure)
 
     driver.enqueue(index, current_handle(index), run, LAUNCH_NANOSECONDS + nbytes // BYTES_PER_NANOSECOND)
-
-
-def _failed(driver: Any, index: int, operator: str, error: Exception) -> None:
-    """Report what a kernel raised, where the driver takes reports; else raise it, for the device to fail."""
-    failure = DeferredError(
-        f"CUDA error: {operator} failed on cuda:{index} after its launch, which did not wait for it: "
-        f"{type(error).__name__}: {error}"
-    )
-    failure.__cause__ = error
-    report = getattr(driver, "report", None)
-    if report is None:
-        raise failure from error
-    report(index, failure)

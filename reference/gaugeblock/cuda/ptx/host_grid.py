@@ -14,11 +14,10 @@ from typing import Any
 from ...kernels.code import NAME, Code
 from ...kernels.compiler import compiler
 from ...kernels.pointwise import PointwiseKernel
-from .grid_kernel import Parameter
+from .grid_kernel import BLOCK, Parameter, host_target
 from .image import grid_text
 from .launching import PreparedLaunch
 from .layout import Ints, Layout
-from .target import BLOCK, host_target
 
 
 def grid_walk(parameters: Sequence[Parameter]) -> str:

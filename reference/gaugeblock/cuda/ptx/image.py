@@ -12,10 +12,9 @@ from ...kernels.code import NAME
 from ...kernels.isa import llvm
 from ...kernels.object_cache import ObjectCache, digest
 from ...kernels.pointwise import PointwiseKernel
-from .grid_kernel import GridWriter, Parameter, parameters
+from .grid_kernel import TRIPLE, GridWriter, Parameter, Target, parameters
 from .layout import Layout
 from .routines import GridDeclarations
-from .target import TRIPLE, Target
 
 
 class Image(NamedTuple):

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from ...kernels.pointwise import PointwiseKernel
 from ...kernels.while_loop import all_lanes
+from .grid_kernel import BLOCK, DEFAULT_CAPABILITY, Capability, Target, device_target
 from .image import body_of, image_of
 from .layout import Ints, Layout, fitting_width, layout_of, meta
-from .target import BLOCK, DEFAULT_CAPABILITY, Capability, Target, device_target
 
 MAX_PARAMETER_BYTES = 4096
 BLOCKS_PER_MULTIPROCESSOR = 32

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from ..protocol import DriverError, DriverOutOfMemory
+from .protocol import DriverError, DriverOutOfMemory
 
 LIBRARY = "libcuda.so.1"
 _OUT_OF_MEMORY = 2
