@@ -12,8 +12,8 @@ from typing import Any
 
 from gaugeblock_spec.atomic_file import output_file
 
+from .allocator.block_store import PoolId
 from .allocator.caching_allocator import CachingAllocator
-from .allocator.pools import PoolId
 from .devices import AnyDevice, current_handle, device_index, runtime, runtime_in_use
 
 

@@ -64,9 +64,11 @@ def segment_size(rounded: int, large_segment: int = LARGE_SEGMENT) -> int:
     return rounded + ROUND_LARGE - 1 & -ROUND_LARGE
 
 
+EXBIBYTE: Final = 1 << 60
+"""What no request reaches."""
 VARIABLE: Final = "GAUGEBLOCK_CUDA_ALLOC_CONF"
-MOST_MEBIBYTES: Final = 1 << 40
-"""So many MiB are 1 EiB, which no request reaches."""
+MOST_MEBIBYTES: Final = EXBIBYTE // MIB
+"""So many MiB are 1 EiB."""
 MOST_DIGITS: Final = 18
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .allocator_config import GIB, KIB, MIB, VARIABLE
+from ...core.errors import check_int
+from .allocator_config import EXBIBYTE, GIB, KIB, MIB, VARIABLE
 from .block_store import BlockStore, Request
 
 
@@ -28,10 +29,23 @@ def format_size(size: int) -> str:
     return f"{size} bytes"
 
 
-def figures_of(store: BlockStore, request: Request, free: int, total: int) -> dict[str, Any]:
-    """The state of the memory when a request could not be served."""
+def check_size(size: object) -> int:
+    """`size` as an int. TypeError, RuntimeError if it is negative, OutOfMemoryError if no device has so many bytes."""
+    number = check_int("malloc", "size", size)
+    if number < 0:
+        raise RuntimeError(f"malloc(): argument 'size' must not be negative, got {number}")
+    if number >= EXBIBYTE:
+        raise OutOfMemoryError(
+            f"CUDA out of memory. Tried to allocate {number} bytes, more than 1 EiB: no device has so many. "
+            "What to do: look for an overflow in a shape"
+        )
+    return number
+
+
+def out_of_memory(store: BlockStore, request: Request, free: int, total: int) -> OutOfMemoryError:
+    """Return the error of a request that could not be served, by the state of the memory."""
     private = sum(block.size for pool in store.pools() if pool.owner is not None for block in pool)
-    return {
+    figures = {
         "device": store.device,
         "requested": request.requested,
         "rounded": request.size,
@@ -47,9 +61,10 @@ def figures_of(store: BlockStore, request: Request, free: int, total: int) -> di
         "largest_free": max((block.size for block in request.home), default=0),
         "expandable_segments": store.config.expandable_segments,
     }
+    return OutOfMemoryError(_message(figures), figures)
 
 
-def message_of(figures: dict[str, Any]) -> str:
+def _message(figures: dict[str, Any]) -> str:
     """What was tried, what the device and the allocator hold, and what to do."""
     unused = figures["reserved"] - figures["allocated"] - figures["private"]
     allowed = "" if figures["allowed"] is None else f"{format_size(figures['allowed'])} allowed; "

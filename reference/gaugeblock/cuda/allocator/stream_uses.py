@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 
 from ..driver.protocol import Driver, DriverError
-from .pools import PENDING, SHARED, Block, PrivatePool
+from .block_store import PENDING, SHARED, Block, PrivatePool
 
 Completed = Callable[[Block], None]
 """What is done with a block that nobody uses any more."""
