@@ -122,14 +122,22 @@ meta_device = Device("meta")
 
 
 class Placing:
-    """What floors above know, loaded when it is first asked for: `load(".name")` is a module of the package."""
+    """What floors above know, loaded when it is first asked for: `load(".name")` is a module of the package, `cuda` what
+    gives a cuda device its index."""
 
-    __slots__ = ("load",)
+    __slots__ = ("cuda", "load")
 
     load: Callable[[str], Any]
+    cuda: Callable[[Device], Device]
+
+
+def _load_cuda(device: Device) -> Device:
+    PLACING.cuda = PLACING.load(".cuda.engine").placed
+    return PLACING.cuda(device)
 
 
 PLACING = Placing()
+PLACING.cuda = _load_cuda
 
 
 def as_device(value: Device | str | None) -> Device:
@@ -139,8 +147,7 @@ def as_device(value: Device | str | None) -> Device:
         return cpu
     device = named_device(value)
     if device.type == "cuda":
-        placed: Device = PLACING.load(".cuda.engine").placed(device)
-        return placed
+        return PLACING.cuda(device)
     return device
 
 

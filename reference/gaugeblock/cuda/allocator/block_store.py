@@ -45,12 +45,12 @@ class Block:
 
     __slots__ = ("born", "expandable", "home", "next", "pointer", "previous", "requested", "size", "state")
 
-    def __init__(self, pointer: int, size: int, home: FreeBlocks) -> None:
+    def __init__(self, pointer: int, size: int, home: FreeBlocks, state: int = FREE) -> None:
         self.pointer = pointer
         self.size = size
         self.home = home
         self.requested = 0
-        self.state = FREE
+        self.state = state
         self.born = 0
         self.previous: Block | None = None
         self.next: Block | None = None
@@ -91,7 +91,6 @@ class FreeBlocks:
 
     def push(self, block: Block) -> None:
         """Let a block, which is free and merged, be found."""
-        block.born = self.pool.lookups
         addresses = self.lists.get(block.size)
         if addresses is None:
             self.lists[block.size] = [block.pointer]
@@ -164,11 +163,12 @@ class FreeBlocks:
 class BlockPool:
     """The small or the large blocks of everybody, or of one private pool."""
 
-    __slots__ = ("is_small", "lookups", "owner", "streams", "tag")
+    __slots__ = ("is_small", "lookups", "no_split", "owner", "streams", "tag")
 
-    def __init__(self, is_small: bool, owner: PrivatePool | None = None) -> None:
+    def __init__(self, is_small: bool, owner: PrivatePool | None = None, no_split: bool = False) -> None:
         self.is_small = is_small
         self.owner = owner
+        self.no_split = no_split
         self.tag = 0 if is_small else 1
         self.streams: dict[int, FreeBlocks] = {}
         self.lookups = 0
@@ -201,16 +201,15 @@ class PrivatePool:
     may take its free blocks before they fail; with `no_split` its blocks are never split.
     """
 
-    __slots__ = ("id", "large", "no_split", "segments", "small", "use_count", "use_on_oom")
+    __slots__ = ("id", "large", "segments", "small", "use_count", "use_on_oom")
 
     def __init__(self, id: PoolId, use_on_oom: bool = False, no_split: bool = False) -> None:
         self.id = id
-        self.small = BlockPool(is_small=True, owner=self)
-        self.large = BlockPool(is_small=False, owner=self)
+        self.small = BlockPool(True, self, no_split)
+        self.large = BlockPool(False, self, no_split)
         self.use_count = 1
         self.segments = 0
         self.use_on_oom = use_on_oom
-        self.no_split = no_split
 
     @property
     def freeable(self) -> bool:
@@ -231,7 +230,9 @@ class BlockStore:
 
     config: AllocatorConfig
     oversize: int
-    """Blocks from this size on are never split, and serve no smaller request."""
+    """Blocks from this size on serve no smaller request."""
+    split_limit: int
+    """Requests from this size on leave a block whole."""
     unsplit: int
     """The most bytes that a request in a large pool leaves of a block without a split."""
 
@@ -260,6 +261,7 @@ class BlockStore:
         self.config = config
         self.statistics.set_oversize(config.max_split_size)
         self.oversize = EXBIBYTE if config.max_split_size is None else config.max_split_size
+        self.split_limit = EXBIBYTE if config.expandable_segments else self.oversize
         self.divisions = config.roundup_power2_divisions
         self.unsplit = 0 if config.expandable_segments else SMALL_LIMIT
 
@@ -312,8 +314,9 @@ class BlockStore:
             return best
 
     def new_block(self, pointer: int, size: int, home: FreeBlocks) -> Block:
-        """A free block without neighbours, known by its address, but not yet in its pool."""
+        """A free block that is a whole segment, known by its address, but not yet in its pool."""
         block = self.blocks[pointer] = Block(pointer, size, home)
+        block.born = home.pool.lookups
         return block
 
     def alloc_found_block(self, block: Block, size: int, requested: int, stack: Stack | None = None) -> int:
@@ -321,7 +324,7 @@ class BlockStore:
         pool = block.home.pool
         remainder = block.size - size
         change = NO_SPLIT_CHANGE
-        if remainder > (0 if pool.is_small else self.unsplit) and self._may_split(pool, size):
+        if remainder > (0 if pool.is_small else self.unsplit) and size < self.split_limit and not pool.no_split:
             if block.expandable is None:
                 change += remainder + 1 if block.next is None and block.previous is None else -size
             self.split(block, size)
@@ -329,29 +332,25 @@ class BlockStore:
             change -= block.size + 1
         block.state = ALLOCATED
         block.requested = requested
-        self.journal += block.size | MALLOC | pool.tag, requested, change
+        journal = self.journal
+        journal += block.size | MALLOC | pool.tag, requested, change
         if self.history is not None:
             self.history.allocated(block, stack)
-        if len(self.journal) > LIMIT:
+        if len(journal) > LIMIT:
             self.tidy()
         return block.pointer
 
-    def _may_split(self, pool: BlockPool, size: int) -> bool:
-        if pool.owner is not None and pool.owner.no_split:
-            return False
-        return size < self.oversize or self.config.expandable_segments
-
     def split(self, block: Block, size: int) -> Block:
         """Cut a block off after `size` bytes; the rest, free or unmapped as it is, becomes a block of its own."""
-        pointer = block.pointer + size
+        pointer, remainder, home = block.pointer + size, block.size - size, block.home
         if self.spares:
             rest = self.spares.pop()
             rest.pointer = pointer
-            rest.size = block.size - size
-            rest.home = block.home
-            rest.state = FREE
+            rest.size = remainder
+            rest.home = home
+            rest.state = block.state
         else:
-            rest = Block(pointer, block.size - size, block.home)
+            rest = Block(pointer, remainder, home, block.state)
         self.blocks[pointer] = rest
         rest.expandable = block.expandable
         rest.previous = block
@@ -360,11 +359,10 @@ class BlockStore:
             following.previous = rest
         block.next = rest
         block.size = size
-        if block.state == UNMAPPED:
-            rest.state = UNMAPPED
-            rest.home.push_unmapped(rest)
+        if rest.state == FREE:
+            home.push(rest)
         else:
-            rest.home.push(rest)
+            home.push_unmapped(rest)
         return rest
 
     def free_block(self, block: Block, what: int, stack: Stack | None = None) -> None:
@@ -372,21 +370,25 @@ class BlockStore:
 
         `what` is FREED if its owner gives it back right now, COMPLETED if he did before and others were waited for.
         """
-        size, requested, home = block.size, block.requested, block.home
         if self.history is not None:
             self.history.completed(block, stack)
+        size, requested, home = block.size, block.requested, block.home
+        following, before = block.next, block.previous
         block.state = FREE
-        block, merges = self.merge(block)
-        if block.expandable is not None:
-            change = NO_SPLIT_CHANGE
-        elif block.next is not None or block.previous is not None:
-            change = NO_SPLIT_CHANGE + 1 + size - merges
+        change = NO_SPLIT_CHANGE + size
+        if following is None and before is None:
+            change -= size
+        elif (following is not None and not following.state) or (before is not None and not before.state):
+            block, merges = self.merge(block)
+            change += 1 - merges if block.next is not None or block.previous is not None else -block.size - merges
         else:
-            change = NO_SPLIT_CHANGE + size - block.size - merges
-        self.journal += size | what | home.pool.tag, requested, change
-        home.push(block)
-        if len(self.journal) > LIMIT:
-            self.tidy()
+            change += 1
+        journal = self.journal
+        journal += size | what | home.pool.tag, requested, change if block.expandable is None else NO_SPLIT_CHANGE
+        block.born = home.pool.lookups
+        addresses = home.lists.get(block.size)
+        if not addresses or addresses[0] != block.pointer:
+            home.push(block)
 
     def merge(self, block: Block) -> tuple[Block, int]:
         """Join a block with its neighbours of the same state; returns what it became, and how many it took in."""

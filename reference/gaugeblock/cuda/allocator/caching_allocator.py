@@ -125,16 +125,19 @@ class CachingAllocator:
                 if self._polls:
                     self._poll()
                 store = self._store
-                divisions = store.divisions
-                rounded = round_size(size, divisions) if divisions else size + 511 & -512
+                rounded = round_size(size, store.divisions) if store.divisions else size + 511 & -512
                 home = (self._small if rounded <= SMALL_LIMIT else self._large).get(stream)
-                block = None if home is None else home.find(rounded)
-                if (
-                    block is not None
-                    and block.size < store.oversize
-                    and (block.expandable is None or self._fits_as_it_is(block))
-                ):
-                    return store.alloc_found_block(block, rounded, size)
+                if home is not None:
+                    addresses = home.lists.get(rounded)
+                    block = self._blocks.get(addresses[0]) if addresses else None
+                    if block is None or block.state or block.size != rounded or block.home is not home:
+                        block = home.find(rounded)
+                    if (
+                        block is not None
+                        and block.size < store.oversize
+                        and (block.expandable is None or self._fits_as_it_is(block))
+                    ):
+                        return store.alloc_found_block(block, rounded, size)
         finally:
             self._busy = False
             lock.release()
