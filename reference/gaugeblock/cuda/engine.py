@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core.device import Device
 from ..dispatch.registry import REGISTRY, Operator, Registration
-from ..memory.devices import register_allocator, registered_allocator
+from ..memory.storage import register_allocator, registered_allocator
 from ..operators.copy import ELSEWHERE
 from ..operators.device_loops import DEVICE_LOOPS
 from ..operators.launch import Launch

@@ -187,7 +187,7 @@ class MemPool:
     """A pool for each device that it is used on. Its memory goes back to the device once pool and tensors are gone.
 
     With `use_on_oom` everybody's requests may take its free blocks before they fail; with `no_split` its blocks are
-    handed out whole. TypeError for an `allocator`, which is not supported.
+    never split. TypeError for an `allocator`, which is not supported.
     """
 
     def __init__(self, allocator: None = None, use_on_oom: bool = False, no_split: bool = False) -> None:

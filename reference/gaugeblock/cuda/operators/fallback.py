@@ -17,9 +17,8 @@ from ...core.warn import warn
 from ...dispatch.dispatcher import call, missing_kernel, redispatch
 from ...dispatch.registry import MISSING, REGISTRY, Operator
 from ...kernels.operand import Immediate
-from ...memory.devices import read_device
 from ...memory.elements import write_bytes
-from ...memory.storage import Storage, allocate_storage
+from ...memory.storage import Storage, allocate_storage, read_device
 from ...operators.conversion import converted
 from ...operators.copy import copy_values
 from ...operators.formulas import FORMULAS
