@@ -122,8 +122,10 @@ meta_device = Device("meta")
 
 
 class Placing:
-    """What floors above know, loaded when it is first asked for: `load(".name")` is a module of the package, `cuda` what
-    gives a cuda device its index."""
+    """What floors above know, loaded when it is first asked for.
+
+    `load(".name")` is a module of the package; `cuda` gives a cuda device its index.
+    """
 
     __slots__ = ("cuda", "load")
 
