@@ -252,7 +252,7 @@ _runtime: Runtime | None = None
 
 
 def runtime() -> Runtime:
-    """What belongs to the driver in use. RuntimeError that says how to get one when there is none."""
+    """Return what belongs to the driver in use. RuntimeError that says how to get one when there is none."""
     global _runtime
     driver = get_driver()
     found = _runtime
@@ -266,7 +266,7 @@ def runtime() -> Runtime:
 
 
 def runtime_in_use() -> Runtime | None:
-    """What belongs to the driver in use, if anything has been asked of it yet."""
+    """Return what belongs to the driver in use, if anything has been asked of it yet."""
     found = _runtime
     return found if found is not None and found.driver is _installed else None
 
@@ -322,7 +322,7 @@ class device_of(device):
 
 
 class Properties(NamedTuple):
-    """What get_device_properties tells, with torch's names."""
+    """The result of get_device_properties, with torch's names."""
 
     name: str
     major: int

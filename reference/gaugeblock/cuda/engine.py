@@ -92,7 +92,7 @@ class Loops:
         return meta_elsewhere(meta, device)
 
     def entry(self, operator: str, launch: Launch, operands: tuple[Any, ...]) -> Callable[..., None]:
-        """What puts the loop on the current stream; see `loop_entry`."""
+        """Return what puts the loop on the current stream; see `loop_entry`."""
         from .operators.pointwise import loop_entry
 
         return loop_entry(operator, launch, operands)

@@ -23,7 +23,7 @@ from .driver.protocol import Driver, DriverError
 
 
 class Duration:
-    """How long calls took, in microseconds."""
+    """The time that calls took, in microseconds."""
 
     __slots__ = ("count", "max", "min", "total")
 

@@ -58,7 +58,7 @@ class Block:
 
     @property
     def is_split(self) -> bool:
-        """Whether it shares its segment with other blocks."""
+        """Return whether it shares its segment with other blocks."""
         return self.previous is not None or self.next is not None
 
     def head(self) -> Block:
@@ -142,7 +142,7 @@ class FreeBlocks:
                     yield self.blocks[address]
 
     def entries(self) -> int:
-        """How many entries there are, those that no block stands behind included."""
+        """Return the number of entries, those that no block stands behind included."""
         return sum(map(len, self.lists.values()))
 
     def purge(self) -> None:
@@ -216,7 +216,7 @@ class PrivatePool:
         return self.use_count == 0
 
 class Request(NamedTuple):
-    """What malloc was asked for: bytes asked for, rounded, and of a fresh segment; where it is served; its stack."""
+    """A request of malloc: bytes asked for, rounded, and of a fresh segment; where it is served; its stack."""
 
     requested: int
     size: int
@@ -267,7 +267,7 @@ class BlockStore:
 
     @property
     def collects_garbage(self) -> bool:
-        """Whether old unsplit blocks are given back above a threshold, which needs a limit."""
+        """Return whether old unsplit blocks are given back above a threshold, which needs a limit."""
         return self.allowed is not None and self.config.garbage_collection_threshold > 0.0
 
     def stack(self, level: str) -> Stack | None:
@@ -275,7 +275,7 @@ class BlockStore:
         return None if self.history is None else self.history.stack(level)
 
     def request(self, requested: int, stream: int, stack: Stack | None) -> Request:
-        """How a request is served: the private pool of a capture, if one wants the stream, else everybody's."""
+        """Return how a request is served: by the pool of a capture, if one wants the stream, else by everybody's."""
         size = round_size(requested, self.config.roundup_power2_divisions)
         pools = next((pool for pool, filter in reversed(self.captures) if filter(stream)), self)
         pool = pools.small if size <= SMALL_LIMIT else pools.large

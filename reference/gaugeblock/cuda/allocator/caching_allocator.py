@@ -485,7 +485,7 @@ class CachingAllocator:
             private_pools.release_pool(self._store, pool)
 
     def checkpoint_pool(self, pool: PoolId) -> PoolCheckpoint:
-        """Which blocks of a private pool are allocated now. RuntimeError while other streams use some of them."""
+        """Return which blocks of a private pool are allocated. RuntimeError while other streams use some of them."""
         with self._exclusive:
             return private_pools.checkpoint_of(self._store, pool)
 

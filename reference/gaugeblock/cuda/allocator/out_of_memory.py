@@ -65,7 +65,7 @@ def out_of_memory(store: BlockStore, request: Request, free: int, total: int) ->
 
 
 def _message(figures: dict[str, Any]) -> str:
-    """What was tried, what the device and the allocator hold, and what to do."""
+    """Say what was tried, what the device and the allocator hold, and what to do."""
     unused = figures["reserved"] - figures["allocated"] - figures["private"]
     allowed = "" if figures["allowed"] is None else f"{format_size(figures['allowed'])} allowed; "
     private = (
@@ -89,7 +89,7 @@ def _message(figures: dict[str, Any]) -> str:
 
 
 def _advice(figures: dict[str, Any], unused: int) -> str:
-    """What to do first, by what the figures say."""
+    """Say what to do first, by the figures."""
     advice = []
     waiting = figures["active"] - figures["allocated"]
     if figures["allowed"] is not None and figures["free"] >= figures["segment_size"]:

@@ -115,7 +115,7 @@ class PoolCheckpoint(NamedTuple):
 
 
 class Restored(NamedTuple):
-    """What bringing back a checkpoint changed: addresses that nobody may free any more, and those that are to be."""
+    """The changes by a checkpoint: addresses that nobody may free any more, and those that are to be freed."""
 
     freed: tuple[int, ...]
     allocated: tuple[int, ...]

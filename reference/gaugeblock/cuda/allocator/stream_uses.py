@@ -13,7 +13,7 @@ Completed = Callable[[Block], None]
 
 
 class StreamUses:
-    """Which streams use which blocks, and the events that are waited for, in order, by stream."""
+    """The streams that use each block, and the events that are waited for, in order, by stream."""
 
     def __init__(self, driver: Driver, device: int) -> None:
         self.driver = driver
@@ -30,7 +30,7 @@ class StreamUses:
 
     @property
     def waiting(self) -> bool:
-        """Whether any block waits for anything."""
+        """Return whether any block waits for anything."""
         return bool(self.queues or self.deferred)
 
     def record(self, block: Block, stream: int, capturing: bool) -> None:

@@ -87,7 +87,7 @@ class CupyDriver:
         self._capture_ids = count(1)
 
     def device_count(self) -> int:
-        """How many devices there are, 0 where CUDA cannot use any; `no_devices` then says why."""
+        """Return the number of devices, 0 where CUDA cannot use any; `no_devices` then says why."""
         if self._count is None:
             try:
                 self._count = int(self._runtime.getDeviceCount())
@@ -153,7 +153,7 @@ class CupyDriver:
             raise
 
     def properties(self, device: int) -> DeviceProperties:
-        """What the device is."""
+        """Return the properties of the device."""
         found = self._properties.get(device)
         if found is None:
             with self._on("properties", device):
@@ -352,7 +352,7 @@ class CupyDriver:
     # Virtual memory, by the driver library itself: CuPy has no names for it.
 
     def granularity(self, device: int) -> int:
-        """What sizes and addresses of virtual memory are multiples of."""
+        """Return the bytes that sizes and addresses of virtual memory are multiples of."""
         with self._on("granularity", device):
             return self._cuda().granularity(device)
 

@@ -71,7 +71,7 @@ def _product(cupy: Any, out: TensorMeta, self: Any, other: Any) -> Any:
 
 
 def _order(cupy: Any, self: Any, dim: int, descending: bool) -> Any:
-    """Where the elements come from in order, equal ones as they stand; NaN is the largest."""
+    """Return where the elements come from in order, equal ones as they stand; NaN is the largest."""
     axis = dim % self.ndim
     if not descending:
         return cupy.argsort(self, axis=axis)

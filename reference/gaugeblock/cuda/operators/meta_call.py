@@ -276,7 +276,7 @@ class Results:
         self.fresh: list[tuple[Tensor, Tensor]] = []
 
     def of(self, value: Any) -> Any:
-        """What stands for a result or a list of results."""
+        """Return what stands for a result or a list of results."""
         return replaced(value, self._tensor)
 
     def _tensor(self, found: Tensor) -> Tensor:

@@ -23,7 +23,7 @@ WIDE, ONCE, EACH = "wide", "once", "each"
 
 
 class Layout(NamedTuple):
-    """Which kernel runs: index bits (32 or 64), number of dims (0: flat), elements per step, operands with one element.
+    """A kernel's layout: index bits (32 or 64), number of dims (0: flat), elements per step, operands with one element.
 
     `single` marks the memory operands, outputs first, of which a kernel reads one element, before its first step.
     `inner` says for those of a strided kernel of wide steps how they lie in one: WIDE, ONCE or EACH.
