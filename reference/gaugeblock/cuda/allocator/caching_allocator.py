@@ -20,7 +20,7 @@ from .allocator_config import EXBIBYTE, SMALL_LIMIT, AllocatorConfig, round_size
 from .allocator_invariants import check_allocator
 from .block_store import ALLOCATED, NO_POOL, SHARED, UNMAPPED, Block, BlockStore, Filter, PoolId, PrivatePool, Request
 from .memory_snapshot import MemoryHistory, ShownStacks, segments_of, snapshot_of
-from .out_of_memory import check_size, out_of_memory
+from .out_of_memory import OutOfMemoryError, check_size, figures_of, message_of
 from .private_pools import PoolCheckpoint, Restored
 from .statistics import COMPLETED, FREED, NO_SPLIT_CHANGE, REQUESTED, summary_of
 from .stream_uses import StreamUses
@@ -283,10 +283,10 @@ class CachingAllocator:
             if store.history is not None:
                 pool = NO_POOL if owner is None else owner.id
                 store.history.record("oom", free, request.size, stream, pool, stack)
-            failure = out_of_memory(store, request, free, total)
+            figures = figures_of(store, request, free, total)
         for observer in tuple(self._observers):
             observer(self.device, request.segment_size, total if store.allowed is None else store.allowed, free)
-        raise failure
+        raise OutOfMemoryError(message_of(figures), figures)
 
     def _free_now(self, pointer: int) -> None:
         store = self._store

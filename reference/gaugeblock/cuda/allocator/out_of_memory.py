@@ -42,10 +42,10 @@ def check_size(size: object) -> int:
     return number
 
 
-def out_of_memory(store: BlockStore, request: Request, free: int, total: int) -> OutOfMemoryError:
-    """Return the error of a request that could not be served, by the state of the memory."""
+def figures_of(store: BlockStore, request: Request, free: int, total: int) -> dict[str, Any]:
+    """Return the state of the memory when a request could not be served."""
     private = sum(block.size for pool in store.pools() if pool.owner is not None for block in pool)
-    figures = {
+    return {
         "device": store.device,
         "requested": request.requested,
         "rounded": request.size,
@@ -61,10 +61,9 @@ def out_of_memory(store: BlockStore, request: Request, free: int, total: int) ->
         "largest_free": max((block.size for block in request.home), default=0),
         "expandable_segments": store.config.expandable_segments,
     }
-    return OutOfMemoryError(_message(figures), figures)
 
 
-def _message(figures: dict[str, Any]) -> str:
+def message_of(figures: dict[str, Any]) -> str:
     """Say what was tried, what the device and the allocator hold, and what to do."""
     unused = figures["reserved"] - figures["allocated"] - figures["private"]
     allowed = "" if figures["allowed"] is None else f"{format_size(figures['allowed'])} allowed; "
