@@ -10,7 +10,6 @@ from typing import Any
 from ...core.dtype import get_default_dtype, set_default_dtype
 from ...dispatch.state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, STATE
 from ...operators.generator import REPLACING, Generator
-from ...operators.launch import Launch
 from ..devices import current_handle, runtime
 
 LAUNCH_NANOSECONDS = 2000
@@ -60,26 +59,21 @@ def defer(index: int, operator: str, work: Callable[[], object], nbytes: int, ge
             if later is not dtype:
                 set_default_dtype(later)
 
-    _enqueue(index, operator, run, nbytes)
+    enqueue(index, operator, run, (), nbytes)
 
 
-def defer_loop(index: int, operator: str, launch: Launch, values: list[Any], nbytes: int, kept: Any) -> None:
-    """`defer` of one compiled loop, which depends on nothing but its values; `kept` stays alive until it has run."""
+def enqueue(
+    index: int, operator: str, work: Callable[..., object], arguments: tuple[Any, ...], nbytes: int, kept: Any = None
+) -> None:
+    """Put work that depends on nothing but its arguments on the current stream; `kept` stays alive until it has run.
 
-    def work(kept: Any = kept) -> None:
-        launch.run(values)
-
-    _enqueue(index, operator, work, nbytes)
-
-
-def _enqueue(index: int, operator: str, work: Callable[[], object], nbytes: int) -> None:
-    """Put `work` on the current stream. What it raises is reported where the driver takes reports; else it is raised,
-    for the device to fail."""
+    What it raises is reported where the driver takes reports; else it is raised, for the device to fail.
+    """
     driver: Any = runtime().driver
 
-    def run() -> None:
+    def run(kept: Any = kept) -> None:
         try:
-            work()
+            work(*arguments)
         except Exception as error:
             failure = DeferredError(
                 f"CUDA error: {operator} failed on cuda:{index} after its launch, which did not wait for it: "

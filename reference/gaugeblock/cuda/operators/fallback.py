@@ -31,7 +31,7 @@ from ..allocator.out_of_memory import OutOfMemoryError
 from ..devices import runtime
 from ..random import launch_generator
 from .cupy_operators import run_cupy, takes
-from .deferred import defer, defer_loop, plain_state
+from .deferred import defer, enqueue, plain_state
 from .meta_call import (
     HOST_KEYS,
     MetaCall,
@@ -112,7 +112,7 @@ def _defer_loop(
     if loop is None:
         return False
     nbytes = result.meta.nbytes + sum(tensor.meta.nbytes for tensor in operands.tensors)
-    defer_loop(operands.index, name, loop.launch, loop.values, nbytes, loop.kept)
+    enqueue(operands.index, name, loop.launch.run, (loop.values,), nbytes, loop.kept)
     if key is not None:
         cache_loop(args, key, loop, result, operands.index, nbytes)
     return True

@@ -19,7 +19,7 @@ from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, remember
 from ..devices import Runtime, current_handle, runtime
 from ..ptx import prepare
-from .deferred import defer_loop
+from .deferred import enqueue
 from .meta_call import host_aliases
 
 
@@ -90,7 +90,7 @@ def _components_loop(formula: str, args: tuple[Any, ...], results: Sequence[Tens
 def put_loop(index: int, operator: str, launch: Launch, values: list[Any], nbytes: int) -> None:
     """Put a loop over addresses and numbers, outputs first, on the current stream of a device."""
     if hasattr(runtime().driver, "enqueue"):
-        defer_loop(index, operator, launch, values, nbytes, None)
+        enqueue(index, operator, launch.run, (values,), nbytes)
     else:
         launch_loop(launch, values, index)
 
