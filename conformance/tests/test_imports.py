@@ -27,7 +27,7 @@ FLOORS = (
 )  # fmt: skip
 # And of its room cuda, where a module beside the folders is a room of its own.
 CUDA_FLOORS = (
-    "ptx", "driver", "streams", "allocator", "devices", "pinned", "random", "operators", "engine", "placing", "memory",
+    "ptx", "driver", "allocator", "devices", "streams", "pinned_memory", "random", "operators", "engine", "memory",
     "graphs", "__init__",
 )  # fmt: skip
 # And of the packages beside the engine.
@@ -192,7 +192,7 @@ def test_only_the_table_of_drivers_names_a_module_of_the_testing_package() -> No
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and module.fullmatch(node.value)
     ]
-    assert naming == [("drivers.py", "gaugeblock_testing.cuda_simulator.simulated_driver")]
+    assert naming == [("devices.py", "gaugeblock_testing.cuda_simulator.simulated_driver")]
 
 
 def test_the_engine_loads_the_testing_package_when_asked_for_its_driver_and_the_tools_never() -> None:

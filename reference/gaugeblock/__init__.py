@@ -6,6 +6,7 @@ Operator functions are made from the spec when they are first asked for; `show_b
 from __future__ import annotations
 
 import re as _re
+from functools import partial as _partial
 from importlib import import_module as _import_module
 from math import e, inf, nan, pi
 from typing import Any
@@ -113,8 +114,7 @@ globals().update({name: _overridable(globals()[name]) for name in _OVERRIDABLE})
 globals().update(_DTYPES)
 globals().update(_DTYPE_ALIASES)
 _install()
-_PLACING.default_device = lambda: _import_module(".default_device", __name__)
-_PLACING.room = lambda name: _import_module(f".cuda.{name}", __name__)
+_PLACING.load = _partial(_import_module, package=__name__)
 _PUBLISHER.make = lambda operator: _import_module(".library.op_overload", __name__).OpOverload(operator)
 
 

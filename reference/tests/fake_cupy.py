@@ -10,7 +10,7 @@ from threading import get_ident
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from gaugeblock.cuda.driver.cupy.cuda_library import FUNCTIONS, AccessDescription, AllocationProperties
+from gaugeblock.cuda.driver.cuda_library import FUNCTIONS, AccessDescription, AllocationProperties
 from gaugeblock.cuda.driver.protocol import DriverError, DriverOutOfMemory
 from gaugeblock_testing.cuda_simulator import SimulatedDriver
 

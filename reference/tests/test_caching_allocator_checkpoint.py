@@ -1,4 +1,4 @@
-"""Checkpoints of private pools: the same blocks handed out again, whatever happened in between."""
+"""Checkpoints of private pools: the same blocks allocated again, whatever happened in between."""
 
 from __future__ import annotations
 

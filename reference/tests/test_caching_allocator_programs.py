@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from gaugeblock.cuda.allocator.block_store import PoolId
 from gaugeblock.cuda.allocator.caching_allocator import CachingAllocator
 from gaugeblock.cuda.allocator.out_of_memory import OutOfMemoryError
-from gaugeblock.cuda.allocator.pool_checkpoint import PoolCheckpoint
-from gaugeblock.cuda.allocator.pools import PoolId
+from gaugeblock.cuda.allocator.private_pools import PoolCheckpoint
 from gaugeblock_testing.cuda_simulator import SimulatedDriver
 
 MIB = 1 << 20

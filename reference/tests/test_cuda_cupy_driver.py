@@ -10,10 +10,9 @@ from types import ModuleType, SimpleNamespace
 
 import gaugeblock as gb
 import pytest
-from gaugeblock.cuda.devices.drivers import use_driver
-from gaugeblock.cuda.driver.cupy.cuda_library import AccessDescription, AllocationProperties, CudaLibrary
-from gaugeblock.cuda.driver.cupy.cupy_driver import CupyDriver
-from gaugeblock.cuda.driver.cupy.state import translated
+from gaugeblock.cuda.devices import use_driver
+from gaugeblock.cuda.driver.cuda_library import AccessDescription, AllocationProperties, CudaLibrary
+from gaugeblock.cuda.driver.cupy_driver import CupyDriver, translated
 from gaugeblock.cuda.driver.protocol import Driver, DriverError, DriverOutOfMemory
 from gaugeblock.cuda.operators.cupy_operators import array_over, memory_for
 from gaugeblock.memory.elements import read_bytes, write_bytes

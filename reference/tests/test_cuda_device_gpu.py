@@ -181,7 +181,7 @@ def test_calls_that_come_again_are_launched_at_once(gpu: EmulatedGpu, monkeypatc
     ]  # fmt: skip
     for call in calls:
         call(x, y)
-    monkeypatch.setattr(fallback, "outlined_call", None)
+    monkeypatch.setattr(fallback, "meta_call", None)
     monkeypatch.setattr(fallback, "on_host", None)
     for call in calls[:4] + calls[5:]:
         assert call(y, x).tolist() == call(second, first).tolist()

@@ -9,8 +9,8 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-from gaugeblock.cuda.driver.cupy.cuda_library import CudaLibrary
-from gaugeblock.cuda.driver.cupy.cupy_driver import CupyDriver
+from gaugeblock.cuda.driver.cuda_library import CudaLibrary
+from gaugeblock.cuda.driver.cupy_driver import CupyDriver
 from gaugeblock.cuda.driver.protocol import Driver, DriverError, DriverOutOfMemory
 from gaugeblock.cuda.ptx.target import assemble, find_ptxas
 from gaugeblock.memory.elements import read_bytes, write_bytes

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from threading import Thread
 
 import pytest
-from gaugeblock.cuda.driver.installed_driver import install_driver
+from gaugeblock.cuda.devices import install_driver
 from gaugeblock.cuda.driver.protocol import DriverError
-from gaugeblock.cuda.pinned.pinned_memory import (
+from gaugeblock.cuda.pinned_memory import (
     PinnedMemory,
     host_memory_stats,
     host_memory_stats_as_nested_dict,

@@ -11,7 +11,7 @@ from typing import Any
 
 import gaugeblock as gb
 import pytest
-from gaugeblock.cuda.driver.installed_driver import install_driver, installed_driver
+from gaugeblock.cuda.devices import install_driver, installed_driver
 
 PAGE = Path(__file__).parents[1] / "simulated_device.md"
 
@@ -98,7 +98,7 @@ def test_nothing_is_left_of_streams_and_tensors(driver: Any) -> None:
     use()
     gc.collect()
     gb.cuda.empty_cache()
-    from gaugeblock.cuda.pinned.pinned_memory import pinned_memory
+    from gaugeblock.cuda.pinned_memory import pinned_memory
 
     pinned_memory().empty_cache()
     live = driver.live(0)

@@ -8,14 +8,15 @@ from threading import Thread
 
 import pytest
 from gaugeblock.core.device import Device
-from gaugeblock.cuda.driver.installed_driver import (
-    HELP,
+from gaugeblock.cuda import devices
+from gaugeblock.cuda.devices import (
+    ABSENT,
     current_device_index,
+    current_handle,
     device_index,
     get_driver,
     install_driver,
     set_current_device_index,
-    set_driver_finder,
 )
 from gaugeblock.cuda.driver.protocol import DriverError
 from gaugeblock.cuda.streams import (
@@ -23,7 +24,6 @@ from gaugeblock.cuda.streams import (
     Event,
     ExternalStream,
     Stream,
-    current_handle,
     current_stream,
     default_stream,
     set_stream,
@@ -209,20 +209,17 @@ def test_what_belongs_to_another_driver_is_not_mixed_in(driver: SimulatedDriver)
     assert current_stream() == old
 
 
-def test_a_driver_is_found_when_the_first_call_needs_it(driver: SimulatedDriver) -> None:
-    from gaugeblock.cuda.driver import installed_driver
-
-    finder = installed_driver._finder
-    try:
-        install_driver(None)
-        set_driver_finder(None)
-        with pytest.raises(RuntimeError, match="no CUDA driver is installed") as raised:
-            get_driver()
-        assert str(raised.value) == HELP
-        set_driver_finder(lambda: driver)
-        assert get_driver() is driver
-    finally:
-        set_driver_finder(finder)
+def test_a_driver_is_found_when_the_first_call_needs_it(
+    driver: SimulatedDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install_driver(None)
+    monkeypatch.delenv("GAUGEBLOCK_CUDA_DRIVER", raising=False)
+    monkeypatch.setattr(devices, "find_spec", lambda name: None)
+    with pytest.raises(RuntimeError, match="device cuda is not available") as raised:
+        get_driver()
+    assert str(raised.value) == ABSENT
+    monkeypatch.setattr(devices, "find_driver", lambda: driver)
+    assert get_driver() is driver
 
 
 def test_device_arguments_name_a_device(driver: SimulatedDriver) -> None:

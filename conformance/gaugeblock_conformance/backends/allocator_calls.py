@@ -53,7 +53,7 @@ class Allocating:
         folder = f"{self.module.__name__}.cuda"
         refused = importlib.import_module(f"{folder}.driver.protocol").DriverOutOfMemory
         if self.device.startswith("cuda"):
-            own = importlib.import_module(f"{folder}.devices.drivers").runtime().driver
+            own = importlib.import_module(f"{folder}.devices").runtime().driver
             if own.name == "cupy":
                 return WatchedDriver(own, memory, refused)
         simulated = importlib.import_module("gaugeblock_testing.cuda_simulator").SimulatedDriver

@@ -54,11 +54,11 @@ class Device:
 
     def __enter__(self) -> Device:
         """From now on new tensors that ask for no device are on this one."""
-        entered: Device = PLACING.default_device().enter(self)
+        entered: Device = PLACING.load(".default_device").enter(self)
         return entered
 
     def __exit__(self, *error: Any) -> None:
-        PLACING.default_device().leave(*error)
+        PLACING.load(".default_device").leave(*error)
 
 
 def _accelerator(number: int, index: int | None) -> Device:
@@ -122,16 +122,24 @@ meta_device = Device("meta")
 
 
 class Placing:
-    """What floors above know, loaded when it is first asked for: `room(name)` is a module of the floor of CUDA devices,
-    `default_device()` the module behind ``with device:``."""
+    """What floors above know, loaded when it is first asked for.
 
-    __slots__ = ("default_device", "room")
+    `load(".name")` is a module of the package; `cuda` gives a cuda device its index.
+    """
 
-    default_device: Callable[[], Any]
-    room: Callable[[str], Any]
+    __slots__ = ("cuda", "load")
+
+    load: Callable[[str], Any]
+    cuda: Callable[[Device], Device]
+
+
+def _load_cuda(device: Device) -> Device:
+    PLACING.cuda = PLACING.load(".cuda.engine").placed
+    return PLACING.cuda(device)
 
 
 PLACING = Placing()
+PLACING.cuda = _load_cuda
 
 
 def as_device(value: Device | str | None) -> Device:
@@ -141,8 +149,7 @@ def as_device(value: Device | str | None) -> Device:
         return cpu
     device = named_device(value)
     if device.type == "cuda":
-        placed: Device = PLACING.room("placing").placed(device)
-        return placed
+        return PLACING.cuda(device)
     return device
 
 

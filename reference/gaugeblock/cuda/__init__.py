@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from .allocator.out_of_memory import OutOfMemoryError
-from .devices.devices import (
+from .devices import (
     current_device,
     device,
     device_count,
@@ -18,9 +18,10 @@ from .devices.devices import (
     get_device_name,
     get_device_properties,
     is_available,
+    runtime,
     set_device,
+    use_driver,
 )
-from .devices.drivers import runtime, use_driver
 from .memory import (
     caching_allocator_alloc,
     caching_allocator_delete,
@@ -57,8 +58,8 @@ _LATER = {
     "graphs": "CUDAGraph graph graph_pool_handle",
     "streams": "is_current_stream_capturing",
     "operators.deferred": "DeferredError",
-    "devices.memory_pool": "MemPool use_mem_pool",
-    "pinned.pinned_memory": """host_memory_stats host_memory_stats_as_nested_dict reset_accumulated_host_memory_stats
+    "memory": "MemPool use_mem_pool",
+    "pinned_memory": """host_memory_stats host_memory_stats_as_nested_dict reset_accumulated_host_memory_stats
         reset_peak_host_memory_stats""",
     "random": """default_generators get_rng_state get_rng_state_all initial_seed manual_seed manual_seed_all seed
         seed_all set_rng_state set_rng_state_all""",

@@ -10,11 +10,10 @@ from itertools import count
 from types import TracebackType
 from typing import Any, Self
 
+from .allocator.block_store import PoolId
 from .allocator.caching_allocator import CachingAllocator
-from .allocator.pools import PoolId
-from .devices.drivers import runtime
-from .devices.memory_pool import MemPool
-from .driver.installed_driver import device_index
+from .devices import device_index, runtime
+from .memory import MemPool
 from .streams import Stream, StreamContext, current_stream, synchronize
 
 _HANDLES = count(1)

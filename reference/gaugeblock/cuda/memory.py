@@ -1,17 +1,20 @@
-"""torch.cuda's functions on the caching allocators: figures, limits, snapshots, blocks without a tensor."""
+"""torch.cuda's functions on the caching allocators: figures, limits, snapshots, blocks without a tensor, pools."""
 
 from __future__ import annotations
 
+import pickle
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import get_ident
 from typing import Any
 
+from gaugeblock_spec.atomic_file import output_file
+
+from .allocator.block_store import PoolId
 from .allocator.caching_allocator import CachingAllocator
-from .devices.devices import AnyDevice
-from .devices.drivers import runtime, runtime_in_use
-from .devices.memory_recording import _dump_snapshot as _dump_snapshot
-from .devices.memory_recording import _record_memory_history as _record_memory_history
-from .devices.memory_recording import _snapshot as _snapshot
-from .driver.installed_driver import device_index
-from .streams import current_handle
+from .devices import AnyDevice, current_handle, device_index, runtime, runtime_in_use
 
 
 def _allocator(operator: str, device: AnyDevice) -> CachingAllocator:
@@ -127,3 +130,111 @@ def caching_allocator_delete(mem_ptr: int) -> None:
 def get_allocator_backend() -> str:
     """Always "native"."""
     return "native"
+
+
+# Recording what the allocators of all devices do. PyTorch's memory viewer and `gaugeblock allocator` read what
+# `_dump_snapshot` writes.
+
+
+def _record_memory_history(
+    enabled: str | None = "all",
+    context: str | None = "all",
+    stacks: str = "all",
+    max_entries: int = sys.maxsize,
+    device: AnyDevice = None,
+    clear_history: bool = False,
+    skip_actions: Sequence[str] | None = None,
+) -> None:
+    """Record allocations on every device from now on; None stops and forgets.
+
+    `enabled` "state" keeps the stacks of live blocks, "all" an entry of each action as well; `context` says for what
+    stacks are taken. `device` must be one that is there, and makes no difference, as in PyTorch. ValueError for other
+    words.
+    """
+    device_index("_record_memory_history", device)
+    for allocator in _allocators():
+        allocator.record_memory_history(enabled, context, stacks, max_entries, clear_history, skip_actions)
+
+
+def _snapshot(device: AnyDevice = None) -> dict[str, Any]:
+    """Segments of all devices, what was recorded of each, and the settings of `device`, in PyTorch's shape."""
+    index = device_index("_snapshot", device)
+    found = [allocator.snapshot() for allocator in _allocators()]
+    return {
+        "segments": [segment for one in found for segment in one["segments"]],
+        "device_traces": [one["device_traces"][place] for place, one in enumerate(found)],
+        "allocator_settings": found[index]["allocator_settings"],
+        "external_annotations": [],
+    }
+
+
+def _dump_snapshot(filename: str | Path = "dump_snapshot.pickle") -> None:
+    """Write `_snapshot()` as a pickle."""
+    content = pickle.dumps(_snapshot())
+    with output_file(filename) as file:
+        file.write(content)
+
+
+def _allocators() -> list[CachingAllocator]:
+    there = runtime()
+    return [there.memory(index).allocator for index in range(there.count)]
+
+
+# Memory of its own for the tensors that are made within ``use_mem_pool``.
+
+
+class MemPool:
+    """A pool for each device that it is used on. Its memory goes back to the device once pool and tensors are gone.
+
+    With `use_on_oom` everybody's requests may take its free blocks before they fail; with `no_split` its blocks are
+    never split. TypeError for an `allocator`, which is not supported.
+    """
+
+    def __init__(self, allocator: None = None, use_on_oom: bool = False, no_split: bool = False) -> None:
+        self._pools: dict[CachingAllocator, PoolId] = {}
+        if allocator is not None:
+            raise TypeError(f"MemPool(): argument 'allocator' must be None, not {type(allocator).__name__}")
+        self.use_on_oom = bool(use_on_oom)
+        self.no_split = bool(no_split)
+
+    def pool_of(self, allocator: CachingAllocator) -> PoolId:
+        """The pool of a device's allocator."""
+        found = self._pools.get(allocator)
+        if found is None:
+            found = allocator.create_pool(use_on_oom=self.use_on_oom, no_split=self.no_split)
+            self._pools[allocator] = found
+        return found
+
+    @property
+    def id(self) -> PoolId:
+        """The pool of the current device, as a pair of numbers."""
+        return self.pool_of(runtime().memory(device_index("MemPool")).allocator)
+
+    def snapshot(self) -> list[dict[str, Any]]:
+        """The segments of the pool, of all devices it was used on."""
+        return [
+            segment
+            for allocator, pool in self._pools.items()
+            for segment in allocator.memory_snapshot()
+            if tuple(segment["segment_pool_id"]) == pool
+        ]
+
+    def __del__(self) -> None:
+        for allocator, pool in self._pools.items():
+            allocator.release_pool(pool)
+
+
+@contextmanager
+def use_mem_pool(pool: MemPool, device: AnyDevice = None) -> Iterator[None]:
+    """A block in which this thread's memory of a device comes from `pool`. TypeError for what is none."""
+    if not isinstance(pool, MemPool):
+        raise TypeError(f"use_mem_pool(): argument 'pool' must be MemPool, not {type(pool).__name__}")
+    allocator = runtime().memory(device_index("use_mem_pool", device)).allocator
+    thread = get_ident()
+    made = pool.pool_of(allocator)
+    allocator.begin_allocate_to_pool(made, lambda stream: get_ident() == thread)
+    try:
+        yield
+    finally:
+        allocator.end_allocate_to_pool(made)
+        allocator.release_pool(made)

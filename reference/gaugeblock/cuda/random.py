@@ -9,9 +9,7 @@ from ..core.device import Device
 from ..dispatch.dispatcher import Operator
 from ..operators.generator import SEED_LISTENERS, Generator
 from ..tensor.tensor import Tensor
-from .devices.devices import AnyDevice, is_available
-from .devices.drivers import runtime, runtime_in_use
-from .driver.installed_driver import device_index
+from .devices import AnyDevice, device_index, is_available, runtime, runtime_in_use
 from .streams import is_current_stream_capturing
 
 DRAWING = frozenset({"native_dropout"})

@@ -16,13 +16,7 @@ from weakref import WeakKeyDictionary
 from ..core.device import Device
 from ..core.errors import check_int
 from ..core.fork_safety import fork_safe
-from .driver.installed_driver import (
-    current_device_index,
-    device_index,
-    get_driver,
-    installed_driver,
-    set_current_device_index,
-)
+from .devices import CURRENT, current_device_index, current_handle, device_index, get_driver, set_current_device_index
 from .driver.protocol import Driver, DriverError
 
 STREAMS_PER_POOL = 32
@@ -290,28 +284,18 @@ def _stream(method: str, stream: Stream | None) -> Stream:
     return stream
 
 
-class _Current(local):
+class _Entered(local):
     def __init__(self) -> None:
-        self.streams: dict[int, Stream] = {}
-        self.entered: list[tuple[int, Stream, Stream]] = []
+        self.before: list[tuple[int, Stream, Stream]] = []
 
 
-_current = _Current()
-
-
-def current_handle(device: int) -> int:
-    """Return the driver's handle of this thread's current stream on the device with that index."""
-    streams = _current.streams
-    if not streams:
-        return 0
-    stream = streams.get(device)
-    return 0 if stream is None or stream.driver is not installed_driver() else stream.cuda_stream
+_ENTERED = _Entered()
 
 
 def current_stream(device: object = None) -> Stream:
     """This thread's current stream on a device. Raises RuntimeError for what is no CUDA device."""
     index = device_index("current_stream", device)
-    stream = _current.streams.get(index)
+    stream: Stream | None = CURRENT.streams.get(index)
     return default_stream(index) if stream is None or stream.driver is not get_driver() else stream
 
 
@@ -324,7 +308,7 @@ def set_stream(stream: Stream | None) -> None:
     """Make `stream` this thread's current one on its device, and its device the current one; None changes nothing."""
     if stream is not None:
         _check(stream, "set_stream")
-        _current.streams[stream.device_index] = stream
+        CURRENT.streams[stream.device_index] = stream
         set_current_device_index(stream.device_index)
 
 
@@ -338,14 +322,14 @@ def enter_stream(stream: Stream) -> None:
     _check(stream, "stream")
     before = (current_device_index(), current_stream(), current_stream(stream.device_index))
     set_stream(stream)
-    _current.entered.append(before)
+    _ENTERED.before.append(before)
 
 
 def leave_stream() -> None:
     """Make current what was so before the latest enter_stream of this thread: the device, and the stream on both."""
-    device, there, here = _current.entered.pop()
+    device, there, here = _ENTERED.before.pop()
     for stream in (here, there):
-        _current.streams[stream.device_index] = stream
+        CURRENT.streams[stream.device_index] = stream
     set_current_device_index(device)
 
 

@@ -10,9 +10,8 @@ from typing import Any
 from ..core.device import Device, as_device, cpu
 from ..core.dtype import DType
 from ..dispatch.overrides import NOT_WRAPPED
-from ..memory.devices import read_device, write_device
 from ..memory.elements import read_bytes, write_bytes
-from ..memory.storage import Storage, allocate_storage, move_bytes
+from ..memory.storage import Storage, allocate_storage, move_bytes, read_device, write_device
 from ..tensor.changing import UnbackedTensor
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import Tensor, make_tensor

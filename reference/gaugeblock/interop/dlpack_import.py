@@ -157,7 +157,7 @@ def _read(managed: AnyManaged) -> _Described:
 
 def _check_shared(device: Device) -> None:
     """BufferError where the memory of another library cannot be that of our driver's device."""
-    from ..cuda.devices.drivers import runtime
+    from ..cuda.devices import runtime
 
     name = runtime().driver.name
     if name == "simulated":

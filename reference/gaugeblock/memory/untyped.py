@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from ..core.device import Device, as_device, cpu
 from ..core.dtype import uint8
 from ..core.errors import check_int, type_error, value_error
-from .devices import read_device, write_device
 from .elements import read_bytes, read_element, write_bytes
-from .storage import Storage, allocate_storage, resize_storage
+from .storage import Storage, allocate_storage, read_device, resize_storage, write_device
 
 
 def _byte(operator: str, value: int) -> bytes:

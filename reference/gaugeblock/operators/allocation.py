@@ -167,7 +167,7 @@ def pinned(fresh: Tensor) -> Tensor:
     """A fresh tensor's like in pinned memory. RuntimeError unless it is on the CPU, or without a driver."""
     if fresh.meta.device is meta_device:
         return fresh
-    made: Tensor = PLACING.room("pinned.tensors").pinned_copy(fresh)
+    made: Tensor = PLACING.load(".cuda.pinned_memory").pinned_copy(fresh)
     return made
 
 

@@ -66,7 +66,7 @@ def tensor_options(operator: str, given: Mapping[str, Any]) -> tuple[dict[str, A
             if options[name] is None:
                 type_error(operator, name, value, SHOWN.get(name, name))
     if SPECIAL:
-        options.setdefault("device", PLACING.default_device().get_default_device())
+        options.setdefault("device", PLACING.load(".default_device").get_default_device())
     return options, bool(given.get("requires_grad"))
 
 

@@ -52,7 +52,7 @@ def converted(
     warn_of_lost_imaginary_part(meta, target)
     if not is_builtin(meta.device) or not is_builtin(target_device):
         if non_blocking and target_device is cpu and meta.device.type == "cuda":
-            pinned = PLACING.room("pinned.tensors").pinned_empty(target)
+            pinned = PLACING.load(".cuda.pinned_memory").pinned_empty(target)
             return without_change(call(COPY, pinned, self, True))
         return without_change(call(COPY, allocated(target), self, *((True,) if non_blocking else ())))
     result = new_like(target)
@@ -247,7 +247,7 @@ def to_cuda(
 def pin_memory(self: Tensor, device: Device | str | None = None) -> Tensor:
     """`self` if it is in pinned host memory, else a copy that is. RuntimeError unless it is on the CPU, or without a
     driver of CUDA devices."""
-    made: Tensor = PLACING.room("pinned.tensors").pinned_copy(self)
+    made: Tensor = PLACING.load(".cuda.pinned_memory").pinned_copy(self)
     return made
 
 
@@ -256,12 +256,12 @@ def is_pinned(self: Tensor, device: Device | str | None = None) -> bool:
     allocator = self.storage_impl.allocator
     if allocator is None or allocator is host_allocator:
         return False
-    return bool(PLACING.room("pinned.tensors").is_pinned_storage(self.storage_impl))
+    return bool(PLACING.load(".cuda.pinned_memory").is_pinned_storage(self.storage_impl))
 
 
 def record_stream(self: Tensor, s: Any) -> None:
     """Let the memory, once it is free, wait for the work that stream `s` has by then. RuntimeError, TypeError."""
-    PLACING.room("pinned.tensors").record_stream(self, s)
+    PLACING.load(".cuda.pinned_memory").record_stream(self, s)
 
 
 LOCAL_SCALAR = REGISTRY.define("_local_scalar_dense(Tensor self) -> Scalar")

@@ -12,9 +12,8 @@ from ..iteration.dimensions import broadcast_shapes
 from ..iteration.overlap import check_no_internal_overlap, check_no_partial_overlap
 from ..kernels.bound_call import bound
 from ..kernels.pointwise import Launch
-from ..memory.devices import read_device, write_device
 from ..memory.elements import read_bytes, write_bytes
-from ..memory.storage import allocate_storage
+from ..memory.storage import allocate_storage, read_device, write_device
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor, make_tensor, new_like
 from ..tensor.tensor_meta import (

@@ -8,9 +8,8 @@ from ..core.device import cpu, meta_device
 from ..core.dtype import DType
 from ..core.limits import iinfo
 from ..core.rounding import rounded
-from ..memory.devices import write_device
 from ..memory.elements import array_at
-from ..memory.storage import Storage
+from ..memory.storage import Storage, write_device
 from .array_view import array_of
 from .hooks import hooks
 from .tensor import Tensor

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from ..dispatch.table import rename_privateuse1_backend
-from ..memory.devices import register_allocator
+from ..memory.storage import register_allocator
 from .fallback import cpu_fallback
 
 __all__ = ["cpu_fallback", "register_allocator", "rename_privateuse1_backend"]

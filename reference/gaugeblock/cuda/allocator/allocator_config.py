@@ -56,7 +56,7 @@ def _next_division(size: int, count: int) -> int:
 
 
 def segment_size(rounded: int, large_segment: int = LARGE_SEGMENT) -> int:
-    """How much to ask of the device for a block of `rounded` bytes."""
+    """Return how much to ask of the device for a block of `rounded` bytes."""
     if rounded <= SMALL_LIMIT:
         return SMALL_SEGMENT
     if rounded < MIN_LARGE_REQUEST:
@@ -64,15 +64,17 @@ def segment_size(rounded: int, large_segment: int = LARGE_SEGMENT) -> int:
     return rounded + ROUND_LARGE - 1 & -ROUND_LARGE
 
 
+EXBIBYTE: Final = 1 << 60
+"""What no request reaches."""
 VARIABLE: Final = "GAUGEBLOCK_CUDA_ALLOC_CONF"
-MOST_MEBIBYTES: Final = 1 << 40
-"""So many MiB are 1 EiB, which no request reaches."""
+MOST_MEBIBYTES: Final = EXBIBYTE // MIB
+"""So many MiB are 1 EiB."""
 MOST_DIGITS: Final = 18
 
 
 @dataclass(frozen=True)
 class AllocatorConfig:
-    """What can be set. Sizes in bytes; None for no limit. `text` is what it was read from.
+    """The settings. Sizes in bytes; None for no limit. `text` is what it was read from.
 
     `release_lock_on_cudamalloc`, `backend` and the settings of pinned memory are accepted and kept; the allocator of
     device memory does not depend on them.
@@ -127,7 +129,7 @@ class AllocatorConfig:
 
     @classmethod
     def from_environment(cls) -> AllocatorConfig:
-        """What the variable says; the defaults if it is not set."""
+        """Read the variable; the defaults if it is not set."""
         return cls.parse(os.environ.get(VARIABLE, ""))
 
     def _check_sizes(self) -> None:
@@ -139,7 +141,7 @@ class AllocatorConfig:
                 _wrong(key, str(size // MIB), f"at least large_segment_size_mb ({self.large_segment_size // MIB})")
 
     def as_settings(self) -> dict[str, Any]:
-        """What a snapshot tells of it, under PyTorch's names."""
+        """Return what a snapshot tells of it, under PyTorch's names."""
         divisions = self.roundup_power2_divisions or (0,) * DIVISION_INTERVALS
         return {
             "PYTORCH_CUDA_ALLOC_CONF": self.text,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from .allocator_config import MIN_BLOCK
-from .block_store import BlockStore
-from .pools import FREE, PENDING, SHARED, UNMAPPED, Block
+from .block_store import FREE, PENDING, SHARED, UNMAPPED, Block, BlockStore
 from .stream_uses import StreamUses
 
 
@@ -79,10 +78,11 @@ def _check_free(store: BlockStore) -> None:
     for pool in store.pools():
         for stream, home in pool.streams.items():
             _that(home.stream == stream and home.pool is pool, "a set of free blocks is filed under another stream")
-            _that(home.sizes == sorted(home.shelves), "sizes of free blocks are out of order")
+            _that(home.sizes == sorted(home.lists), "sizes of free blocks are out of order")
             _that(home.unmapped == sorted(home.unmapped), "unmapped blocks are out of order")
-            for shelf in home.shelves.values():
-                _that(all(shelf[number - 1 >> 1] <= shelf[number] for number in range(1, len(shelf))), "no heap")
+            for addresses in home.lists.values():
+                parents = (addresses[number - 1 >> 1] for number in range(1, len(addresses)))
+                _that(all(parent <= child for parent, child in zip(parents, addresses[1:], strict=True)), "no heap")
             found += [block.pointer for block in home]
             unmapped += home.unmapped
     _that(sorted(found) == _addresses(store, FREE), "the free blocks and those found in the pools differ")

@@ -1,31 +1,80 @@
-"""The caching allocator of a device: keeps the memory that it was given back, and hands it out again.
+"""The caching allocator of a device: keeps the memory that it was given back, and allocates it again.
 
-Its rules are PyTorch's. A block that is cached is found, split and merged without a call of the driver; that path is
-written out in `malloc` and `free`, everything else goes through slower ones, which say the same.
+Its rules are PyTorch's. A block that is cached is found, split and merged without a call of the driver; on a miss, all
+means are tried in their order.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from heapq import heappush
-from typing import Any
+from threading import RLock
+from types import TracebackType
+from typing import Any, Literal, NoReturn
 
 from ...core.errors import check_int
-from ..driver.protocol import Driver
-from .allocator_config import SMALL_LIMIT, AllocatorConfig, round_size
-from .allocator_core import EXBIBYTE, AllocatorCore, Mode, OutOfMemoryObserver, refuse_reentry
+from ...core.fork_safety import fork_safe
+from ..driver.protocol import Driver, DriverError
+from . import private_pools, segments
+from .allocator_config import EXBIBYTE, SMALL_LIMIT, AllocatorConfig, round_size
 from .allocator_invariants import check_allocator
-from .memory_history import ShownStacks
-from .memory_snapshot import segments_of, snapshot_of
-from .memory_summary import summary_of
-from .pool_checkpoint import PoolCheckpoint, Restored, checkpoint_of, restore
-from .pools import ALLOCATED, FREE, NO_POOL, Block, Filter, PoolId
-from .segments import release_freeable
-from .statistics import FREED, LIMIT, NO_SPLIT_CHANGE
+from .block_store import ALLOCATED, NO_POOL, SHARED, UNMAPPED, Block, BlockStore, Filter, PoolId, PrivatePool, Request
+from .memory_snapshot import MemoryHistory, ShownStacks, segments_of, snapshot_of
+from .out_of_memory import OutOfMemoryError, check_size, figures_of, message_of
+from .private_pools import PoolCheckpoint, Restored
+from .statistics import COMPLETED, FREED, NO_SPLIT_CHANGE, REQUESTED, summary_of
+from .stream_uses import StreamUses
+
+Mode = Literal["fixed", "faithful"]
+OutOfMemoryObserver = Callable[[int, int, int, int], object]
+"""Called with the device, the bytes tried, the bytes allowed (or of the device) and those that it has free."""
 
 
-class CachingAllocator(AllocatorCore):
+class Exclusive:
+    """The right to change an allocator: its lock, with what was put off done first.
+
+    Finalizers may run inside of any call, in its thread, so a call that finds the allocator busy must not touch it.
+    """
+
+    __slots__ = ("_allocator",)
+
+    def __init__(self, allocator: CachingAllocator) -> None:
+        self._allocator = allocator
+
+    def __enter__(self) -> None:
+        allocator = self._allocator
+        allocator._lock.acquire()
+        if allocator._busy:
+            allocator._lock.release()
+            refuse_reentry("a call")
+        allocator._busy = True
+        try:
+            while allocator._late:
+                pointer = allocator._late.pop()
+                try:
+                    allocator._free_now(pointer)
+                except DriverError:
+                    allocator._late.append(pointer)
+                    raise
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        allocator = self._allocator
+        allocator._busy = False
+        allocator._choose_path()
+        allocator._lock.release()
+
+
+def refuse_reentry(operator: str) -> NoReturn:
+    """Refuse a call out of a finalizer that interrupted another one; `free` alone is put off instead."""
+    raise RuntimeError(f"CachingAllocator: {operator} came from inside of another call, such as from a finalizer")
+
+
+class CachingAllocator:
     """Memory of one device for any threads. `config` is an AllocatorConfig or its text.
 
     `mode` "faithful" fails where PyTorch does although a fitting block became free while it waited for events (its
@@ -37,17 +86,32 @@ class CachingAllocator(AllocatorCore):
     ) -> None:
         if mode not in ("fixed", "faithful"):
             raise ValueError(f"CachingAllocator(): argument 'mode' must be 'fixed' or 'faithful', got {mode!r}")
-        super().__init__(driver, device, AllocatorConfig.of(config), mode)
-        self._spares = self._store.spares
-        self._small = self._store.small.streams
-        self._large = self._store.large.streams
-        self._apply_fraction()
+        self.driver = driver
+        self.device = device
+        self.mode = mode
+        self._store = store = BlockStore(device, AllocatorConfig.of(config))
+        self._uses: StreamUses | None = None
+        """Which streams use which blocks of others, once any does."""
+        self._lock = fork_safe(RLock())
+        self._exclusive = Exclusive(self)
+        self._busy = False
+        self._late: list[int] = []
+        """Blocks to be freed by the next call."""
+        self._observers: list[OutOfMemoryObserver] = []
+        self._callbacks: list[Callable[[], bool]] = []
+        self._blocks = store.blocks
+        self._small = store.small.streams
+        self._large = store.large.streams
+        self._quick = self._quick_free = self._polls = False
+        """Whether a cached block of everybody's pools will do; whether a free does no more than give back; whether
+        events are to be looked at first."""
+        self._set_fraction(store.config.per_process_memory_fraction)
         self._choose_path()
 
     def malloc(self, size: int, stream: int = 0) -> int:
         """The address of `size` bytes for work on `stream`, 0 for none. OutOfMemoryError when there are not so many."""
         if type(size) is not int or not 0 < size < EXBIBYTE:
-            size = self._check_size(size)
+            size = check_size(size)
             if not size:
                 return 0
         lock = self._lock
@@ -60,62 +124,20 @@ class CachingAllocator(AllocatorCore):
             if self._quick:
                 if self._polls:
                     self._poll()
-                rounded = round_size(size, self._divisions) if self._divisions else size + 511 & -512
-                small = rounded <= SMALL_LIMIT
-                home = (self._small if small else self._large).get(stream)
+                store = self._store
+                rounded = round_size(size, store.divisions) if store.divisions else size + 511 & -512
+                home = (self._small if rounded <= SMALL_LIMIT else self._large).get(stream)
                 if home is not None:
-                    shelf = home.shelves.get(rounded)
-                    block = self._blocks.get(shelf[0]) if shelf else None
+                    addresses = home.lists.get(rounded)
+                    block = self._blocks.get(addresses[0]) if addresses else None
                     if block is None or block.state or block.size != rounded or block.home is not home:
                         block = home.find(rounded)
                     if (
                         block is not None
-                        and block.size < self._oversize
+                        and block.size < store.oversize
                         and (block.expandable is None or self._fits_as_it_is(block))
                     ):
-                        remainder = block.size - rounded
-                        following = block.next
-                        expandable = block.expandable
-                        change = NO_SPLIT_CHANGE
-                        if remainder > (0 if small else self._large_rest):
-                            if expandable is None:
-                                if following is None and block.previous is None:
-                                    change += remainder + 1
-                                else:
-                                    change -= rounded
-                            pointer = block.pointer + rounded
-                            if self._spares:
-                                rest = self._spares.pop()
-                                rest.pointer = pointer
-                                rest.size = remainder
-                                rest.home = home
-                                rest.state = FREE
-                            else:
-                                rest = Block(pointer, remainder, home)
-                            rest.expandable = expandable
-                            rest.previous = block
-                            rest.next = following
-                            if following is not None:
-                                following.previous = rest
-                            block.next = rest
-                            block.size = rounded
-                            self._blocks[pointer] = rest
-                            shelf = home.shelves.get(remainder)
-                            if shelf is None:
-                                home.add(rest)
-                            elif not shelf or shelf[0] != pointer:
-                                heappush(shelf, pointer)
-                        else:
-                            rounded = block.size
-                            if expandable is None and (following is not None or block.previous is not None):
-                                change -= rounded + 1
-                        block.state = ALLOCATED
-                        block.requested = size
-                        journal = self._journal
-                        journal += rounded if small else rounded | 1, size, change
-                        if len(journal) > LIMIT:
-                            self._store.tidy()
-                        return block.pointer
+                        return store.alloc_found_block(block, rounded, size)
         finally:
             self._busy = False
             lock.release()
@@ -136,51 +158,18 @@ class CachingAllocator(AllocatorCore):
             return
         self._busy = True
         try:
-            block = self._blocks.get(pointer)
-            if self._quick_free and block is not None and block.state == ALLOCATED:
-                blocks, size, requested, home = self._blocks, block.size, block.requested, block.home
-                merges = 0
-                following, before = block.next, block.previous
-                if following is not None and following.state == FREE:
-                    merges = 1
-                    block.size += following.size
-                    del blocks[following.pointer]
-                    self._spares.append(following)
-                    block.next = following = following.next
-                    if following is not None:
-                        following.previous = block
-                if before is not None and before.state == FREE:
-                    merges += 1
-                    before.size += block.size
-                    del blocks[pointer]
-                    self._spares.append(block)
-                    before.next = following
-                    if following is not None:
-                        following.previous = before
-                    block = before
-                    before = before.previous
-                if block.expandable is not None:
-                    change = NO_SPLIT_CHANGE
-                elif following is not None or before is not None:
-                    change = NO_SPLIT_CHANGE + 1 + size - merges
-                else:
-                    change = NO_SPLIT_CHANGE + size - block.size - merges
-                block.state = FREE
-                journal = self._journal
-                journal += size | FREED | home.pool.tag, requested, change
-                shelf = home.shelves.get(block.size)
-                if shelf is None:
-                    home.add(block)
-                elif not shelf or shelf[0] != block.pointer:
-                    heappush(shelf, block.pointer)
-                if len(journal) > LIMIT:
-                    self._store.tidy()
-                return
+            if self._quick_free:
+                block = self._blocks.get(pointer)
+                if block is not None and block.state == ALLOCATED:
+                    self._store.free_block(block, FREED)
+                    return
         finally:
             self._busy = False
             lock.release()
         if pointer:
-            self._free_slowly(pointer)
+            pointer = check_int("free", "pointer", pointer)
+            with self._exclusive:
+                self._free_now(pointer)
 
     def record_stream(self, pointer: int, stream: int) -> None:
         """Let a block, once given back, wait for the work that `stream` has by then; not for its own stream."""
@@ -188,13 +177,16 @@ class CachingAllocator(AllocatorCore):
             return
         stream = check_int("record_stream", "stream", stream)
         with self._exclusive:
-            self._uses.record(self._allocated("record_stream", pointer), stream, bool(self._store.private.captures))
+            block = self._allocated("record_stream", pointer)
+            if self._uses is None:
+                self._uses = StreamUses(self.driver, self.device)
+            self._uses.record(block, stream, bool(self._store.captures))
 
     def process_events(self) -> None:
         """Make the blocks available whose other streams are done; nothing happens during a capture."""
         with self._exclusive:
-            if not self._store.private.captures:
-                self._uses.process(self._complete)
+            if not self._store.captures:
+                self._poll()
 
     def empty_cache(self, pool: PoolId = NO_POOL) -> None:
         """Wait for the blocks that others use, and give back to the device every segment that is entirely free.
@@ -202,22 +194,133 @@ class CachingAllocator(AllocatorCore):
         With a released private pool, that of this pool alone. During a capture only released private pools give.
         """
         with self._exclusive:
-            stack = self._store.history.stack("all")
+            stack = self._store.stack("all")
             if pool != NO_POOL:
-                owner = self._store.private.pools.get(pool)
+                owner = self._store.private.get(pool)
                 if owner is not None and owner.freeable:
                     self._synchronize(owner)
-                    release_freeable(self._store, self.driver, stack, (owner,))
+                    segments.release_freeable(self._store, self.driver, stack, (owner,))
                 return
-            if not self._store.private.captures:
+            if not self._store.captures:
                 self._synchronize()
-            self._release_cached(stack)
+            segments.release_cached(self._store, self.driver, stack)
 
+    # The means, in their order.
+
+    def _fits_as_it_is(self, block: Block) -> bool:
+        """Return whether the best fit by size, of an expandable segment, is the best fit: those that can grow count as
+        larger, and none serve while such segments are off."""
+        return self._store.config.expandable_segments and (block.next is None or block.next.state != UNMAPPED)
+
+    def _choose_path(self) -> None:
+        store = self._store
+        self._quick_free = not self._late and store.history is None
+        self._quick = self._quick_free and not store.captures and not store.collects_garbage
+        self._polls = self._uses is not None and self._uses.waiting
+
+    def _serve(self, request: Request) -> Block | None:
+        """A free block for a request, by all means in their order; None when there is no memory."""
+        store, driver = self._store, self.driver
+        block = store.find(request)
+        if block is None and self._callbacks and self._ask_for_memory():
+            block = store.find(request)
+        if block is not None:
+            return block
+        if store.collects_garbage:
+            segments.collect_garbage(store, driver, request.stack)
+        if store.config.throw_on_cudamalloc_oom and segments.beyond_limit(store, request.segment_size):
+            store.statistics.counters["num_oom_rejections"] += 1
+            return None
+        block = segments.allocate_segment(store, driver, request, retry=False) or private_pools.help_out(store, request)
+        if block is None and segments.release_oversize(store, driver, request):
+            block = segments.allocate_segment(store, driver, request, retry=False)
+        if block is None and not store.captures:
+            self._synchronize()
+            if self.mode == "fixed":
+                block = store.find(request)
+            if block is None:
+                segments.release_cached(store, driver, request.stack)
+                block = segments.allocate_segment(store, driver, request, retry=True)
+        if block is None:
+            store.statistics.counters["num_ooms"] += 1
+        return block
+
+    def _ask_for_memory(self) -> bool:
+        self._busy = False
+        try:
+            freed = [callback() for callback in self._callbacks]
+            return any(freed)
+        finally:
+            self._busy = True
+
+    def _synchronize(self, owner: PrivatePool | None = None) -> None:
+        self._store.statistics.counters["num_sync_all_streams"] += 1
+        if self._uses is not None:
+            self._uses.synchronize(self._complete, owner)
+
+    def _complete(self, block: Block) -> None:
+        self._store.free_block(block, COMPLETED)
+
+    def _poll(self) -> None:
+        """Look at the events that blocks wait for."""
+        if self._uses is not None:
+            self._uses.process(self._complete)
+            self._polls = self._uses.waiting
+
+    def _malloc_slowly(self, size: int, stream: int) -> int:
+        store = self._store
+        stream = check_int("malloc", "stream", stream)
+        with self._exclusive:
+            stack = store.stack("state")
+            if not store.captures:
+                self._poll()
+            request = store.request(size, stream, stack)
+            block = self._serve(request)
+            if block is not None:
+                return store.alloc_found_block(block, request.size, size, stack)
+            free, total = self.driver.mem_info(self.device)
+            owner = request.home.pool.owner
+            if store.history is not None:
+                pool = NO_POOL if owner is None else owner.id
+                store.history.record("oom", free, request.size, stream, pool, stack)
+            figures = figures_of(store, request, free, total)
+        for observer in tuple(self._observers):
+            observer(self.device, request.segment_size, total if store.allowed is None else store.allowed, free)
+        raise OutOfMemoryError(message_of(figures), figures)
+
+    def _free_now(self, pointer: int) -> None:
+        store = self._store
+        block = self._allocated("free", pointer)
+        stack = store.stack("all")
+        waits, what = False, FREED
+        if self._uses is not None and block.state == SHARED:
+            waits, what = self._uses.give_back(block, bool(store.captures)), COMPLETED
+            store.journal += block.size | REQUESTED | block.home.pool.tag, block.requested, NO_SPLIT_CHANGE
+        if store.history is not None:
+            store.history.requested(block, stack)
+        if not waits:
+            store.free_block(block, what, stack)
+
+    def _free_later(self, pointer: int) -> None:
+        """A block is given back by a finalizer that runs inside of another call: the next call does it."""
+        if pointer:
+            self._allocated("free", pointer)
+            self._late.append(pointer)
+            self._quick = self._quick_free = False
+
+    def _allocated(self, operator: str, pointer: int) -> Block:
+        block = self._blocks.get(pointer)
+        if block is None or block.state not in (ALLOCATED, SHARED) or pointer in self._late:
+            raise RuntimeError(
+                f"{operator}(): argument 'pointer' must be an address that malloc gave and nobody has freed; "
+                f"invalid device pointer: {pointer:#x}"
+            )
+        return block
 
     # What it tells.
 
     def memory_allocated(self) -> int:
-        """Bytes of the blocks that are handed out."""
+        """Bytes of the blocks that are allocated."""
         with self._exclusive:
             return self._store.statistics.current("allocated_bytes")
 
@@ -252,16 +355,21 @@ class CachingAllocator(AllocatorCore):
     def memory_snapshot(self) -> list[dict[str, Any]]:
         """The segments and their blocks, in the shape of torch.cuda.memory_snapshot."""
         with self._exclusive:
-            segments = segments_of(self._store)
-            self._store.history.record("snapshot", 0, sum(segment["active_size"] for segment in segments), 0)
-            return segments
+            found = segments_of(self._store)
+            self._record_snapshot(found)
+            return found
 
     def snapshot(self) -> dict[str, Any]:
         """Segments, history and settings, in the shape that PyTorch's memory viewer reads."""
         with self._exclusive:
             found = snapshot_of(self._store)
-            self._store.history.record("snapshot", 0, sum(segment["active_size"] for segment in found["segments"]), 0)
+            self._record_snapshot(found["segments"])
             return found
+
+    def _record_snapshot(self, segments: list[dict[str, Any]]) -> None:
+        history = self._store.history
+        if history is not None:
+            history.record("snapshot", 0, sum(segment["active_size"] for segment in segments), 0)
 
     def record_memory_history(
         self,
@@ -275,13 +383,15 @@ class CachingAllocator(AllocatorCore):
         """Record what happens from now on; None stops and forgets. `enabled` "state" keeps the stacks of live blocks,
         "all" an entry of each action as well; `context` says for what stacks are taken. ValueError for other words."""
         with self._exclusive:
-            self._store.history.configure(enabled, context, stacks, max_entries, clear_history, skip_actions)
+            history = self._store.history or MemoryHistory(self.device)
+            history.configure(enabled, context, stacks, max_entries, clear_history, skip_actions)
+            self._store.history = None if enabled is None else history
 
     def allocation_traceback(self, pointer: int) -> list[dict[str, Any]] | None:
         """The recorded stack of a live block's allocation, None if there is none."""
         with self._exclusive:
-            block = self._blocks.get(pointer)
-            stack = None if block is None else self._store.history.block_stacks.get(block)
+            history, block = self._store.history, self._blocks.get(pointer)
+            stack = None if history is None or block is None else history.block_stacks.get(block)
             return None if stack is None else ShownStacks().frames(stack)
 
     def base_allocation(self, pointer: int) -> tuple[int, int]:
@@ -303,7 +413,7 @@ class CachingAllocator(AllocatorCore):
     def check_invariants(self) -> None:
         """AssertionError that names what is broken, if anything is."""
         with self._exclusive:
-            check_allocator(self._store, self._uses)
+            check_allocator(self._store, self._uses or StreamUses(self.driver, self.device))
 
     # What is set.
 
@@ -317,10 +427,9 @@ class CachingAllocator(AllocatorCore):
         chosen = AllocatorConfig.of(config)
         with self._exclusive:
             before = self._store.config
-            self._store.statistics.set_oversize(chosen.max_split_size)
-            self._store.config = chosen
+            self._store.configure(chosen)
             if chosen.per_process_memory_fraction != before.per_process_memory_fraction:
-                self._apply_fraction()
+                self._set_fraction(chosen.per_process_memory_fraction)
 
     @property
     def memory_fraction(self) -> float:
@@ -335,9 +444,6 @@ class CachingAllocator(AllocatorCore):
             raise ValueError(f"set_memory_fraction(): argument 'fraction' must be from 0.0 to 1.0, got {fraction}")
         with self._exclusive:
             self._set_fraction(fraction)
-
-    def _apply_fraction(self) -> None:
-        self._set_fraction(self._store.config.per_process_memory_fraction)
 
     def _set_fraction(self, fraction: float) -> None:
         self._fraction = fraction
@@ -356,9 +462,9 @@ class CachingAllocator(AllocatorCore):
 
     def create_pool(self, *, use_on_oom: bool = False, no_split: bool = False) -> PoolId:
         """Make a pool of memory apart. With `use_on_oom` all requests may take its free blocks before they fail; with
-        `no_split` its blocks are handed out whole."""
+        `no_split` its blocks are never split."""
         with self._exclusive:
-            return self._store.private.create(use_on_oom, no_split)
+            return private_pools.create_pool(self._store, use_on_oom, no_split)
 
     def begin_allocate_to_pool(self, pool: PoolId, filter: Filter) -> None:
         """Let the allocations of streams that `filter` accepts go to a pool, as for the capture of a graph.
@@ -366,24 +472,24 @@ class CachingAllocator(AllocatorCore):
         Until end_allocate_to_pool, nobody waits for events or gives cached memory back to the device.
         """
         with self._exclusive:
-            self._store.private.begin(pool, filter)
+            private_pools.begin_allocate_to_pool(self._store, pool, filter)
 
     def end_allocate_to_pool(self, pool: PoolId) -> None:
         """End begin_allocate_to_pool; release_pool takes back its use of the pool."""
         with self._exclusive:
-            self._store.private.end(pool)
+            private_pools.end_allocate_to_pool(self._store, pool)
 
     def release_pool(self, pool: PoolId) -> None:
         """Take back one use of a pool; after the last, its free memory goes back to the device with the cache's."""
         with self._exclusive:
-            self._store.private.release(pool)
+            private_pools.release_pool(self._store, pool)
 
     def checkpoint_pool(self, pool: PoolId) -> PoolCheckpoint:
-        """Which blocks of a private pool are handed out now. RuntimeError while other streams use some of them."""
+        """Return which blocks of a private pool are allocated. RuntimeError while other streams use some of them."""
         with self._exclusive:
-            return checkpoint_of(self._store, pool)
+            return private_pools.checkpoint_of(self._store, pool)
 
     def restore_pool(self, checkpoint: PoolCheckpoint) -> Restored:
-        """Free and hand out blocks of a pool until they are those of a checkpoint; RuntimeError when they cannot be."""
+        """Free and allocate blocks of a pool until they are those of a checkpoint; RuntimeError when they cannot be."""
         with self._exclusive:
-            return restore(self._store, checkpoint)
+            return private_pools.restore(self._store, checkpoint)

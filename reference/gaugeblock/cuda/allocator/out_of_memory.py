@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .allocator_config import GIB, KIB, MIB, VARIABLE
+from ...core.errors import check_int
+from .allocator_config import EXBIBYTE, GIB, KIB, MIB, VARIABLE
 from .block_store import BlockStore, Request
 
 
@@ -28,8 +29,21 @@ def format_size(size: int) -> str:
     return f"{size} bytes"
 
 
+def check_size(size: object) -> int:
+    """`size` as an int. TypeError, RuntimeError if it is negative, OutOfMemoryError if no device has so many bytes."""
+    number = check_int("malloc", "size", size)
+    if number < 0:
+        raise RuntimeError(f"malloc(): argument 'size' must not be negative, got {number}")
+    if number >= EXBIBYTE:
+        raise OutOfMemoryError(
+            f"CUDA out of memory. Tried to allocate {number} bytes, more than 1 EiB: no device has so many. "
+            "What to do: look for an overflow in a shape"
+        )
+    return number
+
+
 def figures_of(store: BlockStore, request: Request, free: int, total: int) -> dict[str, Any]:
-    """The state of the memory when a request could not be served."""
+    """Return the state of the memory when a request could not be served."""
     private = sum(block.size for pool in store.pools() if pool.owner is not None for block in pool)
     return {
         "device": store.device,
@@ -50,7 +64,7 @@ def figures_of(store: BlockStore, request: Request, free: int, total: int) -> di
 
 
 def message_of(figures: dict[str, Any]) -> str:
-    """What was tried, what the device and the allocator hold, and what to do."""
+    """Say what was tried, what the device and the allocator hold, and what to do."""
     unused = figures["reserved"] - figures["allocated"] - figures["private"]
     allowed = "" if figures["allowed"] is None else f"{format_size(figures['allowed'])} allowed; "
     private = (
@@ -74,7 +88,7 @@ def message_of(figures: dict[str, Any]) -> str:
 
 
 def _advice(figures: dict[str, Any], unused: int) -> str:
-    """What to do first, by what the figures say."""
+    """Say what to do first, by the figures."""
     advice = []
     waiting = figures["active"] - figures["allocated"]
     if figures["allowed"] is not None and figures["free"] >= figures["segment_size"]:

@@ -7,7 +7,7 @@ when enough has come together.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Final
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 if TYPE_CHECKING:
-    from .pools import PoolId, PrivatePool
+    from .block_store import PoolId, PrivatePool
 
 FAMILIES: Final = (
     "allocation",
@@ -253,3 +253,74 @@ def _courses(changes: np.ndarray[Any, np.dtype[np.int64]]) -> tuple[Any, Any, An
 
 def _by_pool(stats: list[Stat]) -> dict[str, dict[str, int]]:
     return {pool: stat.as_dict() for pool, stat in zip(POOLS, stats, strict=True)}
+
+
+# The figures as a table.
+
+_BYTES = (
+    ("allocated_bytes", "Allocated memory"),
+    ("active_bytes", "Active memory"),
+    ("requested_bytes", "Requested memory"),
+    ("reserved_bytes", "Reserved memory"),
+    ("inactive_split_bytes", "Non-releasable memory"),
+)
+_COUNTS = (
+    ("allocation", "Allocations"),
+    ("active", "Active allocations"),
+    ("segment", "Reserved segments"),
+    ("inactive_split", "Non-releasable blocks"),
+)
+_OVERSIZE_ROWS = (("oversize_allocations", "Oversize allocations"), ("oversize_segments", "Oversize segments"))
+_KINDS = ("current", "peak", "allocated", "freed")
+_HEADINGS = ("Metric", "Cur Usage", "Peak Usage", "Tot Alloc", "Tot Freed")
+_WIDTHS = (23, 12, 12, 12, 12)
+_WIDTH = sum(_WIDTHS) + len(_WIDTHS) - 1
+_BYTE_UNITS = ("B  ", "KiB", "MiB", "GiB", "TiB", "PiB")
+_COUNT_UNITS = (" ", "K", "M")
+
+
+def summary_of(stats: Mapping[str, int], device: int, abbreviated: bool = False) -> str:
+    """The statistics `stats` (flat) of a device as a table; `abbreviated` leaves out the pools."""
+    rule, thin = "=" * _WIDTH, "-" * _WIDTH
+    events = f"CUDA OOMs: {stats['num_ooms']}".center(_WIDTH // 2)
+    retries = f"cudaMalloc retries: {stats['num_alloc_retries']}".center(_WIDTH - _WIDTH // 2 - 1)
+    lines = [rule, f"CUDA memory summary, device {device}".center(_WIDTH), thin, f"{events}|{retries}", rule]
+    lines.append("|".join(heading.center(width) for heading, width in zip(_HEADINGS, _WIDTHS, strict=True)))
+    pools = (("all", ""), ("large_pool", "      from large pool"), ("small_pool", "      from small pool"))
+    for families, show in ((_BYTES, _bytes), (_COUNTS, _count)):
+        for family, name in families:
+            lines.append(thin)
+            whole = [stats[f"{family}.all.{kind}"] for kind in _KINDS]
+            for pool, label in pools[:1] if abbreviated else pools:
+                values = [stats[f"{family}.{pool}.{kind}"] for kind in _KINDS]
+                lines.append(_row(label or name, values, whole, show))
+    for family, name in _OVERSIZE_ROWS:
+        values = [stats[f"{family}.{kind}"] for kind in _KINDS]
+        lines += [thin, _row(name, values, values, _count)]
+    lines.append(rule)
+    return "".join(f"|{line}|\n" for line in lines)
+
+
+def _row(name: str, values: list[int], whole: list[int], show: Callable[[int, int], str]) -> str:
+    columns = zip(values, whole, _WIDTHS[1:], strict=True)
+    cells = [show(value, unit_by).center(width) for value, unit_by, width in columns]
+    return "|".join([f" {name:<{_WIDTHS[0] - 1}}", *cells])
+
+
+def _bytes(value: int, unit_by: int) -> str:
+    """In the unit that `unit_by` needs, so that a figure and its parts share one."""
+    unit = 0
+    while unit_by >= 768 * 1024 and unit < len(_BYTE_UNITS) - 1:
+        unit_by //= 1024
+        value //= 1024
+        unit += 1
+    return f"{value:6d} {_BYTE_UNITS[unit]}"
+
+
+def _count(value: int, unit_by: int) -> str:
+    unit = 0
+    while unit_by >= 750_000 and unit < len(_COUNT_UNITS) - 1:
+        unit_by //= 1000
+        value //= 1000
+        unit += 1
+    return f"{value:7d} {_COUNT_UNITS[unit]} "

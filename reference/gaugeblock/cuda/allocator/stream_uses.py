@@ -6,14 +6,14 @@ from collections import deque
 from collections.abc import Callable
 
 from ..driver.protocol import Driver, DriverError
-from .pools import PENDING, SHARED, Block, PrivatePool
+from .block_store import PENDING, SHARED, Block, PrivatePool
 
 Completed = Callable[[Block], None]
 """What is done with a block that nobody uses any more."""
 
 
 class StreamUses:
-    """Which streams use which blocks, and the events that are waited for, in order, by stream."""
+    """The streams that use each block, and the events that are waited for, in order, by stream."""
 
     def __init__(self, driver: Driver, device: int) -> None:
         self.driver = driver
@@ -30,7 +30,7 @@ class StreamUses:
 
     @property
     def waiting(self) -> bool:
-        """Whether any block waits for anything."""
+        """Return whether any block waits for anything."""
         return bool(self.queues or self.deferred)
 
     def record(self, block: Block, stream: int, capturing: bool) -> None:

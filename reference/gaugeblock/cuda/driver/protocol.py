@@ -2,7 +2,7 @@
 
 Pointers, streams, events, modules, functions and handles are ints; stream 0 is the default stream of each device, and
 it does not wait for the others. Every call names its device. Two drivers follow this protocol: the one over CuPy, in
-`cupy`, and the simulated one, in host memory, in the package `gaugeblock_testing`.
+`cupy_driver`, and the simulated one, in host memory, in the package `gaugeblock_testing`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class DriverOutOfMemory(DriverError):
 
 
 class DeviceProperties(NamedTuple):
-    """What a device is; memory in bytes, threads per multiprocessor."""
+    """The properties of a device; memory in bytes, threads per multiprocessor."""
 
     name: str
     total_memory: int
@@ -44,17 +44,17 @@ class DeviceProperties(NamedTuple):
 
 
 class Driver(Protocol):
-    """What a device can do. Each call raises DriverError for what it refuses, and then has changed nothing."""
+    """The calls of a device. Each raises DriverError for what it refuses, and then has changed nothing."""
 
     @property
     def name(self) -> str:
-        """Which driver it is: "simulated" or "cupy"."""
+        """The driver's name: "simulated" or "cupy"."""
 
     def device_count(self) -> int:
-        """How many devices there are; their indices count from 0."""
+        """Return the number of devices; their indices count from 0."""
 
     def properties(self, device: int) -> DeviceProperties:
-        """What the device is."""
+        """Return the properties of the device."""
 
     def malloc(self, device: int, size: int) -> int:
         """The pointer of `size` fresh bytes, 0 for none. Raises DriverOutOfMemory."""
@@ -139,7 +139,7 @@ class Driver(Protocol):
         """Put a kernel on a stream; `arguments` are ctypes values in the order of its parameters."""
 
     def granularity(self, device: int) -> int:
-        """What sizes and addresses of virtual memory are multiples of, in bytes."""
+        """Return the bytes that sizes and addresses of virtual memory are multiples of."""
 
     def address_reserve(self, device: int, size: int) -> int:
         """The address of `size` bytes of address space without memory."""

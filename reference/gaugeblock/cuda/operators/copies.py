@@ -11,11 +11,10 @@ from ...core.dtype import DType
 from ...operators.copy import copy_values, copying
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import contiguous_meta
-from ..devices.drivers import runtime
-from ..pinned.tensors import is_pinned_storage, used_on_stream
-from ..streams import current_handle
+from ..devices import current_handle, runtime
+from ..pinned_memory import is_pinned_storage, used_on_stream
 from .deferred import defer
-from .twins import host_views
+from .meta_call import host_aliases
 
 
 def copy_on_device(destination: Tensor, source: Tensor) -> None:
@@ -28,10 +27,10 @@ def copy_on_device(destination: Tensor, source: Tensor) -> None:
         stream = current_handle(index)
         driver.memcpy(index, destination.pointer, source.pointer, there.nbytes, "d2d", stream)
         return
-    views = host_views()
-    target, given = views.of(destination), views.of(source)
+    aliases = host_aliases()
+    target, given = aliases.of(destination), aliases.of(source)
     if not hasattr(driver, "enqueue"):
-        from .ptx_launch import launch_loop
+        from .pointwise import launch_loop
 
         launch = copying(target.meta, given.meta)
         if launch is not None:
@@ -65,15 +64,20 @@ def _plain(tensor: Tensor) -> bool:
     return tensor.meta.contiguous and not tensor.meta.lazy
 
 
-def _to_device(destination: Tensor, source: Tensor, non_blocking: bool) -> None:
-    device = destination.meta.device
-    if not (_plain(source) and source.meta.sizes == destination.meta.sizes):
-        prepared = _like(destination, cpu, source.meta.dtype)
+def _prepared(destination: Tensor, source: Tensor) -> tuple[Tensor, Tensor]:
+    """Return `source` in row-major order on its device, and what its bytes go to, to be converted on the other one."""
+    meta = source.meta
+    if not (_plain(source) and meta.sizes == destination.meta.sizes):
+        prepared = _like(destination, meta.device, meta.dtype)
         copy_values(prepared, source)
         source = prepared
-    direct = _plain(destination) and source.meta.dtype is destination.meta.dtype
-    target = destination if direct else _like(destination, device, source.meta.dtype)
-    index = device.index or 0
+    direct = _plain(destination) and meta.dtype is destination.meta.dtype
+    return source, destination if direct else _like(destination, destination.meta.device, meta.dtype)
+
+
+def _to_device(destination: Tensor, source: Tensor, non_blocking: bool) -> None:
+    source, target = _prepared(destination, source)
+    index = destination.meta.device.index or 0
     stream = current_handle(index)
     driver = runtime().driver
     driver.memcpy(index, target.pointer, source.pointer, source.meta.nbytes, "h2d", stream)
@@ -109,12 +113,7 @@ def _to_host(destination: Tensor, source: Tensor, non_blocking: bool) -> None:
 def _between_devices(destination: Tensor, source: Tensor) -> None:
     """A copy from one device to another: each device's current stream waits for the other where it has to."""
     there, here = destination.meta.device, source.meta.device
-    if not (_plain(source) and source.meta.sizes == destination.meta.sizes):
-        prepared = _like(destination, here, source.meta.dtype)
-        copy_on_device(prepared, source)
-        source = prepared
-    direct = _plain(destination) and source.meta.dtype is destination.meta.dtype
-    target = destination if direct else _like(destination, there, source.meta.dtype)
+    source, target = _prepared(destination, source)
     _wait_for(here, there)
     index = there.index or 0
     driver = runtime().driver

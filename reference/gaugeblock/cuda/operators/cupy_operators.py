@@ -20,7 +20,7 @@ from ...operators.copy import copy_values
 from ...operators.rows import rows
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta
-from ..streams import current_handle
+from ..devices import current_handle
 
 Run = Callable[..., Any]
 
@@ -71,7 +71,7 @@ def _product(cupy: Any, out: TensorMeta, self: Any, other: Any) -> Any:
 
 
 def _order(cupy: Any, self: Any, dim: int, descending: bool) -> Any:
-    """Where the elements come from in order, equal ones as they stand; NaN is the largest."""
+    """Return where the elements come from in order, equal ones as they stand; NaN is the largest."""
     axis = dim % self.ndim
     if not descending:
         return cupy.argsort(self, axis=axis)

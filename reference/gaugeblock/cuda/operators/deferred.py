@@ -9,10 +9,8 @@ from typing import Any
 
 from ...core.dtype import get_default_dtype, set_default_dtype
 from ...dispatch.state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, STATE
-from ...kernels.pointwise import Launch
 from ...operators.generator import REPLACING, Generator
-from ..devices.drivers import runtime
-from ..streams import current_handle
+from ..devices import current_handle, runtime
 
 LAUNCH_NANOSECONDS = 2000
 BYTES_PER_NANOSECOND = 2000
@@ -61,43 +59,30 @@ def defer(index: int, operator: str, work: Callable[[], object], nbytes: int, ge
             if later is not dtype:
                 set_default_dtype(later)
 
-    _enqueue(index, operator, run, nbytes)
+    enqueue(index, operator, run, (), nbytes)
 
 
-def defer_loop(index: int, operator: str, launch: Launch, values: list[Any], nbytes: int, kept: Any) -> None:
-    """`defer` of one compiled loop, which depends on nothing but its values; `kept` stays alive until it has run."""
+def enqueue(
+    index: int, operator: str, work: Callable[..., object], arguments: tuple[Any, ...], nbytes: int, kept: Any = None
+) -> None:
+    """Put work that depends on nothing but its arguments on the current stream; `kept` stays alive until it has run.
 
+    What it raises is reported where the driver takes reports; else it is raised, for the device to fail.
+    """
     driver: Any = runtime().driver
 
     def run(kept: Any = kept) -> None:
         try:
-            launch.run(values)
+            work(*arguments)
         except Exception as error:
-            _failed(driver, index, operator, error)
+            failure = DeferredError(
+                f"CUDA error: {operator} failed on cuda:{index} after its launch, which did not wait for it: "
+                f"{type(error).__name__}: {error}"
+            )
+            failure.__cause__ = error
+            report = getattr(driver, "report", None)
+            if report is None:
+                raise failure from error
+            report(index, failure)
 
     driver.enqueue(index, current_handle(index), run, LAUNCH_NANOSECONDS + nbytes // BYTES_PER_NANOSECOND)
-
-
-def _enqueue(index: int, operator: str, work: Callable[[], object], nbytes: int) -> None:
-    driver: Any = runtime().driver
-
-    def run() -> None:
-        try:
-            work()
-        except Exception as error:
-            _failed(driver, index, operator, error)
-
-    driver.enqueue(index, current_handle(index), run, LAUNCH_NANOSECONDS + nbytes // BYTES_PER_NANOSECOND)
-
-
-def _failed(driver: Any, index: int, operator: str, error: Exception) -> None:
-    """Report what a kernel raised, where the driver takes reports; else raise it, for the device to fail."""
-    failure = DeferredError(
-        f"CUDA error: {operator} failed on cuda:{index} after its launch, which did not wait for it: "
-        f"{type(error).__name__}: {error}"
-    )
-    failure.__cause__ = error
-    report = getattr(driver, "report", None)
-    if report is None:
-        raise failure from error
-    report(index, failure)

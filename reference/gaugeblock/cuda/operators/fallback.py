@@ -1,60 +1,189 @@
-"""Any operator on a GPU: fills and pointwise ones as PTX, some by CuPy, and the rest on the host, with a warning."""
+"""The boxed fallback of the key CUDA, for any operator: deferred on the simulated driver, PTX or CuPy's on a GPU.
+
+What a call gives is learnt by running its kernel on meta tensors; the results are allocated on the device. On the
+simulated driver the CPU's kernel is put on the current stream, over the device's bytes. On a GPU, fills and pointwise
+operators run as PTX, and some others by CuPy. A call whose result depends on values, or that is refused, waits and runs
+on copies in host memory, so that its errors are those of the CPU; on a GPU so does, with a warning, what has no kernel.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import weakref
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...core.device import cpu
+from ...core.device import Device, cpu
 from ...core.warn import warn
-from ...dispatch.dispatcher import Operator
+from ...dispatch.dispatcher import MISSING, REGISTRY, Operator, call, missing_kernel, redispatch
 from ...kernels.conversion import Immediate
+from ...memory.elements import write_bytes
+from ...memory.storage import Storage, allocate_storage, read_device
 from ...operators.conversion import converted
+from ...operators.copy import copy_values
+from ...operators.formulas import FORMULAS
+from ...operators.generator import Generator
 from ...operators.launch import element_launch
 from ...operators.operand_checks import stored_number
 from ...tensor.tensor import Tensor
 from ...tensor.versions import bump_version
 from ..allocator.out_of_memory import OutOfMemoryError
+from ..devices import runtime
 from ..random import launch_generator
 from .cupy_operators import run_cupy, takes
-from .host_fallback import on_host
-from .kernels import check_known, flat
-from .known_loops import FRESH, call_key, known_loop, learn_loop
-from .operands import Operands
-from .outlined_call import Outlined, outlined_call
-from .pointwise import KERNELS, pointwise_loop
-from .ptx_launch import launch_loop
-from .twins import meta_elsewhere
+from .deferred import defer, enqueue, plain_state
+from .meta_call import (
+    HOST_KEYS,
+    MetaCall,
+    Operands,
+    Results,
+    TensorConverter,
+    change_written,
+    host_aliases,
+    keys_for,
+    meta_call,
+    meta_elsewhere,
+)
+from .pointwise import FORMS, FRESH, KERNELS, cache_loop, cached_loop, call_key, launch_loop, pointwise_loop
 
 FILLS = ("fill_.Scalar", "zero_")
+WAITING = frozenset(
+    """linalg_inv inverse linalg_solve linalg_lu_factor linalg_cholesky cholesky quantile nanquantile is_nonzero
+    binary_cross_entropy""".split()
+)
+"""Operators whose kernels look at values before they say that they succeeded: their calls wait."""
 _WARNED: set[str] = set()
 """Operators that have been warned of."""
 _REFUSED: set[tuple[Any, ...]] = set()
 """Operators with dtypes of arguments for which CuPy has raised an error."""
 
 
-def run_on_gpu(operator: Operator, keys: int, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """The boxed kernel of the key CUDA on a driver of real devices.
+def run(operator: Operator, keys: int, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """The boxed kernel of the key CUDA.
 
     Raises RuntimeError for tensors on several devices, NotImplementedError for operators from outside.
     """
     name = operator.name
     key = call_key(name, args, kwargs) if name in FRESH else None
-    known = None if key is None else known_loop(args, key)
-    if known is not None:
-        return known.launched(name, args)
-    check_known(operator)
+    cached = None if key is None else cached_loop(args, key)
+    if cached is not None:
+        return cached.run(name, args)
+    if "::" in name and name.partition(".")[0].removesuffix("_") not in FORMULAS:
+        raise missing_kernel(operator, MISSING, "CUDA")
     operands = Operands(operator, args, kwargs)
-    if name in FILLS:
+    simulated = hasattr(runtime().driver, "enqueue")
+    if name in FILLS and not simulated:
         return fill(args[0], args[1] if len(args) > 1 else 0)
     kwargs, generator = launch_generator(operator, operands.device, kwargs)
+    if simulated:
+        found = _deferred(operator, operands, args, kwargs, generator, key)
+    else:
+        found = _on_gpu(operator, operands, args, kwargs, key)
+    return on_host(operator, operands, args, kwargs, generator) if found is None else found.results
+
+
+# The simulated driver.
+
+
+def _deferred(
+    operator: Operator, operands: Operands, args: tuple[Any, ...], kwargs: Mapping[str, Any],
+    generator: Generator | None, key: Any,
+) -> MetaCall | None:  # fmt: skip
+    """Put the call on the current stream; None, with nothing changed, where it has to wait for values."""
+    name = operator.name
+    if not operands.tensors or name.partition(".")[0] in WAITING:
+        return None
+    found = meta_call(operator, operands, args, kwargs)
+    if found is None or (name in FORMS and _defer_loop(name, operands, args, kwargs, found.results, key)):
+        return found
+    if found.fresh or operands.written:
+        _defer_kernel(operator, operands, args, kwargs, found, generator)
+    return found
+
+
+def _defer_loop(
+    name: str, operands: Operands, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Tensor, key: Any
+) -> bool:
+    """Put the loop of a pointwise call on the stream, and cache it by a key; False where it takes more than one."""
+    if not result.meta.numel:
+        return True
+    with plain_state():
+        loop = pointwise_loop(name, args, kwargs, (result,))
+    if loop is None:
+        return False
+    nbytes = result.meta.nbytes + sum(tensor.meta.nbytes for tensor in operands.tensors)
+    enqueue(operands.index, name, loop.launch.run, (loop.values,), nbytes, loop.kept)
+    if key is not None:
+        cache_loop(args, key, loop, result, operands.index, nbytes)
+    return True
+
+
+def _defer_kernel(
+    operator: Operator,
+    operands: Operands,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    found: MetaCall,
+    generator: Generator | None,
+) -> None:
+    """Put the CPU's kernel on the stream: it writes where the operator does, and its results into the fresh ones."""
+    with plain_state():
+        aliases = host_aliases()
+        given = [aliases.of(value) for value in args]
+        options = {name: aliases.of(value) for name, value in kwargs.items()}
+        fresh = found.fresh
+        targets = [aliases.of(one) if any(one is new for new in fresh) else None for one in flat(found.results)]
+
+    def work() -> None:
+        computed = redispatch(operator, keys_for(HOST_KEYS, given, options), *given, **options)
+        for target, part in zip(targets, flat(computed), strict=True):
+            if target is not None:
+                copy_values(target, part)
+
+    nbytes = sum(tensor.meta.nbytes for tensor in (*operands.tensors, *fresh))
+    whole = taking_back(work, operands.written) if operands.indexed and operands.written else work
+    defer(operands.index, operator.name, whole, nbytes, generator)
+
+
+def taking_back(work: Callable[[], None], written: list[Tensor]) -> Callable[[], None]:
+    """`work`, which writes nothing when it refuses an index, and then takes back the count of a change, unless the
+    tensor has been changed since. No storage is kept alive for that."""
+    counted = [(weakref.ref(tensor.storage_impl), tensor.storage_impl.version) for tensor in written]
+
+    def run() -> None:
+        try:
+            work()
+        except (IndexError, RuntimeError):
+            for reference, version in counted:
+                storage = reference()
+                if storage is not None and storage.version == version:
+                    storage.version -= 1
+            raise
+
+    return run
+
+
+def flat(value: Any) -> list[Tensor]:
+    """The tensors of a result, those in lists too, in order."""
+    if isinstance(value, (tuple, list)):
+        return [part for one in value for part in flat(one)]
+    return [value] if isinstance(value, Tensor) else []
+
+
+# GPUs.
+
+
+def _on_gpu(
+    operator: Operator, operands: Operands, args: tuple[Any, ...], kwargs: Mapping[str, Any], key: Any
+) -> MetaCall | None:
+    """Launch a kernel of the device; None, with a warning, where there is none for such a call."""
+    name = operator.name
     if name in KERNELS or takes(name, operands.tensors, kwargs):
         moved = tuple([_moved(value, operands) for value in args])
-        found = outlined_call(operator, operands, moved, kwargs)
+        found = meta_call(operator, operands, moved, kwargs)
         if found is not None and _computed(name, operands, moved, kwargs, found, args, key):
-            return found.results
+            return found
     _warn(name, "no kernel for CUDA")
-    return on_host(operator, operands, args, kwargs, generator)
+    return None
 
 
 def _warn(name: str, why: str) -> None:
@@ -65,11 +194,13 @@ def _warn(name: str, why: str) -> None:
 
 
 def _computed(
-    name: str, operands: Operands, args: tuple[Any, ...], kwargs: Mapping[str, Any], found: Outlined,
+    name: str, operands: Operands, args: tuple[Any, ...], kwargs: Mapping[str, Any], found: MetaCall,
     given: tuple[Any, ...], key: Any,
 ) -> bool:  # fmt: skip
-    """Launch what fills the results; False where the device has no kernel for such a call. A loop is remembered by a
-    key, if there is one, for the call as it was `given`."""
+    """Launch what fills the results; False where the device has no kernel for such a call.
+
+    A loop is cached by a key, if there is one, for the call as it was `given`.
+    """
     results = flat(found.results)
     if all(not one.meta.numel for one in results):
         return True
@@ -78,7 +209,7 @@ def _computed(
         if loop is not None:
             launch_loop(loop.launch, loop.values, operands.index)
             if key is not None:
-                learn_loop(given, key, loop, results[0], operands.index, results[0].meta.nbytes)
+                cache_loop(given, key, loop, results[0], operands.index, results[0].meta.nbytes)
         return loop is not None
     call = (name, *(one.meta.dtype for one in operands.tensors))
     if call in _REFUSED:
@@ -110,3 +241,43 @@ def fill(self: Tensor, value: Any) -> Tensor:
     if launch is not None:
         launch_loop(launch, [self.pointer, number], self.meta.device.index or 0)
     return self
+
+
+# The host, on copies.
+
+
+def on_host(
+    operator: Operator, operands: Operands, args: tuple[Any, ...], kwargs: Mapping[str, Any],
+    generator: Generator | None,
+) -> Any:  # fmt: skip
+    """Wait for the current stream, run `operator` on the CPU, bring to the device what it gives and wrote."""
+    with plain_state(generator):
+        if not operands.tensors:
+            return _made_here(operator, operands.device, args, kwargs)
+        copies = TensorConverter(cpu, _copied, lambda tensor: tensor)
+        given = [copies.of(value) for value in args]
+        options = {name: cpu if isinstance(value, Device) else copies.of(value) for name, value in kwargs.items()}
+        found = redispatch(operator, keys_for(HOST_KEYS, given, options), *given, **options)
+        change_written(operands, copies)
+        for tensor, copy in copies.pairs:
+            if any(tensor is one for one in operands.written):
+                copy_values(tensor, copy)
+        made = Results(copies, operands)
+        results = made.of(found)
+        for tensor, source in made.fresh:
+            copy_values(tensor, source)
+        return results
+
+
+def _copied(storage: Storage) -> Storage:
+    made = allocate_storage(storage.nbytes)
+    made.resizable = storage.resizable
+    if storage.nbytes:
+        write_bytes(made.pointer, read_device(storage.device, storage.pointer, storage.nbytes))
+    return made
+
+
+def _made_here(operator: Operator, device: Device, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """A call without tensors: made on the CPU, and copied."""
+    made = call(operator, *args, **{**kwargs, "device": cpu})
+    return call(REGISTRY.find("to.device"), made, device, None, False, False, None)

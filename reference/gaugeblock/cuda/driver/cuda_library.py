@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from ..protocol import DriverError, DriverOutOfMemory
+from .protocol import DriverError, DriverOutOfMemory
 
 LIBRARY = "libcuda.so.1"
 _OUT_OF_MEMORY = 2
@@ -37,13 +37,13 @@ FUNCTIONS: dict[str, tuple[type, ...]] = {
 
 
 class Location(ctypes.Structure):
-    """Where memory is: on the device of that index."""
+    """The place of memory: on the device of that index."""
 
     _fields_ = (("type", ctypes.c_int), ("id", ctypes.c_int))
 
 
 class AllocationProperties(ctypes.Structure):
-    """What memory is asked for; the last fields, for other systems and compression, stay zero."""
+    """The memory that is asked for; the last fields, for other systems and compression, stay zero."""
 
     _fields_ = (
         ("type", ctypes.c_int),
@@ -102,7 +102,7 @@ class CudaLibrary:
         return stream.value
 
     def granularity(self, device: int) -> int:
-        """What sizes and addresses are multiples of."""
+        """Return the bytes that sizes and addresses are multiples of."""
         found = _SIZE()
         properties = self._properties(device)
         self._call("cuMemGetAllocationGranularity", ctypes.byref(found), ctypes.byref(properties), _MINIMUM)

@@ -1,4 +1,7 @@
-"""Pinned host memory that is kept and given out again: blocks of powers of two that wait for the streams using them."""
+"""Pinned host memory that is kept and given out again: blocks of powers of two that wait for the streams using them.
+
+Its figures have the names of torch.cuda.host_memory_stats. Tensors of the CPU may lie in it.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,108 @@ from contextlib import suppress
 from threading import RLock
 from time import perf_counter_ns
 
-from ...core.errors import check_int
-from ...core.fork_safety import fork_safe
-from ..driver.installed_driver import get_driver
-from ..driver.protocol import Driver, DriverError
-from .pinned_statistics import PinnedStatistics
+from ..core.device import cpu
+from ..core.errors import check_int
+from ..core.fork_safety import fork_safe
+from ..memory.storage import Storage, allocate_storage
+from ..operators.copy import copy_values
+from ..tensor.tensor import Tensor, make_tensor
+from ..tensor.tensor_meta import TensorMeta, extent, unwatched
+from .allocator.statistics import Stat
+from .devices import DeviceMemory, get_driver
+from .driver.protocol import Driver, DriverError
+
+
+class Duration:
+    """The time that calls took, in microseconds."""
+
+    __slots__ = ("count", "max", "min", "total")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.total = self.max = self.min = 0.0
+
+    def add(self, nanoseconds: int) -> None:
+        """Count a call."""
+        microseconds = nanoseconds / 1000
+        self.max = max(self.max, microseconds)
+        self.min = microseconds if not self.count else min(self.min, microseconds)
+        self.total += microseconds
+        self.count += 1
+
+    def as_dict(self) -> dict[str, float]:
+        """Total, longest, shortest, number and mean."""
+        mean = self.total / self.count if self.count else 0.0
+        return {"total": self.total, "max": self.max, "min": self.min, "count": self.count, "avg": mean}
+
+
+class PinnedStatistics:
+    """`allocations` and `allocated_bytes` are blocks held from the driver, `active_*` those not free for others."""
+
+    def __init__(self) -> None:
+        names = ("allocations", "allocated_bytes", "active_requests", "active_bytes")
+        self.figures = {name: Stat() for name in names}
+        self.times = {name: Duration() for name in ("host_alloc_time", "host_free_time")}
+
+    def _held(self, count: int, size: int) -> None:
+        self.figures["allocations"].add(count)
+        self.figures["allocated_bytes"].add(count * size)
+
+    def _active(self, count: int, size: int) -> None:
+        self.figures["active_requests"].add(count)
+        self.figures["active_bytes"].add(count * size)
+
+    def grown(self, size: int, nanoseconds: int) -> None:
+        """The driver gave a block."""
+        self._held(1, size)
+        self.times["host_alloc_time"].add(nanoseconds)
+
+    def released(self, size: int, nanoseconds: int) -> None:
+        """The driver has a block back."""
+        self._held(-1, size)
+        self.times["host_free_time"].add(nanoseconds)
+
+    def allocated(self, size: int) -> None:
+        """A block is in use."""
+        self._active(1, size)
+
+    def freed(self, size: int) -> None:
+        """A block is free for others."""
+        self._active(-1, size)
+
+    def nested(self) -> dict[str, float | dict[str, float]]:
+        """Every figure by name and kind."""
+        found: dict[str, float | dict[str, float]] = {}
+        for name, figure in self.figures.items():
+            found[name] = {**figure.as_dict()}
+        for name, duration in self.times.items():
+            found[name] = duration.as_dict()
+        found["num_host_alloc"] = self.figures["allocations"].allocated
+        found["num_host_free"] = self.figures["allocations"].freed
+        return found
+
+    def flat(self) -> dict[str, float]:
+        """Every figure by names joined by a dot, in their order."""
+        flat: dict[str, float] = {}
+        for name, value in self.nested().items():
+            if isinstance(value, dict):
+                flat |= {f"{name}.{kind}": number for kind, number in value.items()}
+            else:
+                flat[name] = value
+        return dict(sorted(flat.items()))
+
+    def reset_peak(self) -> None:
+        """Let every peak be the current value, and the longest and shortest time be 0."""
+        for figure in self.figures.values():
+            figure.peak = figure.current
+        for duration in self.times.values():
+            duration.max = duration.min = 0.0
+
+    def reset_accumulated(self) -> None:
+        """Let what was allocated and freed, and the times, begin at 0."""
+        for figure in self.figures.values():
+            figure.allocated = figure.freed = 0
+        self.times = {name: Duration() for name in self.times}
 
 
 class _Block:
@@ -71,7 +171,7 @@ class PinnedMemory:
                 block.live = True
             else:
                 block = self._grow(size)
-            self.figures.handed_out(size)
+            self.figures.allocated(size)
             return block.address
 
     def _grow(self, size: int) -> _Block:
@@ -134,7 +234,7 @@ class PinnedMemory:
         return event
 
     def _keep(self, block: _Block) -> None:
-        self.figures.came_back(block.size)
+        self.figures.freed(block.size)
         if self.cache_limit is not None and block.size > self.cache_limit:
             self._release(block)
         else:
@@ -262,3 +362,59 @@ def reset_peak_host_memory_stats() -> None:
 def reset_accumulated_host_memory_stats() -> None:
     """Let what has been allocated and freed begin at 0, and the times."""
     pinned_memory().figures.reset_accumulated()
+
+
+def pinned_storage(nbytes: int) -> Storage:
+    """A fresh host storage of pinned memory. RuntimeError without a driver."""
+    memory = pinned_memory()
+    storage = allocate_storage(0)
+    if nbytes:
+        storage._pointer = memory.allocate(nbytes)
+        storage.allocator = memory
+        storage._nbytes = nbytes
+    return storage
+
+
+def is_pinned_storage(storage: Storage) -> bool:
+    """Return whether the bytes of a storage are pinned."""
+    return isinstance(storage.allocator, PinnedMemory)
+
+
+def used_on_stream(storage: Storage, device: int, stream: int) -> None:
+    """Let the block of a pinned storage wait, once it is free, for what the stream has by then."""
+    if isinstance(storage.allocator, PinnedMemory):
+        storage.allocator.record_stream(storage.pointer, device, stream)
+
+
+def pinned_empty(meta: TensorMeta) -> Tensor:
+    """A fresh tensor of a CPU meta in pinned memory, contents undefined. RuntimeError without a driver."""
+    elements = extent(meta.sizes, meta.strides) if meta.numel else 0
+    return make_tensor(meta, pinned_storage(elements * meta.dtype.itemsize), 0, None)
+
+
+def pinned_copy(self: Tensor) -> Tensor:
+    """`self` if it is pinned, else a copy in pinned memory with the same strides. RuntimeError unless on the CPU."""
+    meta = unwatched(self.meta)
+    if meta.device is not cpu:
+        raise RuntimeError(f"pin_memory(): cannot pin a tensor on {meta.device}, only CPU tensors can be pinned")
+    if is_pinned_storage(self.storage_impl):
+        return self
+    made = pinned_empty(meta)
+    copy_values(made, self)
+    return made
+
+
+def record_stream(self: Tensor, stream: object) -> None:
+    """Let the block of a tensor's storage, once it is free, wait for what `stream` has by then.
+
+    Raises RuntimeError for a tensor that is not on a CUDA device, TypeError for what is no stream.
+    """
+    from .streams import Stream
+
+    if not isinstance(stream, Stream):
+        raise TypeError(f"record_stream(): argument 's' must be Stream, not {type(stream).__name__}")
+    memory = self.storage_impl.allocator
+    if isinstance(memory, DeviceMemory):
+        memory.allocator.record_stream(self.storage_impl.pointer, stream.cuda_stream)
+    elif self.meta.device.type != "cuda":
+        raise RuntimeError(f"record_stream(): argument 'self' must be on a CUDA device, got {self.meta.device}")

@@ -8,7 +8,7 @@ from typing import Any
 
 import gaugeblock as gb
 import pytest
-from gaugeblock.cuda.operators import known_loops
+from gaugeblock.cuda.operators import pointwise
 
 CALLS: list[Callable[..., Any]] = [
     lambda x, y: x + y, lambda x, y: x - 2, lambda x, y: 2 - x, lambda x, y: gb.add(x, y, alpha=3),
@@ -36,10 +36,10 @@ def test_calls_that_come_again(number: int) -> None:
         assert (found.tolist(), found.dtype, found.stride()) == (wanted.tolist(), wanted.dtype, wanted.stride())
 
 
-def test_a_call_that_came_before_needs_no_outlines(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_call_that_came_before_runs_no_kernel_on_meta_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = gb.ones(3, device="cuda"), gb.arange(3.0, device="cuda")
     assert (x * y).tolist() == [0, 1, 2]
-    monkeypatch.setattr("gaugeblock.cuda.operators.kernels.outlined_call", None)
+    monkeypatch.setattr("gaugeblock.cuda.operators.fallback.meta_call", None)
     assert (y * x).tolist() == [0, 1, 2] and (y * (y * y)).tolist() == [0, 1, 8]
 
 
@@ -109,7 +109,7 @@ def test_a_tensor_without_memory_is_refused_again() -> None:
 
 
 def test_names_of_fresh_results() -> None:
-    assert "add.Tensor" in known_loops.FRESH and "add_.Tensor" not in known_loops.FRESH
+    assert "add.Tensor" in pointwise.FRESH and "add_.Tensor" not in pointwise.FRESH
 
 
 def test_numbers_that_do_not_fit_are_refused_at_once() -> None:

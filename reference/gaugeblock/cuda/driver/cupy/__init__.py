@@ -1,1 +1,0 @@
-"""The driver over CuPy: NVIDIA GPUs."""

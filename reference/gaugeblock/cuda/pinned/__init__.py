@@ -1,1 +1,0 @@
-"""Pinned host memory, and tensors in it."""
