@@ -170,3 +170,9 @@ def requires_grad(tensor: Tensor) -> bool:
 def version(tensor: Tensor) -> int:
     """The version of a tensor, -1 of one made in inference mode."""
     return -1 if tensor.counter is INFERENCE else version_of(tensor)
+
+
+def differentiable(tensor: Tensor) -> bool:
+    """Return whether a result of this dtype has a gradient."""
+    dtype = tensor.meta.dtype
+    return dtype.is_floating_point or dtype.is_complex

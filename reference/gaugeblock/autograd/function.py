@@ -10,13 +10,12 @@ from ..bindings.functions import ops
 from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version
-from .autograd_meta import Edge, requires_grad, result_of, shallow_copy_and_detach, unpack, version
+from .autograd_meta import Edge, differentiable, requires_grad, result_of, shallow_copy_and_detach, unpack, version
 from .forward_mode import DUAL, PAUSED, Pause, has_numbers, has_tangent, set_tangent, tangent_of
 from .grad_mode import no_grad
 from .node import COUNTER, Node, NotImplementedNode
 from .saved_tensor import FREED, saved, with_history
 from .view_history import FUNCTION, MULTIPLE, check_inplace, edge_of, rebase, recorded_edge, view_of
-from .wrapping import differentiable
 
 
 def set_function_tangents(

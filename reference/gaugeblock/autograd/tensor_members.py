@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.device import cpu
+from ..core.dtype import DType
 from ..core.errors import type_error
 from ..core.warn import warn
 from ..dispatch.dispatcher import REGISTRY, call
 from ..dispatch.overrides import NOT_WRAPPED
 from ..dispatch.state import STATE
+from ..memory.elements import read_bytes, store_bytes, write_element
 from ..operators.fresh_fill import fill_ones
 from ..tensor.changing import change_meta
 from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import unwatched
+from ..tensor.tensor_meta import TensorMeta, unwatched
 from ..tensor.versions import INFERENCE
 from . import hooks
 from .autograd_meta import materialize_autograd_meta, more_of, requires_grad, version
@@ -139,14 +142,32 @@ def backward(
     if gradient is None and inputs is None and meta is not None and self.base is None and self.__class__ is Tensor:
         node, tensor_meta = meta.grad_fn, self.meta
         if node is not None and tensor_meta.numel == 1 and tensor_meta.watched and tensor_meta.dtype.kind == FLOATING:
-            seed = new_like(tensor_meta.twin)  # type: ignore[arg-type]
-            fill_ones(seed)
+            seed = _one(tensor_meta.twin)  # type: ignore[arg-type]
             if create_graph:
                 warn_of_cycle()
             keep = create_graph if retain_graph is None else retain_graph
             run_backward([((node, meta.output_nr), seed)], keep=keep, create=create_graph)
             return
     run_from(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+ONES: dict[DType, bytes] = {}
+"""The element 1 of dtypes that `backward` has begun with."""
+
+
+def _one(meta: TensorMeta) -> Tensor:
+    """Return a tensor of a meta with one element, which is 1."""
+    made = new_like(meta)
+    if meta.device is not cpu:
+        fill_ones(made)
+        return made
+    element = ONES.get(meta.dtype)
+    if element is None:
+        write_element(made.pointer, meta.dtype, 1)
+        ONES[meta.dtype] = read_bytes(made.pointer, meta.nbytes)
+    else:
+        store_bytes(made.pointer, element)
+    return made
 
 
 DETACH = REGISTRY.find("detach_")

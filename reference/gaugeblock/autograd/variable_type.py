@@ -16,22 +16,24 @@ from typing import Any
 
 from gaugeblock_spec.schema import Schema
 
+from ..bindings.functions import ops
 from ..core.memory_format import contiguous_format
 from ..dispatch.dispatcher import REGISTRY, Operator, Registration, Resolved, call, redispatch, run_entry
 from ..dispatch.keys import AUTOGRAD_KEYS, AUTOGRAD_MASK, any_watched, runtime_key
 from ..dispatch.state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, OVERRIDING, STATE
 from ..memory.storage import new_object
+from ..operators.composites import result_type
 from ..operators.rows import rows
 from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import watched_twin
 from ..tensor.versions import INFERENCE
 from .anomaly import ANOMALY, note_origin
-from .autograd_meta import AutogradMeta, ViewState, result_of, unpack, version
+from .autograd_meta import AutogradMeta, ViewState, differentiable, result_of, unpack, version
 from .below_autograd import below, unrecorded_view
 from .formulas import compiled, derivatives, node_class, row_of_form
 from .forward_mode import DUAL, outside
-from .node import COUNTER, Node
+from .node import COUNTER, Node, accumulator_of
 from .saved_tensor import PACKING, saved
 from .variable_type_manual import (
     REFINED,
@@ -46,8 +48,71 @@ from .variable_type_manual import (
     registered_kernel,
 )
 from .variable_type_source import kernel_source, passing_source, quick_call, quick_write
-from .view_history import DEFAULT, check_inplace, rebase
-from .wrapping import maker_of, number_operand, plain_list, results_of, unwrap, unwrap_list, view_results
+from .view_history import DEFAULT, check_inplace, creation_by, rebase, recorded_edge, view_of
+
+
+def unwrap(tensor: Any) -> tuple[Any, Any]:
+    """The plain tensor of a watched one, and where its gradient goes."""
+    meta = tensor.autograd
+    if meta is None:
+        return unpack(tensor), None
+    node = meta.grad_fn
+    state = meta.view
+    if node is not None and (state is None or state.version == version(tensor)):
+        return meta.plain, (node, meta.output_nr)
+    if node is None and tensor.base is None:
+        return meta.plain, (accumulator_of(tensor), 0) if tensor.requires_grad_flag else None
+    return meta.plain, recorded_edge(tensor)
+
+
+def unwrap_list(tensors: Any) -> tuple[Any, Any]:
+    """Return plain tensors and edges of a list, which may hold None; None for the edges if there are none."""
+    pairs = [(one, None) if one is None or not one.meta.watched else unwrap(one) for one in tensors]
+    edges = tuple([edge for _, edge in pairs])
+    plain = type(tensors)([one for one, _ in pairs]) if type(tensors) in (list, tuple) else [one for one, _ in pairs]
+    return plain, None if all(edge is None for edge in edges) else edges
+
+
+def plain_list(tensors: Any) -> Any:
+    """A list with what kernels get for its watched tensors."""
+    return [one if one is None else unpack(one) for one in tensors]
+
+
+def number_operand(number: Any, *others: Any) -> Tensor:
+    """A number that stands where a tensor may: a tensor without dims, of the dtype that the call computes in."""
+    tensor = next(one for one in others if isinstance(one, Tensor))
+    made: Tensor = ops.scalar_tensor(number, dtype=result_type(tensor, number), device=tensor.device)
+    return made
+
+
+def results_of(results: Any, node: Node, constant: tuple[int, ...] = ()) -> Any:
+    """Several results: those of numbers are watched, the others, and those at the places `constant`, are not."""
+    made = [
+        result_of(one, node, nr) if isinstance(one, Tensor) and differentiable(one) and nr not in constant else one
+        for nr, one in enumerate(results)
+    ]
+    kind = type(results)
+    return kind(*made) if hasattr(results, "_fields") else kind(made)
+
+
+def view_results(base: Tensor, results: Any, node: Any) -> Any:
+    """One or several results that may be views of `base`; those that share nothing with it are ordinary results."""
+    maker = maker_of(node)
+    if isinstance(results, Tensor):
+        return _view(base, results, node, 0, DEFAULT, maker)
+    creation = creation_by(maker)
+    return type(results)([_view(base, one, node, nr, creation, maker) for nr, one in enumerate(results)])
+
+
+def maker_of(node: Any) -> str:
+    """The operator's name in what is said of a view that this node (or class of nodes) made."""
+    return str(node.label).removesuffix("0").removesuffix("Backward")
+
+
+def _view(base: Tensor, plain: Tensor, node: Any, nr: int, creation: str, maker: str) -> Tensor:
+    if plain.storage_impl is not base.storage_impl:
+        return result_of(plain, node, nr)
+    return view_of(base, plain, node, nr, creation, maker)
 
 
 def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any]:

@@ -16,7 +16,15 @@ from ..dispatch.state import STATE
 from ..tensor.changing import change_meta
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import unwatched
-from .autograd_meta import materialize_autograd_meta, refresh_plain, requires_grad, result_of, unpack, version
+from .autograd_meta import (
+    differentiable,
+    materialize_autograd_meta,
+    refresh_plain,
+    requires_grad,
+    result_of,
+    unpack,
+    version,
+)
 from .below_autograd import below
 from .formulas import camel
 from .forward_mode import DUAL, PAUSED, has_tangent, set_tangent, tangent_of
@@ -24,7 +32,6 @@ from .function import BackwardFunction, meta_of
 from .grad_mode import enable_grad
 from .node import NotImplementedNode
 from .view_history import check_inplace, recorded_edge
-from .wrapping import differentiable
 
 
 def metadata_inplace(operator: Operator, view: Operator) -> Callable[..., Any]:

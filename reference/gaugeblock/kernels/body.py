@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from ..core.dtype import DType
 from .conversion import (
+    SCALAR_TYPES,
     Immediate,
     Memory,
     Raw,
@@ -17,7 +18,6 @@ from .conversion import (
     memory,
     raw_types,
     rounded,
-    scalar_type,
     to_storage,
 )
 from .expression import Complex, Expr, Value, all_nodes
@@ -141,5 +141,5 @@ def vector_width(level: Level, operands: Sequence[Memory], compute: DType, wides
 
     `widest` is that of a long formula: one register for each element compiles in half the time of two.
     """
-    widest = max([widest, scalar_type(compute).bits, *(operand.storage.bits for operand in operands)])
+    widest = max([widest, SCALAR_TYPES[compute].bits, *(operand.storage.bits for operand in operands)])
     return max(1, level.vector_bytes * 8 // max(widest, 8))

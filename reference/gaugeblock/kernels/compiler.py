@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import array
 import ctypes
+import functools
 import struct
 import threading
 from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from ..core.fork_safety import fork_safe
 from . import common
@@ -175,6 +177,23 @@ def _name(key: str) -> str:
 
 def _uses_common(text: str) -> bool:
     return f"@{common.PREFIX}_" in text
+
+
+Builder = TypeVar("Builder", bound=Callable[..., Any])
+
+
+def named(build: Builder) -> Builder:
+    """Memoise a builder of reductions, phases or row programs, and name what it builds after its call.
+
+    The name stands for the same expressions in every process.
+    """
+
+    @functools.cache
+    def memoised(*args: Any, **kwargs: Any) -> Any:
+        words = [f"{getattr(one, 'name', one)}" for one in (*args, *kwargs.items())]
+        return build(*args, **kwargs)._replace(name=" ".join([build.__name__, *words]))
+
+    return functools.wraps(build)(memoised)  # type: ignore[return-value]
 
 
 _LENGTH = struct.Struct("<q")

@@ -5,27 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..core.dtype import DType, bfloat16, float16
+from ..core.dtype import ALL_DTYPES, DType, bfloat16, bool_, complex32, complex64, complex128, float16, float32, float64
 from .expression import BOOL, F32, F64, INT, UINT, Complex, Expr, ScalarType, Value, constant, select
 from .functions import bits_of, cast, fabs, float_of_bits
 from .isa import Level
 
-
-def scalar_type(dtype: DType) -> ScalarType:
-    """Expr type in which a dtype is computed: float32 for the 16-bit floats, the component type for complex."""
-    if dtype.category == "bool":
-        return BOOL
-    if dtype.category == "int":
-        return (INT if dtype.is_signed else UINT)[dtype.itemsize * 8]
-    component = dtype.itemsize // (2 if dtype.is_complex else 1)
-    return F64 if component == 8 else F32
+SCALAR_TYPES: dict[DType, ScalarType] = {
+    bool_: BOOL,
+    **{one: (INT if one.is_signed else UINT)[one.itemsize * 8] for one in ALL_DTYPES if one.category == "int"},
+    **dict.fromkeys((float16, bfloat16, float32, complex32, complex64), F32),
+    **dict.fromkeys((float64, complex128), F64),
+}
+"""Dtype -> the type in which it is computed: float32 for the 16-bit floats, that of the components if it is complex."""
 
 
 def storage_type(dtype: DType) -> ScalarType:
     """Expr type of one stored component: bytes for bool, 16-bit patterns for the 16-bit floats."""
     if dtype.category == "bool":
         return UINT[8]
-    return UINT[16] if is_half(dtype) else scalar_type(dtype)
+    return UINT[16] if is_half(dtype) else SCALAR_TYPES[dtype]
 
 
 def is_half(dtype: DType) -> bool:
@@ -78,7 +76,7 @@ def convert(value: Value, dtype: DType) -> Value:
     """A value converted to `dtype`: dropping imaginary parts, wrapping ints, rounding float64 once for halves."""
     if dtype.is_complex:
         part = dtype.to_real()
-        re, im = (value.re, value.im) if isinstance(value, Complex) else (value, constant(0.0, scalar_type(part)))
+        re, im = (value.re, value.im) if isinstance(value, Complex) else (value, constant(0.0, SCALAR_TYPES[part]))
         return Complex(_converted(re, part), _converted(im, part))
     if isinstance(value, Complex):
         if dtype.category == "bool":
@@ -88,7 +86,7 @@ def convert(value: Value, dtype: DType) -> Value:
 
 
 def _converted(value: Expr, dtype: DType) -> Expr:
-    return round_to_odd(value) if value.type is F64 and is_half(dtype) else cast(value, scalar_type(dtype))
+    return round_to_odd(value) if value.type is F64 and is_half(dtype) else cast(value, SCALAR_TYPES[dtype])
 
 
 def rounded(value: Value, dtype: DType, half_hardware: bool) -> Value:

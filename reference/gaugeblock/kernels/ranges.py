@@ -13,7 +13,7 @@ import functools
 from ..core.dtype import DType, float32, int64
 from .code import NAME, Declarations
 from .compiler import Builtin, compiler
-from .conversion import scalar_type
+from .conversion import SCALAR_TYPES
 from .expression import BOOL, F32, F64, INT, ScalarType
 from .isa import Level, current_level
 from .lower import Emitter
@@ -50,7 +50,7 @@ def _text(dtype: DType, level: Level) -> str:
                 value = _count(code, place, given) if dtype is int64 else _line(code, place, given)
                 if dtype is float32:
                     value = code.register(f"fptrunc {code.type(F64)} {value} to {code.type(F32)}")
-                code.store(code.type(scalar_type(dtype)), value, code.at(out, i, dtype.itemsize), dtype.itemsize)
+                code.store(code.type(SCALAR_TYPES[dtype]), value, code.at(out, i, dtype.itemsize), dtype.itemsize)
     head = f"define i1 @{NAME}(ptr %pointers, ptr %numbers, i64 %n, ptr %strides) #0"
     return "\n".join([code.function(head, "  ret i1 false"), f"attributes #0 = {{ {level.attributes} }}", ""])
 

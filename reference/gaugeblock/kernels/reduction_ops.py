@@ -14,12 +14,13 @@ from typing import NamedTuple
 from ..core.dtype import DType
 from . import approximation
 from .body import components, rebuild
-from .conversion import scalar_type
+from .compiler import named
+from .conversion import SCALAR_TYPES
 from .exponential import exp
 from .expression import BOOL, F32, F64, INT, Complex, Expr, ScalarType, Value, constant, select
 from .functions import cast, fabs, isnan, maximum, minimum, sqrt
 from .logarithm import log, pow
-from .reduction_phases import Context, Phase, Reduction, State, named
+from .reduction_phases import Context, Phase, Reduction, State
 from .trigonometry import hypot
 
 
@@ -75,7 +76,7 @@ Project = Callable[[Value, Context], tuple[Value, ...]]
 
 
 def _sum_phase(compute: DType, element: Callable[[Value, Context], Value], project: Project, *, real: bool) -> Phase:
-    state = SumState(scalar_type(compute), 1 if real or not compute.is_complex else 2)
+    state = SumState(SCALAR_TYPES[compute], 1 if real or not compute.is_complex else 2)
     return Phase(
         lambda x: state.init(),
         lambda exprs, x, index, context: state.add(exprs, element(x, context)),
@@ -132,7 +133,7 @@ def mean_reduction(compute: DType) -> Reduction:
 @named
 def nanmean_reduction(compute: DType) -> Reduction:
     """Mean of the elements that are not NaN."""
-    total = SumState(scalar_type(compute), 2 if compute.is_complex else 1)
+    total = SumState(SCALAR_TYPES[compute], 2 if compute.is_complex else 1)
 
     def step(state: State, x: Value, index: Expr, context: Context) -> State:
         return (state[0] + cast(~_is_nan(x), INT[64]), *total.add(state[1:], _without_nan(x, context)))
@@ -193,7 +194,7 @@ def mean_square_reduction(compute: DType) -> Reduction:
 @named
 def prod_reduction(compute: DType) -> Reduction:
     """Product: ints wrap in int64, floats in float64."""
-    wide = F64 if scalar_type(compute).is_float else INT[64]
+    wide = F64 if SCALAR_TYPES[compute].is_float else INT[64]
     one = (constant(1, wide), constant(0, wide)) if compute.is_complex else (constant(1, wide),)
 
     def multiplied(a: State, b: State) -> State:
@@ -243,7 +244,7 @@ def _chosen(start: Expr, choose: Callable[[Expr, Expr], Expr], element: Callable
 @named
 def extreme_reduction(compute: DType, largest: bool) -> Reduction:
     """Largest or smallest element; NaN wins."""
-    type = scalar_type(compute)
+    type = SCALAR_TYPES[compute]
     return _chosen(lowest(type) if largest else highest(type), maximum if largest else minimum, _real)
 
 
@@ -262,7 +263,7 @@ def _before(a: Expr, b: Expr, largest: bool) -> Expr:
 @named
 def position_reduction(compute: DType, largest: bool) -> Reduction:
     """(extreme, index of its first occurrence); NaN comes before everything."""
-    type = scalar_type(compute)
+    type = SCALAR_TYPES[compute]
 
     def step(state: State, x: Value, index: Expr, context: Context) -> State:
         better = _before(_real(x), state[0], largest) | (state[1] < 0)
@@ -301,7 +302,7 @@ def count_reduction(of_nan: bool) -> Reduction:
 def norm_reduction(compute: DType, order: str) -> Reduction:
     """Vector norm: order "0", "1", "2", "inf", "-inf", or "p" with the order as a number."""
     if order in ("inf", "-inf"):
-        start = constant(0.0 if order == "inf" else float("inf"), scalar_type(compute))
+        start = constant(0.0 if order == "inf" else float("inf"), SCALAR_TYPES[compute])
         return _chosen(start, maximum if order == "inf" else minimum, _size)
     phase = _sum_phase(compute, _POWERS[order], _ROOTS.get(order, _whole), real=True)
     return Reduction((phase,), numbers=1 if order == "p" else 0)
@@ -310,7 +311,7 @@ def norm_reduction(compute: DType, order: str) -> Reduction:
 @named
 def exponentials_reduction(compute: DType, logarithm: bool) -> Reduction:
     """Sum of e**(x - m), m the largest element: its logarithm plus m, or (m, the sum in float64)."""
-    type = scalar_type(compute)
+    type = SCALAR_TYPES[compute]
     exponential = approximation.exp if type is F32 else exp
 
     def element(x: Value, context: Context) -> Expr:

@@ -12,10 +12,9 @@ reduction itself and its routine.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from ..core.dtype import DType
 from .body import components
@@ -98,22 +97,6 @@ class Reduction(NamedTuple):
     phases: tuple[Phase, ...]
     numbers: int = 0
     name: str = ""
-
-
-Builder = TypeVar("Builder", bound=Callable[..., Any])
-
-
-def named(build: Builder) -> Builder:
-    """Memoise a builder of reductions, phases or row programs, and name what it builds after its call.
-
-    The name stands for the same expressions in every process.
-    """
-
-    @functools.cache
-    def memoised(*args: Any, **kwargs: Any) -> Any:
-        return build(*args, **kwargs)._replace(name=f"{build.__name__} {args} {kwargs}")
-
-    return functools.wraps(build)(memoised)  # type: ignore[return-value]
 
 
 @dataclass(slots=True)

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from ..core.dtype import DType
 from .code import NAME, Declarations
-from .compiler import Builtin, compiler
-from .conversion import Memory, from_storage, memory, scalar_type, storage_type, to_storage
+from .compiler import Builtin, compiler, named
+from .conversion import SCALAR_TYPES, Memory, from_storage, memory, storage_type, to_storage
 from .exponential import exp
 from .expression import F32, F64, INT, Expr, ScalarType, Value, constant, select
 from .functions import bits_of, cast, float_of_bits, isfinite, mul_add, polynomial
@@ -27,7 +27,7 @@ from .lower import Emitter
 from .pointwise import rows_driver, strided_address
 from .pointwise_entry import Signature
 from .reduction_ops import SumState, extreme_reduction, two_sum
-from .reduction_phases import Context, Phase, State, arguments, merge_lanes, named, record_phase
+from .reduction_phases import Context, Phase, State, arguments, merge_lanes, record_phase
 
 
 class RowProgram(NamedTuple):
@@ -87,8 +87,8 @@ class RowMapWriter:
     def __init__(self, kernel: RowMapKernel) -> None:
         self.program, self.dtype, self.level = kernel.program, kernel.dtype, kernel.level
         self.found, self.beside = kernel.found, kernel.beside
-        self.width = max(1, self.level.vector_bytes * 8 // scalar_type(self.dtype).bits)
-        self.held = self.program.kept is not None and storage_type(self.dtype) is scalar_type(self.dtype)
+        self.width = max(1, self.level.vector_bytes * 8 // SCALAR_TYPES[self.dtype].bits)
+        self.held = self.program.kept is not None and storage_type(self.dtype) is SCALAR_TYPES[self.dtype]
         """Whether kept elements are held in the result between the last reduction and the map."""
         self.declarations = Declarations(self.level.vector_bytes)
         self.code = Emitter(1, "x", self.declarations)
@@ -241,7 +241,7 @@ def _exponentials(
     compute: DType, element: Callable[[Value, Context], Expr], project: Callable[[Expr, Expr], tuple[Value, ...]]
 ) -> tuple[Phase, ...]:
     """The largest element, then what `finish` makes of the sum of e**(x - largest), in float64, and the largest."""
-    type = scalar_type(compute)
+    type = SCALAR_TYPES[compute]
     total = SumState(type, 1)
     (largest,) = extreme_reduction(compute, True).phases
 
@@ -267,7 +267,7 @@ def _real(x: Value) -> Expr:
 @named
 def softmax(compute: DType) -> RowProgram:
     """e**(x - m) / sum(e**(x - m)), m the largest element of the row."""
-    type = scalar_type(compute)
+    type = SCALAR_TYPES[compute]
 
     def inverse(total: Expr, largest: Expr) -> tuple[Value, ...]:
         return (cast(1.0 / total, type) * _factor(type),)
@@ -288,7 +288,7 @@ def log_softmax(compute: DType) -> RowProgram:
 
     def difference(x: Value, context: Context) -> Value:
         _, shift, logarithm = context.earlier
-        return cast(cast(_real(x), F64) - shift - logarithm, scalar_type(compute))
+        return cast(cast(_real(x), F64) - shift - logarithm, SCALAR_TYPES[compute])
 
     phases = _exponentials(compute, lambda x, context: _power(_real(x), context.earlier[0]), spread)
     return RowProgram(phases, difference)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..core.dtype import DType
-from .conversion import scalar_type
+from .compiler import named
+from .conversion import SCALAR_TYPES
 from .expression import Expr, Value
 from .functions import cast, mul_add
 from .reduction_ops import mean_square_reduction, moments_reduction
-from .reduction_phases import Context, named
+from .reduction_phases import Context
 from .rowwise import RowProgram
 
 
@@ -26,7 +27,7 @@ def _scaled(value: Expr, others: tuple[Value, ...], weight: bool, bias: bool) ->
 def _map(
     compute: DType, normalized: Callable[[Expr, Context], Expr], weight: bool, bias: bool
 ) -> Callable[..., Value]:
-    type = scalar_type(compute)
+    type = SCALAR_TYPES[compute]
 
     def map(x: Value, context: Context, *others: Value) -> Value:
         assert isinstance(x, Expr)
@@ -42,7 +43,7 @@ def layer_norm(compute: DType, weight: bool, bias: bool) -> RowProgram:
     The number is eps.
     """
     reduction = moments_reduction(compute)
-    type = scalar_type(compute)
+    type = SCALAR_TYPES[compute]
 
     def normalized(x: Expr, context: Context) -> Expr:
         mean, inverse = (cast(expr, type) for expr in context.earlier[-2:])

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 from ..core.dtype import DType
 from .code import NAME, Declarations
-from .compiler import Builtin, compiler
-from .conversion import from_storage, memory, rounded, scalar_type, to_storage
+from .compiler import Builtin, compiler, named
+from .conversion import SCALAR_TYPES, from_storage, memory, rounded, to_storage
 from .exponential import exp
 from .expression import F64, INT, Expr, Value, constant, select
 from .functions import cast, fabs, isnan
@@ -26,7 +26,7 @@ from .lower import Emitter
 from .pointwise import rows_driver, strided_address
 from .pointwise_entry import Signature
 from .reduction_ops import highest, lowest, prod_reduction, sum_reduction
-from .reduction_phases import Context, Phase, State, arguments, named
+from .reduction_phases import Context, Phase, State, arguments
 
 
 @named
@@ -48,7 +48,7 @@ def _apart(a: State, b: State) -> State:
 @named
 def running_extreme(compute: DType, largest: bool) -> Phase:
     """(extreme so far, index of its last occurrence); NaN stays once met."""
-    type = scalar_type(compute)
+    type = SCALAR_TYPES[compute]
 
     def step(state: State, x: Value, index: Expr, context: Context) -> State:
         assert isinstance(x, Expr)

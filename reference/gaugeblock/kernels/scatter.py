@@ -14,7 +14,7 @@ import functools
 from ..core.dtype import DType
 from .code import Code
 from .compiler import Builtin, compiler
-from .conversion import scalar_type
+from .conversion import SCALAR_TYPES
 from .gather import SIGNATURE, copy_element, copy_row, indexed_text
 from .isa import Level, current_level
 from .pointwise import rows_driver, strided_address
@@ -49,7 +49,7 @@ class ScatterKernel:
         if self.added is None:
             copy_row(code, target, source, self.itemsize)
             return
-        lanes, type = self.level.vector_bytes // self.itemsize, scalar_type(self.added).ir
+        lanes, type = self.level.vector_bytes // self.itemsize, SCALAR_TYPES[self.added].ir
         vectors = code.register(f"and i64 %n, {-lanes}")
         for kind, start, stop, step in ((f"<{lanes} x {type}>", "0", vectors, lanes), (type, vectors, "%n", 1)):
             with code.loop(start, stop, step) as k:
@@ -59,7 +59,7 @@ class ScatterKernel:
         if self.added is None:
             copy_element(code, target, source, self.itemsize)
         else:
-            self._add(code, scalar_type(self.added).ir, target, source)
+            self._add(code, SCALAR_TYPES[self.added].ir, target, source)
 
     def _add(self, code: Code, type: str, target: str, source: str) -> None:
         """Add an element, or a vector of them, to what is at `target`."""

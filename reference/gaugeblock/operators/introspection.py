@@ -13,7 +13,7 @@ import numpy as np
 
 from ..core.dtype import DType, uint8
 from ..kernels.body import Formula
-from ..kernels.conversion import Raw, scalar_type
+from ..kernels.conversion import SCALAR_TYPES, Raw
 from ..kernels.expression import UINT, Expr
 from ..kernels.isa import capability, current_level
 from ..kernels.lower import VECTOR_VISIT
@@ -27,7 +27,7 @@ from .pointwise_operators import RULES, call_builder
 
 def vector_width(dtype: DType) -> int:
     """Exprs of `dtype` that one vector holds on the instruction set in use; half floats count as float32."""
-    return max(1, current_level().vector_bytes * 8 // max(scalar_type(dtype).bits, 8))
+    return max(1, current_level().vector_bytes * 8 // max(SCALAR_TYPES[dtype].bits, 8))
 
 
 class PathTrace(NamedTuple):

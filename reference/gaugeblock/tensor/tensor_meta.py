@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core.device import Device, cpu
 from ..core.dtype import DType
-from ..core.errors import check_addressable, check_sizes
+from ..core.errors import INT64_MAX, check_addressable, check_sizes
 from ..core.memory_format import MemoryFormat, channels_last, channels_last_3d
 from ..core.sealed import seal
 from ..core.size import Size
@@ -334,7 +334,8 @@ def contiguous_meta(sizes: tuple[int, ...], dtype: DType, device: Device = cpu) 
     key = (sizes, dtype, device)
     known = _FRESH.get(key)
     if known is None:
-        check_sizes("empty", sizes)
+        if sizes and min(sizes) < 0:
+            check_sizes("empty", sizes)
         known = meta_of(sizes, default_strides(sizes), dtype, device)
         if len(_FRESH) >= TABLE_LIMIT:
             _FRESH.clear()
@@ -344,7 +345,9 @@ def contiguous_meta(sizes: tuple[int, ...], dtype: DType, device: Device = cpu) 
 
 def _build(key: Key) -> TensorMeta:
     sizes, strides, dtype, device, lazy = key
-    check_addressable(sizes, strides)
+    numel = prod(sizes)
+    if not 0 < numel <= INT64_MAX or (strides and max(strides) > INT64_MAX):
+        check_addressable(sizes, strides)
     self = TensorMeta()
     self._sizes = sizes
     self._strides = strides
@@ -353,7 +356,7 @@ def _build(key: Key) -> TensorMeta:
     self._device = device
     self._lazy = lazy
     self._ndim = len(sizes)
-    self._numel = prod(sizes)
+    self._numel = numel
     self._nbytes = self.numel * dtype.itemsize
     self._contiguous = is_contiguous(sizes, strides)
     self._dense = self.contiguous or is_non_overlapping_and_dense(sizes, strides)

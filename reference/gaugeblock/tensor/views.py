@@ -111,7 +111,7 @@ def expand(self: Tensor, size: Sequence[int], implicit: bool = False) -> Tensor:
     new dim.
     """
     meta = self.meta
-    if size.__class__ is not tuple or not only_ints(size):
+    if not isinstance(size, tuple) or not only_ints(size):
         size = check_ints("expand", "size", size)
     other = meta.views.get(size)
     if other is None:
