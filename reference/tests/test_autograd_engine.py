@@ -36,7 +36,7 @@ def test_plain_tensors_are_not_recorded() -> None:
     assert (y.requires_grad, y.grad_fn, y.is_leaf, y.autograd) == (False, None, True, None)
 
 
-def test_fast_paths_never_serve_watched_tensors() -> None:
+def test_fast_paths_never_serve_tensors_with_autograd() -> None:
     plain, x = gb.ones(4), gb.ones(4, requires_grad=True)
     for _ in range(3):
         assert not (plain + plain).requires_grad and not plain.sum().requires_grad

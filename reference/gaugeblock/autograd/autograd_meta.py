@@ -1,8 +1,8 @@
 """What autograd knows of a tensor: the node that made it, its gradient, its hooks, the view that it is.
 
-A tensor with such a record is *watched*. Its `TensorMeta` has the Autograd key and a call cache of its own.
-Kernels never see it. They get its `plain` tensor, another handle on the same storage that nobody watches; nodes save
-that one too, so that no tensor is kept alive by the node that made it.
+A tensor with such a record has a `TensorMeta` with the Autograd key and a call cache of its own. Kernels never see it.
+They get its `plain` tensor, a shallow and detached copy on the same storage; nodes save that one too, so that no tensor
+is kept alive by the node that made it.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from ..dispatch.state import WATCHING
+from ..dispatch.state import AUTOGRAD_IN_USE
 from ..memory.storage import new_object
 from ..tensor.changing import change_meta
 from ..tensor.tensor import Tensor, tensor_object
-from ..tensor.tensor_meta import as_watched, unwatched, watched_twin
+from ..tensor.tensor_meta import autograd_twin, with_autograd, without_autograd
 from ..tensor.versions import HOW_MADE, INFERENCE, version_of
 
 if TYPE_CHECKING:
@@ -91,10 +91,10 @@ def new_meta(plain: Tensor, grad_fn: Node | None, output_nr: int) -> AutogradMet
 
 
 def result_of(plain: Tensor, grad_fn: Node | None, output_nr: int) -> Tensor:
-    """The watched tensor over what a kernel has just made."""
+    """Return the tensor with a node over what a kernel has just made."""
     tensor_meta = plain.meta
     made = shallow_copy_and_detach(plain)
-    made._meta = tensor_meta.twin if tensor_meta.twin is not None else watched_twin(tensor_meta)
+    made._meta = tensor_meta.twin if tensor_meta.twin is not None else autograd_twin(tensor_meta)
     meta = made.autograd = new_object(AutogradMeta)
     meta.plain = plain
     meta.grad_fn = grad_fn
@@ -104,41 +104,41 @@ def result_of(plain: Tensor, grad_fn: Node | None, output_nr: int) -> Tensor:
 
 
 def materialize_autograd_meta(tensor: Tensor) -> AutogradMeta:
-    """The record of a tensor, which is watched from now on."""
+    """Return the record of a tensor, which gets one and the Autograd key if it has none."""
     meta: AutogradMeta | None = tensor.autograd
     tensor_meta = tensor.meta
     if meta is None:
-        WATCHING.append(None)
+        AUTOGRAD_IN_USE.append(None)
         meta = tensor.autograd = new_meta(shallow_copy_and_detach(tensor), None, 0)
         if tensor.base is not None:
             meta.view = view_state(tensor)
-    if not tensor_meta.watched:
-        change_meta(tensor, as_watched)
+    if not tensor_meta.has_autograd:
+        change_meta(tensor, with_autograd)
     return meta
 
 
 def view_state(view: Tensor) -> ViewState:
-    """Return the state of a view made while its base was not watched, such as one of several from a call."""
+    """Return the state of a view made while its base had no record, such as one of several from a call."""
     creation, maker = HOW_MADE.get(view.counter.__class__, ("default", "View"))
     return ViewState(version(view), creation, maker, 0)
 
 
 def refresh_plain(tensor: Tensor) -> None:
-    """Bring record and meta of a watched tensor up to date after its own metadata were changed.
+    """Bring record and meta of a tensor up to date after its own metadata were changed.
 
     One that got another dtype accumulates gradients anew.
     """
     meta: AutogradMeta = tensor.autograd
-    change_meta(tensor, unwatched)
+    change_meta(tensor, without_autograd)
     if meta.more is not None and meta.plain.meta.dtype is not tensor.meta.dtype:
         meta.more.accumulator = None
     meta.plain = shallow_copy_and_detach(tensor)
-    change_meta(tensor, as_watched)
+    change_meta(tensor, with_autograd)
 
 
 def unpack(tensor: Tensor) -> Tensor:
-    """The tensor itself, or what kernels get for a watched one."""
-    if not tensor.meta.watched:
+    """Return what kernels get for a tensor: itself, or its plain one if it has the Autograd key."""
+    if not tensor.meta.has_autograd:
         return tensor
     meta = tensor.autograd
     if meta is None:
@@ -149,7 +149,7 @@ def unpack(tensor: Tensor) -> Tensor:
 
 
 def more_of(tensor: Tensor) -> GradientState:
-    """The further part of a tensor's record; the tensor is watched from now on."""
+    """Return the further part of a tensor's record, which is made if there is none."""
     meta = materialize_autograd_meta(tensor)
     if meta.more is None:
         meta.more = GradientState()

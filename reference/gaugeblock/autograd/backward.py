@@ -10,7 +10,7 @@ from ..core.errors import type_error
 from ..core.warn import warn_once
 from ..operators.fresh_fill import fill_ones
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import TensorMeta, unwatched
+from ..tensor.tensor_meta import TensorMeta, without_autograd
 from .autograd_meta import Edge, requires_grad, unpack
 from .engine import Targets, meta_of_edge, run_backward
 from .hooks import retain_grad
@@ -33,7 +33,7 @@ def _tuple(function: str, argument: str, value: Any) -> tuple[Any, ...]:
 
 
 def _meta(place: Tensor | GradientEdge) -> TensorMeta:
-    return meta_of_edge(place) if isinstance(place, GradientEdge) else unwatched(place.meta)
+    return meta_of_edge(place) if isinstance(place, GradientEdge) else without_autograd(place.meta)
 
 
 def seed_of(output: Tensor | GradientEdge, grad: Tensor | None) -> Tensor:

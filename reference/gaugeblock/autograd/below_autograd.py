@@ -9,13 +9,13 @@ from ..dispatch.dispatcher import Operator, call, redispatch
 from ..dispatch.state import STATE
 from ..tensor.changing import change_meta
 from ..tensor.tensor import Tensor
-from ..tensor.tensor_meta import unwatched
+from ..tensor.tensor_meta import without_autograd
 from .autograd_meta import refresh_plain, unpack
 from .view_history import NO_GRAD, creation_by, view_of
 
 
 def below(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any], mask: int | None = None) -> Any:
-    """The call without recording it. A view of a watched tensor is watched too; what is written to stays itself."""
+    """Run a call without recording it. A view of a tensor with the Autograd key gets the key too."""
     if operator.name in METADATA_INPLACE:
         return _changed(operator, args, kwargs)
     originals: dict[int, Tensor] = {}
@@ -30,7 +30,7 @@ def below(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any], 
 
 def _unpacked(value: Any, originals: dict[int, Tensor]) -> Any:
     if isinstance(value, Tensor):
-        if not value.meta.watched:
+        if not value.meta.has_autograd:
             return value
         plain = unpack(value)
         originals[id(plain)] = value
@@ -88,7 +88,7 @@ def _changed(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any
     assert entry.function is not None
     if self.autograd is None:
         return entry.function(*args, **kwargs)
-    change_meta(self, unwatched)
+    change_meta(self, without_autograd)
     try:
         return entry.function(*args, **kwargs)
     finally:

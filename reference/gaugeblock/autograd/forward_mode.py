@@ -17,7 +17,7 @@ from ..dispatch.dispatcher import Operator
 from ..dispatch.state import STATE
 from ..operators.rows import rows
 from ..tensor.tensor import Tensor
-from ..tensor.tensor_meta import CONJUGATE, NEGATIVE, unwatched
+from ..tensor.tensor_meta import CONJUGATE, NEGATIVE, without_autograd
 from .autograd_meta import more_of, requires_grad
 from .backward import grad
 from .below_autograd import below
@@ -75,7 +75,7 @@ def set_tangent(tensor: Tensor, tangent: Tensor | None) -> None:
 
 def _like_primal(tensor: Tensor, tangent: Tensor) -> Tensor:
     """The tangent in the strides of its tensor, so that what is a view of the one may be a view of the other."""
-    meta = unwatched(tensor.meta)
+    meta = without_autograd(tensor.meta)
     if tangent.meta.strides == meta.strides or not meta.dense or meta.numel < 2:
         return tangent
     made: Any = ops.empty_strided(meta.sizes, meta.strides, dtype=meta.dtype, device=meta.device)
@@ -284,7 +284,7 @@ def _elementwise(operator: Operator, derivative: Derivative, given: dict[str, An
             total = part if total is None else total + part
     if total is None:
         return None
-    meta = unwatched(result.meta)
+    meta = without_autograd(result.meta)
     if total.meta.dtype is not meta.dtype:
         total = total.real if total.meta.dtype.is_complex and not meta.dtype.is_complex else total
         total = total.to(meta.dtype)
@@ -354,5 +354,5 @@ def _primal_result(value: Any) -> Tensor | None:
 
 
 def _zeros_like(tensor: Tensor) -> Any:
-    meta = unwatched(tensor.meta)
+    meta = without_autograd(tensor.meta)
     return ops.zeros(meta.sizes, dtype=meta.dtype, device=meta.device)

@@ -161,7 +161,7 @@ class BackwardFunction(Node):
                 kept.append((None, 0, None))
                 continue
             nr = places.get(id(one))
-            edge = (self, nr) if nr is not None and self.edges else edge_of(one) if one.meta.watched else None
+            edge = (self, nr) if nr is not None and self.edges else edge_of(one) if one.meta.has_autograd else None
             plain = unpack(one)
             kept.append((saved(plain, one, edge if nr is not None else None), version(plain), edge))
         self._kept, self.to_save = kept, None
@@ -289,7 +289,7 @@ class Function(metaclass=FunctionMeta):
         ctx.needs_input_grad = tuple(isinstance(one, Tensor) and requires_grad(one) for one in args)
         ctx._is_tensor = tuple(isinstance(one, Tensor) for one in args)
         if wanted:
-            ctx.edges = tuple(recorded_edge(one) if one.meta.watched else None for one in tensors)
+            ctx.edges = tuple(recorded_edge(one) if one.meta.has_autograd else None for one in tensors)
         apart = cls.setup_context is not Function.setup_context
         with no_grad(), Pause():
             output = cls.forward(*args) if apart else cls.forward(ctx, *args)
@@ -399,7 +399,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
             return results
         parts = results if isinstance(results, tuple) else (results,)
         message = "trying to differentiate twice a function that was marked with @once_differentiable"
-        edges = tuple(edge_of(one) for one in grads if isinstance(one, Tensor) and one.meta.watched)
+        edges = tuple(edge_of(one) for one in grads if isinstance(one, Tensor) and one.meta.has_autograd)
         made = [one for one in parts if isinstance(one, Tensor)]
         node = NotImplementedNode("DelayedErrorBackward", message, edges, [unpack(one) for one in made])
         order = iter(range(len(made)))

@@ -18,7 +18,7 @@ from ..core.dtype import float32
 from ..core.fork_safety import fork_safe
 from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor, empty_tensor
-from ..tensor.tensor_meta import TensorMeta, unwatched
+from ..tensor.tensor_meta import TensorMeta, without_autograd
 from .autograd_meta import more_of, requires_grad, unpack
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class AccumulateGrad(Node):
     def __init__(self, variable: Tensor) -> None:
         meta = variable.meta
         self.edges = ()
-        self.metas = (meta.twin if meta.watched else meta,)  # type: ignore[assignment]
+        self.metas = (meta.twin if meta.has_autograd else meta,)  # type: ignore[assignment]
         self.hooks = self.notes = None
         self.released = False
         self.variable = variable
@@ -197,13 +197,13 @@ class AccumulateGrad(Node):
             held = more.grad
             if grad is None:
                 pass
-            elif held is not None and not STATE.grad and not held.meta.watched and not grad.meta.watched:
+            elif held is not None and not STATE.grad and not held.meta.has_autograd and not grad.meta.has_autograd:
                 held.add_(grad)  # type: ignore[union-attr]
             elif STATE.grad:
                 more.grad = laid_out(grad, self.metas[0]) if held is None else held + grad  # type: ignore[operator]
             elif held is None:
                 alone = getrefcount(grad) <= ALONE[0] and getrefcount(grad.storage_impl) <= ALONE[1]
-                take = alone and not grad.meta.watched and _lies_as(grad.meta, self.metas[0])
+                take = alone and not grad.meta.has_autograd and _lies_as(grad.meta, self.metas[0])
                 more.grad = grad if take else laid_out(grad, self.metas[0])
             else:
                 unpack(held).add_(unpack(grad))  # type: ignore[attr-defined]
@@ -222,7 +222,7 @@ class DeadEnd(Node):
     ends = True
 
     def __init__(self, view: Tensor) -> None:
-        super().__init__((), (unwatched(view.meta),))
+        super().__init__((), (without_autograd(view.meta),))
         self.sequence = FIRST
 
     def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:

@@ -16,7 +16,7 @@ from ..operators.fresh_fill import fill_ones
 from ..tensor.changing import change_meta
 from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import TensorMeta, unwatched
+from ..tensor.tensor_meta import TensorMeta, without_autograd
 from ..tensor.versions import INFERENCE
 from . import hooks
 from .autograd_meta import materialize_autograd_meta, more_of, requires_grad, version
@@ -49,8 +49,8 @@ def set_requires_grad(tensor: Tensor, value: bool = True) -> Tensor:
                 "a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
             )
         tensor.requires_grad_flag = False
-        if tensor.meta.watched and tensor.base is None:
-            change_meta(tensor, unwatched)
+        if tensor.meta.has_autograd and tensor.base is None:
+            change_meta(tensor, without_autograd)
         return tensor
     dtype = tensor.meta.dtype
     if not (dtype.is_floating_point or dtype.is_complex):
@@ -141,7 +141,8 @@ def backward(
     meta = self.autograd
     if gradient is None and inputs is None and meta is not None and self.base is None and self.__class__ is Tensor:
         node, tensor_meta = meta.grad_fn, self.meta
-        if node is not None and tensor_meta.numel == 1 and tensor_meta.watched and tensor_meta.dtype.kind == FLOATING:
+        is_number = tensor_meta.numel == 1 and tensor_meta.dtype.kind == FLOATING
+        if node is not None and is_number and tensor_meta.has_autograd:
             seed = _one(tensor_meta.twin)  # type: ignore[arg-type]
             if create_graph:
                 warn_of_cycle()
@@ -184,7 +185,7 @@ def forget_history(self: Tensor) -> Tensor:
         raise RuntimeError("Can't detach views in-place. Use detach() instead.")
     self.autograd = None
     self.requires_grad_flag = False
-    change_meta(self, unwatched)
+    change_meta(self, without_autograd)
     return self
 
 

@@ -19,14 +19,14 @@ from gaugeblock_spec.schema import Schema
 from ..bindings.functions import ops
 from ..core.memory_format import contiguous_format
 from ..dispatch.dispatcher import REGISTRY, Operator, Registration, Resolved, call, redispatch, run_entry
-from ..dispatch.keys import AUTOGRAD_KEYS, AUTOGRAD_MASK, any_watched, runtime_key
+from ..dispatch.keys import AUTOGRAD_KEYS, AUTOGRAD_MASK, any_autograd, runtime_key
 from ..dispatch.state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, OVERRIDING, STATE
 from ..memory.storage import new_object
 from ..operators.composites import result_type
 from ..operators.rows import rows
 from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor
-from ..tensor.tensor_meta import watched_twin
+from ..tensor.tensor_meta import autograd_twin
 from ..tensor.versions import INFERENCE
 from .anomaly import ANOMALY, note_origin
 from .autograd_meta import AutogradMeta, ViewState, differentiable, result_of, unpack, version
@@ -52,7 +52,7 @@ from .view_history import DEFAULT, check_inplace, creation_by, rebase, recorded_
 
 
 def unwrap(tensor: Any) -> tuple[Any, Any]:
-    """The plain tensor of a watched one, and where its gradient goes."""
+    """Return the plain tensor of one with the Autograd key, and where its gradient goes."""
     meta = tensor.autograd
     if meta is None:
         return unpack(tensor), None
@@ -67,14 +67,14 @@ def unwrap(tensor: Any) -> tuple[Any, Any]:
 
 def unwrap_list(tensors: Any) -> tuple[Any, Any]:
     """Return plain tensors and edges of a list, which may hold None; None for the edges if there are none."""
-    pairs = [(one, None) if one is None or not one.meta.watched else unwrap(one) for one in tensors]
+    pairs = [(one, None) if one is None or not one.meta.has_autograd else unwrap(one) for one in tensors]
     edges = tuple([edge for _, edge in pairs])
     plain = type(tensors)([one for one, _ in pairs]) if type(tensors) in (list, tuple) else [one for one, _ in pairs]
     return plain, None if all(edge is None for edge in edges) else edges
 
 
 def plain_list(tensors: Any) -> Any:
-    """A list with what kernels get for its watched tensors."""
+    """Return a list with what kernels get for its tensors."""
     return [one if one is None else unpack(one) for one in tensors]
 
 
@@ -86,7 +86,7 @@ def number_operand(number: Any, *others: Any) -> Tensor:
 
 
 def results_of(results: Any, node: Node, constant: tuple[int, ...] = ()) -> Any:
-    """Several results: those of numbers are watched, the others, and those at the places `constant`, are not."""
+    """Return several results, of which the differentiable ones lead to the node, but those at the places `constant`."""
     made = [
         result_of(one, node, nr) if isinstance(one, Tensor) and differentiable(one) and nr not in constant else one
         for nr, one in enumerate(results)
@@ -151,7 +151,7 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
         "row_name": row_name, "saved": saved,
         "STATE": STATE, "Tensor": Tensor, "unwrap": unwrap, "unwrap_list": unwrap_list,
         "unrecorded_view": unrecorded_view, "version": version,
-        "view_results": view_results, "ViewState": ViewState, "watched_twin": watched_twin,
+        "view_results": view_results, "ViewState": ViewState, "autograd_twin": autograd_twin,
     }  # fmt: skip
     source = kernel_source(schema, formulas, kind, quick)
     record: Callable[..., Any] = compiled(f"autograd kernel of {operator.name}", source, names, "record")
@@ -231,7 +231,7 @@ def without_keywords(schema: Schema) -> Schema:
 
 
 class AutogradKernels:
-    """Finds the kernel of a call with a watched tensor, for the dispatcher."""
+    """Finds the kernel of a call with the Autograd key, for the dispatcher."""
 
     def resolve(self, operator: Operator, mask: int) -> Resolved:
         """Return the autograd kernel for a key set.
@@ -251,8 +251,8 @@ class AutogradKernels:
     def guarded(
         self, operator: Operator, found: Resolved, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Resolved:
-        """The kernel, behind `below` when a tensor is watched: a kernel never sees one."""
-        if not any_watched(args, kwargs):
+        """Return the kernel; if a tensor has the Autograd key, one that unpacks it first."""
+        if not any_autograd(args, kwargs):
             return found
         mask = found.mask
         return _plain(lambda *given, **options: below(operator, given, options, mask))

@@ -15,7 +15,7 @@ from ..dispatch.dispatcher import REGISTRY, Operator, call
 from ..dispatch.state import STATE
 from ..tensor.changing import change_meta
 from ..tensor.tensor import Tensor
-from ..tensor.tensor_meta import unwatched
+from ..tensor.tensor_meta import without_autograd
 from .autograd_meta import (
     differentiable,
     materialize_autograd_meta,
@@ -74,7 +74,7 @@ def passing(operator: Operator) -> Callable[..., Any]:
 
 
 def composite(operator: Operator) -> Callable[..., Any]:
-    """The operator's kernel on the watched tensors themselves: it is made of operators that are recorded."""
+    """Return the operator's kernel on the tensors as they are: it is made of operators that are recorded."""
 
     def record(*args: Any, **kwargs: Any) -> Any:
         device = next((one for one in args if isinstance(one, Tensor)), None)
@@ -142,7 +142,7 @@ def refusing_out(operator: Operator) -> Callable[..., Any]:
 def _any_requires_grad(values: Any) -> bool:
     for value in values:
         if isinstance(value, Tensor):
-            if value.meta.watched and requires_grad(value):
+            if value.meta.has_autograd and requires_grad(value):
                 return True
         elif isinstance(value, (list, tuple)) and _any_requires_grad(value):
             return True
@@ -175,7 +175,7 @@ def refusing(operator: Operator, kind: str, message: str | None = None) -> Calla
                 f"Trying to use forward AD with {name} that does not support it because it has not been implemented "
                 "yet."
             )
-        given = [one for one in tensors if one.meta.watched and requires_grad(one)]
+        given = [one for one in tensors if one.meta.has_autograd and requires_grad(one)]
         result = below(operator, args, kwargs)
         if not STATE.grad or not given:
             return result
@@ -206,7 +206,7 @@ def rebound(self: Tensor, source: Tensor | None, change: Callable[[], Any]) -> T
     if taking_part:
         check_inplace(self)
     edges = tuple([recorded_edge(one) for one in taking_part])
-    change_meta(self, unwatched)
+    change_meta(self, without_autograd)
     try:
         change()
     finally:
@@ -290,7 +290,7 @@ def registered_kernel(operator: Operator) -> Callable[..., Any]:
         ctx: Any = node_type()
         ctx.backward = derivative.backward
         ctx.edges = tuple(
-            [recorded_edge(one) if isinstance(one, Tensor) and one.meta.watched else None for one in tensors]
+            [recorded_edge(one) if isinstance(one, Tensor) and one.meta.has_autograd else None for one in tensors]
         )
         ctx.counts = _counts(schema, values)
         positional = values[: len(schema.positional)]

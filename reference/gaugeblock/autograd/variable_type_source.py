@@ -24,7 +24,7 @@ def is_tensor(argument: Argument) -> bool:
 
 
 def unrecorded_lines(schema: Schema, kind: str, run: str, quick: str | None, found: str) -> list[str]:
-    """Lines for a call without tangents, on tensors that may be watched; none where the general way is as good.
+    """Return lines for a call without tangents, on tensors with the Autograd key or without; none if they save no time.
 
     `run` calls the operator on the plain tensors, `quick` is the source around it that is sooner, `found` looks for the
     kernel of a view.
@@ -38,7 +38,7 @@ def unrecorded_lines(schema: Schema, kind: str, run: str, quick: str | None, fou
     lines = [f"if not DUAL.level and {' and '.join(f'({test})' if ' or ' in test else test for test in given)}:"]
     for a in tensors:
         none = f"{a.name} is not None and " if a.optional else ""
-        lines.append(f"    p_{a.name} = unpack({a.name}) if {none}{a.name}.meta.watched else {a.name}")
+        lines.append(f"    p_{a.name} = unpack({a.name}) if {none}{a.name}.meta.has_autograd else {a.name}")
     if kind == "view":
         lines += [f"    {line}" for line in found.splitlines()]
     call = run if quick is None else quick.format(run=run)
@@ -213,7 +213,7 @@ if p_{self}.__class__ is Tensor and p_{self}.counter is not INFERENCE and not SP
 MADE = f"""\
 meta = result.meta
 made = new(Tensor)
-made._meta = meta.twin if meta.twin is not None else watched_twin(meta)
+made._meta = meta.twin if meta.twin is not None else autograd_twin(meta)
 made._storage_impl = result.storage_impl
 made._offset = result.offset
 made._pointer = result.pointer
@@ -232,7 +232,7 @@ if result.__class__ is not Tensor:
     return result_of(result, node, 0)
 {MADE.format(base=None, view=None)}return made
 """
-"""The watched tensor over a fresh result: `result_of`, without the call."""
+"""The tensor with a node over a fresh result: `result_of`, without the call."""
 VIEW = f"""\
 if result.__class__ is not Tensor or result.storage_impl is not {{self}}.storage_impl:
     return view_results({{self}}, result, node)
@@ -245,7 +245,7 @@ state.maker = MAKER
 state.output_nr = 0
 return made
 """
-"""The watched view over what a kernel made: `view_results`, without the calls."""
+"""The recorded view over what a kernel made: `view_results`, without the calls."""
 
 
 def _shown(text: str) -> str:
@@ -266,8 +266,8 @@ def _unwrapping(argument: Argument, wanted: bool) -> list[str]:
         plain = f"p_{name} = plain_list({name}){' if ' + name + ' is not None else None' if argument.optional else ''}"
         return [f"p_{name}, e_{name} = unwrap_list({name}){none}"] if wanted else [plain]
     if wanted:
-        return [f"p_{name}, e_{name} = unwrap({name}) if {given}{name}.meta.watched else ({name}, None)"]
-    return [f"p_{name} = unpack({name}) if {given}{name}.meta.watched else {name}"]
+        return [f"p_{name}, e_{name} = unwrap({name}) if {given}{name}.meta.has_autograd else ({name}, None)"]
+    return [f"p_{name} = unpack({name}) if {given}{name}.meta.has_autograd else {name}"]
 
 
 def _node(schema: Schema, formulas: Formulas, result: str) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..bindings.functions import ops
 from ..tensor.tensor import Tensor
-from ..tensor.tensor_meta import CONJUGATE, NEGATIVE, TensorMeta, unwatched
+from ..tensor.tensor_meta import CONJUGATE, NEGATIVE, TensorMeta, without_autograd
 from ..tensor.versions import HOW_MADE, INFERENCE
 from .autograd_meta import (
     AutogradMeta,
@@ -38,7 +38,7 @@ class Window:
     __slots__ = ("lazy", "offset", "pairs_of_base", "pairs_of_view", "shape", "size", "stride", "strides")
 
     def __init__(self, base: Tensor, view: Tensor) -> None:
-        whole, part = unwatched(base.meta), unwatched(view.meta)
+        whole, part = without_autograd(base.meta), without_autograd(view.meta)
         self.pairs_of_base = whole.dtype.is_complex and not part.dtype.is_complex
         self.pairs_of_view = part.dtype.is_complex and not whole.dtype.is_complex
         self.lazy = whole.lazy ^ part.lazy
@@ -157,7 +157,7 @@ def recorded_edge(tensor: Tensor) -> Edge | None:
 
 
 def view_of(base: Tensor, plain: Tensor, node: Node | None, nr: int, creation: str, maker: str) -> Tensor:
-    """The watched view of a tensor over what a view kernel has just made of its plain handle."""
+    """Return the recorded view of a tensor over what a view kernel has just made of its plain tensor."""
     root = base if base.base is None else base.base
     plain.base = None
     meta = base.autograd
@@ -223,7 +223,7 @@ def rebase(tensor: Tensor, node: Any, nr: int = 0) -> None:
     base = tensor.base
     if base is None:
         meta = tensor.autograd
-        if meta is None or meta.grad_fn is None or not tensor.meta.watched:
+        if meta is None or meta.grad_fn is None or not tensor.meta.has_autograd:
             meta = materialize_autograd_meta(tensor)
             watch_views(tensor, 2, -2)
         if meta.more is not None:
@@ -233,7 +233,7 @@ def rebase(tensor: Tensor, node: Any, nr: int = 0) -> None:
         tensor.requires_grad_flag = False
         return
     base_meta = base.autograd
-    if base_meta is None or base_meta.grad_fn is None or not base.meta.watched:
+    if base_meta is None or base_meta.grad_fn is None or not base.meta.has_autograd:
         base_meta = materialize_autograd_meta(base)
         watch_views(base, 3, -2)
     meta = materialize_autograd_meta(tensor)
@@ -258,7 +258,7 @@ def _move_retained(tensor: Tensor, before: Node | None, after: Node | None, nr: 
 
 
 def watch_views(base: Tensor, known: int, seen: int) -> None:
-    """Watch the views that were made of `base` while nobody watched it, found among the collector's objects.
+    """Give records to the views that were made of `base` before it had one, found among the collector's objects.
 
     `known` tensors, the base among them, are on its storage and need not be looked for. `seen` is the version at which
     the views have a history: -2 where they are to get that of the base.
@@ -278,7 +278,7 @@ def watch_views(base: Tensor, known: int, seen: int) -> None:
 
 
 def _watch_view(one: Tensor, base: Tensor, seen: int) -> int:
-    """Watch a tensor if it is a view, and return its references to the storage if it was not watched before, else 0."""
+    """Give a view a record, and return its references to the storage if it had none before, else 0."""
     if one.base is not base:
         return 0
     hidden = one.autograd is None
@@ -302,7 +302,7 @@ class AsStridedBackward0(Node):
     label = "AsStridedBackward0"
 
     def __init__(self, edge: Edge | None, base: Tensor, view: Tensor) -> None:
-        super().__init__((edge,), (unwatched(view.meta),))
+        super().__init__((edge,), (without_autograd(view.meta),))
         self.window = Window(base, view)
 
     def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
@@ -319,11 +319,11 @@ class CopySlices(Node):
 
     def __init__(self, edge: Edge | None, base: Tensor, view: Tensor, node: Any) -> None:
         rest = node.edges[1:] if node.writes_self else node.edges
-        super().__init__((edge, *rest), (unwatched(base.meta),))
+        super().__init__((edge, *rest), (without_autograd(base.meta),))
         if node.writes_self and node.edges[0] is None:
             node.edges = (edge, *rest)
-        self.base_meta: TensorMeta = unwatched(base.meta)
-        self.view_meta: TensorMeta = unwatched(view.meta)
+        self.base_meta: TensorMeta = without_autograd(base.meta)
+        self.view_meta: TensorMeta = without_autograd(view.meta)
         self.window = Window(base, view)
         self.node = node
 

@@ -31,9 +31,9 @@ def _method(name: str) -> Any:
     return method
 
 
-def _property(name: str, unwatched: Any) -> property:
+def _property(name: str, without_autograd: Any) -> property:
     def getter(self: Tensor) -> Any:
-        return unwatched if self.autograd is None else members().PROPERTIES[name][0](self)
+        return without_autograd if self.autograd is None else members().PROPERTIES[name][0](self)
 
     def setter(self: Tensor, value: Any) -> None:
         write = members().PROPERTIES[name][1]
@@ -60,18 +60,18 @@ def shown_suffix(self: Tensor) -> str:
 
 
 def forget_history(self: Tensor) -> Tensor:
-    """detach_ of a watched tensor, below the dispatcher."""
+    """Run detach_ of a tensor with the Autograd key, below the dispatcher."""
     result: Tensor = members().forget_history(self)
     return result
 
 
 def refresh_plain(self: Tensor) -> None:
-    """After the storage or the metadata of a watched tensor was replaced."""
+    """Bring the record up to date after the storage or the metadata of a tensor was replaced."""
     import_module("..autograd.autograd_meta", __package__).refresh_plain(self)
 
 
 def rebound(self: Tensor, source: Tensor | None, change: Callable[[], Any]) -> Tensor:
-    """``set_`` of a watched tensor, whose forms outnumber the schemas."""
+    """Run ``set_`` of a tensor with the Autograd key, whose forms outnumber the schemas."""
     result: Tensor = import_module("..autograd.variable_type_manual", __package__).rebound(self, source, change)
     return result
 

@@ -484,7 +484,7 @@ def _general(dunder: str, row: str) -> Callable[[Any, Any], Any]:
             return NotImplemented
         if not isinstance(self, Tensor):
             raise TypeError(f"{dunder}() requires a Tensor as its first argument, not {type(self).__name__}")
-        if self.meta.watched and row in WATCHED:
+        if self.meta.has_autograd and row in WATCHED:
             return WATCHED[row](self, found)
         if self.__class__ is not Tensor or found is not other or isinstance(other, Tensor):
             return reverse(found, self)

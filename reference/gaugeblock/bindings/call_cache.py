@@ -25,8 +25,8 @@ from ..core.dtype import DType
 from ..core.layout import Layout
 from ..core.memory_format import MemoryFormat
 from ..dispatch.dispatcher import call, plain_kernel
-from ..dispatch.keys import any_watched
-from ..dispatch.state import WATCHING
+from ..dispatch.keys import any_autograd
+from ..dispatch.state import AUTOGRAD_IN_USE
 from ..kernels.bound_call import UNSET, Fresh, Into, View, form_of
 from ..operators.device_loops import DEVICE_LOOPS, device_call
 from ..operators.plan import Plannable, Planned
@@ -228,18 +228,18 @@ class Filler:
         """Return the result of a call that has no entry, and keep one if there may be one."""
         if SPECIAL or OTHER in request.key:
             return self.caller(*args, **kwargs)
-        watched = WATCHING and any_watched(request.values, {})
-        if self.view is not None and (not watched or self.view.function is detach):
+        tracked = AUTOGRAD_IN_USE and any_autograd(request.values, {})
+        if self.view is not None and (not tracked or self.view.function is detach):
             result = self._viewed(self.view, request, args, kwargs)
             if result is not None:
                 return result
         if not ENABLED or request.key in request.meta.calls or request.is_lazy():
             return self.caller(*args, **kwargs)
-        reused = None if watched else self._reused(request)
+        reused = None if tracked else self._reused(request)
         if reused is not None:
             result = reused(*request.values)
             return self.caller(*args, **kwargs) if result is None else result
-        return self.caller.explaining(self._filled, args, kwargs, request, watched)
+        return self.caller.explaining(self._filled, args, kwargs, request, tracked)
 
     def _viewed(
         self, view: ViewFunction, request: Request, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -263,14 +263,14 @@ class Filler:
             remember(request.meta.calls, request.key, entry or False)
         return result
 
-    def _filled(self, args: tuple[Any, ...], kwargs: dict[str, Any], request: Request, watched: bool) -> Any:
+    def _filled(self, args: tuple[Any, ...], kwargs: dict[str, Any], request: Request, tracked: bool) -> Any:
         found = self.caller.bind(args, kwargs)
         if not isinstance(found, Bound):
             return found
         operator, values, options = found
-        kernel = None if watched and "out" in options else plain_kernel(operator, values, options)
+        kernel = None if tracked and "out" in options else plain_kernel(operator, values, options)
         calls = request.meta.calls
-        if not watched and request.meta.device.type in DEVICE_LOOPS:
+        if not tracked and request.meta.device.type in DEVICE_LOOPS:
             result = call(operator, *values, **options)
             given = [value for value in request.values if value is not UNSET and value is not None]
             form = device_call(operator, values, options, given)
@@ -282,7 +282,7 @@ class Filler:
             return result
         if kernel is None:
             return call(operator, *values, **options)
-        if isinstance(kernel, Plannable) and not watched:
+        if isinstance(kernel, Plannable) and not tracked:
             planned = kernel.planned(*values, **options)
             entry = self._planned(request, planned)
             if entry is not None:

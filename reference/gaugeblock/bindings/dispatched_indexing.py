@@ -43,7 +43,7 @@ def getitem(self: Tensor, index: Any) -> Any:
             return call(INDEX, view, indices)
     if view is not self:
         return view
-    return call_on(VIEW, self, self.meta.sizes) if self.meta.watched else alias(self)
+    return call_on(VIEW, self, self.meta.sizes) if self.meta.has_autograd else alias(self)
 
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:

@@ -119,7 +119,7 @@ def _of_tensor(name: str, fill: Callable[[Tensor], object]) -> Callable[..., Ten
     def factory(*input: Any, dtype: Any = None, requires_grad: Any = False, **options: Any) -> Any:
         if len(input) == 1 and input[0].__class__ is Tensor and not options and not SPECIAL:
             meta = input[0].meta
-            if meta.dense and meta.device is cpu and not meta.lazy and not meta.watched:
+            if meta.dense and meta.device is cpu and not meta.lazy and not meta.has_autograd:
                 if dtype.__class__ is DType:
                     meta = meta_of(meta.sizes, meta.strides, dtype)
                 if dtype is None or meta.dtype is dtype:

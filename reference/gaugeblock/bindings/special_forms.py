@@ -10,9 +10,9 @@ from typing import Any
 from ..core.dtype import DType
 from ..core.memory_format import contiguous_format
 from ..dispatch.dispatcher import REGISTRY, call_on
-from ..dispatch.keys import any_watched
+from ..dispatch.keys import any_autograd
 from ..dispatch.overrides import NOT_OVERRIDDEN, foreign, intercept
-from ..dispatch.state import OVERRIDING, WATCHING
+from ..dispatch.state import AUTOGRAD_IN_USE, OVERRIDING
 from ..memory.untyped import UntypedStorage
 from ..operators.conversion import METHODS as CONVERSIONS
 from ..operators.conversion import to_dispatched
@@ -36,8 +36,8 @@ def conversion_source(name: str, function: str, self: str) -> str:
     nameless = f"        if {self} is UNSET:\n            return slow_{name}(*args, **kwargs)\n" if named else ""
     return (
         f"def {function}({self}{'=UNSET' if named else ''}, *args, **kwargs):\n"
-        f"    if SPECIAL or {self}.__class__ is not Tensor or {self}.meta.watched"
-        " or (OVERRIDING and foreign(args, kwargs)) or (WATCHING and any_watched(args, kwargs)):\n"
+        f"    if SPECIAL or {self}.__class__ is not Tensor or {self}.meta.has_autograd"
+        " or (OVERRIDING and foreign(args, kwargs)) or (AUTOGRAD_IN_USE and any_autograd(args, kwargs)):\n"
         f"{nameless}        return slow_{name}({self}, *args, **kwargs)\n"
         f"    try:\n"
         f"        return direct_{name}({self}, *args, **kwargs)\n"
@@ -60,8 +60,8 @@ def conversion(name: str, self: str, caller: Caller) -> tuple[str, dict[str, Any
     function = caller.name
     names = {
         f"slow_{name}": GENERAL[function](caller) if function in GENERAL else caller, f"public_{name}": caller,
-        f"direct_{name}": CONVERSIONS[function], "OVERRIDING": OVERRIDING, "foreign": foreign, "WATCHING": WATCHING,
-        "any_watched": any_watched,
+        f"direct_{name}": CONVERSIONS[function], "OVERRIDING": OVERRIDING, "foreign": foreign,
+        "AUTOGRAD_IN_USE": AUTOGRAD_IN_USE, "any_autograd": any_autograd,
     }  # fmt: skip
     return conversion_source(name, function, self), names
 
@@ -89,7 +89,7 @@ def slow_set(caller: Caller) -> Callable[..., Any]:
         found = intercept(caller.public, (self, *args), kwargs)
         if found is not NOT_OVERRIDDEN:
             return found
-        if self.meta.watched:
+        if self.meta.has_autograd:
             return hooks.dispatched["rebound"](self, None, lambda: set_(self, *args, **kwargs))
         return set_(self, *args, **kwargs)
 
@@ -111,7 +111,7 @@ def contiguous_binding(name: str, self: str, caller: Caller) -> tuple[str, dict[
         f"        return slow_{name}({self}, memory_format=memory_format)\n"
         f"    if {self}.meta.contiguous:\n"
         f"        return {self}\n"
-        f"    return slow_{name}({self}) if {self}.meta.watched else direct_{name}({self})\n"
+        f"    return slow_{name}({self}) if {self}.meta.has_autograd else direct_{name}({self})\n"
     )
     return text, {f"slow_{name}": caller, f"direct_{name}": contiguous, "CONTIGUOUS": contiguous_format}
 

@@ -16,7 +16,7 @@ from ..core.fork_safety import fork_safe
 from ..memory.storage import Storage, allocate_storage
 from ..operators.copy import copy_values
 from ..tensor.tensor import Tensor, make_tensor
-from ..tensor.tensor_meta import TensorMeta, extent, unwatched
+from ..tensor.tensor_meta import TensorMeta, extent, without_autograd
 from .allocator.statistics import Stat
 from .devices import DeviceMemory, get_driver
 from .driver.protocol import Driver, DriverError
@@ -394,7 +394,7 @@ def pinned_empty(meta: TensorMeta) -> Tensor:
 
 def pinned_copy(self: Tensor) -> Tensor:
     """`self` if it is pinned, else a copy in pinned memory with the same strides. RuntimeError unless on the CPU."""
-    meta = unwatched(self.meta)
+    meta = without_autograd(self.meta)
     if meta.device is not cpu:
         raise RuntimeError(f"pin_memory(): cannot pin a tensor on {meta.device}, only CPU tensors can be pinned")
     if is_pinned_storage(self.storage_impl):

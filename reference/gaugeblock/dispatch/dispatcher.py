@@ -22,7 +22,7 @@ from ..core.warn import warn as give_warning
 from ..tensor.changing import change_meta
 from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor
-from ..tensor.tensor_meta import WATCHED_KEY, unwatched
+from ..tensor.tensor_meta import AUTOGRAD_KEY, without_autograd
 from ..tensor.versions import INFERENCE
 from .keys import (
     ALIASES,
@@ -42,7 +42,7 @@ from .keys import (
     runtime_key,
     tensor_keys,
 )
-from .state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, STATE, WATCHING, enter_special, leave_special
+from .state import AUTOGRAD_IN_USE, DEFAULT_EXCLUDE, DEFAULT_INCLUDE, STATE, enter_special, leave_special
 
 Kernel = Callable[..., Any]
 IMPLIED_NAMESPACE = "aten::"
@@ -322,8 +322,8 @@ class Registry:
         found = operator.resolved.get(mask)
         if found is not None:
             return found
-        if mask & WATCHED_KEY:
-            found = operator.resolved[mask] = self.autograd.resolve(operator, mask & ~WATCHED_KEY)
+        if mask & AUTOGRAD_KEY:
+            found = operator.resolved[mask] = self.autograd.resolve(operator, mask & ~AUTOGRAD_KEY)
             return found
         remaining = mask
         entry = self.lookup(operator, runtime_key(remaining))
@@ -413,7 +413,7 @@ def plain_kernel(operator: Operator, args: Sequence[Any], kwargs: Mapping[str, A
 def redispatch(operator: Operator, mask: int, *args: Any, **kwargs: Any) -> Any:
     """Run the kernel of the highest key in `mask`, whatever the tensors carry."""
     found = REGISTRY.resolve(operator, mask)
-    if WATCHING and not found.mask & (AUTOGRAD_MASK | WATCHED_KEY):
+    if AUTOGRAD_IN_USE and not found.mask & (AUTOGRAD_MASK | AUTOGRAD_KEY):
         found = REGISTRY.autograd.guarded(operator, found, args, kwargs)
     if STATE.trace is not None:
         result = STATE.trace(operator, mask, found, args, kwargs)
@@ -435,7 +435,7 @@ def made_in_inference(result: Any, given: tuple[Any, ...]) -> Any:
                 value.counter = INFERENCE
         elif value.counter is INFERENCE and not any(part is value for part in _tensors(given)):
             value.base = value.autograd = None
-            change_meta(value, unwatched)
+            change_meta(value, without_autograd)
     return result
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..tensor.tensor import Tensor
-from ..tensor.tensor_meta import CONJUGATE, NEGATIVE, WATCHED_KEY, TensorMeta
+from ..tensor.tensor_meta import AUTOGRAD_KEY, CONJUGATE, NEGATIVE, TensorMeta
 from ..tensor.versions import INFERENCE
 
 BACKENDS = (
@@ -256,8 +256,8 @@ def meta_keys(meta: TensorMeta) -> int:
         mask |= FUNCTIONALITY_BIT["Conjugate"]
     if meta.lazy & NEGATIVE:
         mask |= FUNCTIONALITY_BIT["Negative"]
-    if meta.watched:
-        mask |= WATCHED_KEY
+    if meta.has_autograd:
+        mask |= AUTOGRAD_KEY
     meta.keys = mask
     return mask
 
@@ -287,13 +287,13 @@ def tensor_keys(values: Iterable[Any], depth: int = 0) -> int:
     return mask
 
 
-def any_watched(args: Sequence[Any], kwargs: Mapping[str, Any], depth: int = 0) -> bool:
+def any_autograd(args: Sequence[Any], kwargs: Mapping[str, Any], depth: int = 0) -> bool:
     """Return whether autograd watches a tensor among the arguments, those in lists included."""
     for value in (*args, *kwargs.values()) if kwargs else args:
         kind = value.__class__
         if kind is Tensor or isinstance(value, Tensor):
-            if value.meta.watched:
+            if value.meta.has_autograd:
                 return True
-        elif (kind is tuple or kind is list) and depth < DEEPEST and any_watched(value, {}, depth + 1):
+        elif (kind is tuple or kind is list) and depth < DEEPEST and any_autograd(value, {}, depth + 1):
             return True
     return False

@@ -7,7 +7,7 @@ that nothing is active:
   replaced;
 - ``UNRECORDED``: some thread records nothing, so that the views it takes are marked;
 - ``OVERRIDING``: some thread is in a function mode, or a subclass of Tensor exists;
-- ``WATCHING``: a tensor has required a gradient.
+- ``AUTOGRAD_IN_USE``: a tensor has required a gradient.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .keys import AUTOCAST_MASK, FUNCTIONALITY_BIT
 DEFAULT_INCLUDE = FUNCTIONALITY_BIT["BackendSelect"] | FUNCTIONALITY_BIT["ADInplaceOrView"]
 DEFAULT_EXCLUDE = AUTOCAST_MASK
 OVERRIDING: list[None] = []
-WATCHING: list[None] = []
+AUTOGRAD_IN_USE: list[None] = []
 
 _COUNTERS = fork_safe(threading.RLock())
 _watching = 0

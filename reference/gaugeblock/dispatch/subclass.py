@@ -14,7 +14,7 @@ from ..memory.storage import check_nbytes, dataless_storage
 from ..tensor.changing import subclass_pointer
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import INITIAL, Tensor, tensor_object
-from ..tensor.tensor_meta import default_strides, extent, meta_of, unwatched
+from ..tensor.tensor_meta import default_strides, extent, meta_of, without_autograd
 from .dispatcher import REGISTRY, call
 from .guards import DisableTorchFunctionSubclass
 from .modes import MODE_KEYS
@@ -59,7 +59,7 @@ def make_subclass(cls: type[T], data: Tensor, require_grad: bool = False) -> T:
         type_error("_make_subclass", "data", data, "Tensor")
     made = _under_class(data, cls)
     made.base = made.autograd = None
-    made._meta = unwatched(data.meta)
+    made._meta = without_autograd(data.meta)
     made.requires_grad_flag = False
     set_requires_grad(made, require_grad)
     return made

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ..core.device import PRIVATE, rename_private_device
 from ..core.errors import type_error
 from ..tensor.tensor import Tensor
-from ..tensor.tensor_meta import WATCHED_KEY
+from ..tensor.tensor_meta import AUTOGRAD_KEY
 from .dispatcher import REGISTRY, Operator, Registration
 from .keys import ALIASES, DEVICE_KEYS, RUNTIME_KEYS, DispatchKeySet, check_key, keys_of
 
@@ -112,7 +112,7 @@ def dispatch_keys(tensor: Any) -> DispatchKeySet:
     """The keys of a tensor; they do not depend on requires_grad. TypeError for anything else."""
     if not isinstance(tensor, Tensor):
         type_error("dispatch_keys", "tensor", tensor, "Tensor")
-    return DispatchKeySet(mask=keys_of(tensor) & ~WATCHED_KEY)
+    return DispatchKeySet(mask=keys_of(tensor) & ~AUTOGRAD_KEY)
 
 
 def has_kernel_for_dispatch_key(name: str, key: str) -> bool:

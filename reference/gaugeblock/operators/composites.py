@@ -68,7 +68,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
         return call(NONZERO_OUT, input, out=out)
     if not as_tuple:
         meta = input.meta
-        if input.__class__ is Tensor and meta.device is cpu and not (SPECIAL or meta.watched):
+        if input.__class__ is Tensor and meta.device is cpu and not (SPECIAL or meta.has_autograd):
             return places_of(input)
         return call(NONZERO, input)
     found = call(NONZERO, input if input.meta.ndim else call(UNSQUEEZE, input, 0))
@@ -102,7 +102,7 @@ def norm(
         return nuclear_norm(input, dim, keepdim, chosen)
     order = norm_order("norm", p)
     meta = input.meta
-    if SPECIAL or input.__class__ is not Tensor or meta.watched or meta.device is not cpu:
+    if SPECIAL or input.__class__ is not Tensor or meta.has_autograd or meta.device is not cpu:
         result: Tensor = call(VECTOR_NORM, input, order, dim, keepdim, dtype=chosen)
         return result
     return vector_norm("norm", input, order, dim, keepdim, chosen)

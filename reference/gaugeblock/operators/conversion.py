@@ -211,7 +211,7 @@ def conversion_method(name: str, dtype_name: str) -> Any:
     dtype = BY_NAME[dtype_name]
 
     def convert(self: Tensor, memory_format: MemoryFormat = preserve_format) -> Tensor:
-        if SPECIAL or self.meta.watched:
+        if SPECIAL or self.meta.has_autograd:
             return hooks.dispatched[name](self, memory_format)  # type: ignore[no-any-return]
         if memory_format is preserve_format:
             return with_dtype(self, dtype)
@@ -223,7 +223,7 @@ def conversion_method(name: str, dtype_name: str) -> Any:
 
 def to_cpu(self: Tensor, memory_format: MemoryFormat = preserve_format) -> Tensor:
     """`self` in host memory; self itself when it is there."""
-    if SPECIAL or self.meta.watched or self.meta.device is not cpu:
+    if SPECIAL or self.meta.has_autograd or self.meta.device is not cpu:
         return to_dispatched(self, cpu)
     return converted(self, None, cpu, False, memory_format)
 

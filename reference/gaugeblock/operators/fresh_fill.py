@@ -103,7 +103,7 @@ def quick_full_like(given: tuple[Any, ...], dtype: DType | None) -> Tensor | Non
     if len(given) != 2 or dtype is not None or given[0].__class__ is not Tensor or given[1].__class__ not in NUMBERS:
         return None
     meta = given[0].meta
-    if not meta.dense or meta.device is not cpu or meta.lazy or meta.watched:
+    if not meta.dense or meta.device is not cpu or meta.lazy or meta.has_autograd:
         return None
     return _full("full_like", meta, given[1])
 

@@ -48,7 +48,7 @@ def pair(name: str, values: Any, indices: Any) -> Any:
 
 def _unseen(tensor: Tensor) -> bool:
     """Return whether nobody would notice that a view is made without the dispatcher."""
-    return tensor.__class__ is Tensor and not tensor.meta.watched and not SPECIAL
+    return tensor.__class__ is Tensor and not tensor.meta.has_autograd and not SPECIAL
 
 
 def diagonal(self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:

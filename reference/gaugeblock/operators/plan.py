@@ -107,7 +107,8 @@ def written(call: Callable[..., Any], meta: TensorMeta) -> Callable[..., Tensor 
     form = form_of(call)
     if isinstance(form, Fresh) and form.results == (meta,):
         return bound_into(form.kernel, form.tail, limited=form.limited)
-    if not (0 < meta.nbytes <= SMALL_BYTES and meta.contiguous and meta.device is cpu) or meta.lazy or meta.watched:
+    small = 0 < meta.nbytes <= SMALL_BYTES and meta.contiguous and meta.device is cpu
+    if not small or meta.lazy or meta.has_autograd:
         return None
     nbytes = meta.nbytes
 

@@ -429,7 +429,7 @@ def _is_decided(plan: Plan, call: Call) -> bool:
     """Return whether metas and classes of numbers decide all that the plan does: not the default dtype, and not the
     values of numbers, but that they fit floating dtypes."""
     tensors = [one.meta for one in _operands(call) if isinstance(one, Tensor)]
-    if plan.through_copy or call.weights or call.valued or any(one.lazy or one.watched for one in tensors):
+    if plan.through_copy or call.weights or call.valued or any(one.lazy or one.has_autograd for one in tensors):
         return False
     if plan.common.kind >= 2 and all(one.dtype.kind < 2 for one in tensors):
         return False

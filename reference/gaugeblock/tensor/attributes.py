@@ -34,7 +34,7 @@ def sizes_from(operator: str, argument: str, sizes: tuple[Any, ...]) -> Any:
 
 def view_method(self: Tensor, *size: Any, dtype: DType | None = None) -> Tensor:
     """view with the sizes one by one or as one sequence, or with a dtype."""
-    if SPECIAL or self.meta.watched:
+    if SPECIAL or self.meta.has_autograd:
         return hooks.dispatched["view"](self, *size, dtype=dtype)  # type: ignore[no-any-return]
     if dtype is not None or (len(size) == 1 and isinstance(size[0], DType)):
         result = view_dtype(self, size[0] if dtype is None else dtype)
@@ -45,14 +45,14 @@ def view_method(self: Tensor, *size: Any, dtype: DType | None = None) -> Tensor:
 
 def resize_method(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
     """resize_ with the sizes one by one or as one sequence."""
-    if SPECIAL or self.meta.watched:
+    if SPECIAL or self.meta.has_autograd:
         return hooks.dispatched["resize_"](self, *size, memory_format=memory_format)  # type: ignore[no-any-return]
     return resize_(self, sizes_from("resize_", "size", size), memory_format)
 
 
 def reversed_dims(self: Tensor) -> Tensor:
     """``x.T``: all dims in reverse order."""
-    if SPECIAL or UNRECORDED or self.meta.watched:
+    if SPECIAL or UNRECORDED or self.meta.has_autograd:
         return _other(self, "T", numpy_t)
     meta = self.meta
     if meta.ndim == 2 and meta.transposed is not None:
@@ -61,15 +61,15 @@ def reversed_dims(self: Tensor) -> Tensor:
 
 
 def _other(self: Tensor, name: str, function: Callable[[Tensor], Tensor]) -> Tensor:
-    """A view property where the tensor is watched, a mode is active or views are marked."""
-    if SPECIAL or self.meta.watched:
+    """A view property where the tensor has the Autograd key, a mode is active or views are marked."""
+    if SPECIAL or self.meta.has_autograd:
         return hooks.dispatched[name](self)  # type: ignore[no-any-return]
     return taken(self, function(self))  # type: ignore[no-any-return]
 
 
 def _dispatchable(name: str, function: Callable[[Tensor], Tensor]) -> property:
     def getter(self: Tensor) -> Tensor:
-        if SPECIAL or UNRECORDED or self.meta.watched:
+        if SPECIAL or UNRECORDED or self.meta.has_autograd:
             return _other(self, name, function)
         return function(self)
 

@@ -44,7 +44,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
             key = length if step == 1 else ("every", length, step)
             other = meta.views.get(key)
             if other is None:
-                if meta.watched:
+                if meta.has_autograd:
                     return taken(self, hooks.dispatched["__getitem__"](self, index))  # type: ignore[no-any-return]
                 other = sliced(self, 0, start, length, step).meta
                 remember(meta.views, key, other)
@@ -53,7 +53,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
             other = meta.views.get("row")
             size = meta.sizes[0]
             if other is None:
-                if meta.watched:
+                if meta.has_autograd:
                     return taken(self, hooks.dispatched["__getitem__"](self, index))  # type: ignore[no-any-return]
                 other = meta_with(meta, meta.sizes[1:], meta.strides[1:])
                 remember(meta.views, "row", other)
@@ -84,7 +84,7 @@ def _out_of_range(index: int, dim: int, size: int) -> IndexError:
 
 
 def _general_getitem(self: Tensor, index: Any) -> Tensor:
-    if self.meta.watched:
+    if self.meta.has_autograd:
         return hooks.dispatched["__getitem__"](self, index)  # type: ignore[no-any-return]
     if type(index) is tuple and _PLAIN.issuperset(map(type, index)):
         return basic_view(self, index)
@@ -122,8 +122,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     broadcast.
     """
     meta = self.meta
-    watched = meta.watched or (value.__class__ is Tensor and value.meta.watched)
-    if SPECIAL or watched or meta.device is not cpu:
+    tracked = meta.has_autograd or (value.__class__ is Tensor and value.meta.has_autograd)
+    if SPECIAL or tracked or meta.device is not cpu:
         hooks.dispatched["__setitem__"](self, index, value)
         return
     if _is_foreign(index, value):

@@ -34,7 +34,7 @@ from ..core.fork_safety import fork_safe
 from ..core.thread_pool import POOL
 from ..memory.storage import Storage
 from .tensor import Tensor
-from .tensor_meta import TensorMeta, extent, unwatched
+from .tensor_meta import TensorMeta, extent, without_autograd
 
 _current_frames = sys._current_frames
 _class: Any = object.__dict__["__class__"]
@@ -317,9 +317,9 @@ def change_metadata(tensor: Tensor, meta: TensorMeta, storage: Storage, offset: 
 
 
 def metadata_of(tensor: Tensor) -> tuple[TensorMeta, Storage, int]:
-    """Return a consistent meta, storage and offset of a tensor; the meta is the unwatched one."""
+    """Return a consistent meta, storage and offset of a tensor; the meta is the without_autograd one."""
     meta, storage, offset = tensor.meta, tensor.storage_impl, tensor.offset
-    return unwatched(meta), storage, offset
+    return without_autograd(meta), storage, offset
 
 
 def change_meta(tensor: Tensor, other: Any) -> None:

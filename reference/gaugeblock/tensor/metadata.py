@@ -13,7 +13,15 @@ from .changing import change_metadata
 from .hooks import hooks
 from .refresh import grow_own_storage, grow_storage
 from .tensor import Tensor, view_at_same_place
-from .tensor_meta import TensorMeta, channels_last_strides, default_strides, extent, meta_of, meta_with, unwatched
+from .tensor_meta import (
+    TensorMeta,
+    channels_last_strides,
+    default_strides,
+    extent,
+    meta_of,
+    meta_with,
+    without_autograd,
+)
 from .versions import HOW_MADE, INFERENCE, VersionCounter, bump_version, version_of
 from .views import squeezed_meta, strided_meta, t, transpose, unsqueezed_meta
 
@@ -57,7 +65,7 @@ def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storag
 
 def detach(self: Tensor) -> Tensor:
     """A tensor on the same storage and version, outside any recorded history; not reported as a view."""
-    result = view_at_same_place(self, unwatched(self.meta))
+    result = view_at_same_place(self, without_autograd(self.meta))
     result.base = None
     if result.counter.__class__ in HOW_MADE:
         result.counter = None

@@ -137,7 +137,7 @@ def iterate(self: Tensor) -> Iterator[Tensor]:
     """Views of dim 0, in order. Raises TypeError for a 0-dim tensor."""
     if not self.meta.ndim:
         raise TypeError("iteration over a 0-d tensor")
-    if SPECIAL or self.meta.watched:
+    if SPECIAL or self.meta.has_autograd:
         return hooks.dispatched["__iter__"](self)  # type: ignore[no-any-return]
     return iter(taken(self, unbind(self)))
 

@@ -229,8 +229,8 @@ class TensorMeta:
     and otherwise by a tuple that starts with the operator's name.
     `arrays` holds NumPy's views of a few addresses, kept for small tensors, whose blocks come again.
     `lazy` is 0, or the bits CONJUGATE and NEGATIVE when the elements in memory stand for their conjugate or negative.
-    A tensor that autograd watches has the `watched_twin` of its meta, equal in every field but for its own empty
-    caches and `watched`: so what was learnt for the one never serves the other, and the fast paths pay nothing.
+    A tensor with the Autograd key has the `autograd_twin` of its meta, equal in every field but for its own empty
+    caches and `has_autograd`: so what was learnt for the one never serves the other, and the fast paths pay nothing.
     """
 
     __slots__ = (
@@ -239,6 +239,7 @@ class TensorMeta:
         "_dense",
         "_device",
         "_dtype",
+        "_has_autograd",
         "_lazy",
         "_nbytes",
         "_ndim",
@@ -247,7 +248,6 @@ class TensorMeta:
         "_shape",
         "_sizes",
         "_strides",
-        "_watched",
         "arrays",
         "calls",
         "keys",
@@ -290,15 +290,15 @@ class TensorMeta:
     transposed: TensorMeta | None
     arrays: dict[int, Any]
     twin: TensorMeta | None
-    watched: bool
-    _watched: bool
+    has_autograd: bool
+    _has_autograd: bool
 
     def __repr__(self) -> str:
         return f"TensorMeta({self.sizes}, {self.strides}, {self.dtype.name}, {str(self.device)!r})"
 
 
 FIXED = tuple(
-    "byte_strides contiguous dense device dtype lazy nbytes ndim numel pool shape sizes strides watched".split()
+    "byte_strides contiguous dense device dtype lazy nbytes ndim numel pool shape sizes strides has_autograd".split()
 )
 """The members set at construction; the others are caches."""
 seal(TensorMeta, FIXED)
@@ -372,18 +372,18 @@ def _build(key: Key) -> TensorMeta:
     self.transposed = None
     self.arrays = {}
     self.twin = None
-    self._watched = False
+    self._has_autograd = False
     if len(_TABLE) >= TABLE_LIMIT:
         _TABLE.clear()
     _TABLE[key] = self
     return self
 
 
-WATCHED_KEY = 1 << 63
-"""Beside the dispatch keys of a watched meta: calls with such a tensor go to autograd's recorders."""
+AUTOGRAD_KEY = 1 << 63
+"""Beside the dispatch keys of a meta with autograd: calls with such a tensor go to autograd kernels."""
 
 
-def watched_twin(meta: TensorMeta) -> TensorMeta:
+def autograd_twin(meta: TensorMeta) -> TensorMeta:
     """The meta for tensors that autograd watches; `meta` is one that it does not."""
     twin = meta.twin
     if twin is None:
@@ -394,19 +394,19 @@ def watched_twin(meta: TensorMeta) -> TensorMeta:
         twin._pool = None
         twin.calls, twin.plans, twin.views, twin.arrays, twin.transposed = {}, {}, {}, {}, None
         twin.twin = meta
-        twin._watched = True
+        twin._has_autograd = True
         meta.twin = twin
     return twin
 
 
-def as_watched(meta: TensorMeta) -> TensorMeta:
+def with_autograd(meta: TensorMeta) -> TensorMeta:
     """Return the meta of a tensor that requires grad, with the same fields as the one given."""
-    return meta if meta.watched else watched_twin(meta)
+    return meta if meta.has_autograd else autograd_twin(meta)
 
 
-def unwatched(meta: TensorMeta) -> TensorMeta:
+def without_autograd(meta: TensorMeta) -> TensorMeta:
     """Return the meta of a tensor that does not require grad, with the same fields as the one given."""
-    return meta.twin if meta.watched else meta  # type: ignore[return-value]
+    return meta.twin if meta.has_autograd else meta  # type: ignore[return-value]
 
 
 _INTS = frozenset({int})

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..memory.storage import Storage
 from .tensor import Tensor, view_at_same_place
-from .tensor_meta import unwatched
+from .tensor_meta import without_autograd
 
 
 class VersionCounter:
@@ -141,7 +141,7 @@ def is_inference(tensor: Tensor) -> bool:
 
 def data_of(tensor: Tensor) -> Tensor:
     """A tensor over the same elements whose version counter starts at 0 and is its own."""
-    result = view_at_same_place(tensor, unwatched(tensor.meta))
+    result = view_at_same_place(tensor, without_autograd(tensor.meta))
     result.base = None
     result.counter = VersionCounter()
     return result

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...bindings.functions import tensor_ops as ops
 from ...core.dtype import bool_, int32, int64
-from ...dispatch.keys import any_watched
+from ...dispatch.keys import any_autograd
 from ...operators.composites import broadcast_shapes
 from ...operators.invoke import invoke
 
@@ -24,7 +24,7 @@ Indices = Sequence[Tensor | None]
 def collected(shape: Sizes, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """Zeros of `shape` with the parts of `source` added at `index` along `dim`; in place where nothing is recorded."""
     zeros = source.new_zeros(shape)
-    if any_watched((source,), {}):
+    if any_autograd((source,), {}):
         return zeros.index_add(dim, index, source)
     return zeros.index_add_(dim, index, source)
 

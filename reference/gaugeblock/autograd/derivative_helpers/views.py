@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...bindings.functions import tensor_ops as ops
 from ...core.dtype import bool_, int64
-from ...dispatch.keys import any_watched
+from ...dispatch.keys import any_autograd
 from ...operators.invoke import invoke
 from .indexing import collected
 
@@ -29,7 +29,7 @@ def _written(grad: Tensor, shape: Sizes, part: Callable[[Tensor], Tensor]) -> Te
 
 def select_back(grad: Tensor, shape: Sizes, dim: int, index: int) -> Tensor:
     """Zeros of `shape` with `grad` at `index` along `dim`."""
-    if not any_watched((grad,), {}):
+    if not any_autograd((grad,), {}):
         return _written(grad, shape, lambda zeros: zeros.select(dim, index))
     return slice_back(grad.unsqueeze(dim), shape, dim, index, index + 1 or None, 1)
 
@@ -41,7 +41,7 @@ def slice_back(grad: Tensor, shape: Sizes, dim: int, start: int | None, end: int
     if length == size:
         return grad
     before = slice(start, end).indices(size)[0] if length else 0
-    if not any_watched((grad,), {}):
+    if not any_autograd((grad,), {}):
         key = (slice(None),) * place + (slice(start, end, step),)
         return _written(grad, shape, lambda zeros: zeros[key])
     if step != 1:
@@ -61,7 +61,7 @@ def narrow_back(grad: Tensor, shape: Sizes, dim: int, start: Any) -> Tensor:
 
 def diagonal_back(grad: Tensor, shape: Sizes, offset: int, dim1: int, dim2: int) -> Tensor:
     """Zeros of `shape` with `grad`, whose last dim runs along it, on a diagonal."""
-    if not any_watched((grad,), {}):
+    if not any_autograd((grad,), {}):
         return _written(grad, shape, lambda zeros: zeros.diagonal(offset, dim1, dim2))
     return grad.new_zeros(shape).diagonal_scatter(grad, offset, dim1, dim2)
 

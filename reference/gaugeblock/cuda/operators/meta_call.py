@@ -20,7 +20,7 @@ from ...operators.fallbacks import LAZY_MASK
 from ...tensor.changing import UnbackedTensor, change_metadata
 from ...tensor.refresh import grow_own_storage
 from ...tensor.tensor import Tensor, make_tensor, new_like
-from ...tensor.tensor_meta import TensorMeta, meta_of, remember, unwatched
+from ...tensor.tensor_meta import TensorMeta, meta_of, remember, without_autograd
 from ...tensor.versions import bump_version
 from .deferred import plain_state
 
@@ -164,7 +164,7 @@ def check_backed(tensor: Tensor) -> None:
 
 def meta_elsewhere(meta: TensorMeta, device: Device) -> TensorMeta:
     """The same sizes, strides and dtype on another device."""
-    meta = unwatched(meta)
+    meta = without_autograd(meta)
     key = ("elsewhere", device)
     found: TensorMeta | None = meta.plans.get(key)
     if found is None:

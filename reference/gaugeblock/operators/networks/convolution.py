@@ -14,7 +14,7 @@ from ...core.device import cpu
 from ...core.dtype import DType, float32, float64, int64
 from ...core.memory_format import MemoryFormat, contiguous_format
 from ...core.promotion import UPSTREAM_NAMES
-from ...dispatch.keys import any_watched
+from ...dispatch.keys import any_autograd
 from ...iteration.dimensions import loop_dimensions
 from ...kernels.pointwise import Launch
 from ...kernels.windows import convolution_kernel, products_kernel
@@ -371,7 +371,7 @@ def weight_gradient(
         one.__class__ is Tensor and one.meta.device is cpu and not one.meta.lazy and one.meta.dtype is dtype
         for one in (small, wide)
     )
-    if not plain or dtype not in (float32, float64) or SPECIAL or any_watched((small, wide), {}):
+    if not plain or dtype not in (float32, float64) or SPECIAL or any_autograd((small, wide), {}):
         return None
     result = empty_tensor(tuple(sizes), dtype, cpu)
     target = array_of(result)

@@ -109,7 +109,7 @@ def _plain(tensors: Sequence[Tensor]) -> bool:
     """Return whether nobody watches the call, so that views may be made without the dispatcher."""
     if SPECIAL:
         return False
-    return all(one.__class__ is Tensor and not one.meta.watched for one in tensors)
+    return all(one.__class__ is Tensor and not one.meta.has_autograd for one in tensors)
 
 
 def atleast_1d(self: Tensor) -> Tensor:
