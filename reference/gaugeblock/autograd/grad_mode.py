@@ -26,7 +26,7 @@ class _Unrecorded:
 
 
 def _entered(mode: bool) -> tuple[bool, object]:
-    """What this thread's mode was before it became `mode`."""
+    """Return what this thread's mode was before it became `mode`."""
     held = STATE.unrecorded
     before = STATE.grad, held
     STATE.grad = mode

@@ -52,7 +52,7 @@ class Window:
 
     @property
     def plain(self) -> bool:
-        """Whether the view's elements are elements of the base, as they are."""
+        """Return whether the view's elements are elements of the base, as they are."""
         return not (self.lazy or self.pairs_of_base or self.pairs_of_view)
 
     def _of_base(self, grad: Any) -> Any:

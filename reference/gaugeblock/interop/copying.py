@@ -72,7 +72,7 @@ def rebuild_tensor(
 
 
 def reduce_storage(self: Storage) -> tuple[Any, ...]:
-    """How pickle stores a storage: with all its bytes."""
+    """Return how pickle stores a storage: with all its bytes."""
     return rebuild_storage, (storage_bytes(self), self.nbytes, self.device)
 
 

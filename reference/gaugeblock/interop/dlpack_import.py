@@ -128,7 +128,7 @@ def _address(managed: AnyManaged) -> int:
 
 
 def _read(managed: AnyManaged) -> _Described:
-    """What a struct describes. BufferError for what no tensor of ours can be."""
+    """Return what a struct describes. BufferError for what no tensor of ours can be."""
     view = managed.view
     dtype = DTYPES.get((view.code, view.bits))
     if dtype is None or view.lanes != 1:

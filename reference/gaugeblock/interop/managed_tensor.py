@@ -68,7 +68,7 @@ def keep(managed: AnyManaged, owner: Any) -> int:
 
 
 def kept(address: int) -> Any:
-    """What a struct of ours describes; None for that of another library."""
+    """Return what a struct of ours describes; None for that of another library."""
     found = _KEPT.get(address)
     return None if found is None else found[1]
 

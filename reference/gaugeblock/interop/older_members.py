@@ -117,7 +117,7 @@ def reversed_rows(self: Tensor) -> Tensor:
 
 
 def wrapped(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-    """What NumPy's functions give for tensors: a tensor on the memory of their result."""
+    """Return what NumPy's functions give for tensors: a tensor on the memory of their result."""
     from .numpy import from_numpy
 
     return from_numpy(array)

@@ -208,7 +208,7 @@ def placed(data: bytes, nbytes: int, place: str, map_location: MapLocation) -> S
 
 
 def load(f: str | os.PathLike[str] | IO[bytes], map_location: MapLocation = None) -> Any:
-    """What save wrote. Raises RuntimeError for another kind of file, UnpicklingError for one that names other code.
+    """Return what save wrote. Raise RuntimeError for another kind of file, UnpicklingError if it names other code.
 
     Storages go where they were, or to the device `map_location`, or where this mapping sends the device that they were
     on; a function of an UntypedStorage on the CPU and the device's name gives the storage itself, or None for where it

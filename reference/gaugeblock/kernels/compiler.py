@@ -113,7 +113,7 @@ class Compiler:
             return tuple(self._engine.get_function_address(name + suffix) for suffix in suffixes)
 
     def symbol(self, text: str) -> str:
-        """What stands for NAME in a module once it is loaded."""
+        """Return what stands for NAME in a module once it is loaded."""
         return _name(self._key(text))
 
     def _key(self, text: str) -> str:

@@ -227,7 +227,7 @@ def _roots(z: Complex) -> tuple[Complex, Complex]:
 
 
 def _huge(z: Complex) -> Expr:
-    """Where 1 is nothing beside z, and the products of the roots could overflow."""
+    """Return where 1 is nothing beside z, and the products of the roots could overflow."""
     return (fabs(z.re) > 1e100) | (fabs(z.im) > 1e100)
 
 

@@ -106,7 +106,7 @@ class RowWriter:
         return [self.code.register(f"alloca {o.ir_type(width)}, align 64") for o in self.body.memory]
 
     def _begin(self, buffers: Sequence[str]) -> list[tuple[str, str]]:
-        """Where each operand's vectors begin, and the bytes to the next: a buffer of its one element for stride 0."""
+        """Return where each operand's vectors begin, and the bytes to the next; for stride 0 a buffer."""
         code, width, found = self.code, self.body.width, []
         for k, operand in enumerate(self.body.memory):
             step, pointer = width * operand.itemsize, self.pointers[k]

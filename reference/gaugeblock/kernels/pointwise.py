@@ -296,7 +296,7 @@ class Launch:
         return self.kernel.strided if self.apart is None else self.kernel.tiled(self.apart)
 
     def builtin(self) -> Callable[..., None]:
-        """What a fast path calls with addresses, numbers and then the count or the tail."""
+        """Return what a fast path calls with addresses, numbers and then the count or the tail."""
         return self.kernel.contiguous if self.contiguous else self.strided()
 
     def call(self) -> tuple[Callable[..., None], tuple[int, ...]]:

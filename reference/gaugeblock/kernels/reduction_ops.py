@@ -290,7 +290,7 @@ def truth_reduction(every: bool) -> Reduction:
 
 @named
 def count_reduction(of_nan: bool) -> Reduction:
-    """How many elements are nonzero, or (of_nan) are not NaN."""
+    """Return how many elements are nonzero, or (of_nan) are not NaN."""
 
     def counted(x: Value) -> Expr:
         return cast(~_is_nan(x) if of_nan else _truth(x), INT[64])

@@ -233,7 +233,7 @@ def _raised_power(x: Expr, error: Expr) -> Expr:
 
 
 def _factor(type: ScalarType) -> float:
-    """What a raised power has to be multiplied by."""
+    """Return what a raised power has to be multiplied by."""
     return 2.0**-_RAISED if type is F32 else 1.0
 
 

@@ -105,7 +105,7 @@ class ScanKernel:
 
     @property
     def width(self) -> int:
-        """How many neighbours `abreast` takes: four vectors of 64-bit states, for steps do not wait for one another."""
+        """Return how many neighbours `abreast` takes: four vectors of 64-bit states, whose steps are independent."""
         return self.level.vector_bytes // 2
 
     @functools.cached_property

@@ -75,7 +75,7 @@ def first_row(operands: int, pointers: str, strides: str, ndim: str) -> list[str
 def each_row(
     code: Code, ndim: str, sizes: str, source: tuple[str, str], cursors: Sequence[tuple[str, str]] = ()
 ) -> Iterator[tuple[str, str]]:
-    """What is done for each row of a box, given where it begins and its number: an odometer counts all dims but one.
+    """Write what is done for each row of a box, given where it begins and its number; an odometer counts the others.
 
     `source` is a pointer and its strides. A cursor is the place of a pointer, which is moved on from row to row, and
     the strides of what it points to.
@@ -119,7 +119,7 @@ def each_row(
 
 
 def parts_of(code: Code, volume: str) -> str:
-    """How many parts a volume is worth."""
+    """Return how many parts a volume is worth."""
     return code.register(f"udiv i64 {code.register(f'add i64 {volume}, {PART - 1}')}, {PART}")
 
 
@@ -250,7 +250,7 @@ def fields_of(code: Code, types: tuple[str, ...]) -> list[str]:
 
 
 def range_of(code: Code, n: str, chunk: str) -> tuple[str, str]:
-    """Where part %k begins and how many of `n` it has; none or fewer at the end."""
+    """Return where part %k begins and how many of `n` it has; none or fewer at the end."""
     begin = code.register(f"mul i64 %k, {chunk}")
     return begin, code.minimum(code.register(f"sub i64 {n}, {begin}"), chunk)
 

@@ -33,7 +33,7 @@ class MissingDerivative:
 
 
 def derivative_of(op: str | OpOverload) -> Derivative | MissingDerivative | None:
-    """What was registered for an operator; MissingDerivative for one from outside without, None for the engine's own.
+    """Return what was registered for an operator: MissingDerivative if nothing was, None for the engine's own.
 
     RuntimeError when it is not declared.
     """

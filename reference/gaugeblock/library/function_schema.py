@@ -19,12 +19,12 @@ class SchemaArgument:
 
     @property
     def alias_info(self) -> SchemaAlias | None:
-        """What the annotation ``(a!)`` says; None without one."""
+        """Return what the annotation ``(a!)`` says; None without one."""
         return None if self._alias is None else SchemaAlias(self._alias)
 
     @property
     def is_write(self) -> bool:
-        """Whether the operator writes the argument."""
+        """Return whether the operator writes the argument."""
         return self._alias is not None and self._alias.mutable
 
     @property

@@ -52,7 +52,7 @@ class OpOverload:
 
     @property
     def is_view(self) -> bool:
-        """Whether a result shares the storage of an argument that is not written."""
+        """Return whether a result shares the storage of an argument that is not written."""
         return any(r.alias is not None and not r.alias.mutable for r in self._operator.schema.returns)
 
     def name(self) -> str:

@@ -56,7 +56,7 @@ class UntypedStorage:
 
     @property
     def device(self) -> Device:
-        """Where the bytes are."""
+        """Return where the bytes are."""
         return self.storage_impl.device
 
     def resizable(self) -> bool:

@@ -125,7 +125,7 @@ def widened(array: Array, dtype: DType) -> Array:
 
 
 def true_places(array: Array) -> tuple[Array, ...]:
-    """What ``array.nonzero()`` gives, found piece by piece: NumPy lets no other thread run meanwhile."""
+    """Return what ``array.nonzero()`` gives, found piece by piece: NumPy lets no other thread run meanwhile."""
     if array.size <= PIECE:
         return array.nonzero()
     found: tuple[Array, ...] = away(STEPS * array.size, _true_pieces, array)

@@ -171,7 +171,7 @@ def is_tensor(obj: Any) -> bool:
 
 
 def numel(input: Tensor) -> int:
-    """How many elements a tensor has. Raises TypeError for anything else."""
+    """Return how many elements a tensor has. Raises TypeError for anything else."""
     return tensor_argument("numel", "input", 1, input).meta.numel
 
 

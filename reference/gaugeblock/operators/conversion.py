@@ -155,7 +155,7 @@ def to_dispatched(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 
 def _wanted(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """What a call of to() asks for, by name. Raises TypeError."""
+    """Return what a call of to() asks for, by name. Raises TypeError."""
     names = ["non_blocking", "copy"]
     values: dict[str, Any] = {}
     rest = list(args)

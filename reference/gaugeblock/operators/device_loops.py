@@ -24,8 +24,10 @@ class DeviceLoops(Protocol):
         """The same sizes, strides and dtype on the device."""
 
     def entry(self, operator: str, launch: Launch, operands: tuple[Any, ...]) -> Callable[..., None]:
-        """What puts the loop on the current stream, called with the result's address, addresses and numbers of the
-        operands, and a number that it has no need of."""
+        """Return the function that puts the loop on the current stream.
+
+        It takes the result's address, the addresses and numbers of the operands, and a number that it does not use.
+        """
 
 
 DEVICE_LOOPS: dict[str, DeviceLoops] = {}

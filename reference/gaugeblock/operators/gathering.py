@@ -173,7 +173,7 @@ def gather(
 def _picker(
     operator: Callable[[Tensor, int, Tensor], Tensor], meta: TensorMeta, steps: Picking, dim: int
 ) -> Callable[[Tensor, Tensor], Tensor]:
-    """What runs a picking into a fresh tensor; where an index is outside the dim, `operator` says so."""
+    """Return the function that gathers into a new tensor; an error for an index outside of the dim names `operator`."""
 
     def run(self: Tensor, index: Tensor) -> Tensor:
         result = new_like(meta)

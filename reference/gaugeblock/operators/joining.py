@@ -56,7 +56,7 @@ class _Joining(NamedTuple):
     parts: tuple[tuple[int, Launch | None], ...]
 
     def call(self) -> Callable[[Sequence[Tensor]], Tensor]:
-        """What joins tensors of the same metas, all of which are copied."""
+        """Return the function that joins tensors of the same metas, all of which are copied."""
         meta = self.meta
         copies = [(offset, *launch.call()) for offset, launch in self.parts if launch is not None]
 

@@ -162,7 +162,7 @@ class RowLaunch:
         self.tail = (len(shape), *shape, *(step for steps in strides for step in steps))
 
     def builtin(self) -> Callable[..., None]:
-        """What takes the addresses and the tail."""
+        """Return what takes the addresses and the tail."""
         return long_call(ROW_STEPS * self.tail[1], self.kernel.strided)
 
     def run(self, addresses: list[int], numbers: Sequence[Any] = ()) -> None:

@@ -391,7 +391,7 @@ class Loop:
 
     @property
     def generic(self) -> bool:
-        """Whether it runs over one contiguous run of elements."""
+        """Return whether it runs over one contiguous run of elements."""
         return self.launch.contiguous
 
     def fresh(self) -> Fresh:

@@ -61,7 +61,7 @@ def product(self: Tensor, other: Tensor, sizes: tuple[int, ...]) -> Tensor | Pla
 
 
 def _matrix_runner(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Callable[[Tensor, Tensor], Tensor] | None:
-    """What multiplies two matrices by one call of BLAS; None for other operands, and where a copy would be needed."""
+    """Return the function that multiplies two matrices by one call of BLAS; None if it takes more than that."""
     if left.ndim != 2 or right.ndim != 2:
         return None
     multiply, tail = gemm(left.dtype) if left.dtype in GEMM else None, _gemm_tail(left, right)
@@ -89,7 +89,7 @@ Call = tuple[Callable[..., None], tuple[int, ...]]
 
 
 def _moderate_runner(out: TensorMeta, alone: Call, together: Call) -> Callable[[Tensor, Tensor], Tensor]:
-    """What multiplies with one call in one thread, and with another where there are more, if that pays."""
+    """Return the function that multiplies by the first call in one thread, and by the other if there are more."""
     large = prod(alone[1][:3]) > SHARED
     one, one_tail = alone
     many, many_tail = together
@@ -121,7 +121,7 @@ def _is_moderate(left: TensorMeta, right: TensorMeta) -> bool:
 
 
 def _gemm_tail(left: TensorMeta, right: TensorMeta) -> tuple[int, ...] | None:
-    """What BLAS is told of two matrices behind their addresses; None where it cannot take them as they lie."""
+    """Return what BLAS is told of two matrices behind their addresses; None where it cannot take them as they lie."""
     if left.dtype not in GEMM or left.lazy or right.lazy:
         return None
     (rows, inner), columns = left.sizes, right.sizes[1]
@@ -133,7 +133,7 @@ def _gemm_tail(left: TensorMeta, right: TensorMeta) -> tuple[int, ...] | None:
 
 
 def _batch_runner(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Callable[[Tensor, Tensor], Tensor] | None:
-    """What multiplies a short batch of matrices, one by one; None for other operands."""
+    """Return the function that multiplies a short batch of matrices, one by one; None for other operands."""
     if (left.ndim, right.ndim) != (3, 3) or not left.sizes[0] == right.sizes[0] <= 4:
         return None
     parts = [meta_of(one.sizes[1:], one.strides[1:], one.dtype) for one in (left, right, out)]
@@ -154,8 +154,10 @@ def _batch_runner(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Calla
 
 
 def _runner(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Callable[[Tensor, Tensor], Tensor] | None:
-    """What multiplies small vectors, matrices and short batches of matrices; None for anything else, and for complex
-    numbers, of which NumPy's dot skips zeros times NaN."""
+    """Return the function that multiplies small vectors, matrices and short batches of matrices; None for others.
+
+    Complex numbers are left out: NumPy's dot skips zeros times NaN of them.
+    """
     sizes = (left.numel, right.numel, out.numel)
     if left.dtype in HALF or left.dtype.is_complex or not 0 < min(sizes) <= max(sizes) <= FEW:
         return None

@@ -339,7 +339,7 @@ def _check_repeats(repeats: Tensor) -> None:
 
 
 def _counts(repeats: Tensor, size: int, output_size: int | None) -> tuple[Counts, int]:
-    """How often each of `size` parts is repeated, and the sum, which without data has to be given."""
+    """Return how often each of `size` parts is repeated, and the sum, which without data has to be given."""
     if repeats.meta.device is not cpu:
         if output_size is None:
             raise RuntimeError("cannot repeat_interleave a meta tensor without output_size")

@@ -369,14 +369,14 @@ def all_dims(self: Tensor, dim: Dim = None, keepdim: bool = False) -> Tensor | P
 @kernel("count_nonzero.dim_IntList")
 @plannable
 def count_nonzero_dims(self: Tensor, dim: Dim) -> Tensor | Planned[Tensor]:
-    """How many elements are nonzero, over dims. Raises IndexError, RuntimeError for wrong dims."""
+    """Return how many elements are nonzero, over dims. Raises IndexError, RuntimeError for wrong dims."""
     dims = reduced_dims("count_nonzero", dim, self.meta.ndim)
     return reduce_one("count_nonzero", reduction_ops.count_reduction(False), self, dims, False, self.meta.dtype, int64)
 
 
 @kernel("count_nonzero")
 def count_nonzero(self: Tensor, dim: int | None = None) -> Tensor:
-    """How many elements are nonzero, in all or along a dim. Raises IndexError."""
+    """Return how many elements are nonzero, in all or along a dim. Raises IndexError."""
     return count_nonzero_dims(self, dim)
 
 

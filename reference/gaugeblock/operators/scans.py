@@ -77,7 +77,7 @@ def _tail(laid: Sequence[Dim]) -> tuple[int, ...]:
 def _abreast(
     chosen: ScanKernel, laid: Sequence[Dim], itemsizes: Sequence[int]
 ) -> tuple[Callable[..., None], tuple[int, ...]]:
-    """What scans groups of the neighbours in the second dim, then one after another those that are left; its arguments
+    """Return what scans groups of neighbours in the second dim, then the rest one by one, and its arguments
     behind the addresses."""
     scanned, (size, *_), *others = laid
     groups, left = divmod(size, chosen.width)

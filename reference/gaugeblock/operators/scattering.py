@@ -205,7 +205,7 @@ def _check_source(operator: str, self: Tensor, index: Tensor, src: Tensor) -> No
 
 
 def _added(operator: str, self: Tensor, places: Array, source: Tensor | Number) -> Array:
-    """What goes to `places`: the corner of a tensor that they cover, or one number."""
+    """Return what goes to `places`: the corner of a tensor that they cover, or one number."""
     if not isinstance(source, Tensor):
         return number_as(operator, self.meta.dtype, source)
     array = values(source).reshape(source.meta.sizes or (1,))[tuple([slice(size) for size in places.shape])]

@@ -92,7 +92,7 @@ def searchsorted(
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:
-    """Where each value would be inserted into the ascending sequence (row by row when it has more than one dim).
+    """Return where each value would be inserted into the ascending sequence (row by row when it has more than one dim).
 
     Raises RuntimeError when leading sizes differ or `side` contradicts `right`.
     """

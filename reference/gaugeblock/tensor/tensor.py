@@ -63,7 +63,7 @@ class Tensor:
 
     @property
     def device(self) -> Device:
-        """Where the storage lives."""
+        """Return where the storage lives."""
         return self.meta.device
 
     @property

@@ -204,7 +204,7 @@ class SimulatedMemory:
         )
 
     def counts(self) -> MemoryCounts:
-        """What is in use."""
+        """Return what is in use."""
         return MemoryCounts(
             len(self.blocks.sizes),
             self.used,

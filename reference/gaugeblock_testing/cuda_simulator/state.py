@@ -98,15 +98,15 @@ class SimulatedState:
         self._timeline.reach(self._timeline.now + positive("advance", "nanoseconds", nanoseconds, 0))
 
     def device_count(self) -> int:
-        """How many devices there are."""
+        """Return how many devices there are."""
         return len(self._devices)
 
     def properties(self, device: int) -> DeviceProperties:
-        """What the device is."""
+        """Return what the device is."""
         return self._known("properties", device).properties
 
     def live(self, device: int) -> LiveObjects:
-        """What exists on a device."""
+        """Return what exists on a device."""
         known = self._known("live", device)
         with self._lock:
             return LiveObjects(

@@ -39,7 +39,7 @@ class SimulatedStreams(SimulatedState):
         self._timeline.submit(stream, work, nanoseconds)
 
     def _failing_launch(self) -> Callable[[], object]:
-        """What runs instead of the launch that the faults have just counted."""
+        """Return the function that runs instead of the launch that the faults have just counted."""
         return _failing(self.faults.launches)
 
     def stream_create(self, device: int, priority: int = 0) -> int:

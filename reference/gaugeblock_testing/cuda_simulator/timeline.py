@@ -253,7 +253,7 @@ class Timeline:
         heapify(self._queue)
 
     def pending(self, device: int) -> int:
-        """How many works of a device have not run."""
+        """Return how many works of a device have not run."""
         return sum(work.stream.device == device for work in self._queue)
 
     def wait_idle(self) -> None:

@@ -22,7 +22,7 @@ class SimulatedVirtualMemory(SimulatedCopies):
     """Memory that is made apart from its address. What is unmapped while work on it waits fails that work."""
 
     def granularity(self, device: int) -> int:
-        """What sizes and addresses of virtual memory are multiples of."""
+        """Return what sizes and addresses of virtual memory are multiples of."""
         self._known("granularity", device)
         return GRANULARITY
 

@@ -28,7 +28,7 @@ def drawings(made: MemoryMap) -> str:
 
 
 def legend() -> str:
-    """What the colours mean."""
+    """Return what the colours mean."""
     words = [*((CLASSES[state], text) for state, text in STATE_WORDS.items()), ("mixed", "several blocks, too small")]
     items = "".join(f'<li><span class="key {name}"></span>{escape(text)}</li>' for name, text in words)
     return f'<ul class="legend flat">{items}</ul>'

@@ -109,7 +109,7 @@ class _Plot:
         return parts
 
     def lines(self) -> list[str]:
-        """What is reserved, where it is known."""
+        """Return what is reserved, where it is known."""
         known = [(place, one) for place, one in enumerate(self.made.columns) if one.reserved is not None]
         if not known:
             return []

@@ -20,7 +20,7 @@ LINES = 3
 
 
 def picture_of_snapshot(snapshot: Snapshot, trace: Trace, name: str) -> str:
-    """What was recorded: memory over the entries, and the segments at the time of the snapshot."""
+    """Return what was recorded: memory over the entries, and the segments at the time of the snapshot."""
     made = memory_over_time(trace, trace.reserved)
     at = fragmentation_of(snapshot.segments)
     settings = snapshot.settings.get("PYTORCH_CUDA_ALLOC_CONF")
@@ -31,7 +31,7 @@ def picture_of_snapshot(snapshot: Snapshot, trace: Trace, name: str) -> str:
 def picture_of_replay(
     trace: Trace, config: str = "", device_memory: int | None = None, mode: str = "fixed", name: str = "trace"
 ) -> str:
-    """What a replay came to: memory over the events, and the segments when most was reserved.
+    """Return what a replay came to: memory over the events, and the segments when most was reserved.
 
     Raises:
         ConfigProblem: the configuration is not one.

@@ -196,7 +196,7 @@ class _Evaluation:
         return self.value(node)
 
     def _checked(self, node: ast.expr, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
-        """What `function` gives, if the engine takes the arguments and the result is small enough."""
+        """Return what `function` gives, if the engine takes the arguments and the result is small enough."""
         try:
             value = function(*given, **named)
         except PictureProblem as problem:

@@ -56,7 +56,7 @@ class Placement:
 
     @property
     def straight(self) -> bool:
-        """Whether the elements, in their order, go through the storage forwards, each to a cell of its own."""
+        """Return whether the elements, in their order, go through the storage forwards, each to a cell of its own."""
         return bool((np.diff(self.places.ravel()) > 0).all())
 
     def index(self, ordinal: int) -> tuple[int, ...]:
@@ -75,7 +75,7 @@ class Placement:
 
     @property
     def tells_more(self) -> bool:
-        """Whether the values say something that the numbers of the cells do not."""
+        """Return whether the values say something that the numbers of the cells do not."""
         return self.values is not None and any(value != place for place, value in enumerate(self.values))
 
     def facts(self) -> list[str]:

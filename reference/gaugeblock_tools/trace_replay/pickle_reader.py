@@ -193,7 +193,7 @@ class _Machine:
         return int.from_bytes(self._take(width), "little")
 
     def _depth(self, count: int) -> int:
-        """Where the last `count` values begin."""
+        """Return where the last `count` values begin."""
         start = len(self.stack) - count
         if start < (self.marks[-1] if self.marks else 0):
             raise IndexError

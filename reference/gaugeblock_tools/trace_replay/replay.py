@@ -55,7 +55,7 @@ class Replay:
 
     @property
     def fits(self) -> bool:
-        """Whether every request was served."""
+        """Return whether every request was served."""
         return self.out_of_memory == 0
 
     @property
@@ -224,7 +224,7 @@ class _Run:
             self.first = shortage_of(at, size, self.streams[stream], own, self.segments(), error.figures)
 
     def segments(self) -> list[Segment]:
-        """What the allocator holds, by address."""
+        """Return what the allocator holds, by address."""
         return checked(self.allocator.memory_snapshot()).segments
 
     def _changed(self, at: int) -> None:

@@ -31,7 +31,7 @@ def table(rows: list[list[str]]) -> list[str]:
 
 
 def replay_text(one: Replay, smallest: int | None = None) -> str:
-    """What a replay came to, as lines of name and value, with the smallest device that serves it if it was searched."""
+    """Return the result of a replay as lines of name and value, with the smallest device that serves it if known."""
     at = one.at_peak
     rows = [
         ["configuration", one.config or "defaults"],
@@ -115,7 +115,7 @@ def _sweep_row(result: Sweep, one: Replay) -> dict[str, Any]:
 
 
 def show_value(snapshot: Snapshot) -> dict[str, Any]:
-    """What a snapshot holds: sums per device, pool and stream, and the largest sites of blocks in use."""
+    """Return what a snapshot holds: sums per device, pool and stream, and the largest sites of blocks in use."""
     groups: dict[tuple[int, tuple[int, int], int, str], list[int]] = {}
     sites: dict[str, list[int]] = {}
     for segment in snapshot.segments:

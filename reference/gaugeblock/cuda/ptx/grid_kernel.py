@@ -142,7 +142,7 @@ class GridWriter:
         ]  # fmt: skip
 
     def _places(self, index: str, width: int) -> Places:
-        """Where each operand's elements are at a step."""
+        """Return where each operand's elements are at a step."""
         if self.layout.ndim:
             names = [operand.name for operand in self.body.memory]
             return strided_places(self.code, self.layout, names, index, self.space)
@@ -155,7 +155,7 @@ class GridWriter:
         return Places(places, {})
 
     def _inputs(self, places: Places, width: int) -> dict[str, Read]:
-        """What is read of each input for a step."""
+        """Return what is read of each input for a step."""
         found = {}
         outputs = len(self.body.outputs)
         for position, operand in enumerate(self.body.inputs, outputs):

@@ -46,7 +46,7 @@ Sizes = tuple[int, int, int]
 
 
 def stand_in(kernel: PointwiseKernel, layout: Layout) -> Callable[[Sizes, Sizes, int, Sequence[Any]], None]:
-    """What the simulated driver runs in place of a kernel's PTX: a function of grid, block, shared bytes and values."""
+    """Return the function of grid, block, shared bytes and values that the simulated driver runs in place of PTX."""
     types = [parameter.type for parameter in grid_text(kernel, layout, host_target()).parameters]
 
     def walk(grid: Sizes, block: Sizes, shared_bytes: int, values: Sequence[Any]) -> None:

@@ -101,7 +101,7 @@ def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -
 
 
 def cheapest(sizes: Sequence[int]) -> list[list[int]]:
-    """Where to split each product of matrices i to j, matrix k being sizes[k] by sizes[k + 1]."""
+    """Return where to split each product of matrices i to j, matrix k being sizes[k] by sizes[k + 1]."""
     count = len(sizes) - 1
     cost = [[0] * count for _ in range(count)]
     split = [[0] * count for _ in range(count)]

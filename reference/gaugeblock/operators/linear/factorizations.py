@@ -126,7 +126,7 @@ def _swap(a: Array, pivots: Array) -> None:
 
 
 def permutation(pivots: Array, rows: int) -> Array:
-    """Where each row of the factored matrix was in the given one: ``given[order] == L @ U``."""
+    """Return where each row of the factored matrix was in the given one: ``given[order] == L @ U``."""
     batch, count = pivots.shape[:-1], pivots.shape[-1]
     order = np.tile(np.arange(rows), (int(np.prod(batch, dtype=np.int64)), 1))
     flat = pivots.reshape(len(order), count)

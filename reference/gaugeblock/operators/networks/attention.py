@@ -176,7 +176,7 @@ def scaled_dot_product_attention(
 
 
 def _allowed(scores: Tensor, attn_mask: Tensor | None, is_causal: bool) -> Tensor | None:
-    """Which scores count, None for all."""
+    """Return which scores count, None for all."""
     if is_causal:
         sizes = scores.meta.sizes[-2:]
         every = apply("new_ones", scores, sizes, dtype=bool_)

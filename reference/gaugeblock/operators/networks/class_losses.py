@@ -136,7 +136,7 @@ def _plain_likelihood(scores: Array, classes: Array, reduction: int) -> Any:
 
 
 def _first(operator: str) -> Callable[..., Tensor]:
-    """What returns the first result of an operator."""
+    """Return what returns the first result of an operator."""
 
     def loss(
         self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = MEAN, ignore_index: int = IGNORED
@@ -227,7 +227,7 @@ def _along(weight: Tensor, place: int, ndim: int) -> Tensor:
 
 
 def _counted(target: Tensor, weight: Tensor | None, ignored: Tensor, ignore_index: int) -> Tensor:
-    """How many targets count, or the sum of their weights."""
+    """Return how many targets count, or the sum of their weights."""
     if weight is None:
         return apply("sum", apply("logical_not", ignored))
     safe = apply("where.ScalarSelf", ignored, 0, target)

@@ -179,7 +179,7 @@ Runner = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 def small_convolution(
     input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None, out: TensorMeta, plan: Convolution
 ) -> Runner | None:
-    """What convolves further tensors of these metas; None where they are large, or do not lie row-major."""
+    """Return the function that convolves tensors of these metas; None if they are large, or are not row-major."""
     operands = [one for one in (input, weight, bias, out) if one is not None]
     plain = all(one.contiguous and not one.lazy and one.device is cpu and one.dtype is out.dtype for one in operands)
     if not plain or out.dtype not in (float32, float64) or plan.transposed or not 0 < out.numel <= MOST_PRODUCTS:
@@ -359,7 +359,7 @@ def weight_gradient(
     dilation: Sequence[int],
     groups: int,
 ) -> Tensor | None:
-    """What each element of a weight of `sizes` [small's channels, wide's channels / groups, kernel...] saw.
+    """Return what each element of a weight of `sizes` [small's channels, wide's channels / groups, kernel...] saw.
 
     That is the sum of the products of `small` [batch, channels, windows...] with the window elements of `wide` [batch,
     channels, spatial...].

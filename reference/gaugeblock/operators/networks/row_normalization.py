@@ -140,7 +140,7 @@ Sizes = Sequence[int]
 
 
 def normalized_dims(operator: str, input: Tensor, normalized_shape: Sizes, *parameters: Tensor | None) -> int:
-    """How many dims are normalized. Raises RuntimeError unless they are the last and all parameters have that shape."""
+    """Return how many dims are normalized. Raise RuntimeError unless they are the last, and the parameters' shape."""
     wanted, own = tuple(normalized_shape), input.meta.sizes
     if not wanted:
         raise RuntimeError(

@@ -106,7 +106,7 @@ NAMES = {2: ("height", "width"), 3: ("time", "height", "width")}
 
 
 def _begins(shares: Array, size: int, kernel: int, count: int) -> Array:
-    """Where the windows begin for each share: steps of one mean length, in its precision, the last at the end."""
+    """Return where the windows begin for each share: steps of one mean length, in its precision; the last is last."""
     begins: Array = np.full((*shares.shape, count), size - kernel, np.int64)
     if count > 1:
         kind = shares.dtype.type

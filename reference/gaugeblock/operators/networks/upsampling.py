@@ -53,7 +53,7 @@ CUBIC = -0.75
 
 
 def _step(size: int, wanted: int, scale: float | None) -> float:
-    """How far one place of the result goes in the input."""
+    """Return how far one place of the result goes in the input."""
     return 1.0 / scale if scale is not None and scale > 0.0 else size / wanted
 
 
@@ -92,7 +92,7 @@ def cubic_taps(size: int, wanted: int, align: bool, scale: float | None, kind: A
 
 
 def cubic_weights(share: Any) -> tuple[Any, Any, Any, Any]:
-    """What the four neighbours count of a place that lies `share` behind the second."""
+    """Return what the four neighbours count of a place that lies `share` behind the second."""
     a = share.dtype.type(CUBIC)
 
     def near(x: Any) -> Any:

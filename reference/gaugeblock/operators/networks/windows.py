@@ -43,12 +43,12 @@ def repeated(operator: str, name: str, value: Sequence[int], count: int, what: s
 
 
 def spans(kernel: Ints, dilation: Ints) -> Ints:
-    """How many places a window reaches over in each dim."""
+    """Return how many places a window reaches over in each dim."""
     return tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True))
 
 
 def window_counts(sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
-    """How many windows fit in each dim; may be below 1."""
+    """Return how many windows fit in each dim; may be below 1."""
     reach = spans(kernel, dilation)
     return tuple((n + 2 * p - r) // s + 1 for n, p, r, s in zip(sizes, padding, reach, stride, strict=True))
 

@@ -139,7 +139,7 @@ def _widths(operator: str, y: Tensor, x: Tensor, place: int) -> Tensor:
 def _integral(
     operator: str, y: Tensor, dim: int, x: Tensor | None, dx: Number, finish: Callable[[Tensor, int], Tensor]
 ) -> Tensor | None:
-    """What `finish` makes of the areas between neighbouring points, twice as large; None for no points."""
+    """Return what `finish` makes of the areas between neighbouring points, twice as large; None for no points."""
     place = _checked(operator, y, dim, x)
     if not y.meta.sizes[place]:
         return None

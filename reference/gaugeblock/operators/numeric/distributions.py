@@ -81,7 +81,7 @@ def poisson(self: Tensor, generator: Generator | None = None) -> Tensor:
 
 
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
-    """How many of `count` trials succeed with chance `prob`; operands broadcast.
+    """Return how many of `count` trials succeed with chance `prob`; operands broadcast.
 
     Raises ValueError for counts that are no floats, NotImplementedError for halves, RuntimeError for two dtypes.
     """

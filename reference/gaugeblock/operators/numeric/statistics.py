@@ -20,7 +20,9 @@ from ..invoke import apply, reshape, result_type, unsqueeze
 
 
 def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each number from 0 occurs in a vector of ints, or the sum of its weights; at least `minlength` bins.
+    """Return how often each number from 0 occurs in a vector of ints, or the sum of its weights.
+
+    There are at least `minlength` bins.
 
     Raises RuntimeError for negative numbers, other than vectors, weights of another size, NotImplementedError for
     other dtypes, and for a meta tensor, whose number of bins is not known.
@@ -76,7 +78,7 @@ def _places(array: Array, bins: int, low: Any, high: Any, edges: Array | None = 
 
 
 def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Tensor:
-    """How many elements lie in each of `bins` equal parts of [min, max], of the data's range when both are equal.
+    """Return how many elements lie in each of `bins` equal parts of [min, max], or of the data's range if both agree.
 
     Raises RuntimeError for bins below 1, a range that is empty or not finite, NotImplementedError for other dtypes.
     """

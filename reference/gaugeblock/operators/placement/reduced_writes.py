@@ -23,7 +23,7 @@ INDEXED = ("prod", "mean", "amax", "amin")
 
 
 def identity(reduce: str, self: Tensor) -> Any:
-    """What a reduction begins with where the old value does not count."""
+    """Return what a reduction begins with where the old value does not count."""
     dtype = self.meta.dtype
     if reduce in ("sum", "mean"):
         return 0

@@ -135,7 +135,7 @@ def atleast_3d(self: Tensor) -> Tensor:
 
 
 def _of_each(name: str) -> Callable[..., Any]:
-    """What applies an operator to each of several tensors."""
+    """Return the function that applies an operator to each of several tensors."""
     return lambda tensors: tuple([apply(name, tensor) for tensor in tensors])
 
 
