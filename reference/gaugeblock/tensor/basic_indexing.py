@@ -224,20 +224,7 @@ def basic_view(self: Tensor, items: tuple[Any, ...]) -> Tensor:
     if dim < ndim:
         sizes += old_sizes[dim:]
         strides += old_strides[dim:]
-    view = new_object(Tensor)
-    view._meta = meta_of(sizes, strides, meta.dtype, meta.device, meta.lazy)
-    view._storage_impl = self.storage_impl
-    view._offset = self.offset + moved
-    view._pointer = self.pointer and self.pointer + moved * meta.dtype.itemsize
-    base = self.base
-    if base is None:
-        base = self
-        self.viewed = True
-    view.base = base
-    view.counter = self.counter
-    view.autograd = None
-    view.requires_grad_flag = False
-    return view
+    return make_view(self, meta_of(sizes, strides, meta.dtype, meta.device, meta.lazy), self.offset + moved)
 
 
 def slice_bounds(item: slice, size: int) -> tuple[int, int, int]:
