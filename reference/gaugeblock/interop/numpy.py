@@ -17,7 +17,7 @@ from ..core.promotion import UPSTREAM_NAMES
 from ..core.rounding import ROUNDED_HERE
 from ..core.warn import warn
 from ..memory.elements import ADDRESS_SPACE, ORIGIN
-from ..memory.storage import Storage, foreign_storage, new_object
+from ..memory.storage import Storage, foreign_storage
 from ..tensor.array_view import array_of, array_of_lazy
 from ..tensor.getters import set_requires_grad
 from ..tensor.reinterpret import resolved
@@ -49,22 +49,7 @@ def from_numpy(ndarray: Any) -> Tensor:
             "The given NumPy array is not writable; writing to the tensor is undefined behaviour. Copy the array to "
             "protect its data"
         )
-    storage = new_object(Storage)
-    storage.pool = storage.allocator = storage.deleter = None
-    storage._pointer = pointer
-    storage._nbytes = nbytes
-    storage.owner = owner
-    storage.device = cpu
-    storage.resizable = False
-    storage.version = 0
-    result = new_object(Tensor)
-    result._meta = meta
-    result._storage_impl = storage
-    result._offset = 0
-    result._pointer = pointer
-    result.base = result.counter = result.autograd = None
-    result.requires_grad_flag = False
-    return result
+    return make_tensor(meta, foreign_storage(pointer, nbytes, owner=owner), 0, None)
 
 
 def plain_array(ndarray: Any) -> np.ndarray[Any, Any]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ..core.dtype import DType
 from .code import NAME, PLAIN, Code
@@ -106,6 +107,7 @@ def _kept(outputs: int) -> str:
     return code.function(f"define internal i1 @kept({arguments})", "  ret i1 false")
 
 
+@dataclass(eq=False, repr=False)
 class ReductionKernel:
     """A compiled reduction; its builtins are made on first use.
 
@@ -113,15 +115,12 @@ class ReductionKernel:
     `gathering` where nothing does, `turning` (of reduces with one result) for few elements that lie side by side.
     """
 
-    def __init__(
-        self, name: str, reduction: Reduction, input: DType, compute: DType, results: tuple[DType, ...], level: Level
-    ) -> None:
-        self.name = name
-        self.reduction = reduction
-        self.input = input
-        self.compute = compute
-        self.results = results
-        self.level = level
+    name: str
+    reduction: Reduction
+    input: DType
+    compute: DType
+    results: tuple[DType, ...]
+    level: Level
 
     def __repr__(self) -> str:
         return f"<reduction kernel {self.name}({self.input.name})>"

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ..core.dtype import DType
 from .code import NAME, Declarations
@@ -87,18 +88,16 @@ def _weight(x: Expr, top: Expr) -> Expr:
     return select(same, 1.0, exp(x - top))
 
 
+@dataclass(eq=False, repr=False)
 class ScanKernel:
     """A compiled scan; its builtins are made on first use."""
 
-    def __init__(
-        self, name: str, phase: Phase, input: DType, compute: DType, results: tuple[DType, ...], level: Level
-    ) -> None:
-        self.name = name
-        self.phase = phase
-        self.input = input
-        self.compute = compute
-        self.results = results
-        self.level = level
+    name: str
+    phase: Phase
+    input: DType
+    compute: DType
+    results: tuple[DType, ...]
+    level: Level
 
     def __repr__(self) -> str:
         return f"<scan kernel {self.name}({self.input.name})>"

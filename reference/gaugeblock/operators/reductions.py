@@ -324,46 +324,27 @@ def _truth(name: str, self: Tensor, dims: Dims, keepdim: bool) -> Planned[Tensor
     return reduce_one(name, reduction_ops.truth_reduction(name == "all"), self, dims, keepdim, own, result)
 
 
-@kernel("any")
-@plannable
-def any_all(self: Tensor) -> Tensor | Planned[Tensor]:
-    """Return whether any element is nonzero; uint8 for uint8."""
-    return _truth("any", self, tuple(range(self.meta.ndim)), False)
+def _register_truth(name: str) -> None:
+    """Register any or all: of all elements, along one dim, and over dims, of which an empty list means none."""
+
+    @kernel(name)
+    @plannable
+    def whole(self: Tensor) -> Tensor | Planned[Tensor]:
+        return _truth(name, self, tuple(range(self.meta.ndim)), False)
+
+    @kernel(f"{name}.dim")
+    @plannable
+    def along(self: Tensor, dim: int, keepdim: bool = False) -> Tensor | Planned[Tensor]:
+        return _truth(name, self, reduced_dims(name, dim, self.meta.ndim), keepdim)
+
+    @kernel(f"{name}.dims")
+    @plannable
+    def over(self: Tensor, dim: Dim = None, keepdim: bool = False) -> Tensor | Planned[Tensor]:
+        return _truth(name, self, reduced_dims(name, dim, self.meta.ndim, empty_is_all=False), keepdim)
 
 
-@kernel("any.dim")
-@plannable
-def any_dim(self: Tensor, dim: int, keepdim: bool = False) -> Tensor | Planned[Tensor]:
-    """any along one dim. Raises IndexError."""
-    return _truth("any", self, reduced_dims("any", dim, self.meta.ndim), keepdim)
-
-
-@kernel("any.dims")
-@plannable
-def any_dims(self: Tensor, dim: Dim = None, keepdim: bool = False) -> Tensor | Planned[Tensor]:
-    """any over dims; an empty list reduces none. Raises IndexError, RuntimeError for wrong dims."""
-    return _truth("any", self, reduced_dims("any", dim, self.meta.ndim, empty_is_all=False), keepdim)
-
-
-@kernel("all")
-@plannable
-def all_all(self: Tensor) -> Tensor | Planned[Tensor]:
-    """Return whether all elements are nonzero; uint8 for uint8."""
-    return _truth("all", self, tuple(range(self.meta.ndim)), False)
-
-
-@kernel("all.dim")
-@plannable
-def all_dim(self: Tensor, dim: int, keepdim: bool = False) -> Tensor | Planned[Tensor]:
-    """all along one dim. Raises IndexError."""
-    return _truth("all", self, reduced_dims("all", dim, self.meta.ndim), keepdim)
-
-
-@kernel("all.dims")
-@plannable
-def all_dims(self: Tensor, dim: Dim = None, keepdim: bool = False) -> Tensor | Planned[Tensor]:
-    """all over dims; an empty list reduces none. Raises IndexError, RuntimeError for wrong dims."""
-    return _truth("all", self, reduced_dims("all", dim, self.meta.ndim, empty_is_all=False), keepdim)
+_register_truth("any")
+_register_truth("all")
 
 
 @kernel("count_nonzero.dim_IntList")

@@ -210,44 +210,31 @@ def _before(tensor: Tensor) -> Before | None:
     return None
 
 
+def _as_before(name: str, document: str) -> property:
+    """Return the property of a member, which calls in other threads see as it was before a change."""
+    slot = f"_{name}"
+
+    def member(self: Tensor) -> Any:
+        while True:
+            count, before = _LOCK.changes, _before(self)
+            now = getattr(self, slot)
+            if before is not None:
+                return getattr(before, name)
+            if _LOCK.changes == count:
+                return now
+
+    return property(member, doc=document)
+
+
 class ChangingTensor(Tensor):
     """A tensor that calls in other threads see as it was before a change."""
 
     __slots__ = ()
     __class__: Any = property(lambda self: Tensor)
 
-    @property
-    def meta(self) -> TensorMeta:  # type: ignore[override]
-        """Sizes, strides, dtype and device."""
-        while True:
-            count, before = _LOCK.changes, _before(self)
-            meta = self._meta
-            if before is not None:
-                return before.meta
-            if _LOCK.changes == count:
-                return meta
-
-    @property
-    def storage_impl(self) -> Storage:  # type: ignore[override]
-        """The storage."""
-        while True:
-            count, before = _LOCK.changes, _before(self)
-            storage = self._storage_impl
-            if before is not None:
-                return before.storage_impl
-            if _LOCK.changes == count:
-                return storage
-
-    @property
-    def offset(self) -> int:  # type: ignore[override]
-        """The offset of the first element in the storage."""
-        while True:
-            count, before = _LOCK.changes, _before(self)
-            offset = self._offset
-            if before is not None:
-                return before.offset
-            if _LOCK.changes == count:
-                return offset
+    meta: TensorMeta = _as_before("meta", "Sizes, strides, dtype and device.")  # type: ignore[assignment]
+    storage_impl: Storage = _as_before("storage_impl", "The storage.")  # type: ignore[assignment]
+    offset: int = _as_before("offset", "The offset of the first element in the storage.")  # type: ignore[assignment]
 
     @property
     def pointer(self) -> int:  # type: ignore[override]
