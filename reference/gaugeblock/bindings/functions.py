@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     import gaugeblock
 
 FUNCTIONS: dict[str, str] = {
-    "atleast_1d": "placement.tensor_shape.public_atleast_1d",
-    "atleast_2d": "placement.tensor_shape.public_atleast_2d",
-    "atleast_3d": "placement.tensor_shape.public_atleast_3d",
+    "atleast_1d": "numeric.tensor_shape.public_atleast_1d",
+    "atleast_2d": "numeric.tensor_shape.public_atleast_2d",
+    "atleast_3d": "numeric.tensor_shape.public_atleast_3d",
     "block_diag": "linear.outer_products.public_block_diag",
-    "broadcast_tensors": "placement.tensor_shape.public_broadcast_tensors",
+    "broadcast_tensors": "numeric.tensor_shape.public_broadcast_tensors",
     "cartesian_prod": "linear.outer_products.public_cartesian_prod",
     "cdist": "networks.distances.public_cdist",
     "chain_matmul": "linear.contractions.public_chain_matmul",
@@ -43,13 +43,13 @@ FUNCTIONS: dict[str, str] = {
     "is_conj": "composites.is_conj_of",
     "is_neg": "composites.is_neg_of",
     "lu": "linear.decompositions.lu",
-    "meshgrid": "placement.tensor_shape.public_meshgrid",
+    "meshgrid": "numeric.tensor_shape.public_meshgrid",
     "numel": "composites.numel",
     "pca_lowrank": "linear.decompositions.pca_lowrank",
     "stft": "spectral.short_time.public_stft",
     "svd_lowrank": "linear.decompositions.svd_lowrank",
     "tensordot": "linear.contractions.public_tensordot",
-    "unravel_index": "placement.tensor_shape.unravel_index",
+    "unravel_index": "numeric.tensor_shape.unravel_index",
     "unique_consecutive": "numeric.order_statistics.public_unique_consecutive",
 }
 """Public name -> module of the operators, and function."""

@@ -16,7 +16,7 @@ INPLACE = {
     "numeric.components": "conj_physical_",
     "numeric.distributions": "cauchy_ log_normal_ geometric_",
     "numeric.powers": "float_power_.Tensor float_power_.Scalar",
-    "placement.reduced_writes": "scatter_reduce_.two index_reduce_",
+    "indexing.scatter_reduce": "scatter_reduce_.two index_reduce_",
 }
 """In-place forms that are not simply the result of the functional one written into self."""
 KERNELS = {
@@ -57,8 +57,8 @@ KERNELS = {
     "numeric.distributions": "poisson binomial",
     "numeric.order_statistics": "unique_consecutive mode quantile quantile.scalar nanquantile nanquantile.scalar",
     "numeric.statistics": "bincount histc histogram.bins_tensor histogram.bin_ct",
-    "placement.reduced_writes": "scatter_reduce.two index_reduce",
-    "placement.tensor_shape": """diag_embed fill_diagonal_ nonzero_static select_scatter slice_scatter
+    "indexing.scatter_reduce": "scatter_reduce.two index_reduce",
+    "numeric.tensor_shape": """diag_embed fill_diagonal_ nonzero_static select_scatter slice_scatter
         diagonal_scatter as_strided_scatter""",
     "spectral.short_time": "stft stft.center istft",
     "spectral.transforms": """fft_fft fft_ifft fft_rfft fft_irfft fft_hfft fft_ihfft fft_fftn fft_ifftn
@@ -69,7 +69,7 @@ EXPLICIT = {
     "networks.distances": "dist",
     "numeric.distributions": "normal.Tensor_float normal.float_Tensor normal.Tensor_Tensor normal.float_float",
     "numeric.powers": "float_power.Tensor_Tensor float_power.Tensor_Scalar float_power.Scalar",
-    "placement.tensor_shape": "unsafe_chunk unsafe_split.Tensor unsafe_split_with_sizes",
+    "numeric.tensor_shape": "unsafe_chunk unsafe_split.Tensor unsafe_split_with_sizes",
 }
 """Operators made of others, with a derivative of their own or with one kernel for all devices."""
 COMPOSITES = {
@@ -100,7 +100,7 @@ COMPOSITES = {
     "numeric.components": "isreal conj_physical",
     "numeric.powers": "mvlgamma special_multigammaln renorm",
     "numeric.statistics": "cov corrcoef",
-    "placement.tensor_shape": """diagflat broadcast_tensors meshgrid.indexing sum_to_size atleast_1d atleast_2d
+    "numeric.tensor_shape": """diagflat broadcast_tensors meshgrid.indexing sum_to_size atleast_1d atleast_2d
         atleast_3d atleast_1d.Sequence atleast_2d.Sequence atleast_3d.Sequence column_stack""",
     "spectral.transforms": "fft_fftshift fft_ifftshift",
 }

@@ -67,12 +67,12 @@ def writing(name: str, inplace: str) -> Callable[[F], F]:
 
 
 def _planned(operator: str, result: Tensor, self: Tensor, args: tuple[Any, ...]) -> Tensor | Planned[Tensor]:
-    from .placement.placing import planned_placing
+    from .indexing.scatter_loop import planned_scatter
 
     if operator not in ("scatter", "scatter_add") or len(args) != 3 or not args[1].meta.numel:
         return result
     dim = gather_dim(operator, self, args[0], args[1])
-    return planned_placing(operator, result, self, dim, *args[1:], add=operator == "scatter_add")
+    return planned_scatter(operator, result, self, dim, *args[1:], add=operator == "scatter_add")
 
 
 def writable(self: Tensor) -> Array:
@@ -150,10 +150,10 @@ def _reduction(reduce: str) -> Combine:
 def placed(operator: str, self: Tensor, dim: int, index: Tensor, source: Tensor | Number, *, add: bool) -> bool:
     """Return whether a compiled loop has written `source`; there is none for some dtypes and operands that share
     memory."""
-    from .placement.placing import place, placing_of
+    from .indexing.scatter_loop import run_scatter, scatter_loop_of
 
-    steps = placing_of(self, dim, index, source, add=add)
-    return steps is not None and place(operator, steps, self, index, source)
+    steps = scatter_loop_of(self, dim, index, source, add=add)
+    return steps is not None and run_scatter(operator, steps, self, index, source)
 
 
 def _scatter(operator: str, self: Tensor, dim: int, index: Tensor, source: Tensor | Number, combine: Combine) -> Tensor:

@@ -14,8 +14,8 @@ from ...tensor.tensor import Tensor, empty_tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, meta_of
 from ..arrays import Array, check_same_device, from_array, values
 from ..fresh_fill import fill_zeros
+from ..indexing.scatter_loop import scatter_loop
 from ..invoke import apply
-from ..placement.placing import placing
 from ..plan import Planned, plannable
 from ..reductions import coalesced
 from .calls import check_dtype, suggested
@@ -55,7 +55,7 @@ def _unpooled(operator: str, self: Tensor, indices: Tensor, output_size: Ints, d
     operands = [one if _flat(one.meta, dims) else contiguous(one) for one in (self, indices)]
     target, source, index = (_flat(one, dims) for one in (meta, *(one.meta for one in operands)))
     assert target is not None and index is not None
-    scatter = placing(target, source, index, target.ndim - 1, add=False)
+    scatter = scatter_loop(target, source, index, target.ndim - 1, add=False)
     assert scatter is not None
 
     def unpool(self: Tensor, indices: Tensor) -> Tensor:

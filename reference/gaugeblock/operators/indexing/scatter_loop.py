@@ -1,4 +1,4 @@
-"""Writing elements to the places that an index tensor names along one dim: what scatter and scatter_add do."""
+"""The loop of scatter and scatter_add: elements are written where an index tensor says along one dim."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..plan import Planned
 Ints = tuple[int, ...]
 
 
-class Placing(NamedTuple):
+class ScatterLoop(NamedTuple):
     """The builtin, and its arguments behind the addresses of target, source and index."""
 
     builtin: Builtin
@@ -35,10 +35,14 @@ class Placing(NamedTuple):
         return True
 
 
-def placing(target: TensorMeta, source: TensorMeta | None, index: TensorMeta, dim: int, *, add: bool) -> Placing | None:
-    """The placing of ``target[..index[..i..]..] = source[..i..]``, the index along `dim`, for a target whose elements
-    lie apart; a vector of places serves every line of the source along `dim`, and without a source meta one
-    element is written everywhere. None where there is no kernel for it."""
+def scatter_loop(
+    target: TensorMeta, source: TensorMeta | None, index: TensorMeta, dim: int, *, add: bool
+) -> ScatterLoop | None:
+    """Return the loop of ``target[..index[..i..]..] = source[..i..]``, the index along `dim`, for a strided target.
+
+    A vector of places serves every line of the source along `dim`. Without a source meta one element is written
+    everywhere. The result is None if there is no kernel for it.
+    """
     dtype = target.dtype
     if add and not (dtype in (float32, float64) or (dtype.kind == 1 and dtype.itemsize <= 8)):
         return None
@@ -54,41 +58,41 @@ def placing(target: TensorMeta, source: TensorMeta | None, index: TensorMeta, di
     kernel = scatter_kernel(itemsize, index.dtype, dtype if add else None)
     pick = (steps[dim] * itemsize, (target.sizes or (1,))[dim])
     tail = (*pick, len(merged), *merged, *(step for operand in moved for step in operand))
-    return Placing(kernel.strided(first), tail)
+    return ScatterLoop(kernel.strided(first), tail)
 
 
-def placing_of(self: Tensor, dim: int, index: Tensor, source: Tensor | Number, *, add: bool) -> Placing | None:
-    """The placing for a scatter whose sizes fit; None where there is none, or where the operands share memory."""
+def scatter_loop_of(self: Tensor, dim: int, index: Tensor, source: Tensor | Number, *, add: bool) -> ScatterLoop | None:
+    """Return the loop of a scatter whose sizes fit; None where there is none, or where the operands share memory."""
     meta, given = self.meta, source.meta if isinstance(source, Tensor) else None
     if meta.lazy or index.meta.lazy or (given is not None and given.lazy):
         return None
     operands = (index, source) if isinstance(source, Tensor) else (index,)
     if any(operand.storage_impl is self.storage_impl for operand in operands):
         return None
-    key = ("placing", add, index.meta, given, dim)
-    found: Placing | None = meta.plans.get(key)
+    key = ("scatter", add, index.meta, given, dim)
+    found: ScatterLoop | None = meta.plans.get(key)
     if found is None:
-        found = placing(meta, given, index.meta, dim, add=add)
+        found = scatter_loop(meta, given, index.meta, dim, add=add)
         remember(meta.plans, key, found)
     return found
 
 
-def place(operator: str, steps: Placing, target: Tensor, index: Tensor, source: Tensor | Number) -> bool:
-    """Run it; False when an index lies outside."""
+def run_scatter(operator: str, steps: ScatterLoop, target: Tensor, index: Tensor, source: Tensor | Number) -> bool:
+    """Run a loop; return False when an index lies outside."""
     if isinstance(source, Tensor):
         return steps.run(target.pointer, source.pointer, index.pointer)
     element = number_as(operator, target.meta.dtype, source)
     return steps.run(target.pointer, element.ctypes.data, index.pointer)
 
 
-def planned_placing(
+def planned_scatter(
     operator: str, result: Tensor, self: Tensor, dim: int, index: Tensor, source: Tensor | Number, *, add: bool
 ) -> Tensor | Planned[Tensor]:
     """Return `result`, with its call where a compiled loop wrote it into a copy of a contiguous `self`."""
     meta = self.meta
     if not meta.contiguous or meta.device is not cpu or meta is not result.meta:
         return result
-    steps = placing_of(result, dim, index, source, add=add)
+    steps = scatter_loop_of(result, dim, index, source, add=add)
     if steps is None:
         return result
     memmove, nbytes = ctypes.memmove, meta.nbytes
@@ -98,6 +102,6 @@ def planned_placing(
             check_fits(operator, source, meta.dtype)
         made = new_like(meta)
         memmove(made.pointer, self.pointer, nbytes)
-        return made if place(operator, steps, made, index, source) else None
+        return made if run_scatter(operator, steps, made, index, source) else None
 
     return Planned(result, run, (self, index, source))
