@@ -92,7 +92,7 @@ ABOVE_PYTHON = ((1 << 64) - 1) & ~(PYTHON | (PYTHON - 1)) & ~BACKEND_MASK
 
 
 class Publisher:
-    """`make` gives the callable object that stands for an operator outside; the room above provides it."""
+    """`make` gives the callable object that stands for an operator outside; a package above provides it."""
 
     __slots__ = ("make",)
     make: Callable[[Operator], Any]

@@ -1,4 +1,4 @@
-"""What the functions of this room say to arguments of wrong Python types, at no cost to those of right ones."""
+"""Errors of this package's functions over arguments of wrong Python types, at no cost to calls with right ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies: copy_, clone and what fills the tensor floor's copy hooks; any strides, any dtypes, lazy bits resolved."""
+"""Copies: copy_, clone and the copy hooks of the tensor package; any strides, any dtypes, lazy bits resolved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tensor floor needs from floors above it; they fill these in when they are imported."""
+"""Functions that this package needs from packages above it, which set them when they are imported."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def copy_with_numpy(destination: Tensor, source: Tensor) -> None:
 
 
 def no_advanced_indexing(tensor: Tensor, index: Any, *value: Any) -> Any:
-    """Raise NotImplementedError: advanced indexing, until a floor above provides it."""
+    """Raise NotImplementedError: advanced indexing, until a package above provides it."""
     raise NotImplementedError(f"advanced indexing with {index!r} is not available")
 
 

@@ -18,7 +18,7 @@ class Tensor:
 
     `class_keys` are dispatch keys that all tensors of a subclass carry. `pointer` is the address of the first element.
     `base` is the root tensor of a view. `counter` is None while the
-    version lives in ``storage.version``; `autograd` and `requires_grad_flag` belong to the autograd floor. `viewed` is
+    version lives in ``storage.version``; `autograd` and `requires_grad_flag` belong to autograd. `viewed` is
     there once a view was made of a tensor that is none itself.
     """
 

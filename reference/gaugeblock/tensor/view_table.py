@@ -1,4 +1,4 @@
-"""The tensor floor's functions by the name of the schema that they implement."""
+"""The functions of this package by the name of the schema that they implement."""
 
 from __future__ import annotations
 
