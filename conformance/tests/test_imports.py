@@ -32,7 +32,9 @@ CUDA_FLOORS = (
 )  # fmt: skip
 # And of the packages beside the engine.
 TESTING_FLOORS = ("ptx_emulator", "cuda_simulator", "__init__")
-TOOLS_FLOORS = ("problem", "stub", "trace_replay", "memory_viz", "stride_diagrams", "commands", "__init__")
+TOOLS_FLOORS = (
+    "problem", "graph_picture", "stub", "trace_replay", "memory_viz", "stride_diagrams", "commands", "__init__",
+)  # fmt: skip
 LOADED = """
 import sys
 import gaugeblock

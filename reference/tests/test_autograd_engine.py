@@ -12,6 +12,7 @@ from typing import Any
 import gaugeblock as gb
 import pytest
 from gaugeblock.autograd import Function, graph
+from gaugeblock_tools import graph_picture
 
 
 def leaf(*values: float) -> Any:
@@ -216,10 +217,10 @@ def test_a_saved_tensor_that_was_written_to() -> None:
 
 def test_pictures_of_graphs() -> None:
     x = leaf(1, 2)
-    picture = graph((x * x + x).sum())
-    assert str(picture).splitlines()[:3] == ["SumBackward0 #0 []", "  AddBackward0 #1 [2]", "    MulBackward0 #2 [2]"]
-    assert picture.svg().count("<rect") == len(picture) == 4
-    assert picture.dot().count("->") == len(picture.edges)
+    shown = graph((x * x + x).sum())
+    assert str(shown).splitlines()[:3] == ["SumBackward0 #0 []", "  AddBackward0 #1 [2]", "    MulBackward0 #2 [2]"]
+    assert graph_picture.svg(shown).count("<rect") == len(shown) == 4
+    assert graph_picture.dot(shown).count("->") == len(shown.edges)
 
 
 def test_several_views_of_a_formerly_plain_base() -> None:
