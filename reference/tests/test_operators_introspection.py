@@ -5,9 +5,8 @@ from __future__ import annotations
 import gaugeblock as gb
 import numpy as np
 import pytest
-from gaugeblock.kernels.body import vector_width
 from gaugeblock.kernels.isa import capability
-from gaugeblock.operators.introspection import trace_paths
+from gaugeblock.operators.introspection import trace_paths, vector_width
 
 
 @pytest.mark.parametrize("n", [0, 1, 15, 16, 17, 31, 32, 33, 100, 300_000])

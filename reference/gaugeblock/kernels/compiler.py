@@ -16,7 +16,7 @@ import functools
 import struct
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ..core.fork_safety import fork_safe
 from . import common
@@ -177,6 +177,25 @@ def _name(key: str) -> str:
 
 def _uses_common(text: str) -> bool:
     return f"@{common.PREFIX}_" in text
+
+
+Made = TypeVar("Made")
+
+
+class made_once(Generic[Made]):
+    """A property whose value is made when it is first asked for, and kept in the object.
+
+    That of functools holds a lock, which a fork may leave locked; two threads may make the value twice here.
+    """
+
+    def __init__(self, make: Callable[[Any], Made]) -> None:
+        self.make = make
+        self.__doc__ = make.__doc__
+
+    def __get__(self, instance: Any, owner: type) -> Made:
+        made = self.make(instance)
+        instance.__dict__[self.make.__name__] = made
+        return made
 
 
 Builder = TypeVar("Builder", bound=Callable[..., Any])

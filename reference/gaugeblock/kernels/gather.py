@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 from ..core.dtype import DType, int32
 from .code import NAME, Code
-from .compiler import Builtin, compiler
+from .compiler import Builtin, compiler, made_once
 from .isa import Level, current_level
 from .pointwise import contiguous_address, rows_driver, strided_address
 from .pointwise_entry import Signature
@@ -36,12 +36,12 @@ class GatherKernel:
         self.level = level
         self.results = (itemsize,)
 
-    @functools.cached_property
+    @made_once
     def contiguous(self) -> Builtin:
         """The builtin for contiguous operands."""
         return compiler().builtin("gather", contiguous_address(SIGNATURE), self._descriptor)
 
-    @functools.cached_property
+    @made_once
     def strided(self) -> Builtin:
         """The builtin for any strides."""
         descriptor = [*self._descriptor, rows_driver(SIGNATURE.memory), 0]

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from ..core.dtype import DType
 from .code import NAME, PLAIN, Code
 from .common import SHARE_KEPT, TRANSPOSED_REDUCTION, declaration
-from .compiler import Builtin, compiler
+from .compiler import Builtin, compiler, made_once
 from .entry import PYTHON_API, EntryWriter
 from .isa import Level, current_level
 from .reduction_loops import ReductionWriter
@@ -125,23 +125,23 @@ class ReductionKernel:
     def __repr__(self) -> str:
         return f"<reduction kernel {self.name}({self.input.name})>"
 
-    @functools.cached_property
+    @made_once
     def reduce(self) -> Builtin:
         """The builtin for any strides."""
         return self._builtin([self._wide_row, 0, self.input.itemsize, 0, 0])
 
-    @functools.cached_property
+    @made_once
     def along(self) -> Builtin:
         """The builtin for outputs that are not adjacent in the input."""
         return self._builtin([self._row, 0, self.input.itemsize, 0, 0])
 
-    @functools.cached_property
+    @made_once
     def gathering(self) -> Builtin:
         """The builtin for an input that is contiguous in no dim."""
         itemsize = self.input.itemsize
         return self._builtin([self._row, packing_routine(itemsize, self.level), itemsize, 0, 0])
 
-    @functools.cached_property
+    @made_once
     def turning(self) -> Builtin:
         """The builtin for few adjacent elements of each output, for a reduction with one result."""
         itemsize = self.input.itemsize
@@ -151,12 +151,12 @@ class ReductionKernel:
     def _builtin(self, descriptor: list[int]) -> Builtin:
         return compiler().builtin(self.name, _entry(len(self.results), self.reduction.numbers), descriptor)
 
-    @functools.cached_property
+    @made_once
     def _row(self) -> int:
         """Address of the function for a row of outputs."""
         return self._loaded(wide=False)
 
-    @functools.cached_property
+    @made_once
     def _wide_row(self) -> int:
         """The same, which also reduces many adjacent outputs at once; it calls the former."""
         assert self._row

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ..core.dtype import DType
 from .code import NAME, Declarations
-from .compiler import Builtin, compiler, named
+from .compiler import Builtin, compiler, made_once, named
 from .conversion import SCALAR_TYPES, Memory, from_storage, memory, storage_type, to_storage
 from .exponential import exp
 from .expression import F32, F64, INT, Expr, ScalarType, Value, constant, select
@@ -69,7 +69,7 @@ class RowMapKernel:
         self.found = found
         self.beside = beside
 
-    @functools.cached_property
+    @made_once
     def strided(self) -> Builtin:
         """The builtin; dims from the second on may have any strides."""
         dtypes = [dtype.name for dtype in (self.dtype, *self.found)], [dtype.name for dtype in self.beside]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from ..core.dtype import DType
 from .code import NAME, Declarations
-from .compiler import Builtin, compiler, named
+from .compiler import Builtin, compiler, made_once, named
 from .conversion import SCALAR_TYPES, from_storage, memory, rounded, to_storage
 from .exponential import exp
 from .expression import F64, INT, Expr, Value, constant, select
@@ -107,12 +107,12 @@ class ScanKernel:
         """Return how many neighbours `abreast` takes: four vectors of 64-bit states, whose steps are independent."""
         return self.level.vector_bytes // 2
 
-    @functools.cached_property
+    @made_once
     def strided(self) -> Builtin:
         """The builtin that scans one row after another."""
         return self._builtin(1)
 
-    @functools.cached_property
+    @made_once
     def abreast(self) -> Builtin:
         """The builtin that scans `width` neighbours at once."""
         return self._builtin(self.width)
