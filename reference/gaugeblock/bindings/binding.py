@@ -367,7 +367,7 @@ GENERATED: set[str] = set(FACTORIES)
 
 @with_gc_paused
 def install() -> None:
-    """Add a stand-in for every operator method and dunder that Tensor does not define itself."""
+    """Put a Pending on Tensor for every operator method and dunder that it does not define itself."""
     groups = methods()
     for name, method in {**FACTORIES, "new_tensor": new_tensor}.items():
         setattr(Tensor, name, method)

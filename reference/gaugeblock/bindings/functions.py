@@ -157,7 +157,7 @@ def namespace(
 
 
 HIDDEN = frozenset({"Any", "OTHER_NAMES", "SAME", "annotations", "namespace"})
-"""What a module imports for its own use."""
+"""Names that a public module imports for itself and does not list."""
 
 
 def show_binding(name: str) -> str:

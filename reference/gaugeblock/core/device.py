@@ -122,7 +122,7 @@ meta_device = Device("meta")
 
 
 class Placing:
-    """What floors above know, loaded when it is first asked for.
+    """Functions of packages above this one, imported when they are first called.
 
     `load(".name")` is a module of the package; `cuda` gives a cuda device its index.
     """

@@ -41,9 +41,6 @@ _lock = fork_safe(RLock())
 _installed: Driver | None = None
 
 
-# The driver.
-
-
 def install_driver(driver: Driver | None) -> Driver | None:
     """Let the process use `driver` from now on (None: none, until one is found); returns the one used so far."""
     global _installed
@@ -112,9 +109,6 @@ def _named(name: str, options: dict[str, Any]) -> Driver:
     return found
 
 
-# The current device of a thread, and its current streams.
-
-
 class _Current(local):
     def __init__(self) -> None:
         self.index = 0
@@ -171,9 +165,6 @@ def device_index(operator: str, device: object = None) -> int:
         return CURRENT.index if known.index is None else check_device_index(operator, known.index)
     index = check_int(operator, "device", device)
     return CURRENT.index if index < 0 else check_device_index(operator, index)
-
-
-# What belongs to each device.
 
 
 class DeviceMemory:
@@ -269,9 +260,6 @@ def runtime_in_use() -> Runtime | None:
     """Return what belongs to the driver in use, if anything has been asked of it yet."""
     found = _runtime
     return found if found is not None and found.driver is _installed else None
-
-
-# torch.cuda's functions on devices.
 
 
 def is_available() -> bool:

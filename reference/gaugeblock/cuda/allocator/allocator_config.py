@@ -65,7 +65,7 @@ def segment_size(rounded: int, large_segment: int = LARGE_SEGMENT) -> int:
 
 
 EXBIBYTE: Final = 1 << 60
-"""What no request reaches."""
+"""A size in bytes above every request."""
 VARIABLE: Final = "GAUGEBLOCK_CUDA_ALLOC_CONF"
 MOST_MEBIBYTES: Final = EXBIBYTE // MIB
 """So many MiB are 1 EiB."""

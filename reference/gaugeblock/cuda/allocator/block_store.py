@@ -72,9 +72,9 @@ class Block:
 class FreeBlocks:
     """The free blocks of one stream in one pool, found by size, the lowest address first among equals.
 
-    A free list is a heap of addresses at which blocks of one size became free. An entry is not taken away when its
-    block is allocated or merged into another, but when a search comes upon it; so an address may stand there in vain,
-    or twice, until `purge`. The list of sizes is short: those of free blocks are multiples of 512, all different there,
+    A free list is a heap of addresses at which blocks of one size became free. An entry stays when its block is
+    allocated or merged into another; a search drops it when it finds it. Until then, or until `purge`, a list may hold
+    stale and duplicate addresses. The list of sizes is short: free blocks have multiples of 512, all different there,
     and together no more than the memory of the device.
     """
 
@@ -172,7 +172,7 @@ class BlockPool:
         self.tag = 0 if is_small else 1
         self.streams: dict[int, FreeBlocks] = {}
         self.lookups = 0
-        """How often a free block was looked for while garbage collection is on: the clock of the blocks' ages."""
+        """Number of searches for a free block while garbage collection is on; ages of blocks are counted in it."""
 
     def of_stream(self, stream: int, blocks: dict[int, Block]) -> FreeBlocks:
         """The free blocks of a stream; `blocks` are all blocks of the allocator by address."""
@@ -189,7 +189,7 @@ class BlockPool:
 
 PoolId = tuple[int, int]
 Filter = Callable[[int], bool]
-"""Whether the allocations of a stream go to the pool."""
+"""Returns whether a stream allocates from the pool."""
 NO_POOL: Final[PoolId] = (0, 0)
 
 
@@ -249,7 +249,7 @@ class BlockStore:
         self.statistics = Statistics(config.max_split_size)
         self.journal = self.statistics.journal
         self.history: MemoryHistory | None = None
-        """What happens, while it is recorded."""
+        """The history of allocations while it is recorded, else None."""
         self.allowed: int | None = None
         """The most bytes that may be reserved; None for no limit."""
         self.spares: list[Block] = []

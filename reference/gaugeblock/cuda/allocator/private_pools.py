@@ -93,9 +93,6 @@ def _check_id(id: PoolId) -> None:
         )
 
 
-# Checkpoints.
-
-
 class HeldBlock(NamedTuple):
     """A block that is allocated: address, bytes, bytes asked for, the first address of its segment, and its home."""
 

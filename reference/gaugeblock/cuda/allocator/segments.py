@@ -149,9 +149,6 @@ def _releasable(block: Block) -> bool:
     return block.expandable is None and not block.is_split
 
 
-# Expandable segments.
-
-
 class ExpandableSegment:
     """Reserved addresses of one stream in one pool, in pages that have memory or have not.
 

@@ -255,8 +255,6 @@ def _by_pool(stats: list[Stat]) -> dict[str, dict[str, int]]:
     return {pool: stat.as_dict() for pool, stat in zip(POOLS, stats, strict=True)}
 
 
-# The figures as a table.
-
 _BYTES = (
     ("allocated_bytes", "Allocated memory"),
     ("active_bytes", "Active memory"),

@@ -81,9 +81,6 @@ def run(operator: Operator, keys: int, args: tuple[Any, ...], kwargs: Mapping[st
     return on_host(operator, operands, args, kwargs, generator) if found is None else found.results
 
 
-# The simulated driver.
-
-
 def _deferred(
     operator: Operator, operands: Operands, args: tuple[Any, ...], kwargs: Mapping[str, Any],
     generator: Generator | None, key: Any,
@@ -169,9 +166,6 @@ def flat(value: Any) -> list[Tensor]:
     return [value] if isinstance(value, Tensor) else []
 
 
-# GPUs.
-
-
 def _on_gpu(
     operator: Operator, operands: Operands, args: tuple[Any, ...], kwargs: Mapping[str, Any], key: Any
 ) -> MetaCall | None:
@@ -241,9 +235,6 @@ def fill(self: Tensor, value: Any) -> Tensor:
     if launch is not None:
         launch_loop(launch, [self.pointer, number], self.meta.device.index or 0)
     return self
-
-
-# The host, on copies.
 
 
 def on_host(

@@ -83,9 +83,6 @@ def _components_loop(formula: str, args: tuple[Any, ...], results: Sequence[Tens
     return Loop(launch, [*(one.pointer for one in results), *(one.pointer for one in inputs)], inputs, list(args))
 
 
-# Launches.
-
-
 def put_loop(index: int, operator: str, launch: Launch, values: list[Any], nbytes: int) -> None:
     """Put a loop over addresses and numbers, outputs first, on the current stream of a device."""
     if hasattr(runtime().driver, "enqueue"):
