@@ -32,7 +32,7 @@ GRID_SECONDS = {"quick": 60, "standard": 600}
 class Bench:
     """The subcommand."""
 
-    help = "time backends side by side: overhead, throughput, growth, autograd, allocator, memory"
+    help = "time backends side by side: overhead, throughput, growth, autograd, training, allocator, memory"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         known = ", ".join(installed()) or "none"

@@ -9,8 +9,9 @@ from ..cases import LAYOUTS, OPERATORS, Case, Operator
 from .allocation import AllocatorTask, allocator_tasks
 from .steps import StepTask, step_tasks
 from .task import OperatorTask
+from .training import TrainingTask, training_tasks
 
-AnyTask = OperatorTask | StepTask | AllocatorTask
+AnyTask = OperatorTask | StepTask | TrainingTask | AllocatorTask
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,11 @@ def autograd(budget: Budget, operators: Sequence[Operator], sizes: Sequence[int]
     return list(step_tasks())
 
 
+def training(budget: Budget, operators: Sequence[Operator], sizes: Sequence[int]) -> list[AnyTask]:
+    """Steps that train a model."""
+    return list(training_tasks())
+
+
 def allocator(budget: Budget, operators: Sequence[Operator], sizes: Sequence[int]) -> list[AnyTask]:
     """New tensors of several sizes, and requests to a caching allocator."""
     return list(allocator_tasks())
@@ -91,8 +97,6 @@ def _operators(
 
 Suite = Callable[[Budget, Sequence[Operator], Sequence[int]], list[AnyTask]]
 SUITES: dict[str, Suite] = {
-    "overhead": overhead, "throughput": throughput, "autograd": autograd, "allocator": allocator, "memory": memory,
-    "growth": growth,
+    "overhead": overhead, "throughput": throughput, "autograd": autograd, "training": training, "allocator": allocator,
+    "memory": memory, "growth": growth,
 }  # fmt: skip
-NEEDS = {"autograd": "autograd"}
-"""The capability that a suite asks of a backend; one without it has its tasks listed as unsupported."""

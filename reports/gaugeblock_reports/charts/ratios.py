@@ -11,7 +11,8 @@ from .cases import absences, backends, label, named, pages
 from .figure import Figure
 
 TITLES = {
-    "overhead": "Small tensors", "throughput": "Large tensors", "autograd": "Autograd", "allocator": "Allocator",
+    "overhead": "Small tensors", "throughput": "Large tensors", "autograd": "Autograd", "training": "Training",
+    "allocator": "Allocator",
 }  # fmt: skip
 
 
