@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from gaugeblock_benchmarks.bench import run as running
-from gaugeblock_benchmarks.bench.suites import BUDGETS, SUITES
+from gaugeblock_benchmarks.bench.suites import BUDGETS, DEFAULT
 from gaugeblock_conformance.command import main
 from jsonschema import Draft202012Validator
 
@@ -44,7 +44,7 @@ def test_all_suites_of_two_backends(tmp_path: Path, capsys: pytest.CaptureFixtur
                            "1e2", "1000", "--format", "terminal", "markdown")  # fmt: skip
     assert status == 0
     Draft202012Validator(json.loads(SCHEMA.read_text())).validate(record)
-    assert {case["suite"] for case in record["cases"]} == set(SUITES) - {"memory"}
+    assert {case["suite"] for case in record["cases"]} == set(DEFAULT) - {"memory"}
     assert statuses(record, "add", "numpy") == {"measured"}
     assert statuses(record, "softmax", "numpy") == {"unsupported"}
     assert statuses(record, "softmax", "reference") == {"measured"}

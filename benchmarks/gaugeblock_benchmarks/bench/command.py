@@ -15,17 +15,16 @@ from gaugeblock_conformance.journal import write_atomically
 from gaugeblock_conformance.problem import UsageProblem, unknown
 
 from ..__main__ import main as grid_main
-from ..cases import OPERATORS
 from ..machine.description import processor
 from . import baseline, tables
 from .opening import labels, open_seats
 from .run import Options, run, tasks_of
 from .seat import CLOCKS
-from .suites import BUDGETS, MOST_SIZE, SUITES
+from .suites import BUDGETS, DEFAULT, MOST_SIZE, SUITES, known_operators
 
 FORMATS = ("terminal", "markdown", "json")
 RECORD = "record.json"
-GRID = "grid"
+GRID, EVERY = "grid", "operators"
 GRID_SECONDS = {"quick": 60, "standard": 600}
 
 
@@ -40,9 +39,9 @@ class Bench:
         add("backends", nargs="+", metavar="BACKEND", help=f"NAME[:DEVICE] (installed: {known}), package.module:Class "
             "or file.py:Class; ratios are to the first")  # fmt: skip
         add("--suite", nargs="+", action="extend", default=[], metavar="S",
-            help=f"{', '.join(SUITES)} (all); or {GRID}, alone")  # fmt: skip
+            help=f"{', '.join(SUITES)} (all but the last); or {GRID}, alone")  # fmt: skip
         add("--ops", nargs="+", action="extend", default=[], metavar="OP",
-            help=f"only these of {', '.join(row.name for row in OPERATORS)}")  # fmt: skip
+            help=f"only these of {', '.join(known_operators(DEFAULT))}; for {EVERY} any row")  # fmt: skip
         add("--sizes", nargs="+", action="extend", default=[], metavar="N", help="numbers of elements, as 16 or 1e6")
         add("--threads", type=positive, default=1, metavar="N", help="threads that an operator may use (1)")
         add("--budget", default="standard", metavar="B", help=f"{', '.join(BUDGETS)} (standard)")
@@ -105,9 +104,10 @@ def _options(args: argparse.Namespace) -> Options:
     against = args.against or resolved[0]
     if against not in resolved:
         raise unknown("backend to compare with", against, resolved)
+    suites = _known("suite", words(args.suite), SUITES) or DEFAULT
     return Options(
-        suites=_known("suite", words(args.suite), SUITES) or tuple(SUITES),
-        operators=_known("operator", words(args.ops), [row.name for row in OPERATORS]),
+        suites=suites,
+        operators=_known("operator", words(args.ops), known_operators(suites)),
         sizes=tuple(sorted({_size(word) for word in words(args.sizes)})),
         threads=args.threads,
         budget=_known("budget", [args.budget], BUDGETS)[0],

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from ..cases import OPERATORS, Operator
 from ..machine import description
 from ..machine.controls import Control, Yardstick, controls, roof
 from ..operands import CACHED_BYTES
@@ -17,7 +16,7 @@ from .blas import set_blas_threads
 from .device import device_roof
 from .rounds import take_turns
 from .seat import CLOCKS, Outcome, Seat
-from .suites import BUDGETS, SUITES, AnyTask
+from .suites import BUDGETS, DEFAULT, SUITES, AnyTask
 from .work_share import share
 
 SCHEMA = "gaugeblock-bench/1"
@@ -28,7 +27,7 @@ Row = dict[str, Any]
 class Options:
     """What is run; empty tuples stand for all."""
 
-    suites: tuple[str, ...] = tuple(SUITES)
+    suites: tuple[str, ...] = DEFAULT
     operators: tuple[str, ...] = ()
     sizes: tuple[int, ...] = ()
     threads: int = 1
@@ -52,9 +51,8 @@ class Taken:
 
 def tasks_of(options: Options) -> list[AnyTask]:
     """The tasks of a run, suite by suite."""
-    rows: Sequence[Operator] = [row for row in OPERATORS if not options.operators or row.name in options.operators]
     budget = BUDGETS[options.budget]
-    return [task for name in options.suites for task in SUITES[name](budget, rows, options.sizes)]
+    return [task for name in options.suites for task in SUITES[name](budget, options.operators, options.sizes)]
 
 
 def run(seats: Sequence[Seat], options: Options, progress: Callable[[str], None] = lambda text: None) -> Row:

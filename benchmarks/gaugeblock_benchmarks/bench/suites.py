@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from ..cases import LAYOUTS, OPERATORS, Case, Operator
 from .allocation import AllocatorTask, allocator_tasks
+from .operators import TableTask, public_operators, table_tasks
 from .steps import StepTask, step_tasks
 from .task import OperatorTask
 from .training import TrainingTask, training_tasks
 
-AnyTask = OperatorTask | StepTask | TrainingTask | AllocatorTask
+AnyTask = OperatorTask | TableTask | StepTask | TrainingTask | AllocatorTask
 
 
 @dataclass(frozen=True)
@@ -44,50 +45,58 @@ GROWING = ("add", "exp", "sum", "mean", "softmax", "copy", "cat", "gather", "cum
 OVERHEAD_SIZE = 16
 
 
-def overhead(budget: Budget, operators: Sequence[Operator], sizes: Sequence[int]) -> list[AnyTask]:
+def overhead(budget: Budget, names: Sequence[str], sizes: Sequence[int]) -> list[AnyTask]:
     """Calls on a few elements."""
-    return _operators("overhead", operators, sizes or (OVERHEAD_SIZE,), ("contiguous",))
+    return _operators("overhead", _rows(names), sizes or (OVERHEAD_SIZE,), ("contiguous",))
 
 
-def throughput(budget: Budget, operators: Sequence[Operator], sizes: Sequence[int]) -> list[AnyTask]:
+def throughput(budget: Budget, names: Sequence[str], sizes: Sequence[int]) -> list[AnyTask]:
     """Calls on many elements, in several layouts."""
-    rows = [operator for operator in operators if operator.family != "view"]
+    rows = [row for row in _rows(names) if row.family != "view"]
     return _operators("throughput", rows, sizes or budget.throughput_sizes, budget.layouts)
 
 
-def growth(budget: Budget, operators: Sequence[Operator], sizes: Sequence[int]) -> list[AnyTask]:
+def growth(budget: Budget, names: Sequence[str], sizes: Sequence[int]) -> list[AnyTask]:
     """Calls on 1 element, 10, 100 ... as far as memory allows."""
     every = tuple(10**power for power in range(9) if 10**power <= budget.growth_most)
-    rows = operators if len(operators) < len(OPERATORS) else [row for row in operators if row.name in GROWING]
-    return _operators("growth", rows, sizes or every, ("contiguous",))
+    return _operators("growth", _rows(names or GROWING), sizes or every, ("contiguous",))
 
 
-def memory(budget: Budget, operators: Sequence[Operator], sizes: Sequence[int]) -> list[AnyTask]:
+def memory(budget: Budget, names: Sequence[str], sizes: Sequence[int]) -> list[AnyTask]:
     """Calls whose peak of memory is looked at; they are not timed."""
-    return _operators("memory", operators, sizes or (budget.memory_size,), ("contiguous", "transposed"))
+    return _operators("memory", _rows(names), sizes or (budget.memory_size,), ("contiguous", "transposed"))
 
 
-def autograd(budget: Budget, operators: Sequence[Operator], sizes: Sequence[int]) -> list[AnyTask]:
+def operators(budget: Budget, names: Sequence[str], sizes: Sequence[int]) -> list[AnyTask]:
+    """Every operator of the spec."""
+    return list(table_tasks(names, sizes))
+
+
+def autograd(budget: Budget, names: Sequence[str], sizes: Sequence[int]) -> list[AnyTask]:
     """Forward and backward passes."""
     return list(step_tasks())
 
 
-def training(budget: Budget, operators: Sequence[Operator], sizes: Sequence[int]) -> list[AnyTask]:
+def training(budget: Budget, names: Sequence[str], sizes: Sequence[int]) -> list[AnyTask]:
     """Steps that train a model."""
     return list(training_tasks())
 
 
-def allocator(budget: Budget, operators: Sequence[Operator], sizes: Sequence[int]) -> list[AnyTask]:
+def allocator(budget: Budget, names: Sequence[str], sizes: Sequence[int]) -> list[AnyTask]:
     """New tensors of several sizes, and requests to a caching allocator."""
     return list(allocator_tasks())
 
 
+def _rows(names: Sequence[str]) -> list[Operator]:
+    return [row for row in OPERATORS if not names or row.name in names]
+
+
 def _operators(
-    suite: str, operators: Sequence[Operator], sizes: Sequence[int], layouts: Sequence[str]
+    suite: str, rows: Sequence[Operator], sizes: Sequence[int], layouts: Sequence[str]
 ) -> list[AnyTask]:
     return [
         OperatorTask(suite, Case(operator, layout, size))
-        for operator in operators
+        for operator in rows
         for layout in layouts
         if layout in operator.layouts
         for size in sizes
@@ -95,8 +104,16 @@ def _operators(
     ]
 
 
-Suite = Callable[[Budget, Sequence[Operator], Sequence[int]], list[AnyTask]]
+Suite = Callable[[Budget, Sequence[str], Sequence[int]], list[AnyTask]]
 SUITES: dict[str, Suite] = {
     "overhead": overhead, "throughput": throughput, "autograd": autograd, "training": training, "allocator": allocator,
-    "memory": memory, "growth": growth,
+    "memory": memory, "growth": growth, "operators": operators,
 }  # fmt: skip
+DEFAULT = tuple(name for name in SUITES if name != "operators")
+"""The suites of a run that names none; every operator takes hours."""
+
+
+def known_operators(suites: Sequence[str]) -> list[str]:
+    """Return the names that `--ops` takes for suites."""
+    own = [row.name for row in OPERATORS] if set(suites) - {"operators"} else []
+    return [*own, *(public_operators() if "operators" in suites else ())]

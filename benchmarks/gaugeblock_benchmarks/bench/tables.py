@@ -106,20 +106,20 @@ def _cases(record: Row, suite: str, form: str) -> str:
     labels = [backend["label"] for backend in record["backends"]]
     against = record["options"]["against"]
     others = [label for label in labels if label != against]
-    shares = suite == "throughput"
+    shares, laid_out = suite == "throughput", suite in ("throughput", "operators")
     rows = []
     for case in record["cases"]:
         if case["suite"] != suite:
             continue
-        row: list[object] = [case["operator"], case["layout"] if shares else "", f"{case['size']:,}"]
+        row: list[object] = [case["operator"], *([case["layout"]] if laid_out else []), f"{case['size']:,}"]
         for result in case["results"]:
             row.append(_time(result))
             if shares:
                 row.append("" if not result.get("share") else f"{result['share']['share']:.0%}")
         ratios = {ratio["backend"]: ratio for ratio in case["ratios"]}
         row += [_ratio(ratios.get(label)) for label in others]
-        rows.append(row if shares else [row[0], *row[2:]])
-    headers = ["operator", "layout", "size"] if shares else ["case", "size"]
+        rows.append(row)
+    headers = ["operator", "layout", "size"] if laid_out else ["case", "size"]
     for label in labels:
         headers += [label, "of roof"] if shares else [label]
     headers += [f"{label} / {against}" for label in others]

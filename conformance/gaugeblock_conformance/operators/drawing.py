@@ -90,13 +90,15 @@ def draw(
     writable = writable or operator.partition(".")[0].endswith("_")
     for empty in (True, False):
         try:
-            return _Drawing(operator, code, dtype, writable, empty, least, kind).call()
+            return Drawing(operator, code, dtype, writable, empty, least, kind).call()
         except Impossible:
             continue
     raise LookupError(f"{operator}: its samples leave no call")
 
 
-class _Drawing(Sizing):
+class Drawing(Sizing):
+    """A call that is being drawn, argument by argument."""
+
     def __init__(
         self, operator: str, code: bytes, dtype: str | None, writable: bool, empty: bool, least: int, kind: str
     ) -> None:
@@ -312,7 +314,7 @@ class _Drawing(Sizing):
         wished = self.wished.get(name, 0)
         own = self._own_dtypes(name)
         shared = place > 0 and self.dtype in own
-        dtype = self.dtype if shared else self.digits.pick(own) if own else self._operand_dtype(first, dims)
+        dtype = self.dtype if shared else self._one_of(own) if own else self._operand_dtype(first, dims)
         if first and len(own) > 1:
             self.dtype = dtype
         kind = "finite" if fact.kind in HELD else fact.kind or self.kind or _KINDS.get(self.row.family, "hard")
@@ -331,6 +333,9 @@ class _Drawing(Sizing):
         if fact.kind == "sorter":
             return holding(made, np.argsort(comparable(self._first.array), axis=-1, kind="stable"))
         return with_elements(made, fact.kind, seed, self.seed)
+
+    def _one_of(self, dtypes: Sequence[str]) -> str:
+        return self.digits.pick(dtypes)
 
     def _operand_dtype(self, first: bool, dims: Sizes) -> str:
         if first or not self.mixed:
