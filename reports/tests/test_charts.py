@@ -99,6 +99,25 @@ def test_ratios_have_whiskers_around_one() -> None:
     assert figure.caption.endswith("Not measured: 1 of b (unsupported).")
 
 
+def test_all_operators_are_counted_by_octaves_and_the_slowest_named() -> None:
+    ratios = [0.01, 0.3, 0.5, 0.9, 1.0, 1.1, 3.0, 40.0]
+    cases = [case("operators", f"op{k}", {"a": 1e-6, "b": ratio * 1e-6}) for k, ratio in enumerate(ratios)]
+    figures = by_kind(charts(made(cases=[*cases, case("operators", "many", {"a": 1e-6, "b": 2e-6}, size=10**6)])))
+    assert list(figures) == ["distribution", "slowest"]
+    thousand, million = (ET.fromstring(figure.svg) for figure in figures["distribution"])
+    said = [str(one.text) for one in thousand.findall(f"{SVG}g/{SVG}title")]
+    assert said == [
+        "below 1/8: b: 12.5 % of 8 cases", "1/8 to 1/4: b: 0.0 % of 8 cases", "1/4 to 1/2: b: 12.5 % of 8 cases",
+        "1/2 to 1: b: 25.0 % of 8 cases", "1 to 2: b: 25.0 % of 8 cases", "2 to 4: b: 12.5 % of 8 cases",
+        "4 to 8: b: 0.0 % of 8 cases", "8 to 16: b: 0.0 % of 8 cases", "16 and more: b: 12.5 % of 8 cases",
+    ]  # fmt: skip
+    assert "Geometric mean: b 0.81" in figures["distribution"][0].caption
+    assert "2 to 4: b: 100.0 % of 1 cases" in [one.text for one in million.findall(f"{SVG}g/{SVG}title")]
+    slowest = ET.fromstring(figures["slowest"][0].svg)
+    labels = [one.text for one in slowest.iter(f"{SVG}text") if one.get("class") == "end"]
+    assert labels[:3] == ["op7, 1000", "op6, 1000", "many, 1e6"]
+
+
 def test_roof_and_memory() -> None:
     one = case("throughput", "add", {"a": 1.0, "b": 2.0}, size=10**6)
     one["results"][0]["share"] = {"roof": "copy", "share": 0.8}

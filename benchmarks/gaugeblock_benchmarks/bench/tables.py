@@ -14,12 +14,16 @@ from .statistics import geometric_mean
 Row = dict[str, Any]
 BUSY = 1.0
 """Load of a core above which times by the wall clock mean little."""
+SLOW = (1.25, 2.0)
+SLOWEST = 50
+"""Of the suite of all operators, how many cases stand alone."""
 
 
 def report(record: Row, form: str) -> str:
     """All tables of a record that have rows."""
     parts = [_head(record, form), _backends(record, form), _roof(record, form)]
-    parts += [_cases(record, suite, form) for suite in record["options"]["suites"] if suite not in ("growth", "memory")]
+    shown = [suite for suite in record["options"]["suites"] if suite not in ("growth", "memory")]
+    parts += [_distribution(record, form) if suite == "operators" else _cases(record, suite, form) for suite in shown]
     parts += [_growth(record, form), _memory(record, form), _left_out(record, form), _means(record, form)]
     parts += [_baseline(record["baseline"], form)] if record["baseline"] else []
     return "\n\n".join(part for part in parts if part)
@@ -130,6 +134,39 @@ def _cases(record: Row, suite: str, form: str) -> str:
     if shares:
         note += " Of roof: what must be moved or computed, at the rate of a copy or product of that size."
     return _section(suite.capitalize(), form, headers, rows, note)
+
+
+def _distribution(record: Row, form: str) -> str:
+    """The ratios of the suite of all operators by size and layout, and the largest of them; times where it has none."""
+    cases = [case for case in record["cases"] if case["suite"] == "operators"]
+    ratios = [(ratio, case) for case in cases for ratio in case["ratios"]]
+    if not ratios:
+        return _cases(record, "operators", form)
+    groups: dict[tuple[str, str, int], list[float]] = {}
+    for ratio, case in ratios:
+        for layout, size in ((case["layout"], case["size"]), ("all", 0)):
+            groups.setdefault((ratio["backend"], layout, size), []).append(ratio["ratio"])
+    rows = [
+        (backend, layout, f"{size:,}" if size else "all", len(found), f"{math.exp(_mean_log(found)):.2f}",
+         *(f"{sum(one > limit for one in found) / len(found):.0%}" for limit in SLOW))
+        for (backend, layout, size), found in sorted(groups.items())
+    ]  # fmt: skip
+    against = record["options"]["against"]
+    headers = ("backend", "layout", "size", "cases", f"mean / {against}", *(f"above {limit}" for limit in SLOW))
+    ratios.sort(key=lambda one: -one[0]["ratio"])
+    slowest = [
+        (ratio["backend"], case["operator"], case["layout"], f"{case['size']:,}", _ratio(ratio))
+        for ratio, case in ratios[:SLOWEST]
+    ]
+    tables = (
+        _section("Operators", form, headers, rows, "Mean: geometric mean of the ratios of times, below 1 is faster."),
+        _section(f"Slowest {len(slowest)}", form, ("backend", "operator", "layout", "size", f"/ {against}"), slowest),
+    )
+    return "\n\n".join(tables)
+
+
+def _mean_log(values: Sequence[float]) -> float:
+    return math.fsum(map(math.log, values)) / len(values)
 
 
 def _growth(record: Row, form: str) -> str:
