@@ -1,4 +1,4 @@
-"""Who may import whom among the packages, and among the rooms of those of the engine."""
+"""Who may import whom among the packages, and among the packages of those of the engine."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ PACKAGES = {
     "gaugeblock_testing": {"gaugeblock"},
     "gaugeblock_tools": {"gaugeblock", "gaugeblock_spec"},
     "gaugeblock_conformance": {"gaugeblock_spec"},
-    "gaugeblock_benchmarks": {"gaugeblock_conformance"},
+    "gaugeblock_benchmarks": {"gaugeblock_conformance", "gaugeblock_spec"},
     "gaugeblock_reports": {"gaugeblock_spec"},
 }  # type: dict[str, set[str]]
-# Floors of the engine, lowest first: a room imports from those before it.
-FLOORS = (
+# Layers of the engine, lowest first: a package imports from those before it.
+LAYERS = (
     "core", "memory", "tensor", "dispatch", "iteration", "kernels", "operators", "bindings", "autograd", "cuda",
     "interop", "nn",
 )  # fmt: skip
-# And of its room cuda, where a module beside the folders is a room of its own.
-CUDA_FLOORS = (
+# And of its package cuda, where a module beside the folders is a package of its own.
+CUDA_LAYERS = (
     "ptx", "driver", "allocator", "devices", "streams", "pinned_memory", "random", "operators", "engine", "memory",
     "graphs", "__init__",
 )  # fmt: skip
 # And of the packages beside the engine.
-TESTING_FLOORS = ("ptx_emulator", "cuda_simulator", "__init__")
-TOOLS_FLOORS = (
+TESTING_LAYERS = ("ptx_emulator", "cuda_simulator", "__init__")
+TOOLS_LAYERS = (
     "problem", "graph_picture", "stub", "trace_replay", "memory_viz", "stride_diagrams", "commands", "__init__",
 )  # fmt: skip
 LOADED = """
@@ -71,46 +71,46 @@ def test_packages_import_downwards(package: str) -> None:
         assert not wrong, f"{path.name} imports {', '.join(sorted(wrong))}"
 
 
-def upwards(root: Path, floors: tuple[str, ...]) -> list[str]:
-    """The imports of a folder whose rooms, folders or modules, import from one that stands above them."""
+def upwards(root: Path, layers: tuple[str, ...]) -> list[str]:
+    """The imports of a folder whose packages, folders or modules, import from one that stands above them."""
     found = []
-    for place, room in enumerate(floors):
-        above = set(floors[place + 1 :])
-        for path in [*(root / room).rglob("*.py"), *root.glob(f"{room}.py")]:
+    for place, package in enumerate(layers):
+        above = set(layers[place + 1 :])
+        for path in [*(root / package).rglob("*.py"), *root.glob(f"{package}.py")]:
             depth = len(path.relative_to(root).parts)
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 if isinstance(node, ast.ImportFrom) and node.level == depth:
                     names = [node.module] if node.module else [alias.name for alias in node.names]
-                    found += [f"{room}/{path.name} imports {name}" for name in names if name.split(".")[0] in above]
+                    found += [f"{package}/{path.name} imports {name}" for name in names if name.split(".")[0] in above]
     return found
 
 
-def test_rooms_of_the_engine_import_downwards() -> None:
-    assert upwards(Path(sources("gaugeblock")[0]).parent, FLOORS) == []
+def test_packages_of_the_engine_import_downwards() -> None:
+    assert upwards(Path(sources("gaugeblock")[0]).parent, LAYERS) == []
 
 
 @pytest.mark.parametrize(
-    ("package", "folder", "floors"),
+    ("package", "folder", "layers"),
     [
-        ("gaugeblock", "cuda", CUDA_FLOORS),
-        ("gaugeblock_testing", "", TESTING_FLOORS),
-        ("gaugeblock_tools", "", TOOLS_FLOORS),
+        ("gaugeblock", "cuda", CUDA_LAYERS),
+        ("gaugeblock_testing", "", TESTING_LAYERS),
+        ("gaugeblock_tools", "", TOOLS_LAYERS),
     ],
 )
-def test_rooms_import_downwards_and_all_have_a_floor(package: str, folder: str, floors: tuple[str, ...]) -> None:
+def test_layers_import_downwards_and_all_have_a_layer(package: str, folder: str, layers: tuple[str, ...]) -> None:
     root = Path(sources(package)[0]).parent / folder
-    rooms = {path.name for path in root.iterdir() if (path / "__init__.py").exists()}
-    rooms |= {path.stem for path in root.glob("*.py")}
-    assert rooms == set(floors)
-    assert upwards(root, floors) == []
+    packages = {path.name for path in root.iterdir() if (path / "__init__.py").exists()}
+    packages |= {path.stem for path in root.glob("*.py")}
+    assert packages == set(layers)
+    assert upwards(root, layers) == []
 
 
-def test_rooms_of_the_engine_do_not_reach_up_for_the_public_module() -> None:
+def test_packages_of_the_engine_do_not_reach_up_for_the_public_module() -> None:
     root = Path(sources("gaugeblock")[0]).parent
     found = [
         f"{path.relative_to(root)}:{node.lineno}"
-        for room in FLOORS[:-1]
-        for path in (root / room).rglob("*.py")
+        for package in LAYERS[:-1]
+        for path in (root / package).rglob("*.py")
         for node in run_nodes(path)
         if names_the_public_module(node)
     ]

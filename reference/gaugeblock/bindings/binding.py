@@ -41,8 +41,8 @@ from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import only_ints
 from ..tensor.view_table import ViewFunction, view_functions
 from . import factories
-from .call_cache import OTHER, Filler, Parameter, Request, metas, parameters_of, plain
-from .caller import RENAMED, Bound, Caller
+from .call_cache import OTHER, Filler, Parameter, Request, Single, metas, parameters_of, plain
+from .caller import RENAMED, Caller
 from .deprecated_forms import FORMS
 from .factories import METHODS as FACTORIES
 from .marked_views import MARKED, marked_views, marking, taken
@@ -92,7 +92,7 @@ class Binding:
     """
 
     def __init__(
-        self, group: Group, parameters: Sequence[Parameter], caller: Caller, *,
+        self, group: Group, parameters: Sequence[Parameter], caller: Caller | Single, *,
         marked: bool = False, view: ViewFunction | None = None,
     ) -> None:  # fmt: skip
         self.name = group.name
@@ -124,7 +124,7 @@ class Binding:
 
     def _part(self, parameter: Parameter) -> str:
         name = parameter.name
-        if self.name in VALUE_MATTERS and "number" in parameter.kinds:
+        if self.name.partition(".")[0] in VALUE_MATTERS and "number" in parameter.kinds:
             return f"{name}.meta if {name}.__class__ is Tensor else squaring({name})"
         return parameter.part()
 
@@ -249,12 +249,13 @@ class Binding:
 
     def operator(self, dunder: str, label: str, document: str) -> Any:
         """Return ``__add__`` or the like: two operands, NotImplemented for what is neither tensor nor number."""
-        rest = (UNSET,) * (len(self.parameters) - 2)
+        rest, caller = (UNSET,) * (len(self.parameters) - 2), self.caller
+        assert isinstance(caller, Caller)
 
         def general(values: tuple[Any, ...], more: tuple[Any, ...], out: Any, names: Names) -> Any:
             self_, other = values
             if other.__class__ not in PLAIN:
-                taken = intercept(self.caller.public, (self_, other), {})
+                taken = intercept(caller.public, (self_, other), {})
                 if taken is not NOT_OVERRIDDEN:
                     return taken
             found = other if isinstance(other, Tensor) else number(other)
@@ -451,26 +452,8 @@ def reversed_operator(dunder: str, row: str, document: str) -> Any:
     return compile_function(f"Tensor.{dunder}", dunder, text, document, general=_general(dunder, row))
 
 
-class _Reversed:
-    """A `Resolver` with a single operator, whose first argument is the number."""
-
-    def __init__(self, row: str) -> None:
-        self._operator = REGISTRY.find(row)
-
-    def __call__(self, number: Any, tensor: Tensor) -> Any:
-        return call(self._operator, number, tensor)
-
-    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound:
-        """Return the operator with the arguments as they are."""
-        return Bound(self._operator, args, {})
-
-    def explaining(self, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *rest: Any) -> Any:
-        """Return the result of ``run(args, kwargs, *rest)``."""
-        return run(args, kwargs, *rest)
-
-
 def _general(dunder: str, row: str) -> Callable[[Any, Any], Any]:
-    reverse = _Reversed(row)
+    reverse = Single(REGISTRY.find(row))
     number_or_tensor = frozenset({"number", "tensor"})
     filler = Filler(reverse, [Parameter(name, number_or_tensor, "UNSET") for name in ("number", "tensor")])
 

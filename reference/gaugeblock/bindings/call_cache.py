@@ -24,7 +24,7 @@ from ..core.device import Device, cpu
 from ..core.dtype import DType
 from ..core.layout import Layout
 from ..core.memory_format import MemoryFormat
-from ..dispatch.dispatcher import call, plain_kernel
+from ..dispatch.dispatcher import Operator, call, plain_kernel
 from ..dispatch.keys import any_autograd
 from ..dispatch.state import AUTOGRAD_IN_USE
 from ..kernels.bound_call import UNSET, Fresh, Into, View, form_of
@@ -203,6 +203,26 @@ class Resolver(Protocol):
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound | Any: ...
 
     def explaining(self, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *rest: Any) -> Any: ...
+
+
+class Single:
+    """A `Resolver` of calls of one operator with the arguments as they are."""
+
+    is_method = True
+
+    def __init__(self, operator: Operator) -> None:
+        self._operator = operator
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return call(self._operator, *args, **kwargs)
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound:
+        """Return the operator with the arguments as they are."""
+        return Bound(self._operator, args, kwargs)
+
+    def explaining(self, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *rest: Any) -> Any:
+        """Return the result of ``run(args, kwargs, *rest)``."""
+        return run(args, kwargs, *rest)
 
 
 GENERIC: dict[tuple[Any, ...], Generic] = {}

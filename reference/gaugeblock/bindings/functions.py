@@ -9,20 +9,24 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import import_module
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import type_error
+from ..dispatch.dispatcher import REGISTRY, Operator, call
 from ..dispatch.overrides import overridable
 from ..operators.composites import unique
+from ..operators.rows import rows
 from ..operators.tensor_data import tensor
 from ..tensor.tensor import Tensor
-from .binding import PENDING, SOURCES, make_function, method
+from .binding import PENDING, SOURCES, Binding, make_function, method
+from .call_cache import Single, parameters_of
 from .factories import FUNCTIONS as FACTORIES
 from .factories import METHODS as FACTORY_METHODS
 from .marked_views import MARKED, marking
-from .overloads import find_operator, functions, methods, nn_functions
+from .overloads import Group, Overload, by_keyword, find_operator, functions, methods, nn_functions
 
 if TYPE_CHECKING:
     import gaugeblock
@@ -129,6 +133,27 @@ def _find(name: str) -> Callable[..., Any]:
 tensor_ops = Functions()
 """The functions, for callers that take each result for one tensor."""
 ops: Any = tensor_ops
+
+
+def bind_operator(operator: Operator) -> Callable[..., Any]:
+    """Return an operator as a function of its schema's arguments, whose calls the call cache keeps.
+
+    No override is asked: this is how operators call one another.
+    """
+    row, declared = rows().get(operator.name), operator.schema.arguments
+    if row is None or any(by_keyword(row, a) != a.kwarg_only or (a.written and a.kwarg_only) for a in declared):
+        return partial(call, operator)
+    group = Group(operator.name, (Overload(row, operator.text, None),))
+    parameters = parameters_of(group, spread=False)
+    if parameters is None:
+        return partial(call, operator)
+    function: Callable[..., Any] = Binding(group, parameters, Single(operator)).function(
+        f"call of {operator.name}", "operator", operator.text
+    )
+    return function
+
+
+REGISTRY.bind_operator = bind_operator
 
 
 def namespace(

@@ -137,9 +137,14 @@ FAST_CALLS = frozenset({"CPU", "AutogradCPU", "CUDA", "AutogradCUDA", "BackendSe
 
 
 class Registry:
-    """All declared operators and the per-key fallbacks; `autograd` is there once autograd is imported."""
+    """All declared operators and the per-key fallbacks.
+
+    `autograd` is there once autograd is imported, `bind_operator`, which makes calls that keep their plans, once
+    bindings are.
+    """
 
     autograd: AutogradKernels
+    bind_operator: Callable[[Operator], Callable[..., Any]]
 
     def __init__(self) -> None:
         self.operators: dict[str, Operator] = {}

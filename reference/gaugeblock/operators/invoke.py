@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import namedtuple
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gaugeblock_spec.schema import parse
@@ -15,21 +15,34 @@ from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor
 from .rows import rows
 
+_CALLS: dict[str, Callable[..., Any]] = {}
+_SEEN: set[str] = set()
+
+
+def _call_of(name: str) -> Callable[..., Any]:
+    """Return the call of an operator: from the second time on, one that keeps its plans."""
+    operator = REGISTRY.find(name)
+    if name not in _SEEN:
+        _SEEN.add(name)
+        return functools.partial(call, operator)
+    made = _CALLS[name] = REGISTRY.bind_operator(operator)
+    return made
+
 
 def invoke(name: str, *args: Any, **kwargs: Any) -> Any:
     """The result of operator `name`, such as "max.dim". KeyError for no such operator."""
-    return call(REGISTRY.find(name), *args, **kwargs)
+    return (_CALLS.get(name) or _call_of(name))(*args, **kwargs)
 
 
 def apply(name: str, *args: Any, **kwargs: Any) -> Tensor:
     """The one tensor that operator `name` returns, such as "add.Tensor". KeyError for no such operator."""
-    result: Tensor = call(REGISTRY.find(name), *args, **kwargs)
+    result: Tensor = (_CALLS.get(name) or _call_of(name))(*args, **kwargs)
     return result
 
 
 def apply_for_many(name: str, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
     """The tensors that operator `name` returns, such as "native_batch_norm". KeyError for no such operator."""
-    results: tuple[Tensor, ...] = call(REGISTRY.find(name), *args, **kwargs)
+    results: tuple[Tensor, ...] = (_CALLS.get(name) or _call_of(name))(*args, **kwargs)
     return results
 
 

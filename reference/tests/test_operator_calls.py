@@ -1,0 +1,73 @@
+"""Calls that operators make of one another: kept in the call cache, seen by modes, not by overrides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gaugeblock as gb
+import pytest
+from gaugeblock.dispatch.dispatcher import REGISTRY
+from gaugeblock.operators.invoke import apply
+from gaugeblock.utils._python_dispatch import TorchDispatchMode
+
+
+def test_a_call_is_kept_under_the_operators_full_name() -> None:
+    x = gb.tensor([1.0, -2.0, 3.0])
+    for _ in range(3):
+        assert apply("sub.Tensor", x, x).tolist() == [0.0, 0.0, 0.0]
+    assert "sub.Tensor" in {key[0] for key in x.meta.calls}
+
+
+@pytest.mark.parametrize("exponent", [2, 3, 2.0, 0.5])
+def test_numbers_are_given_to_the_kept_call(exponent: float) -> None:
+    x = gb.tensor([1.0, 4.0])
+    for other in (exponent, 3, 2, exponent):
+        assert apply("pow.Tensor_Scalar", x, other).tolist() == [1.0, 4.0**other]
+        assert apply("mul.Scalar", x, other).tolist() == [other, 4.0 * other]
+
+
+def test_gradients_are_recorded_by_kept_calls() -> None:
+    for _ in range(4):
+        x, y = gb.tensor([1.0, 2.0], requires_grad=True), gb.tensor([3.0, 5.0])
+        gb.nn.functional.mse_loss(x, y, reduction="sum").backward()
+        assert x.grad is not None
+        assert x.grad.tolist() == [-4.0, -6.0]
+
+
+def test_overrides_are_not_asked_for_the_parts_of_a_call() -> None:
+    asked: list[str] = []
+
+    class Logged(gb.Tensor):
+        @classmethod
+        def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            asked.append(function.__name__)
+            return super().__torch_function__(function, types, args, kwargs or {})
+
+    x = gb.tensor([[1.0, 2.0], [3.0, 4.0]]).as_subclass(Logged)
+    for _ in range(3):
+        gb.cov(x)
+    assert asked == ["cov"] * 3
+
+
+def test_a_mode_sees_the_parts_of_a_call() -> None:
+    seen: list[str] = []
+
+    class Logging(TorchDispatchMode):
+        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            seen.append(function.__name__)
+            return function(*args, **(kwargs or {}))
+
+    x = gb.tensor([[1.0, 2.0], [3.0, 4.0]])
+    plain = gb.cov(x)
+    gb.cov(x)
+    with Logging():
+        assert gb.cov(x).tolist() == plain.tolist()
+    assert len(seen) > 2
+
+
+def test_an_operator_of_another_namespace_is_called_as_it_is() -> None:
+    library = gb.library.Library("operator_calls", "DEF")
+    library.define("twice(Tensor self) -> Tensor")
+    library.impl("twice", lambda self: self * 2, "CPU")
+    function = REGISTRY.bind_operator(REGISTRY.find("operator_calls::twice"))
+    assert function(gb.tensor([1.0])).tolist() == [2.0]
