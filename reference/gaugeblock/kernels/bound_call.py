@@ -56,7 +56,19 @@ class Fresh(NamedTuple):
 
     def native(self) -> Callable[..., Any]:
         """Return the call in machine code, if the compiler has loaded it."""
-        return _builtin(_Methods.fresh, self) if Native.fresh else self.__call__
+        if Native.fresh:
+            return _builtin(_Methods.fresh, self)
+        if self.kernel is nothing and not self.limited and len(self.results) == 1:
+            return _without_elements(self.results[0])
+        return self.__call__
+
+
+def nothing(*values: Any) -> None:
+    """Do nothing: the kernel over no elements."""
+
+
+def _without_elements(meta: TensorMeta) -> Callable[..., Tensor]:
+    return lambda *values: new_like(meta)
 
 
 class Into(NamedTuple):
@@ -76,7 +88,7 @@ class Into(NamedTuple):
             if shared and not (self.read and value is out):
                 return None
         bump_version(out)
-        if self.kernel is not None:
+        if self.kernel is not None and self.kernel is not nothing:
             self.kernel(out.pointer, *([out.pointer] if self.read else []), *addresses(values), *self.tail)
         return out
 

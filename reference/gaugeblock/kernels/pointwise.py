@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from ..core.dtype import DType, bool_, uint64
 from ..core.tracing import TRACING
 from .body import Body, Formula, record
+from .bound_call import nothing
 from .code import NAME, Declarations, Module
 from .compiler import Builtin, compiler
 from .conversion import Immediate, Raw
@@ -314,10 +315,6 @@ class Launch:
             call(*values[:-1], *tail)
 
         return run_strided
-
-
-def nothing(*values: Any) -> None:
-    """Do nothing: the kernel over no elements."""
 
 
 class EmptyLaunch(Launch):
