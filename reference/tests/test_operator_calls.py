@@ -71,3 +71,41 @@ def test_an_operator_of_another_namespace_is_called_as_it_is() -> None:
     library.impl("twice", lambda self: self * 2, "CPU")
     function = REGISTRY.bind_operator(REGISTRY.find("operator_calls::twice"))
     assert function(gb.tensor([1.0])).tolist() == [2.0]
+
+
+def laid_out(values: gb.Tensor, layout: str) -> gb.Tensor:
+    if layout == "transposed":
+        return values.clone().t().contiguous().t()
+    if layout == "gapped":
+        wide = gb.zeros(values.shape[0], 2 * values.shape[1])
+        wide[:, ::2] = values
+        return wide[:, ::2]
+    return values.clone()
+
+
+@pytest.mark.parametrize("layout", ["contiguous", "transposed", "gapped"])
+@pytest.mark.parametrize("sizes", [(0, 3), (1, 1), (3, 5), (70, 300)])
+@pytest.mark.parametrize("operator", ["sub", "atan2", "hypot", "copysign"])
+def test_out_may_be_an_operand(operator: str, sizes: tuple[int, int], layout: str) -> None:
+    function = getattr(gb, operator)
+    first, second = (gb.randn(*sizes, generator=gb.Generator().manual_seed(seed)) for seed in (1, 2))
+    expected = function(first, second).tolist()
+    for _ in range(3):
+        x, y = laid_out(first, layout), laid_out(second, "contiguous")
+        version = x._version
+        assert function(x, y, out=x) is x
+        assert x.tolist() == expected
+        assert x._version == version + 1
+        x, y = laid_out(first, "contiguous"), laid_out(second, layout)
+        function(x, y, out=y)
+        assert y.tolist() == expected
+    row = laid_out(first, layout)
+    once = function(row, row).tolist()
+    assert function(row, row, out=row).tolist() == once
+
+
+def test_out_over_part_of_an_operand_is_refused_each_time() -> None:
+    for _ in range(3):
+        x = gb.arange(6.0)
+        with pytest.raises(RuntimeError, match="single memory location"):
+            gb.add(x[:5], x[:5], out=x[1:])

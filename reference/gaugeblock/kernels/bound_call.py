@@ -72,12 +72,16 @@ def _without_elements(meta: TensorMeta) -> Callable[..., Tensor]:
 
 
 class Into(NamedTuple):
-    """A kernel that writes into the first argument, which is `read` too if the call is in place."""
+    """A kernel that writes into the first argument, which is `read` too if the call is in place.
+
+    An `elementwise` kernel reads an element before it writes it, so that the first argument may be read as another.
+    """
 
     kernel: Callable[..., None] | None
     tail: tuple[Any, ...]
     limited: bool = False
     read: bool = False
+    elementwise: bool = False
 
     def __call__(self, out: Tensor, *values: Any) -> Tensor | None:
         """Return `out`, written; None where it shares its storage with another argument."""
@@ -85,7 +89,7 @@ class Into(NamedTuple):
             return None
         for value in values:
             shared = isinstance(value, Tensor) and value.storage_impl is out.storage_impl
-            if shared and not (self.read and value is out):
+            if shared and not (self.elementwise and value is out):
                 return None
         bump_version(out)
         if self.kernel is not None and self.kernel is not nothing:

@@ -15,7 +15,7 @@ LARGEST_NUMBER = 65504
 """The largest number of float16: what does not exceed it fits every floating dtype."""
 OBJECTS = ("Tensor", "Storage", "cpu", "zero", "one", "no_blocks", "new_like", "bump_version", "unset")
 """Python objects that the code refers to, in the order of @objects."""
-FRESH, INTO = ("kernel", "results", "tail", "limited"), ("kernel", "tail", "limited", "read")
+FRESH, INTO = ("kernel", "results", "tail", "limited"), ("kernel", "tail", "limited", "read", "elementwise")
 VIEW = ("meta", "detached")
 """The members of the kinds of calls, in order."""
 SIZE, ITEMS, TYPE, LIST_ITEMS = 16, 24, 8, 24
@@ -283,18 +283,18 @@ def _fresh() -> str:
 def _into() -> str:
     """@NAME_into(self, args, nargs): what `Into` does."""
     code = _Writer()
-    kernel, tail, limited, read = (code.member("%self", ITEMS + 8 * INTO.index(name)) for name in INTO)
+    kernel, tail, limited, read, every = (code.member("%self", ITEMS + 8 * INTO.index(name)) for name in INTO)
     _check_numbers(code, limited, 1)
     out = code.load("ptr", "%args")
     code.decline(code.register(f"icmp ne ptr {code.load('ptr', code.move(out, TYPE))}, {code.object('Tensor')}"))
     storage = code.member(out, _offset(Tensor, "_storage_impl"))
-    inplace = code.same(read, "@_Py_TrueStruct")
+    inplace, elementwise = (code.same(flag, "@_Py_TrueStruct") for flag in (read, every))
     with code.loop(1, "%nargs") as i:
         value = code.load("ptr", code.slot("%args", i))
         tensor = code.same(code.load("ptr", code.move(value, TYPE)), code.object("Tensor"))
         with code.when(tensor):
             shared = code.same(code.member(value, _offset(Tensor, "_storage_impl")), storage)
-            itself = code.register(f"and i1 {inplace}, {code.same(value, out)}")
+            itself = code.register(f"and i1 {elementwise}, {code.same(value, out)}")
             code.decline(code.register(f"and i1 {shared}, {code.register(f'xor i1 {itself}, true')}"))
     most = _sum(code, code.load("i64", code.move(tail, SIZE)), "1", "%nargs")
     given = code.register(f"alloca ptr, i64 {most}")

@@ -60,5 +60,5 @@ def device_call(
         return None
     run = loops.entry(operator.name, loop.launch, tuple(values))
     if operator.name.partition(".")[0].endswith("_"):
-        return Into(run, (loop.launch.count,), loop.limited, True)
+        return Into(run, (loop.launch.count,), loop.limited, read=True, elementwise=True)
     return Fresh(run, (loops.meta(loop.result, device),), (loop.launch.count,), loop.limited)

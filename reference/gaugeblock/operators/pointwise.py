@@ -402,7 +402,7 @@ class Loop:
     def into(self, *, read: bool) -> Into:
         """Return the call that writes into its first argument."""
         kernel, tail = self.launch.call()
-        return Into(kernel, tail, self.limited, read)
+        return Into(kernel, tail, self.limited, read, elementwise=True)
 
 
 def loop_of(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: bool) -> Loop | None:
