@@ -16,7 +16,7 @@ from gaugeblock_conformance.problem import UsageProblem, unknown
 
 from ..__main__ import main as grid_main
 from ..machine.description import processor
-from . import baseline, tables
+from . import baseline, instructions, tables
 from .opening import labels, open_seats
 from .run import Options, run, tasks_of
 from .seat import CLOCKS
@@ -31,7 +31,7 @@ GRID_SECONDS = {"quick": 60, "standard": 600}
 class Bench:
     """The subcommand."""
 
-    help = "time backends side by side: overhead, throughput, growth, autograd, training, allocator, memory"
+    help = "time backends side by side: overhead, layers, throughput, growth, autograd, training, allocator, memory"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         known = ", ".join(installed()) or "none"
@@ -47,6 +47,7 @@ class Bench:
         add("--budget", default="standard", metavar="B", help=f"{', '.join(BUDGETS)} (standard)")
         add("--against", metavar="BACKEND", help="ratios to this one of the backends (the first)")
         add("--clock", default="wall", metavar="C", help="wall, or cpu: what the process works (wall)")
+        add("--instructions", action="store_true", help="count those of the suite layers too, by valgrind (minutes)")
         add("--isolate", action="store_true", help="each backend in a process of its own, timed in turn all the same")
         add("--baseline", type=Path, metavar="FILE", help="compare with this record; exit status 1 if slower")
         add("--out", type=Path, default=Path("runs/bench"), metavar="DIR", help=f"where {RECORD} goes (runs/bench)")
@@ -113,7 +114,16 @@ def _options(args: argparse.Namespace) -> Options:
         budget=_known("budget", [args.budget], BUDGETS)[0],
         clock=_known("clock", [args.clock], CLOCKS)[0],
         against=resolved.index(against),
+        instructions=_countable(args.instructions, suites),
     )
+
+
+def _countable(wanted: bool, suites: Sequence[str]) -> bool:
+    if wanted and "layers" not in suites:
+        raise UsageProblem("--instructions counts the steps of the suite layers, which is not among those named")
+    if wanted and not instructions.available():
+        raise UsageProblem("--instructions needs valgrind with callgrind_control, which are not installed")
+    return wanted
 
 
 def _known(kind: str, given: Sequence[str], allowed: Collection[str]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 from ..machine import description
 from ..machine.controls import Control, Yardstick, controls, roof
 from ..operands import CACHED_BYTES
-from . import expected, growth, statistics
+from . import expected, growth, instructions, statistics
 from .blas import set_blas_threads
 from .device import device_roof
 from .rounds import take_turns
@@ -34,6 +34,7 @@ class Options:
     budget: str = "standard"
     clock: str = "wall"
     against: int = 0
+    instructions: bool = False
 
 
 @dataclass
@@ -87,6 +88,8 @@ def run(seats: Sequence[Seat], options: Options, progress: Callable[[str], None]
         {**_case(task, backends, row, options.against, found_roof), "yardstick": others}
         for task, row, others in zip(timed, taken, beside, strict=True)
     ]
+    if options.instructions:
+        _count_instructions(cases, progress)
     machine["load_end"] = description.load()
     return {
         "schema": SCHEMA,
@@ -182,6 +185,18 @@ def _case(task: AnyTask, backends: Sequence[Row], row: Sequence[Taken], against:
             label = backends[against]["label"]
             ratios.append({"backend": backend["label"], "against": label, **statistics.ratio(one.blocks, base.blocks)})
     return {**task.row, "results": results, "ratios": ratios}
+
+
+def _count_instructions(cases: Sequence[Row], progress: Callable[[str], None]) -> None:
+    """Add the instructions of the steps of the suite layers to the results of each backend."""
+    steps = [case for case in cases if case["suite"] == "layers"]
+    for label in [result["backend"] for result in steps[0]["results"]] if steps else ():
+        progress(f"instructions of {label}")
+        found = instructions.count(label.partition("#")[0])
+        for case in steps:
+            for result in case["results"]:
+                if result["backend"] == label and case["operator"] in found:
+                    result["instructions"] = found[case["operator"]]
 
 
 def _growth(cases: Sequence[Row], backends: Sequence[Row]) -> list[Row]:

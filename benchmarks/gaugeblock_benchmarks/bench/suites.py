@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from ..cases import LAYOUTS, OPERATORS, Case, Operator
 from .allocation import AllocatorTask, allocator_tasks
+from .layers import LayerTask, layer_tasks
 from .operators import TableTask, public_operators, table_tasks
 from .steps import StepTask, step_tasks
 from .task import OperatorTask
 from .training import TrainingTask, training_tasks
 
-AnyTask = OperatorTask | TableTask | StepTask | TrainingTask | AllocatorTask
+AnyTask = OperatorTask | TableTask | StepTask | TrainingTask | AllocatorTask | LayerTask
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,11 @@ def training(budget: Budget, names: Sequence[str], sizes: Sequence[int]) -> list
     return list(training_tasks())
 
 
+def layers(budget: Budget, names: Sequence[str], sizes: Sequence[int]) -> list[AnyTask]:
+    """Additions that go through one layer of a call more each."""
+    return list(layer_tasks())
+
+
 def allocator(budget: Budget, names: Sequence[str], sizes: Sequence[int]) -> list[AnyTask]:
     """New tensors of several sizes, and requests to a caching allocator."""
     return list(allocator_tasks())
@@ -106,8 +112,8 @@ def _operators(
 
 Suite = Callable[[Budget, Sequence[str], Sequence[int]], list[AnyTask]]
 SUITES: dict[str, Suite] = {
-    "overhead": overhead, "throughput": throughput, "autograd": autograd, "training": training, "allocator": allocator,
-    "memory": memory, "growth": growth, "operators": operators,
+    "overhead": overhead, "layers": layers, "throughput": throughput, "autograd": autograd, "training": training,
+    "allocator": allocator, "memory": memory, "growth": growth, "operators": operators,
 }  # fmt: skip
 DEFAULT = tuple(name for name in SUITES if name != "operators")
 """The suites of a run that names none; every operator takes hours."""

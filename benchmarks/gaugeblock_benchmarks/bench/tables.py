@@ -9,6 +9,7 @@ from typing import Any
 from tabulate import tabulate
 
 from ..summary import duration
+from . import layers
 from .statistics import geometric_mean
 
 Row = dict[str, Any]
@@ -23,7 +24,8 @@ def report(record: Row, form: str) -> str:
     """All tables of a record that have rows."""
     parts = [_head(record, form), _backends(record, form), _roof(record, form)]
     shown = [suite for suite in record["options"]["suites"] if suite not in ("growth", "memory")]
-    parts += [_distribution(record, form) if suite == "operators" else _cases(record, suite, form) for suite in shown]
+    own = {"operators": _distribution, "layers": _layers}
+    parts += [own[suite](record, form) if suite in own else _cases(record, suite, form) for suite in shown]
     parts += [_growth(record, form), _memory(record, form), _left_out(record, form), _means(record, form)]
     parts += [_baseline(record["baseline"], form)] if record["baseline"] else []
     return "\n\n".join(part for part in parts if part)
@@ -134,6 +136,29 @@ def _cases(record: Row, suite: str, form: str) -> str:
     if shares:
         note += " Of roof: what must be moved or computed, at the rate of a copy or product of that size."
     return _section(suite.capitalize(), form, headers, rows, note)
+
+
+def _layers(record: Row, form: str) -> str:
+    """The steps of the suite layers, and what each layer costs by their differences."""
+    cases = [case for case in record["cases"] if case["suite"] == "layers"]
+    labels = [backend["label"] for backend in record["backends"]]
+    columns, headers = [], ["layer"]
+    for place, label in enumerate(labels):
+        results = {case["operator"]: case["results"][place] for case in cases}
+        columns.append([_span(cost) for _, cost in layers.costs({k: r.get("median") for k, r in results.items()})])
+        headers.append(label)
+        if any("instructions" in result for result in results.values()):
+            counts = layers.costs({k: r.get("instructions") for k, r in results.items()})
+            columns.append(["" if count is None else f"{count:,.0f}" for _, count in counts])
+            headers.append("instructions")
+    rows = list(zip([layer for layer, _, _ in layers.LAYERS], *columns, strict=True))
+    note = f"Of an addition of {layers.SIZE} elements: differences of the medians of steps that go one layer further."
+    return "\n\n".join((_cases(record, "layers", form), _section("Costs by layer", form, headers, rows, note)))
+
+
+def _span(seconds: float | None) -> str:
+    """Return a difference of times, which noise can make negative."""
+    return "" if seconds is None else f"-{duration(-seconds)}" if seconds < 0 else duration(seconds)
 
 
 def _distribution(record: Row, form: str) -> str:
