@@ -51,8 +51,6 @@ KERNELS = {
         upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d _upsample_nearest_exact2d
         _upsample_nearest_exact3d upsample_linear1d upsample_bilinear2d upsample_trilinear3d upsample_bicubic2d""",
     "networks.windows": "im2col col2im",
-    "numeric.calculus": """gradient.scalarint gradient.scalararray gradient.array gradient.scalarrayint
-        gradient.scalarrayarray gradient.tensorarrayint gradient.tensorarray""",
     "numeric.components": "frexp.Tensor polar complex",
     "numeric.distributions": "poisson binomial",
     "numeric.order_statistics": "unique_consecutive mode quantile quantile.scalar nanquantile nanquantile.scalar",
@@ -96,7 +94,9 @@ COMPOSITES = {
         upsample_nearest2d.vec upsample_nearest3d.vec _upsample_nearest_exact1d.vec
         _upsample_nearest_exact2d.vec _upsample_nearest_exact3d.vec upsample_linear1d.vec
         upsample_bilinear2d.vec upsample_trilinear3d.vec upsample_bicubic2d.vec""",
-    "numeric.calculus": "trapezoid.x trapezoid.dx trapz.x trapz.dx cumulative_trapezoid.x cumulative_trapezoid.dx",
+    "numeric.calculus": """gradient.scalarint gradient.scalararray gradient.array gradient.scalarrayint
+        gradient.scalarrayarray gradient.tensorarrayint gradient.tensorarray
+        trapezoid.x trapezoid.dx trapz.x trapz.dx cumulative_trapezoid.x cumulative_trapezoid.dx""",
     "numeric.components": "isreal conj_physical",
     "numeric.powers": "mvlgamma special_multigammaln renorm",
     "numeric.statistics": "cov corrcoef",

@@ -6,14 +6,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
-from ...core.dtype import DEFAULTS, bool_
+from ...core.dtype import DEFAULTS, DType, bool_, complex128, float64
 from ...core.errors import wrap_dim, wrap_dims
 from ...core.promotion import promote_types
 from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
-from ..arrays import Array, outline, values
 from ..invoke import apply
 
 
@@ -40,51 +37,56 @@ def _slopes(self: Tensor, spacing: Number | Sequence[Any], dims: Sequence[int] |
     dtype = DEFAULTS.dtype if meta.dtype.kind < 2 else meta.dtype
     if not dtype.is_complex and any(isinstance(step, complex) for step in spacing):
         raise RuntimeError(f"torch.gradient expected real spacing for {meta.dtype.name} input, got {list(spacing)}")
-    results = []
-    for place, step in zip(places, spacing, strict=True):
-        size = meta.sizes[place]
-        if size <= edge_order:
-            raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
-        if isinstance(step, Tensor) and step.meta.sizes != (size,):
+    return tuple([_slope(self, place, step, dtype, edge_order) for place, step in zip(places, spacing, strict=True)])
+
+
+def _slope(self: Tensor, place: int, step: Number | Tensor, dtype: DType, edge_order: int) -> Tensor:
+    """The slopes along one dim, in double precision until the end."""
+    size = self.meta.sizes[place]
+    if size <= edge_order:
+        raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+    wide = complex128 if dtype.is_complex else float64
+    if isinstance(step, Tensor):
+        if step.meta.sizes != (size,):
             raise RuntimeError(
                 f"torch.gradient expected each tensor of spacing to have as many elements as the dim, {size}, got "
                 f"sizes {list(step.meta.sizes)}"
             )
-        kind = dtype
-        if isinstance(step, Tensor):
-            own = step.meta.dtype
-            kind = promote_types(meta.dtype, DEFAULTS.dtype if own.kind < 2 else own)
-        result, target = outline(meta.sizes, kind, meta.device)
-        if target is not None:
-            array = np.moveaxis(_wide(values(self)), place, -1)
-            points = _wide(values(step)) if isinstance(step, Tensor) else np.arange(size) * step
-            with np.errstate(all="ignore"):
-                target[...] = np.moveaxis(_differences(array, points, edge_order), -1, place)
-        results.append(result)
-    return tuple(results)
+        own = step.meta.dtype
+        dtype = promote_types(self.meta.dtype, DEFAULTS.dtype if own.kind < 2 else own)
+        points = apply("to.dtype", step, complex128 if own.is_complex else float64)
+        distances = apply("sub.Tensor", *_neighbours(points, 0))
+    else:
+        distances = apply("full", (size - 1,), step, dtype=wide, device=self.meta.device)
+    along = apply("view", distances, (size - 1, *(1 for _ in range(self.meta.ndim - place - 1))))
+    found = _differences(apply("to.dtype", self, wide), along, place, edge_order)
+    return apply("to.dtype", found, dtype)
 
 
-def _wide(array: Array) -> Array:
-    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+def _differences(f: Tensor, h: Tensor, place: int, edge_order: int) -> Tensor:
+    """The slopes of `f` at points `h` apart: second order inside, of `edge_order` at both ends."""
+    last = f.meta.sizes[place] - 2
+    steps = apply("div.Tensor", apply("sub.Tensor", *_neighbours(f, place)), h)
+    ends = [apply("narrow", steps, place, k, 1) for k in (0, last)]
+    if not last:
+        return apply("cat", ends, place)
+    after, before = _neighbours(h, 0)
+    share = apply("div.Tensor", before, apply("add.Tensor", before, after))
+    right, left = _neighbours(steps, place)
+    inside = _between(left, right, share)
+    if edge_order == 2:
+        shares = (apply("neg", share), apply("rsub.Scalar", share, 2))
+        ends = [
+            _between(*(apply("narrow", part, place, k, 1) for part in (left, right)), apply("narrow", beyond, 0, k, 1))
+            for k, beyond in zip((0, last - 1), shares, strict=True)
+        ]
+    return apply("cat", [ends[0], inside, ends[1]], place)
 
 
-def _differences(f: Array, x: Array, edge_order: int) -> Array:
-    """The slopes along the last dim: second order inside, of `edge_order` at both ends."""
-    h = np.diff(x)
-    found = np.empty(f.shape, np.result_type(f, x))
-    if f.shape[-1] > 2:
-        a, b = h[:-1], h[1:]
-        found[..., 1:-1] = (
-            f[..., 2:] * a * a - f[..., :-2] * b * b + f[..., 1:-1] * (b * b - a * a)
-        ) / (a * b * (a + b))
-    if edge_order == 1:
-        found[..., 0] = (f[..., 1] - f[..., 0]) / h[0]
-        found[..., -1] = (f[..., -1] - f[..., -2]) / h[-1]
-        return found
-    for end, near, far, a, b in ((0, 1, 2, h[0], h[1]), (-1, -2, -3, -h[-1], -h[-2])):
-        found[..., end] = (a + b) / (a * b) * f[..., near] - a / (b * (a + b)) * f[..., far]
-        found[..., end] -= (2 * a + b) / (a * (a + b)) * f[..., end]
-    return found
+def _between(left: Tensor, right: Tensor, share: Tensor) -> Tensor:
+    """The value at `share` of the way from left to right."""
+    kept = apply("mul.Tensor", left, apply("rsub.Scalar", share, 1))
+    return apply("add.Tensor", kept, apply("mul.Tensor", right, share))
 
 
 def gradient_scalarint(
