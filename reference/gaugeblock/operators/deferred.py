@@ -58,7 +58,6 @@ KERNELS = {
     "indexing.scatter_reduce": "scatter_reduce.two index_reduce",
     "numeric.tensor_shape": """diag_embed fill_diagonal_ nonzero_static select_scatter slice_scatter
         diagonal_scatter as_strided_scatter""",
-    "spectral.short_time": "stft stft.center istft",
     "spectral.transforms": """fft_fft fft_ifft fft_rfft fft_irfft fft_hfft fft_ihfft fft_fftn fft_ifftn
         fft_rfftn fft_irfftn fft_hfftn fft_ihfftn fft_fft2 fft_ifft2 fft_rfft2 fft_irfft2 fft_hfft2 fft_ihfft2""",
 }
@@ -102,6 +101,7 @@ COMPOSITES = {
     "numeric.statistics": "cov corrcoef",
     "numeric.tensor_shape": """diagflat broadcast_tensors meshgrid.indexing sum_to_size atleast_1d atleast_2d
         atleast_3d atleast_1d.Sequence atleast_2d.Sequence atleast_3d.Sequence column_stack""",
+    "spectral.short_time": "stft stft.center istft",
     "spectral.transforms": "fft_fftshift fft_ifftshift",
 }
 """Operators made of others."""
