@@ -53,7 +53,7 @@ KERNELS = {
     "networks.windows": "im2col col2im",
     "numeric.components": "frexp.Tensor polar complex",
     "numeric.distributions": "poisson binomial",
-    "numeric.order_statistics": "unique_consecutive mode quantile quantile.scalar nanquantile nanquantile.scalar",
+    "numeric.order_statistics": "unique_consecutive mode",
     "numeric.statistics": "bincount histc histogram.bins_tensor histogram.bin_ct",
     "indexing.scatter_reduce": "scatter_reduce.two index_reduce",
     "numeric.tensor_shape": """diag_embed fill_diagonal_ nonzero_static select_scatter slice_scatter
@@ -97,6 +97,7 @@ COMPOSITES = {
         gradient.scalarrayarray gradient.tensorarrayint gradient.tensorarray
         trapezoid.x trapezoid.dx trapz.x trapz.dx cumulative_trapezoid.x cumulative_trapezoid.dx""",
     "numeric.components": "isreal conj_physical",
+    "numeric.order_statistics": "quantile quantile.scalar nanquantile nanquantile.scalar",
     "numeric.powers": "mvlgamma special_multigammaln renorm",
     "numeric.statistics": "cov corrcoef",
     "numeric.tensor_shape": """diagflat broadcast_tensors meshgrid.indexing sum_to_size atleast_1d atleast_2d
