@@ -93,13 +93,12 @@ def cubic_taps(size: int, wanted: int, align: bool, scale: float | None, kind: A
 
 def cubic_weights(share: Any) -> tuple[Any, Any, Any, Any]:
     """Return what the four neighbours count of a place that lies `share` behind the second."""
-    a = share.dtype.type(CUBIC)
 
     def near(x: Any) -> Any:
-        return ((a + 2) * x - (a + 3)) * x * x + 1
+        return ((CUBIC + 2) * x - (CUBIC + 3)) * x * x + 1
 
     def far(x: Any) -> Any:
-        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+        return ((CUBIC * x - 5 * CUBIC) * x + 8 * CUBIC) * x - 4 * CUBIC
 
     return far(share + 1), near(share), near(1 - share), far(2 - share)
 
