@@ -225,7 +225,7 @@ def grid_back(
     sizes = input.shape[2:]
     flat, back = input.flatten(2), grad.flatten(2)
     found = taps_of_grid(grid, sizes, mode, padding, align)
-    image, slopes = ops.zeros_like(flat), [ops.zeros_like(back[:, 0]) for _ in sizes]
+    image, slopes = ops.zeros_like(flat), [ops.zeros_like(taps[0].places) for taps, _ in found]
     for taps, index, known in corners(found, sizes):
         spread = index.expand(back.shape)
         if needed[0]:
