@@ -79,8 +79,8 @@ def likelihoods(scores: Any, skips: Any) -> Any:
     """The logarithms [time, batch, states] of the likelihood of being at each state at each time, it included."""
     steps, batch, count = scores.shape
     nothing: Any = apply("new_full", scores, (batch, 2), NEVER)
-    barred, late = ~skips, apply("arange", count, device=scores.device)
-    rows: list[Any] = [scores[0].masked_fill(late > 1, NEVER)]
+    barred, places = ~skips, apply("arange", count, device=scores.device)
+    rows: list[Any] = [scores[0].masked_fill(apply("gt.Scalar", places, 1), NEVER)]
     for time in range(1, steps):
         before: Any = apply("cat", [nothing, rows[-1]], 1)
         jump = before.narrow(1, 0, count).masked_fill(barred, NEVER)

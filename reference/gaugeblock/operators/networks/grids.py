@@ -70,7 +70,7 @@ Along = tuple[list[Tap], Any]
 
 def _inside(places: Any, size: int, padding: int, align: bool) -> tuple[Any, Any]:
     """Places moved into the image, and the direction in which they move there: 0 beyond its border."""
-    turn = apply("ones_like", places)
+    turn: Any = apply("ones_like", places)
     if padding == ZEROS:
         return places, turn
     if padding == REFLECTION:
@@ -106,7 +106,7 @@ def _taps(share: Any, size: int, mode: int, padding: int, align: bool) -> Along:
         moved = [_inside(low + (k - 1), size, padding, align)[0] for k in range(4)]
         return [*map(Tap, moved, cubic_weights(real - low), _cubic_slopes(real - low))], scale
     place, turn = _inside(known, size, padding, align)
-    one = apply("ones_like", place)
+    one: Any = apply("ones_like", place)
     if mode == NEAREST:
         return [Tap(place.round(), one, apply("zeros_like", one))], scale
     low = place.floor()

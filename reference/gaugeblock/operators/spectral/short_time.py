@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -111,18 +112,10 @@ def _window(window: Tensor | None, n_fft: int, length: int, like: Tensor, dtype:
 
 
 def stft(
-    self: Tensor,
-    n_fft: int,
-    hop_length: int | None = None,
-    win_length: int | None = None,
-    window: Tensor | None = None,
-    normalized: bool = False,
-    onesided: bool | None = None,
-    return_complex: bool | None = None,
-    align_to_window: bool | None = None,
-) -> Tensor:
+    self: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
+    window: Tensor | None = None, *options: Any,
+) -> Tensor:  # fmt: skip
     """stft without padding."""
-    options = (normalized, onesided, return_complex, align_to_window)
     return stft_center(self, n_fft, hop_length, win_length, window, False, "reflect", *options)
 
 
