@@ -14,7 +14,7 @@ else:
 
 Sizes = Sequence[int]
 ADJOINT = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
-"""The scale of the transform back that is the adjoint of one with this scale."""
+"""The scale of the adjoint of a transform with this scale; so is that of hfft in irfft, and of ihfft in rfft."""
 
 
 def _fitted(tensor: Tensor, dim: int, size: int) -> Tensor:
@@ -65,12 +65,7 @@ def rfft_back(
     """The gradient of a real tensor of `shape` from that of its one-sided transform, or of the conjugate of that."""
     dims = _dims(shape, _count(s), dim)
     full = _fitted(grad.conj() if conjugate else grad, dims[-1], _length(shape, s, dims[-1]))
-    return _back(full, shape, dims, _swapped(norm) if conjugate else norm, False)
-
-
-def _swapped(norm: str | None) -> str:
-    """The scale of hfft in that of irfft, and of ihfft in that of rfft."""
-    return ADJOINT[norm]
+    return _back(full, shape, dims, ADJOINT[norm] if conjugate else norm, False)
 
 
 def irfft_back(
@@ -81,7 +76,7 @@ def irfft_back(
     All frequencies count twice but the zeroth and, for even lengths, the last.
     """
     dims = _dims(shape, _count(s), dim)
-    own = _swapped(norm) if conjugate else norm
+    own = ADJOINT[norm] if conjugate else norm
     last, length = dims[-1], grad.shape[dims[-1]]
     half = ops.fft_rfft(grad, None, last, ADJOINT[own])
     kept = half.shape[last]

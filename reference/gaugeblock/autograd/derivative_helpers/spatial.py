@@ -20,9 +20,10 @@ else:
 Sizes = tuple[int, ...]
 
 
-def _per_dim(count: int, *settings: Sizes) -> list[Sizes]:
+def _per_dim(count: int, *settings: int | Sizes) -> list[Sizes]:
     """Each setting with a value for every one of `count` dims."""
-    return [tuple(values) * count if len(values) == 1 else tuple(values) for values in settings]
+    given = [(values,) if isinstance(values, int) else tuple(values) for values in settings]
+    return [values * count if len(values) == 1 else values for values in given]
 
 
 def convolution_input_back(
@@ -196,7 +197,7 @@ def avg_pool_back(
     n: int,
 ) -> Tensor:
     """Return `grad`, divided by the places of each window that count, added to all places of its window."""
-    kernel, steps, around = (_each(values, n) for values in (kernel_size, stride or kernel_size, padding))
+    kernel, steps, around = _per_dim(n, kernel_size, stride or kernel_size, padding)
     pool, by = getattr(ops, f"avg_pool{n}d"), () if divisor_override is None else (1,)
 
     def along(units: Tensor, k: int) -> Any:
@@ -205,11 +206,6 @@ def avg_pool_back(
 
     grad = separable_back(grad, shape, len(shape) - n, along)
     return grad / divisor_override if divisor_override is not None else grad
-
-
-def _each(values: Any, count: int) -> list[int]:
-    given: list[int] = [values] if isinstance(values, int) else list(values)
-    return given * count if len(given) == 1 else given
 
 
 def adaptive_avg_pool_back(grad: Tensor, shape: Sizes, n: int) -> Tensor:
