@@ -44,13 +44,6 @@ def computed_dtype(operator: str, self: Tensor, *, real: bool) -> DType:
     return DEFAULTS.dtype if dtype.kind < 2 else dtype
 
 
-def check_length(operator: str, length: int) -> int:
-    """Raise RuntimeError unless there is a point to transform."""
-    if length < 1:
-        raise RuntimeError(f"{operator}: Invalid number of data points ({length}) specified")
-    return length
-
-
 def one_dim(operator: str, self: Tensor, dim: int) -> int:
     """The wrapped dim. Raises IndexError for a 0-dim tensor and out of range."""
     if not self.meta.ndim:
@@ -152,7 +145,9 @@ def _transformed(
     for k, (place, wanted) in enumerate(zip(dims, shape, strict=True)):
         last, size = k == len(dims) - 1, sizes[place]
         own = 2 * (size - 1) if last and length == DOUBLED else size
-        points.append(check_length(operator, own if wanted is None else wanted))
+        points.append(own if wanted is None else wanted)
+        if points[-1] < 1:
+            raise RuntimeError(f"{operator}: Invalid number of data points ({points[-1]}) specified")
         sizes[place] = points[-1] // 2 + 1 if last and length == HALVED else points[-1]
     found = dtype.to_real() if length == DOUBLED else dtype.to_complex()
     meta, key = self.meta, (operator, dims, *points, found)
