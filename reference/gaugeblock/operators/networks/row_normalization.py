@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from math import nan, prod
 from typing import Any
@@ -27,15 +26,6 @@ from ..reductions import reduce
 from .calls import empty_in_suggested_format, scaled_into
 
 
-@dataclass(slots=True, eq=False)
-class _Plan:
-    """Metas of the results, and the launch; None when there is nothing to run."""
-
-    result: TensorMeta
-    found: TensorMeta
-    launch: RowLaunch | None
-
-
 def normalized_rows(
     name: str,
     program: Callable[[], RowProgram],
@@ -50,16 +40,21 @@ def normalized_rows(
     meta = input.meta
     given = [parameter for parameter in parameters if parameter is not None]
     key = (name, count, tuple([p is None for p in parameters]), *[p.meta for p in given])
-    plan: _Plan | None = meta.plans.get(key)
+    plan: tuple[TensorMeta, TensorMeta, RowLaunch | None] | None = meta.plans.get(key)
     if plan is None:
-        plan = remember(meta.plans, key, _plan(name, program, meta, count, given, found))
-    result = new_like(plan.result)
-    rest = [new_like(plan.found) for _ in found]
-    if plan.launch is not None:
+        made = contiguous_meta(meta.sizes, meta.dtype, meta.device)
+        statistics = contiguous_meta((*meta.sizes[: meta.ndim - count], *(1,) * count), found[0], meta.device)
+        runs = meta.device is cpu and meta.numel
+        plan = made, statistics, _launch(name, program, meta, count, given, found) if runs else None
+        remember(meta.plans, key, plan)
+    made, statistics, launch = plan
+    result = new_like(made)
+    rest = [new_like(statistics) for _ in found]
+    if launch is not None:
         source = input if meta.contiguous else contiguous(input)
         beside: list[Any] = [p if p.meta.contiguous else contiguous(p) for p in given]
         addresses = [result.pointer, *[part.pointer for part in rest], source.pointer, *[p.pointer for p in beside]]
-        plan.launch.run(addresses, (eps,))
+        launch.run(addresses, (eps,))
     elif meta.device is cpu:
         rest = [apply("fill_.Scalar", part, nan) for part in rest]
     return (result, *rest)
@@ -107,20 +102,6 @@ def _call(make: Callable[[], RowLaunch], meta: TensorMeta, usual: float, *, rows
         return result
 
     return run
-
-
-def _plan(
-    name: str, program: Callable[[], RowProgram], meta: TensorMeta, count: int, given: list[Tensor],
-    found: tuple[DType, ...],
-) -> _Plan:  # fmt: skip
-    sizes, own, device = meta.sizes, meta.dtype, meta.device
-    lead = sizes[: len(sizes) - count]
-    result = contiguous_meta(sizes, own, device)
-    statistics = contiguous_meta((*lead, *(1,) * count), found[0], device)
-    launch: RowLaunch | None = None
-    if device is cpu and meta.numel:
-        launch = _launch(name, program, meta, count, given, found)
-    return _Plan(result, statistics, launch)
 
 
 def _launch(
