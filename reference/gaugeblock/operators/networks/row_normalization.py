@@ -70,35 +70,27 @@ def normalizing_call(
 ) -> Callable[..., Tensor] | None:
     """Return what makes the first result of `normalized_rows` from tensors with the same metas and another eps.
 
-    Return None where the rows are empty, and for other devices.
+    Its launch, which drops what is found, is made when first needed. Return None where the rows are empty, and for
+    other devices.
     """
     meta = input.meta
     if meta.device is not cpu or not meta.numel:
         return None
     given = [parameter for parameter in parameters if parameter is not None]
-    make = partial(_launch, name, program, meta, count, given, ())
-    result = contiguous_meta(meta.sizes, meta.dtype)
-    return _call(make, result, eps, rows=meta.contiguous)
-
-
-def _call(make: Callable[[], RowLaunch], meta: TensorMeta, usual: float, *, rows: bool) -> Callable[..., Tensor]:
-    """The launch that drops what is found, made when first needed, for further tensors of these metas.
-
-    `rows` says whether the input's rows lie one after the other.
-    """
+    made, rows = contiguous_meta(meta.sizes, meta.dtype), meta.contiguous
     launches: list[tuple[Builtin, tuple[int, ...]]] = []
 
     def run(input: Tensor, *rest: Any) -> Tensor:
         if not launches:
-            launch = make()
+            launch = _launch(name, program, meta, count, given, ())
             launches.append((launch.kernel.strided, launch.tail))
         strided, tail = launches[0]
-        result = new_like(meta)
-        *parameters, eps = rest
+        result = new_like(made)
+        *parameters, number = rest
         source = input if rows else contiguous(input)
         beside = [p if p.meta.contiguous else contiguous(p) for p in parameters if p is not None]
         addresses = [p.pointer for p in beside]
-        strided(result.pointer, source.pointer, *addresses, eps if isinstance(eps, (int, float)) else usual, *tail)
+        strided(result.pointer, source.pointer, *addresses, number if isinstance(number, (int, float)) else eps, *tail)
         return result
 
     return run
