@@ -32,13 +32,14 @@ KERNELS = {
         linalg_matrix_rank.atol_rtol_tensor linalg_matrix_rank.atol_rtol_float""",
     "linear.outer_products": "block_diag combinations linalg_cross cross kron addbmm addr trace linalg_vander vander",
     "networks.activation": "native_dropout glu rrelu_with_noise",
+    "networks.alignment": "_ctc_loss _ctc_loss.Tensor",
     "networks.batch_normalization": "native_batch_norm",
     "networks.class_losses": "nll_loss_forward nll_loss2d_forward multi_margin_loss multilabel_margin_loss_forward",
     "networks.convolution": "convolution",
     "networks.distances": "cdist pdist",
     "networks.embedding": "embedding embedding_renorm_ embedding_bag embedding_bag.padding_idx",
     "networks.grids": "grid_sampler_2d grid_sampler_3d",
-    "networks.losses": """_ctc_loss _ctc_loss.Tensor mse_loss smooth_l1_loss huber_loss binary_cross_entropy
+    "networks.losses": """mse_loss smooth_l1_loss huber_loss binary_cross_entropy
         binary_cross_entropy_with_logits soft_margin_loss""",
     "networks.padding": """constant_pad_nd reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d
         replication_pad2d replication_pad3d""",
@@ -51,16 +52,13 @@ KERNELS = {
         upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d _upsample_nearest_exact2d
         _upsample_nearest_exact3d upsample_linear1d upsample_bilinear2d upsample_trilinear3d upsample_bicubic2d""",
     "networks.windows": "im2col col2im",
-    "numeric.calculus": """gradient.scalarint gradient.scalararray gradient.array gradient.scalarrayint
-        gradient.scalarrayarray gradient.tensorarrayint gradient.tensorarray""",
     "numeric.components": "frexp.Tensor polar complex",
     "numeric.distributions": "poisson binomial",
-    "numeric.order_statistics": "unique_consecutive mode quantile quantile.scalar nanquantile nanquantile.scalar",
+    "numeric.order_statistics": "unique_consecutive mode",
     "numeric.statistics": "bincount histc histogram.bins_tensor histogram.bin_ct",
     "indexing.scatter_reduce": "scatter_reduce.two index_reduce",
     "numeric.tensor_shape": """diag_embed fill_diagonal_ nonzero_static select_scatter slice_scatter
         diagonal_scatter as_strided_scatter""",
-    "spectral.short_time": "stft stft.center istft",
     "spectral.transforms": """fft_fft fft_ifft fft_rfft fft_irfft fft_hfft fft_ihfft fft_fftn fft_ifftn
         fft_rfftn fft_irfftn fft_hfftn fft_ihfftn fft_fft2 fft_ifft2 fft_rfft2 fft_irfft2 fft_hfft2 fft_ihfft2""",
 }
@@ -79,6 +77,7 @@ COMPOSITES = {
         linalg_cond linalg_cond.p_str nuclear_norm nuclear_norm.dim frobenius_norm.dim""",
     "linear.outer_products": "cartesian_prod",
     "networks.activation": "dropout alpha_dropout feature_dropout feature_alpha_dropout prelu rrelu",
+    "networks.alignment": "ctc_loss.IntList ctc_loss.Tensor",
     "networks.attention": "scaled_dot_product_attention linear bilinear",
     "networks.batch_normalization": "batch_norm instance_norm",
     "networks.class_losses": "nll_loss nll_loss2d nll_loss_nd cross_entropy_loss multilabel_margin_loss",
@@ -87,7 +86,7 @@ COMPOSITES = {
     "networks.distances": "cosine_similarity pairwise_distance",
     "networks.embedding": "one_hot",
     "networks.grids": "grid_sampler affine_grid_generator",
-    "networks.losses": """ctc_loss.IntList ctc_loss.Tensor hinge_embedding_loss margin_ranking_loss
+    "networks.losses": """hinge_embedding_loss margin_ranking_loss
         cosine_embedding_loss triplet_margin_loss l1_loss kl_div poisson_nll_loss""",
     "networks.padding": "pad _pad_circular pixel_shuffle pixel_unshuffle channel_shuffle native_channel_shuffle",
     "networks.pooling": "max_pool1d_with_indices adaptive_max_pool1d",
@@ -96,12 +95,16 @@ COMPOSITES = {
         upsample_nearest2d.vec upsample_nearest3d.vec _upsample_nearest_exact1d.vec
         _upsample_nearest_exact2d.vec _upsample_nearest_exact3d.vec upsample_linear1d.vec
         upsample_bilinear2d.vec upsample_trilinear3d.vec upsample_bicubic2d.vec""",
-    "numeric.calculus": "trapezoid.x trapezoid.dx trapz.x trapz.dx cumulative_trapezoid.x cumulative_trapezoid.dx",
+    "numeric.calculus": """gradient.scalarint gradient.scalararray gradient.array gradient.scalarrayint
+        gradient.scalarrayarray gradient.tensorarrayint gradient.tensorarray
+        trapezoid.x trapezoid.dx trapz.x trapz.dx cumulative_trapezoid.x cumulative_trapezoid.dx""",
     "numeric.components": "isreal conj_physical",
+    "numeric.order_statistics": "quantile quantile.scalar nanquantile nanquantile.scalar",
     "numeric.powers": "mvlgamma special_multigammaln renorm",
     "numeric.statistics": "cov corrcoef",
     "numeric.tensor_shape": """diagflat broadcast_tensors meshgrid.indexing sum_to_size atleast_1d atleast_2d
         atleast_3d atleast_1d.Sequence atleast_2d.Sequence atleast_3d.Sequence column_stack""",
+    "spectral.short_time": "stft stft.center istft",
     "spectral.transforms": "fft_fftshift fft_ifftshift",
 }
 """Operators made of others."""

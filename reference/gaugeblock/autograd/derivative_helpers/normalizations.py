@@ -46,13 +46,20 @@ def layer_norm_back(
         normal, inverse = _normal(input, dims, eps)
     else:
         normal = (input - mean) * inverse
+    return _gradients(grad, normal, inverse, weight, dims, list(range(dims[0])), needed)
+
+
+def _gradients(
+    grad: Tensor, normal: Tensor, inverse: Tensor, weight: Tensor | None, dims: list[int], summed: list[int],
+    needed: tuple[bool, ...], *, fixed: bool = False,
+) -> Gradients:  # fmt: skip
+    """The gradients of an input normalized over dims, by `fixed` statistics or its own, and of its parameters, which
+    are the same along the `summed` dims."""
     weighted = grad if weight is None else grad * weight
-    lead = list(range(dims[0]))
-    return (
-        _through(weighted, normal, inverse, dims) if needed[0] else None,
-        _summed(grad * normal, lead) if needed[1] else None,
-        _summed(grad, lead) if needed[2] else None,
-    )
+    own = None
+    if needed[0]:
+        own = weighted * inverse if fixed else _through(weighted, normal, inverse, dims)
+    return own, _summed(grad * normal, summed) if needed[1] else None, _summed(grad, summed) if needed[2] else None
 
 
 def _summed(grad: Tensor, dims: list[int]) -> Tensor:
@@ -73,15 +80,13 @@ def batch_norm_back(
     grad, input, weight, running_mean, running_var = _wide(grad, input, weight, running_mean, running_var)
     dims = [dim for dim in range(input.ndim) if dim != 1]
     shape = (1, -1, *(1,) * (input.ndim - 2))
-    scaled = grad if weight is None else grad * weight.reshape(shape)
+    weight = None if weight is None else weight.reshape(shape)
     if training:
         normal, inverse = _normal(input, dims, eps)
-        own = _through(scaled, normal, inverse, dims) if needed[0] else None
     else:
         inverse = (running_var.reshape(shape) + eps).rsqrt()
         normal = (input - running_mean.reshape(shape)) * inverse
-        own = scaled * inverse if needed[0] else None
-    return own, (grad * normal).sum(dims) if needed[1] else None, grad.sum(dims) if needed[2] else None
+    return _gradients(grad, normal, inverse, weight, dims, dims, needed, fixed=not training)
 
 
 def group_norm_back(
@@ -97,12 +102,14 @@ def group_norm_back(
 ) -> Gradients:
     """The gradients of input, weight and bias; the channels of a group and all places are normalized together."""
     grad, input, weight = _wide(grad, input, weight)
-    grouped = (N, group, (C // group) * HxW)
-    normal, inverse = _normal(input.reshape(grouped), [2], eps)
-    places, channels = grad.reshape((N, C, HxW)), normal.reshape((N, C, HxW))
-    weighted = places if weight is None else places * weight.reshape((1, C, 1))
-    own = _through(weighted.reshape(grouped), normal, inverse, [2]).reshape(tuple(input.shape)) if needed[0] else None
-    return own, (places * channels).sum((0, 2)) if needed[1] else None, places.sum((0, 2)) if needed[2] else None
+    grouped = (N, group, C // group, HxW)
+    weight = None if weight is None else weight.reshape((group, C // group, 1))
+    normal, inverse = _normal(input.reshape(grouped), [2, 3], eps)
+    own, *rest = _gradients(grad.reshape(grouped), normal, inverse, weight, [2, 3], [0, 3], needed)
+    return (
+        None if own is None else own.reshape(tuple(input.shape)),
+        *(None if part is None else part.reshape((C,)) for part in rest),
+    )
 
 
 def rms_norm_back(

@@ -1,4 +1,4 @@
-"""Gradients of reductions: sums and means, variances, norms, logsumexp, quantiles, products."""
+"""Gradients of reductions: sums and means, variances, norms, logsumexp, products."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...bindings.functions import tensor_ops as ops
-from ...core.dtype import int64
 from ...core.limits import finfo
 from ..grad_mode import is_grad_enabled
 
@@ -154,55 +153,6 @@ def _later(value: Tensor, dim: int) -> Tensor:
     return value.flip(dim).logcumsumexp(dim).flip(dim)
 
 
-ROUNDED = {"lower": ops.floor, "higher": ops.ceil, "nearest": ops.round}
-
-
-def quantile_back(
-    grad: Tensor,
-    self: Tensor,
-    q: Tensor | float,
-    dim: int | None,
-    keepdim: bool,
-    interpolation: str,
-    ignore_nan: bool,
-    needed: tuple[bool, ...],
-) -> tuple[Tensor | None, Tensor | None]:
-    """The gradients of the elements, and of the shares `q` where they are a tensor and the result is interpolated."""
-    shares = q if isinstance(q, Tensor) else ops.full((), q, dtype=self.dtype, device=self.device)
-    flat = dim is None or not self.ndim
-    rows = self.reshape((-1,)) if flat else self.movedim(dim or 0, -1)
-    back = grad if shares.ndim else grad.unsqueeze(0)
-    if flat:
-        back = back.reshape((-1,))
-    else:
-        back = (back.squeeze((dim or 0) % self.ndim + 1) if keepdim else back).movedim(0, -1)
-    ordered, order = ops.sort(rows, -1)
-    missing = ordered.isnan()
-    last = ordered.shape[-1] - 1
-    whole = ops.full((1,), last, dtype=int64, device=self.device)
-    most = (~missing).sum(-1, keepdim=True) - 1 if ignore_nan else whole
-    ranks = (shares.reshape((-1,)) * most).clamp_min(0)
-    if not ignore_nan:
-        ranks = ranks.masked_fill(missing.narrow(-1, last, 1), last)
-    if interpolation in ROUNDED:
-        ranks = ROUNDED[interpolation](ranks)
-    below = ranks.floor()
-    low, high = below.to(int64), ranks.ceil().to(int64)
-    weight = ops.full_like(ranks, 0.5).masked_fill(low == high, 0) if interpolation == "midpoint" else ranks - below
-    mine = theirs = None
-    if needed[0]:
-        spread = ops.zeros_like(ordered).scatter_add(-1, low, back * (1 - weight)).scatter_add(-1, high, back * weight)
-        found = ops.zeros_like(spread).scatter_add(-1, order, spread)
-        mine = found.reshape(self.shape) if flat else found.movedim(-1, dim or 0)
-    if isinstance(q, Tensor) and needed[1]:
-        slope = ordered.gather(-1, high) - ordered.gather(-1, low)
-        theirs = back * slope * most
-        theirs = (theirs.sum(tuple(range(theirs.ndim - 1))) if theirs.ndim > 1 else theirs).reshape(shares.shape)
-        if interpolation != "linear":
-            theirs = ops.zeros_like(theirs)
-    return mine, theirs
-
-
 def prod_back(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     """The gradient of the product of all elements."""
     if not self.ndim:
@@ -293,7 +243,6 @@ HELPERS: dict[str, Callable[..., Any]] = {
     "logsumexp_back": logsumexp_back,
     "logcumsumexp_back": logcumsumexp_back,
     "logcumsumexp_forward": logcumsumexp_forward,
-    "quantile_back": quantile_back,
     "prod_back": prod_back,
     "prod_dim_back": prod_dim_back,
     "reversed_cumsum": reversed_cumsum,

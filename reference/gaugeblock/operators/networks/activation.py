@@ -142,12 +142,7 @@ def _family(operator: str, *, whole_channels: bool, alpha: bool) -> Callable[...
 feature_dropout = _family("feature_dropout", whole_channels=True, alpha=False)
 alpha_dropout = _family("alpha_dropout", whole_channels=False, alpha=True)
 feature_alpha_dropout = _family("feature_alpha_dropout", whole_channels=True, alpha=True)
-_dropout = _family("dropout", whole_channels=False, alpha=False)
-
-
-def dropout(input: Tensor, p: float, train: bool) -> Tensor:
-    """Each element 0 with probability p, else divided by 1 - p; the input itself outside training."""
-    return _dropout(input, p, train)
+dropout = _family("dropout", whole_channels=False, alpha=False)
 
 
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:

@@ -67,11 +67,6 @@ def scaled_into(
     return write(formula, out, [input, mean, deviation, *(tensor for _, tensor in parts)], deviation.meta.dtype)
 
 
-def empty_row_major(meta: TensorMeta, sizes: tuple[int, ...]) -> Tensor:
-    """A fresh row-major tensor like one of `meta`, of these sizes."""
-    return new_like(contiguous_meta(sizes, meta.dtype, meta.device))
-
-
 def suggested(meta: TensorMeta, sizes: tuple[int, ...] | None = None, dtype: DType | None = None) -> TensorMeta:
     """Return the meta of a new tensor like one of `meta`, of other sizes and dtype if given: channels last if it
     resembles that."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,14 +22,13 @@ from ...kernels.windows import convolution_kernel, products_kernel
 from ...tensor.array_view import array_of
 from ...tensor.hooks import SPECIAL
 from ...tensor.tensor import Tensor, empty_tensor, new_like
-from ...tensor.tensor_meta import TensorMeta, meta_of, remember, suggested_format
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, remember, suggested_format
 from ..arrays import Array, check_same_device, values, widened
 from ..copy import format_strides
 from ..invoke import apply
 from ..operand_checks import check_scalar_type
 from ..plan import Planned, plannable
-from .calls import empty_row_major
-from .windows import BLOCK, Ints, at_offset, column_blocks, offsets, padded, repeated, spans, trailing, window_counts
+from .windows import BLOCK, Ints, at_offset, column_blocks, padded, repeated, spans, window_counts
 
 OPERATOR = "convolution"
 Options = tuple[Ints, Ints, Ints, bool, Ints, int]
@@ -278,7 +278,7 @@ def _empty(input: Tensor, weight: Tensor, sizes: Ints) -> Tensor:
     """Channels last when input or weight is, else row-major; one small volume always is."""
     meta = input.meta
     if meta.ndim == 5 and meta.sizes[0] == 1 and prod(meta.sizes[:4]) <= MOST_OF_A_VOLUME:
-        return empty_row_major(meta, sizes)
+        return new_like(contiguous_meta(sizes, meta.dtype, meta.device))
     strides = format_strides(meta_of(sizes, sizes, meta.dtype, meta.device), _format(input, weight))
     return new_like(meta_of(sizes, strides, meta.dtype, meta.device))
 
@@ -304,10 +304,10 @@ def _depthwise(into: Array, input: Array, weight: Array, plan: Convolution, dtyp
     source = padded(input, plan.padding, plan.padding)[:, :, None]
     columns = weight.reshape(1, plan.groups, shape[2], *window)
     parts, weights = [], []
-    for place in offsets(window):
-        part = source[trailing(at_offset(place, plan.stride, plan.dilation, counts))]
+    for place in product(*map(range, window)):
+        part = source[at_offset(place, plan.stride, plan.dilation, counts)]
         parts.append(np.broadcast_to(part, shape))
-        weights.append(np.broadcast_to(columns[trailing(place)][(..., *(None,) * len(counts))], shape))
+        weights.append(np.broadcast_to(columns[(slice(None),) * 3 + place][(..., *(None,) * len(counts))], shape))
     wide = float32 if dtype.kind == 2 and dtype.itemsize == 2 else dtype
     operands = [into.reshape(shape), *parts, *weights]
     loop, strides = loop_dimensions(shape, [one.strides for one in operands])
@@ -335,7 +335,7 @@ def _spread(into: Array, input: Array, weight: Array, plan: Convolution) -> None
     groups, channels = plan.groups, into.shape[1]
     rows = weight.reshape(groups, weight.shape[0] // groups, -1).swapaxes(1, 2)
     grown = tuple(n + 2 * p for n, p in zip(into.shape[2:], plan.padding, strict=True))
-    inner = tuple(slice(p, p + n) for n, p in zip(into.shape[2:], plan.padding, strict=True))
+    inner: list[Any] = [slice(p, p + n) for n, p in zip(into.shape[2:], plan.padding, strict=True)]
     per_sample = channels * prod(kernel) * prod(counts)
     samples = max(1, min(batch, BLOCK // max(per_sample, 1)))
     for first in range(0, batch, samples):
@@ -344,10 +344,10 @@ def _spread(into: Array, input: Array, weight: Array, plan: Convolution) -> None
         columns = np.matmul(rows, part.reshape(last - first, groups, rows.shape[2], prod(counts)))
         columns = columns.reshape(last - first, channels, *kernel, *counts)
         total = np.zeros((last - first, channels, *grown), into.dtype)
-        for place in offsets(kernel):
-            reached = trailing(at_offset(place, plan.stride, plan.dilation, counts))
+        for place in product(*map(range, kernel)):
+            reached = at_offset(place, plan.stride, plan.dilation, counts)
             total[reached] += columns[(slice(None), slice(None), *place)]
-        into[first:last] = total[trailing(inner)]
+        into[first:last] = total[(..., *inner)]
 
 
 def weight_gradient(

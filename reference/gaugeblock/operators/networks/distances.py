@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from ...core.away import away
@@ -104,21 +102,12 @@ def _between_rows(left: Array, right: Array, p: float, into: Array) -> None:
         rows = max(1, BLOCK // per_row)
         for begin in range(0, left.shape[-2], rows):
             part = left[..., begin : begin + rows, None, :] - right[..., None, :, :]
-            into[..., begin : begin + rows, :] = norms(part, p)
+            into[..., begin : begin + rows, :] = _norms(part, p)
 
 
-def norms(differences: Array, p: float) -> Array:
-    """Norms of order p along the last dim."""
-    sizes: Array = np.abs(differences)
-    if p == math.inf:
-        return np.asarray(sizes.max(-1, initial=0))
-    if p == 0.0:
-        return np.asarray((sizes != 0).sum(-1))
-    if p == 1.0:
-        return np.asarray(sizes.sum(-1))
-    if p == 2.0:
-        return np.asarray(np.sqrt((sizes * sizes).sum(-1)))
-    return np.asarray((sizes**p).sum(-1) ** (1.0 / p))
+def _norms(differences: Array, p: float) -> Array:
+    """Norms of order p along the last dim, which may have no elements."""
+    return np.asarray(np.linalg.norm(differences, p, -1) if differences.shape[-1] else 0)
 
 
 def pdist(self: Tensor, p: float = 2.0) -> Tensor:
@@ -144,7 +133,7 @@ def _between_pairs(array: Array, p: float, into: Array) -> None:
     with np.errstate(all="ignore"):
         for row in range(array.shape[0] - 1):
             end = start + array.shape[0] - 1 - row
-            into[start:end] = norms(array[row] - array[row + 1 :], p)
+            into[start:end] = _norms(array[row] - array[row + 1 :], p)
             start = end
 
 

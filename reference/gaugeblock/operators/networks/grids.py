@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import Any
-
-import numpy as np
+from math import prod
+from typing import Any, NamedTuple
 
 from ...core.device import cpu
-from ...tensor.array_view import array_of
-from ...tensor.tensor import Tensor, empty_tensor
-from ..arrays import Array, check_same_device, values, widened
+from ...core.dtype import bool_, float32, int64
+from ...tensor.tensor import Tensor, new_like
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta
+from ..arrays import check_same_device
 from ..invoke import apply
 from ..operand_checks import check_scalar_type
 from .calls import check_dtype
-from .upsampling import cubic_weights
+from .upsampling import CUBIC, cubic_weights
 
-BILINEAR, NEAREST, BICUBIC = range(3)
-ZEROS, BORDER, REFLECTION = range(3)
-Places = list[Array]
+NEAREST, BICUBIC = 1, 2
+ZEROS, REFLECTION = 0, 2
 
 
-def _checked(operator: str, input: Tensor, grid: Tensor, mode: int, padding: int) -> Tensor:
+def _checked(operator: str, input: Tensor, grid: Tensor, mode: int, padding: int) -> TensorMeta:
+    """Return the meta of the result. Raise RuntimeError for sizes, dtypes and options that do not fit."""
     own, given = input.meta.sizes, grid.meta.sizes
     device = check_same_device(operator, input, grid)
     check_scalar_type(f"{operator}()", input.meta.dtype, grid.meta.dtype)
@@ -53,86 +53,100 @@ def _checked(operator: str, input: Tensor, grid: Tensor, mode: int, padding: int
     if mode == BICUBIC and len(own) == 5:
         raise RuntimeError(f"{operator}(): bicubic interpolation only supports 4D input")
     check_dtype(operator, input)
-    return empty_tensor((*own[:2], *given[1:-1]), input.meta.dtype, device)
+    return contiguous_meta((*own[:2], *given[1:-1]), input.meta.dtype, device)
 
 
-def _real(share: Array, size: int, align: bool) -> Array:
-    """Places in elements of numbers from -1 to 1: from corner to corner, or from edge to edge."""
-    kind = share.dtype.type
-    if align:
-        return np.asarray((share + kind(1)) / kind(2) * kind(size - 1))
-    return np.asarray(((share + kind(1)) * kind(size) - kind(1)) / kind(2))
+class Tap(NamedTuple):
+    """Whole places along one dim that are read, how much of each, and how that changes with the place."""
+
+    places: Any
+    weight: Any
+    slope: Any
 
 
-def _inside(places: Array, size: int, padding: int, align: bool) -> Array:
-    """Places moved into the image: to its border, or reflected at it; as they are for zeros."""
+Along = tuple[list[Tap], Any]
+"""What is read along one dim, and how the places change with the numbers that name them."""
+
+
+def _inside(places: Any, size: int, padding: int, align: bool) -> tuple[Any, Any]:
+    """Places moved into the image, and the direction in which they move there: 0 beyond its border."""
+    turn: Any = apply("ones_like", places)
     if padding == ZEROS:
-        return places
-    kind = places.dtype.type
+        return places, turn
     if padding == REFLECTION:
-        low, span = kind(0 if align else -0.5), kind(size - 1 if align else size)
+        low, span = (0.0, size - 1) if align else (-0.5, size)
         if not span:
-            return np.zeros_like(places)
-        off = np.abs(places - low)
-        extra, odd = np.fmod(off, span), np.floor(off / span) % 2 == 1
-        places = np.where(odd, span - extra + low, extra + low)
-    return np.asarray(np.clip(places, 0, size - 1))
+            return apply("zeros_like", places), apply("zeros_like", places)
+        off = (places - low).abs()
+        extra, odd = off.fmod(span), (off / span).floor() % 2 == 1
+        turn = apply("where.ScalarSelf", (places < low) != odd, -1.0, turn)
+        places = apply("where.self", odd, span - extra + low, extra + low)
+    return places.clamp(0, size - 1), turn.masked_fill((places <= 0) | (places >= size - 1), 0)
 
 
-def _taken(array: Array, places: Places) -> Array:
-    """The elements at whole places of every channel, zero at those outside; [batch, grid..., channels]."""
-    known = np.ones(places[0].shape, bool)
-    index = []
-    for where, size in zip(places, array.shape[2:], strict=True):
-        known &= (where >= 0) & (where < size)
-        index.append(np.where(known, where, 0).astype(np.int64))
-    batch = np.arange(array.shape[0]).reshape(-1, *[1] * (places[0].ndim - 1))
-    channels_last = np.moveaxis(array, 1, -1)
-    return np.asarray(np.where(known[..., None], channels_last[(batch, *index)], array.dtype.type(0)))
+def _cubic_slopes(t: Any) -> tuple[Any, Any, Any, Any]:
+    """Return how the weights of the four neighbours change with the place."""
+
+    def near(x: Any) -> Any:
+        return (3 * (CUBIC + 2) * x - 2 * (CUBIC + 3)) * x
+
+    def far(x: Any) -> Any:
+        return (3 * CUBIC * x - 10 * CUBIC) * x + 8 * CUBIC
+
+    return far(t + 1), near(t), -near(1 - t), -far(2 - t)
 
 
-def _linear(array: Array, places: Places) -> Array:
-    low = [np.floor(where) for where in places]
-    total: Any = 0
-    for corner in product((0, 1), repeat=len(places)):
-        shares = [where - below if far else below + 1 - where
-                  for where, below, far in zip(places, low, corner, strict=True)]  # fmt: skip
-        weight = np.prod(np.stack(shares), axis=0)
-        total = total + _taken(array, [below + far for below, far in zip(low, corner, strict=True)]) * weight[..., None]
-    return np.asarray(total)
+def _taps(share: Any, size: int, mode: int, padding: int, align: bool) -> Along:
+    """Return what is read for numbers from -1 to 1, which go from corner to corner (`align`) or from edge to edge."""
+    scale = (size - 1) / 2 if align else size / 2
+    real = (share + 1) / 2 * (size - 1) if align else ((share + 1) * size - 1) / 2
+    known = real.detach()
+    if mode == BICUBIC:
+        low = known.floor()
+        moved = [_inside(low + (k - 1), size, padding, align)[0] for k in range(4)]
+        return [*map(Tap, moved, cubic_weights(real - low), _cubic_slopes(real - low))], scale
+    place, turn = _inside(known, size, padding, align)
+    one: Any = apply("ones_like", place)
+    if mode == NEAREST:
+        return [Tap(place.round(), one, apply("zeros_like", one))], scale
+    low = place.floor()
+    part = place - low + turn * (real - known) if real.requires_grad else place - low
+    return [Tap(low, 1 - part, -one), Tap(low + 1, part, one)], turn * scale
 
 
-def _cubic(array: Array, places: Places, padding: int, align: bool) -> Array:
-    low = [np.floor(where) for where in places]
-    weights = [cubic_weights(where - below) for where, below in zip(places, low, strict=True)]
-    total: Any = 0
-    for far in product(range(4), repeat=2):
-        seen = [
-            _inside(below + (k - 1), size, padding, align)
-            for below, k, size in zip(low, far, array.shape[2:], strict=True)
-        ]
-        total = total + _taken(array, seen) * (weights[0][far[0]] * weights[1][far[1]])[..., None]
-    return np.asarray(total)
+def taps_of_grid(grid: Any, sizes: Sequence[int], mode: int, padding: int, align: bool) -> list[Along]:
+    """Return what a grid [batch, places..., numbers] reads along each dim of images, for the places one by one."""
+    # The last of a place's numbers counts along the first dim.
+    shares = [grid.select(-1, len(sizes) - 1 - k).flatten(1) for k in range(len(sizes))]
+    return [_taps(share, size, mode, padding, align) for share, size in zip(shares, sizes, strict=True)]
+
+
+def corners(found: list[Along], sizes: Sequence[int]) -> Iterator[tuple[tuple[Tap, ...], Any, Any]]:
+    """Each combination of taps, its elements in row-major images with one channel, and which are within these."""
+    for taps in product(*(taps for taps, _ in found)):
+        known: Any = apply("ones_like", taps[0].places, dtype=bool_)
+        index: Any = apply("zeros_like", taps[0].places, dtype=int64)
+        for tap, size in zip(taps, sizes, strict=True):
+            known = known & (tap.places >= 0) & (tap.places < size)
+        for tap, size in zip(taps, sizes, strict=True):
+            index = index * size + tap.places.masked_fill(~known, 0).to(int64)
+        yield taps, index.unsqueeze(1), known.unsqueeze(1)
 
 
 def _sampler(operator: str) -> Any:
     def sample(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
-        result = _checked(operator, input, grid, interpolation_mode, padding_mode)
-        if result.meta.device is not cpu or not result.meta.numel:
-            return result
-        array, shares = (widened(values(tensor), input.meta.dtype) for tensor in (input, grid))
-        sizes = array.shape[2:]
-        # The last of a place's numbers counts along the first dim.
-        real = [_real(shares[..., len(sizes) - 1 - k], size, align_corners) for k, size in enumerate(sizes)]
-        with np.errstate(all="ignore"):
-            if interpolation_mode == BICUBIC:
-                found = _cubic(array, real, padding_mode, align_corners)
-            else:
-                moved = [_inside(w, n, padding_mode, align_corners) for w, n in zip(real, sizes, strict=True)]
-                rounded = interpolation_mode == NEAREST
-                found = _taken(array, [np.rint(w) for w in moved]) if rounded else _linear(array, moved)
-            array_of(result)[...] = np.moveaxis(found, -1, 1)
-        return result
+        meta = _checked(operator, input, grid, interpolation_mode, padding_mode)
+        if meta.device is not cpu or not meta.numel:
+            return new_like(meta)
+        wide = float32 if meta.dtype.itemsize == 2 else meta.dtype
+        image, places = (apply("to.dtype", tensor, wide) for tensor in (input, grid))
+        flat: Any = apply("flatten.using_ints", image, 2)
+        found = taps_of_grid(places, input.meta.sizes[2:], interpolation_mode, padding_mode, align_corners)
+        total: Any = 0
+        for taps, index, known in corners(found, input.meta.sizes[2:]):
+            seen = flat.gather(2, index.expand((*meta.sizes[:2], -1))).masked_fill(~known, 0)
+            total = total + seen * prod((tap.weight for tap in taps[1:]), start=taps[0].weight).unsqueeze(1)
+        return apply("to.dtype", total.reshape(meta.sizes), meta.dtype)
 
     return sample
 
@@ -182,5 +196,5 @@ def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: boo
         shown = apply("view", steps, (-1, *[1] * k)) if spatial[dims - 1 - k] else steps
         if base.meta.numel:
             apply("copy_", apply("select.int", base, -1, k), shown)
-    rows = apply("view", base, (batch, int(np.prod(spatial)), dims + 1))
+    rows = apply("view", base, (batch, prod(spatial), dims + 1))
     return apply("view", apply("bmm", rows, apply("transpose.int", theta, 1, 2)), (batch, *spatial, dims))

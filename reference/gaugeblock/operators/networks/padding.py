@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any, NamedTuple
 
-from ...core.away import away
 from ...core.device import cpu
 from ...core.dtype import int64
 from ...core.memory_format import contiguous_format
@@ -15,6 +14,7 @@ from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import suggested_format
 from ...tensor.views import sliced
 from ..arrays import filled, number_as
+from ..conversion import converted
 from ..copy import copy_values
 from ..fill import fill_scalar
 from ..invoke import apply
@@ -23,12 +23,8 @@ from ..plan import Planned, plannable
 from ..pointwise import formula_kernel
 from .calls import check_dtype, empty_in_suggested_format, suggested
 
-NATIVE = {
-    ("reflect", 2): "reflection_pad1d", ("reflect", 4): "reflection_pad2d", ("reflect", 6): "reflection_pad3d",
-    ("replicate", 2): "replication_pad1d", ("replicate", 4): "replication_pad2d", ("replicate", 6): "replication_pad3d",
-    ("circular", 2): "_pad_circular", ("circular", 4): "_pad_circular", ("circular", 6): "_pad_circular",
-}  # fmt: skip
-"""(mode, how many numbers) -> operator."""
+NATIVE = {"reflect": "reflection_pad{}d", "replicate": "replication_pad{}d", "circular": "_pad_circular"}
+"""Mode -> operator, by how many dims."""
 
 
 def pairs(operator: str, pad: Sequence[int], ndim: int) -> list[tuple[int, int]]:
@@ -70,10 +66,6 @@ def constant_pad_nd(self: Tensor, pad: Sequence[int], value: Number = 0) -> Tens
         if inner.meta.numel:
             copy_values(inner, source)
     return result
-
-
-STEPS = 2048
-"""Steps of work, about, that checking and copying an element takes."""
 
 
 class Segment(NamedTuple):
@@ -155,24 +147,17 @@ replication_pad1d, replication_pad2d, replication_pad3d = (
 
 def _pad_circular(self: Tensor, pad: Sequence[int]) -> Tensor:
     """Each dim continued by its other end. Raises RuntimeError where that would go round more than once."""
-    found: Tensor = away(STEPS * self.meta.numel, _continued, self, pad)
-    return found
-
-
-def _continued(self: Tensor, pad: Sequence[int]) -> Tensor:
     own, result = self.meta.sizes, self
     for d, (before, after) in enumerate(pairs("_pad_circular", pad, len(own))):
         if max(before, after) > own[d]:
             raise RuntimeError("_pad_circular(): Padding value causes wrapping around more than once.")
-        kept = range(max(-before, 0), own[d] - max(-after, 0))
+        first, kept = max(-before, 0), max(own[d] - max(-before, 0) - max(-after, 0), 0)
         if own[d] + before + after < 0 or (not kept and max(before, after) > 0):
             raise RuntimeError("_pad_circular(): Negative padding value is resulting in an empty dimension")
         if before or after:
-            shown = [kept[place % len(kept)] for place in range(-max(before, 0), len(kept) + max(after, 0))]
+            shown = [first + place % kept for place in range(-max(before, 0), kept + max(after, 0))]
             index = filled((len(shown),), int64, shown)
-            if self.meta.device is not cpu:
-                index = apply("to.device", index, self.meta.device, int64)
-            result = apply("index_select", result, d, index)
+            result = apply("index_select", result, d, converted(index, int64, self.meta.device))
     return result if result is not self else apply("clone", self)
 
 
@@ -188,15 +173,14 @@ def pad(self: Tensor, pad: Sequence[int], mode: str = "constant", value: float |
         return apply("constant_pad_nd", self, pad, 0.0 if value is None else value)
     if value is not None and value != 0:
         raise RuntimeError(f'pad(): Padding mode "{mode}" doesn\'t take in value argument, got {value}')
-    if mode not in ("reflect", "replicate", "circular"):
+    if mode not in NATIVE:
         raise NotImplementedError(f"pad(): Unrecognised padding mode {mode}")
-    name = NATIVE.get((mode, len(pad)))
-    if name is None or self.meta.ndim not in (len(pad) // 2 + 1, len(pad) // 2 + 2):
+    if len(pad) not in (2, 4, 6) or self.meta.ndim not in (len(pad) // 2 + 1, len(pad) // 2 + 2):
         raise NotImplementedError(
             f"pad(): Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now, got {len(pad)} "
             f"numbers for {self.meta.ndim} dims"
         )
-    return apply(name, self, pad)
+    return apply(NATIVE[mode].format(len(pad) // 2), self, pad)
 
 
 def _check(operator: str, self: Tensor, factor: int, name: str) -> None:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from ...core.device import cpu
 from ...core.dtype import DType, float32, float64, int32, int64
+from ...core.limits import iinfo
 from ...kernels.bound_call import Fresh
 from ...kernels.conversion import Immediate, Raw
 from ...kernels.pointwise import pointwise_kernel
@@ -262,7 +263,7 @@ def _largest_plan(meta: TensorMeta, windows: list[Windows], result: TensorMeta, 
                 into = [view.narrow(lead + d, run.first, run.places) for view in into]
                 if places:
                     begins[d] = begins[d].narrow(0, run.start, run.places, run.step)
-            lowest = plan.constant(filled((1,), meta.dtype, lowest_value(meta.dtype)))
+            lowest = plan.constant(filled((1,), meta.dtype, -inf if meta.dtype.kind == 2 else iinfo(meta.dtype).min))
             given = [view.along(dim, into[0].sizes) for dim, view in enumerate([lowest, *begins], lead - 1)]
             _loop(plan, at_padding if places else total, into, given, meta.dtype)
     return plan
@@ -284,11 +285,6 @@ def largest_of(results: list[Tensor], seen: Tensor, places: Tensor, taps: int) -
             _loop(plan, formula, into, [*(into if begin else ()), *lanes, zero, zero], meta.dtype)
         remember(meta.plans, ("largest of", taps), plan)
     plan.run(results, (seen, places))
-
-
-def lowest_value(dtype: DType) -> float:
-    """Return the value below all others."""
-    return -inf if dtype.kind == 2 else -(1 << (8 * dtype.itemsize - 1)) if dtype.is_signed else 0
 
 
 def _average_plan(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from math import prod
+from math import nan, prod
 from typing import Any
 
 from ...core.device import cpu
@@ -16,7 +15,7 @@ from ...kernels import reduction_ops, rowwise_normalization
 from ...kernels.compiler import Builtin
 from ...kernels.rowwise import RowProgram, row_map_kernel
 from ...tensor.reshaping import contiguous, view
-from ...tensor.tensor import Tensor, empty_tensor, new_like
+from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember
 from ..arrays import check_same_device
 from ..conversion import converted
@@ -27,15 +26,6 @@ from ..reductions import reduce
 from .calls import empty_in_suggested_format, scaled_into
 
 
-@dataclass(slots=True, eq=False)
-class _Plan:
-    """Metas of the results, and the launch; None when there is nothing to run."""
-
-    result: TensorMeta
-    found: TensorMeta
-    launch: RowLaunch | None
-
-
 def normalized_rows(
     name: str,
     program: Callable[[], RowProgram],
@@ -44,24 +34,29 @@ def normalized_rows(
     parameters: tuple[Tensor | None, ...],
     found: tuple[DType, ...],
     eps: float,
-) -> tuple[Tensor, ...] | None:
+) -> tuple[Tensor, ...]:
     """The row-major result of `program` over the last `count` dims, then what it finds for each row, those dims of
-    size 1; None where the rows are empty. Works on meta."""
+    size 1; nan for empty rows. Works on meta."""
     meta = input.meta
     given = [parameter for parameter in parameters if parameter is not None]
     key = (name, count, tuple([p is None for p in parameters]), *[p.meta for p in given])
-    plan: _Plan | None = meta.plans.get(key)
+    plan: tuple[TensorMeta, TensorMeta, RowLaunch | None] | None = meta.plans.get(key)
     if plan is None:
-        plan = remember(meta.plans, key, _plan(name, program, meta, count, given, found))
-    if plan.launch is None and meta.device is cpu and plan.found.numel:
-        return None
-    result = new_like(plan.result)
-    rest = [new_like(plan.found) for _ in found]
-    if plan.launch is not None:
+        made = contiguous_meta(meta.sizes, meta.dtype, meta.device)
+        statistics = contiguous_meta((*meta.sizes[: meta.ndim - count], *(1,) * count), found[0], meta.device)
+        runs = meta.device is cpu and meta.numel
+        plan = made, statistics, _launch(name, program, meta, count, given, found) if runs else None
+        remember(meta.plans, key, plan)
+    made, statistics, launch = plan
+    result = new_like(made)
+    rest = [new_like(statistics) for _ in found]
+    if launch is not None:
         source = input if meta.contiguous else contiguous(input)
         beside: list[Any] = [p if p.meta.contiguous else contiguous(p) for p in given]
         addresses = [result.pointer, *[part.pointer for part in rest], source.pointer, *[p.pointer for p in beside]]
-        plan.launch.run(addresses, (eps,))
+        launch.run(addresses, (eps,))
+    elif meta.device is cpu:
+        rest = [apply("fill_.Scalar", part, nan) for part in rest]
     return (result, *rest)
 
 
@@ -75,52 +70,30 @@ def normalizing_call(
 ) -> Callable[..., Tensor] | None:
     """Return what makes the first result of `normalized_rows` from tensors with the same metas and another eps.
 
-    Return None where the rows are empty, and for other devices.
+    Its launch, which drops what is found, is made when first needed. Return None where the rows are empty, and for
+    other devices.
     """
     meta = input.meta
     if meta.device is not cpu or not meta.numel:
         return None
     given = [parameter for parameter in parameters if parameter is not None]
-    make = partial(_launch, name, program, meta, count, given, ())
-    result = contiguous_meta(meta.sizes, meta.dtype)
-    return _call(make, result, eps, rows=meta.contiguous)
-
-
-def _call(make: Callable[[], RowLaunch], meta: TensorMeta, usual: float, *, rows: bool) -> Callable[..., Tensor]:
-    """The launch that drops what is found, made when first needed, for further tensors of these metas.
-
-    `rows` says whether the input's rows lie one after the other.
-    """
+    made, rows = contiguous_meta(meta.sizes, meta.dtype), meta.contiguous
     launches: list[tuple[Builtin, tuple[int, ...]]] = []
 
     def run(input: Tensor, *rest: Any) -> Tensor:
         if not launches:
-            launch = make()
+            launch = _launch(name, program, meta, count, given, ())
             launches.append((launch.kernel.strided, launch.tail))
         strided, tail = launches[0]
-        result = new_like(meta)
-        *parameters, eps = rest
+        result = new_like(made)
+        *parameters, number = rest
         source = input if rows else contiguous(input)
         beside = [p if p.meta.contiguous else contiguous(p) for p in parameters if p is not None]
         addresses = [p.pointer for p in beside]
-        strided(result.pointer, source.pointer, *addresses, eps if isinstance(eps, (int, float)) else usual, *tail)
+        strided(result.pointer, source.pointer, *addresses, number if isinstance(number, (int, float)) else eps, *tail)
         return result
 
     return run
-
-
-def _plan(
-    name: str, program: Callable[[], RowProgram], meta: TensorMeta, count: int, given: list[Tensor],
-    found: tuple[DType, ...],
-) -> _Plan:  # fmt: skip
-    sizes, own, device = meta.sizes, meta.dtype, meta.device
-    lead = sizes[: len(sizes) - count]
-    result = contiguous_meta(sizes, own, device)
-    statistics = contiguous_meta((*lead, *(1,) * count), found[0], device)
-    launch: RowLaunch | None = None
-    if device is cpu and meta.numel:
-        launch = _launch(name, program, meta, count, given, found)
-    return _Plan(result, statistics, launch)
 
 
 def _launch(
@@ -194,7 +167,7 @@ def native_layer_norm(
     kept = statistics_dtype("layer_norm", input, weight, bias)
     wide = float64 if meta.dtype is float64 else float32
     weighted, biased = weight is not None, bias is not None
-    found = normalized_rows(
+    result, mean, deviation = normalized_rows(
         "layer_norm",
         partial(rowwise_normalization.layer_norm, meta.dtype, weighted, biased),
         input,
@@ -203,14 +176,6 @@ def native_layer_norm(
         (wide, wide),
         eps,
     )
-    if found is not None:
-        result, mean, deviation = found
-        return result, converted(mean, kept), converted(deviation, kept)
-    dims = tuple(range(meta.ndim - count, meta.ndim))
-    mean, deviation = reduce(
-        "layer_norm", reduction_ops.moments_reduction(meta.dtype), input, dims, True, meta.dtype, (wide, wide), (eps,)
-    )
-    result = empty_tensor(meta.sizes, meta.dtype, meta.device)
     return result, converted(mean, kept), converted(deviation, kept)
 
 
@@ -305,23 +270,18 @@ def _fused_rms_norm(
     not fit, NotImplementedError for what is no float.
     """
     count = normalized_dims("rms_norm", input, normalized_shape, weight)
-    meta = input.meta
-    own = meta.dtype
-    dims = tuple(range(meta.ndim - count, meta.ndim))
+    own = input.meta.dtype
     if own.is_complex:
-        return _complex_rms_norm(input, dims, weight, eps)
+        return _complex_rms_norm(input, tuple(range(-count, 0)), weight, eps)
     if own.kind != 2:
         raise NotImplementedError(f"\"rms_norm\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
     wide = float64 if own is float64 else float32
     small = finfo(wide).eps if eps is None else eps
     weighted = weight is not None
-    found = normalized_rows(
+    result, inverse = normalized_rows(
         "rms_norm", partial(rowwise_normalization.rms_norm, own, weighted), input, count, (weight,), (wide,), small
     )
-    if found is not None:
-        return found[0], found[1]
-    inverse = reduce("rms_norm", reduction_ops.mean_square_reduction(own), input, dims, True, own, (wide,), (small,))[0]
-    return empty_tensor(meta.sizes, own, meta.device), inverse
+    return result, inverse
 
 
 def _complex_rms_norm(

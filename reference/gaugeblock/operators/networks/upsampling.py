@@ -52,14 +52,16 @@ CUBIC = -0.75
 """The parameter of the cubic convolution kernel."""
 
 
-def _step(size: int, wanted: int, scale: float | None) -> float:
-    """Return how far one place of the result goes in the input."""
+def _step(size: int, wanted: int, align: bool, scale: float | None) -> float:
+    """Return how far one place of the result goes in the input; `align` goes from corner to corner."""
+    if align:
+        return (size - 1) / (wanted - 1) if wanted > 1 else 0.0
     return 1.0 / scale if scale is not None and scale > 0.0 else size / wanted
 
 
 def nearest_places(size: int, wanted: int, scale: float | None, exact: bool) -> Array:
     """The element that stands nearest to each place; not `exact` is the floor of the place itself."""
-    step = np.float32(_step(size, wanted, scale))
+    step = np.float32(_step(size, wanted, False, scale))
     places = np.arange(wanted, dtype=np.float32)
     found = np.floor((places + np.float32(0.5)) * step) if exact else np.floor(places * step)
     clipped: Array = np.minimum(found.astype(np.int64), size - 1)
@@ -67,11 +69,8 @@ def nearest_places(size: int, wanted: int, scale: float | None, exact: bool) -> 
 
 
 def _real_places(size: int, wanted: int, align: bool, scale: float | None, kind: Any) -> Any:
-    places = np.arange(wanted, dtype=kind)
-    if align:
-        return places * kind.type((size - 1) / (wanted - 1) if wanted > 1 else 0.0)
-    step = kind.type(_step(size, wanted, scale))
-    return step * (places + kind.type(0.5)) - kind.type(0.5)
+    places, step = np.arange(wanted, dtype=kind), kind.type(_step(size, wanted, align, scale))
+    return places * step if align else step * (places + kind.type(0.5)) - kind.type(0.5)
 
 
 def linear_taps(size: int, wanted: int, align: bool, scale: float | None, kind: Any) -> Taps:
@@ -93,15 +92,15 @@ def cubic_taps(size: int, wanted: int, align: bool, scale: float | None, kind: A
 
 def cubic_weights(share: Any) -> tuple[Any, Any, Any, Any]:
     """Return what the four neighbours count of a place that lies `share` behind the second."""
-    a = share.dtype.type(CUBIC)
+    return _far(share + 1, CUBIC), _near(share, CUBIC), _near(1 - share, CUBIC), _far(2 - share, CUBIC)
 
-    def near(x: Any) -> Any:
-        return ((a + 2) * x - (a + 3)) * x * x + 1
 
-    def far(x: Any) -> Any:
-        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+def _near(x: Any, a: float) -> Any:
+    return ((a + 2) * x - (a + 3)) * x * x + 1
 
-    return far(share + 1), near(share), near(1 - share), far(2 - share)
+
+def _far(x: Any, a: float) -> Any:
+    return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
 
 
 def checked(operator: str, self: Tensor, output_size: Sizes, dims: int) -> TensorMeta:
@@ -280,20 +279,15 @@ def triangle(x: Array) -> Array:
 
 def cubic(x: Array) -> Array:
     """1 at 0, 0 at whole numbers and from 2 on."""
-    a, x = SMOOTH_CUBIC, np.abs(x)
-    near = ((a + 2) * x - (a + 3)) * x * x + 1
-    far = (((x - 5) * x + 8) * x - 4) * a
-    return np.where(x < 1, near, np.where(x < 2, far, 0))
+    x = np.abs(x)
+    return np.where(x < 1, _near(x, SMOOTH_CUBIC), np.where(x < 2, _far(x, SMOOTH_CUBIC), 0))
 
 
 def filter_weights(
     size: int, wanted: int, align: bool, scale: float | None, filter: Callable[[Array], Array], reach: int
 ) -> Array:
     """A row for each place of the result: how much of each element it gets; every row sums to 1."""
-    if align:
-        step = (size - 1) / (wanted - 1) if wanted > 1 else 0.0
-    else:
-        step = 1 / scale if scale is not None and scale > 0 else size / wanted
+    step = _step(size, wanted, align, scale)
     wide = max(step, 1.0)
     weights = np.zeros((wanted, size))
     for k in range(wanted):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
 from typing import Any
@@ -23,11 +23,6 @@ from ..plan import Planned, plannable
 from ..pointwise import formula_kernel
 
 Ints = tuple[int, ...]
-
-
-def trailing(places: Iterable[Any]) -> tuple[Any, ...]:
-    """An index of the last dims."""
-    return (Ellipsis, *places)
 
 
 def repeated(operator: str, name: str, value: Sequence[int], count: int, what: str = "convolution") -> Ints:
@@ -63,7 +58,8 @@ def padded(array: Array, before: Ints, after: Ints, value: Any = 0) -> Array:
     if prod(sizes) * array.itemsize > np.iinfo(np.intp).max:
         raise RuntimeError(f"an input padded to sizes {list(sizes)} has more bytes than memory has addresses")
     result: Array = np.full(sizes, value, array.dtype) if value else np.zeros(sizes, array.dtype)
-    result[trailing(slice(a, a + n) for n, a in zip(own, before, strict=True))] = array
+    middle: list[Any] = [slice(a, a + n) for n, a in zip(own, before, strict=True)]
+    result[(..., *middle)] = array
     return result
 
 
@@ -78,16 +74,10 @@ def windows(array: Array, kernel: Ints, stride: Ints, dilation: Ints, counts: In
     )
 
 
-def offsets(kernel: Ints) -> Iterator[Ints]:
-    """The places of a window, last dim fastest."""
-    return product(*map(range, kernel))
-
-
-def at_offset(place: Ints, stride: Ints, dilation: Ints, counts: Ints) -> tuple[slice, ...]:
-    """The slices that take, from each window, the element at one place."""
-    return tuple(
-        slice(k * d, k * d + s * (n - 1) + 1, s) for k, s, d, n in zip(place, stride, dilation, counts, strict=True)
-    )
+def at_offset(place: Ints, stride: Ints, dilation: Ints, counts: Ints) -> tuple[Any, ...]:
+    """The index of the last dims that takes, from each window, the element at one place."""
+    options = zip(place, stride, dilation, counts, strict=True)
+    return (..., *(slice(k * d, k * d + s * (n - 1) + 1, s) for k, s, d, n in options))
 
 
 BLOCK = 1 << 17

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from ...core.dtype import DEFAULTS, bool_
+from ...core.dtype import DEFAULTS, DType, bool_, complex128, float64
 from ...core.errors import wrap_dim, wrap_dims
 from ...core.promotion import promote_types
 from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
-from ..arrays import Array, outline, values
 from ..invoke import apply
 
 
-def _slopes(self: Tensor, spacing: Number | Sequence[Any], dims: Sequence[int] | None, edge_order: int) -> Any:
-    """A tensor for each dim; `spacing` is one number, or has a number or a tensor of coordinates for each.
+def gradient_scalarint(
+    self: Tensor, *, spacing: Number | Sequence[Any] | None = None, dim: int | Sequence[int] | None = None,
+    edge_order: int = 1,
+) -> Any:  # fmt: skip
+    """Slopes along each dim, or all, as a tuple; `spacing` is one number, or has for each dim a number or a tensor of
+    coordinates.
 
     Raises RuntimeError for edge orders other than 1 and 2, sizes that are too small and spacings that do not fit.
     """
+    dims = (dim,) if isinstance(dim, int) else dim
+    spacing = 1 if spacing is None else spacing
     meta = self.meta
     if meta.dtype is bool_ or meta.dtype.name == "uint8":
         raise RuntimeError(f"torch.gradient does not support {meta.dtype.name} input")
@@ -40,69 +42,59 @@ def _slopes(self: Tensor, spacing: Number | Sequence[Any], dims: Sequence[int] |
     dtype = DEFAULTS.dtype if meta.dtype.kind < 2 else meta.dtype
     if not dtype.is_complex and any(isinstance(step, complex) for step in spacing):
         raise RuntimeError(f"torch.gradient expected real spacing for {meta.dtype.name} input, got {list(spacing)}")
-    results = []
-    for place, step in zip(places, spacing, strict=True):
-        size = meta.sizes[place]
-        if size <= edge_order:
-            raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
-        if isinstance(step, Tensor) and step.meta.sizes != (size,):
+    return tuple([_slope(self, place, step, dtype, edge_order) for place, step in zip(places, spacing, strict=True)])
+
+
+gradient_array = gradient_scalarrayint = gradient_tensorarrayint = gradient_scalarint
+gradient_scalararray = gradient_scalarrayarray = gradient_tensorarray = gradient_scalarint
+
+
+def _slope(self: Tensor, place: int, step: Number | Tensor, dtype: DType, edge_order: int) -> Tensor:
+    """The slopes along one dim, in double precision until the end."""
+    size = self.meta.sizes[place]
+    if size <= edge_order:
+        raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+    wide = complex128 if dtype.is_complex else float64
+    if isinstance(step, Tensor):
+        if step.meta.sizes != (size,):
             raise RuntimeError(
                 f"torch.gradient expected each tensor of spacing to have as many elements as the dim, {size}, got "
                 f"sizes {list(step.meta.sizes)}"
             )
-        kind = dtype
-        if isinstance(step, Tensor):
-            own = step.meta.dtype
-            kind = promote_types(meta.dtype, DEFAULTS.dtype if own.kind < 2 else own)
-        result, target = outline(meta.sizes, kind, meta.device)
-        if target is not None:
-            array = np.moveaxis(_wide(values(self)), place, -1)
-            points = _wide(values(step)) if isinstance(step, Tensor) else np.arange(size) * step
-            with np.errstate(all="ignore"):
-                target[...] = np.moveaxis(_differences(array, points, edge_order), -1, place)
-        results.append(result)
-    return tuple(results)
+        own = step.meta.dtype
+        dtype = promote_types(self.meta.dtype, DEFAULTS.dtype if own.kind < 2 else own)
+        points = apply("to.dtype", step, complex128 if own.is_complex else float64)
+        distances = apply("sub.Tensor", *_neighbours(points, 0))
+    else:
+        distances = apply("full", (size - 1,), step, dtype=wide, device=self.meta.device)
+    along = apply("view", distances, (size - 1, *(1 for _ in range(self.meta.ndim - place - 1))))
+    found = _differences(apply("to.dtype", self, wide), along, place, edge_order)
+    return apply("to.dtype", found, dtype)
 
 
-def _wide(array: Array) -> Array:
-    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+def _differences(f: Tensor, h: Tensor, place: int, edge_order: int) -> Tensor:
+    """The slopes of `f` at points `h` apart: second order inside, of `edge_order` at both ends."""
+    last = f.meta.sizes[place] - 2
+    steps = apply("div.Tensor", apply("sub.Tensor", *_neighbours(f, place)), h)
+    ends = [apply("narrow", steps, place, k, 1) for k in (0, last)]
+    if not last:
+        return apply("cat", ends, place)
+    after, before = _neighbours(h, 0)
+    share = apply("div.Tensor", before, apply("add.Tensor", before, after))
+    right, left = _neighbours(steps, place)
+    inside = _between(left, right, share)
+    if edge_order == 2:
+        shares = (apply("neg", share), apply("rsub.Scalar", share, 2))
+        for side, k in enumerate((0, last - 1)):
+            near, far = (apply("narrow", part, place, k, 1) for part in (left, right))
+            ends[side] = _between(near, far, apply("narrow", shares[side], 0, k, 1))
+    return apply("cat", [ends[0], inside, ends[1]], place)
 
 
-def _differences(f: Array, x: Array, edge_order: int) -> Array:
-    """The slopes along the last dim: second order inside, of `edge_order` at both ends."""
-    h = np.diff(x)
-    found = np.empty(f.shape, np.result_type(f, x))
-    if f.shape[-1] > 2:
-        a, b = h[:-1], h[1:]
-        found[..., 1:-1] = (
-            f[..., 2:] * a * a - f[..., :-2] * b * b + f[..., 1:-1] * (b * b - a * a)
-        ) / (a * b * (a + b))
-    if edge_order == 1:
-        found[..., 0] = (f[..., 1] - f[..., 0]) / h[0]
-        found[..., -1] = (f[..., -1] - f[..., -2]) / h[-1]
-        return found
-    for end, near, far, a, b in ((0, 1, 2, h[0], h[1]), (-1, -2, -3, -h[-1], -h[-2])):
-        found[..., end] = (a + b) / (a * b) * f[..., near] - a / (b * (a + b)) * f[..., far]
-        found[..., end] -= (2 * a + b) / (a * (a + b)) * f[..., end]
-    return found
-
-
-def gradient_scalarint(
-    self: Tensor, *, spacing: Number | Sequence[Any] | None = None, dim: int | None = None, edge_order: int = 1
-) -> Any:
-    """Slopes along one dim or all, with points one distance apart, or each with its own distance."""
-    return _slopes(self, 1 if spacing is None else spacing, None if dim is None else (dim,), edge_order)
-
-
-def gradient_array(
-    self: Tensor, *, dim: Sequence[int], spacing: Number | Sequence[Any] = 1, edge_order: int = 1
-) -> Any:
-    """Slopes along dims, with points one distance apart, or each with its own distance."""
-    return _slopes(self, spacing, dim, edge_order)
-
-
-gradient_scalarrayint = gradient_tensorarrayint = gradient_scalarint
-gradient_scalararray = gradient_scalarrayarray = gradient_tensorarray = gradient_array
+def _between(left: Tensor, right: Tensor, share: Tensor) -> Tensor:
+    """The value at `share` of the way from left to right."""
+    kept = apply("mul.Tensor", left, apply("rsub.Scalar", share, 1))
+    return apply("add.Tensor", kept, apply("mul.Tensor", right, share))
 
 
 def _checked(operator: str, y: Tensor, dim: int, x: Tensor | None = None) -> int:
@@ -136,56 +128,35 @@ def _widths(operator: str, y: Tensor, x: Tensor, place: int) -> Tensor:
     return apply("sub.Tensor", *_neighbours(x, place))
 
 
-def _integral(
-    operator: str, y: Tensor, dim: int, x: Tensor | None, dx: Number, finish: Callable[[Tensor, int], Tensor]
-) -> Tensor | None:
-    """Return what `finish` makes of the areas between neighbouring points, twice as large; None for no points."""
-    place = _checked(operator, y, dim, x)
-    if not y.meta.sizes[place]:
-        return None
+def _areas(operator: str, y: Tensor, place: int, x: Tensor | None) -> Tensor:
+    """The areas between neighbouring points, twice as large."""
     right, left = _neighbours(y, place)
     areas = apply("add.Tensor", left, right)
     if x is not None:
         areas = apply("mul.Tensor", areas, _widths(operator, y, x, place) if x.meta.ndim else apply("sub.Tensor", x, x))
-    return apply("mul.Scalar", finish(areas, place), dx * 0.5)
+    return areas
 
 
-def _trapezoid(y: Tensor, dim: int, x: Tensor | None, dx: Number) -> Tensor:
-    found = _integral("trapezoid", y, dim, x, dx, lambda areas, place: apply("sum.dim_IntList", areas, (place,)))
-    if found is not None:
-        return found
-    place = wrap_dim("trapezoid", dim, y.meta.ndim)
+def trapezoid_x(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
+    """The integral of `y` along `dim` over the points `x`, or points `dx` apart; 0 for no points.
+
+    Raises RuntimeError for bool and for points that do not go with `y`, IndexError for a dim out of range.
+    """
+    place = _checked("trapezoid", y, dim, x)
+    if y.meta.sizes[place]:
+        return apply("mul.Scalar", apply("sum.dim_IntList", _areas("trapezoid", y, place, x), (place,)), dx * 0.5)
     sizes = tuple(size for d, size in enumerate(y.meta.sizes) if d != place)
     dtype = DEFAULTS.dtype if y.meta.dtype.kind < 2 else y.meta.dtype
     return apply("zeros", sizes, dtype=dtype, device=y.meta.device)
 
 
-def trapezoid_x(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
-    """The integral of `y` along `dim` over the points `x`; 0 for no points.
-
-    Raises RuntimeError for bool and for points that do not go with `y`, IndexError for a dim out of range.
-    """
-    return _trapezoid(y, dim, x, 1)
-
-
-def trapezoid_dx(y: Tensor, *, dx: Number = 1, dim: int = -1) -> Tensor:
-    """The integral of `y` along `dim` with points `dx` apart; 0 for no points. Raises as trapezoid of points."""
-    return _trapezoid(y, dim, None, dx)
-
-
-trapz_x, trapz_dx = trapezoid_x, trapezoid_dx
-
-
-def _running(y: Tensor, dim: int, x: Tensor | None, dx: Number) -> Tensor:
-    found = _integral("cumulative_trapezoid", y, dim, x, dx, partial(apply, "cumsum"))
-    return apply("clone", y) if found is None else found
-
-
-def cumulative_trapezoid_x(y: Tensor, x: Tensor, *, dim: int = -1) -> Tensor:
+def cumulative_trapezoid_x(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
     """The running integrals of `y` along `dim`, one fewer than points. Raises as trapezoid."""
-    return _running(y, dim, x, 1)
+    place = _checked("cumulative_trapezoid", y, dim, x)
+    if not y.meta.sizes[place]:
+        return apply("clone", y)
+    return apply("mul.Scalar", apply("cumsum", _areas("cumulative_trapezoid", y, place, x), place), dx * 0.5)
 
 
-def cumulative_trapezoid_dx(y: Tensor, *, dx: Number = 1, dim: int = -1) -> Tensor:
-    """The running integrals of `y` along `dim` with points `dx` apart. Raises as trapezoid."""
-    return _running(y, dim, None, dx)
+trapezoid_dx = trapz_x = trapz_dx = trapezoid_x
+cumulative_trapezoid_dx = cumulative_trapezoid_x

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 import numpy as np
 
-from ...core.device import cpu
+from ...core.device import meta_device
 from ...core.dtype import float32, float64, int64
 from ...core.errors import type_error, wrap_dim
 from ...core.promotion import UPSTREAM_NAMES
-from ...tensor.array_view import array_of
-from ...tensor.reshaping import reshape
-from ...tensor.tensor import Tensor, new_like
-from ...tensor.tensor_meta import default_strides, meta_of
-from ..arrays import Array, along, filled, from_array, has_many_dims, outline, values
-from ..invoke import invoke, pair
+from ...tensor.tensor import Tensor
+from ..arrays import along, filled, from_array, has_many_dims, outline, values
+from ..conversion import host
+from ..invoke import apply, apply_for_many, invoke, pair
 from ..searching import parts_first
 from ..sorting import sortable
 
@@ -36,6 +33,10 @@ def _check(operator: str, self: Tensor, q: Tensor | float, interpolation: str) -
             raise RuntimeError(
                 f"{operator}() q tensor must be same dtype as the input tensor, got {q.meta.dtype.name}"
             )
+        if q.meta.device is not meta_device:
+            shares = values(host(q))
+            if not ((shares >= 0) & (shares <= 1)).all():
+                raise RuntimeError(f"{operator}() q values must be in the range [0, 1]")
     elif not 0 <= q <= 1:
         raise RuntimeError(f"{operator}() q must be in the range [0, 1] but got {q}")
     if interpolation not in METHODS:
@@ -60,53 +61,43 @@ def quantiles(
     interpolation, IndexError for a dim out of range.
     """
     _check(operator, self, q, interpolation)
-    sizes = self.meta.sizes
-    place = 0 if dim is None else wrap_dim(operator, dim, len(sizes))
-    if dim is None:
-        rest: tuple[int, ...] = (1,) * len(sizes) if keepdim else ()
-    elif not sizes:
-        rest = ()
+    meta = self.meta
+    place = 0 if dim is None else wrap_dim(operator, dim, meta.ndim)
+    flat = dim is None or not meta.ndim
+    shares = q if isinstance(q, Tensor) else apply("full", (), q, dtype=meta.dtype, device=meta.device)
+    if flat:
+        rows = apply("reshape", self, (*((1,) * meta.ndim if keepdim else ()), -1))
     else:
-        rest = tuple(1 if d == place else size for d, size in enumerate(sizes) if keepdim or d != place)
-    first = q.meta.sizes if isinstance(q, Tensor) else ()
-    if has_many_dims(self.meta):
-        ends = (prod(sizes[:place]), sizes[place], prod(sizes[place + 1 :])) if dim is not None else (-1,)
-        inner = None if dim is None else 1
-        fewer = quantiles(operator, reshape(self, ends), q, inner, False, interpolation, ignore_nan)
-        return reshape(fewer, (*first, *rest))
-    strides = default_strides((*rest, *first))
-    strides = (strides[-1], *strides[:-1]) if first else strides
-    result = new_like(meta_of((*first, *rest), strides, self.meta.dtype, self.meta.device))
-    if self.meta.device is not cpu:
-        return result
-    target = array_of(result)
-    dtype = self.meta.dtype.numpy
-    array = values(self).reshape(-1) if dim is None or not sizes else np.moveaxis(values(self), place, -1)
-    shares = values(q).reshape(-1) if isinstance(q, Tensor) else np.asarray([q], dtype)
-    if not ((shares >= 0) & (shares <= 1)).all():
-        raise RuntimeError(f"{operator}() q values must be in the range [0, 1]")
-    with np.errstate(all="ignore"):
-        found = _along_last(np.sort(array, -1), shares.astype(dtype), interpolation, ignore_nan)
-    target[...] = np.moveaxis(found, -1, 0).reshape(target.shape)
-    return result
+        rows = apply("transpose.int", apply("unsqueeze", self, -1), place, -1)
+    ordered = apply_for_many("sort", rows, -1)[0]
+    found = _along_last(ordered, apply("reshape", shares, (-1,)), interpolation, ignore_nan)
+    found = apply("movedim.int", found, -1, 0)
+    if not keepdim and not flat:
+        found = apply("squeeze.dim", found, place + 1)
+    return found if shares.meta.ndim else apply("squeeze.dim", found, 0)
 
 
-def _along_last(ordered: Array, shares: Array, interpolation: str, ignore_nan: bool) -> Array:
+ROUNDED = {"lower": "floor", "higher": "ceil", "nearest": "round"}
+
+
+def _along_last(ordered: Tensor, shares: Tensor, interpolation: str, ignore_nan: bool) -> Tensor:
     """The quantiles of sorted values, NaN last, along the last dim."""
-    missing = np.isnan(ordered)
-    count = (~missing).sum(-1)[..., None] if ignore_nan else np.full((*ordered.shape[:-1], 1), ordered.shape[-1])
-    ranks = shares * (count - 1).astype(ordered.dtype)
-    ranks = np.maximum(ranks, 0).astype(ordered.dtype)
-    if not ignore_nan:
-        ranks = np.where(missing[..., -1:], ordered.shape[-1] - 1, ranks).astype(ordered.dtype)
-    if interpolation in ("lower", "higher", "nearest"):
-        ranks = {"lower": np.floor, "higher": np.ceil, "nearest": np.rint}[interpolation](ranks)
-    below, above = np.floor(ranks), np.ceil(ranks)
-    low = np.take_along_axis(ordered, below.astype(np.int64), -1)
-    high = np.take_along_axis(ordered, above.astype(np.int64), -1)
-    weight = np.full_like(ranks, 0.5) if interpolation == "midpoint" else ranks - below
-    blended = np.where(weight < 0.5, low + weight * (high - low), high - (high - low) * (1 - weight))
-    return np.where(above == below, low, blended).astype(ordered.dtype)
+    missing, last = apply("isnan", ordered), ordered.meta.sizes[-1] - 1
+    if ignore_nan:
+        counted = apply("sum.dim_IntList", apply("logical_not", missing), (-1,), True)
+        ranks = apply("mul.Tensor", shares, apply("clamp_min", apply("sub.Scalar", counted, 1), 0))
+    else:
+        spoilt = apply("narrow", missing, -1, last, 1)
+        ranks = apply("where.ScalarSelf", spoilt, last, apply("mul.Scalar", shares, last))
+    if interpolation in ROUNDED:
+        ranks = apply(ROUNDED[interpolation], ranks)
+    below, above = apply("floor", ranks), apply("ceil", ranks)
+    low, high = (apply("gather", ordered, -1, apply("to.dtype", place, int64)) for place in (below, above))
+    if interpolation in ROUNDED:
+        return low
+    weight = apply("full_like", ranks, 0.5) if interpolation == "midpoint" else apply("sub.Tensor", ranks, below)
+    blended = apply("lerp.Tensor", low, high, weight)
+    return apply("where.self", apply("eq.Tensor", below, above), low, blended)
 
 
 def quantile(

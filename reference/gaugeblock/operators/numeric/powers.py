@@ -21,47 +21,38 @@ def _double(*operands: Tensor | Number) -> DType:
     return float64
 
 
-def _wide(number: Number, dtype: DType) -> Number:
-    return number if dtype is complex128 or isinstance(number, complex) else float(number)
+def _wide(operand: Tensor | Number, dtype: DType) -> Tensor | Number:
+    if isinstance(operand, Tensor):
+        return converted(operand, dtype)
+    return operand if dtype is complex128 or isinstance(operand, complex) else float(operand)
 
 
-def float_power_Tensor_Tensor(self: Tensor, exponent: Tensor) -> Tensor:
+FORMS = {(True, True): "pow.Tensor_Tensor", (True, False): "pow.Tensor_Scalar", (False, True): "pow.Scalar"}
+"""Whether base and exponent are tensors -> operator."""
+
+
+def float_power_Tensor_Tensor(self: Tensor | Number, exponent: Tensor | Number) -> Tensor:
     """``self ** exponent`` in float64, or complex128 for complex operands."""
     dtype = _double(self, exponent)
-    return apply("pow.Tensor_Tensor", converted(self, dtype), converted(exponent, dtype))
+    form = FORMS[isinstance(self, Tensor), isinstance(exponent, Tensor)]
+    return apply(form, _wide(self, dtype), _wide(exponent, dtype))
 
 
-def float_power_Tensor_Scalar(self: Tensor, exponent: Number) -> Tensor:
-    """``self ** exponent`` in float64, or complex128 for complex operands."""
-    dtype = _double(self, exponent)
-    return apply("pow.Tensor_Scalar", converted(self, dtype), _wide(exponent, dtype))
+float_power_Tensor_Scalar = float_power_Scalar = float_power_Tensor_Tensor
 
 
-def float_power_Scalar(self: Number, exponent: Tensor) -> Tensor:
-    """``self ** exponent`` in float64, or complex128 for complex operands."""
-    dtype = _double(self, exponent)
-    return apply("pow.Scalar", _wide(self, dtype), converted(exponent, dtype))
-
-
-def _check_base(self: Tensor, exponent: Tensor | Number) -> None:
+def float_power__Tensor(self: Tensor, exponent: Tensor | Number) -> Tensor:
+    """float_power written into `self`. Raises RuntimeError unless it has the dtype of the result."""
     dtype, own = _double(self, exponent), self.meta.dtype
     if own is not dtype:
         raise RuntimeError(
             f"float_power_(): the base given has dtype {UPSTREAM_NAMES[own.name]} but the operation's result requires "
             f"dtype {UPSTREAM_NAMES[dtype.name]}"
         )
+    return apply("pow_.Tensor" if isinstance(exponent, Tensor) else "pow_.Scalar", self, _wide(exponent, dtype))
 
 
-def float_power__Tensor(self: Tensor, exponent: Tensor) -> Tensor:
-    """float_power written into `self`. Raises RuntimeError unless it has the dtype of the result."""
-    _check_base(self, exponent)
-    return apply("pow_.Tensor", self, converted(exponent, self.meta.dtype))
-
-
-def float_power__Scalar(self: Tensor, exponent: Number) -> Tensor:
-    """float_power written into `self`. Raises RuntimeError unless it has the dtype of the result."""
-    _check_base(self, exponent)
-    return apply("pow_.Scalar", self, _wide(exponent, self.meta.dtype))
+float_power__Scalar = float_power__Tensor
 
 
 MOST = 1 << 16

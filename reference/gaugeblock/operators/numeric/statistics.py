@@ -60,23 +60,6 @@ def _range(operator: str, array: Array, low: float, high: float, *, chosen: bool
     return low, high
 
 
-def _places(array: Array, bins: int, low: Any, high: Any, edges: Array | None = None) -> tuple[Array, Array]:
-    """The bin of each element, corrected by `edges` if given, and which elements are in one.
-
-    It is computed in the dtype of the elements. The last bin has its right edge.
-    """
-    inside = (array >= low) & (array <= high)
-    given = np.where(inside, array, low)
-    with np.errstate(all="ignore"):
-        found = ((given - low) * array.dtype.type(bins) / (high - low)).astype(np.int64)
-    if edges is not None:
-        near = np.clip(found, 0, bins - 1)
-        near = near - (edges[near] > given)
-        near = np.clip(near, 0, bins - 1)
-        found = near + ((near < bins - 1) & (edges[np.minimum(near + 1, bins)] <= given))
-    return np.clip(found, 0, bins - 1), inside
-
-
 def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Tensor:
     """Return how many elements lie in each of `bins` equal parts of [min, max], or of the data's range if both agree.
 
@@ -95,21 +78,23 @@ def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Te
     if low > high:
         raise RuntimeError(f"torch.histc: max must be larger than min, got {min} and {max}")
     low, high = array.dtype.type(low), array.dtype.type(high)
-    places, inside = _places(array, bins, low, high)
-    target[...] = np.bincount(places[inside], minlength=bins)
+    given = array[(array >= low) & (array <= high)]
+    with np.errstate(all="ignore"):
+        places = ((given - low) * array.dtype.type(bins) / (high - low)).astype(np.int64)
+    target[...] = np.bincount(np.clip(places, 0, bins - 1), minlength=bins)
     return result
 
 
-def _counted(
-    self: Tensor, places: Array, inside: Array, edges: Array, weight: Tensor | None, density: bool
-) -> Array:
-    weights = None
-    if weight is not None:
-        weights = values(weight).reshape(-1)[inside].astype(np.float64)
-    counts = np.bincount(places[inside], weights, len(edges) - 1).astype(np.float64)
+def _counted(self: Tensor, edges: Array, weight: Tensor | None, density: bool) -> Array:
+    """Return how many elements lie in each bin, the last of which has its right edge, or the sums of their weights."""
+    array, edges, count = values(self).reshape(-1).astype(np.float64), edges.astype(np.float64), len(edges) - 1
+    inside = (array >= edges[0]) & (array <= edges[-1])
+    weights = None if weight is None else values(weight).reshape(-1)[inside].astype(np.float64)
+    places = np.clip(np.searchsorted(edges, array[inside], "right") - 1, 0, max(count - 1, 0))
+    counts = np.bincount(places, weights, count).astype(np.float64)
     if density:
         with np.errstate(all="ignore"):
-            counts = counts / counts.sum() / np.diff(edges.astype(np.float64))
+            counts = counts / counts.sum() / np.diff(edges)
     return np.asarray(counts)
 
 
@@ -146,11 +131,8 @@ def histogram_bins_tensor(
     hist, target = outline((count - 1,), self.meta.dtype, self.meta.device)
     copied, edges_target = outline((count,), self.meta.dtype, self.meta.device)
     if target is not None and edges_target is not None:
-        edges, array = (values(one).reshape(-1).astype(np.float64) for one in (bins, self))
-        inside = (array >= edges[0]) & (array <= edges[-1])
-        places = np.clip(np.searchsorted(edges, array, "right") - 1, 0, max(count - 2, 0))
-        target[...] = _counted(self, places, inside, edges, weight, density)
-        edges_target[...] = edges
+        edges_target[...] = values(bins)
+        target[...] = _counted(self, edges_target, weight, density)
     return result_type("histogram.bins_tensor")(hist, copied)
 
 
@@ -186,8 +168,7 @@ def histogram_bin_ct(
         low, high = low - 0.5, high + 0.5
     low, high = array.dtype.type(low), array.dtype.type(high)
     edges_target[...] = _edges(low, high, bins, array.dtype)
-    places, inside = _places(array, bins, low, high, edges_target)
-    target[...] = _counted(self, places, inside, edges_target, weight, density)
+    target[...] = _counted(self, edges_target, weight, density)
     return result_type("histogram.bin_ct")(hist, edges)
 
 

@@ -240,16 +240,8 @@ def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) ->
     sizes = list(meta.sizes[:-1])
     for dim in sorted((first, second)):
         sizes.insert(dim, length)
-    result = _zeros(sizes, self)
+    result = apply("new_zeros", self, sizes)
     apply("copy_", apply("diagonal", result, offset, first, second), self)
-    return result
-
-
-def _zeros(sizes: list[int], like: Tensor) -> Tensor:
-    """Zeros of the dtype and on the device of another tensor."""
-    result, target = outline(sizes, like.meta.dtype, like.meta.device)
-    if target is not None:
-        target[...] = 0
     return result
 
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
+from typing import Any
 
 import numpy as np
 
-from ...core.dtype import DType
+from ...core.device import meta_device
+from ...core.dtype import DType, complex128, float64
 from ...core.errors import check_int
 from ...core.warn import warn_once
 from ...tensor.array_view import array_of
+from ...tensor.scalars import item
 from ...tensor.tensor import Tensor
 from ..arguments import tensor_argument
-from ..arrays import Array, outline, values
+from ..arrays import Array
 from ..invoke import apply
 from ..ranges import Plan
-from .transforms import Norm
 
 
 def _taper(name: str, dtype: DType, length: int, periodic: bool, shape: Callable[[Array], Array]) -> Plan:
@@ -78,7 +80,7 @@ def kaiser(dtype: DType, window_length: int, periodic: bool = True, beta: float 
     return _taper("kaiser_window", dtype, window_length, periodic, shape)
 
 
-PADDING = {"reflect": "reflect", "constant": "constant", "replicate": "edge", "circular": "wrap"}
+PADDING = ("reflect", "constant", "replicate", "circular")
 
 
 def _steps(operator: str, n_fft: int, hop_length: int | None, win_length: int | None) -> tuple[int, int]:
@@ -102,26 +104,18 @@ def _check_window(operator: str, window: Tensor | None, length: int) -> None:
         )
 
 
-def _window(window: Tensor | None, n_fft: int, length: int) -> Array:
-    """The window's values in the middle of `n_fft` places."""
-    given = np.ones(length) if window is None else values(window)
+def _window(window: Tensor | None, n_fft: int, length: int, like: Tensor, dtype: DType) -> Tensor:
+    """The window, of `dtype`, in the middle of `n_fft` places."""
+    given = apply("new_ones", like, (length,), dtype=dtype) if window is None else apply("to.dtype", window, dtype)
     left = (n_fft - length) // 2
-    return np.pad(given, (left, n_fft - length - left))
+    return given if length == n_fft else apply("constant_pad_nd", given, (left, n_fft - length - left))
 
 
 def stft(
-    self: Tensor,
-    n_fft: int,
-    hop_length: int | None = None,
-    win_length: int | None = None,
-    window: Tensor | None = None,
-    normalized: bool = False,
-    onesided: bool | None = None,
-    return_complex: bool | None = None,
-    align_to_window: bool | None = None,
-) -> Tensor:
+    self: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
+    window: Tensor | None = None, *options: Any,
+) -> Tensor:  # fmt: skip
     """stft without padding."""
-    options = (normalized, onesided, return_complex, align_to_window)
     return stft_center(self, n_fft, hop_length, win_length, window, False, "reflect", *options)
 
 
@@ -170,19 +164,14 @@ def stft_center(
     one_side = not is_complex if onesided is None else onesided
     if one_side and is_complex:
         raise RuntimeError("stft(): Cannot have onesided output if window or input is complex")
-    count, frequencies = 1 + (total - n_fft) // hop, n_fft // 2 + 1 if one_side else n_fft
-    dtype: DType = meta.dtype.to_complex()
-    transform, target = outline((*meta.sizes[:-1], count, frequencies), dtype, meta.device)
+    signal = apply("squeeze.dim", apply("pad", apply("unsqueeze", self, 0), (pad, pad), pad_mode), 0) if pad else self
+    pieces = apply("unfold", signal, -1, n_fft, hop)
+    if window is not None or length < n_fft:
+        dtype = meta.dtype.to_complex() if is_complex else meta.dtype
+        pieces = apply("mul.Tensor", pieces, _window(window, n_fft, length, self, dtype))
+    norm = "ortho" if normalized else "backward"
+    transform = apply("fft_rfft" if one_side else "fft_fft", pieces, None, -1, norm)
     result = apply("transpose.int", transform, -2, -1)
-    if target is not None:
-        signal = values(self)
-        if pad:
-            widths = [(0, 0)] * (signal.ndim - 1) + [(pad, pad)]
-            signal = np.pad(signal, widths, PADDING[pad_mode])  # type: ignore[call-overload]
-        pieces = np.lib.stride_tricks.sliding_window_view(signal, n_fft, -1)[..., ::hop, :]
-        windowed = pieces * _window(window, n_fft, length).astype(dtype.numpy if is_complex else meta.dtype.numpy)
-        function = np.fft.rfft if one_side else np.fft.fft
-        target[...] = function(windowed, axis=-1, norm="ortho" if normalized else "backward")
     return result if return_complex or return_complex is None else apply("view_as_real", result)
 
 
@@ -251,25 +240,28 @@ def istft(
     total = n_fft + hop * (count - 1)
     start = n_fft // 2 if center else 0
     end = start + length if length is not None else total - start
-    kind = meta.dtype if return_complex else meta.dtype.to_real()
-    result, target = outline((*meta.sizes[:-2], end - start), kind, meta.device)
-    if target is not None:
-        taper = _window(window, n_fft, win).astype(np.complex128 if return_complex else np.float64)
-        spectrum = np.swapaxes(values(self), -2, -1)
-        mode: Norm = "ortho" if normalized else "backward"
-        pieces: Array
-        if return_complex:
-            pieces = np.fft.ifft(spectrum, norm=mode) * taper
-        else:
-            pieces = np.fft.irfft(spectrum[..., : n_fft // 2 + 1], n_fft, norm=mode) * taper
-        signal = np.zeros((*meta.sizes[:-2], max(total, end)), pieces.dtype)
-        weight: Array = np.zeros(max(total, end), taper.dtype)
-        for k in range(count):
-            signal[..., k * hop : k * hop + n_fft] += pieces[..., k, :]
-            weight[k * hop : k * hop + n_fft] += taper**2
-        covered = np.abs(weight[start : min(end, total)])
-        if covered.size and covered.min() <= 1e-11:
-            raise RuntimeError(f"istft(): window overlap add min: {covered.min()} is not above 1e-11")
-        weight[total:] = 1
-        target[...] = signal[..., start:end] / weight[start:end]
-    return result
+    spectrum = apply("transpose.int", apply("to.dtype", self, complex128), -2, -1)
+    norm = "ortho" if normalized else "backward"
+    pieces = apply("fft_ifft" if return_complex else "fft_irfft", spectrum, n_fft, -1, norm)
+    taper = _window(window, n_fft, win, self, complex128 if return_complex else float64)
+    squares = apply("expand", apply("mul.Tensor", taper, taper), (count, n_fft))
+    weight = _overlapped(squares, hop, total)
+    signal = _overlapped(apply("mul.Tensor", pieces, taper), hop, total)
+    weight, signal = (apply("narrow", part, -1, start, min(end, total) - start) for part in (weight, signal))
+    if weight.meta.numel and meta.device is not meta_device:
+        least = item(apply("min", apply("abs", weight)))
+        if least <= 1e-11:
+            raise RuntimeError(f"istft(): window overlap add min: {least} is not above 1e-11")
+    result = apply("div.Tensor", signal, weight)
+    if end > total:
+        result = apply("constant_pad_nd", result, (0, end - total))
+    return apply("to.dtype", result, meta.dtype if return_complex else meta.dtype.to_real())
+
+
+def _overlapped(pieces: Tensor, hop: int, total: int) -> Tensor:
+    """The sum of pieces [..., count, length], each `hop` places behind the last, over `total` places."""
+    count, length = pieces.meta.sizes[-2:]
+    starts, within = (apply("arange", n, device=pieces.meta.device) for n in (count, length))
+    places = apply("add.Tensor", apply("unsqueeze", apply("mul.Scalar", starts, hop), 1), within)
+    zeros = apply("new_zeros", pieces, (*pieces.meta.sizes[:-2], total))
+    return apply("index_add", zeros, -1, apply("reshape", places, (-1,)), apply("flatten.using_ints", pieces, -2, -1))

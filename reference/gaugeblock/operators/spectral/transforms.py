@@ -44,13 +44,6 @@ def computed_dtype(operator: str, self: Tensor, *, real: bool) -> DType:
     return DEFAULTS.dtype if dtype.kind < 2 else dtype
 
 
-def check_length(operator: str, length: int) -> int:
-    """Raise RuntimeError unless there is a point to transform."""
-    if length < 1:
-        raise RuntimeError(f"{operator}: Invalid number of data points ({length}) specified")
-    return length
-
-
 def one_dim(operator: str, self: Tensor, dim: int) -> int:
     """The wrapped dim. Raises IndexError for a 0-dim tensor and out of range."""
     if not self.meta.ndim:
@@ -152,7 +145,9 @@ def _transformed(
     for k, (place, wanted) in enumerate(zip(dims, shape, strict=True)):
         last, size = k == len(dims) - 1, sizes[place]
         own = 2 * (size - 1) if last and length == DOUBLED else size
-        points.append(check_length(operator, own if wanted is None else wanted))
+        points.append(own if wanted is None else wanted)
+        if points[-1] < 1:
+            raise RuntimeError(f"{operator}: Invalid number of data points ({points[-1]}) specified")
         sizes[place] = points[-1] // 2 + 1 if last and length == HALVED else points[-1]
     found = dtype.to_real() if length == DOUBLED else dtype.to_complex()
     meta, key = self.meta, (operator, dims, *points, found)
@@ -195,16 +190,11 @@ def _strides_over(
     return transformed_strides(sizes, strides, dims, last=length == HALVED)
 
 
-def _line(operator: str, length: str = "") -> Callable[..., Tensor]:
+def _line(operator: str, function: Transform, length: str = "") -> Callable[..., Tensor]:
     """The transform along one dim. It raises IndexError for a dim out of range, RuntimeError as `_transformed`."""
-    function = getattr(np.fft, operator)
-
-    def along(array: Array, points: list[int], dims: Ints, mode: str) -> Array:
-        found: Array = function(array, points[0], dims[0], mode)
-        return found
 
     def transform(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-        return _transformed(operator, along, self, (one_dim(operator, self, dim),), [n], norm, length)
+        return _transformed(operator, function, self, (one_dim(operator, self, dim),), [n], norm, length)
 
     return transform
 
@@ -232,9 +222,9 @@ def _inverse_hermitian(array: Array, points: list[int], dims: Ints, norm: str) -
     return np.conjugate(np.fft.rfftn(array, points, dims, OPPOSITE[norm]))
 
 
-fft_fft, fft_ifft = _line("fft"), _line("ifft")
-fft_rfft, fft_irfft = _line("rfft", HALVED), _line("irfft", DOUBLED)
-fft_hfft, fft_ihfft = _line("hfft", DOUBLED), _line("ihfft", HALVED)
+fft_fft, fft_ifft = _line("fft", np.fft.fftn), _line("ifft", np.fft.ifftn)
+fft_rfft, fft_irfft = _line("rfft", np.fft.rfftn, HALVED), _line("irfft", np.fft.irfftn, DOUBLED)
+fft_hfft, fft_ihfft = _line("hfft", _hermitian, DOUBLED), _line("ihfft", _inverse_hermitian, HALVED)
 fft_fftn, fft_fft2 = _over("fftn", np.fft.fftn)
 fft_ifftn, fft_ifft2 = _over("ifftn", np.fft.ifftn)
 fft_rfftn, fft_rfft2 = _over("rfftn", np.fft.rfftn, HALVED)
