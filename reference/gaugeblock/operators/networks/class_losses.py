@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf, prod
-from typing import Any
 
 import numpy as np
 
@@ -95,13 +94,13 @@ def _likelihood(
     dtype, device = self.meta.dtype, self.meta.device
     if device is not cpu:
         return empty_tensor(sizes, dtype, device), empty_tensor((), dtype, device)
+    plain = weight is None and reduction != NONE and len(self.meta.sizes) == 2 and ignore_index < 0
+    if plain and self.meta.numel and dtype in (float32, float64) and target.meta.dtype is int64:
+        try:
+            return _plain_likelihood(self, target, reduction)
+        except RuntimeError:
+            pass  # a class is ignored, or not there: what follows tells which
     scores = values(self)
-    if weight is None and reduction != NONE and scores.ndim == 2 and ignore_index < 0 and dtype in (float32, float64):
-        found = _plain_likelihood(scores, values(target), reduction)
-        if found is not None:
-            result, counted = empty_tensor((), dtype), empty_tensor((), dtype)
-            array_of(result)[...], array_of(counted)[...] = found, scores.shape[0]
-            return result, counted
     if scores.ndim == 1:
         scores = scores[None]
     classes = values(target).reshape(scores.shape[0], *scores.shape[2:]).astype(np.int64)
@@ -127,12 +126,13 @@ def _likelihood(
     return result, weighed
 
 
-def _plain_likelihood(scores: Array, classes: Array, reduction: int) -> Any:
-    """The sum or mean of -scores at the classes; None when there are none, or one of them is not there or ignored."""
-    if not classes.size or classes.min() < 0 or classes.max() >= scores.shape[1]:
-        return None
-    total = -scores[np.arange(scores.shape[0]), classes.reshape(-1)].sum(dtype=np.float64)
-    return total / scores.shape[0] if reduction == MEAN else total
+def _plain_likelihood(self: Tensor, target: Tensor, reduction: int) -> tuple[Tensor, Tensor]:
+    """Return the sum or mean of -self at the classes, and how many there are. Raises RuntimeError for one not there."""
+    count = self.meta.sizes[0]
+    loss = apply("neg", apply("sum", apply("gather", self, 1, apply("unsqueeze", target, 1))))
+    if reduction == MEAN:
+        loss = apply("div.Scalar", loss, count)
+    return loss, filled((), self.meta.dtype, count)
 
 
 def _first(operator: str) -> Callable[..., Tensor]:
