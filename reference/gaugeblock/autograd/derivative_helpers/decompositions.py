@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...bindings.functions import tensor_ops as ops
 
@@ -39,12 +38,12 @@ def qr_back(grad_q: Tensor, grad_r: Tensor, q: Tensor, r: Tensor, shape: tuple[i
 def _tall(grad_q: Tensor, grad_r: Tensor, q: Tensor, r: Tensor) -> Tensor:
     """For at least as many rows as columns: (gQ + Q S) R^-H, S Hermitian with the upper triangle of gR R^H - Q^H gQ."""
     upper = (grad_r.matmul(r.adjoint()) - q.adjoint().matmul(grad_q)).triu()
-    total = grad_q + q.matmul(hermitian_of_triangle(upper))
+    total = grad_q + q.matmul(_hermitian_of_triangle(upper))
     found: Tensor = ops.linalg_solve_triangular(r.adjoint(), total, upper=False, left=False)
     return found
 
 
-def hermitian_of_triangle(triangle: Tensor) -> Tensor:
+def _hermitian_of_triangle(triangle: Tensor) -> Tensor:
     """The Hermitian matrix with the elements of a triangle off the diagonal and its real part on it."""
     total = triangle + triangle.adjoint()
     return total - ops.diag_embed(total.diagonal(0, -2, -1)) / 2
@@ -95,7 +94,7 @@ def ormqr_back(
 def cholesky_back(grad: Tensor, factor: Tensor, upper: bool) -> Tensor:
     """The gradient of a Hermitian matrix from that of its factor: L^-H S L^-1 / 2, S made of the triangle of L^H gL."""
     low, back = (factor.adjoint(), grad.adjoint()) if upper else (factor, grad)
-    inner = hermitian_of_triangle(low.adjoint().matmul(back).tril()) / 2
+    inner = _hermitian_of_triangle(low.adjoint().matmul(back).tril()) / 2
     right = ops.linalg_solve_triangular(low, inner, upper=False, left=False)
     found: Tensor = ops.linalg_solve_triangular(low.adjoint(), right, upper=True)
     return found
@@ -284,24 +283,3 @@ def eigvals_back(grad: Tensor, A: Tensor) -> Tensor:
     vectors = ops.linalg_eig(A)[1]
     found: Tensor = ops.linalg_solve(vectors.adjoint(), grad.unsqueeze(-1) * vectors.adjoint())
     return found
-
-
-HELPERS: dict[str, Callable[..., Any]] = {
-    "qr_back": qr_back,
-    "householder_back": householder_back,
-    "ormqr_back": ormqr_back,
-    "cholesky_back": cholesky_back,
-    "cholesky_inverse_back": cholesky_inverse_back,
-    "cholesky_solve_back": cholesky_solve_back,
-    "lu_back": lu_back,
-    "lu_factor_back": lu_factor_back,
-    "lu_unpack_back": lu_unpack_back,
-    "lu_solve_back": lu_solve_back,
-    "svd_back": svd_back,
-    "svdvals_back": svdvals_back,
-    "svd_old_back": svd_old_back,
-    "eigh_back": eigh_back,
-    "eigvalsh_back": eigvalsh_back,
-    "eig_back": eig_back,
-    "eigvals_back": eigvals_back,
-}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...bindings.functions import tensor_ops as ops
-from .spatial import padded_back, sources
+from .spatial import _sources, padded_back
 from .views import unfold_back
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def stft_back(
 def _padded(signal: Tensor, pad: int, mode: str) -> Tensor:
     if mode == "constant":
         return ops.constant_pad_nd(signal, (pad, pad))
-    return signal.index_select(-1, sources(signal.shape[-1], pad, pad, mode).to(signal.device))
+    return signal.index_select(-1, _sources(signal.shape[-1], pad, pad, mode).to(signal.device))
 
 
 def istft_back(
@@ -203,12 +203,3 @@ def istft_back(
         of_weight = ops.constant_pad_nd(-share * result.conj(), outside).unfold(-1, n_fft, cut.hop)
         theirs = theirs + cut.window_part(of_weight * (2 * taper.conj()))
     return mine, theirs
-
-
-HELPERS: dict[str, Callable[..., Any]] = {
-    "fft_back": fft_back,
-    "rfft_back": rfft_back,
-    "irfft_back": irfft_back,
-    "stft_back": stft_back,
-    "istft_back": istft_back,
-}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -263,28 +263,3 @@ def matrix_power_back(grad: Tensor, A: Tensor, n: int, result: Tensor) -> Tensor
 def matrix_exp_back(grad: Tensor, A: Tensor) -> Tensor:
     """The gradient of a square matrix from that of its exponential."""
     return _corner(ops.linalg_matrix_exp(_enlarged(A, grad)))
-
-
-HELPERS: dict[str, Callable[..., Any]] = {
-    "product_like": product_like,
-    "linear_input_back": linear_input_back,
-    "linear_weight_back": linear_weight_back,
-    "scaled": scaled,
-    "matmul_back": matmul_back,
-    "inner_back": inner_back,
-    "cross_dim": cross_dim,
-    "cross_back": cross_back,
-    "vander_back": vander_back,
-    "trace_back": trace_back,
-    "inverse_back": inverse_back,
-    "solve_back": solve_back,
-    "solve_triangular_back": solve_triangular_back,
-    "triangular_solve_back": triangular_solve_back,
-    "det_back": det_back,
-    "slogdet_back": slogdet_back,
-    "logdet_back": logdet_back,
-    "pinv_back": pinv_back,
-    "lstsq_back": lstsq_back,
-    "matrix_power_back": matrix_power_back,
-    "matrix_exp_back": matrix_exp_back,
-}

@@ -112,6 +112,3 @@ def _first_back(h: Tensor, slopes: list[Tensor], edge_order: int) -> Tensor:
     of_a = slopes[0] * (1 / a.square() + 1 / square) - slopes[1] / a.square() - slopes[2] / square
     of_b = slopes[0] / square - slopes[1] / b.square() + slopes[2] * (a * (a + 2 * b) / (b.square() * square))
     return ops.constant_pad_nd(ops.cat((of_a, of_b)), (0, rest))
-
-
-HELPERS: dict[str, Any] = {"slopes_back": slopes_back}

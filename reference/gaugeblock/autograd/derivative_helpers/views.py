@@ -260,27 +260,3 @@ def kron_back(grad: Tensor, self: Tensor, other: Tensor, needed: tuple[bool, boo
     mine = blocks.mv(other.reshape((-1,)).to(grad.dtype).conj()).reshape(self.shape) if needed[0] else None
     theirs = blocks.t().mv(self.reshape((-1,)).to(grad.dtype).conj()).reshape(other.shape) if needed[1] else None
     return mine, theirs
-
-
-HELPERS: dict[str, Callable[..., Any]] = {
-    "select_back": select_back,
-    "slice_back": slice_back,
-    "narrow_back": narrow_back,
-    "diagonal_back": diagonal_back,
-    "permute_back": permute_back,
-    "fill_diagonal_back": fill_diagonal_back,
-    "unfold_back": unfold_back,
-    "as_strided_back": as_strided_back,
-    "as_strided_scatter_self_back": as_strided_scatter_self_back,
-    "as_strided_scatter_src_back": as_strided_scatter_src_back,
-    "cat_back": cat_back,
-    "split_back": split_back,
-    "stacked_back": stacked_back,
-    "block_diag_back": block_diag_back,
-    "repeat_back": repeat_back,
-    "repeat_interleave_back": repeat_interleave_back,
-    "roll_back": roll_back,
-    "diff_back": diff_back,
-    "combinations_back": combinations_back,
-    "kron_back": kron_back,
-}
