@@ -236,13 +236,6 @@ def svdvals_back(grad: Tensor, A: Tensor) -> Tensor:
     return found
 
 
-def svd_old_back(grads: tuple[Tensor, ...], A: Tensor, u: Tensor, s: Tensor, v: Tensor, compute_uv: bool) -> Tensor:
-    """svd_back for an operator that gives V in place of its adjoint; without vectors svdvals_back."""
-    if not compute_uv:
-        return svdvals_back(grads[1], A)
-    return svd_back(grads[0], grads[1], grads[2].adjoint(), u, s, v.adjoint(), tuple(A.shape))
-
-
 def eigh_back(grad_values: Tensor, grad_vectors: Tensor, values: Tensor, vectors: Tensor) -> Tensor:
     """The gradient of a Hermitian matrix. Raises RuntimeError when it depends on the phases of the vectors."""
     inner = vectors.adjoint().matmul(grad_vectors)
@@ -254,13 +247,6 @@ def eigh_back(grad_values: Tensor, grad_vectors: Tensor, values: Tensor, vectors
 
 def _off_diagonal(matrix: Tensor) -> Tensor:
     return matrix.tril(-1) + matrix.triu(1)
-
-
-def eigvalsh_back(grad: Tensor, A: Tensor, uplo: str) -> Tensor:
-    """The gradient of a Hermitian matrix from that of its eigenvalues."""
-    vectors = ops.linalg_eigh(A, uplo)[1]
-    found: Tensor = (vectors * grad.unsqueeze(-2)).matmul(vectors.adjoint())
-    return found
 
 
 def eig_back(grad_values: Tensor, grad_vectors: Tensor, values: Tensor, vectors: Tensor) -> Tensor:

@@ -88,27 +88,11 @@ def inner_back(grad: Tensor, self: Tensor, other: Tensor, needed: tuple[bool, bo
     return mine, theirs
 
 
-def cross_dim(shape: Sequence[int], dim: int | None) -> int:
-    """`dim`, or when it is None the first dim of size 3."""
-    return tuple(shape).index(3) if dim is None else dim
-
-
 def cross_back(grad: Tensor, self: Tensor, other: Tensor, dim: int, needed: tuple[bool, bool]) -> Pair:
     """The gradients of both factors of a cross product along `dim`, broadcast."""
     mine = ops.linalg_cross(other.conj(), grad, dim=dim) if needed[0] else None
     theirs = ops.linalg_cross(grad, self.conj(), dim=dim) if needed[1] else None
     return mine, theirs
-
-
-def vander_back(grad: Tensor, x: Tensor, increasing: bool) -> Tensor:
-    """The gradient of `x` where the columns of a matrix are its powers from 0, or up to 0."""
-    columns = grad.shape[-1]
-    if columns < 2:
-        return ops.zeros_like(x)
-    rising = grad if increasing else grad.flip((-1,))
-    degrees = ops.arange(columns - 1, device=grad.device)
-    slopes = (degrees + 1) * x.unsqueeze(-1).pow(degrees)
-    return (rising.narrow(-1, 1, columns - 1) * slopes.conj()).sum(-1)
 
 
 def trace_back(grad: Tensor, shape: Sequence[int]) -> Tensor:
@@ -202,12 +186,7 @@ def slogdet_back(grads: tuple[Tensor, ...], A: Tensor, sign: Tensor) -> Tensor:
     total = grads[1]
     if sign.is_complex():
         total = ops.complex(total, (grads[0] * sign.conj()).imag)
-    return logdet_back(total, A)
-
-
-def logdet_back(grad: Tensor, A: Tensor) -> Tensor:
-    """The gradient of a square matrix from that of the logarithm of its determinant."""
-    found: Tensor = grad.unsqueeze(-1).unsqueeze(-1) * ops.linalg_inv_ex(A)[0].adjoint()
+    found: Tensor = total.unsqueeze(-1).unsqueeze(-1) * ops.linalg_inv_ex(A)[0].adjoint()
     return found
 
 
@@ -247,17 +226,6 @@ def _enlarged(A: Tensor, grad: Tensor) -> Tensor:
 def _corner(matrix: Tensor) -> Tensor:
     n = matrix.shape[-1] // 2
     return matrix.narrow(-2, 0, n).narrow(-1, n, n)
-
-
-def matrix_power_back(grad: Tensor, A: Tensor, n: int, result: Tensor) -> Tensor:
-    """The gradient of a square matrix from that of its n-th power."""
-    if n == 0:
-        return ops.zeros_like(A)
-    if n > 0:
-        return _corner(ops.linalg_matrix_power(_enlarged(A, grad), n)) if n > 1 else grad
-    inverse = result if n == -1 else ops.linalg_inv(A)
-    back = _corner(ops.linalg_matrix_power(_enlarged(inverse, grad), -n)) if n < -1 else grad
-    return -inverse.adjoint().matmul(back).matmul(inverse.adjoint())
 
 
 def matrix_exp_back(grad: Tensor, A: Tensor) -> Tensor:

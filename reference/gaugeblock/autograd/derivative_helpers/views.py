@@ -247,16 +247,3 @@ def combinations_back(grad: Tensor, shape: Sizes, r: int, with_replacement: bool
     """The sum for each element over the places at which it was chosen."""
     chosen = ops.combinations(ops.arange(shape[0]), r, with_replacement).to(grad.device)
     return collected(shape, 0, chosen.reshape((-1,)), grad.reshape((-1,)))
-
-
-def kron_back(grad: Tensor, self: Tensor, other: Tensor, needed: tuple[bool, bool]) -> tuple[Tensor | None, ...]:
-    """Sums of `grad` times the conjugate of the other factor, over the elements of that factor."""
-    ndim = max(self.ndim, other.ndim)
-    a = (1,) * (ndim - self.ndim) + tuple(self.shape)
-    b = (1,) * (ndim - other.ndim) + tuple(other.shape)
-    split = tuple(n for pair in zip(a, b, strict=True) for n in pair)
-    even, odd = tuple(range(0, 2 * ndim, 2)), tuple(range(1, 2 * ndim, 2))
-    blocks = grad.reshape(split).permute(even + odd).reshape((prod(a), prod(b)))
-    mine = blocks.mv(other.reshape((-1,)).to(grad.dtype).conj()).reshape(self.shape) if needed[0] else None
-    theirs = blocks.t().mv(self.reshape((-1,)).to(grad.dtype).conj()).reshape(other.shape) if needed[1] else None
-    return mine, theirs

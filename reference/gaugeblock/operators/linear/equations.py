@@ -12,12 +12,12 @@ import numpy as np
 from ...core.device import Device, cpu
 from ...core.dtype import DType, bool_, int32
 from ...core.errors import wrap_dims
+from ...core.memory_format import contiguous_format
 from ...core.warn import warn_deprecated
 from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
 from ..arrays import Array, outline, values
-from ..invoke import apply, permute, reshape, result_type
-from ..products import product
+from ..invoke import apply, expand, invoke, permute, reshape, result_type
 from .checks import (
     SINGULAR,
     LinAlgError,
@@ -37,56 +37,41 @@ from .checks import (
 from .factorizations import factor, solve_factored, substitute
 
 
-def determinant(operator: str, matrix: Tensor) -> Tensor:
+def linalg_det(A: Tensor) -> Tensor:
     """The determinant of each matrix of (..., n, n); 1 for n = 0. Raises RuntimeError for other shapes and dtypes."""
-    dtype, sizes = check_squares(operator, matrix)
+    dtype, sizes = check_squares("linalg.det", A)
 
     def compute() -> tuple[Array]:
         with np.errstate(all="ignore"):
-            return (lapack.det(values(matrix)),)
+            return (lapack.det(values(A)),)
 
-    return made(matrix.meta.device, compute, (outline, sizes[:-2], dtype))[0]
-
-
-def linalg_det(A: Tensor) -> Tensor:
-    """The determinant of each matrix."""
-    return determinant("linalg.det", A)
+    return made(A.meta.device, compute, (outline, sizes[:-2], dtype))[0]
 
 
 det = linalg_det
 
 
-def sign_and_logarithm(operator: str, matrix: Tensor) -> tuple[Tensor, ...]:
-    """Sign (of modulus 1 or 0) and logarithm of the modulus of each determinant, the latter real."""
-    dtype, sizes = check_squares(operator, matrix)
+def linalg_slogdet(A: Tensor) -> Any:
+    """(sign, logabsdet) of each matrix, the sign of modulus 1; (0, -inf) for singular ones."""
+    dtype, sizes = check_squares("linalg.slogdet", A)
 
     def compute() -> Any:
         with np.errstate(all="ignore"):
-            return lapack.slogdet(values(matrix))
+            return lapack.slogdet(values(A))
 
-    return made(matrix.meta.device, compute, (outline, sizes[:-2], dtype), (outline, sizes[:-2], dtype.to_real()))
-
-
-def linalg_slogdet(A: Tensor) -> Any:
-    """(sign, logabsdet) of each matrix; (0, -inf) for singular ones."""
-    return result_type("linalg_slogdet")(*sign_and_logarithm("linalg.slogdet", A))
+    wanted = (outline, sizes[:-2], dtype), (outline, sizes[:-2], dtype.to_real())
+    return result_type("linalg_slogdet")(*made(A.meta.device, compute, *wanted))
 
 
 def slogdet(self: Tensor) -> Any:
-    """(sign, logabsdet) of each matrix; (0, -inf) for singular ones."""
-    return result_type("slogdet")(*sign_and_logarithm("linalg.slogdet", self))
+    """linalg.slogdet."""
+    return result_type("slogdet")(*invoke("linalg_slogdet", self))
 
 
 def logdet(self: Tensor) -> Tensor:
     """The logarithm of each determinant; NaN where it is negative, -inf where it is 0."""
-    sign, logarithm = sign_and_logarithm("logdet", self)
-    dtype = self.meta.dtype
-    result, target = outline(sign.meta.sizes, dtype, sign.meta.device)
-    if target is not None:
-        with np.errstate(all="ignore"):
-            signs = values(sign)
-            store(target, values(logarithm) + np.log(signs))
-    return result
+    sign, logarithm = invoke("linalg_slogdet", self)
+    return apply("add.Tensor", logarithm, apply("log", sign))
 
 
 def _solved(array: Array, right: Array | None = None) -> tuple[Array, Array]:
@@ -278,21 +263,20 @@ def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
     sizes = check_square("linalg.matrix_power", self)
     meta = self.meta
     if n == 0:
-        result, target = outline(sizes, meta.dtype, meta.device)
-        store(target, np.eye(sizes[-1]))
-        return result
+        identity = apply("eye", sizes[-1], dtype=meta.dtype, device=meta.device)
+        return apply("clone", expand(identity, sizes), memory_format=contiguous_format)
     if meta.dtype is bool_:
         raise NotImplementedError("\"linalg.matrix_power\" not implemented for 'Bool'")
-    base = inverse_and_info("linalg.inv", self, True)[0] if n < 0 else self
-    left, result_so_far = abs(n), None
+    base = apply("linalg_inv", self) if n < 0 else self
+    left, power = abs(n), None
     while left:
         if left & 1:
-            result_so_far = base if result_so_far is None else product(result_so_far, base, sizes)
+            power = base if power is None else apply("matmul", power, base)
         left >>= 1
         if left:
-            base = product(base, base, sizes)
-    assert result_so_far is not None
-    return apply("clone", result_so_far) if result_so_far is self else result_so_far
+            base = apply("matmul", base, base)
+    assert power is not None
+    return apply("clone", power) if power is self else power
 
 
 matrix_power = linalg_matrix_power
