@@ -18,6 +18,7 @@ from ..tensor.tensor_meta import TensorMeta, channels_last_strides, default_stri
 from ..tensor.views import unsqueeze
 from .arrays import check_same_device
 from .copy import copying
+from .invoke import apply, invoke
 from .plan import Planned, plannable
 from .registration import kernel
 
@@ -98,7 +99,7 @@ def _joining(tensors: Sequence[Tensor], dim: int) -> _Joining:
 
 
 def _all_like(meta: TensorMeta, tensors: Sequence[Tensor]) -> bool:
-    if meta.device is not cpu or meta.lazy or meta.sizes == (0,):
+    if meta.device is not cpu or meta.sizes == (0,):
         return False
     return all(tensor.meta is meta for tensor in tensors)
 
@@ -162,37 +163,26 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor | Planned[Tensor]:
     return cat.planned([unsqueeze(tensor, place) for tensor in tensors], place)
 
 
-def at_least(tensor: Tensor, ndim: int) -> Tensor:
-    """`tensor` with as many dims as NumPy's atleast_1d, _2d and _3d give."""
-    missing = ndim - tensor.meta.ndim
-    if ndim == 3 and missing > 0:
-        tensor = unsqueeze(at_least(tensor, 2), 2)
-    elif missing > 0:
-        for _ in range(missing):
-            tensor = unsqueeze(tensor, 0)
-    return tensor
-
-
 def _joined(operator: str, tensors: Sequence[Tensor], ndim: int, dim: int) -> Tensor:
     if not tensors:
         raise RuntimeError(f"{operator} expects a non-empty TensorList")
-    parts = [at_least(tensor, ndim) for tensor in tensors]
-    return cat(parts, 0 if dim == 1 and parts[0].meta.ndim == 1 else dim)
+    parts = invoke(f"atleast_{ndim}d.Sequence", tensors)
+    return apply("cat", parts, 0 if dim == 1 and parts[0].meta.ndim == 1 else dim)
 
 
-@kernel("hstack")
+@kernel("hstack", "CompositeImplicitAutograd")
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """cat along dim 1, or along dim 0 for 1-D tensors. Raises RuntimeError as cat."""
     return _joined("hstack", tensors, 1, 1)
 
 
-@kernel("vstack")
+@kernel("vstack", "CompositeImplicitAutograd")
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """cat along dim 0 of tensors made at least 2-D. Raises RuntimeError as cat."""
     return _joined("vstack", tensors, 2, 0)
 
 
-@kernel("dstack")
+@kernel("dstack", "CompositeImplicitAutograd")
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """cat along dim 2 of tensors made at least 3-D. Raises RuntimeError as cat."""
     return _joined("dstack", tensors, 3, 2)

@@ -27,6 +27,7 @@ from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of
 from ..tensor.views import expand
 from .arrays import MOST_DIMS, Array, check_same_device, values, widened
+from .invoke import apply
 from .launch import element_launch
 from .plan import Planned, plannable
 from .registration import kernel
@@ -385,30 +386,19 @@ def _outer(result: Tensor, self: Tensor, vec2: Tensor) -> Planned[Tensor]:
     return Planned(result, bound(builtin, (out,), tail))
 
 
-@kernel("inner")
+@kernel("inner", "CompositeImplicitAutograd")
 def inner(self: Tensor, other: Tensor) -> Tensor:
     """Sums of products over the last dims of both; a 0-dim operand scales. Raises RuntimeError unless they fit."""
     left, right = self.meta, other.meta
-    dtype = check_dtypes("inner", self, other)
-    if left.ndim and right.ndim and left.sizes[-1] != right.sizes[-1]:
+    check_dtypes("inner", self, other)
+    if not left.ndim or not right.ndim:
+        return apply("mul.Tensor", self, other)
+    if left.sizes[-1] != right.sizes[-1]:
         raise RuntimeError(
             f"inner() the last dimension must match on both input tensors but got shapes {list(left.sizes)} and "
             f"{list(right.sizes)}"
         )
-    sizes = left.sizes[:-1] + right.sizes[:-1] if left.ndim and right.ndim else left.sizes + right.sizes
-    result = empty_tensor(sizes, dtype, left.device)
-    if left.device is cpu:
-        with np.errstate(all="ignore"):
-            array_of(result)[...] = _inner(widened(values(self), dtype), widened(values(other), dtype))
-    return result
-
-
-def _inner(left: Array, right: Array) -> Any:
-    if not left.ndim or not right.ndim:
-        return np.multiply(left, right)
-    inner, sizes = left.shape[-1], left.shape[:-1] + right.shape[:-1]
-    rows = left.reshape(prod(left.shape[:-1]), inner)
-    return np.matmul(rows, right.reshape(prod(right.shape[:-1]), inner).T).reshape(sizes)
+    return apply("tensordot", self, other, (-1,), (-1,))
 
 
 @plannable

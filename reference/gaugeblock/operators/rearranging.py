@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from ..core.away import away
 from ..core.device import cpu
-from ..core.dtype import int32, int64
+from ..core.dtype import bool_, int32, int64
 from ..core.errors import wrap_dim
 from ..core.memory_format import contiguous_format
-from ..core.promotion import common_dtype
 from ..iteration.dimensions import loop_dimensions
 from ..kernels.pointwise import Launch
 from ..memory.elements import store_bytes
@@ -21,12 +20,11 @@ from ..tensor.array_view import FEW, array_of, kept_array
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, meta_of, preserve_format_strides
-from ..tensor.views import diagonal as diagonal_view
-from ..tensor.views import narrow, transpose
-from .arrays import MOST_DIMS, STEPS, Array, along, computed, has_many_dims, outline, outline_between, values
+from ..tensor.views import transpose
+from .arrays import MOST_DIMS, STEPS, Array, along, computed, has_many_dims, outline, values
 from .copy import clone
 from .fresh_fill import fill_zeros
-from .joining import cat
+from .invoke import apply, expand, unsqueeze
 from .plan import Planned, plannable
 from .pointwise import formula_kernel
 from .registration import kernel
@@ -53,7 +51,7 @@ def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tenso
     result, target = outline(meta.sizes, meta.dtype, meta.device)
     if target is not None:
         _roll_into(target, values(self), shifts, places)
-        if len(shifts) == 1 and (not dims or meta.ndim == 1) and meta.contiguous and not meta.lazy:
+        if len(shifts) == 1 and (not dims or meta.ndim == 1) and meta.contiguous:
             return Planned(result, _turning(meta, shifts[0])) if meta.numel else result
     return result
 
@@ -111,12 +109,9 @@ def flip(self: Tensor, dims: Sequence[int]) -> Tensor | Planned[Tensor]:
     strides = preserve_format_strides(meta.sizes, meta.strides)
     result = new_like(meta_of(meta.sizes, strides, meta.dtype, meta.device))
     if meta.device is cpu and meta.numel:
-        if meta.lazy:
-            array_of(result)[...] = np.flip(values(self), tuple(places) if meta.ndim else ())
-        else:
-            runner = _reversing(meta, result.meta, places)
-            runner(self, result)
-            return Planned(result, runner)
+        runner = _reversing(meta, result.meta, places)
+        runner(self, result)
+        return Planned(result, runner)
     return result
 
 
@@ -194,7 +189,7 @@ def _triangle(operator: str, self: Tensor, diagonal: int, keep: Any) -> Tensor |
         return result
     kept = keep(np.arange(columns) - np.arange(rows)[:, None], diagonal)
     target[...] = np.where(kept, values(self), _zero(target))
-    if meta.numel <= FEW and not meta.lazy:
+    if meta.numel <= FEW:
         return Planned(result, _triangle_call(meta, result.meta, kept))
     return result
 
@@ -273,20 +268,24 @@ def tile(self: Tensor, dims: Sequence[int]) -> Tensor:
     return repeat(self, (1,) * (self.meta.ndim - len(dims)) + dims)
 
 
-@kernel("repeat_interleave.self_int")
+@kernel("repeat_interleave.self_int", "CompositeImplicitAutograd")
 def repeat_interleave_int(
     self: Tensor, repeats: int, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
     """Every part along `dim` (of the flattened tensor without `dim`) `repeats` times in a row. RuntimeError below 0."""
     if repeats < 0:
         raise RuntimeError(f"Repeats must be non-negative, got {repeats}")
-    total = _length(self, dim) * repeats
+    source, place = _parts(self, dim)
+    sizes = source.meta.sizes
+    total = sizes[place] * repeats
     if total >= 1 << 63:
         raise RuntimeError(f"{repeats} repeats give {total} elements, which does not fit 64 bits")
-    return _interleaved(self, np.asarray(repeats), dim, total)
+    repeated = expand(unsqueeze(source, place + 1), (*sizes[: place + 1], repeats, *sizes[place + 1 :]))
+    copies = apply("clone", repeated, memory_format=contiguous_format)
+    return apply("view", copies, (*sizes[:place], total, *sizes[place + 1 :]))
 
 
-@kernel("repeat_interleave.self_Tensor")
+@kernel("repeat_interleave.self_Tensor", "CompositeImplicitAutograd")
 def repeat_interleave_tensor(
     self: Tensor, repeats: Tensor, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
@@ -295,14 +294,25 @@ def repeat_interleave_tensor(
     Raises RuntimeError for negative repeats or a wrong number of them, NotImplementedError unless they are integers.
     """
     _check_repeats(repeats)
-    size, given = _length(self, dim), repeats.meta.numel
+    source, place = _parts(self, dim)
+    size, given = source.meta.sizes[place], repeats.meta.numel
     if given not in (1, size):
         raise RuntimeError(
             f"repeats must have the same size as input along dim, but got repeats.size(0) = {given} and "
             f"input.size({0 if dim is None else dim}) = {size}"
         )
-    counts, total = _counts(repeats, size, output_size)
-    return _interleaved(self, counts, dim, total)
+    counts = repeats if repeats.meta.sizes == (size,) else apply("expand", repeats, (size,))
+    return apply("index_select", source, place, apply("repeat_interleave.Tensor", counts, output_size=output_size))
+
+
+def _parts(self: Tensor, dim: int | None) -> tuple[Tensor, int]:
+    """Return the tensor and the wrapped `dim`; the flattened tensor and 0 without it. Raises IndexError."""
+    if dim is None:
+        return apply("reshape", self, (-1,)), 0
+    place = wrap_dim("repeat_interleave", dim, self.meta.ndim)
+    if not self.meta.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return self, place
 
 
 @kernel("repeat_interleave.Tensor", derive=False)
@@ -310,20 +320,10 @@ def repeat_interleave(repeats: Tensor, *, output_size: int | None = None) -> Ten
     """Index k ``repeats[k]`` times in a row, in the dtype of `repeats`. Raises as repeat_interleave of a tensor."""
     _check_repeats(repeats)
     size = repeats.meta.numel
-    counts, total = _counts(repeats, size, output_size)
+    counts, total = _counts(repeats, output_size)
     meta = repeats.meta
     kind = np.int32 if meta.dtype is int32 else np.int64
     return computed((total,), meta.dtype, meta.device, lambda: np.repeat(np.arange(size, dtype=kind), counts))
-
-
-def _length(self: Tensor, dim: int | None) -> int:
-    """The number of parts along `dim`, of elements without it. Raises IndexError."""
-    if dim is None:
-        return self.meta.numel
-    place = wrap_dim("repeat_interleave", dim, self.meta.ndim)
-    if not self.meta.ndim:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return self.meta.sizes[place]
 
 
 Counts = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
@@ -338,8 +338,8 @@ def _check_repeats(repeats: Tensor) -> None:
         raise RuntimeError(f"repeats must be 0-dim or 1-dim tensor, got {repeats.meta.ndim} dims")
 
 
-def _counts(repeats: Tensor, size: int, output_size: int | None) -> tuple[Counts, int]:
-    """Return how often each of `size` parts is repeated, and the sum, which without data has to be given."""
+def _counts(repeats: Tensor, output_size: int | None) -> tuple[Counts, int]:
+    """Return how often each part is repeated, and the sum, which without data has to be given."""
     if repeats.meta.device is not cpu:
         if output_size is None:
             raise RuntimeError("cannot repeat_interleave a meta tensor without output_size")
@@ -349,46 +349,22 @@ def _counts(repeats: Tensor, size: int, output_size: int | None) -> tuple[Counts
         raise RuntimeError("repeats can not be negative")
     # Halves are summed apart: a sum of int64 would wrap, and NumPy's repeat relies on it.
     total = (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
-    total *= 1 if counts.size == size else size
     if total >= 1 << 63:
         raise RuntimeError(f"the repeats add up to {total}, which does not fit 64 bits")
     return counts, total
 
 
-def _interleaved(self: Tensor, repeats: Counts, dim: int | None, total: int) -> Tensor:
-    meta = self.meta
-    if dim is None:
-        axis = 0
-        sizes: tuple[int, ...] = (total,)
-    else:
-        axis = wrap_dim("repeat_interleave", dim, meta.ndim)
-        sizes = (*meta.sizes[:axis], total, *meta.sizes[axis + 1 :])
-    shape = (-1,) if dim is None else meta.sizes
-
-    def repeated() -> Array:
-        return np.repeat(values(self).reshape(shape), repeats, axis)
-
-    return computed(sizes, meta.dtype, meta.device, repeated)
-
-
-@kernel("diag")
+@kernel("diag", "CompositeImplicitAutograd")
 def diag(self: Tensor, diagonal: int = 0) -> Tensor:
     """A square matrix with a vector on one diagonal, or a copy of a diagonal of a matrix. RuntimeError otherwise."""
-    meta = self.meta
-    if meta.ndim == 2:
-        view = diagonal_view(self, diagonal)
-        return computed(view.meta.sizes, meta.dtype, meta.device, lambda: values(view))
-    if meta.ndim != 1:
-        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {meta.ndim}D")
-    size = meta.sizes[0] + abs(diagonal)
-    result, target = outline((size, size), meta.dtype, meta.device)
-    if target is not None:
-        target[...] = np.zeros((), meta.dtype.numpy)
-        array_of(diagonal_view(result, diagonal))[...] = values(self)
-    return result
+    if self.meta.ndim == 1:
+        return apply("diag_embed", self, diagonal)
+    if self.meta.ndim != 2:
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {self.meta.ndim}D")
+    return apply("clone", apply("diagonal", self, diagonal), memory_format=contiguous_format)
 
 
-@kernel("diff")
+@kernel("diff", "CompositeImplicitAutograd")
 def diff(
     self: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
@@ -399,25 +375,13 @@ def diff(
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     if not n:
-        return clone(self)
+        return apply("clone", self)
     parts = [part for part in (prepend, self, append) if part is not None]
-    joined = cat(parts, dim) if len(parts) > 1 else self
-    dtype = common_dtype([(part.meta.dtype, 2) for part in parts])
+    joined = apply("cat", parts, dim) if len(parts) > 1 else self
     place = wrap_dim("diff", dim, joined.meta.ndim)
-    if has_many_dims(joined.meta):
-        return cast("Tensor", along("diff", joined, dim, partial(diff, n=n, dim=1)))
-    sizes = joined.meta.sizes
-    kept = (*sizes[:place], max(sizes[place] - n, 0), *sizes[place + 1 :])
-    result, target = outline_between(kept, dtype, joined.meta.device, (narrow(joined, place, 0, kept[place]),))
-    if target is not None:
-        target[...] = _differences(values(joined), n, place)
-    return result
-
-
-def _differences(array: Array, n: int, dim: int) -> Array:
-    with np.errstate(all="ignore"):
-        for _ in range(min(n, array.shape[dim])):
-            upper = array[(slice(None),) * dim + (slice(1, None),)]
-            lower = array[(slice(None),) * dim + (slice(None, -1),)]
-            array = np.not_equal(upper, lower) if array.dtype == np.bool_ else np.subtract(upper, lower)
-    return array
+    steps = min(n, joined.meta.sizes[place])
+    less = "logical_xor" if joined.meta.dtype is bool_ else "sub.Tensor"
+    for _ in range(steps):
+        count = joined.meta.sizes[place] - 1
+        joined = apply(less, *[apply("narrow", joined, place, start, count) for start in (1, 0)])
+    return joined if steps else apply("clone", joined)

@@ -58,15 +58,6 @@ def take_back(grad: Tensor, shape: Sizes, index: Tensor) -> Tensor:
     return grad.new_zeros(shape).put(index, grad, True)
 
 
-def take_along_dim_back(grad: Tensor, shape: Sizes, indices: Tensor, dim: int | None) -> Tensor:
-    """Zeros of `shape`, broadcast with the indices in all other dims, with `grad` added at `indices` along `dim`."""
-    if dim is None:
-        return take_back(grad.reshape((-1,)), shape, indices.reshape((-1,)))
-    sizes = list(grad.shape)
-    sizes[dim] = shape[dim]
-    return grad.new_zeros(sizes).scatter_add(dim, indices.expand(grad.shape).remainder(shape[dim]), grad)
-
-
 def masked_select_back(grad: Tensor, shape: Sizes, mask: Tensor) -> Tensor:
     """Zeros with the elements of `grad` in order where `mask` is true, both broadcast."""
     sizes = broadcast_shapes(tuple(shape), mask.shape)

@@ -76,18 +76,6 @@ def matmul_back(grad: Tensor, self: Tensor, other: Tensor, needed: tuple[bool, b
     return mine, theirs
 
 
-def inner_back(grad: Tensor, self: Tensor, other: Tensor, needed: tuple[bool, bool]) -> Pair:
-    """The gradients of both operands of inner, which sums over their last dims."""
-    if not self.ndim or not other.ndim:
-        return (grad * other.conj() if needed[0] else None, grad * self.conj() if needed[1] else None)
-    size = self.shape[-1]
-    rows, columns = prod(self.shape[:-1]), prod(other.shape[:-1])
-    flat = grad.reshape((rows, columns))
-    mine = flat.mm(other.reshape((columns, size)).conj()).reshape(self.shape) if needed[0] else None
-    theirs = flat.t().mm(self.reshape((rows, size)).conj()).reshape(other.shape) if needed[1] else None
-    return mine, theirs
-
-
 def cross_back(grad: Tensor, self: Tensor, other: Tensor, dim: int, needed: tuple[bool, bool]) -> Pair:
     """The gradients of both factors of a cross product along `dim`, broadcast."""
     mine = ops.linalg_cross(other.conj(), grad, dim=dim) if needed[0] else None

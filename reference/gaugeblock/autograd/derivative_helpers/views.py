@@ -171,22 +171,6 @@ def split_back(grads: Sequence[Tensor], shape: Sizes, indices: Tensor | Sizes | 
     return total
 
 
-def stacked_back(grad: Tensor, shapes: Sequence[Sizes], dim: int, ndim: int) -> Parts:
-    """cat_back of tensors that got at least `ndim` dims first: 1 for hstack, 2 for vstack, 3 for dstack."""
-    wide = tuple(_at_least(tuple(shape), ndim) for shape in shapes)
-    place = 0 if dim == 1 and grad.ndim == 1 else dim
-    parts = cat_back(grad, wide, place)
-    return tuple(part.reshape(tuple(shape)) for part, shape in zip(parts, shapes, strict=True))
-
-
-def _at_least(shape: tuple[int, ...], ndim: int) -> tuple[int, ...]:
-    if len(shape) >= ndim:
-        return shape
-    if ndim == 3:
-        return (1, *shape, 1) if len(shape) == 1 else (*shape, 1) if shape else (1, 1, 1)
-    return (1,) * (ndim - len(shape)) + shape
-
-
 def block_diag_back(grad: Tensor, shapes: Sequence[Sizes]) -> Parts:
     """The blocks of `grad` on the diagonal, in the sizes of the tensors that they came from."""
     parts, row, column = [], 0, 0
@@ -209,38 +193,10 @@ def repeat_back(grad: Tensor, shape: Sizes, repeats: Sizes) -> Tensor:
     return (grad.reshape(split).sum(copies) if copies else grad).reshape(tuple(shape))
 
 
-def repeat_interleave_back(grad: Tensor, shape: Sizes, repeats: int | Tensor, dim: int | None) -> Tensor:
-    """The sum over the copies of each part along `dim`, or of each element when there is no dim."""
-    flat = dim is None
-    place = 0 if dim is None else dim % max(len(shape), 1)
-    sizes = (prod(shape),) if flat or not shape else tuple(shape)
-    if isinstance(repeats, Tensor):
-        counts = repeats.expand((sizes[place],)) if repeats.numel() == 1 else repeats
-        index = ops.repeat_interleave(ops.arange(sizes[place], device=counts.device), counts.reshape((-1,)))
-        return collected(sizes, place, index, grad).reshape(tuple(shape))
-    split = (*sizes[:place], sizes[place], repeats, *sizes[place + 1 :])
-    return grad.reshape(split).sum(place + 1).reshape(tuple(shape))
-
-
 def roll_back(grad: Tensor, shifts: int | Sizes, dims: int | Sizes) -> Tensor:
     """`grad` rolled the other way."""
     shifts = (shifts,) if isinstance(shifts, int) else shifts
     return ops.roll(grad, tuple(-shift for shift in shifts), dims)
-
-
-def diff_back(
-    grad: Tensor, shape: Sizes, n: int, dim: int, prepend: Sizes | None, append: Sizes | None
-) -> tuple[Tensor | None, ...]:
-    """The gradients of the tensor, of what was put before it and of what was put behind it (their sizes given)."""
-    if not n:
-        return grad, None, None
-    place = dim % max(len(shape), 1)
-    sizes = [0 if part is None else part[place] for part in (prepend, shape, append)]
-    pad = (0, 0) * (grad.ndim - 1 - place) + (1, 1)
-    for _ in range(min(n, sum(sizes))):
-        grad = -ops.diff(ops.constant_pad_nd(grad, pad), 1, place)
-    before, own, after = (grad.narrow(place, sum(sizes[:k]), sizes[k]) for k in range(3))
-    return own, None if prepend is None else before, None if append is None else after
 
 
 def combinations_back(grad: Tensor, shape: Sizes, r: int, with_replacement: bool) -> Tensor:
