@@ -16,7 +16,7 @@ from .arguments import dtype_argument
 from .arrays import filled, values
 from .invoke import apply
 from .plan import Planned, plannable
-from .reductions import check_few_dims, reduce, reduce_one, reduced_dims, reduced_sizes
+from .reductions import check_few_dims, planned_reduction, reduce, reduced_dims, reduced_sizes
 from .registration import kernel, write_out
 
 Dim = int | Sequence[int] | None
@@ -145,7 +145,7 @@ def logsumexp(self: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> 
     if compute.is_complex and self.meta.device.type == "cpu":
         return _complex_logsumexp(self, dims, keepdim)
     exponentials = reduction_ops.exponentials_reduction(compute, True)
-    found = reduce_one("logsumexp", exponentials, self, dims, keepdim, compute, compute)
+    found = planned_reduction("logsumexp", exponentials, self, dims, keepdim, compute, compute)
     return found if own.kind >= 2 else found.result
 
 

@@ -398,6 +398,8 @@ def inner(self: Tensor, other: Tensor) -> Tensor:
             f"inner() the last dimension must match on both input tensors but got shapes {list(left.sizes)} and "
             f"{list(right.sizes)}"
         )
+    if left.ndim == right.ndim == 1:
+        return apply("dot", self, other)
     return apply("tensordot", self, other, (-1,), (-1,))
 
 
