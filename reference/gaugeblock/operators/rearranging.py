@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -14,25 +12,25 @@ from ..core.dtype import bool_, int32, int64
 from ..core.errors import wrap_dim
 from ..core.memory_format import contiguous_format
 from ..iteration.dimensions import loop_dimensions
+from ..kernels.conversion import Immediate
 from ..kernels.pointwise import Launch
-from ..memory.elements import store_bytes
-from ..tensor.array_view import FEW, array_of, kept_array
+from ..tensor.array_view import array_of
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor, new_like
-from ..tensor.tensor_meta import TensorMeta, meta_of, preserve_format_strides
-from ..tensor.views import transpose
-from .arrays import MOST_DIMS, STEPS, Array, along, computed, has_many_dims, outline, values
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, preserve_format_strides
+from ..tensor.views import narrow, transpose
+from .arrays import MOST_DIMS, STEPS, Array, computed, outline, values
 from .copy import clone
-from .fresh_fill import fill_zeros
 from .invoke import apply, expand, unsqueeze
+from .joining import cat
+from .launch import element_launch
 from .plan import Planned, plannable
 from .pointwise import formula_kernel
 from .registration import kernel
 
 
 @kernel("roll")
-@plannable
-def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor | Planned[Tensor]:
+def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
     """Each dim of `dims` shifted cyclically towards higher indices; without `dims` the flattened elements.
 
     Raises RuntimeError unless there are as many shifts as dims, IndexError for a dim out of range.
@@ -46,52 +44,19 @@ def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tenso
     if dims and not meta.ndim:
         raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
     places = tuple([wrap_dim("roll", dim, meta.ndim) for dim in dims])
-    if has_many_dims(meta):
-        return _rolled(self, shifts, dims)
-    result, target = outline(meta.sizes, meta.dtype, meta.device)
-    if target is not None:
-        _roll_into(target, values(self), shifts, places)
-        if len(shifts) == 1 and (not dims or meta.ndim == 1) and meta.contiguous:
-            return Planned(result, _turning(meta, shifts[0])) if meta.numel else result
+    if not dims:
+        return reshape(_rolled(reshape(self, (-1,)), shifts[0], 0), meta.sizes)
+    result = self
+    for shift, place in zip(shifts, places, strict=True):
+        result = _rolled(result, shift, place)
     return result
 
 
-def _rolled(self: Tensor, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Tensor:
-    """Roll along one dim after the other."""
-    if not dims:
-        return reshape(roll(reshape(self, (-1,)), shifts), self.meta.sizes)
-    for shift, dim in zip(shifts, dims, strict=True):
-        self = along("roll", self, dim, partial(roll, shifts=(shift,), dims=(1,)))
-    return self
-
-
-def _turning(meta: TensorMeta, shift: int) -> Callable[[Tensor], Tensor]:
-    """Return a function that copies row-major elements `shift` places on, the last ones to the front."""
-    size, itemsize = meta.numel, meta.dtype.itemsize
-    moved = shift % size
-    kernel = formula_kernel("identity", [meta.dtype], meta.dtype, meta.dtype).contiguous
-
-    def run(self: Tensor) -> Tensor:
-        result = new_like(meta)
-        kernel(result.pointer + moved * itemsize, self.pointer, size - moved)
-        if moved:
-            kernel(result.pointer, self.pointer + (size - moved) * itemsize, moved)
-        return result
-
-    return run
-
-
-def _roll_into(target: Array, array: Array, shifts: tuple[int, ...], dims: tuple[int, ...]) -> None:
-    if not dims:
-        target, array, dims = target.reshape(-1), array.reshape(-1), (0,)
-    if len(dims) > 1 or not array.size:
-        target[...] = np.roll(array, shifts, dims)
-        return
-    size = array.shape[dims[0]]
-    shift = shifts[0] % size
-    before = (slice(None),) * dims[0]
-    target[(*before, slice(shift, None))] = array[(*before, slice(None, size - shift))]
-    target[(*before, slice(None, shift))] = array[(*before, slice(size - shift, None))]
+def _rolled(self: Tensor, shift: int, dim: int) -> Tensor:
+    """A copy with the last parts along `dim` put before the first ones."""
+    size = self.meta.sizes[dim]
+    start = -shift % max(size, 1)
+    return cat((narrow(self, dim, start, size - start), narrow(self, dim, 0, start)), dim)
 
 
 @kernel("flip")
@@ -171,61 +136,31 @@ def rot90(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     return flip(self, (first, second)) if k % 4 else clone(self, memory_format=contiguous_format)
 
 
-def _triangle(operator: str, self: Tensor, diagonal: int, keep: Any) -> Tensor | Planned[Tensor]:
+def _triangle(operator: str, self: Tensor, kept: Callable[[int, int], Array]) -> Tensor:
+    """A copy with zeros where the matrix that `kept` makes of rows and columns is false."""
     meta = self.meta
     if meta.ndim < 2:
         raise RuntimeError(f"{operator}: input tensor must have at least 2 dimensions")
-    result, target = outline(meta.sizes, meta.dtype, meta.device)
-    if target is None or not meta.numel:
-        return result
-    rows, columns = meta.sizes[-2:]
-    if columns >= LONG_ROWS:
-        fill_zeros(result)
-        source = values(self)
-        for row in range(rows):
-            end = min(max(row + diagonal + (1 if operator == "tril" else 0), 0), columns)
-            part = (..., row, slice(0, end) if operator == "tril" else slice(end, columns))
-            target[part] = source[part]
-        return result
-    kept = keep(np.arange(columns) - np.arange(rows)[:, None], diagonal)
-    target[...] = np.where(kept, values(self), _zero(target))
-    if meta.numel <= FEW:
-        return Planned(result, _triangle_call(meta, result.meta, kept))
+    result, _ = outline(meta.sizes, meta.dtype, meta.device)
+    if meta.device is cpu and meta.numel:
+        mask = kept(*meta.sizes[-2:])
+        places = contiguous_meta(mask.shape, bool_)
+        launch = element_launch("where", result.meta, [places, meta, Immediate(meta.dtype)], meta.dtype)
+        assert launch is not None
+        launch.run([result.pointer, mask.ctypes.data, self.pointer, 0])
     return result
 
 
-LONG_ROWS = 128
-"""Elements of a row from which rows are copied one by one."""
-
-
-def _triangle_call(meta: TensorMeta, out: TensorMeta, kept: Array) -> Callable[[Tensor], Tensor]:
-    zeros = bytes(out.nbytes)
-
-    def run(self: Tensor) -> Tensor:
-        result = new_like(out)
-        store_bytes(result.pointer, zeros)
-        np.copyto(kept_array(out, result.pointer), kept_array(meta, self.pointer), where=kept)
-        return result
-
-    return run
-
-
-def _zero(array: Array) -> Array:
-    return np.zeros((), array.dtype)
-
-
 @kernel("tril")
-@plannable
-def tril(self: Tensor, diagonal: int = 0) -> Tensor | Planned[Tensor]:
+def tril(self: Tensor, diagonal: int = 0) -> Tensor:
     """The elements on and below a diagonal of the last two dims, zero elsewhere. Raises RuntimeError below 2-D."""
-    return _triangle("tril", self, diagonal, np.less_equal)
+    return _triangle("tril", self, lambda rows, columns: np.tri(rows, columns, diagonal, np.bool_))
 
 
 @kernel("triu")
-@plannable
-def triu(self: Tensor, diagonal: int = 0) -> Tensor | Planned[Tensor]:
+def triu(self: Tensor, diagonal: int = 0) -> Tensor:
     """The elements on and above a diagonal of the last two dims, zero elsewhere. Raises RuntimeError below 2-D."""
-    return _triangle("triu", self, diagonal, np.greater_equal)
+    return _triangle("triu", self, lambda rows, columns: ~np.tri(rows, columns, diagonal - 1, np.bool_))
 
 
 def _ints(value: int | Sequence[int]) -> tuple[int, ...]:

@@ -234,11 +234,7 @@ def decomposed(operator: str, array: Array, full: bool) -> tuple[Array, Array, A
         left = np.broadcast_to(np.eye(m, m if full else k), (*batch, m, m if full else k))
         right = np.broadcast_to(np.eye(n if full else k, n), (*batch, n if full else k, n))
         return left, np.zeros((*batch, k)), right
-    check_finite(operator, array)
-    try:
-        u, s, vh = lapack.svd(array, full_matrices=full)
-    except np.linalg.LinAlgError:
-        raise LinAlgError(f"{operator}: {NOT_CONVERGED}") from None
+    u, s, vh = _svd(operator, array, full_matrices=full)
     return u, s, vh
 
 
@@ -246,17 +242,16 @@ def singular_values(operator: str, array: Array) -> Array:
     """The singular values of a stack of matrices, largest first. Raises LinAlgError for what is not finite."""
     if not array.size:
         return np.zeros((*array.shape[:-2], min(array.shape[-2:])))
-    check_finite(operator, array)
+    return np.asarray(_svd(operator, array, compute_uv=False))
+
+
+def _svd(operator: str, array: Array, **options: bool) -> Any:
+    if not np.isfinite(array).all():  # LAPACK may never return
+        raise LinAlgError(f"{operator}: {NOT_FINITE}")
     try:
-        return np.asarray(lapack.svd(array, compute_uv=False))
+        return lapack.svd(array, **options)
     except np.linalg.LinAlgError:
         raise LinAlgError(f"{operator}: {NOT_CONVERGED}") from None
-
-
-def check_finite(operator: str, array: Array) -> None:
-    """Raise LinAlgError for elements that are not finite: LAPACK may never return for them."""
-    if not np.isfinite(array).all():
-        raise LinAlgError(f"{operator}: {NOT_FINITE}")
 
 
 def check_driver(driver: str | None) -> None:

@@ -20,7 +20,6 @@ from ..arrays import Array, outline, values
 from ..invoke import apply, expand, invoke, permute, reshape, result_type
 from .checks import (
     SINGULAR,
-    LinAlgError,
     check_float,
     check_matrix,
     check_one_dtype,
@@ -143,10 +142,7 @@ def solution_and_info(operator: str, A: Tensor, B: Tensor, left: bool, check_err
             turned = _solved(np.swapaxes(array, -2, -1), np.swapaxes(given, -2, -1))
             found = (np.swapaxes(turned[0], -2, -1), turned[1])
         if check_errors and found[1].any():
-            name = operator if operator.startswith("torch.") else f"torch.{operator}"
-            flat = found[1].reshape(-1)
-            where = f"(Batch element {int(flat.nonzero()[0][0])}): " if found[1].ndim else ""
-            raise LinAlgError(f"{name}: {where}The solver failed because the input matrix is singular.")
+            fail(f"torch.{operator}", found[1], "The solver failed because the input matrix is singular.")
         store(target, found[0].reshape(target.shape))
         store(infos, found[1])
     return result, info

@@ -17,6 +17,7 @@ from .checks import (
     FULL,
     NOT_POSITIVE,
     SINGULAR,
+    ZERO_PIVOT,
     adjoint,
     check_float,
     check_matrix,
@@ -197,16 +198,9 @@ def check_pivots(operator: str, info: Tensor) -> None:
     """Raise RuntimeError for the first matrix with a zero pivot."""
     if info.meta.device.type != "cpu":
         return
-    flat = values(info).reshape(-1)
-    if flat.any():
-        place = int(np.flatnonzero(flat)[0])
-        where = f"(Batch element {place}): " if info.meta.ndim else ""
-        k = int(flat[place])
-        raise RuntimeError(
-            f"{operator}: {where}U[{k},{k}] is zero and using it on lu_solve would result in a division by zero. If "
-            f"you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
-            f"linalg.lu_factor_ex(A, pivot)"
-        )
+    infos = values(info)
+    if infos.any():
+        fail(operator, infos, ZERO_PIVOT, RuntimeError)
 
 
 def split(factors: Array) -> tuple[Array, Array]:
