@@ -17,9 +17,9 @@ from ..kernels.pointwise import Launch
 from ..tensor.array_view import array_of
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor, new_like
-from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, preserve_format_strides
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, preserve_format_strides, remember
 from ..tensor.views import narrow, transpose
-from .arrays import MOST_DIMS, STEPS, Array, computed, outline, values
+from .arrays import MOST_DIMS, STEPS, Array, computed, values
 from .copy import clone
 from .invoke import apply, expand, unsqueeze
 from .joining import cat
@@ -141,12 +141,14 @@ def _triangle(operator: str, self: Tensor, kept: Callable[[int, int], Array]) ->
     meta = self.meta
     if meta.ndim < 2:
         raise RuntimeError(f"{operator}: input tensor must have at least 2 dimensions")
-    result, _ = outline(meta.sizes, meta.dtype, meta.device)
+    made = contiguous_meta(meta.sizes, meta.dtype, meta.device)
+    result = new_like(made)
     if meta.device is cpu and meta.numel:
         mask = kept(*meta.sizes[-2:])
-        places = contiguous_meta(mask.shape, bool_)
-        launch = element_launch("where", result.meta, [places, meta, Immediate(meta.dtype)], meta.dtype)
-        assert launch is not None
+        launch: Launch | None = meta.plans.get("triangle")
+        if launch is None:
+            operands = (contiguous_meta(mask.shape, bool_), meta, Immediate(meta.dtype))
+            launch = remember(meta.plans, "triangle", element_launch("where", made, operands, meta.dtype))
         launch.run([result.pointer, mask.ctypes.data, self.pointer, 0])
     return result
 
