@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from ctypes import memmove
 from functools import reduce
 from typing import NamedTuple
 
-from ..core.away import long_call
-from ..core.device import cpu
 from ..core.dtype import DType
 from ..core.errors import wrap_dim
 from ..core.promotion import promote_types
@@ -23,8 +20,6 @@ from .plan import Planned, plannable
 from .registration import kernel
 
 Ints = tuple[int, ...]
-FEW = 4096
-"""Elements of tensors up to which a call of memmove costs more than the copying kernel."""
 
 
 @kernel("cat")
@@ -37,8 +32,6 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor | Planned[Tensor]:
     if not tensors:
         raise ValueError("cat(): expected a non-empty list of Tensors")
     meta = tensors[0].meta
-    if dim == 0 and meta.numel > FEW and meta.contiguous and meta.ndim and _all_like(meta, tensors):
-        return Planned(_cat_blocks(tensors, meta), lambda parts: _cat_blocks(parts, meta))
     key = ("cat", dim, *[tensor.meta for tensor in tensors])
     plan: _Joining | None = meta.plans.get(key)
     if plan is None:
@@ -96,30 +89,6 @@ def _joining(tensors: Sequence[Tensor], dim: int) -> _Joining:
         parts.append((offset, copying(target, source)))
         offset += source.sizes[place] * result.strides[place] * dtype.itemsize
     return _Joining(result, tuple(parts))
-
-
-def _all_like(meta: TensorMeta, tensors: Sequence[Tensor]) -> bool:
-    if meta.device is not cpu or meta.sizes == (0,):
-        return False
-    return all(tensor.meta is meta for tensor in tensors)
-
-
-def _cat_blocks(tensors: Sequence[Tensor], meta: TensorMeta) -> Tensor:
-    """Row-major tensors of one meta, block after block."""
-    key = ("cat", len(tensors))
-    joined = meta.plans.get(key)
-    if joined is None:
-        sizes = (meta.sizes[0] * len(tensors), *meta.sizes[1:])
-        joined = meta_of(sizes, _strides(tensors, sizes), meta.dtype)
-        remember(meta.plans, key, joined)
-    result = new_like(joined)
-    address, nbytes = result.pointer, meta.nbytes
-    if nbytes:
-        move = long_call(8 * nbytes, memmove)
-        for tensor in tensors:
-            move(address, tensor.pointer, nbytes)
-            address += nbytes
-    return result
 
 
 def _check_sizes(first: Ints, sizes: Ints, dim: int, position: int) -> None:
