@@ -27,7 +27,7 @@ from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import contiguous_meta, remember
 from .allocation import COPY, resized
 from .arrays import STEPS, Array
-from .fresh_fill import FEW_BYTES, PACKED, fill_zeros
+from .fresh_fill import FEW_BYTES, fill_zeros
 
 SHORT = 32
 """Values up to which Python's arithmetic is quicker than a call of NumPy's."""
@@ -44,22 +44,18 @@ class Plan(NamedTuple):
 
 
 class Line(NamedTuple):
-    """The values of a vector: as an array, few of them as Python numbers, and what the compiled loop of the dtype takes
-    to count them; None where it cannot."""
+    """The values of a vector as an array, and what the compiled loop of the dtype takes to count them; None where it
+    cannot."""
 
     values: Callable[[], Array]
-    few: Callable[[], list[Any]]
     steps: tuple[Number, ...] | None
 
     def fill(self, result: Tensor) -> None:
         """Fill a vector on the CPU."""
-        meta = result.meta
-        if meta.numel <= SHORT and meta.dtype in PACKED and _packed(result, self.few()):
-            return
         if self.steps is not None:
             count_by(result, self.steps)
         else:
-            away(STEPS * meta.numel, _assign, array_of(result), self.values)
+            away(STEPS * result.meta.numel, _assign, array_of(result), self.values)
 
 
 def _assign(into: Array, values: Callable[[], Array]) -> None:
@@ -130,24 +126,11 @@ def arange(kind: DType, end: Any, start: Any = 0, step: Any = 1) -> Plan:
         steps = (float(start), float(step), 0.0, math.inf, 0.0)
     elif kind is int64 and max(abs(start), abs(step), abs(start + count * step)) < 1 << 63:
         steps = (start, step)
-    line = Line(
-        lambda: _steps(start, step, count, kind),
-        lambda: [start + i * step for i in range(count)] if kind.kind == 1 else _fractions(start, step, count),
-        steps,
-    )
-    return Plan((count,), line.fill)
-
-
-def _fractions(start: Any, step: Any, count: int) -> list[float]:
-    first, by = float(start), float(step)
-    return [first + i * by for i in range(count)]
+    return Plan((count,), Line(lambda: _steps(start, step, count, kind), steps).fill)
 
 
 def _steps(start: Any, step: Any, count: int, kind: DType) -> Array:
     if kind.kind == 1:
-        end = start + count * step
-        if max(abs(start), abs(end)) < 1 << 63:
-            return np.arange(start, end, step, dtype=np.int64)
         wrapped = np.arange(count, dtype=np.uint64) * np.uint64(step % (1 << 64)) + np.uint64(start % (1 << 64))
         return wrapped.view(np.int64)
     values = np.arange(count, dtype=np.float64)
@@ -217,8 +200,7 @@ def linspace(kind: DType, start: Any, end: Any, steps: int) -> Plan:
     first, last = _ends("linspace", start, end, steps, kind)
     real = kind in (float32, float64) and not isinstance(first, complex) and not isinstance(last, complex)
     halves = _halves(float(first), float(last), steps) if real and steps > 1 else None
-    line = Line(lambda: _line(first, last, steps), lambda: _few_of_line(first, last, steps, kind), halves)
-    return Plan((steps,), line.fill)
+    return Plan((steps,), Line(lambda: _line(first, last, steps), halves).fill)
 
 
 def logspace(kind: DType, start: Any, end: Any, steps: int, base: float = 10.0) -> Plan:
@@ -228,7 +210,7 @@ def logspace(kind: DType, start: Any, end: Any, steps: int, base: float = 10.0) 
     def values() -> Array:
         return np.asarray(base ** _line(first, last, steps))
 
-    return Plan((steps,), Line(values, lambda: list(values().tolist()), None).fill)
+    return Plan((steps,), Line(values, None).fill)
 
 
 def _line(first: Any, last: Any, count: int) -> Array:
@@ -262,17 +244,6 @@ def _halves(first: float, last: float, count: int) -> tuple[float, ...]:
     with np.errstate(all="ignore"):
         step = float((np.float64(last) - np.float64(first)) / (count - 1))
     return first, step, last, float((count + 1) // 2), float(count - 1)
-
-
-def _few_of_line(first: Any, last: Any, count: int, kind: DType) -> list[Any]:
-    """The values of `_line` as Python numbers."""
-    begin, end = (complex(first), complex(last)) if isinstance(first + last, complex) else (float(first), float(last))
-    if count == 1:
-        return [begin]
-    step = (end - begin) / (count - 1)
-    half = count / 2
-    line: list[Any] = [begin + step * i if i < half else end - step * (count - 1 - i) for i in range(count)]
-    return [int(value) for value in line] if kind.kind == 1 else line
 
 
 def _ends(name: str, start: Any, end: Any, count: int, kind: DType) -> tuple[Any, Any]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..core.away import away
 from ..core.device import cpu
 from ..core.dtype import bool_, int32, int64
 from ..core.errors import wrap_dim
@@ -14,12 +13,12 @@ from ..core.memory_format import contiguous_format
 from ..iteration.dimensions import loop_dimensions
 from ..kernels.conversion import Immediate
 from ..kernels.pointwise import Launch
-from ..tensor.array_view import array_of
 from ..tensor.reshaping import reshape
-from ..tensor.tensor import Tensor, empty_tensor, new_like
+from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, preserve_format_strides, remember
+from ..tensor.views import expand as expand_view
 from ..tensor.views import narrow, transpose
-from .arrays import MOST_DIMS, STEPS, Array, computed, values
+from .arrays import Array, computed, values
 from .copy import clone
 from .invoke import apply, expand, unsqueeze
 from .joining import cat
@@ -183,19 +182,10 @@ def repeat(self: Tensor, repeats: Sequence[int]) -> Tensor:
             f"{len(repeats)} < {meta.ndim}"
         )
     sizes = (1,) * (len(repeats) - meta.ndim) + meta.sizes
-    total = tuple([size * count for size, count in zip(sizes, repeats, strict=True)])
-    if len(total) > MOST_DIMS and 0 not in total:
-        kept = [(size, count) for size, count in zip(sizes, repeats, strict=True) if size * count > 1]
-        if len(kept) < len(total):
-            fewer = reshape(self, [size for size, _ in kept])
-            return reshape(repeat(fewer, [count for _, count in kept]), total)
-    result = empty_tensor(total, meta.dtype, meta.device)
-    if result.meta.numel and meta.device is cpu:
-        split = [part for count, size in zip(repeats, sizes, strict=True) for part in (count, size)]
-        block = [part for size in sizes for part in (1, size)]
-        blocks = array_of(result).reshape(split)
-        away(STEPS * blocks.size, np.copyto, blocks, values(self).reshape(block))
-    return result
+    pairs = list(zip(repeats, sizes, strict=True))
+    block = reshape(self, [part for size in sizes for part in (1, size)])
+    blocks = expand_view(block, [part for pair in pairs for part in pair])
+    return reshape(clone(blocks, memory_format=contiguous_format), [count * size for count, size in pairs])
 
 
 @kernel("tile")

@@ -171,16 +171,6 @@ def split_back(grads: Sequence[Tensor], shape: Sizes, indices: Tensor | Sizes | 
     return total
 
 
-def block_diag_back(grad: Tensor, shapes: Sequence[Sizes]) -> Parts:
-    """The blocks of `grad` on the diagonal, in the sizes of the tensors that they came from."""
-    parts, row, column = [], 0, 0
-    for shape in shapes:
-        height, width = (1,) * (2 - len(shape)) + tuple(shape)
-        parts.append(grad.narrow(0, row, height).narrow(1, column, width).reshape(tuple(shape)))
-        row, column = row + height, column + width
-    return tuple(parts)
-
-
 def repeat_back(grad: Tensor, shape: Sizes, repeats: Sizes) -> Tensor:
     """The sum over all copies of a tensor of `shape` that was repeated along each dim."""
     lead = max(len(repeats) - len(shape), 0)

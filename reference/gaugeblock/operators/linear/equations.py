@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ...core.device import Device, cpu
-from ...core.dtype import DType, bool_, int32
+from ...core.device import cpu
+from ...core.dtype import bool_, int32
 from ...core.errors import wrap_dims
 from ...core.memory_format import contiguous_format
 from ...core.warn import warn_deprecated
@@ -114,21 +114,15 @@ def linalg_inv(A: Tensor) -> Tensor:
 inverse = linalg_inv
 
 
-def _operands(operator: str, A: Tensor, B: Tensor) -> tuple[DType, Device]:
-    check_float(operator, A)
-    check_square(operator, A)
-    dtype, device = check_one_dtype(operator, A, B)
-    if not B.meta.ndim:
-        check_matrix(operator, B, "B")
-    return dtype, device
-
-
 def solution_and_info(operator: str, A: Tensor, B: Tensor, left: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
     """X and int32 infos of ``A @ X = B``; leading dims broadcast; B is a matrix or, as `is_vector` says, a vector.
 
     Raises LinAlgError for a singular matrix if `check_errors`, RuntimeError for other shapes and dtypes.
     """
-    dtype, device = _operands(operator, A, B)
+    check_squares(operator, A)
+    dtype, device = check_one_dtype(operator, A, B)
+    if not B.meta.ndim:
+        check_matrix(operator, B, "B")
     vector = is_vector(A, B)
     right = (*B.meta.sizes, 1) if vector else B.meta.sizes
     sizes = solved_sizes(operator, A.meta.sizes, right, left)

@@ -177,9 +177,8 @@ def block_diag(tensors: Sequence[Tensor]) -> Tensor:
     """
     if not tensors:
         return outline((1, 0), float32)[0]
-    device = check_same_device("block_diag", *tensors)
     dtype = common_dtype((t.meta.dtype, 2 if t.meta.ndim else 1) for t in tensors)
-    shapes = []
+    blocks = []
     for k, tensor in enumerate(tensors):
         sizes = tensor.meta.sizes
         if len(sizes) > 2:
@@ -187,15 +186,10 @@ def block_diag(tensors: Sequence[Tensor]) -> Tensor:
                 f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {k} has {len(sizes)} "
                 f"dimensions"
             )
-        shapes.append((1,) * (2 - len(sizes)) + sizes)
-    result, target = outline([sum(shape[d] for shape in shapes) for d in (0, 1)], dtype, device)
-    if target is not None:
-        target[...] = 0
-        row = column = 0
-        for tensor, (height, width) in zip(tensors, shapes, strict=True):
-            target[row : row + height, column : column + width] = values(tensor).reshape(height, width)
-            row, column = row + height, column + width
-    return result
+        blocks.append(reshape(apply("to.dtype", tensor, dtype), (1,) * (2 - len(sizes)) + sizes))
+    widths = [block.meta.sizes[1] for block in blocks]
+    pads = [(sum(widths[:k]), sum(widths[k + 1 :])) for k in range(len(widths))]
+    return apply("cat", [apply("constant_pad_nd", *both) for both in zip(blocks, pads, strict=True)])
 
 
 def public_block_diag(*tensors: Tensor) -> Tensor:
