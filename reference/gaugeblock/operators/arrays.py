@@ -139,6 +139,14 @@ def _true_pieces(array: Array) -> tuple[Array, ...]:
     return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))
 
 
+def outside(places: Array, size: int, lowest: int = 0) -> int | None:
+    """Return a place outside of [lowest, size), None if there is none."""
+    if not places.size:
+        return None
+    low, high = int(places.min()), int(places.max())
+    return low if low < lowest else high if high >= size else None
+
+
 def number_as(operator: str, dtype: DType, value: Any) -> Array:
     """A 0-dim array of `dtype` holding the Python number `value`. Raises RuntimeError when it does not fit.
 

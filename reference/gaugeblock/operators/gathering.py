@@ -16,7 +16,7 @@ from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, meta_of, remember
 from .advanced_indexing import take_true
-from .arrays import Array, computed, has_many_dims, true_places, values
+from .arrays import Array, computed, has_many_dims, outside, true_places, values
 from .invoke import apply, invoke
 from .loop_plan import Picking, picking
 from .plan import Planned, plannable
@@ -86,8 +86,8 @@ def _check_selected(meta: TensorMeta, place: int, index: Tensor) -> None:
 
 def check_within(operator: str, index: Array, size: int, error: type[Exception]) -> None:
     """Raise `error` unless every index lies in [0, size)."""
-    if index.size and (int(index.min()) < 0 or int(index.max()) >= size):
-        bad = int(index.min()) if int(index.min()) < 0 else int(index.max())
+    bad = outside(index, size)
+    if bad is not None:
         raise error(f"{operator}(): index out of range in self: index {bad} is out of bounds for size {size}")
 
 
@@ -191,11 +191,8 @@ def check_not_empty(operator: str, self: Tensor, index: Tensor) -> None:
 
 def check_take(operator: str, places: Array, count: int) -> None:
     """Raise IndexError unless every position lies in [-count, count)."""
-    if not places.size:
-        return
-    low, high = int(places.min()), int(places.max())
-    if low < -count or high >= count:
-        bad = high if high >= count else low
+    bad = outside(places, count, -count)
+    if bad is not None:
         raise IndexError(f"{operator}(): out of range: tried to access index {bad} on a tensor of {count} elements.")
 
 

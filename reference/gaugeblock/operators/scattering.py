@@ -22,7 +22,8 @@ from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta, default_strides, remember
 from ..tensor.versions import bump_version, check_written_in_inference
 from ..tensor.views import expand
-from .arrays import Array, has_many_dims, number_as, values, without_dims
+from .advanced_indexing import index_error
+from .arrays import Array, has_many_dims, number_as, outside, values, without_dims
 from .complex_half import taking
 from .copy import clone
 from .gathering import (
@@ -328,9 +329,9 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
 
 def _fill_places(target: Array, dim: int, places: Array, value: Array) -> None:
     size = target.shape[dim]
-    if places.size and (int(places.min()) < -size or int(places.max()) >= size):
-        bad = int(places.max()) if int(places.max()) >= size else int(places.min())
-        raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
+    bad = outside(places, size, -size)
+    if bad is not None:
+        raise index_error(bad, dim, size)
     target[_part(dim, places)] = value
 
 

@@ -39,8 +39,7 @@ def _tall(grad_q: Tensor, grad_r: Tensor, q: Tensor, r: Tensor) -> Tensor:
     """For at least as many rows as columns: (gQ + Q S) R^-H, S Hermitian with the upper triangle of gR R^H - Q^H gQ."""
     upper = (grad_r.matmul(r.adjoint()) - q.adjoint().matmul(grad_q)).triu()
     total = grad_q + q.matmul(_hermitian_of_triangle(upper))
-    found: Tensor = ops.linalg_solve_triangular(r.adjoint(), total, upper=False, left=False)
-    return found
+    return ops.linalg_solve_triangular(r.adjoint(), total, upper=False, left=False)
 
 
 def _hermitian_of_triangle(triangle: Tensor) -> Tensor:
@@ -96,8 +95,7 @@ def cholesky_back(grad: Tensor, factor: Tensor, upper: bool) -> Tensor:
     low, back = (factor.adjoint(), grad.adjoint()) if upper else (factor, grad)
     inner = _hermitian_of_triangle(low.adjoint().matmul(back).tril()) / 2
     right = ops.linalg_solve_triangular(low, inner, upper=False, left=False)
-    found: Tensor = ops.linalg_solve_triangular(low.adjoint(), right, upper=True)
-    return found
+    return ops.linalg_solve_triangular(low.adjoint(), right, upper=True)
 
 
 def _triangle(matrix: Tensor, upper: bool, diagonal: int = 0) -> Tensor:
@@ -260,12 +258,10 @@ def eig_back(grad_values: Tensor, grad_vectors: Tensor, values: Tensor, vectors:
     inner = inner - vectors.adjoint().matmul(vectors * along.real.unsqueeze(-2))
     gaps = (values.unsqueeze(-2) - values.unsqueeze(-1)).conj()
     inner = _divided(_off_diagonal(inner), gaps) + ops.diag_embed(grad_values)
-    found: Tensor = ops.linalg_solve(vectors.adjoint(), inner.matmul(vectors.adjoint()))
-    return found
+    return ops.linalg_solve(vectors.adjoint(), inner.matmul(vectors.adjoint()))
 
 
 def eigvals_back(grad: Tensor, A: Tensor) -> Tensor:
     """The gradient of a matrix from that of its eigenvalues."""
     vectors = ops.linalg_eig(A)[1]
-    found: Tensor = ops.linalg_solve(vectors.adjoint(), grad.unsqueeze(-1) * vectors.adjoint())
-    return found
+    return ops.linalg_solve(vectors.adjoint(), grad.unsqueeze(-1) * vectors.adjoint())

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ...bindings.functions import tensor_ops as ops
 from ...core.dtype import bool_
+from .decompositions import _triangle
 
 if TYPE_CHECKING:
     from gaugeblock import Tensor
@@ -83,18 +83,13 @@ def cross_back(grad: Tensor, self: Tensor, other: Tensor, dim: int, needed: tupl
     return mine, theirs
 
 
-def trace_back(grad: Tensor, shape: Sequence[int]) -> Tensor:
-    """Zeros of `shape` with `grad` everywhere on the main diagonal."""
-    return grad.new_zeros(shape).diagonal_scatter(grad.expand((min(shape),)))
-
-
 def inverse_back(grad: Tensor, inverse: Tensor) -> Tensor:
     """The gradient of a square matrix from that of its inverse."""
     return -inverse.adjoint().matmul(grad).matmul(inverse.adjoint())
 
 
 def _is_vector(matrix: tuple[int, ...], right: tuple[int, ...]) -> bool:
-    return len(right) == 1 or (len(right) == len(matrix) - 1 and right == matrix[:-1])
+    return len(right) == 1 or right == matrix[:-1]
 
 
 def solve_back(
@@ -113,17 +108,12 @@ def _outer(right: Tensor, solution: Tensor, left: bool) -> Tensor:
     return -right.matmul(solution.adjoint()) if left else -solution.adjoint().matmul(right)
 
 
-def _part(matrix: Tensor, upper: bool, unitriangular: bool) -> Tensor:
-    offset = 1 if unitriangular else 0
-    return matrix.triu(offset) if upper else matrix.tril(-offset)
-
-
 def solve_triangular_back(
     grad: Tensor, A: Tensor, solution: Tensor, upper: bool, left: bool, unitriangular: bool, needed: tuple[bool, bool]
 ) -> Pair:
     """The gradients of the triangular matrix, zero outside of its triangle, and of the right side."""
     theirs = ops.linalg_solve_triangular(A.adjoint(), grad, upper=not upper, left=left, unitriangular=unitriangular)
-    return _part(_outer(theirs, solution, left), upper, unitriangular) if needed[0] else None, theirs
+    return _triangle(_outer(theirs, solution, left), upper, int(unitriangular)) if needed[0] else None, theirs
 
 
 def triangular_solve_back(
@@ -134,7 +124,7 @@ def triangular_solve_back(
     lower = upper == transpose
     theirs = ops.linalg_solve_triangular(turned, grads[0], upper=lower, unitriangular=unitriangular)
     product = _outer(theirs, solution, True)
-    return theirs, _part(product.transpose(-2, -1) if transpose else product, upper, unitriangular) + grads[1]
+    return theirs, _triangle(product.mT if transpose else product, upper, int(unitriangular)) + grads[1]
 
 
 def det_back(grad: Tensor, A: Tensor, det: Tensor) -> Tensor:
@@ -154,8 +144,7 @@ def det_back(grad: Tensor, A: Tensor, det: Tensor) -> Tensor:
 
 def _det_regular(grad: Tensor, A: Tensor, det: Tensor) -> Tensor:
     factor = (grad * det.conj()).unsqueeze(-1).unsqueeze(-1)
-    found: Tensor = ops.linalg_solve(A.adjoint(), factor * ops.eye(A.shape[-1], dtype=A.dtype, device=A.device))
-    return found
+    return ops.linalg_solve(A.adjoint(), factor * ops.eye(A.shape[-1], dtype=A.dtype, device=A.device))
 
 
 def _det_singular(grad: Tensor, A: Tensor, det: Tensor) -> Tensor:
@@ -192,7 +181,7 @@ def lstsq_back(
     grad_solution: Tensor, grad_residuals: Tensor, A: Tensor, b: Tensor, solution: Tensor, needed: tuple[bool, bool]
 ) -> Pair:
     """The gradients of the matrix and of the right side from those of the solution and of the squared residuals."""
-    vector = b.ndim == 1 or (b.ndim == A.ndim - 1 and b.shape == A.shape[:-1])
+    vector = _is_vector(tuple(A.shape), tuple(b.shape))
     if vector:
         b, solution, grad_solution = b.unsqueeze(-1), solution.unsqueeze(-1), grad_solution.unsqueeze(-1)
     inverse = ops.linalg_pinv(A)

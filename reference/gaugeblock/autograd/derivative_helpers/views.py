@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from ...bindings.functions import tensor_ops as ops
 from ...core.dtype import bool_, int64
 from ...dispatch.keys import any_autograd
-from ...operators.invoke import invoke
 from .indexing import collected
 
 if TYPE_CHECKING:
@@ -47,8 +46,7 @@ def slice_back(grad: Tensor, shape: Sizes, dim: int, start: int | None, end: int
     if step != 1:
         return grad.new_zeros(shape).slice_scatter(grad, dim, start, end, step)
     pad = (0, 0) * (len(shape) - 1 - place) + (before, size - before - length)
-    found: Tensor = invoke("constant_pad_nd", grad, pad)
-    return found
+    return ops.constant_pad_nd(grad, pad)
 
 
 def narrow_back(grad: Tensor, shape: Sizes, dim: int, start: Any) -> Tensor:

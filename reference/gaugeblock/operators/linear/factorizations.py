@@ -11,7 +11,7 @@ from ...core.promotion import UPSTREAM_NAMES
 from ...core.warn import warn_deprecated
 from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
-from ..arrays import Array, outline, values
+from ..arrays import Array, outline, outside, values
 from ..invoke import result_type
 from .checks import (
     FULL,
@@ -256,8 +256,8 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
 def pivot_rows(operator: str, pivots: Tensor, rows: int) -> Array:
     """Return 0-based rows from 1-based pivots. Raise RuntimeError for a pivot outside [1, rows]."""
     places = values(pivots).astype(np.int64)
-    if places.size and not 1 <= places.min() <= places.max() <= rows:
-        bad = int(places.min()) if places.min() < 1 else int(places.max())
+    bad = outside(places, rows + 1, 1)
+    if bad is not None:
         raise RuntimeError(
             f"{operator}: pivots must all be greater or equal to 1 and smaller or equal to LU.size(-2), {rows}, got "
             f"{bad}; use the pivots that linalg.lu_factor returns"

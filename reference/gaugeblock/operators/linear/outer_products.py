@@ -17,14 +17,11 @@ from ...core.warn import warn_once
 from ...iteration.dimensions import broadcast_shapes
 from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
-from ...tensor.views import diagonal
 from ..arguments import tensors_argument
 from ..arrays import check_same_device, outline, outline_between, values, widened
-from ..invoke import apply, expand, invoke, reshape, unsqueeze
+from ..invoke import apply, diagonal, expand, invoke, reshape, unsqueeze
 from ..operand_checks import check_fits, check_scalar_type
-from ..plan import Planned, plannable
 from ..products import check_batches, scaled
-from ..reductions import sum_all
 from .checks import store
 
 
@@ -80,16 +77,14 @@ def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: N
     return result
 
 
-@plannable
-def trace(self: Tensor) -> Planned[Tensor]:
+def trace(self: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix, int64 for ints. Raises RuntimeError below or above two dims."""
     meta = self.meta
     if meta.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {meta.ndim}")
     if meta.dtype is bool_:
         raise NotImplementedError("\"trace\" not implemented for 'Bool'")
-    total = sum_all.planned(diagonal(self))
-    return Planned(total.result, total.call)
+    return apply("sum", diagonal(self, 0, 0, 1))
 
 
 def linalg_cross(self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
