@@ -59,33 +59,20 @@ def qr(self: Tensor, some: bool = True) -> Any:
     return result_type("qr")(*invoke("linalg_qr", self, "reduced" if some else "complete"))
 
 
-def reflections(array: Array) -> tuple[Array, Array]:
-    """R above the diagonal with the reflections' vectors below it, and their factors tau, of each matrix."""
-    *batch, m, n = array.shape
-    work, taus = np.array(array), np.zeros((*batch, min(m, n)), array.dtype)
-    for k in range(min(m, n)):
-        head, tail = work[..., k, k].copy(), work[..., k + 1 :, k]
-        rest = np.linalg.norm(tail, axis=-1)
-        length = np.hypot(np.abs(head), rest)
-        plain = (rest == 0) & (head.imag == 0)
-        beta = np.where(plain, head.real, -np.copysign(length, head.real))
-        with np.errstate(all="ignore"):
-            taus[..., k] = np.where(plain, 0, (beta - head) / beta)
-            tail /= np.where(plain, 1, head - beta)[..., None]
-        vector = np.concatenate([np.ones((*batch, 1), array.dtype), tail], -1)
-        work[..., k, k] = beta
-        after = work[..., k:, k + 1 :]
-        along = np.einsum("...i,...ij->...j", vector.conj(), after)
-        after -= np.conjugate(taus[..., k])[..., None, None] * vector[..., :, None] * along[..., None, :]
-    return work, taus
-
-
 def geqrf(self: Tensor) -> Any:
     """(a, tau): R with the Householder vectors below it, and their factors. Raises RuntimeError below two dims."""
     dtype = check_float("geqrf", self, "self")
     *batch, m, n = check_matrix("torch.geqrf", self, "input")
+
+    def compute() -> tuple[Any, Any]:
+        array = values(self)
+        if not array.size:
+            return 0, 0
+        turned, taus = lapack.qr(array, "raw")
+        return np.swapaxes(turned, -2, -1), taus
+
     wanted = (matrices, (*batch, m, n), dtype), (outline, (*batch, min(m, n)), dtype)
-    return result_type("geqrf")(*made(self.meta.device, lambda: reflections(values(self)), *wanted))
+    return result_type("geqrf")(*made(self.meta.device, compute, *wanted))
 
 
 def reflected(vectors: Array, taus: Array, onto: Array, *, turned: bool = False) -> Array:
