@@ -25,7 +25,7 @@ KERNELS = {
     "linear.equations": """linalg_det det linalg_slogdet linalg_inv_ex linalg_inv inverse linalg_solve_ex linalg_solve
         linalg_matrix_exp matrix_exp linalg_solve_triangular triangular_solve""",
     "linear.factorizations": """linalg_cholesky_ex linalg_cholesky cholesky cholesky_inverse cholesky_solve
-        linalg_lu_factor_ex linalg_lu_factor linalg_lu lu_unpack linalg_lu_solve lu_solve""",
+        linalg_lu_factor_ex linalg_lu_factor lu_unpack linalg_lu_solve lu_solve""",
     "linear.least_squares": """linalg_lstsq linalg_pinv linalg_pinv.rcond_tensor linalg_pinv.atol_rtol_tensor
         linalg_pinv.atol_rtol_float pinverse linalg_matrix_rank linalg_matrix_rank.tol_tensor
         linalg_matrix_rank.atol_rtol_tensor linalg_matrix_rank.atol_rtol_float""",
@@ -75,6 +75,7 @@ COMPOSITES = {
     "linear.contractions": "linalg_multi_dot chain_matmul tensordot linalg_vecdot linalg_matmul linalg_diagonal einsum",
     "linear.decompositions": "qr svd linalg_eigvalsh",
     "linear.equations": "slogdet logdet linalg_matrix_power matrix_power linalg_tensorinv linalg_tensorsolve",
+    "linear.factorizations": "linalg_lu",
     "linear.matrix_norms": """linalg_norm linalg_norm.ord_str linalg_matrix_norm linalg_matrix_norm.str_ord
         linalg_cond linalg_cond.p_str nuclear_norm nuclear_norm.dim frobenius_norm.dim""",
     "linear.outer_products": "block_diag cartesian_prod cross kron trace linalg_vander vander",

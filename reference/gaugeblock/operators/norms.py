@@ -14,7 +14,6 @@ from ..kernels import reduction_ops
 from ..tensor.tensor import Tensor
 from .arguments import dtype_argument
 from .arrays import filled, values
-from .invoke import apply
 from .plan import Planned, plannable
 from .reductions import check_few_dims, planned_reduction, reduce, reduced_dims, reduced_sizes
 from .registration import kernel, write_out
@@ -85,24 +84,6 @@ def norm_order(operator: str, p: float | str | None) -> float:
     if p is not None and not isinstance(p, int | float):
         type_error(operator, "p", p, "a number, 'fro', 'nuc' or None")
     return 2.0 if p is None else float(p)
-
-
-def nuclear_norm(self: Tensor, dim: Dim, keepdim: bool, dtype: DType | None) -> Tensor:
-    """Sum of the singular values of the matrices that two dims span, all of a 2-D tensor if not given.
-
-    Raises RuntimeError for another number of dims, for bool, ints and halves.
-    """
-    meta = self.meta
-    compute = dtype or meta.dtype
-    dims = tuple(range(meta.ndim)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
-    if len(dims) != 2:
-        raise RuntimeError(f"norm(): the nuclear norm is that of a matrix, so 'dim' must have two dims, got {dims}")
-    if compute.name not in ("float32", "float64", "complex64", "complex128"):
-        raise RuntimeError(
-            f"norm(): the nuclear norm needs float32, float64, complex64 or complex128, got {compute.name}"
-        )
-    reduced_dims("norm", dims, meta.ndim)
-    return apply("linalg_matrix_norm.str_ord", self, "nuc", dims, keepdim, dtype=dtype)
 
 
 def write_norm(result: Tensor, out: Tensor) -> Tensor:

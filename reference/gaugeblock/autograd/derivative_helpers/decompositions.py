@@ -119,7 +119,7 @@ def cholesky_solve_back(grad: Tensor, factor: Tensor, solution: Tensor, upper: b
     return right, -_triangle(own.matmul(both) if upper else both.matmul(own), upper)
 
 
-def lu_back(grad_l: Tensor, grad_u: Tensor, P: Tensor, L: Tensor, U: Tensor) -> Tensor:
+def _lu_back(grad_l: Tensor, grad_u: Tensor, P: Tensor, L: Tensor, U: Tensor) -> Tensor:
     """The gradient of a matrix from those of L and U in P L U; an empty P stands for the identity."""
     rows, columns = L.shape[-2], U.shape[-1]
     k = min(rows, columns)
@@ -144,10 +144,10 @@ def lu_back(grad_l: Tensor, grad_u: Tensor, P: Tensor, L: Tensor, U: Tensor) -> 
 
 
 def lu_factor_back(grad: Tensor, LU: Tensor, pivots: Tensor, pivot: bool) -> Tensor:
-    """lu_back for both factors in one matrix."""
+    """The gradient of a matrix from that of both its factors in one matrix."""
     P, L, U = ops.lu_unpack(LU, pivots, True, pivot)
     k = min(LU.shape[-2:])
-    return lu_back(grad.narrow(-1, 0, k).tril(-1), grad.narrow(-2, 0, k).triu(), P, L, U)
+    return _lu_back(grad.narrow(-1, 0, k).tril(-1), grad.narrow(-2, 0, k).triu(), P, L, U)
 
 
 def lu_unpack_back(grad_l: Tensor, grad_u: Tensor, shape: tuple[int, ...]) -> Tensor:

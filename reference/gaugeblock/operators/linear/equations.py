@@ -16,6 +16,7 @@ from ...core.memory_format import contiguous_format
 from ...core.warn import warn_deprecated
 from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
+from ...tensor.views import transpose as view_transpose
 from ..arrays import Array, outline, values
 from ..invoke import apply, expand, invoke, permute, reshape, result_type
 from .checks import (
@@ -198,15 +199,11 @@ def triangular_solve(
             f"Incompatible matrix sizes for {operator}: each A matrix is {square[-2]} by {square[-1]} but each b "
             f"matrix is {b[-2]} by {b[-1]}"
         )
-    sizes = solved_sizes(operator, square, b, True)
-    batch = broadcast_shapes((sizes[:-2], A.meta.sizes[:-2]))
-    solution, target = matrices(sizes, dtype, device)
-    clone, copied = matrices(batch + A.meta.sizes[-2:], dtype, device)
-    if target is not None:
-        array = values(A)
-        store(copied, array)
-        matrix, upper = (array.swapaxes(-1, -2), not upper) if transpose else (array, upper)
-        store(target, substitute(matrix, values(self), upper=upper, unit=unitriangular))
+    clone, copied = matrices(broadcast_shapes((b[:-2], square[:-2])) + square[-2:], dtype, device)
+    if copied is not None:
+        store(copied, values(A))
+    triangle = view_transpose(A, -2, -1) if transpose else A
+    solution = linalg_solve_triangular(triangle, self, upper=upper != transpose, unitriangular=unitriangular)
     return result_type("triangular_solve")(solution, clone)
 
 

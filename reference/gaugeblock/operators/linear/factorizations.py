@@ -12,7 +12,7 @@ from ...core.warn import warn_deprecated
 from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
 from ..arrays import Array, outline, outside, values
-from ..invoke import result_type
+from ..invoke import invoke, result_type
 from .checks import (
     FULL,
     NOT_POSITIVE,
@@ -218,15 +218,8 @@ def permutation_matrix(pivots: Array, rows: int) -> Array:
 
 def linalg_lu(A: Tensor, *, pivot: bool = True) -> Any:
     """(P, L, U) whose product is each matrix (..., m, n); L is (m, min(m, n)), U (min(m, n), n)."""
-    *batch, m, n = _checked("linalg.lu", A, pivot)
-
-    def compute() -> tuple[Array, ...]:
-        factors, pivots, _ = factor(values(A))
-        return permutation_matrix(pivots, m), *split(factors)
-
-    shapes = ((*batch, m, m), (*batch, m, min(m, n)), (*batch, min(m, n), n))
-    found = made(A.meta.device, compute, *[(outline, sizes, A.meta.dtype) for sizes in shapes])
-    return result_type("linalg_lu")(*found)
+    factors, pivots, _ = invoke("linalg_lu_factor_ex", A, pivot=pivot)
+    return result_type("linalg_lu")(*invoke("lu_unpack", factors, pivots))
 
 
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
