@@ -170,6 +170,7 @@ def test_ranges_count_before_they_cut_to_integers() -> None:
     assert gb.arange(0, -8.000001, -4.0, dtype=gb.int32).tolist() == [0, -4, -8]
     assert gb.arange(0, -8.000001, -4.0, dtype=gb.int64).tolist() == [0, -4]
     assert gb.arange(0, 2, 0.5, dtype=gb.uint8).tolist() == [0, 0, 0, 0]
+    assert gb.arange(0, 40, 0.5, dtype=gb.int32).tolist() == [0] * 80
     assert gb.arange(0.5, 7.9, 2.5, out=gb.empty(0, dtype=gb.int64)).tolist() == [0, 2, 4, 6]
     with pytest.raises(ValueError, match="nonzero"):
         gb.arange(0, 2, 0.5, dtype=gb.int64)

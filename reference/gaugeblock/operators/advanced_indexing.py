@@ -20,7 +20,7 @@ from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.tensor_meta import CONJUGATE, TensorMeta, contiguous_meta, remember
 from ..tensor.versions import bump_version, check_written_in_inference
 from ..tensor.views import unsqueeze
-from .arrays import STEPS, Array, filled, number_as, stored_values, true_places, values
+from .arrays import STEPS, Array, filled, number_as, outside, stored_values, true_places, values
 from .copy import clone
 from .fill import masked_fill_, number_from
 from .index_key import INDEX_DTYPES, Key, key_of, split_index, tensor_index_array, without_values
@@ -173,32 +173,16 @@ def take_along(self: Tensor, dim: int, index: Array) -> Tensor:
     result = empty_tensor(sizes[:dim] + index.shape + sizes[dim + 1 :], self.meta.dtype, self.meta.device)
     if result.meta.device is not cpu:
         return result
-    if result.meta.numel <= SMALL:
-        with _renamed_index_errors():
-            array_of(result)[...] = stored_values(self).take(index, dim)
-        return result
-    low = check_bounds(index, dim, sizes[dim])
-    stored_values(self).take(index, axis=dim, out=array_of(result), mode="wrap" if low < 0 else "clip")
+    bad = outside(index, sizes[dim], -sizes[dim])
+    if bad is not None:
+        raise index_error(bad, dim, sizes[dim])
+    stored_values(self).take(index, axis=dim, out=array_of(result), mode="wrap")
     return result
-
-
-def check_bounds(index: Array, dim: int, size: int) -> int:
-    """The smallest index. Raises IndexError unless every one lies in [-size, size)."""
-    if not index.size:
-        return 0
-    low, high = int(index.min()), int(index.max())
-    if low < -size or high >= size:
-        raise index_error(high if high >= size else low, dim, size)
-    return low
 
 
 def index_error(index: int, dim: int, size: int) -> IndexError:
     """The exception for an index out of range."""
     return IndexError(f"index {index} is out of bounds for dimension {dim} with size {size}")
-
-
-SMALL = 4096
-"""Results of up to so many elements are checked while they are read; larger ones are checked before."""
 
 
 @contextlib.contextmanager

@@ -14,20 +14,12 @@ from ..core.device import PLACING, Device, as_device, cpu, meta_device
 from ..core.dtype import DEFAULTS, DType
 from ..core.errors import check_sizes
 from ..core.layout import Layout
-from ..core.memory_format import MemoryFormat, check_memory_format, contiguous_format, preserve_format
+from ..core.memory_format import MemoryFormat, contiguous_format, preserve_format
 from ..dispatch.dispatcher import REGISTRY, call
 from ..tensor.hooks import SPECIAL
 from ..tensor.metadata import resize_
 from ..tensor.tensor import Tensor, empty_strided_tensor, empty_tensor, new_like
-from ..tensor.tensor_meta import (
-    TensorMeta,
-    channels_last_strides,
-    default_strides,
-    known_meta,
-    meta_of,
-    only_ints,
-    preserve_format_strides,
-)
+from ..tensor.tensor_meta import TensorMeta, format_strides, meta_of
 from ..tensor.undefined import fill_undefined
 from .arguments import check_layout
 from .registration import kernel
@@ -55,18 +47,13 @@ def empty(
         return pinned(empty(size, dtype=dtype, device=device, memory_format=memory_format))
     result = empty_tensor(tuple(size), dtype or DEFAULTS.dtype, as_device(device))
     if memory_format is not None and memory_format is not contiguous_format:
-        result = _formatted(result, memory_format)
+        if memory_format is preserve_format:
+            raise RuntimeError("empty(): argument 'memory_format' preserve_format is unsupported")
+        meta = result.meta
+        strides = format_strides("empty", meta.sizes, meta.strides, memory_format)
+        result = new_like(meta_of(meta.sizes, strides, meta.dtype, meta.device))
     leave(result)
     return result
-
-
-def _formatted(result: Tensor, memory_format: MemoryFormat) -> Tensor:
-    check_memory_format("empty", memory_format)
-    meta = result.meta
-    if memory_format is preserve_format or memory_format.rank != meta.ndim:
-        raise RuntimeError(f"empty(): required rank {memory_format.rank} tensor to use {memory_format.name} format")
-    strides = channels_last_strides(meta.sizes, memory_format)
-    return new_like(meta_of(meta.sizes, strides, meta.dtype, meta.device))
 
 
 @kernel("empty_strided", derive=False)
@@ -76,10 +63,6 @@ def empty_strided(
 ) -> Tensor:  # fmt: skip
     """A fresh tensor with the given strides on a storage that just holds it, contents undefined. RuntimeError."""
     sizes, strides = tuple(size), tuple(stride)
-    if dtype is None and layout is None and device is None:
-        known = known_meta(sizes, strides, DEFAULTS.dtype)
-        if known is not None and not DETERMINISM.enabled:
-            return new_like(known)
     if len(sizes) != len(strides):
         raise RuntimeError(
             f"empty_strided(): dimensionality of sizes ({len(sizes)}) must match dimensionality of strides "
@@ -96,42 +79,10 @@ def empty_strided(
     return result
 
 
-def quick_new_empty_strided(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
-    """Return new_empty_strided of a tensor on the CPU and two tuples of ints; None for anything else."""
-    if len(given) != 3 or given[0].__class__ is not Tensor or given[0].meta.device is not cpu:
-        return None
-    if all(one.__class__ is tuple and only_ints(one) for one in given[1:]):
-        return empty_strided(*given[1:], dtype=dtype or given[0].meta.dtype)
-    return None
-
-
-def quick_empty_strided(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
-    """Return empty_strided of two tuples of ints, on the CPU in the default dtype; None for anything else."""
-    if len(given) == 2 and dtype is None and all(one.__class__ is tuple and only_ints(one) for one in given):
-        return empty_strided(*given)
-    return None
-
-
 @kernel("empty.out", COMPOSITE, derive=False)
 def empty_out(size: Sequence[int], *, memory_format: MemoryFormat | None = None, out: Tensor) -> Tensor:
     """`out` with other sizes. RuntimeError when it may not be resized."""
     return resized(out, size) if memory_format is None else resize_(out, tuple(size), memory_format)
-
-
-def like_meta(
-    name: str, like: TensorMeta, dtype: DType, device: Device, memory_format: MemoryFormat | None
-) -> TensorMeta:
-    """The sizes of `like` in its own stride order or in a memory format. RuntimeError when the rank does not fit."""
-    if memory_format is None or memory_format is preserve_format:
-        strides = preserve_format_strides(like.sizes, like.strides)
-    elif memory_format is contiguous_format:
-        strides = default_strides(like.sizes)
-    elif isinstance(memory_format, MemoryFormat) and memory_format.rank == like.ndim:
-        strides = channels_last_strides(like.sizes, memory_format)
-    else:
-        check_memory_format(name, memory_format)
-        raise RuntimeError(f"{name}(): required rank {memory_format.rank} tensor to use {memory_format.name} format")
-    return meta_of(like.sizes, strides, dtype, device)
 
 
 @kernel("empty_like", COMPOSITE, derive=False)
@@ -143,7 +94,8 @@ def empty_like(
     check_layout("empty_like", layout)
     meta = self.meta
     place = meta.device if device is None else as_device(device)
-    result = allocated(like_meta("empty_like", meta, dtype or meta.dtype, place, memory_format))
+    strides = format_strides("empty_like", meta.sizes, meta.strides, memory_format)
+    result = allocated(meta_of(meta.sizes, strides, dtype or meta.dtype, place))
     if place is cpu:
         leave(result)
     return pinned(result) if pin_memory else result

@@ -18,7 +18,7 @@ from ..iteration.tensor_iterator import common_device
 from ..tensor.array_view import array_of, array_of_lazy
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor, new_like
-from ..tensor.tensor_meta import CONJUGATE, TensorMeta, meta_of, reorder_dimensions
+from ..tensor.tensor_meta import TensorMeta, meta_of, reorder_dimensions
 from ..tensor.versions import bump_version
 from ..tensor.views import as_strided
 from .operand_checks import check_fits
@@ -95,7 +95,7 @@ def outline_between(
 
 
 def overwrite(tensor: Tensor, array: Any) -> Tensor:
-    """Store `array`, which broadcasts to the tensor's sizes, in place; lazily conjugate memory gets the conjugate."""
+    """Store `array`, which broadcasts to the tensor's sizes, in place."""
     bump_version(tensor)
     return store(tensor, array)
 
@@ -103,9 +103,6 @@ def overwrite(tensor: Tensor, array: Any) -> Tensor:
 def store(tensor: Tensor, array: Any) -> Tensor:
     """As :func:`overwrite`, without a trace in the tensor's version."""
     target = array_of(tensor)
-    if tensor.meta.lazy:
-        array = np.conjugate(array) if tensor.meta.lazy & CONJUGATE else np.asarray(array)
-        array = array if tensor.meta.lazy <= CONJUGATE else np.negative(array)
     with np.errstate(all="ignore"):
         target[...] = rounded(array, tensor.meta.dtype) if tensor.meta.dtype in ROUNDED_HERE else array
     return tensor
@@ -140,6 +137,14 @@ def _true_pieces(array: Array) -> tuple[Array, ...]:
         found[0][...] += begin
         parts.append(found)
     return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))
+
+
+def outside(places: Array, size: int, lowest: int = 0) -> int | None:
+    """Return a place outside of [lowest, size), None if there is none."""
+    if not places.size:
+        return None
+    low, high = int(places.min()), int(places.max())
+    return low if low < lowest else high if high >= size else None
 
 
 def number_as(operator: str, dtype: DType, value: Any) -> Array:

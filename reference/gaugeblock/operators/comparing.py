@@ -7,13 +7,13 @@ from collections.abc import Callable
 import numpy as np
 
 from ..core.promotion import UPSTREAM_NAMES, promote_types
-from ..iteration.dimensions import broadcast_shapes
 from ..tensor.array_view import FEW, kept_array
 from ..tensor.getters import is_complex, is_floating_point, is_signed
 from ..tensor.scalars import item, to_bool
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta
-from .arrays import check_same_device, values, widened
+from .arrays import check_same_device, values
+from .invoke import apply
 from .plan import Planned, plannable
 from .registration import kernel
 
@@ -69,18 +69,7 @@ def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     for value, name in ((rtol, "rtol"), (atol, "atol")):
         if value < 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
-    broadcast_shapes((self.meta.sizes, other.meta.sizes))
-    left, right = widened(values(self), dtype), widened(values(other), dtype)
-    with np.errstate(all="ignore"):
-        close = left == right
-        if equal_nan:
-            close = close | (np.isnan(left) & np.isnan(right))
-        if dtype.kind < 2:
-            left, right = left.astype(np.float64), right.astype(np.float64)
-        allowed = atol + np.abs(rtol * right)
-        distance = np.abs(left - right)
-        close = close | (np.isfinite(distance) & (distance <= allowed))
-    return bool(close.all())
+    return to_bool(apply("all", apply("isclose", self, other, rtol, atol, equal_nan)))
 
 
 kernel("item", "CPU")(item)

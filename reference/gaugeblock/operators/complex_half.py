@@ -27,9 +27,9 @@ TAKEN = frozenset(
 )
 """Operators whose kernels take complex32 as they are."""
 TAKEN_AS_COMPLEX64 = frozenset(
-    """block_diag combinations constant_pad_nd convolution diag diag_embed diff embedding embedding_renorm_ index_add
-    index_copy index_fill index_put index_select kron linalg_vector_norm masked_select norm outer repeat
-    repeat_interleave roll std std_mean tile tril triu var var_mean""".split()
+    """combinations constant_pad_nd convolution diag_embed embedding embedding_renorm_ index_add
+    index_copy index_fill index_put index_select linalg_vector_norm masked_select norm repeat
+    roll std std_mean tile tril triu var var_mean""".split()
 )
 """Operators whose kernels get complex64 for complex32; their results are rounded to complex32, or float16 if real."""
 WIDER: dict[DType, DType] = {complex32: complex64, float16: float32}

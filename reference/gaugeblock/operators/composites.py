@@ -20,7 +20,8 @@ from ..tensor.tensor import Tensor
 from .arguments import dtype_argument, tensor_argument
 from .fill import NUMBERS
 from .gathering import nonzero as places_of
-from .norms import norm_order, nuclear_norm, vector_norm, write_norm
+from .invoke import apply
+from .norms import norm_order, vector_norm, write_norm
 
 UNIQUE, UNIQUE_DIM = REGISTRY.find("_unique2"), REGISTRY.find("unique_dim")
 NONZERO, NONZERO_OUT = REGISTRY.find("nonzero"), REGISTRY.find("nonzero.out")
@@ -99,7 +100,8 @@ def norm(
     if out is not None:
         return write_norm(norm(input, p, dim, keepdim, dtype=chosen), out)
     if p == "nuc":
-        return nuclear_norm(input, dim, keepdim, chosen)
+        dims = tuple(range(input.meta.ndim)) if dim is None else check_ints("norm", "dim", dim)
+        return apply("linalg_matrix_norm.str_ord", input, "nuc", dims, keepdim, dtype=chosen)
     order = norm_order("norm", p)
     meta = input.meta
     if SPECIAL or input.__class__ is not Tensor or meta.has_autograd or meta.device is not cpu:

@@ -13,9 +13,9 @@ from ..memory.host_allocator import host_allocator
 from ..tensor.hooks import SPECIAL, hooks
 from ..tensor.scalars import element_of
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import meta_of, remember
+from ..tensor.tensor_meta import format_strides, meta_of, remember
 from .allocation import COPY, allocated, is_builtin, without_change
-from .copy import copy_values, format_strides, warn_of_lost_imaginary_part
+from .copy import copy_values, warn_of_lost_imaginary_part
 from .registration import kernel
 
 METHOD_DTYPES = {
@@ -30,9 +30,9 @@ def converted(
     self: Tensor,
     dtype: DType | None = None,
     device: Device | None = None,
+    non_blocking: bool = False,
     copy: bool = False,
     memory_format: MemoryFormat | None = None,
-    non_blocking: bool = False,
 ) -> Tensor:
     """`self` when dtype, device and format agree and no copy is asked for, else a fresh tensor.
 
@@ -41,12 +41,11 @@ def converted(
     meta = self.meta
     target_dtype = meta.dtype if dtype is None else dtype
     target_device = meta.device if device is None else device
-    if target_dtype is meta.dtype and target_device is meta.device and not copy:
-        if memory_format is None or memory_format is preserve_format:
-            return self
-        if format_strides(meta, memory_format) == meta.strides:
-            return self
-    target = meta_of(meta.sizes, format_strides(meta, memory_format), target_dtype, target_device)
+    strides = format_strides("to", meta.sizes, meta.strides, memory_format)
+    laid = memory_format is None or memory_format is preserve_format or strides == meta.strides
+    if target_dtype is meta.dtype and target_device is meta.device and laid and not copy:
+        return self
+    target = meta_of(meta.sizes, strides, target_dtype, target_device)
     if meta.device.type == "meta" and target_device.type != "meta":
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     warn_of_lost_imaginary_part(meta, target)
@@ -63,30 +62,19 @@ def converted(
 @kernel("to.dtype")
 def to_dtype(self: Tensor, dtype: DType, *options: Any, **named: Any) -> Tensor:
     """Conversion to `dtype`; the options are non_blocking, copy and memory_format."""
-    return _placed(self, dtype, None, *options, **named)
+    return converted(self, dtype, None, *options, **named)
 
 
 @kernel("to.device")
 def to_device(self: Tensor, device: Device | str, dtype: DType | None = None, *options: Any, **named: Any) -> Tensor:
     """Conversion to `device` and `dtype`."""
-    return _placed(self, dtype, as_device(device), *options, **named)
+    return converted(self, dtype, as_device(device), *options, **named)
 
 
 @kernel("to.other")
 def to_other(self: Tensor, other: Tensor, *options: Any, **named: Any) -> Tensor:
     """Conversion to the dtype and device of `other`."""
-    return _placed(self, other.meta.dtype, other.meta.device, *options, **named)
-
-
-def _placed(
-    self: Tensor,
-    dtype: DType | None,
-    device: Device | None,
-    non_blocking: bool = False,
-    copy: bool = False,
-    memory_format: MemoryFormat | None = None,
-) -> Tensor:
-    return converted(self, dtype, device, copy, memory_format, non_blocking)
+    return converted(self, other.meta.dtype, other.meta.device, *options, **named)
 
 
 @kernel("to.dtype_layout")
@@ -112,7 +100,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return with_dtype(self, args[0])
     values = _wanted(args, kwargs)
     device, dtype = values.get("device"), values.get("dtype")
-    rest = values.get("copy", False), values.get("memory_format"), values.get("non_blocking", False)
+    rest = values.get("non_blocking", False), values.get("copy", False), values.get("memory_format")
     return converted(self, dtype, None if device is None else as_device(device), *rest)
 
 
@@ -215,7 +203,7 @@ def conversion_method(name: str, dtype_name: str) -> Any:
             return hooks.dispatched[name](self, memory_format)  # type: ignore[no-any-return]
         if memory_format is preserve_format:
             return with_dtype(self, dtype)
-        return converted(self, dtype, None, False, memory_format)
+        return converted(self, dtype, memory_format=memory_format)
 
     convert.__doc__ = f"`self` as {dtype_name}; self itself when it has that dtype."
     return convert
@@ -225,7 +213,7 @@ def to_cpu(self: Tensor, memory_format: MemoryFormat = preserve_format) -> Tenso
     """`self` in host memory; self itself when it is there."""
     if SPECIAL or self.meta.has_autograd or self.meta.device is not cpu:
         return to_dispatched(self, cpu)
-    return converted(self, None, cpu, False, memory_format)
+    return converted(self, None, cpu, memory_format=memory_format)
 
 
 def to_cuda(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..core.device import cpu, meta_device
-from ..core.memory_format import MemoryFormat, check_memory_format, contiguous_format, preserve_format
+from ..core.memory_format import MemoryFormat
 from ..core.warn import warn
 from ..dispatch.dispatcher import REGISTRY, call
 from ..iteration.dimensions import broadcast_shapes
@@ -16,17 +16,7 @@ from ..memory.elements import read_bytes, write_bytes
 from ..memory.storage import allocate_storage, read_device, write_device
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor, make_tensor, new_like
-from ..tensor.tensor_meta import (
-    CONJUGATE,
-    NEGATIVE,
-    TensorMeta,
-    channels_last_strides,
-    default_strides,
-    extent,
-    meta_of,
-    preserve_format_strides,
-    remember,
-)
+from ..tensor.tensor_meta import CONJUGATE, NEGATIVE, TensorMeta, extent, format_strides, meta_of, remember
 from ..tensor.versions import bump_version
 from .launch import element_launch
 from .operand_checks import extent_of
@@ -156,27 +146,12 @@ def warn_of_lost_imaginary_part(source: TensorMeta, destination: TensorMeta) -> 
         warn("Casting complex values to real discards the imaginary part")
 
 
-def format_strides(meta: TensorMeta, memory_format: MemoryFormat | None) -> tuple[int, ...]:
-    """Strides of a copy of `meta` in a memory format (None and preserve_format keep the layout).
-
-    RuntimeError when the rank does not go with the format.
-    """
-    if memory_format is None or memory_format is preserve_format:
-        return preserve_format_strides(meta.sizes, meta.strides)
-    if memory_format is contiguous_format:
-        return default_strides(meta.sizes)
-    check_memory_format("clone", memory_format)
-    if memory_format.rank != meta.ndim:
-        raise RuntimeError(f"required rank {memory_format.rank} tensor to use {memory_format.name} format")
-    return channels_last_strides(meta.sizes, memory_format)
-
-
 @kernel("clone")
 @plannable
 def clone(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Planned[Tensor]:
     """A fresh tensor with the same values; the layout is kept unless a memory format is given."""
     meta = self.meta
-    strides = format_strides(meta, memory_format)
+    strides = format_strides("clone", meta.sizes, meta.strides, memory_format)
     made = meta_of(meta.sizes, strides, meta.dtype, meta.device)
     result = new_like(made)
     copy_values(result, self)

@@ -20,17 +20,16 @@ INPLACE = {
 }
 """In-place forms that are not simply the result of the functional one written into self."""
 KERNELS = {
-    "linear.decompositions": """linalg_eigh linalg_eigvalsh linalg_eig linalg_eigvals linalg_qr qr geqrf
-        linalg_householder_product orgqr ormqr linalg_svd linalg_svdvals svd""",
-    "linear.equations": """linalg_det det linalg_slogdet slogdet logdet linalg_inv_ex linalg_inv inverse
-        linalg_solve_ex linalg_solve linalg_matrix_power matrix_power linalg_matrix_exp matrix_exp
-        linalg_solve_triangular triangular_solve""",
+    "linear.decompositions": """linalg_eigh linalg_eig linalg_eigvals linalg_qr geqrf linalg_householder_product
+        orgqr ormqr linalg_svd linalg_svdvals""",
+    "linear.equations": """linalg_det det linalg_slogdet linalg_inv_ex linalg_inv inverse linalg_solve_ex linalg_solve
+        linalg_matrix_exp matrix_exp linalg_solve_triangular triangular_solve""",
     "linear.factorizations": """linalg_cholesky_ex linalg_cholesky cholesky cholesky_inverse cholesky_solve
-        linalg_lu_factor_ex linalg_lu_factor linalg_lu lu_unpack linalg_lu_solve lu_solve""",
+        linalg_lu_factor_ex linalg_lu_factor lu_unpack linalg_lu_solve lu_solve""",
     "linear.least_squares": """linalg_lstsq linalg_pinv linalg_pinv.rcond_tensor linalg_pinv.atol_rtol_tensor
         linalg_pinv.atol_rtol_float pinverse linalg_matrix_rank linalg_matrix_rank.tol_tensor
         linalg_matrix_rank.atol_rtol_tensor linalg_matrix_rank.atol_rtol_float""",
-    "linear.outer_products": "block_diag combinations linalg_cross cross kron addbmm addr trace linalg_vander vander",
+    "linear.outer_products": "combinations linalg_cross addbmm addr",
     "networks.activation": "native_dropout glu rrelu_with_noise",
     "networks.alignment": "_ctc_loss _ctc_loss.Tensor",
     "networks.batch_normalization": "native_batch_norm",
@@ -72,10 +71,12 @@ EXPLICIT = {
 """Operators made of others, with a derivative of their own or with one kernel for all devices."""
 COMPOSITES = {
     "linear.contractions": "linalg_multi_dot chain_matmul tensordot linalg_vecdot linalg_matmul linalg_diagonal einsum",
-    "linear.equations": "linalg_tensorinv linalg_tensorsolve",
+    "linear.decompositions": "qr svd linalg_eigvalsh",
+    "linear.equations": "slogdet logdet linalg_matrix_power matrix_power linalg_tensorinv linalg_tensorsolve",
+    "linear.factorizations": "linalg_lu",
     "linear.matrix_norms": """linalg_norm linalg_norm.ord_str linalg_matrix_norm linalg_matrix_norm.str_ord
         linalg_cond linalg_cond.p_str nuclear_norm nuclear_norm.dim frobenius_norm.dim""",
-    "linear.outer_products": "cartesian_prod",
+    "linear.outer_products": "block_diag cartesian_prod cross kron trace linalg_vander vander",
     "networks.activation": "dropout alpha_dropout feature_dropout feature_alpha_dropout prelu rrelu",
     "networks.alignment": "ctc_loss.IntList ctc_loss.Tensor",
     "networks.attention": "scaled_dot_product_attention linear bilinear",

@@ -11,7 +11,7 @@ from ..kernels import reduction_ops
 from ..tensor.tensor import Tensor
 from .invoke import result_type
 from .plan import Planned, plannable
-from .reductions import Dims, check_not_empty, reduce_one, reduce_pair, reduced_dims
+from .reductions import Dims, check_not_empty, planned_reduction, reduced_dims
 from .registration import kernel
 
 
@@ -23,7 +23,7 @@ def _check_ordered(operator: str, self: Tensor) -> None:
 
 def _extreme(name: str, self: Tensor, dims: Dims, keepdim: bool, largest: bool) -> Planned[Tensor]:
     own = self.meta.dtype
-    return reduce_one(name, reduction_ops.extreme_reduction(own, largest), self, dims, keepdim, own, own)
+    return planned_reduction(name, reduction_ops.extreme_reduction(own, largest), self, dims, keepdim, own, own)
 
 
 def _positions(
@@ -31,7 +31,7 @@ def _positions(
 ) -> Planned[Any]:
     own = self.meta.dtype
     reduction = reduction_ops.position_reduction(own, largest)
-    return reduce_pair(name, reduction, self, dims, keepdim, own, (own, int64), choose)
+    return planned_reduction(name, reduction, self, dims, keepdim, own, own, int64, choose=choose)
 
 
 def _second(values: Tensor, indices: Tensor) -> Tensor:

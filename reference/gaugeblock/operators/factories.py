@@ -196,6 +196,24 @@ def computed_kernel(factory: Computed, name: str, operator: Operator) -> Callabl
     return run
 
 
+def quick_computed(name: str, kinds: str) -> Callable[[tuple[Any, ...], DType | None], Tensor | None]:
+    """Return what makes a factory's tensor of as many numbers as there are `kinds`, "i" for an int, "n" for an int or a
+    float, on the CPU; it returns None for anything else."""
+    factory = FACTORIES[name]
+    assert isinstance(factory, Computed)
+
+    def quick(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
+        if len(given) != len(kinds):
+            return None
+        for value, kind in zip(given, kinds, strict=True):
+            if value.__class__ is not int and (kind == "i" or value.__class__ is not float):
+                return None
+        chosen = dtype or factory.dtype(*given)
+        return ranges.planned(factory.plan(chosen, *given), chosen)
+
+    return quick
+
+
 def without_imaginary(value: Any) -> Any:
     """A complex number without imaginary part as a real one; any other value as it is."""
     return value.real if isinstance(value, complex) and not value.imag else value

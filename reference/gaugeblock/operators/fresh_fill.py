@@ -87,7 +87,7 @@ def fill_checked(operator: str, target: Tensor, value: Number) -> None:
 NUMBERS = frozenset({float, int, bool, complex})
 
 
-def quick_full(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
+def quick_full(given: tuple[Any, ...], dtype: DType | None, operator: str = "full") -> Tensor | None:
     """Return full of sizes in a tuple or list and a number, on the CPU; None for anything else."""
     if len(given) != 2 or given[1].__class__ not in NUMBERS or not isinstance(given[0], (tuple, list)):
         return None
@@ -95,7 +95,19 @@ def quick_full(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
     for one in size:
         if one.__class__ is not int:
             return None
-    return _full("full", contiguous_meta(tuple(size), dtype or dtype_of_number(value)), value)
+    return _full(operator, contiguous_meta(tuple(size), dtype or dtype_of_number(value)), value)
+
+
+def quick_new_full(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
+    """Return new_full of a tensor on the CPU, sizes in a tuple or list and a number; None for anything else."""
+    if not given or given[0].__class__ is not Tensor or given[0].meta.device is not cpu:
+        return None
+    return quick_full(given[1:], dtype or given[0].meta.dtype, "new_full")
+
+
+def quick_scalar_tensor(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
+    """Return scalar_tensor of a number, on the CPU; None for anything else."""
+    return quick_full(((), *given), dtype or DEFAULTS.dtype, "scalar_tensor")
 
 
 def quick_full_like(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
@@ -106,26 +118,6 @@ def quick_full_like(given: tuple[Any, ...], dtype: DType | None) -> Tensor | Non
     if not meta.dense or meta.device is not cpu or meta.lazy or meta.has_autograd:
         return None
     return _full("full_like", meta, given[1])
-
-
-def quick_new_full(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
-    """Return new_full of a tensor on the CPU, sizes in a tuple or list and a number; None for anything else."""
-    if len(given) != 3 or given[2].__class__ not in NUMBERS or not isinstance(given[1], (tuple, list)):
-        return None
-    self, size, value = given
-    if self.__class__ is not Tensor or self.meta.device is not cpu:
-        return None
-    for one in size:
-        if one.__class__ is not int:
-            return None
-    return _full("new_full", contiguous_meta(tuple(size), dtype or self.meta.dtype), value)
-
-
-def quick_scalar_tensor(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
-    """Return scalar_tensor of a number, on the CPU; None for anything else."""
-    if len(given) != 1 or given[0].__class__ not in NUMBERS:
-        return None
-    return _full("scalar_tensor", contiguous_meta((), dtype or DEFAULTS.dtype), given[0])
 
 
 def _full(operator: str, meta: TensorMeta, value: Any) -> Tensor:

@@ -9,17 +9,15 @@ import numpy as np
 from ..core.device import cpu
 from ..core.dtype import DType, bool_, int32, int64
 from ..core.errors import wrap_dim
-from ..core.memory_format import contiguous_format
 from ..core.promotion import UPSTREAM_NAMES
 from ..iteration.dimensions import broadcast_shapes
 from ..tensor.array_view import array_of
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, meta_of, remember
-from ..tensor.views import expand
 from .advanced_indexing import take_true
-from .arrays import Array, computed, has_many_dims, true_places, values
-from .invoke import invoke
+from .arrays import Array, computed, has_many_dims, outside, true_places, values
+from .invoke import apply, invoke
 from .loop_plan import Picking, picking
 from .plan import Planned, plannable
 from .registration import kernel
@@ -48,7 +46,8 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor | Planned[Tens
 
     Raises IndexError out of [0, size) and for an index with more than one dim, RuntimeError for another dtype.
     """
-    ready = self.meta.plans.get(("index_select ready", index.meta, dim))
+    key = ("index_select", index.meta, dim)
+    ready: tuple[TensorMeta, Picking] | None = self.meta.plans.get(key)
     if ready is not None:
         result = new_like(ready[0])
         if ready[1].run(result, self, index):
@@ -66,20 +65,13 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor | Planned[Tens
     sizes = (*meta.sizes[:place], count, *meta.sizes[place + 1 :]) if meta.ndim else ()
     result = empty_tensor(sizes, meta.dtype, meta.device)
     if meta.device is cpu and result.meta.numel:
-        key = ("index_select", index.meta, place)
-        steps: Picking | None = meta.plans.get(key)
-        source = resolved(self)
-        if steps is None or source is not self:
-            spread = tuple(count if d == place else 1 for d in range(max(len(sizes), 1)))
-            steps = picking(result.meta, source.meta, index.meta, place, spread)
-            remember(meta.plans, key, steps)
-        if source is self:
-            remember(meta.plans, ("index_select ready", index.meta, dim), (result.meta, steps))
-        if not steps.run(result, source, index):
+        spread = tuple(count if d == place else 1 for d in range(max(len(sizes), 1)))
+        steps = picking(result.meta, meta, index.meta, place, spread)
+        remember(meta.plans, key, (result.meta, steps))
+        if not steps.run(result, self, index):
             _check_selected(meta, place, index)
-        if source is self:
-            return Planned(result, _picker(index_select, result.meta, steps, dim))
-    elif meta.device is cpu:
+        return Planned(result, _picker(index_select, result.meta, steps, dim))
+    if meta.device is cpu:
         _check_selected(meta, place, index)
     return result
 
@@ -92,17 +84,10 @@ def _check_selected(meta: TensorMeta, place: int, index: Tensor) -> None:
     check_within("index_select", index_values(index).reshape(-1), size, IndexError)
 
 
-def resolved(tensor: Tensor) -> Tensor:
-    """The tensor itself, or a copy where its memory holds the conjugate or the negative of its values."""
-    from .copy import clone
-
-    return clone(tensor, memory_format=contiguous_format) if tensor.meta.lazy else tensor
-
-
 def check_within(operator: str, index: Array, size: int, error: type[Exception]) -> None:
     """Raise `error` unless every index lies in [0, size)."""
-    if index.size and (int(index.min()) < 0 or int(index.max()) >= size):
-        bad = int(index.min()) if int(index.min()) < 0 else int(index.max())
+    bad = outside(index, size)
+    if bad is not None:
         raise error(f"{operator}(): index out of range in self: index {bad} is out of bounds for size {size}")
 
 
@@ -160,13 +145,11 @@ def gather(
                 f"self {list(mine)} apart from dimension {place}"
             )
     if self.meta.device is cpu:
-        source = resolved(self)
-        steps = picking(result.meta, source.meta, index.meta, place, theirs)
-        if not steps.run(result, source, index):
+        steps = picking(result.meta, self.meta, index.meta, place, theirs)
+        if not steps.run(result, self, index):
             gather_places("gather", self, place, index)
-        if source is self:
-            remember(plans, key, (result.meta, steps))
-            return Planned(result, _picker(gather, result.meta, steps, dim))
+        remember(plans, key, (result.meta, steps))
+        return Planned(result, _picker(gather, result.meta, steps, dim))
     return result
 
 
@@ -208,22 +191,19 @@ def check_not_empty(operator: str, self: Tensor, index: Tensor) -> None:
 
 def check_take(operator: str, places: Array, count: int) -> None:
     """Raise IndexError unless every position lies in [-count, count)."""
-    if not places.size:
-        return
-    low, high = int(places.min()), int(places.max())
-    if low < -count or high >= count:
-        bad = high if high >= count else low
+    bad = outside(places, count, -count)
+    if bad is not None:
         raise IndexError(f"{operator}(): out of range: tried to access index {bad} on a tensor of {count} elements.")
 
 
-@kernel("take_along_dim")
+@kernel("take_along_dim", "CompositeImplicitAutograd")
 def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """gather of tensors that broadcast outside `dim`, flattened without it; indices below 0 count from the end.
 
     Raises RuntimeError as gather does and, with `dim`, for indices that are not int64.
     """
     if dim is None:
-        return gather(reshape(self, (-1,)), 0, reshape(indices, (-1,)))
+        return apply("gather", apply("reshape", self, (-1,)), 0, apply("reshape", indices, (-1,)))
     check_index_dtype("take_along_dim", indices, (int64,))
     if self.meta.ndim != indices.meta.ndim:
         raise RuntimeError(
@@ -236,22 +216,11 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Ten
     mine, theirs = list(self.meta.sizes), list(indices.meta.sizes)
     mine[place] = theirs[place] = 1
     common = list(broadcast_shapes((tuple(mine), tuple(theirs))))
-    common[place] = self.meta.sizes[place]
-    source = expand(self, tuple(common))
+    length = common[place] = self.meta.sizes[place]
+    source = apply("expand", self, common)
     common[place] = indices.meta.sizes[place]
-    length = self.meta.sizes[place]
-    if has_many_dims(indices.meta):
-        flat = reshape(indices, (-1,))
-        places = computed(flat.meta.sizes, int64, self.meta.device, lambda: _from_start(flat, length))
-        return gather(source, place, expand(reshape(places, indices.meta.sizes), tuple(common)))
-    wide = expand(indices, tuple(common))
-    return gather(source, place, computed(common, int64, self.meta.device, lambda: _from_start(wide, length)))
-
-
-def _from_start(index: Tensor, length: int) -> Array:
-    """The places of `index` with those below 0 counted from the end."""
-    places = values(index)
-    return np.where(places < 0, places + length, places)
+    from_start = apply("where.self", apply("lt.Scalar", indices, 0), apply("add.Scalar", indices, length), indices)
+    return apply("gather", source, place, apply("expand", from_start, common))
 
 
 @kernel("masked_select", "CPU")

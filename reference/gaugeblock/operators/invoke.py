@@ -64,19 +64,25 @@ def _unseen(tensor: Tensor) -> bool:
     return tensor.__class__ is Tensor and not tensor.meta.has_autograd and not SPECIAL
 
 
-def diagonal(self: Tensor, offset: int, dim1: int, dim2: int) -> Tensor:
-    """The diagonal over two dims, as a new last dim."""
-    return views.diagonal(self, offset, dim1, dim2) if _unseen(self) else apply("diagonal", self, offset, dim1, dim2)
+def _quick(name: str, view: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return the function that makes a view, by the operator `name` where somebody would notice."""
+
+    def made(self: Tensor, *args: Any) -> Tensor:
+        return view(self, *args) if _unseen(self) else apply(name, self, *args)
+
+    return made
 
 
-def expand(self: Tensor, size: Sequence[int]) -> Tensor:
-    """Size-1 dims repeated, and new leading dims."""
-    return views.expand(self, size) if _unseen(self) else apply("expand", self, size)
-
-
-def permute(self: Tensor, dims: Sequence[int]) -> Tensor:
-    """Dim k of the result is dim ``dims[k]``."""
-    return views.permute(self, dims) if _unseen(self) else apply("permute", self, dims)
+diagonal = _quick("diagonal", views.diagonal)
+"""The diagonal over two dims, as a new last dim."""
+expand = _quick("expand", views.expand)
+"""Size-1 dims repeated, and new leading dims."""
+permute = _quick("permute", views.permute)
+"""Dim k of the result is dim ``dims[k]``."""
+squeeze = _quick("squeeze.dim", views.squeeze)
+"""Without a dim of size 1."""
+unsqueeze = _quick("unsqueeze", views.unsqueeze)
+"""With a dim of size 1 added."""
 
 
 def reshape(self: Tensor, shape: Sequence[int]) -> Tensor:
@@ -84,13 +90,3 @@ def reshape(self: Tensor, shape: Sequence[int]) -> Tensor:
     if _unseen(self):
         return reshaping.reshape(self, shape)
     return self if self.meta.sizes == shape else apply("reshape", self, shape)
-
-
-def squeeze(self: Tensor, dim: int) -> Tensor:
-    """Without a dim of size 1."""
-    return views.squeeze(self, dim) if _unseen(self) else apply("squeeze.dim", self, dim)
-
-
-def unsqueeze(self: Tensor, dim: int) -> Tensor:
-    """With a dim of size 1 added."""
-    return views.unsqueeze(self, dim) if _unseen(self) else apply("unsqueeze", self, dim)

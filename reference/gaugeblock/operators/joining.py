@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from ctypes import memmove
 from functools import reduce
 from typing import NamedTuple
 
-from ..core.away import long_call
-from ..core.device import cpu
 from ..core.dtype import DType
 from ..core.errors import wrap_dim
 from ..core.promotion import promote_types
@@ -18,12 +15,11 @@ from ..tensor.tensor_meta import TensorMeta, channels_last_strides, default_stri
 from ..tensor.views import unsqueeze
 from .arrays import check_same_device
 from .copy import copying
+from .invoke import apply, invoke
 from .plan import Planned, plannable
 from .registration import kernel
 
 Ints = tuple[int, ...]
-FEW = 4096
-"""Elements of tensors up to which a call of memmove costs more than the copying kernel."""
 
 
 @kernel("cat")
@@ -36,8 +32,6 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor | Planned[Tensor]:
     if not tensors:
         raise ValueError("cat(): expected a non-empty list of Tensors")
     meta = tensors[0].meta
-    if dim == 0 and meta.numel > FEW and meta.contiguous and meta.ndim and _all_like(meta, tensors):
-        return Planned(_cat_blocks(tensors, meta), lambda parts: _cat_blocks(parts, meta))
     key = ("cat", dim, *[tensor.meta for tensor in tensors])
     plan: _Joining | None = meta.plans.get(key)
     if plan is None:
@@ -97,30 +91,6 @@ def _joining(tensors: Sequence[Tensor], dim: int) -> _Joining:
     return _Joining(result, tuple(parts))
 
 
-def _all_like(meta: TensorMeta, tensors: Sequence[Tensor]) -> bool:
-    if meta.device is not cpu or meta.lazy or meta.sizes == (0,):
-        return False
-    return all(tensor.meta is meta for tensor in tensors)
-
-
-def _cat_blocks(tensors: Sequence[Tensor], meta: TensorMeta) -> Tensor:
-    """Row-major tensors of one meta, block after block."""
-    key = ("cat", len(tensors))
-    joined = meta.plans.get(key)
-    if joined is None:
-        sizes = (meta.sizes[0] * len(tensors), *meta.sizes[1:])
-        joined = meta_of(sizes, _strides(tensors, sizes), meta.dtype)
-        remember(meta.plans, key, joined)
-    result = new_like(joined)
-    address, nbytes = result.pointer, meta.nbytes
-    if nbytes:
-        move = long_call(8 * nbytes, memmove)
-        for tensor in tensors:
-            move(address, tensor.pointer, nbytes)
-            address += nbytes
-    return result
-
-
 def _check_sizes(first: Ints, sizes: Ints, dim: int, position: int) -> None:
     if len(first) != len(sizes):
         raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(sizes)}")
@@ -162,37 +132,26 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor | Planned[Tensor]:
     return cat.planned([unsqueeze(tensor, place) for tensor in tensors], place)
 
 
-def at_least(tensor: Tensor, ndim: int) -> Tensor:
-    """`tensor` with as many dims as NumPy's atleast_1d, _2d and _3d give."""
-    missing = ndim - tensor.meta.ndim
-    if ndim == 3 and missing > 0:
-        tensor = unsqueeze(at_least(tensor, 2), 2)
-    elif missing > 0:
-        for _ in range(missing):
-            tensor = unsqueeze(tensor, 0)
-    return tensor
-
-
 def _joined(operator: str, tensors: Sequence[Tensor], ndim: int, dim: int) -> Tensor:
     if not tensors:
         raise RuntimeError(f"{operator} expects a non-empty TensorList")
-    parts = [at_least(tensor, ndim) for tensor in tensors]
-    return cat(parts, 0 if dim == 1 and parts[0].meta.ndim == 1 else dim)
+    parts = invoke(f"atleast_{ndim}d.Sequence", tensors)
+    return apply("cat", parts, 0 if dim == 1 and parts[0].meta.ndim == 1 else dim)
 
 
-@kernel("hstack")
+@kernel("hstack", "CompositeImplicitAutograd")
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """cat along dim 1, or along dim 0 for 1-D tensors. Raises RuntimeError as cat."""
     return _joined("hstack", tensors, 1, 1)
 
 
-@kernel("vstack")
+@kernel("vstack", "CompositeImplicitAutograd")
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """cat along dim 0 of tensors made at least 2-D. Raises RuntimeError as cat."""
     return _joined("vstack", tensors, 2, 0)
 
 
-@kernel("dstack")
+@kernel("dstack", "CompositeImplicitAutograd")
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """cat along dim 2 of tensors made at least 3-D. Raises RuntimeError as cat."""
     return _joined("dstack", tensors, 3, 2)

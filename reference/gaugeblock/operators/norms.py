@@ -14,9 +14,8 @@ from ..kernels import reduction_ops
 from ..tensor.tensor import Tensor
 from .arguments import dtype_argument
 from .arrays import filled, values
-from .invoke import apply
 from .plan import Planned, plannable
-from .reductions import check_few_dims, reduce, reduce_one, reduced_dims, reduced_sizes
+from .reductions import check_few_dims, planned_reduction, reduce, reduced_dims, reduced_sizes
 from .registration import kernel, write_out
 
 Dim = int | Sequence[int] | None
@@ -87,24 +86,6 @@ def norm_order(operator: str, p: float | str | None) -> float:
     return 2.0 if p is None else float(p)
 
 
-def nuclear_norm(self: Tensor, dim: Dim, keepdim: bool, dtype: DType | None) -> Tensor:
-    """Sum of the singular values of the matrices that two dims span, all of a 2-D tensor if not given.
-
-    Raises RuntimeError for another number of dims, for bool, ints and halves.
-    """
-    meta = self.meta
-    compute = dtype or meta.dtype
-    dims = tuple(range(meta.ndim)) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
-    if len(dims) != 2:
-        raise RuntimeError(f"norm(): the nuclear norm is that of a matrix, so 'dim' must have two dims, got {dims}")
-    if compute.name not in ("float32", "float64", "complex64", "complex128"):
-        raise RuntimeError(
-            f"norm(): the nuclear norm needs float32, float64, complex64 or complex128, got {compute.name}"
-        )
-    reduced_dims("norm", dims, meta.ndim)
-    return apply("linalg_matrix_norm.str_ord", self, "nuc", dims, keepdim, dtype=dtype)
-
-
 def write_norm(result: Tensor, out: Tensor) -> Tensor:
     """`result` copied into `out`. Raises RuntimeError for another dtype."""
     if not isinstance(out, Tensor):
@@ -145,7 +126,7 @@ def logsumexp(self: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> 
     if compute.is_complex and self.meta.device.type == "cpu":
         return _complex_logsumexp(self, dims, keepdim)
     exponentials = reduction_ops.exponentials_reduction(compute, True)
-    found = reduce_one("logsumexp", exponentials, self, dims, keepdim, compute, compute)
+    found = planned_reduction("logsumexp", exponentials, self, dims, keepdim, compute, compute)
     return found if own.kind >= 2 else found.result
 
 

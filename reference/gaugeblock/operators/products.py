@@ -14,11 +14,11 @@ import numpy as np
 from ..core.away import LONG, away
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, float16, float32, float64
-from ..core.promotion import UPSTREAM_NAMES, promote_types
+from ..core.promotion import UPSTREAM_NAMES
 from ..iteration.dimensions import broadcast_shapes
 from ..iteration.tensor_iterator import Number
 from ..kernels.accessor import INT32_MAX
-from ..kernels.bound_call import Fresh, bound, native
+from ..kernels.bound_call import Fresh, native
 from ..kernels.matrix_product import MOST_INNER, blocked_product, gemm, lay
 from ..kernels.parallel import get_num_threads
 from ..tensor.array_view import FEW, array_of, kept_array
@@ -27,6 +27,7 @@ from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of
 from ..tensor.views import expand
 from .arrays import MOST_DIMS, Array, check_same_device, values, widened
+from .invoke import apply, unsqueeze
 from .launch import element_launch
 from .plan import Planned, plannable
 from .registration import kernel
@@ -122,7 +123,7 @@ def _is_moderate(left: TensorMeta, right: TensorMeta) -> bool:
 
 def _gemm_tail(left: TensorMeta, right: TensorMeta) -> tuple[int, ...] | None:
     """Return what BLAS is told of two matrices behind their addresses; None where it cannot take them as they lie."""
-    if left.dtype not in GEMM or left.lazy or right.lazy:
+    if left.dtype not in GEMM:
         return None
     (rows, inner), columns = left.sizes, right.sizes[1]
     first, second = lay(left.sizes, left.strides), lay(right.sizes, right.strides)
@@ -164,16 +165,6 @@ def _runner(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Callable[[T
     batch = _batch_runner(left, right, out)
     if batch is not None:
         return batch
-    if (left.ndim, right.ndim) == (3, 3) and left.sizes[0] == right.sizes[0] <= 4:
-
-        def run_batch(self: Tensor, other: Tensor) -> Tensor:
-            result = new_like(out)
-            first, second = kept_array(left, self.pointer), kept_array(right, other.pointer)
-            for a, b, target in zip(first, second, kept_array(out, result.pointer), strict=True):
-                a.dot(b, target)
-            return result
-
-        return run_batch
     if not left.ndim >= right.ndim or left.ndim > 2:
         return None
 
@@ -281,13 +272,8 @@ def dot(self: Tensor, tensor: Tensor) -> Tensor | Planned[Tensor]:
 def vdot(self: Tensor, other: Tensor) -> Tensor:
     """dot with the first vector conjugated. Raises RuntimeError as dot."""
     _check_vectors("vdot", self, other)
-    dtype = check_dtypes("vdot", self, other)
-    if not dtype.is_complex or self.meta.device is not cpu:
-        return product(self, other, ())
-    result = empty_tensor((), dtype)
-    with np.errstate(all="ignore"):
-        array_of(result)[...] = np.vdot(values(self), values(other))
-    return result
+    check_dtypes("vdot", self, other)
+    return product(apply("conj_physical", self), other, ())
 
 
 @kernel("mv")
@@ -352,63 +338,30 @@ def _batched(self: Tensor, other: Tensor, batch: tuple[int, ...]) -> Tensor:
     return reshape(product(left, right, sizes), batch + rows + columns)
 
 
-@kernel("outer")
-@plannable
-def outer(self: Tensor, vec2: Tensor) -> Tensor | Planned[Tensor]:
+@kernel("outer", "CompositeImplicitAutograd")
+def outer(self: Tensor, vec2: Tensor) -> Tensor:
     """All products of two vectors, in their promoted dtype. Raises RuntimeError unless both are 1-D."""
     for tensor, name in ((self, "self"), (vec2, "vec2")):
         if tensor.meta.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {tensor.meta.ndim}-D")
-    dtype = promote_types(self.meta.dtype, vec2.meta.dtype)
-    device = check_same_device("outer", self, vec2)
-    result = empty_tensor((self.meta.numel, vec2.meta.numel), dtype, device)
-    if device is not cpu or not result.meta.numel:
-        return result
-    if self.meta.lazy or vec2.meta.lazy:
-        with np.errstate(all="ignore"):
-            columns, rows = values(self).astype(dtype.numpy), values(vec2).astype(dtype.numpy)
-            np.multiply(columns[:, None], rows[None, :], out=array_of(result))
-        return result
-    return _outer(result, self, vec2)
+    return apply("mul.Tensor", unsqueeze(self, 1), vec2)
 
 
-def _outer(result: Tensor, self: Tensor, vec2: Tensor) -> Planned[Tensor]:
-    """The pointwise product of a column and a row, written into `result`."""
-    left, right, out = self.meta, vec2.meta, result.meta
-    column = meta_of((left.numel, 1), (*left.strides, 1), left.dtype)
-    row = meta_of((1, right.numel), (1, *right.strides), right.dtype)
-    launch = element_launch("mul", out, [column, row], out.dtype)
-    assert launch is not None
-    builtin, tail = launch.call()
-
-    builtin(result.pointer, self.pointer, vec2.pointer, *tail)
-    return Planned(result, bound(builtin, (out,), tail))
-
-
-@kernel("inner")
+@kernel("inner", "CompositeImplicitAutograd")
 def inner(self: Tensor, other: Tensor) -> Tensor:
     """Sums of products over the last dims of both; a 0-dim operand scales. Raises RuntimeError unless they fit."""
     left, right = self.meta, other.meta
-    dtype = check_dtypes("inner", self, other)
-    if left.ndim and right.ndim and left.sizes[-1] != right.sizes[-1]:
+    check_dtypes("inner", self, other)
+    if not left.ndim or not right.ndim:
+        return apply("mul.Tensor", self, other)
+    if left.sizes[-1] != right.sizes[-1]:
         raise RuntimeError(
             f"inner() the last dimension must match on both input tensors but got shapes {list(left.sizes)} and "
             f"{list(right.sizes)}"
         )
-    sizes = left.sizes[:-1] + right.sizes[:-1] if left.ndim and right.ndim else left.sizes + right.sizes
-    result = empty_tensor(sizes, dtype, left.device)
-    if left.device is cpu:
-        with np.errstate(all="ignore"):
-            array_of(result)[...] = _inner(widened(values(self), dtype), widened(values(other), dtype))
-    return result
-
-
-def _inner(left: Array, right: Array) -> Any:
-    if not left.ndim or not right.ndim:
-        return np.multiply(left, right)
-    inner, sizes = left.shape[-1], left.shape[:-1] + right.shape[:-1]
-    rows = left.reshape(prod(left.shape[:-1]), inner)
-    return np.matmul(rows, right.reshape(prod(right.shape[:-1]), inner).T).reshape(sizes)
+    if left.ndim == right.ndim == 1:
+        return apply("dot", self, other)
+    return apply("tensordot", self, other, (-1,), (-1,))
 
 
 @plannable
@@ -449,7 +402,7 @@ def _call(
     Return None for anything else, and for complex numbers, because NumPy's dot skips products of zero and NaN.
     """
     sizes = (left.numel, right.numel, out.numel)
-    if left.dtype in HALF or left.dtype.is_complex or left.ndim != 2 or addend.lazy:
+    if left.dtype in HALF or left.dtype.is_complex or left.ndim != 2:
         return None
     if not 0 < min(sizes) <= max(sizes) <= FEW:
         return None

@@ -363,12 +363,3 @@ def quick_randint(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
         draw = draw if count <= FEW else long_call(STEPS * count, draw)
         _array(result)[...] = draw(low, high, count, np.int64).reshape(given[-1])
     return result
-
-
-def quick_randperm(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
-    """Return randperm of an int, on the CPU; None for anything else."""
-    if dtype is not None or len(given) != 1 or given[0].__class__ is not int or given[0] <= 0:
-        return None
-    result = new_like(contiguous_meta(given, int64))
-    _array(result)[...] = away(STEPS * given[0], default_generator.draw.permutation, given[0])
-    return result

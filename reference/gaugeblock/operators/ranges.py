@@ -27,7 +27,7 @@ from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import contiguous_meta, remember
 from .allocation import COPY, resized
 from .arrays import STEPS, Array
-from .fresh_fill import FEW_BYTES, PACKED, fill_zeros
+from .fresh_fill import FEW_BYTES, fill_zeros
 
 SHORT = 32
 """Values up to which Python's arithmetic is quicker than a call of NumPy's."""
@@ -44,22 +44,18 @@ class Plan(NamedTuple):
 
 
 class Line(NamedTuple):
-    """The values of a vector: as an array, few of them as Python numbers, and what the compiled loop of the dtype takes
-    to count them; None where it cannot."""
+    """The values of a vector as an array, and what the compiled loop of the dtype takes to count them; None where it
+    cannot."""
 
     values: Callable[[], Array]
-    few: Callable[[], list[Any]]
     steps: tuple[Number, ...] | None
 
     def fill(self, result: Tensor) -> None:
         """Fill a vector on the CPU."""
-        meta = result.meta
-        if meta.numel <= SHORT and meta.dtype in PACKED and _packed(result, self.few()):
-            return
         if self.steps is not None:
             count_by(result, self.steps)
         else:
-            away(STEPS * meta.numel, _assign, array_of(result), self.values)
+            away(STEPS * result.meta.numel, _assign, array_of(result), self.values)
 
 
 def _assign(into: Array, values: Callable[[], Array]) -> None:
@@ -130,24 +126,11 @@ def arange(kind: DType, end: Any, start: Any = 0, step: Any = 1) -> Plan:
         steps = (float(start), float(step), 0.0, math.inf, 0.0)
     elif kind is int64 and max(abs(start), abs(step), abs(start + count * step)) < 1 << 63:
         steps = (start, step)
-    line = Line(
-        lambda: _steps(start, step, count, kind),
-        lambda: [start + i * step for i in range(count)] if kind.kind == 1 else _fractions(start, step, count),
-        steps,
-    )
-    return Plan((count,), line.fill)
-
-
-def _fractions(start: Any, step: Any, count: int) -> list[float]:
-    first, by = float(start), float(step)
-    return [first + i * by for i in range(count)]
+    return Plan((count,), Line(lambda: _steps(start, step, count, kind), steps).fill)
 
 
 def _steps(start: Any, step: Any, count: int, kind: DType) -> Array:
     if kind.kind == 1:
-        end = start + count * step
-        if max(abs(start), abs(end)) < 1 << 63:
-            return np.arange(start, end, step, dtype=np.int64)
         wrapped = np.arange(count, dtype=np.uint64) * np.uint64(step % (1 << 64)) + np.uint64(start % (1 << 64))
         return wrapped.view(np.int64)
     values = np.arange(count, dtype=np.float64)
@@ -217,8 +200,7 @@ def linspace(kind: DType, start: Any, end: Any, steps: int) -> Plan:
     first, last = _ends("linspace", start, end, steps, kind)
     real = kind in (float32, float64) and not isinstance(first, complex) and not isinstance(last, complex)
     halves = _halves(float(first), float(last), steps) if real and steps > 1 else None
-    line = Line(lambda: _line(first, last, steps), lambda: _few_of_line(first, last, steps, kind), halves)
-    return Plan((steps,), line.fill)
+    return Plan((steps,), Line(lambda: _line(first, last, steps), halves).fill)
 
 
 def logspace(kind: DType, start: Any, end: Any, steps: int, base: float = 10.0) -> Plan:
@@ -228,30 +210,7 @@ def logspace(kind: DType, start: Any, end: Any, steps: int, base: float = 10.0) 
     def values() -> Array:
         return np.asarray(base ** _line(first, last, steps))
 
-    return Plan((steps,), Line(values, lambda: list(values().tolist()), None).fill)
-
-
-def quick_linspace(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
-    """Return linspace of two real numbers and an int given by position, on the CPU; None for anything else."""
-    if len(given) != 3 or given[0].__class__ not in NUMBERS or given[1].__class__ not in NUMBERS:
-        return None
-    first, last, count = given
-    if count.__class__ is not int:
-        return None
-    kind = dtype or DEFAULTS.dtype
-    if dtype is None and count > 1 and kind in (float32, float64):
-        begin, end = float(first), float(last)
-        steps = (begin, (end - begin) / (count - 1), end, float((count + 1) // 2), float(count - 1))
-        return count_by(new_like(contiguous_meta((count,), kind)), steps)
-    return planned(linspace(kind, first, last, count), kind)
-
-
-def quick_logspace(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
-    """Return logspace of real numbers and an int given by position, on the CPU; None for anything else."""
-    if not 3 <= len(given) <= 4 or given[2].__class__ is not int or not NUMBERS.issuperset(map(type, given)):
-        return None
-    kind = dtype or DEFAULTS.dtype
-    return planned(logspace(kind, *given), kind)
+    return Plan((steps,), Line(values, None).fill)
 
 
 def _line(first: Any, last: Any, count: int) -> Array:
@@ -285,17 +244,6 @@ def _halves(first: float, last: float, count: int) -> tuple[float, ...]:
     with np.errstate(all="ignore"):
         step = float((np.float64(last) - np.float64(first)) / (count - 1))
     return first, step, last, float((count + 1) // 2), float(count - 1)
-
-
-def _few_of_line(first: Any, last: Any, count: int, kind: DType) -> list[Any]:
-    """The values of `_line` as Python numbers."""
-    begin, end = (complex(first), complex(last)) if isinstance(first + last, complex) else (float(first), float(last))
-    if count == 1:
-        return [begin]
-    step = (end - begin) / (count - 1)
-    half = count / 2
-    line: list[Any] = [begin + step * i if i < half else end - step * (count - 1 - i) for i in range(count)]
-    return [int(value) for value in line] if kind.kind == 1 else line
 
 
 def _ends(name: str, start: Any, end: Any, count: int, kind: DType) -> tuple[Any, Any]:
@@ -339,19 +287,6 @@ def _fill_eye(result: Tensor) -> None:
     np.fill_diagonal(array_of(result)[: min(meta.sizes)], 1)
     if meta.nbytes <= FEW_BYTES:
         remember(meta.plans, "eye", read_bytes(result.pointer, meta.nbytes))
-
-
-def quick_eye(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
-    """Return eye of one or two ints, on the CPU; None for anything else."""
-    sizes = given if len(given) == 2 else given * 2
-    if len(sizes) != 2 or sizes[0].__class__ is not int or sizes[1].__class__ is not int:
-        return None
-    if min(sizes) < 0 or dtype is complex32:
-        return None
-    result = new_like(contiguous_meta(sizes, dtype or DEFAULTS.dtype))
-    if result.meta.numel:
-        _fill_eye(result)
-    return result
 
 
 def write_vector(out: Tensor, result: Tensor) -> Tensor:

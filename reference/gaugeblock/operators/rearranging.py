@@ -3,38 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any, cast
 
 import numpy as np
 
-from ..core.away import away
 from ..core.device import cpu
-from ..core.dtype import int32, int64
+from ..core.dtype import bool_, int32, int64
 from ..core.errors import wrap_dim
 from ..core.memory_format import contiguous_format
-from ..core.promotion import common_dtype
 from ..iteration.dimensions import loop_dimensions
+from ..kernels.conversion import Immediate
 from ..kernels.pointwise import Launch
-from ..memory.elements import store_bytes
-from ..tensor.array_view import FEW, array_of, kept_array
 from ..tensor.reshaping import reshape
-from ..tensor.tensor import Tensor, empty_tensor, new_like
-from ..tensor.tensor_meta import TensorMeta, meta_of, preserve_format_strides
-from ..tensor.views import diagonal as diagonal_view
+from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, preserve_format_strides, remember
+from ..tensor.views import expand as expand_view
 from ..tensor.views import narrow, transpose
-from .arrays import MOST_DIMS, STEPS, Array, along, computed, has_many_dims, outline, outline_between, values
+from .arrays import Array, computed, values
 from .copy import clone
-from .fresh_fill import fill_zeros
+from .invoke import apply, expand, unsqueeze
 from .joining import cat
+from .launch import element_launch
 from .plan import Planned, plannable
 from .pointwise import formula_kernel
 from .registration import kernel
 
 
 @kernel("roll")
-@plannable
-def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor | Planned[Tensor]:
+def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
     """Each dim of `dims` shifted cyclically towards higher indices; without `dims` the flattened elements.
 
     Raises RuntimeError unless there are as many shifts as dims, IndexError for a dim out of range.
@@ -48,52 +43,19 @@ def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tenso
     if dims and not meta.ndim:
         raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
     places = tuple([wrap_dim("roll", dim, meta.ndim) for dim in dims])
-    if has_many_dims(meta):
-        return _rolled(self, shifts, dims)
-    result, target = outline(meta.sizes, meta.dtype, meta.device)
-    if target is not None:
-        _roll_into(target, values(self), shifts, places)
-        if len(shifts) == 1 and (not dims or meta.ndim == 1) and meta.contiguous and not meta.lazy:
-            return Planned(result, _turning(meta, shifts[0])) if meta.numel else result
+    if not dims:
+        return reshape(_rolled(reshape(self, (-1,)), shifts[0], 0), meta.sizes)
+    result = self
+    for shift, place in zip(shifts, places, strict=True):
+        result = _rolled(result, shift, place)
     return result
 
 
-def _rolled(self: Tensor, shifts: tuple[int, ...], dims: tuple[int, ...]) -> Tensor:
-    """Roll along one dim after the other."""
-    if not dims:
-        return reshape(roll(reshape(self, (-1,)), shifts), self.meta.sizes)
-    for shift, dim in zip(shifts, dims, strict=True):
-        self = along("roll", self, dim, partial(roll, shifts=(shift,), dims=(1,)))
-    return self
-
-
-def _turning(meta: TensorMeta, shift: int) -> Callable[[Tensor], Tensor]:
-    """Return a function that copies row-major elements `shift` places on, the last ones to the front."""
-    size, itemsize = meta.numel, meta.dtype.itemsize
-    moved = shift % size
-    kernel = formula_kernel("identity", [meta.dtype], meta.dtype, meta.dtype).contiguous
-
-    def run(self: Tensor) -> Tensor:
-        result = new_like(meta)
-        kernel(result.pointer + moved * itemsize, self.pointer, size - moved)
-        if moved:
-            kernel(result.pointer, self.pointer + (size - moved) * itemsize, moved)
-        return result
-
-    return run
-
-
-def _roll_into(target: Array, array: Array, shifts: tuple[int, ...], dims: tuple[int, ...]) -> None:
-    if not dims:
-        target, array, dims = target.reshape(-1), array.reshape(-1), (0,)
-    if len(dims) > 1 or not array.size:
-        target[...] = np.roll(array, shifts, dims)
-        return
-    size = array.shape[dims[0]]
-    shift = shifts[0] % size
-    before = (slice(None),) * dims[0]
-    target[(*before, slice(shift, None))] = array[(*before, slice(None, size - shift))]
-    target[(*before, slice(None, shift))] = array[(*before, slice(size - shift, None))]
+def _rolled(self: Tensor, shift: int, dim: int) -> Tensor:
+    """A copy with the last parts along `dim` put before the first ones."""
+    size = self.meta.sizes[dim]
+    start = -shift % max(size, 1)
+    return cat((narrow(self, dim, start, size - start), narrow(self, dim, 0, start)), dim)
 
 
 @kernel("flip")
@@ -111,12 +73,9 @@ def flip(self: Tensor, dims: Sequence[int]) -> Tensor | Planned[Tensor]:
     strides = preserve_format_strides(meta.sizes, meta.strides)
     result = new_like(meta_of(meta.sizes, strides, meta.dtype, meta.device))
     if meta.device is cpu and meta.numel:
-        if meta.lazy:
-            array_of(result)[...] = np.flip(values(self), tuple(places) if meta.ndim else ())
-        else:
-            runner = _reversing(meta, result.meta, places)
-            runner(self, result)
-            return Planned(result, runner)
+        runner = _reversing(meta, result.meta, places)
+        runner(self, result)
+        return Planned(result, runner)
     return result
 
 
@@ -176,61 +135,33 @@ def rot90(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     return flip(self, (first, second)) if k % 4 else clone(self, memory_format=contiguous_format)
 
 
-def _triangle(operator: str, self: Tensor, diagonal: int, keep: Any) -> Tensor | Planned[Tensor]:
+def _triangle(operator: str, self: Tensor, kept: Callable[[int, int], Array]) -> Tensor:
+    """A copy with zeros where the matrix that `kept` makes of rows and columns is false."""
     meta = self.meta
     if meta.ndim < 2:
         raise RuntimeError(f"{operator}: input tensor must have at least 2 dimensions")
-    result, target = outline(meta.sizes, meta.dtype, meta.device)
-    if target is None or not meta.numel:
-        return result
-    rows, columns = meta.sizes[-2:]
-    if columns >= LONG_ROWS:
-        fill_zeros(result)
-        source = values(self)
-        for row in range(rows):
-            end = min(max(row + diagonal + (1 if operator == "tril" else 0), 0), columns)
-            part = (..., row, slice(0, end) if operator == "tril" else slice(end, columns))
-            target[part] = source[part]
-        return result
-    kept = keep(np.arange(columns) - np.arange(rows)[:, None], diagonal)
-    target[...] = np.where(kept, values(self), _zero(target))
-    if meta.numel <= FEW and not meta.lazy:
-        return Planned(result, _triangle_call(meta, result.meta, kept))
+    made = contiguous_meta(meta.sizes, meta.dtype, meta.device)
+    result = new_like(made)
+    if meta.device is cpu and meta.numel:
+        mask = kept(*meta.sizes[-2:])
+        launch: Launch | None = meta.plans.get("triangle")
+        if launch is None:
+            operands = (contiguous_meta(mask.shape, bool_), meta, Immediate(meta.dtype))
+            launch = remember(meta.plans, "triangle", element_launch("where", made, operands, meta.dtype))
+        launch.run([result.pointer, mask.ctypes.data, self.pointer, 0])
     return result
 
 
-LONG_ROWS = 128
-"""Elements of a row from which rows are copied one by one."""
-
-
-def _triangle_call(meta: TensorMeta, out: TensorMeta, kept: Array) -> Callable[[Tensor], Tensor]:
-    zeros = bytes(out.nbytes)
-
-    def run(self: Tensor) -> Tensor:
-        result = new_like(out)
-        store_bytes(result.pointer, zeros)
-        np.copyto(kept_array(out, result.pointer), kept_array(meta, self.pointer), where=kept)
-        return result
-
-    return run
-
-
-def _zero(array: Array) -> Array:
-    return np.zeros((), array.dtype)
-
-
 @kernel("tril")
-@plannable
-def tril(self: Tensor, diagonal: int = 0) -> Tensor | Planned[Tensor]:
+def tril(self: Tensor, diagonal: int = 0) -> Tensor:
     """The elements on and below a diagonal of the last two dims, zero elsewhere. Raises RuntimeError below 2-D."""
-    return _triangle("tril", self, diagonal, np.less_equal)
+    return _triangle("tril", self, lambda rows, columns: np.tri(rows, columns, diagonal, np.bool_))
 
 
 @kernel("triu")
-@plannable
-def triu(self: Tensor, diagonal: int = 0) -> Tensor | Planned[Tensor]:
+def triu(self: Tensor, diagonal: int = 0) -> Tensor:
     """The elements on and above a diagonal of the last two dims, zero elsewhere. Raises RuntimeError below 2-D."""
-    return _triangle("triu", self, diagonal, np.greater_equal)
+    return _triangle("triu", self, lambda rows, columns: ~np.tri(rows, columns, diagonal - 1, np.bool_))
 
 
 def _ints(value: int | Sequence[int]) -> tuple[int, ...]:
@@ -251,19 +182,10 @@ def repeat(self: Tensor, repeats: Sequence[int]) -> Tensor:
             f"{len(repeats)} < {meta.ndim}"
         )
     sizes = (1,) * (len(repeats) - meta.ndim) + meta.sizes
-    total = tuple([size * count for size, count in zip(sizes, repeats, strict=True)])
-    if len(total) > MOST_DIMS and 0 not in total:
-        kept = [(size, count) for size, count in zip(sizes, repeats, strict=True) if size * count > 1]
-        if len(kept) < len(total):
-            fewer = reshape(self, [size for size, _ in kept])
-            return reshape(repeat(fewer, [count for _, count in kept]), total)
-    result = empty_tensor(total, meta.dtype, meta.device)
-    if result.meta.numel and meta.device is cpu:
-        split = [part for count, size in zip(repeats, sizes, strict=True) for part in (count, size)]
-        block = [part for size in sizes for part in (1, size)]
-        blocks = array_of(result).reshape(split)
-        away(STEPS * blocks.size, np.copyto, blocks, values(self).reshape(block))
-    return result
+    pairs = list(zip(repeats, sizes, strict=True))
+    block = reshape(self, [part for size in sizes for part in (1, size)])
+    blocks = expand_view(block, [part for pair in pairs for part in pair])
+    return reshape(clone(blocks, memory_format=contiguous_format), [count * size for count, size in pairs])
 
 
 @kernel("tile")
@@ -273,20 +195,24 @@ def tile(self: Tensor, dims: Sequence[int]) -> Tensor:
     return repeat(self, (1,) * (self.meta.ndim - len(dims)) + dims)
 
 
-@kernel("repeat_interleave.self_int")
+@kernel("repeat_interleave.self_int", "CompositeImplicitAutograd")
 def repeat_interleave_int(
     self: Tensor, repeats: int, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
     """Every part along `dim` (of the flattened tensor without `dim`) `repeats` times in a row. RuntimeError below 0."""
     if repeats < 0:
         raise RuntimeError(f"Repeats must be non-negative, got {repeats}")
-    total = _length(self, dim) * repeats
+    source, place = _parts(self, dim)
+    sizes = source.meta.sizes
+    total = sizes[place] * repeats
     if total >= 1 << 63:
         raise RuntimeError(f"{repeats} repeats give {total} elements, which does not fit 64 bits")
-    return _interleaved(self, np.asarray(repeats), dim, total)
+    repeated = expand(unsqueeze(source, place + 1), (*sizes[: place + 1], repeats, *sizes[place + 1 :]))
+    copies = apply("clone", repeated, memory_format=contiguous_format)
+    return apply("view", copies, (*sizes[:place], total, *sizes[place + 1 :]))
 
 
-@kernel("repeat_interleave.self_Tensor")
+@kernel("repeat_interleave.self_Tensor", "CompositeImplicitAutograd")
 def repeat_interleave_tensor(
     self: Tensor, repeats: Tensor, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
@@ -295,14 +221,25 @@ def repeat_interleave_tensor(
     Raises RuntimeError for negative repeats or a wrong number of them, NotImplementedError unless they are integers.
     """
     _check_repeats(repeats)
-    size, given = _length(self, dim), repeats.meta.numel
+    source, place = _parts(self, dim)
+    size, given = source.meta.sizes[place], repeats.meta.numel
     if given not in (1, size):
         raise RuntimeError(
             f"repeats must have the same size as input along dim, but got repeats.size(0) = {given} and "
             f"input.size({0 if dim is None else dim}) = {size}"
         )
-    counts, total = _counts(repeats, size, output_size)
-    return _interleaved(self, counts, dim, total)
+    counts = repeats if repeats.meta.sizes == (size,) else apply("expand", repeats, (size,))
+    return apply("index_select", source, place, apply("repeat_interleave.Tensor", counts, output_size=output_size))
+
+
+def _parts(self: Tensor, dim: int | None) -> tuple[Tensor, int]:
+    """Return the tensor and the wrapped `dim`; the flattened tensor and 0 without it. Raises IndexError."""
+    if dim is None:
+        return apply("reshape", self, (-1,)), 0
+    place = wrap_dim("repeat_interleave", dim, self.meta.ndim)
+    if not self.meta.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return self, place
 
 
 @kernel("repeat_interleave.Tensor", derive=False)
@@ -310,20 +247,10 @@ def repeat_interleave(repeats: Tensor, *, output_size: int | None = None) -> Ten
     """Index k ``repeats[k]`` times in a row, in the dtype of `repeats`. Raises as repeat_interleave of a tensor."""
     _check_repeats(repeats)
     size = repeats.meta.numel
-    counts, total = _counts(repeats, size, output_size)
+    counts, total = _counts(repeats, output_size)
     meta = repeats.meta
     kind = np.int32 if meta.dtype is int32 else np.int64
     return computed((total,), meta.dtype, meta.device, lambda: np.repeat(np.arange(size, dtype=kind), counts))
-
-
-def _length(self: Tensor, dim: int | None) -> int:
-    """The number of parts along `dim`, of elements without it. Raises IndexError."""
-    if dim is None:
-        return self.meta.numel
-    place = wrap_dim("repeat_interleave", dim, self.meta.ndim)
-    if not self.meta.ndim:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    return self.meta.sizes[place]
 
 
 Counts = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
@@ -338,8 +265,8 @@ def _check_repeats(repeats: Tensor) -> None:
         raise RuntimeError(f"repeats must be 0-dim or 1-dim tensor, got {repeats.meta.ndim} dims")
 
 
-def _counts(repeats: Tensor, size: int, output_size: int | None) -> tuple[Counts, int]:
-    """Return how often each of `size` parts is repeated, and the sum, which without data has to be given."""
+def _counts(repeats: Tensor, output_size: int | None) -> tuple[Counts, int]:
+    """Return how often each part is repeated, and the sum, which without data has to be given."""
     if repeats.meta.device is not cpu:
         if output_size is None:
             raise RuntimeError("cannot repeat_interleave a meta tensor without output_size")
@@ -349,46 +276,22 @@ def _counts(repeats: Tensor, size: int, output_size: int | None) -> tuple[Counts
         raise RuntimeError("repeats can not be negative")
     # Halves are summed apart: a sum of int64 would wrap, and NumPy's repeat relies on it.
     total = (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
-    total *= 1 if counts.size == size else size
     if total >= 1 << 63:
         raise RuntimeError(f"the repeats add up to {total}, which does not fit 64 bits")
     return counts, total
 
 
-def _interleaved(self: Tensor, repeats: Counts, dim: int | None, total: int) -> Tensor:
-    meta = self.meta
-    if dim is None:
-        axis = 0
-        sizes: tuple[int, ...] = (total,)
-    else:
-        axis = wrap_dim("repeat_interleave", dim, meta.ndim)
-        sizes = (*meta.sizes[:axis], total, *meta.sizes[axis + 1 :])
-    shape = (-1,) if dim is None else meta.sizes
-
-    def repeated() -> Array:
-        return np.repeat(values(self).reshape(shape), repeats, axis)
-
-    return computed(sizes, meta.dtype, meta.device, repeated)
-
-
-@kernel("diag")
+@kernel("diag", "CompositeImplicitAutograd")
 def diag(self: Tensor, diagonal: int = 0) -> Tensor:
     """A square matrix with a vector on one diagonal, or a copy of a diagonal of a matrix. RuntimeError otherwise."""
-    meta = self.meta
-    if meta.ndim == 2:
-        view = diagonal_view(self, diagonal)
-        return computed(view.meta.sizes, meta.dtype, meta.device, lambda: values(view))
-    if meta.ndim != 1:
-        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {meta.ndim}D")
-    size = meta.sizes[0] + abs(diagonal)
-    result, target = outline((size, size), meta.dtype, meta.device)
-    if target is not None:
-        target[...] = np.zeros((), meta.dtype.numpy)
-        array_of(diagonal_view(result, diagonal))[...] = values(self)
-    return result
+    if self.meta.ndim == 1:
+        return apply("diag_embed", self, diagonal)
+    if self.meta.ndim != 2:
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {self.meta.ndim}D")
+    return apply("clone", apply("diagonal", self, diagonal), memory_format=contiguous_format)
 
 
-@kernel("diff")
+@kernel("diff", "CompositeImplicitAutograd")
 def diff(
     self: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
@@ -399,25 +302,13 @@ def diff(
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     if not n:
-        return clone(self)
+        return apply("clone", self)
     parts = [part for part in (prepend, self, append) if part is not None]
-    joined = cat(parts, dim) if len(parts) > 1 else self
-    dtype = common_dtype([(part.meta.dtype, 2) for part in parts])
+    joined = apply("cat", parts, dim) if len(parts) > 1 else self
     place = wrap_dim("diff", dim, joined.meta.ndim)
-    if has_many_dims(joined.meta):
-        return cast("Tensor", along("diff", joined, dim, partial(diff, n=n, dim=1)))
-    sizes = joined.meta.sizes
-    kept = (*sizes[:place], max(sizes[place] - n, 0), *sizes[place + 1 :])
-    result, target = outline_between(kept, dtype, joined.meta.device, (narrow(joined, place, 0, kept[place]),))
-    if target is not None:
-        target[...] = _differences(values(joined), n, place)
-    return result
-
-
-def _differences(array: Array, n: int, dim: int) -> Array:
-    with np.errstate(all="ignore"):
-        for _ in range(min(n, array.shape[dim])):
-            upper = array[(slice(None),) * dim + (slice(1, None),)]
-            lower = array[(slice(None),) * dim + (slice(None, -1),)]
-            array = np.not_equal(upper, lower) if array.dtype == np.bool_ else np.subtract(upper, lower)
-    return array
+    steps = min(n, joined.meta.sizes[place])
+    less = "logical_xor" if joined.meta.dtype is bool_ else "sub.Tensor"
+    for _ in range(steps):
+        count = joined.meta.sizes[place] - 1
+        joined = apply(less, *[apply("narrow", joined, place, start, count) for start in (1, 0)])
+    return joined if steps else apply("clone", joined)

@@ -6,7 +6,6 @@ A reduction checks its dims, keeps its plan in the tensor's meta, allocates its 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -34,15 +33,6 @@ MOST_DIMS = 64
 """Most dims that a tensor may have when some are reduced."""
 STEPS = 256
 """Steps of work that an element of each of the outputs reduced between two looks for signals takes, about."""
-
-
-@dataclass(slots=True, eq=False)
-class ReducePlan:
-    """Metas of the results, and the builtin with the arguments that follow the addresses and numbers."""
-
-    outputs: tuple[TensorMeta, ...]
-    reduce: Callable[..., None] | None
-    tail: tuple[int, ...]
 
 
 def reduced_dims(operator: str, dim: int | Sequence[int] | None, ndim: int, *, empty_is_all: bool = True) -> Dims:
@@ -85,10 +75,13 @@ def reduced_sizes(sizes: Dims, dims: Dims, keepdim: bool) -> Dims:
 def plan_reduction(
     name: str, reduction: Reduction, meta: TensorMeta, dims: Dims, keepdim: bool, compute: DType,
     results: tuple[DType, ...],
-) -> ReducePlan:  # fmt: skip
-    """Return the plan of a reduction over `dims` (ascending, checked), from the cache of the meta if it is there."""
+) -> Fresh:  # fmt: skip
+    """Return the call of a reduction over `dims` (ascending, checked), from the cache of the meta if it is there.
+
+    Numbers that the reduction takes come before its tail.
+    """
     key = (reduction, dims, keepdim, compute, results)
-    plan: ReducePlan | None = meta.plans.get(key)
+    plan: Fresh | None = meta.plans.get(key)
     if plan is None:
         plan = _plan(name, reduction, meta, dims, keepdim, compute, results)
         remember(meta.plans, key, plan)
@@ -107,46 +100,36 @@ def reduce(
 ) -> tuple[Tensor, ...]:
     """Return the results of a reduction over `dims` (ascending, checked) in fresh tensors."""
     plan = plan_reduction(name, reduction, self.meta, dims, keepdim, compute, results)
-    made = tuple([new_like(output) for output in plan.outputs])
-    if plan.reduce is not None:
-        plan.reduce(*[output.pointer for output in made], self.pointer, *numbers, *plan.tail)
+    made = tuple(map(new_like, plan.results))
+    if plan.kernel is not None:
+        plan.kernel(*[output.pointer for output in made], self.pointer, *numbers, *plan.tail)
     return made
 
 
-def reduce_one(
-    name: str, reduction: Reduction, self: Tensor, dims: Dims, keepdim: bool, compute: DType, result: DType
-) -> Planned[Tensor]:
-    """Return the only result of a reduction, and its call."""
-    plan = plan_reduction(name, reduction, self.meta, dims, keepdim, compute, (result,))
-    call = Fresh(plan.reduce, plan.outputs, plan.tail)
-    return Planned(call(self), call.native(), (self,))
+def planned_reduction(
+    name: str, reduction: Reduction, self: Tensor, dims: Dims, keepdim: bool, compute: DType, *results: DType,
+    choose: Callable[[Tensor, Tensor], Any] | None = None,
+) -> Planned[Any]:  # fmt: skip
+    """Return the only result of a reduction over `dims`, or what `choose` makes of two, and the call that does so."""
+    return planned_fresh(plan_reduction(name, reduction, self.meta, dims, keepdim, compute, results), self, choose)
 
 
-def reduce_pair(
-    name: str,
-    reduction: Reduction,
-    self: Tensor,
-    dims: Dims,
-    keepdim: bool,
-    compute: DType,
-    results: tuple[DType, DType],
-    choose: Callable[[Tensor, Tensor], Any],
-) -> Planned[Any]:
-    """Return what `choose` makes of the two results of a reduction over `dims`, and the call that does the same."""
-    plan = plan_reduction(name, reduction, self.meta, dims, keepdim, compute, results)
-    call = Fresh(plan.reduce, plan.outputs, plan.tail)
-    both = call.native()
-    return Planned(choose(*call(self)), lambda self: choose(*both(self)), (self,))
+def planned_fresh(fresh: Fresh, self: Tensor, choose: Callable[[Tensor, Tensor], Any] | None = None) -> Planned[Any]:
+    """Return the only result of a call of `self`, or what `choose` makes of two, and the call that does so."""
+    call = fresh.native()
+    if choose is None:
+        return Planned(fresh(self), call, (self,))
+    return Planned(choose(*fresh(self)), lambda self: choose(*call(self)), (self,))
 
 
 def _plan(
     name: str, reduction: Reduction, meta: TensorMeta, dims: Dims, keepdim: bool, compute: DType,
     results: tuple[DType, ...],
-) -> ReducePlan:  # fmt: skip
+) -> Fresh:  # fmt: skip
     sizes = reduced_sizes(meta.sizes, dims, keepdim)
     outputs = tuple(contiguous_meta(sizes, dtype, meta.device) for dtype in results)
     if meta.device is not cpu or not outputs[0].numel:
-        return ReducePlan(outputs, None, ())
+        return Fresh(None, outputs, ())
     itemsize = meta.dtype.itemsize
     kept = [d for d in range(meta.ndim) if d not in dims]
     out_steps = [_row_major([meta.sizes[d] for d in kept], dtype.itemsize) for dtype in results]
@@ -169,11 +152,11 @@ def _plan(
     apart = unpacked and not (kept_dims and kept_dims[0][1] == itemsize)
     few = len(results) == 1 == len(inner_dims) and inner_dims[0][0] <= FEW and not apart
     if few and kept_dims and kept_dims[0][0] >= TRANSPOSED and kept_dims[0][1] != itemsize:
-        return ReducePlan(outputs, kernel.turning, tuple(tail))
+        return Fresh(kernel.turning, outputs, tuple(tail))
     builtin = kernel.gathering if apart else kernel.reduce if unpacked else kernel.along
     if kept_dims:  # signals are looked for between some outputs and the next, within one only where it is alone
         builtin = long_call(STEPS * prod(d[0] for d in inner_dims), builtin)
-    return ReducePlan(outputs, builtin, tuple(tail))
+    return Fresh(builtin, outputs, tuple(tail))
 
 
 def _row_major(sizes: Sequence[int], itemsize: int) -> list[int]:
@@ -224,7 +207,7 @@ def _accumulated(operator: str, self: Tensor, dtype: DType | None) -> DType:
 
 def _total(name: str, build: Any, self: Tensor, dims: Dims, keepdim: bool, dtype: DType | None) -> Planned[Tensor]:
     compute = _accumulated(name, self, dtype)
-    return reduce_one(name, build(compute), self, dims, keepdim, compute, compute)
+    return planned_reduction(name, build(compute), self, dims, keepdim, compute, compute)
 
 
 @kernel("sum")
@@ -282,7 +265,7 @@ def _inexact(operator: str, self: Tensor, dtype: DType | None) -> DType:
 def _mean(self: Tensor, dim: Dim, keepdim: bool, dtype: DType | None) -> Planned[Tensor]:
     compute = _inexact("mean", self, dtype)
     dims = reduced_dims("mean", dim, self.meta.ndim)
-    return reduce_one("mean", reduction_ops.mean_reduction(compute), self, dims, keepdim, compute, compute)
+    return planned_reduction("mean", reduction_ops.mean_reduction(compute), self, dims, keepdim, compute, compute)
 
 
 @kernel("mean")
@@ -314,14 +297,14 @@ def nanmean(
     if self.meta.dtype.is_complex:
         raise RuntimeError("nanmean(): nansum on CPU does not support complex inputs")
     dims = reduced_dims("nanmean", dim, self.meta.ndim)
-    return reduce_one("nanmean", reduction_ops.nanmean_reduction(compute), self, dims, keepdim, compute, compute)
+    return planned_reduction("nanmean", reduction_ops.nanmean_reduction(compute), self, dims, keepdim, compute, compute)
 
 
 def _truth(name: str, self: Tensor, dims: Dims, keepdim: bool) -> Planned[Tensor]:
     check_few_dims(name, self.meta.ndim)
     own = self.meta.dtype
     result = uint8 if own is uint8 else bool_
-    return reduce_one(name, reduction_ops.truth_reduction(name == "all"), self, dims, keepdim, own, result)
+    return planned_reduction(name, reduction_ops.truth_reduction(name == "all"), self, dims, keepdim, own, result)
 
 
 def _register_truth(name: str) -> None:
@@ -352,7 +335,8 @@ _register_truth("all")
 def count_nonzero_dims(self: Tensor, dim: Dim) -> Tensor | Planned[Tensor]:
     """Return how many elements are nonzero, over dims. Raises IndexError, RuntimeError for wrong dims."""
     dims = reduced_dims("count_nonzero", dim, self.meta.ndim)
-    return reduce_one("count_nonzero", reduction_ops.count_reduction(False), self, dims, False, self.meta.dtype, int64)
+    reduction = reduction_ops.count_reduction(False)
+    return planned_reduction("count_nonzero", reduction, self, dims, False, self.meta.dtype, int64)
 
 
 @kernel("count_nonzero")
@@ -384,47 +368,30 @@ def spread(operator: str, self: Tensor, dim: Dim, keepdim: bool, correction: flo
     reduction: Reduction = reduction_ops.variance_reduction(own, base == "std", bool(mean))
     results = (own.to_real(), own) if mean else (own.to_real(),)
     plan = plan_reduction(operator, reduction, self.meta, dims, keepdim, own, results)
-    call = Fresh(plan.reduce, plan.outputs, (removed, *plan.tail))
-    return Planned(call(self), None if too_few else call.native(), (self,))  # each call with too few warns
+    found = planned_fresh(plan._replace(tail=(removed, *plan.tail)), self)
+    return found._replace(call=None) if too_few else found  # each call with too few warns
 
 
-def _register_spread(base: str) -> None:
-    @kernel(base)
+def _register_spread(name: str) -> None:
+    """Register the forms of var, std, var_mean or std_mean."""
+
+    @kernel(name)
     @plannable
-    def unbiased_all(self: Tensor, unbiased: bool = True) -> Planned[Tensor]:
-        return spread(base, self, None, False, float(unbiased))
+    def unbiased_all(self: Tensor, unbiased: bool = True) -> Planned[Any]:
+        return spread(name, self, None, False, float(unbiased))
 
-    @kernel(f"{base}.dim")
+    @kernel(f"{name}.dim")
     @plannable
-    def unbiased_dims(self: Tensor, dim: Dim, unbiased: bool = True, keepdim: bool = False) -> Planned[Tensor]:
-        return spread(base, self, dim, keepdim, float(unbiased))
+    def unbiased_dims(self: Tensor, dim: Dim, unbiased: bool = True, keepdim: bool = False) -> Planned[Any]:
+        return spread(name, self, dim, keepdim, float(unbiased))
 
-    @kernel(f"{base}.correction")
+    @kernel(f"{name}.correction")
     @plannable
     def corrected(
         self: Tensor, dim: Dim = None, *, correction: float | None = None, keepdim: bool = False
-    ) -> Planned[Tensor]:
-        return spread(base, self, dim, keepdim, correction)
-
-    @kernel(f"{base}_mean")
-    @plannable
-    def unbiased_all_with_mean(self: Tensor, unbiased: bool = True) -> Planned[tuple[Tensor, ...]]:
-        return spread(f"{base}_mean", self, None, False, float(unbiased))
-
-    @kernel(f"{base}_mean.dim")
-    @plannable
-    def unbiased_with_mean(
-        self: Tensor, dim: Dim, unbiased: bool = True, keepdim: bool = False
-    ) -> Planned[tuple[Tensor, ...]]:
-        return spread(f"{base}_mean", self, dim, keepdim, float(unbiased))
-
-    @kernel(f"{base}_mean.correction")
-    @plannable
-    def with_mean(
-        self: Tensor, dim: Dim = None, *, correction: float | None = None, keepdim: bool = False
-    ) -> Planned[tuple[Tensor, ...]]:
-        return spread(f"{base}_mean", self, dim, keepdim, correction)
+    ) -> Planned[Any]:
+        return spread(name, self, dim, keepdim, correction)
 
 
-_register_spread("var")
-_register_spread("std")
+for _name in ("var", "std", "var_mean", "std_mean"):
+    _register_spread(_name)

@@ -22,39 +22,30 @@ from .arguments import dtype_argument
 from .arrays import Array, from_array, outline, values
 from .invoke import result_type
 from .plan import Planned, plannable
-from .reductions import coalesced
+from .reductions import coalesced, planned_fresh
 from .registration import kernel
 
 Dim = tuple[int, ...]
 """A size, and the strides of all operands in bytes."""
 
 
-def plan_scan(
-    name: str, phase: Phase, meta: TensorMeta, dim: int, compute: DType, results: tuple[DType, ...]
-) -> tuple[list[TensorMeta], Callable[..., None] | None, tuple[int, ...]]:
-    """Return the metas of the results, the kernel (None without data), and its arguments behind the addresses."""
+def planned_scan(
+    name: str, phase: Phase, self: Tensor, dim: int, compute: DType, *results: DType,
+    choose: Callable[[Tensor, Tensor], Any] | None = None,
+) -> Planned[Any]:  # fmt: skip
+    """Return the only result of a scan, or what `choose` makes of two, and the call that does so."""
     key = (phase, dim, compute, results)
-    plan = meta.plans.get(key)
+    plan: Fresh | None = self.meta.plans.get(key)
     if plan is None:
-        plan = remember(meta.plans, key, _plan(name, phase, meta, dim, compute, results))
-    found: tuple[list[TensorMeta], Callable[..., None] | None, tuple[int, ...]] = plan
-    return found
+        plan = remember(self.meta.plans, key, _plan(name, phase, self.meta, dim, compute, results))
+    return planned_fresh(plan, self, choose)
 
 
-def scan_one(name: str, phase: Phase, self: Tensor, dim: int, compute: DType, result: DType) -> Planned[Tensor]:
-    """Return the only result of a scan, and its call."""
-    outputs, run, tail = plan_scan(name, phase, self.meta, dim, compute, (result,))
-    call = Fresh(run, tuple(outputs), tail)
-    return Planned(call(self), call.native(), (self,))
-
-
-def _plan(
-    name: str, phase: Phase, meta: TensorMeta, dim: int, compute: DType, results: tuple[DType, ...]
-) -> tuple[list[TensorMeta], Any, tuple[int, ...]]:
+def _plan(name: str, phase: Phase, meta: TensorMeta, dim: int, compute: DType, results: tuple[DType, ...]) -> Fresh:
     sizes = meta.sizes
-    outputs = [meta_of(sizes, default_strides(sizes), dtype, meta.device) for dtype in results]
+    outputs = tuple([meta_of(sizes, default_strides(sizes), dtype, meta.device) for dtype in results])
     if meta.device is not cpu or not meta.numel:
-        return outputs, None, ()
+        return Fresh(None, outputs, ())
     every = [*outputs, meta]
     dims = [(sizes[d], *(g.strides[d] * g.dtype.itemsize for g in every)) for d in range(meta.ndim)]
     scanned = dims.pop(dim) if dims else (1, *(0 for _ in every))
@@ -65,7 +56,7 @@ def _plan(
         call, tail = _abreast(chosen, laid, itemsizes)
     else:
         call, tail = chosen.strided, _tail(laid)
-    return outputs, long_call(256 * meta.numel, call), tail
+    return Fresh(long_call(256 * meta.numel, call), outputs, tail)
 
 
 def _tail(laid: Sequence[Dim]) -> tuple[int, ...]:
@@ -100,7 +91,7 @@ def _running(name: str, build: Any, self: Tensor, dim: int, dtype: DType | None)
     compute = dtype_argument(name, dtype) or (int64 if own.kind < 2 else own)
     if compute is bool_:
         raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
-    return scan_one(name, build(compute), self, place, compute, compute)
+    return planned_scan(name, build(compute), self, place, compute, compute)
 
 
 @kernel("cumsum")
@@ -123,10 +114,7 @@ def _extreme(name: str, self: Tensor, dim: int) -> Planned[Any]:
     if own.is_complex:
         raise NotImplementedError(f"\"{name}\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
     phase = scan.running_extreme(own, name == "cummax")
-    outputs, run, tail = plan_scan(name, phase, self.meta, place, own, (own, int64))
-    call, made = Fresh(run, tuple(outputs), tail), result_type(name)
-    both = call.native()
-    return Planned(made(*call(self)), lambda self: made(*both(self)), (self,))
+    return planned_scan(name, phase, self, place, own, own, int64, choose=result_type(name))
 
 
 @kernel("cummax")
@@ -153,7 +141,7 @@ def logcumsumexp(self: Tensor, dim: int) -> Tensor | Planned[Tensor]:
         raise NotImplementedError(f"\"logcumsumexp_out_cpu\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
     if own.is_complex:
         return _complex_logcumsumexp(self, place)
-    return scan_one("logcumsumexp", scan.running_exponentials(own), self, place, own, own)
+    return planned_scan("logcumsumexp", scan.running_exponentials(own), self, place, own, own)
 
 
 def _log_of_two(a: Array, b: Array) -> Array:

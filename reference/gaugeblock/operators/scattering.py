@@ -19,10 +19,11 @@ from ..iteration.tensor_iterator import Number
 from ..tensor.array_view import FEW, array_of
 from ..tensor.scalars import item
 from ..tensor.tensor import Tensor
-from ..tensor.tensor_meta import TensorMeta, remember
+from ..tensor.tensor_meta import TensorMeta, default_strides, remember
 from ..tensor.versions import bump_version, check_written_in_inference
 from ..tensor.views import expand
-from .arrays import Array, has_many_dims, number_as, values, without_dims
+from .advanced_indexing import index_error
+from .arrays import Array, has_many_dims, number_as, outside, values, without_dims
 from .complex_half import taking
 from .copy import clone
 from .gathering import (
@@ -92,26 +93,15 @@ def check_same_dtype(operator: str, self: Tensor, source: Tensor, name: str) -> 
         )
 
 
-def _along(places: Array, dim: int) -> tuple[Any, ...]:
-    """The NumPy index of every place of `places` with the index along `dim` replaced by its value."""
-    after = places.ndim - 1
-    return tuple(
-        [
-            places if other == dim else np.arange(size).reshape((size,) + (1,) * (after - other))
-            for other, size in enumerate(places.shape)
-        ]
-    )
-
-
 def _offsets(meta: TensorMeta, sizes: tuple[int, ...], dim: int) -> Array:
-    """For an index of these sizes, the place in row-major memory of each element but for its step along `dim`."""
+    """For an index of these sizes, the row-major place of each element but for its step along `dim`."""
     key = ("scatter offsets", sizes, dim)
     known: Array | None = meta.plans.get(key)
     if known is None:
-        steps = [0 if d == dim else step for d, step in enumerate(meta.strides or (1,))]
         known = np.zeros(sizes, np.int64)
-        for d, step in enumerate(steps):
-            known += (np.arange(sizes[d]) * step).reshape((-1,) + (1,) * (len(sizes) - 1 - d))
+        for d, step in enumerate(default_strides(meta.sizes or (1,))):
+            if d != dim:
+                known += (np.arange(sizes[d]) * step).reshape((-1,) + (1,) * (len(sizes) - 1 - d))
         if known.size <= FEW:
             remember(meta.plans, key, known)
     return known
@@ -186,11 +176,11 @@ def _scatter(operator: str, self: Tensor, dim: int, index: Tensor, source: Tenso
             bump_version(self)
             return self
         target, added = writable(self), _added(operator, self, places, source)
-        if self.meta.contiguous:
-            flat = _offsets(self.meta, places.shape, dim) + places * (self.meta.strides or (1,))[dim]
-            combine(target.reshape(-1), (flat.reshape(-1),), added.reshape(-1) if added.ndim else added)
-        else:
-            combine(target, _along(places, dim), added)
+        elements = target.reshape(-1)
+        flat = _offsets(self.meta, places.shape, dim) + places * default_strides(mine)[dim]
+        combine(elements, (flat.reshape(-1),), added.reshape(-1) if added.ndim else added)
+        if not self.meta.contiguous:
+            target[...] = elements.reshape(target.shape)
     bump_version(self)
     return self
 
@@ -339,9 +329,9 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
 
 def _fill_places(target: Array, dim: int, places: Array, value: Array) -> None:
     size = target.shape[dim]
-    if places.size and (int(places.min()) < -size or int(places.max()) >= size):
-        bad = int(places.max()) if int(places.max()) >= size else int(places.min())
-        raise IndexError(f"index {bad} is out of bounds for dimension {dim} with size {size}")
+    bad = outside(places, size, -size)
+    if bad is not None:
+        raise index_error(bad, dim, size)
     target[_part(dim, places)] = value
 
 

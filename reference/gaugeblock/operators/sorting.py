@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,14 +25,12 @@ from ..tensor.tensor_meta import (
     remember,
 )
 from .arrays import Array, along, computed, has_many_dims, values
-from .gathering import resolved
-from .invoke import pair, result_type
+from .invoke import invoke, pair, result_type
 from .loop_plan import Picking, picking
 from .plan import Planned, plannable
 from .reductions import reduced_sizes
 from .registration import kernel
 
-T = TypeVar("T")
 SMALL = 1024
 """Rows of up to so many elements are always sorted stably."""
 
@@ -66,15 +64,11 @@ Finder = Callable[[Array], Array]
 """From the values of a tensor (1-D for a 0-dim one) to the indices of the chosen ones along the dim."""
 
 
-ORDERING = frozenset({"sort", "argsort", "msort", "topk"})
-"""Operators that raise RuntimeError, not NotImplementedError, for complex values."""
-
-
 def _dim_of(operator: str, self: Tensor, dim: int) -> int:
     """Return the wrapped `dim`. Raise IndexError out of range, and for complex values the class PyTorch raises."""
     place = wrap_dim(operator, dim, self.meta.ndim)
     if self.meta.dtype.is_complex:
-        error = RuntimeError if operator in ORDERING else NotImplementedError
+        error = RuntimeError if operator in ("sort", "topk") else NotImplementedError
         raise error(f"{operator}(): Sort does not support complex dtypes on CPU")
     return place
 
@@ -89,14 +83,8 @@ class _Chosen(NamedTuple):
     def fill(self, source: Tensor, found: Array) -> tuple[Tensor, Tensor]:
         """Values and indices, given the indices as an array of any layout."""
         values, indices = new_like(self.values), new_like(self.indices)
-        array_of(indices)[...] = found
-        self.steps.run(values, source, indices)
-        return values, indices
-
-    def fill_few(self, source: Tensor, found: Array) -> tuple[Tensor, Tensor]:
-        """As `fill`, for few elements."""
-        values, indices = new_like(self.values), new_like(self.indices)
-        kept_array(self.indices, indices.pointer)[...] = found
+        few = self.indices.numel <= FEW
+        (kept_array(self.indices, indices.pointer) if few else array_of(indices))[...] = found
         self.steps.run(values, source, indices)
         return values, indices
 
@@ -111,55 +99,20 @@ def _chosen(meta: TensorMeta, sizes: tuple[int, ...], strides: tuple[int, ...], 
     return known
 
 
-def _found(operator: str, self: Tensor, dim: int, sizes: tuple[int, ...], find: Finder) -> Planned[Any]:
-    """Fresh row-major values and int64 indices of `sizes`, which agree with those of `self` outside `dim`."""
+def _found(
+    operator: str, self: Tensor, dim: int, sizes: tuple[int, ...], strides: tuple[int, ...], find: Finder
+) -> Planned[Any]:
+    """Fresh values and int64 indices of `sizes`, which agree with those of `self` outside `dim`."""
     made = result_type(operator)
     meta = self.meta
     if meta.device is not cpu or 0 in sizes:
-        empty = [new_like(contiguous_meta(sizes, k, meta.device)) for k in (meta.dtype, int64)]
+        empty = [new_like(meta_of(sizes, strides, k, meta.device)) for k in (meta.dtype, int64)]
         return Planned(made(*empty), None)
-    source = resolved(self)
-    plan = _chosen(source.meta, sizes, default_strides(sizes), dim)
-    result = made(*plan.fill(source, find(values(source).reshape(meta.sizes or (1,))).reshape(sizes)))
-    if source is not self or meta.numel > FEW or not meta.ndim:
+    plan = _chosen(meta, sizes, strides, dim)
+    result = made(*plan.fill(self, find(values(self).reshape(meta.sizes or (1,))).reshape(sizes)))
+    if meta.numel > FEW or not meta.ndim:
         return Planned(result, None)
-
-    def run(self: Tensor) -> Any:
-        return made(*plan.fill_few(self, find(kept_array(meta, self.pointer))))
-
-    return Planned(result, run)
-
-
-def _sorted(operator: str, self: Tensor, dim: int, descending: bool, stable: bool = True) -> tuple[Tensor, Tensor]:
-    """Values and indices in order along `dim`, with the sizes and stride order of `self`."""
-    meta, place = self.meta, _dim_of(operator, self, dim)
-    strides = preserve_format_strides(meta.sizes, meta.strides)
-    if meta.device is not cpu or not meta.numel:
-        both = (new_like(meta_of(meta.sizes, strides, k, meta.device)) for k in (meta.dtype, int64))
-        return next(both), next(both)
-    source = resolved(self)
-    plan = _chosen(source.meta, meta.sizes, strides, place)
-    found = order_along(values(source).reshape(meta.sizes or (1,)), place, descending, stable)
-    return plan.fill(source, found.reshape(meta.sizes))
-
-
-def _planned(self: Tensor, result: T, dim: int, descending: bool, choose: Callable[..., T]) -> T | Planned[T]:
-    """Return `result`, which ``choose(values, indices)`` made, with its call where the tensor is small."""
-    meta = self.meta
-    place = dim % max(meta.ndim, 1)
-    strides = preserve_format_strides(meta.sizes, meta.strides)
-    plan: _Chosen | None = meta.plans.get(("chosen", place, meta.sizes, strides))
-    if plan is None or meta.numel > FEW or not meta.ndim or meta.sizes[place] > SMALL:
-        return result
-
-    def run(self: Tensor) -> T:
-        return choose(*plan.fill_few(self, order_along(kept_array(meta, self.pointer), place, descending)))
-
-    return Planned(result, run)
-
-
-def _second(values: Tensor, indices: Tensor) -> Tensor:
-    return indices
+    return Planned(result, lambda self: made(*plan.fill(self, find(kept_array(meta, self.pointer)))))
 
 
 @kernel("sort")
@@ -169,44 +122,40 @@ def sort(self: Tensor, dim: int = -1, descending: bool = False) -> Any | Planned
 
     Raises IndexError for a dim out of range, RuntimeError for complex values.
     """
-    if has_many_dims(self.meta):
-        return along("sort", self, dim, lambda three: sort(three, 1, descending))
-    made = result_type("sort")
-    return _planned(self, made(*_sorted("sort", self, dim, descending, False)), dim, descending, made)
+    return sort_stable.planned(self, stable=False, dim=dim, descending=descending)
 
 
 @kernel("sort.stable")
-def sort_stable(self: Tensor, *, stable: bool | None, dim: int = -1, descending: bool = False) -> Any:
+@plannable
+def sort_stable(self: Tensor, *, stable: bool | None, dim: int = -1, descending: bool = False) -> Any | Planned[Any]:
     """sort; with `stable` equal keys keep their order."""
     if has_many_dims(self.meta):
-        return along("sort", self, dim, lambda three: sort_stable(three, stable=stable, dim=1, descending=descending))
-    return pair("sort.stable", *_sorted("sort", self, dim, descending, bool(stable)))
+        return along("sort", self, dim, partial(sort_stable, stable=stable, dim=1, descending=descending))
+    meta, place = self.meta, _dim_of("sort", self, dim)
+    strides = preserve_format_strides(meta.sizes, meta.strides)
+    order = partial(order_along, dim=place, descending=descending, stable=bool(stable))
+    return _found("sort", self, place, meta.sizes, strides, order)
 
 
-@kernel("argsort")
-@plannable
-def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor | Planned[Tensor]:
+@kernel("argsort", "CompositeImplicitAutograd")
+def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
     """The indices of sort."""
-    if has_many_dims(self.meta):
-        return along("argsort", self, dim, lambda three: argsort(three, 1, descending))  # type: ignore[no-any-return]
-    return _planned(self, _sorted("argsort", self, dim, descending, False)[1], dim, descending, _second)
+    indices: Tensor = invoke("sort", self, dim, descending)[1]
+    return indices
 
 
-@kernel("argsort.stable")
+@kernel("argsort.stable", "CompositeImplicitAutograd")
 def argsort_stable(self: Tensor, *, stable: bool, dim: int = -1, descending: bool = False) -> Tensor:
     """The indices of sort; with `stable` equal keys keep their order."""
-    if has_many_dims(self.meta):
-        call = partial(argsort_stable, stable=stable, dim=1, descending=descending)
-        return along("argsort", self, dim, call)  # type: ignore[no-any-return]
-    return _sorted("argsort", self, dim, descending, stable)[1]
+    indices: Tensor = invoke("sort.stable", self, stable=stable, dim=dim, descending=descending)[1]
+    return indices
 
 
-@kernel("msort")
+@kernel("msort", "CompositeImplicitAutograd")
 def msort(self: Tensor) -> Tensor:
     """The values of sort along dim 0."""
-    if has_many_dims(self.meta):
-        return sort(self, 0)[0]  # type: ignore[no-any-return]
-    return _sorted("msort", self, 0, False)[0]
+    values: Tensor = invoke("sort", self, 0)[0]
+    return values
 
 
 def check_not_bool(operator: str, dtype: DType) -> None:
@@ -240,7 +189,7 @@ def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool
             return _selected(array, k, place, largest)
         return order_along(array, place, largest)[(slice(None),) * place + (slice(k if sizes else 1),)]
 
-    return _found("topk", self, place, chosen, first)
+    return _found("topk", self, place, chosen, default_strides(chosen), first)
 
 
 def _selected(array: Array, k: int, dim: int, largest: bool) -> Array:
@@ -273,7 +222,8 @@ def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     sizes = self.meta.sizes
     one = (*sizes[:place], 1, *sizes[place + 1 :]) if sizes else ()
     part = (slice(None),) * place + (slice(k - 1, k),)
-    found = _found("kthvalue", self, place, one, lambda array: order_along(array, place, False)[part]).result
+    order = partial(order_along, dim=place, descending=False)
+    found = _found("kthvalue", self, place, one, default_strides(one), lambda array: order(array)[part]).result
     if not keepdim and sizes:
         kept = (*sizes[:place], *sizes[place + 1 :])
         for tensor in found:

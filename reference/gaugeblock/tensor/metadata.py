@@ -6,22 +6,14 @@ from collections.abc import Sequence
 
 from ..core.dtype import DType
 from ..core.errors import check_int, check_ints, check_sizes, type_error
-from ..core.memory_format import MemoryFormat, check_memory_format, contiguous_format, preserve_format
+from ..core.memory_format import MemoryFormat, contiguous_format, preserve_format
 from ..memory.storage import Storage, allocate_storage, check_nbytes
 from ..memory.untyped import UntypedStorage
 from .changing import change_metadata
 from .hooks import hooks
 from .refresh import grow_own_storage, grow_storage
 from .tensor import Tensor, view_at_same_place
-from .tensor_meta import (
-    TensorMeta,
-    channels_last_strides,
-    default_strides,
-    extent,
-    meta_of,
-    meta_with,
-    without_autograd,
-)
+from .tensor_meta import TensorMeta, default_strides, extent, format_strides, meta_of, meta_with, without_autograd
 from .versions import HOW_MADE, INFERENCE, VersionCounter, bump_version, version_of
 from .views import squeezed_meta, strided_meta, t, transpose, unsqueezed_meta
 
@@ -91,12 +83,7 @@ def resize_(self: Tensor, size: Sequence[int], memory_format: MemoryFormat | Non
         raise RuntimeError("resize_(): argument 'memory_format' preserve_format is unsupported")
     if self.autograd is not None and self.requires_grad:  # type: ignore[attr-defined]
         raise RuntimeError("cannot resize variables that require grad")
-    strides = default_strides(sizes)
-    if memory_format is not None and memory_format is not contiguous_format:
-        check_memory_format("resize_", memory_format)
-        if memory_format.rank != len(sizes):
-            raise RuntimeError(f"required rank {memory_format.rank} tensor to use {memory_format.name} format")
-        strides = channels_last_strides(sizes, memory_format)
+    strides = format_strides("resize_", sizes, (), memory_format or contiguous_format)
     if sizes == meta.sizes and memory_format is None:
         strides = meta.strides
     needed = _needed(extent(sizes, strides), self.offset, meta.dtype)

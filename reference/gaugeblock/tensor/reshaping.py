@@ -17,8 +17,8 @@ from ..core.memory_format import (
 from .hooks import hooks
 from .tensor import Tensor, new_like, view_at_same_place
 from .tensor_meta import (
-    channels_last_strides,
     contiguous_meta,
+    format_strides,
     is_channels_last,
     meta_of,
     meta_with,
@@ -167,14 +167,8 @@ def copy_of(self: Tensor, memory_format: MemoryFormat) -> Tensor:
     Raises RuntimeError when the rank does not go with the format.
     """
     meta = self.meta
-    if memory_format is contiguous_format:
-        target = contiguous_meta(meta.sizes, meta.dtype, meta.device)
-    else:
-        if memory_format.rank != meta.ndim:
-            raise RuntimeError(f"required rank {memory_format.rank} tensor to use {memory_format.name} format")
-        strides = channels_last_strides(meta.sizes, memory_format)
-        target = meta_of(meta.sizes, strides, meta.dtype, meta.device)
-    result = new_like(target)
+    strides = format_strides("contiguous", meta.sizes, meta.strides, memory_format)
+    result = new_like(meta_of(meta.sizes, strides, meta.dtype, meta.device))
     if meta.numel:
         hooks.copy_into(result, self)
     return result

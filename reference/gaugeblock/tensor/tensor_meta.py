@@ -9,7 +9,14 @@ from typing import Any
 from ..core.device import Device, cpu
 from ..core.dtype import DType
 from ..core.errors import INT64_MAX, check_addressable, check_sizes
-from ..core.memory_format import MemoryFormat, channels_last, channels_last_3d
+from ..core.memory_format import (
+    MemoryFormat,
+    channels_last,
+    channels_last_3d,
+    check_memory_format,
+    contiguous_format,
+    preserve_format,
+)
 from ..core.sealed import seal
 from ..core.size import Size
 from ..memory.host_allocator import NO_BLOCKS, SMALL_LIMIT, host_allocator, small_class
@@ -213,6 +220,23 @@ def preserve_format_strides(sizes: Ints, strides: Ints) -> Ints:
     return tuple(result)
 
 
+def format_strides(operator: str, sizes: Ints, strides: Ints, memory_format: MemoryFormat | None) -> Ints:
+    """Strides in a memory format; None and preserve_format keep the layout of `strides`.
+
+    Raises TypeError for what is no format, RuntimeError when the rank does not go with it.
+    """
+    if memory_format is None or memory_format is preserve_format:
+        return preserve_format_strides(sizes, strides)
+    if memory_format is contiguous_format:
+        return default_strides(sizes)
+    check_memory_format(operator, memory_format)
+    if memory_format.rank != len(sizes):
+        raise RuntimeError(
+            f"{operator}(): required rank {memory_format.rank} tensor to use {memory_format.name} format"
+        )
+    return channels_last_strides(sizes, memory_format)
+
+
 CONJUGATE = 1
 NEGATIVE = 2
 TABLE_LIMIT = 1 << 14
@@ -320,13 +344,6 @@ def meta_of(
 def meta_with(meta: TensorMeta, sizes: tuple[int, ...], strides: tuple[int, ...]) -> TensorMeta:
     """`meta` with other sizes and strides."""
     return meta_of(sizes, strides, meta.dtype, meta.device, meta.lazy)
-
-
-def known_meta(
-    sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device = cpu
-) -> TensorMeta | None:
-    """The meta with these members if there is one already, which says that they are valid; else None."""
-    return _TABLE.get((sizes, strides, dtype, device, 0))
 
 
 def contiguous_meta(sizes: tuple[int, ...], dtype: DType, device: Device = cpu) -> TensorMeta:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import nan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...bindings.functions import tensor_ops as ops
 from ...operators.networks.alignment import NEVER, likelihoods, skips_of, states_of
@@ -55,6 +55,3 @@ def ctc_back(
     )
     weight = -grad.masked_fill(impossible, 0 if zero_infinity else nan).unsqueeze(1)
     return ops.zeros_like(log_probs).scatter_add(2, states, (share * weight).masked_fill(~valid, 0))
-
-
-HELPERS: dict[str, Callable[..., Any]] = {"ctc_back": ctc_back}

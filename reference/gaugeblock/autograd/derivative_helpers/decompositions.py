@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...bindings.functions import tensor_ops as ops
 
@@ -39,12 +38,11 @@ def qr_back(grad_q: Tensor, grad_r: Tensor, q: Tensor, r: Tensor, shape: tuple[i
 def _tall(grad_q: Tensor, grad_r: Tensor, q: Tensor, r: Tensor) -> Tensor:
     """For at least as many rows as columns: (gQ + Q S) R^-H, S Hermitian with the upper triangle of gR R^H - Q^H gQ."""
     upper = (grad_r.matmul(r.adjoint()) - q.adjoint().matmul(grad_q)).triu()
-    total = grad_q + q.matmul(hermitian_of_triangle(upper))
-    found: Tensor = ops.linalg_solve_triangular(r.adjoint(), total, upper=False, left=False)
-    return found
+    total = grad_q + q.matmul(_hermitian_of_triangle(upper))
+    return ops.linalg_solve_triangular(r.adjoint(), total, upper=False, left=False)
 
 
-def hermitian_of_triangle(triangle: Tensor) -> Tensor:
+def _hermitian_of_triangle(triangle: Tensor) -> Tensor:
     """The Hermitian matrix with the elements of a triangle off the diagonal and its real part on it."""
     total = triangle + triangle.adjoint()
     return total - ops.diag_embed(total.diagonal(0, -2, -1)) / 2
@@ -95,10 +93,9 @@ def ormqr_back(
 def cholesky_back(grad: Tensor, factor: Tensor, upper: bool) -> Tensor:
     """The gradient of a Hermitian matrix from that of its factor: L^-H S L^-1 / 2, S made of the triangle of L^H gL."""
     low, back = (factor.adjoint(), grad.adjoint()) if upper else (factor, grad)
-    inner = hermitian_of_triangle(low.adjoint().matmul(back).tril()) / 2
+    inner = _hermitian_of_triangle(low.adjoint().matmul(back).tril()) / 2
     right = ops.linalg_solve_triangular(low, inner, upper=False, left=False)
-    found: Tensor = ops.linalg_solve_triangular(low.adjoint(), right, upper=True)
-    return found
+    return ops.linalg_solve_triangular(low.adjoint(), right, upper=True)
 
 
 def _triangle(matrix: Tensor, upper: bool, diagonal: int = 0) -> Tensor:
@@ -122,7 +119,7 @@ def cholesky_solve_back(grad: Tensor, factor: Tensor, solution: Tensor, upper: b
     return right, -_triangle(own.matmul(both) if upper else both.matmul(own), upper)
 
 
-def lu_back(grad_l: Tensor, grad_u: Tensor, P: Tensor, L: Tensor, U: Tensor) -> Tensor:
+def _lu_back(grad_l: Tensor, grad_u: Tensor, P: Tensor, L: Tensor, U: Tensor) -> Tensor:
     """The gradient of a matrix from those of L and U in P L U; an empty P stands for the identity."""
     rows, columns = L.shape[-2], U.shape[-1]
     k = min(rows, columns)
@@ -147,10 +144,10 @@ def lu_back(grad_l: Tensor, grad_u: Tensor, P: Tensor, L: Tensor, U: Tensor) -> 
 
 
 def lu_factor_back(grad: Tensor, LU: Tensor, pivots: Tensor, pivot: bool) -> Tensor:
-    """lu_back for both factors in one matrix."""
+    """The gradient of a matrix from that of both its factors in one matrix."""
     P, L, U = ops.lu_unpack(LU, pivots, True, pivot)
     k = min(LU.shape[-2:])
-    return lu_back(grad.narrow(-1, 0, k).tril(-1), grad.narrow(-2, 0, k).triu(), P, L, U)
+    return _lu_back(grad.narrow(-1, 0, k).tril(-1), grad.narrow(-2, 0, k).triu(), P, L, U)
 
 
 def lu_unpack_back(grad_l: Tensor, grad_u: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -237,13 +234,6 @@ def svdvals_back(grad: Tensor, A: Tensor) -> Tensor:
     return found
 
 
-def svd_old_back(grads: tuple[Tensor, ...], A: Tensor, u: Tensor, s: Tensor, v: Tensor, compute_uv: bool) -> Tensor:
-    """svd_back for an operator that gives V in place of its adjoint; without vectors svdvals_back."""
-    if not compute_uv:
-        return svdvals_back(grads[1], A)
-    return svd_back(grads[0], grads[1], grads[2].adjoint(), u, s, v.adjoint(), tuple(A.shape))
-
-
 def eigh_back(grad_values: Tensor, grad_vectors: Tensor, values: Tensor, vectors: Tensor) -> Tensor:
     """The gradient of a Hermitian matrix. Raises RuntimeError when it depends on the phases of the vectors."""
     inner = vectors.adjoint().matmul(grad_vectors)
@@ -257,13 +247,6 @@ def _off_diagonal(matrix: Tensor) -> Tensor:
     return matrix.tril(-1) + matrix.triu(1)
 
 
-def eigvalsh_back(grad: Tensor, A: Tensor, uplo: str) -> Tensor:
-    """The gradient of a Hermitian matrix from that of its eigenvalues."""
-    vectors = ops.linalg_eigh(A, uplo)[1]
-    found: Tensor = (vectors * grad.unsqueeze(-2)).matmul(vectors.adjoint())
-    return found
-
-
 def eig_back(grad_values: Tensor, grad_vectors: Tensor, values: Tensor, vectors: Tensor) -> Tensor:
     """The gradient of a matrix from those of its eigenvalues and of its eigenvectors of length 1.
 
@@ -275,33 +258,10 @@ def eig_back(grad_values: Tensor, grad_vectors: Tensor, values: Tensor, vectors:
     inner = inner - vectors.adjoint().matmul(vectors * along.real.unsqueeze(-2))
     gaps = (values.unsqueeze(-2) - values.unsqueeze(-1)).conj()
     inner = _divided(_off_diagonal(inner), gaps) + ops.diag_embed(grad_values)
-    found: Tensor = ops.linalg_solve(vectors.adjoint(), inner.matmul(vectors.adjoint()))
-    return found
+    return ops.linalg_solve(vectors.adjoint(), inner.matmul(vectors.adjoint()))
 
 
 def eigvals_back(grad: Tensor, A: Tensor) -> Tensor:
     """The gradient of a matrix from that of its eigenvalues."""
     vectors = ops.linalg_eig(A)[1]
-    found: Tensor = ops.linalg_solve(vectors.adjoint(), grad.unsqueeze(-1) * vectors.adjoint())
-    return found
-
-
-HELPERS: dict[str, Callable[..., Any]] = {
-    "qr_back": qr_back,
-    "householder_back": householder_back,
-    "ormqr_back": ormqr_back,
-    "cholesky_back": cholesky_back,
-    "cholesky_inverse_back": cholesky_inverse_back,
-    "cholesky_solve_back": cholesky_solve_back,
-    "lu_back": lu_back,
-    "lu_factor_back": lu_factor_back,
-    "lu_unpack_back": lu_unpack_back,
-    "lu_solve_back": lu_solve_back,
-    "svd_back": svd_back,
-    "svdvals_back": svdvals_back,
-    "svd_old_back": svd_old_back,
-    "eigh_back": eigh_back,
-    "eigvalsh_back": eigvalsh_back,
-    "eig_back": eig_back,
-    "eigvals_back": eigvals_back,
-}
+    return ops.linalg_solve(vectors.adjoint(), grad.unsqueeze(-1) * vectors.adjoint())

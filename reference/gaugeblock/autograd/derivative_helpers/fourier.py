@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ...bindings.functions import tensor_ops as ops
 
@@ -87,8 +87,3 @@ def irfft_back(
     return found.conj() if conjugate else found
 
 
-HELPERS: dict[str, Callable[..., Any]] = {
-    "fft_back": fft_back,
-    "rfft_back": rfft_back,
-    "irfft_back": irfft_back,
-}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -58,15 +58,6 @@ def take_back(grad: Tensor, shape: Sizes, index: Tensor) -> Tensor:
     return grad.new_zeros(shape).put(index, grad, True)
 
 
-def take_along_dim_back(grad: Tensor, shape: Sizes, indices: Tensor, dim: int | None) -> Tensor:
-    """Zeros of `shape`, broadcast with the indices in all other dims, with `grad` added at `indices` along `dim`."""
-    if dim is None:
-        return take_back(grad.reshape((-1,)), shape, indices.reshape((-1,)))
-    sizes = list(grad.shape)
-    sizes[dim] = shape[dim]
-    return grad.new_zeros(sizes).scatter_add(dim, indices.expand(grad.shape).remainder(shape[dim]), grad)
-
-
 def masked_select_back(grad: Tensor, shape: Sizes, mask: Tensor) -> Tensor:
     """Zeros with the elements of `grad` in order where `mask` is true, both broadcast."""
     sizes = broadcast_shapes(tuple(shape), mask.shape)
@@ -82,10 +73,10 @@ def masked_scatter_back(grad: Tensor, mask: Tensor, shape: Sizes) -> Tensor:
 
 def gathered(grad: Tensor, dim: int, index: Tensor, shape: Sizes) -> Tensor:
     """The elements of `grad` at `index` along `dim`, filled up with zeros to `shape` where that is larger."""
-    return filled_up(grad.gather(dim, index), shape)
+    return _filled_up(grad.gather(dim, index), shape)
 
 
-def filled_up(tensor: Tensor, shape: Sizes) -> Tensor:
+def _filled_up(tensor: Tensor, shape: Sizes) -> Tensor:
     """A tensor with zeros behind its elements along each dim, up to `shape`."""
     if tensor.shape == tuple(shape):
         return tensor
@@ -201,7 +192,7 @@ def scatter_reduce_back(
     mine, theirs = _REDUCTIONS[reduce](grad, self, dim, index, used, include_self, result)
     if not include_self:
         mine = mine.scatter(dim, index, 0)
-    return mine, filled_up(theirs, src.shape)
+    return mine, _filled_up(theirs, src.shape)
 
 
 def index_reduce_back(
@@ -306,30 +297,3 @@ def bag_back(
         scaled = scaled / ops.bincount(rows, minlength=weight.shape[0]).index_select(0, rows).unsqueeze(1)
     shares = (weight.index_select(0, rows) * reached).sum(1) if scale is not None and needed[1] else None
     return (table.index_add(0, rows, scaled) if needed[0] else None), shares
-
-
-HELPERS: dict[str, Callable[..., Any]] = {
-    "collected": collected,
-    "index_back": index_back,
-    "index_zeroed": index_zeroed,
-    "index_at": index_at,
-    "take_back": take_back,
-    "take_along_dim_back": take_along_dim_back,
-    "masked_select_back": masked_select_back,
-    "masked_scatter_back": masked_scatter_back,
-    "gathered": gathered,
-    "source_back": source_back,
-    "index_fill_value_back": index_fill_value_back,
-    "zeroed_at": zeroed_at,
-    "scatter_back": scatter_back,
-    "pick_back": pick_back,
-    "pick": pick,
-    "embedding_back": embedding_back,
-    "cdist_back": cdist_back,
-    "pdist_back": pdist_back,
-    "dropout_back": dropout_back,
-    "scatter_reduce_back": scatter_reduce_back,
-    "index_reduce_back": index_reduce_back,
-    "scatter_value_reduce_back": scatter_value_reduce_back,
-    "bag_back": bag_back,
-}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ...bindings.functions import tensor_ops as ops
 from ...core.dtype import bool_
+from .decompositions import _triangle
 
 if TYPE_CHECKING:
     from gaugeblock import Tensor
@@ -76,44 +76,11 @@ def matmul_back(grad: Tensor, self: Tensor, other: Tensor, needed: tuple[bool, b
     return mine, theirs
 
 
-def inner_back(grad: Tensor, self: Tensor, other: Tensor, needed: tuple[bool, bool]) -> Pair:
-    """The gradients of both operands of inner, which sums over their last dims."""
-    if not self.ndim or not other.ndim:
-        return (grad * other.conj() if needed[0] else None, grad * self.conj() if needed[1] else None)
-    size = self.shape[-1]
-    rows, columns = prod(self.shape[:-1]), prod(other.shape[:-1])
-    flat = grad.reshape((rows, columns))
-    mine = flat.mm(other.reshape((columns, size)).conj()).reshape(self.shape) if needed[0] else None
-    theirs = flat.t().mm(self.reshape((rows, size)).conj()).reshape(other.shape) if needed[1] else None
-    return mine, theirs
-
-
-def cross_dim(shape: Sequence[int], dim: int | None) -> int:
-    """`dim`, or when it is None the first dim of size 3."""
-    return tuple(shape).index(3) if dim is None else dim
-
-
 def cross_back(grad: Tensor, self: Tensor, other: Tensor, dim: int, needed: tuple[bool, bool]) -> Pair:
     """The gradients of both factors of a cross product along `dim`, broadcast."""
     mine = ops.linalg_cross(other.conj(), grad, dim=dim) if needed[0] else None
     theirs = ops.linalg_cross(grad, self.conj(), dim=dim) if needed[1] else None
     return mine, theirs
-
-
-def vander_back(grad: Tensor, x: Tensor, increasing: bool) -> Tensor:
-    """The gradient of `x` where the columns of a matrix are its powers from 0, or up to 0."""
-    columns = grad.shape[-1]
-    if columns < 2:
-        return ops.zeros_like(x)
-    rising = grad if increasing else grad.flip((-1,))
-    degrees = ops.arange(columns - 1, device=grad.device)
-    slopes = (degrees + 1) * x.unsqueeze(-1).pow(degrees)
-    return (rising.narrow(-1, 1, columns - 1) * slopes.conj()).sum(-1)
-
-
-def trace_back(grad: Tensor, shape: Sequence[int]) -> Tensor:
-    """Zeros of `shape` with `grad` everywhere on the main diagonal."""
-    return grad.new_zeros(shape).diagonal_scatter(grad.expand((min(shape),)))
 
 
 def inverse_back(grad: Tensor, inverse: Tensor) -> Tensor:
@@ -122,7 +89,7 @@ def inverse_back(grad: Tensor, inverse: Tensor) -> Tensor:
 
 
 def _is_vector(matrix: tuple[int, ...], right: tuple[int, ...]) -> bool:
-    return len(right) == 1 or (len(right) == len(matrix) - 1 and right == matrix[:-1])
+    return len(right) == 1 or right == matrix[:-1]
 
 
 def solve_back(
@@ -141,17 +108,12 @@ def _outer(right: Tensor, solution: Tensor, left: bool) -> Tensor:
     return -right.matmul(solution.adjoint()) if left else -solution.adjoint().matmul(right)
 
 
-def _part(matrix: Tensor, upper: bool, unitriangular: bool) -> Tensor:
-    offset = 1 if unitriangular else 0
-    return matrix.triu(offset) if upper else matrix.tril(-offset)
-
-
 def solve_triangular_back(
     grad: Tensor, A: Tensor, solution: Tensor, upper: bool, left: bool, unitriangular: bool, needed: tuple[bool, bool]
 ) -> Pair:
     """The gradients of the triangular matrix, zero outside of its triangle, and of the right side."""
     theirs = ops.linalg_solve_triangular(A.adjoint(), grad, upper=not upper, left=left, unitriangular=unitriangular)
-    return _part(_outer(theirs, solution, left), upper, unitriangular) if needed[0] else None, theirs
+    return _triangle(_outer(theirs, solution, left), upper, int(unitriangular)) if needed[0] else None, theirs
 
 
 def triangular_solve_back(
@@ -162,7 +124,7 @@ def triangular_solve_back(
     lower = upper == transpose
     theirs = ops.linalg_solve_triangular(turned, grads[0], upper=lower, unitriangular=unitriangular)
     product = _outer(theirs, solution, True)
-    return theirs, _part(product.transpose(-2, -1) if transpose else product, upper, unitriangular) + grads[1]
+    return theirs, _triangle(product.mT if transpose else product, upper, int(unitriangular)) + grads[1]
 
 
 def det_back(grad: Tensor, A: Tensor, det: Tensor) -> Tensor:
@@ -182,8 +144,7 @@ def det_back(grad: Tensor, A: Tensor, det: Tensor) -> Tensor:
 
 def _det_regular(grad: Tensor, A: Tensor, det: Tensor) -> Tensor:
     factor = (grad * det.conj()).unsqueeze(-1).unsqueeze(-1)
-    found: Tensor = ops.linalg_solve(A.adjoint(), factor * ops.eye(A.shape[-1], dtype=A.dtype, device=A.device))
-    return found
+    return ops.linalg_solve(A.adjoint(), factor * ops.eye(A.shape[-1], dtype=A.dtype, device=A.device))
 
 
 def _det_singular(grad: Tensor, A: Tensor, det: Tensor) -> Tensor:
@@ -202,12 +163,7 @@ def slogdet_back(grads: tuple[Tensor, ...], A: Tensor, sign: Tensor) -> Tensor:
     total = grads[1]
     if sign.is_complex():
         total = ops.complex(total, (grads[0] * sign.conj()).imag)
-    return logdet_back(total, A)
-
-
-def logdet_back(grad: Tensor, A: Tensor) -> Tensor:
-    """The gradient of a square matrix from that of the logarithm of its determinant."""
-    found: Tensor = grad.unsqueeze(-1).unsqueeze(-1) * ops.linalg_inv_ex(A)[0].adjoint()
+    found: Tensor = total.unsqueeze(-1).unsqueeze(-1) * ops.linalg_inv_ex(A)[0].adjoint()
     return found
 
 
@@ -225,7 +181,7 @@ def lstsq_back(
     grad_solution: Tensor, grad_residuals: Tensor, A: Tensor, b: Tensor, solution: Tensor, needed: tuple[bool, bool]
 ) -> Pair:
     """The gradients of the matrix and of the right side from those of the solution and of the squared residuals."""
-    vector = b.ndim == 1 or (b.ndim == A.ndim - 1 and b.shape == A.shape[:-1])
+    vector = _is_vector(tuple(A.shape), tuple(b.shape))
     if vector:
         b, solution, grad_solution = b.unsqueeze(-1), solution.unsqueeze(-1), grad_solution.unsqueeze(-1)
     inverse = ops.linalg_pinv(A)
@@ -249,42 +205,6 @@ def _corner(matrix: Tensor) -> Tensor:
     return matrix.narrow(-2, 0, n).narrow(-1, n, n)
 
 
-def matrix_power_back(grad: Tensor, A: Tensor, n: int, result: Tensor) -> Tensor:
-    """The gradient of a square matrix from that of its n-th power."""
-    if n == 0:
-        return ops.zeros_like(A)
-    if n > 0:
-        return _corner(ops.linalg_matrix_power(_enlarged(A, grad), n)) if n > 1 else grad
-    inverse = result if n == -1 else ops.linalg_inv(A)
-    back = _corner(ops.linalg_matrix_power(_enlarged(inverse, grad), -n)) if n < -1 else grad
-    return -inverse.adjoint().matmul(back).matmul(inverse.adjoint())
-
-
 def matrix_exp_back(grad: Tensor, A: Tensor) -> Tensor:
     """The gradient of a square matrix from that of its exponential."""
     return _corner(ops.linalg_matrix_exp(_enlarged(A, grad)))
-
-
-HELPERS: dict[str, Callable[..., Any]] = {
-    "product_like": product_like,
-    "linear_input_back": linear_input_back,
-    "linear_weight_back": linear_weight_back,
-    "scaled": scaled,
-    "matmul_back": matmul_back,
-    "inner_back": inner_back,
-    "cross_dim": cross_dim,
-    "cross_back": cross_back,
-    "vander_back": vander_back,
-    "trace_back": trace_back,
-    "inverse_back": inverse_back,
-    "solve_back": solve_back,
-    "solve_triangular_back": solve_triangular_back,
-    "triangular_solve_back": triangular_solve_back,
-    "det_back": det_back,
-    "slogdet_back": slogdet_back,
-    "logdet_back": logdet_back,
-    "pinv_back": pinv_back,
-    "lstsq_back": lstsq_back,
-    "matrix_power_back": matrix_power_back,
-    "matrix_exp_back": matrix_exp_back,
-}

@@ -132,18 +132,3 @@ def multilabel_margin_back(grad: Tensor, self: Tensor, target: Tensor, is_target
     share = unreduced(grad, rows.shape[0], reduction)
     share = share.reshape((-1, 1)) if reduction == 0 else share
     return (share * slope).reshape(tuple(self.shape))
-
-
-HELPERS: dict[str, Any] = {
-    "unreduced": unreduced,
-    "mse_back": mse_back,
-    "smooth_l1_back": smooth_l1_back,
-    "huber_back": huber_back,
-    "binary_cross_entropy_back": binary_cross_entropy_back,
-    "binary_cross_entropy_target_back": binary_cross_entropy_target_back,
-    "logits_back": logits_back,
-    "logits_target_back": logits_target_back,
-    "nll_back": nll_back,
-    "multi_margin_back": multi_margin_back,
-    "multilabel_margin_back": multilabel_margin_back,
-}

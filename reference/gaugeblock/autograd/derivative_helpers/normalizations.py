@@ -128,11 +128,3 @@ def rms_norm_back(
     weighted = grad if weight is None else grad * weight.conj()
     own = inverse * (weighted - normal * (weighted * normal).mean(dims, keepdim=True)) if needed[0] else None
     return own, _summed(grad * normal, list(range(dims[0]))) if needed[1] else None
-
-
-HELPERS: dict[str, Any] = {
-    "layer_norm_back": layer_norm_back,
-    "batch_norm_back": batch_norm_back,
-    "group_norm_back": group_norm_back,
-    "rms_norm_back": rms_norm_back,
-}

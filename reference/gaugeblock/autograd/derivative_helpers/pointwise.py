@@ -155,7 +155,7 @@ TANH_SCALE, TANH_CUBE = 0.7978845608028654, 0.044715
 """sqrt(2/pi), and the share of the cube, in the approximation of gelu by tanh."""
 
 
-def rounded_once(slope: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _rounded_once(slope: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Return `slope` computed in float32 for half floats: terms that cancel would leave nothing but their roundings."""
 
     @wraps(slope)
@@ -167,7 +167,7 @@ def rounded_once(slope: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return run
 
 
-@rounded_once
+@_rounded_once
 def gelu_slope(self: Tensor, approximate: str) -> Tensor:
     """The derivative of gelu, exact or of its approximation by tanh."""
     if approximate == "none":
@@ -179,14 +179,14 @@ def gelu_slope(self: Tensor, approximate: str) -> Tensor:
     return (bent + 1) * 0.5 + self * (1 - bent * bent) * inner * 0.5
 
 
-@rounded_once
+@_rounded_once
 def silu_slope(self: Tensor) -> Tensor:
     """The derivative of x * sigmoid(x)."""
     share = self.sigmoid()
     return share * (self * (1 - share) + 1)
 
 
-@rounded_once
+@_rounded_once
 def mish_slope(self: Tensor) -> Tensor:
     """The derivative of x * tanh(softplus(x))."""
     bent: Tensor = ops.softplus(self).tanh()
@@ -224,30 +224,3 @@ def glu_back(grad: Tensor, self: Tensor, dim: int) -> Tensor:
     first, second = self.chunk(2, dim)
     gate = second.sigmoid()
     return ops.cat([grad * gate, grad * first * gate * (1 - gate)], dim)
-
-
-HELPERS: dict[str, Callable[..., Any]] = {
-    "pow_base": pow_base,
-    "pow_exponent": pow_exponent,
-    "sgn_back": sgn_back,
-    "angle_back": angle_back,
-    "angle_forward": angle_forward,
-    "over_squares": over_squares,
-    "within_limits": within_limits,
-    "below_limit": below_limit,
-    "above_limit": above_limit,
-    "finite_back": finite_back,
-    "logit_back": logit_back,
-    "no_derivative": no_derivative,
-    "ratio_at_zero": ratio_at_zero,
-    "acosh_slope": acosh_slope,
-    "sinc_slope": sinc_slope,
-    "spherical_slope": spherical_slope,
-    "gelu_slope": gelu_slope,
-    "silu_slope": silu_slope,
-    "mish_slope": mish_slope,
-    "per_channel": per_channel,
-    "summed_per_channel": summed_per_channel,
-    "rrelu_back": rrelu_back,
-    "glu_back": glu_back,
-}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...bindings.functions import tensor_ops as ops
 
@@ -72,6 +72,3 @@ def _chosen(found: Tensor, value: Tensor, degree: Tensor | float, k: int) -> Ten
     if isinstance(degree, Tensor):
         return ops.where(degree == k, value, found)
     return value if int(degree) == k else found
-
-
-HELPERS: dict[str, Callable[..., Any]] = {"polynomial_slope": polynomial_slope}

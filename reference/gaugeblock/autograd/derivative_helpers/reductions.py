@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ...bindings.functions import tensor_ops as ops
 from ...core.limits import finfo
@@ -18,41 +18,41 @@ else:
 Dims = int | Sequence[int] | None
 
 
-def reduced_dims(ndim: int, dim: Dims) -> tuple[int, ...]:
+def _reduced_dims(ndim: int, dim: Dims) -> tuple[int, ...]:
     """The dims that a reduction removes, counted from 0 and sorted: all for None and no dims."""
     given = (dim,) if isinstance(dim, int) else tuple(dim or ())
     return tuple(sorted({place % max(ndim, 1) for place in given})) if given else tuple(range(ndim))
 
 
-def restored(value: Tensor, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> Tensor:
+def _restored(value: Tensor, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> Tensor:
     """`value` with dims of size 1 where a reduction of a tensor of `shape` removed some."""
     if keepdim or not shape:
         return value
-    for place in reduced_dims(len(shape), dim):
+    for place in _reduced_dims(len(shape), dim):
         value = value.unsqueeze(place)
     return value
 
 
 def spread(value: Tensor, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> Tensor:
     """`value`, the result of a reduction of a tensor of `shape`, at every element that went into it."""
-    return restored(value, shape, dim, keepdim).expand(shape)
+    return _restored(value, shape, dim, keepdim).expand(shape)
 
 
-def count(shape: tuple[int, ...], dim: Dims) -> int:
+def _count(shape: tuple[int, ...], dim: Dims) -> int:
     """Return the number of elements that are reduced to one element of the result."""
-    return math.prod(shape[place] for place in reduced_dims(len(shape), dim) if shape)
+    return math.prod(shape[place] for place in _reduced_dims(len(shape), dim) if shape)
 
 
 def mean_back(grad: Tensor, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> Tensor:
     """The gradient of a mean."""
-    return spread(grad / max(count(shape, dim), 1), shape, dim, keepdim)
+    return spread(grad / max(_count(shape, dim), 1), shape, dim, keepdim)
 
 
 def nanmean_back(grad: Tensor, self: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """The gradient of a mean over the elements that are not nan."""
     there = self.isnan().logical_not()
-    counted = there.sum(reduced_dims(self.ndim, dim), True)
-    return restored(grad, self.shape, dim, keepdim) / counted * there
+    counted = there.sum(_reduced_dims(self.ndim, dim), True)
+    return _restored(grad, self.shape, dim, keepdim) / counted * there
 
 
 def share_back(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
@@ -63,9 +63,9 @@ def share_back(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
 
 def share_dim_back(grad: Tensor, self: Tensor, result: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """`grad` in equal shares to the elements that are `result` along the dims; nan where none is."""
-    mask = restored(result, self.shape, dim, keepdim) == self
-    counted = mask.sum(reduced_dims(self.ndim, dim), True)
-    return restored(grad, self.shape, dim, keepdim) * mask / counted
+    mask = _restored(result, self.shape, dim, keepdim) == self
+    counted = mask.sum(_reduced_dims(self.ndim, dim), True)
+    return _restored(grad, self.shape, dim, keepdim) * mask / counted
 
 
 Correction = int | float | None
@@ -76,9 +76,9 @@ def var_back(grad: Tensor, self: Tensor, dim: Dims, correction: Correction, keep
 
     A variance of all elements without a degree of freedom has inf in place of the slope, and nan where x is the mean.
     """
-    freedom = count(self.shape, dim) - (1 if correction is None else correction)
-    grad = restored(grad, self.shape, dim, keepdim)
-    centred = self - self.mean(reduced_dims(self.ndim, dim), True)
+    freedom = _count(self.shape, dim) - (1 if correction is None else correction)
+    grad = _restored(grad, self.shape, dim, keepdim)
+    centred = self - self.mean(_reduced_dims(self.ndim, dim), True)
     if freedom <= 0 and dim in (None, ()):
         return grad * ops.full_like(centred, math.inf).masked_fill(centred == 0, math.nan)
     return grad * (2 / freedom if freedom else math.inf) * centred
@@ -95,7 +95,7 @@ def norm_back(grad: Tensor, self: Tensor, result: Tensor, order: float | None, d
     if p == 0:
         return ops.zeros_like(self)
     if self.ndim:
-        grad, result = restored(grad, self.shape, dim, keepdim), restored(result, self.shape, dim, keepdim)
+        grad, result = _restored(grad, self.shape, dim, keepdim), _restored(result, self.shape, dim, keepdim)
     if p == 1:
         return self.sgn() * grad
     if p == 2:
@@ -103,7 +103,7 @@ def norm_back(grad: Tensor, self: Tensor, result: Tensor, order: float | None, d
     size = self.abs()
     if math.isinf(p):
         largest = (size == result) | (size.isnan() & result.isnan())
-        return self.sgn() * (grad / largest.sum(reduced_dims(self.ndim, dim), True) * largest)
+        return self.sgn() * (grad / largest.sum(_reduced_dims(self.ndim, dim), True) * largest)
     if p < 1:
         return self.sgn() * size.pow(p - 1).masked_fill(self == 0, 0) * grad * result.pow(1 - p)
     scaled = self.sgn() * size.pow(p - 1) if p < 2 else self * size.pow(p - 2)
@@ -118,8 +118,8 @@ def dist_back(grad: Tensor, self: Tensor, other: Tensor, p: float, result: Tenso
 
 def logsumexp_back(grad: Tensor, self: Tensor, result: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     """`grad` times the share of each element in the sum."""
-    spread_grad = restored(grad, self.shape, dim, keepdim)
-    return spread_grad * (self - restored(result, self.shape, dim, keepdim)).exp().conj()
+    spread_grad = _restored(grad, self.shape, dim, keepdim)
+    return spread_grad * (self - _restored(result, self.shape, dim, keepdim)).exp().conj()
 
 
 def logcumsumexp_back(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
@@ -228,23 +228,3 @@ def _recorded(grad: Tensor, self: Tensor, dim: int) -> Tensor:
         from_here = ops.cat([one, self.narrow(dim, place + 1, rest)], dim).cumprod(dim)
         parts.append((grad.narrow(dim, place, rest + 1) * (before * from_here).conj()).sum(dim, True))
     return ops.cat(parts, dim)
-
-
-HELPERS: dict[str, Callable[..., Any]] = {
-    "spread": spread,
-    "mean_back": mean_back,
-    "nanmean_back": nanmean_back,
-    "share_back": share_back,
-    "share_dim_back": share_dim_back,
-    "var_back": var_back,
-    "std_back": std_back,
-    "norm_back": norm_back,
-    "dist_back": dist_back,
-    "logsumexp_back": logsumexp_back,
-    "logcumsumexp_back": logcumsumexp_back,
-    "logcumsumexp_forward": logcumsumexp_forward,
-    "prod_back": prod_back,
-    "prod_dim_back": prod_dim_back,
-    "reversed_cumsum": reversed_cumsum,
-    "cumprod_back": cumprod_back,
-}

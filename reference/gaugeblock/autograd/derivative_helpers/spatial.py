@@ -133,13 +133,13 @@ def padded_back(grad: Tensor, shape: Sizes, pad: Sizes, mode: str) -> Tensor:
         before, after = pad[2 * k], pad[2 * k + 1]
         dim = len(shape) - 1 - k
         if before or after:
-            index = sources(shape[dim], before, after, mode)
+            index = _sources(shape[dim], before, after, mode)
             sizes = (*grad.shape[:dim], shape[dim], *grad.shape[dim + 1 :])
             grad = collected(sizes, dim, index.to(grad.device), grad)
     return grad
 
 
-def sources(size: int, before: int, after: int, mode: str) -> Tensor:
+def _sources(size: int, before: int, after: int, mode: str) -> Tensor:
     """Return the element that each place along a padded dim shows."""
     places = ops.arange(-before, size + after)
     if mode == "replicate":
@@ -151,7 +151,7 @@ def sources(size: int, before: int, after: int, mode: str) -> Tensor:
     return (size - 1) - ((size - 1) - inside).abs()
 
 
-def separable_back(grad: Tensor, shape: Sizes, lead: int, along: Callable[[Tensor, int], Tensor]) -> Tensor:
+def _separable_back(grad: Tensor, shape: Sizes, lead: int, along: Callable[[Tensor, int], Tensor]) -> Tensor:
     """Return `grad` times, along each dim from `lead` on, the transpose of a linear map of sizes `shape`.
 
     ``along(units, k)`` maps the units of the k-th of these dims, which stand in the first dim of a tensor that has one
@@ -161,12 +161,12 @@ def separable_back(grad: Tensor, shape: Sizes, lead: int, along: Callable[[Tenso
     for k in range(count):
         size, wanted = shape[lead + k], grad.shape[lead + k]
         units = ops.eye(size, dtype=grad.dtype, device=grad.device)
-        weights = along(units.reshape((size, 1, *one_dim(count, k, size))), k).reshape((size, wanted))
+        weights = along(units.reshape((size, 1, *_one_dim(count, k, size))), k).reshape((size, wanted))
         grad = grad.movedim(lead + k, -1).matmul(weights.t()).movedim(-1, lead + k)
     return grad
 
 
-def one_dim(count: int, k: int, value: Any, other: Any = 1) -> list[Any]:
+def _one_dim(count: int, k: int, value: Any, other: Any = 1) -> list[Any]:
     """Return options for `count` dims: `value` for the k-th, `other` for the rest."""
     return [value if dim == k else other for dim in range(count)]
 
@@ -179,10 +179,10 @@ def resampled_back(
     aligned = () if align_corners is None else (align_corners,)
 
     def along(units: Tensor, k: int) -> Any:
-        sizes = one_dim(count, k, grad.shape[2 + k])
-        return call(resample, units, sizes, *aligned, *one_dim(count, k, scales[k], None))
+        sizes = _one_dim(count, k, grad.shape[2 + k])
+        return call(resample, units, sizes, *aligned, *_one_dim(count, k, scales[k], None))
 
-    return separable_back(grad, shape, 2, along)
+    return _separable_back(grad, shape, 2, along)
 
 
 def avg_pool_back(
@@ -201,17 +201,17 @@ def avg_pool_back(
     pool, by = getattr(ops, f"avg_pool{n}d"), () if divisor_override is None else (1,)
 
     def along(units: Tensor, k: int) -> Any:
-        options = [one_dim(n, k, *pair) for pair in ((kernel[k],), (steps[k],), (around[k], 0))]
+        options = [_one_dim(n, k, *pair) for pair in ((kernel[k],), (steps[k],), (around[k], 0))]
         return pool(units, *options, ceil_mode, count_include_pad, *by)
 
-    grad = separable_back(grad, shape, len(shape) - n, along)
+    grad = _separable_back(grad, shape, len(shape) - n, along)
     return grad / divisor_override if divisor_override is not None else grad
 
 
 def adaptive_avg_pool_back(grad: Tensor, shape: Sizes, n: int) -> Tensor:
     """Return `grad`, divided by the sizes of the windows, added to all places of its window."""
     pool, wanted = REGISTRY.find(f"adaptive_avg_pool{n}d"), tuple(grad.shape[-n:])
-    return separable_back(grad, shape, len(shape) - n, lambda units, k: call(pool, units, one_dim(n, k, wanted[k])))
+    return _separable_back(grad, shape, len(shape) - n, lambda units, k: call(pool, units, _one_dim(n, k, wanted[k])))
 
 
 def grid_back(
@@ -235,18 +235,3 @@ def grid_back(
     moved = [slope * factor for slope, (_, factor) in zip(slopes, found, strict=True)]
     places = ops.stack(moved[::-1], -1).reshape(grid.shape)
     return (image.reshape(input.shape) if needed[0] else None), (places if needed[1] else None)
-
-
-HELPERS: dict[str, Callable[..., Any]] = {
-    "convolution_input_back": convolution_input_back,
-    "convolution_weight_back": convolution_weight_back,
-    "summed_but_dim": summed_but_dim,
-    "picked_back": picked_back,
-    "max_pool_back": max_pool_back,
-    "unpool_back": unpool_back,
-    "padded_back": padded_back,
-    "resampled_back": resampled_back,
-    "avg_pool_back": avg_pool_back,
-    "adaptive_avg_pool_back": adaptive_avg_pool_back,
-    "grid_back": grid_back,
-}

@@ -64,8 +64,6 @@ def scatter_loop(
 def scatter_loop_of(self: Tensor, dim: int, index: Tensor, source: Tensor | Number, *, add: bool) -> ScatterLoop | None:
     """Return the loop of a scatter whose sizes fit; None where there is none, or where the operands share memory."""
     meta, given = self.meta, source.meta if isinstance(source, Tensor) else None
-    if meta.lazy or index.meta.lazy or (given is not None and given.lazy):
-        return None
     operands = (index, source) if isinstance(source, Tensor) else (index,)
     if any(operand.storage_impl is self.storage_impl for operand in operands):
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -90,14 +91,6 @@ def scatter_reduce__two(
     return _scatter("scatter_reduce", self, dim, index, src, reducing(reduce, self, include_self))
 
 
-def scatter_reduce_two(
-    self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
-) -> Tensor:
-    """scatter_reduce_ on a copy."""
-    copy = clone(self, memory_format=contiguous_format)
-    return scatter_reduce__two(copy, dim, index, src, reduce, include_self=include_self)
-
-
 def index_reduce_(
     self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -136,9 +129,13 @@ def index_reduce_(
     return self
 
 
-def index_reduce(
-    self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
-) -> Tensor:
-    """index_reduce_ on a copy."""
-    copy = clone(self, memory_format=contiguous_format)
-    return index_reduce_(copy, dim, index, source, reduce, include_self=include_self)
+def _on_copy(inplace: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return the function that writes into a copy of its first argument."""
+
+    def run(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return inplace(clone(self, memory_format=contiguous_format), *args, **kwargs)
+
+    return run
+
+
+scatter_reduce_two, index_reduce = _on_copy(scatter_reduce__two), _on_copy(index_reduce_)

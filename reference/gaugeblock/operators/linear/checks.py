@@ -23,12 +23,12 @@ class LinAlgError(RuntimeError):
     """A matrix is singular, not positive-definite, or an algorithm did not converge."""
 
 
-def fail(operator: str, infos: Array, reason: str) -> NoReturn:
-    """Raise LinAlgError for the first matrix whose info is not 0; `reason` may contain {info}."""
+def fail(operator: str, infos: Array, reason: str, error: type[RuntimeError] = LinAlgError) -> NoReturn:
+    """Raise `error` for the first matrix whose info is not 0; `reason` may contain {info}."""
     flat = np.asarray(infos).reshape(-1)
     place = int(np.flatnonzero(flat)[0])
     where = "" if np.ndim(infos) == 0 else f"(Batch element {place}): "
-    raise LinAlgError(f"{operator}: {where}{reason.format(info=int(abs(flat[place])))}")
+    raise error(f"{operator}: {where}{reason.format(info=int(abs(flat[place])))}")
 
 
 SINGULAR = (
@@ -37,6 +37,10 @@ SINGULAR = (
 NOT_POSITIVE = (
     "The factorization could not be completed because the input is not positive-definite (the leading minor of order "
     "{info} is not positive-definite)."
+)
+ZERO_PIVOT = (
+    "U[{info},{info}] is zero and using it on lu_solve would result in a division by zero. If you still want to "
+    "perform the factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
 )
 NOT_FINITE = "The algorithm failed to converge because the input matrix contained non-finite values."
 NOT_CONVERGED = (

@@ -30,10 +30,11 @@ from .checks import (
 MODES = ("reduced", "complete", "r")
 
 
-def factors(operator: str, matrix: Tensor, mode: str) -> tuple[Tensor, ...]:
-    """Q and R of each matrix (..., m, n); mode "r" leaves Q without elements. Raises RuntimeError."""
-    dtype = check_float(operator, matrix)
-    *batch, m, n = check_matrix(operator, matrix)
+def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
+    """(Q, R) of each matrix (..., m, n), Q with orthonormal columns, R upper triangular; mode "r" leaves Q without
+    elements. Raises RuntimeError."""
+    dtype = check_float("linalg.qr", A)
+    *batch, m, n = check_matrix("linalg.qr", A)
     if mode not in MODES:
         raise RuntimeError(
             f"qr received unrecognized mode {mode!r} but expected one of 'reduced' (default), 'r', or 'complete'"
@@ -42,54 +43,36 @@ def factors(operator: str, matrix: Tensor, mode: str) -> tuple[Tensor, ...]:
     inner = m if mode == "complete" else k
 
     def compute() -> tuple[Any, Any]:
-        array = values(matrix)
+        array = values(A)
         if not array.size:
             return (np.eye(m, inner) if mode != "r" else 0), 0
         with np.errstate(all="ignore"):
             return (0, lapack.qr(array, "r")) if mode == "r" else tuple(lapack.qr(array, mode))
 
     first = (outline, (0,), dtype) if mode == "r" else (matrices, (*batch, m, inner), dtype)
-    return made(matrix.meta.device, compute, first, (matrices, (*batch, inner, n), dtype))
-
-
-def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
-    """(Q, R) of each matrix, Q with orthonormal columns, R upper triangular."""
-    return result_type("linalg_qr")(*factors("linalg.qr", A, mode))
+    return result_type("linalg_qr")(*made(A.meta.device, compute, first, (matrices, (*batch, inner, n), dtype)))
 
 
 def qr(self: Tensor, some: bool = True) -> Any:
     """(Q, R) of each matrix, with square Q unless `some`."""
     warn_deprecated("qr", "linalg.qr")
-    return result_type("qr")(*factors("linalg.qr", self, "reduced" if some else "complete"))
-
-
-def reflections(array: Array) -> tuple[Array, Array]:
-    """R above the diagonal with the reflections' vectors below it, and their factors tau, of each matrix."""
-    *batch, m, n = array.shape
-    work, taus = np.array(array), np.zeros((*batch, min(m, n)), array.dtype)
-    for k in range(min(m, n)):
-        head, tail = work[..., k, k].copy(), work[..., k + 1 :, k]
-        rest = np.linalg.norm(tail, axis=-1)
-        length = np.hypot(np.abs(head), rest)
-        plain = (rest == 0) & (head.imag == 0)
-        beta = np.where(plain, head.real, -np.copysign(length, head.real))
-        with np.errstate(all="ignore"):
-            taus[..., k] = np.where(plain, 0, (beta - head) / beta)
-            tail /= np.where(plain, 1, head - beta)[..., None]
-        vector = np.concatenate([np.ones((*batch, 1), array.dtype), tail], -1)
-        work[..., k, k] = beta
-        after = work[..., k:, k + 1 :]
-        along = np.einsum("...i,...ij->...j", vector.conj(), after)
-        after -= np.conjugate(taus[..., k])[..., None, None] * vector[..., :, None] * along[..., None, :]
-    return work, taus
+    return result_type("qr")(*invoke("linalg_qr", self, "reduced" if some else "complete"))
 
 
 def geqrf(self: Tensor) -> Any:
     """(a, tau): R with the Householder vectors below it, and their factors. Raises RuntimeError below two dims."""
     dtype = check_float("geqrf", self, "self")
     *batch, m, n = check_matrix("torch.geqrf", self, "input")
+
+    def compute() -> tuple[Any, Any]:
+        array = values(self)
+        if not array.size:
+            return 0, 0
+        turned, taus = lapack.qr(array, "raw")
+        return np.swapaxes(turned, -2, -1), taus
+
     wanted = (matrices, (*batch, m, n), dtype), (outline, (*batch, min(m, n)), dtype)
-    return result_type("geqrf")(*made(self.meta.device, lambda: reflections(values(self)), *wanted))
+    return result_type("geqrf")(*made(self.meta.device, compute, *wanted))
 
 
 def reflected(vectors: Array, taus: Array, onto: Array, *, turned: bool = False) -> Array:
@@ -117,30 +100,27 @@ def _check_reflections(operator: str, vectors: Tensor, tau: Tensor) -> tuple[int
     return sizes
 
 
-def orthogonal_factor(operator: str, vectors: Tensor, tau: Tensor) -> Tensor:
-    """The first n columns of the product of reflections whose vectors lie below the diagonal of (..., m, n)."""
-    dtype = check_float(operator, vectors, "input")
-    sizes = _check_reflections(operator, vectors, tau)
+def linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor:
+    """The first n columns of the product of reflections whose vectors lie below the diagonal of (..., m, n).
+
+    Raises RuntimeError unless sizes fit.
+    """
+    operator = "torch.linalg.householder_product"
+    dtype = check_float(operator, input, "input")
+    sizes = _check_reflections(operator, input, tau)
     m, n = sizes[-2:]
     if n > m:
         raise RuntimeError(f"{operator}: input.shape[-2] must be greater than or equal to input.shape[-1]")
     if tau.meta.sizes[-1] > n:
         raise RuntimeError(f"{operator}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
-    result, target = matrices(sizes, dtype, vectors.meta.device)
+    result, target = matrices(sizes, dtype, input.meta.device)
     if target is not None:
         start = np.broadcast_to(np.eye(m, n, dtype=dtype.numpy), sizes)
-        store(target, reflected(values(vectors), values(tau), start))
+        store(target, reflected(values(input), values(tau), start))
     return result
 
 
-def linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor:
-    """Columns of the product of Householder reflections. Raises RuntimeError unless sizes fit."""
-    return orthogonal_factor("torch.linalg.householder_product", input, tau)
-
-
-def orgqr(self: Tensor, input2: Tensor) -> Tensor:
-    """linalg.householder_product."""
-    return orthogonal_factor("torch.linalg.householder_product", self, input2)
+orgqr = linalg_householder_product
 
 
 def ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
@@ -201,9 +181,8 @@ def linalg_eigh(self: Tensor, UPLO: str = "L") -> Any:
 
 def linalg_eigvalsh(self: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of Hermitian matrices, ascending. Raises as linalg.eigh."""
-    dtype, sizes = check_squares("linalg.eigh", self)
-    triangle, wanted = check_triangle(UPLO), (outline, sizes[:-1], dtype.to_real())
-    return made(self.meta.device, lambda: hermitian("linalg.eigh", values(self), triangle)[:1], wanted)[0]
+    values: Tensor = invoke("linalg_eigh", self, UPLO)[0]
+    return values
 
 
 def _general(operator: str, self: Tensor, vectors: bool) -> tuple[Tensor, ...]:
@@ -242,11 +221,7 @@ def decomposed(operator: str, array: Array, full: bool) -> tuple[Array, Array, A
         left = np.broadcast_to(np.eye(m, m if full else k), (*batch, m, m if full else k))
         right = np.broadcast_to(np.eye(n if full else k, n), (*batch, n if full else k, n))
         return left, np.zeros((*batch, k)), right
-    check_finite(operator, array)
-    try:
-        u, s, vh = lapack.svd(array, full_matrices=full)
-    except np.linalg.LinAlgError:
-        raise LinAlgError(f"{operator}: {NOT_CONVERGED}") from None
+    u, s, vh = _svd(operator, array, full_matrices=full)
     return u, s, vh
 
 
@@ -254,17 +229,16 @@ def singular_values(operator: str, array: Array) -> Array:
     """The singular values of a stack of matrices, largest first. Raises LinAlgError for what is not finite."""
     if not array.size:
         return np.zeros((*array.shape[:-2], min(array.shape[-2:])))
-    check_finite(operator, array)
+    return np.asarray(_svd(operator, array, compute_uv=False))
+
+
+def _svd(operator: str, array: Array, **options: bool) -> Any:
+    if not np.isfinite(array).all():  # LAPACK may never return
+        raise LinAlgError(f"{operator}: {NOT_FINITE}")
     try:
-        return np.asarray(lapack.svd(array, compute_uv=False))
+        return lapack.svd(array, **options)
     except np.linalg.LinAlgError:
         raise LinAlgError(f"{operator}: {NOT_CONVERGED}") from None
-
-
-def check_finite(operator: str, array: Array) -> None:
-    """Raise LinAlgError for elements that are not finite: LAPACK may never return for them."""
-    if not np.isfinite(array).all():
-        raise LinAlgError(f"{operator}: {NOT_FINITE}")
 
 
 def check_driver(driver: str | None) -> None:
@@ -301,22 +275,14 @@ def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
 
 def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """(U, S, V) with ``U * S @ V.mH`` equal to each matrix; square U and V unless `some`, zeros unless `compute_uv`."""
-    dtype = check_float("linalg.svd", self)
-    *batch, m, n = check_matrix("linalg.svd", self)
-    k = min(m, n)
-    full = not (some and compute_uv)
-
-    def compute() -> tuple[Any, Any, Any]:
-        if not compute_uv:
-            return 0, singular_values("linalg.svd", values(self)), 0
-        u, s, vh = decomposed("linalg.svd", values(self), full)
-        return u, s, adjoint(vh)
-
-    # Without vectors the zeros of U are row-major and those of V column-major, as PyTorch leaves them.
-    first, last = (matrices, outline) if compute_uv else (outline, matrices)
-    wanted = (first, (*batch, m, m if full else k), dtype), (outline, (*batch, k), dtype.to_real())
-    found = made(self.meta.device, compute, *wanted, (last, (*batch, n, n if full else k), dtype))
-    return result_type("svd")(*found)
+    if compute_uv:
+        U, S, Vh = invoke("linalg_svd", self, not some)
+        return result_type("svd")(U, S, apply("adjoint", Vh))
+    S = apply("linalg_svdvals", self)
+    *batch, m, n = self.meta.sizes
+    # PyTorch leaves the zeros of U row-major and those of V column-major.
+    U, V = (apply("new_zeros", self, (*batch, size, size)) for size in (m, n))
+    return result_type("svd")(U, S, apply("transpose.int", V, -2, -1))
 
 
 Factors = tuple[Tensor, Tensor, Tensor]

@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from ...core.device import Device, cpu
-from ...core.dtype import DType, bool_, int32
+from ...core.device import cpu
+from ...core.dtype import bool_, int32
 from ...core.errors import wrap_dims
+from ...core.memory_format import contiguous_format
 from ...core.warn import warn_deprecated
 from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
+from ...tensor.views import transpose as view_transpose
 from ..arrays import Array, outline, values
-from ..invoke import apply, permute, reshape, result_type
-from ..products import product
+from ..invoke import apply, expand, invoke, permute, reshape, result_type
 from .checks import (
     SINGULAR,
-    LinAlgError,
     check_float,
     check_matrix,
     check_one_dtype,
@@ -37,56 +37,41 @@ from .checks import (
 from .factorizations import factor, solve_factored, substitute
 
 
-def determinant(operator: str, matrix: Tensor) -> Tensor:
+def linalg_det(A: Tensor) -> Tensor:
     """The determinant of each matrix of (..., n, n); 1 for n = 0. Raises RuntimeError for other shapes and dtypes."""
-    dtype, sizes = check_squares(operator, matrix)
+    dtype, sizes = check_squares("linalg.det", A)
 
     def compute() -> tuple[Array]:
         with np.errstate(all="ignore"):
-            return (lapack.det(values(matrix)),)
+            return (lapack.det(values(A)),)
 
-    return made(matrix.meta.device, compute, (outline, sizes[:-2], dtype))[0]
-
-
-def linalg_det(A: Tensor) -> Tensor:
-    """The determinant of each matrix."""
-    return determinant("linalg.det", A)
+    return made(A.meta.device, compute, (outline, sizes[:-2], dtype))[0]
 
 
 det = linalg_det
 
 
-def sign_and_logarithm(operator: str, matrix: Tensor) -> tuple[Tensor, ...]:
-    """Sign (of modulus 1 or 0) and logarithm of the modulus of each determinant, the latter real."""
-    dtype, sizes = check_squares(operator, matrix)
+def linalg_slogdet(A: Tensor) -> Any:
+    """(sign, logabsdet) of each matrix, the sign of modulus 1; (0, -inf) for singular ones."""
+    dtype, sizes = check_squares("linalg.slogdet", A)
 
     def compute() -> Any:
         with np.errstate(all="ignore"):
-            return lapack.slogdet(values(matrix))
+            return lapack.slogdet(values(A))
 
-    return made(matrix.meta.device, compute, (outline, sizes[:-2], dtype), (outline, sizes[:-2], dtype.to_real()))
-
-
-def linalg_slogdet(A: Tensor) -> Any:
-    """(sign, logabsdet) of each matrix; (0, -inf) for singular ones."""
-    return result_type("linalg_slogdet")(*sign_and_logarithm("linalg.slogdet", A))
+    wanted = (outline, sizes[:-2], dtype), (outline, sizes[:-2], dtype.to_real())
+    return result_type("linalg_slogdet")(*made(A.meta.device, compute, *wanted))
 
 
 def slogdet(self: Tensor) -> Any:
-    """(sign, logabsdet) of each matrix; (0, -inf) for singular ones."""
-    return result_type("slogdet")(*sign_and_logarithm("linalg.slogdet", self))
+    """linalg.slogdet."""
+    return result_type("slogdet")(*invoke("linalg_slogdet", self))
 
 
 def logdet(self: Tensor) -> Tensor:
     """The logarithm of each determinant; NaN where it is negative, -inf where it is 0."""
-    sign, logarithm = sign_and_logarithm("logdet", self)
-    dtype = self.meta.dtype
-    result, target = outline(sign.meta.sizes, dtype, sign.meta.device)
-    if target is not None:
-        with np.errstate(all="ignore"):
-            signs = values(sign)
-            store(target, values(logarithm) + np.log(signs))
-    return result
+    sign, logarithm = invoke("linalg_slogdet", self)
+    return apply("add.Tensor", logarithm, apply("log", sign))
 
 
 def _solved(array: Array, right: Array | None = None) -> tuple[Array, Array]:
@@ -130,21 +115,15 @@ def linalg_inv(A: Tensor) -> Tensor:
 inverse = linalg_inv
 
 
-def _operands(operator: str, A: Tensor, B: Tensor) -> tuple[DType, Device]:
-    check_float(operator, A)
-    check_square(operator, A)
-    dtype, device = check_one_dtype(operator, A, B)
-    if not B.meta.ndim:
-        check_matrix(operator, B, "B")
-    return dtype, device
-
-
 def solution_and_info(operator: str, A: Tensor, B: Tensor, left: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
     """X and int32 infos of ``A @ X = B``; leading dims broadcast; B is a matrix or, as `is_vector` says, a vector.
 
     Raises LinAlgError for a singular matrix if `check_errors`, RuntimeError for other shapes and dtypes.
     """
-    dtype, device = _operands(operator, A, B)
+    check_squares(operator, A)
+    dtype, device = check_one_dtype(operator, A, B)
+    if not B.meta.ndim:
+        check_matrix(operator, B, "B")
     vector = is_vector(A, B)
     right = (*B.meta.sizes, 1) if vector else B.meta.sizes
     sizes = solved_sizes(operator, A.meta.sizes, right, left)
@@ -158,10 +137,7 @@ def solution_and_info(operator: str, A: Tensor, B: Tensor, left: bool, check_err
             turned = _solved(np.swapaxes(array, -2, -1), np.swapaxes(given, -2, -1))
             found = (np.swapaxes(turned[0], -2, -1), turned[1])
         if check_errors and found[1].any():
-            name = operator if operator.startswith("torch.") else f"torch.{operator}"
-            flat = found[1].reshape(-1)
-            where = f"(Batch element {int(flat.nonzero()[0][0])}): " if found[1].ndim else ""
-            raise LinAlgError(f"{name}: {where}The solver failed because the input matrix is singular.")
+            fail(f"torch.{operator}", found[1], "The solver failed because the input matrix is singular.")
         store(target, found[0].reshape(target.shape))
         store(infos, found[1])
     return result, info
@@ -223,15 +199,11 @@ def triangular_solve(
             f"Incompatible matrix sizes for {operator}: each A matrix is {square[-2]} by {square[-1]} but each b "
             f"matrix is {b[-2]} by {b[-1]}"
         )
-    sizes = solved_sizes(operator, square, b, True)
-    batch = broadcast_shapes((sizes[:-2], A.meta.sizes[:-2]))
-    solution, target = matrices(sizes, dtype, device)
-    clone, copied = matrices(batch + A.meta.sizes[-2:], dtype, device)
-    if target is not None:
-        array = values(A)
-        store(copied, array)
-        matrix, upper = (array.swapaxes(-1, -2), not upper) if transpose else (array, upper)
-        store(target, substitute(matrix, values(self), upper=upper, unit=unitriangular))
+    clone, copied = matrices(broadcast_shapes((b[:-2], square[:-2])) + square[-2:], dtype, device)
+    if copied is not None:
+        store(copied, values(A))
+    triangle = view_transpose(A, -2, -1) if transpose else A
+    solution = linalg_solve_triangular(triangle, self, upper=upper != transpose, unitriangular=unitriangular)
     return result_type("triangular_solve")(solution, clone)
 
 
@@ -278,21 +250,20 @@ def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
     sizes = check_square("linalg.matrix_power", self)
     meta = self.meta
     if n == 0:
-        result, target = outline(sizes, meta.dtype, meta.device)
-        store(target, np.eye(sizes[-1]))
-        return result
+        identity = apply("eye", sizes[-1], dtype=meta.dtype, device=meta.device)
+        return apply("clone", expand(identity, sizes), memory_format=contiguous_format)
     if meta.dtype is bool_:
         raise NotImplementedError("\"linalg.matrix_power\" not implemented for 'Bool'")
-    base = inverse_and_info("linalg.inv", self, True)[0] if n < 0 else self
-    left, result_so_far = abs(n), None
+    base = apply("linalg_inv", self) if n < 0 else self
+    left, power = abs(n), None
     while left:
         if left & 1:
-            result_so_far = base if result_so_far is None else product(result_so_far, base, sizes)
+            power = base if power is None else apply("matmul", power, base)
         left >>= 1
         if left:
-            base = product(base, base, sizes)
-    assert result_so_far is not None
-    return apply("clone", result_so_far) if result_so_far is self else result_so_far
+            base = apply("matmul", base, base)
+    assert power is not None
+    return apply("clone", power) if power is self else power
 
 
 matrix_power = linalg_matrix_power

@@ -11,12 +11,13 @@ from ...core.promotion import UPSTREAM_NAMES
 from ...core.warn import warn_deprecated
 from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
-from ..arrays import Array, outline, values
-from ..invoke import result_type
+from ..arrays import Array, outline, outside, values
+from ..invoke import invoke, result_type
 from .checks import (
     FULL,
     NOT_POSITIVE,
     SINGULAR,
+    ZERO_PIVOT,
     adjoint,
     check_float,
     check_matrix,
@@ -197,16 +198,9 @@ def check_pivots(operator: str, info: Tensor) -> None:
     """Raise RuntimeError for the first matrix with a zero pivot."""
     if info.meta.device.type != "cpu":
         return
-    flat = values(info).reshape(-1)
-    if flat.any():
-        place = int(np.flatnonzero(flat)[0])
-        where = f"(Batch element {place}): " if info.meta.ndim else ""
-        k = int(flat[place])
-        raise RuntimeError(
-            f"{operator}: {where}U[{k},{k}] is zero and using it on lu_solve would result in a division by zero. If "
-            f"you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
-            f"linalg.lu_factor_ex(A, pivot)"
-        )
+    infos = values(info)
+    if infos.any():
+        fail(operator, infos, ZERO_PIVOT, RuntimeError)
 
 
 def split(factors: Array) -> tuple[Array, Array]:
@@ -224,15 +218,8 @@ def permutation_matrix(pivots: Array, rows: int) -> Array:
 
 def linalg_lu(A: Tensor, *, pivot: bool = True) -> Any:
     """(P, L, U) whose product is each matrix (..., m, n); L is (m, min(m, n)), U (min(m, n), n)."""
-    *batch, m, n = _checked("linalg.lu", A, pivot)
-
-    def compute() -> tuple[Array, ...]:
-        factors, pivots, _ = factor(values(A))
-        return permutation_matrix(pivots, m), *split(factors)
-
-    shapes = ((*batch, m, m), (*batch, m, min(m, n)), (*batch, min(m, n), n))
-    found = made(A.meta.device, compute, *[(outline, sizes, A.meta.dtype) for sizes in shapes])
-    return result_type("linalg_lu")(*found)
+    factors, pivots, _ = invoke("linalg_lu_factor_ex", A, pivot=pivot)
+    return result_type("linalg_lu")(*invoke("lu_unpack", factors, pivots))
 
 
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
@@ -262,8 +249,8 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
 def pivot_rows(operator: str, pivots: Tensor, rows: int) -> Array:
     """Return 0-based rows from 1-based pivots. Raise RuntimeError for a pivot outside [1, rows]."""
     places = values(pivots).astype(np.int64)
-    if places.size and not 1 <= places.min() <= places.max() <= rows:
-        bad = int(places.min()) if places.min() < 1 else int(places.max())
+    bad = outside(places, rows + 1, 1)
+    if bad is not None:
         raise RuntimeError(
             f"{operator}: pivots must all be greater or equal to 1 and smaller or equal to LU.size(-2), {rows}, got "
             f"{bad}; use the pivots that linalg.lu_factor returns"

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from itertools import combinations as chosen
 from itertools import combinations_with_replacement
 from math import comb
-from typing import Any
 
 import numpy as np
 
-from ...core.away import away
 from ...core.device import cpu
 from ...core.dtype import bool_, float32, int64
 from ...core.errors import wrap_dim
@@ -19,32 +17,21 @@ from ...core.warn import warn_once
 from ...iteration.dimensions import broadcast_shapes
 from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
-from ...tensor.views import diagonal, expand
 from ..arguments import tensors_argument
-from ..arrays import STEPS, check_same_device, outline, outline_between, values, widened
-from ..invoke import apply, invoke
+from ..arrays import check_same_device, outline, outline_between, values, widened
+from ..invoke import apply, diagonal, expand, invoke, reshape, unsqueeze
 from ..operand_checks import check_fits, check_scalar_type
-from ..plan import Planned, plannable
 from ..products import check_batches, scaled
-from ..reductions import sum_all
 from .checks import store
 
 
 def kron(self: Tensor, other: Tensor) -> Tensor:
     """Every element of `self` times all of `other`, in blocks, in the promoted dtype; missing leading dims are 1."""
-    device = check_same_device("kron", self, other)
-    dtype = promote_types(self.meta.dtype, other.meta.dtype)
     ndim = max(self.meta.ndim, other.meta.ndim)
-    left = (1,) * (ndim - self.meta.ndim) + self.meta.sizes
-    right = (1,) * (ndim - other.meta.ndim) + other.meta.sizes
-    result, target = outline([a * b for a, b in zip(left, right, strict=True)], dtype, device)
-    if target is not None and target.size:
-        blocks = target.reshape([size for pair in zip(left, right, strict=True) for size in pair])
-        outer = values(self).astype(dtype.numpy).reshape([size for n in left for size in (n, 1)])
-        inner = values(other).astype(dtype.numpy).reshape([size for n in right for size in (1, n)])
-        with np.errstate(all="ignore"):
-            away(STEPS * target.size, np.multiply, outer, inner, out=blocks)
-    return result
+    left, right = ((1,) * (ndim - one.meta.ndim) + one.meta.sizes for one in (self, other))
+    outer = reshape(self, [size for n in left for size in (n, 1)])
+    inner = reshape(other, [size for n in right for size in (1, n)])
+    return reshape(apply("mul.Tensor", outer, inner), tuple([a * b for a, b in zip(left, right, strict=True)]))
 
 
 def addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
@@ -90,21 +77,14 @@ def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: N
     return result
 
 
-@plannable
-def trace(self: Tensor) -> Tensor | Planned[Tensor]:
+def trace(self: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix, int64 for ints. Raises RuntimeError below or above two dims."""
     meta = self.meta
     if meta.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {meta.ndim}")
     if meta.dtype is bool_:
         raise NotImplementedError("\"trace\" not implemented for 'Bool'")
-    if not meta.lazy:
-        total = sum_all.planned(diagonal(self))
-        return Planned(total.result, total.call)
-    result, target = outline((), meta.dtype, meta.device)
-    if target is not None:
-        store(target, np.diagonal(values(self)).sum())
-    return result
+    return apply("sum", diagonal(self, 0, 0, 1))
 
 
 def linalg_cross(self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
@@ -146,7 +126,7 @@ def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
         if not found:
             raise RuntimeError("no dimension of size 3 in input")
         dim = found[0]
-    return linalg_cross(self, other, dim=dim)
+    return apply("linalg_cross", self, other, dim=dim)
 
 
 def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
@@ -160,18 +140,15 @@ def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
     count = N if N is not None else sizes[-1] if sizes else 1
     if count <= 1:
         raise RuntimeError(f"linalg.vander: N must be greater than 1, got {count}.")
-    dtype = int64 if dtype.kind < 2 else dtype
-    result, target = outline((*(sizes or (1,)), count), dtype, x.meta.device)
-    if target is not None:
-        store(target, _powers(values(x).reshape(sizes or (1,)).astype(dtype.numpy), count))
-    return result
+    return _powers(x if sizes else unsqueeze(x, 0), count)
 
 
-def _powers(array: Any, count: int) -> Any:
-    with np.errstate(all="ignore"):
-        first = np.ones((*array.shape, 1), array.dtype)
-        rest = np.repeat(array[..., None], max(count - 1, 0), -1)
-        return np.cumprod(np.concatenate([first, rest], -1), -1, dtype=array.dtype)[..., :count]
+def _powers(x: Tensor, count: int) -> Tensor:
+    """Powers 0 to `count` - 1, of which there is at least one, of each element in a new last dim."""
+    sizes, dtype = x.meta.sizes, int64 if x.meta.dtype.kind < 2 else x.meta.dtype
+    repeated = expand(unsqueeze(apply("to.dtype", x, dtype), -1), (*sizes, count - 1))
+    ones = apply("new_ones", x, (*sizes, 1), dtype=dtype)
+    return apply("cat", (ones, apply("cumprod", repeated, -1)), -1)
 
 
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
@@ -184,12 +161,8 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     count = x.meta.numel if N is None else N
     if count < 0:
         raise RuntimeError(f"vander(): N must be non-negative, got {count}.")
-    dtype = int64 if x.meta.dtype.kind < 2 else x.meta.dtype
-    result, target = outline((x.meta.numel, count), dtype, x.meta.device)
-    if target is not None and count:
-        found = _powers(values(x).astype(dtype.numpy), count)
-        store(target, found if increasing else found[:, ::-1])
-    return result
+    found = apply("narrow", _powers(x, max(count, 1)), 1, 0, count)
+    return found if increasing else apply("flip", found, (1,))
 
 
 def block_diag(tensors: Sequence[Tensor]) -> Tensor:
@@ -199,9 +172,8 @@ def block_diag(tensors: Sequence[Tensor]) -> Tensor:
     """
     if not tensors:
         return outline((1, 0), float32)[0]
-    device = check_same_device("block_diag", *tensors)
     dtype = common_dtype((t.meta.dtype, 2 if t.meta.ndim else 1) for t in tensors)
-    shapes = []
+    blocks = []
     for k, tensor in enumerate(tensors):
         sizes = tensor.meta.sizes
         if len(sizes) > 2:
@@ -209,15 +181,10 @@ def block_diag(tensors: Sequence[Tensor]) -> Tensor:
                 f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {k} has {len(sizes)} "
                 f"dimensions"
             )
-        shapes.append((1,) * (2 - len(sizes)) + sizes)
-    result, target = outline([sum(shape[d] for shape in shapes) for d in (0, 1)], dtype, device)
-    if target is not None:
-        target[...] = 0
-        row = column = 0
-        for tensor, (height, width) in zip(tensors, shapes, strict=True):
-            target[row : row + height, column : column + width] = values(tensor).reshape(height, width)
-            row, column = row + height, column + width
-    return result
+        blocks.append(reshape(apply("to.dtype", tensor, dtype), (1,) * (2 - len(sizes)) + sizes))
+    widths = [block.meta.sizes[1] for block in blocks]
+    pads = [(sum(widths[:k]), sum(widths[k + 1 :])) for k in range(len(widths))]
+    return apply("cat", [apply("constant_pad_nd", *both) for both in zip(blocks, pads, strict=True)])
 
 
 def public_block_diag(*tensors: Tensor) -> Tensor:

@@ -10,8 +10,7 @@ from ...core.dtype import DType
 from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor, new_like
-from ...tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, remember, suggested_format
-from ..copy import format_strides
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta, format_strides, meta_of, remember, suggested_format
 from ..launch import element_launch
 from ..pointwise import Call, PointwiseRule, run_functional
 from ..rows import rows
@@ -73,7 +72,7 @@ def suggested(meta: TensorMeta, sizes: tuple[int, ...] | None = None, dtype: DTy
     chosen = suggested_format(meta.sizes, meta.strides)
     wanted, kind = meta.sizes if sizes is None else sizes, dtype or meta.dtype
     target = contiguous_meta(wanted, kind, meta.device)
-    return target if chosen is None else meta_of(wanted, format_strides(target, chosen), kind, meta.device)
+    return target if chosen is None else meta_of(wanted, format_strides("clone", wanted, (), chosen), kind, meta.device)
 
 
 def empty_in_suggested_format(meta: TensorMeta, sizes: tuple[int, ...] | None = None) -> Tensor:

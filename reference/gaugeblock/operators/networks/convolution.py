@@ -22,9 +22,8 @@ from ...kernels.windows import convolution_kernel, products_kernel
 from ...tensor.array_view import array_of
 from ...tensor.hooks import SPECIAL
 from ...tensor.tensor import Tensor, empty_tensor, new_like
-from ...tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, remember, suggested_format
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta, format_strides, meta_of, remember, suggested_format
 from ..arrays import Array, check_same_device, values, widened
-from ..copy import format_strides
 from ..invoke import apply
 from ..operand_checks import check_scalar_type
 from ..plan import Planned, plannable
@@ -279,7 +278,7 @@ def _empty(input: Tensor, weight: Tensor, sizes: Ints) -> Tensor:
     meta = input.meta
     if meta.ndim == 5 and meta.sizes[0] == 1 and prod(meta.sizes[:4]) <= MOST_OF_A_VOLUME:
         return new_like(contiguous_meta(sizes, meta.dtype, meta.device))
-    strides = format_strides(meta_of(sizes, sizes, meta.dtype, meta.device), _format(input, weight))
+    strides = format_strides("convolution", sizes, sizes, _format(input, weight))
     return new_like(meta_of(sizes, strides, meta.dtype, meta.device))
 
 

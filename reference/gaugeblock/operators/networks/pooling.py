@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from ...core.device import cpu
 from ...core.dtype import DType, float32, float64, int32, int64
 from ...core.limits import iinfo
-from ...kernels.bound_call import Fresh
 from ...kernels.conversion import Immediate, Raw
 from ...kernels.pointwise import pointwise_kernel
 from ...kernels.reduction_ops import mean_reduction
@@ -24,7 +23,7 @@ from ..arrays import filled
 from ..invoke import apply, apply_for_many
 from ..loop_plan import LoopPlan, View, planned_loops
 from ..plan import Planned, plannable
-from ..reductions import plan_reduction
+from ..reductions import plan_reduction, planned_fresh
 from .calls import check_dtype, suggested
 from .windows import Ints, spans
 
@@ -404,8 +403,7 @@ def _adaptive_avg_pool(dims: int) -> Callable[..., Any]:
             # With one element in each of the last dims, row-major and channels last are one order.
             last, dtype = tuple(range(meta.ndim - dims, meta.ndim)), meta.dtype
             plan = plan_reduction("mean", mean_reduction(dtype), meta, last, True, dtype, (dtype,))
-            call = Fresh(plan.reduce, (result,), plan.tail)
-            return Planned(call(self), call.native(), (self,))
+            return planned_fresh(plan._replace(results=(result,)), self)
 
         def build() -> LoopPlan:
             windows = _adaptive(meta.sizes[-dims:], output_size)
