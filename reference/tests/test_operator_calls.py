@@ -26,6 +26,17 @@ def test_numbers_are_given_to_the_kept_call(exponent: float) -> None:
         assert apply("mul.Scalar", x, other).tolist() == [other, 4.0 * other]
 
 
+def test_a_list_that_changes_after_a_call_is_kept_as_it_was() -> None:
+    x = gb.tensor([[1.0], [2.0]])
+    for count in (3, 4, 3, 4, 3):
+        sizes = [2, count]
+        assert apply("expand", x, sizes).shape == (2, count)
+        sizes[1] = 7
+    source, places = gb.arange(16.0), gb.tensor([0, 2, 3, 1])
+    for _ in range(3):
+        assert gb.take_along_dim(source, places, 0).tolist() == [0.0, 2.0, 3.0, 1.0]
+
+
 def test_gradients_are_recorded_by_kept_calls() -> None:
     for _ in range(4):
         x, y = gb.tensor([1.0, 2.0], requires_grad=True), gb.tensor([3.0, 5.0])

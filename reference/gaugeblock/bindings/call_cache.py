@@ -206,7 +206,7 @@ class Resolver(Protocol):
 
 
 class Single:
-    """A `Resolver` of calls of one operator with the arguments as they are."""
+    """A `Resolver` of calls of one operator."""
 
     is_method = True
 
@@ -217,12 +217,16 @@ class Single:
         return call(self._operator, *args, **kwargs)
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound:
-        """Return the operator with the arguments as they are."""
-        return Bound(self._operator, args, kwargs)
+        """Return the operator with the arguments; lists of numbers, which may change after the call, as tuples."""
+        return Bound(self._operator, [*map(_unchanging, args)], {k: _unchanging(v) for k, v in kwargs.items()})
 
     def explaining(self, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *rest: Any) -> Any:
         """Return the result of ``run(args, kwargs, *rest)``."""
         return run(args, kwargs, *rest)
+
+
+def _unchanging(value: Any) -> Any:
+    return tuple(value) if value.__class__ is list and not any(isinstance(one, Tensor) for one in value) else value
 
 
 GENERIC: dict[tuple[Any, ...], Generic] = {}
