@@ -13,7 +13,7 @@ from typing import Any
 from ..core.device import Device, cpu
 from ..core.dtype import DEFAULTS, DType
 from ..dispatch.dispatcher import REGISTRY, call
-from ..operators.allocation import leave
+from ..operators.allocation import leave, quick_empty_strided, quick_new_empty_strided
 from ..operators.factories import quick_computed
 from ..operators.fresh_fill import (
     fill_ones,
@@ -24,7 +24,7 @@ from ..operators.fresh_fill import (
     quick_scalar_tensor,
 )
 from ..operators.random_numbers import fill_normal, fill_uniform, quick_randint
-from ..operators.ranges import quick_arange
+from ..operators.ranges import quick_arange, quick_eye, quick_linspace
 from ..tensor.getters import set_requires_grad
 from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor, new_like
@@ -38,11 +38,10 @@ FILLS: dict[str, Callable[[Tensor], object]] = {
 }  # fmt: skip
 """Factory of sizes -> what fills a fresh tensor on the CPU."""
 QUICK: dict[str, Quick] = {
-    "arange": quick_arange, "full": quick_full, "full_like": quick_full_like, "new_full": quick_new_full,
-    "randint": quick_randint, "scalar_tensor": quick_scalar_tensor,
-    **{name: quick_computed(name, kinds) for name, kinds in (
-        ("linspace", "nni"), ("logspace", "nni"), ("eye", "i"), ("randperm", "i")
-    )},
+    "arange": quick_arange, "empty_strided": quick_empty_strided, "eye": quick_eye, "full": quick_full,
+    "full_like": quick_full_like, "linspace": quick_linspace, "new_empty_strided": quick_new_empty_strided,
+    "new_full": quick_new_full, "randint": quick_randint, "scalar_tensor": quick_scalar_tensor,
+    "logspace": quick_computed("logspace", "nni"), "randperm": quick_computed("randperm", "i"),
 }  # fmt: skip
 """Other factory -> what makes its result of the arguments given by position and the dtype, on the CPU; or None."""
 
@@ -164,7 +163,7 @@ def _made(name: str) -> Callable[..., Tensor]:
     return made
 
 
-METHODS = {name: _made(name) for name in ("new_empty", "new_zeros", "new_ones", "new_full")}
+METHODS = {name: _made(name) for name in ("new_empty", "new_zeros", "new_ones", "new_full", "new_empty_strided")}
 """Factories that are Tensor methods."""
 FUNCTIONS = {name: _made(name) for name in (*FILLS, *(f"{one}_like" for one in FILLS), *QUICK) if name not in METHODS}
 """Factories that are functions of the module."""

@@ -19,7 +19,7 @@ from ..dispatch.dispatcher import REGISTRY, call
 from ..tensor.hooks import SPECIAL
 from ..tensor.metadata import resize_
 from ..tensor.tensor import Tensor, empty_strided_tensor, empty_tensor, new_like
-from ..tensor.tensor_meta import TensorMeta, format_strides, meta_of
+from ..tensor.tensor_meta import TensorMeta, format_strides, known_meta, meta_of, only_ints
 from ..tensor.undefined import fill_undefined
 from .arguments import check_layout
 from .registration import kernel
@@ -63,6 +63,10 @@ def empty_strided(
 ) -> Tensor:  # fmt: skip
     """A fresh tensor with the given strides on a storage that just holds it, contents undefined. RuntimeError."""
     sizes, strides = tuple(size), tuple(stride)
+    if dtype is None and layout is None and device is None:
+        known = known_meta(sizes, strides, DEFAULTS.dtype)
+        if known is not None and not DETERMINISM.enabled:
+            return new_like(known)
     if len(sizes) != len(strides):
         raise RuntimeError(
             f"empty_strided(): dimensionality of sizes ({len(sizes)}) must match dimensionality of strides "
@@ -77,6 +81,22 @@ def empty_strided(
     result = empty_strided_tensor(sizes, strides, dtype or DEFAULTS.dtype, as_device(device))
     leave(result)
     return result
+
+
+def quick_new_empty_strided(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
+    """Return new_empty_strided of a tensor on the CPU and two tuples of ints; None for anything else."""
+    if len(given) != 3 or given[0].__class__ is not Tensor or given[0].meta.device is not cpu:
+        return None
+    if all(one.__class__ is tuple and only_ints(one) for one in given[1:]):
+        return empty_strided(*given[1:], dtype=dtype or given[0].meta.dtype)
+    return None
+
+
+def quick_empty_strided(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
+    """Return empty_strided of two tuples of ints, on the CPU in the default dtype; None for anything else."""
+    if len(given) == 2 and dtype is None and all(one.__class__ is tuple and only_ints(one) for one in given):
+        return empty_strided(*given)
+    return None
 
 
 @kernel("empty.out", COMPOSITE, derive=False)

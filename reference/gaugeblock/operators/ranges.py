@@ -213,6 +213,21 @@ def logspace(kind: DType, start: Any, end: Any, steps: int, base: float = 10.0) 
     return Plan((steps,), Line(values, None).fill)
 
 
+def quick_linspace(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
+    """Return linspace of two real numbers and an int given by position, on the CPU; None for anything else."""
+    if len(given) != 3 or given[0].__class__ not in NUMBERS or given[1].__class__ not in NUMBERS:
+        return None
+    first, last, count = given
+    if count.__class__ is not int:
+        return None
+    kind = dtype or DEFAULTS.dtype
+    if dtype is None and count > 1 and kind in (float32, float64):
+        begin, end = float(first), float(last)
+        steps = (begin, (end - begin) / (count - 1), end, float((count + 1) // 2), float(count - 1))
+        return count_by(new_like(contiguous_meta((count,), kind)), steps)
+    return planned(linspace(kind, first, last, count), kind)
+
+
 def _line(first: Any, last: Any, count: int) -> Array:
     mixed = isinstance(first, complex) or isinstance(last, complex)
     wide: Callable[[Any], Any] = np.complex128 if mixed else np.float64
@@ -287,6 +302,19 @@ def _fill_eye(result: Tensor) -> None:
     np.fill_diagonal(array_of(result)[: min(meta.sizes)], 1)
     if meta.nbytes <= FEW_BYTES:
         remember(meta.plans, "eye", read_bytes(result.pointer, meta.nbytes))
+
+
+def quick_eye(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
+    """Return eye of one or two ints, on the CPU; None for anything else."""
+    sizes = given if len(given) == 2 else given * 2
+    if len(sizes) != 2 or sizes[0].__class__ is not int or sizes[1].__class__ is not int:
+        return None
+    if min(sizes) < 0 or dtype is complex32:
+        return None
+    result = new_like(contiguous_meta(sizes, dtype or DEFAULTS.dtype))
+    if result.meta.numel:
+        _fill_eye(result)
+    return result
 
 
 def write_vector(out: Tensor, result: Tensor) -> Tensor:

@@ -13,6 +13,7 @@ from ..core.memory_format import contiguous_format
 from ..iteration.dimensions import loop_dimensions
 from ..kernels.conversion import Immediate
 from ..kernels.pointwise import Launch
+from ..tensor.array_view import FEW
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, preserve_format_strides, remember
@@ -29,7 +30,8 @@ from .registration import kernel
 
 
 @kernel("roll")
-def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
+@plannable
+def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor | Planned[Tensor]:
     """Each dim of `dims` shifted cyclically towards higher indices; without `dims` the flattened elements.
 
     Raises RuntimeError unless there are as many shifts as dims, IndexError for a dim out of range.
@@ -43,6 +45,9 @@ def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tenso
     if dims and not meta.ndim:
         raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
     places = tuple([wrap_dim("roll", dim, meta.ndim) for dim in dims])
+    if len(shifts) == 1 and (not dims or meta.ndim == 1) and meta.contiguous and meta.numel and meta.device is cpu:
+        turn = _turning(meta, shifts[0])
+        return Planned(turn(self), turn)
     if not dims:
         return reshape(_rolled(reshape(self, (-1,)), shifts[0], 0), meta.sizes)
     result = self
@@ -56,6 +61,22 @@ def _rolled(self: Tensor, shift: int, dim: int) -> Tensor:
     size = self.meta.sizes[dim]
     start = -shift % max(size, 1)
     return cat((narrow(self, dim, start, size - start), narrow(self, dim, 0, start)), dim)
+
+
+def _turning(meta: TensorMeta, shift: int) -> Callable[[Tensor], Tensor]:
+    """Return a function that copies row-major elements `shift` places on, the last ones to the front."""
+    size, itemsize = meta.numel, meta.dtype.itemsize
+    moved = shift % size
+    kernel = formula_kernel("identity", [meta.dtype], meta.dtype, meta.dtype).contiguous
+
+    def run(self: Tensor) -> Tensor:
+        result = new_like(meta)
+        kernel(result.pointer + moved * itemsize, self.pointer, size - moved)
+        if moved:
+            kernel(result.pointer, self.pointer + (size - moved) * itemsize, moved)
+        return result
+
+    return run
 
 
 @kernel("flip")
@@ -135,31 +156,40 @@ def rot90(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     return flip(self, (first, second)) if k % 4 else clone(self, memory_format=contiguous_format)
 
 
-def _triangle(operator: str, self: Tensor, kept: Callable[[int, int], Array]) -> Tensor:
+def _triangle(operator: str, self: Tensor, kept: Callable[[int, int], Array]) -> Tensor | Planned[Tensor]:
     """A copy with zeros where the matrix that `kept` makes of rows and columns is false."""
     meta = self.meta
     if meta.ndim < 2:
         raise RuntimeError(f"{operator}: input tensor must have at least 2 dimensions")
     made = contiguous_meta(meta.sizes, meta.dtype, meta.device)
-    result = new_like(made)
-    if meta.device is cpu and meta.numel:
-        mask = kept(*meta.sizes[-2:])
-        launch: Launch | None = meta.plans.get("triangle")
-        if launch is None:
-            operands = (contiguous_meta(mask.shape, bool_), meta, Immediate(meta.dtype))
-            launch = remember(meta.plans, "triangle", element_launch("where", made, operands, meta.dtype))
-        launch.run([result.pointer, mask.ctypes.data, self.pointer, 0])
-    return result
+    if meta.device is not cpu or not meta.numel:
+        return new_like(made)
+    mask = kept(*meta.sizes[-2:])
+    launch: Launch | None = meta.plans.get("triangle")
+    if launch is None:
+        operands = (contiguous_meta(mask.shape, bool_), meta, Immediate(meta.dtype))
+        launch = remember(meta.plans, "triangle", element_launch("where", made, operands, meta.dtype))
+    where, place = launch, mask.ctypes.data
+
+    def run(self: Tensor) -> Tensor:
+        assert mask.size  # the launch reads it by its address
+        result = new_like(made)
+        where.run([result.pointer, place, self.pointer, 0])
+        return result
+
+    return Planned(run(self), run if mask.size <= FEW else None)
 
 
 @kernel("tril")
-def tril(self: Tensor, diagonal: int = 0) -> Tensor:
+@plannable
+def tril(self: Tensor, diagonal: int = 0) -> Tensor | Planned[Tensor]:
     """The elements on and below a diagonal of the last two dims, zero elsewhere. Raises RuntimeError below 2-D."""
     return _triangle("tril", self, lambda rows, columns: np.tri(rows, columns, diagonal, np.bool_))
 
 
 @kernel("triu")
-def triu(self: Tensor, diagonal: int = 0) -> Tensor:
+@plannable
+def triu(self: Tensor, diagonal: int = 0) -> Tensor | Planned[Tensor]:
     """The elements on and above a diagonal of the last two dims, zero elsewhere. Raises RuntimeError below 2-D."""
     return _triangle("triu", self, lambda rows, columns: ~np.tri(rows, columns, diagonal - 1, np.bool_))
 
@@ -185,7 +215,7 @@ def repeat(self: Tensor, repeats: Sequence[int]) -> Tensor:
     pairs = list(zip(repeats, sizes, strict=True))
     block = reshape(self, [part for size in sizes for part in (1, size)])
     blocks = expand_view(block, [part for pair in pairs for part in pair])
-    return reshape(clone(blocks, memory_format=contiguous_format), [count * size for count, size in pairs])
+    return reshape(apply("clone", blocks, memory_format=contiguous_format), [count * size for count, size in pairs])
 
 
 @kernel("tile")

@@ -346,6 +346,13 @@ def meta_with(meta: TensorMeta, sizes: tuple[int, ...], strides: tuple[int, ...]
     return meta_of(sizes, strides, meta.dtype, meta.device, meta.lazy)
 
 
+def known_meta(
+    sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, device: Device = cpu
+) -> TensorMeta | None:
+    """The meta with these members if there is one already, which says that they are valid; else None."""
+    return _TABLE.get((sizes, strides, dtype, device, 0))
+
+
 def contiguous_meta(sizes: tuple[int, ...], dtype: DType, device: Device = cpu) -> TensorMeta:
     """The meta of a fresh row-major tensor. Raises RuntimeError for negative sizes."""
     key = (sizes, dtype, device)
