@@ -35,6 +35,7 @@ from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, intercept
 from ..dispatch.state import OVERRIDING
 from ..kernels.bound_call import UNSET, Unset
 from ..operators.conversion import METHODS as CONVERSIONS
+from ..operators.operand_checks import check_number
 from ..operators.tensor_data import legacy_tensor, new_tensor
 from ..tensor.hooks import SPECIAL, UNRECORDED
 from ..tensor.tensor import Tensor
@@ -482,6 +483,8 @@ def _general(dunder: str, row: str) -> Callable[[Any, Any], Any]:
         found = other if isinstance(other, Tensor) else number(other)
         if found is NO:
             return NotImplemented
+        if found.__class__ is int:
+            check_number(dunder, "other", found)
         if not isinstance(self, Tensor):
             raise TypeError(f"{dunder}() requires a Tensor as its first argument, not {type(self).__name__}")
         if self.meta.has_autograd and row in WATCHED:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..core.device import Device, cpu
 from ..core.dtype import DEFAULTS, DType
+from ..core.errors import UINT64_MAX
 from ..dispatch.dispatcher import REGISTRY, call
 from ..operators.allocation import leave, quick_empty_strided, quick_new_empty_strided
 from ..operators.fresh_fill import (
@@ -29,7 +30,7 @@ from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import contiguous_meta, meta_of
 from .caller import Caller
-from .overloads import functions, methods
+from .overloads import LOWEST, functions, methods
 
 Quick = Callable[[tuple[Any, ...], DType | None], Tensor | None]
 FILLS: dict[str, Callable[[Tensor], object]] = {
@@ -137,9 +138,13 @@ def _of_values(name: str, quick: Quick) -> Callable[..., Tensor]:
     def factory(*given: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, **options: Any) -> Any:
         known = dtype is None or dtype.__class__ is DType
         if known and not options and not SPECIAL and (device is None or device is cpu or device == "cpu"):
-            result = quick(given, dtype)
-            if result is not None:
-                return set_requires_grad(result, True) if requires_grad else result
+            for one in given:
+                if one.__class__ is int and not LOWEST <= one <= UINT64_MAX:
+                    break
+            else:
+                result = quick(given, dtype)
+                if result is not None:
+                    return set_requires_grad(result, True) if requires_grad else result
         return general(name)(*given, **_given(options, dtype, device, requires_grad))
 
     return factory

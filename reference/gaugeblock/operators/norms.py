@@ -15,6 +15,7 @@ from ..tensor.tensor import Tensor
 from .arguments import dtype_argument
 from .arrays import filled, values
 from .invoke import apply
+from .operand_checks import check_number
 from .plan import Planned, plannable
 from .reductions import check_few_dims, reduce, reduce_one, reduced_dims, reduced_sizes
 from .registration import kernel, write_out
@@ -84,7 +85,7 @@ def norm_order(operator: str, p: float | str | None) -> float:
         return 2.0
     if p is not None and not isinstance(p, int | float):
         type_error(operator, "p", p, "a number, 'fro', 'nuc' or None")
-    return 2.0 if p is None else float(p)
+    return 2.0 if p is None else float(check_number(operator, "p", p))
 
 
 def nuclear_norm(self: Tensor, dim: Dim, keepdim: bool, dtype: DType | None) -> Tensor:
