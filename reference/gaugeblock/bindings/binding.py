@@ -181,6 +181,7 @@ class Binding:
                 elif not any(one.startswith("*") for one in signature):
                     signature.append("*")
             signature.append(f"*{p.name}" if p.spread else f"{p.name}={p.default}")
+            signature += [] if self.renamed else [f"{name}=UNSET" for name in p.named]
         if self.deprecated and not options:
             signature.append("*more")
             options = True
@@ -195,6 +196,8 @@ class Binding:
         if self.renamed:
             signature.append("**names")
             tests.append("not names")
+        else:
+            tests += [f"{name} is UNSET" for p in self.parameters for name in p.named]
         if self.deprecated:
             tests.append("not more")
         text = f"def {function}({', '.join(signature)}):\n"
@@ -211,7 +214,9 @@ class Binding:
             text += "        elif out.__class__ is Tensor:\n" + indent(self._lookup("out"), 3)
         else:
             text += indent(self._lookup(), 2)
-        names = "names" if self.renamed else "{}"
+        pairs = "".join(f"({name!r}, {name}), " for p in self.parameters for name in p.named)
+        chosen = f"{{name: value for name, value in ({pairs}) if value is not UNSET}}" if pairs else "{}"
+        names = "names" if self.renamed else chosen
         return text + f"    return general(({given},), {more}, {out}, {names})\n"
 
     def function(self, label: str, function: str, document: str) -> Any:

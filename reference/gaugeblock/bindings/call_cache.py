@@ -52,13 +52,14 @@ KINDS = {
 
 class Parameter(NamedTuple):
     """Name, kinds of value, source of the default, whether it is given by keyword only (`either` way, depending on the
-    overload), whether ints may come singly (`spread`), whether entries are `given` its ints."""
+    overload), whether ints may come singly (`spread`, by keyword as `named`), whether entries are `given` its ints."""
 
     name: str
     kinds: frozenset[str]
     default: str
     keyword: bool = False
     spread: bool = False
+    named: tuple[str, ...] = ()
     either: bool = False
     given: bool = False
 
@@ -146,7 +147,8 @@ def parameters_of(group: Group, *, spread: bool, given: bool = False) -> list[Pa
     if len({p.name for p in found}) < len(found) or any(map(iskeyword, (p.name for p in found))):
         return None
     if spread and len(found) > 1:
-        found[1] = found[1]._replace(spread=True)
+        named = tuple(dict.fromkeys(positional[1].name for positional, _ in forms if len(positional) > 1))
+        found[1] = found[1]._replace(name="ints", spread=True, named=named)
         found[2:] = [p._replace(keyword=True) for p in found[2:]]
     return [p._replace(given=given) for p in found]
 

@@ -96,23 +96,23 @@ METADATA: dict[str, Callable[..., Any]] = {
 
 AT_SAME_PLACE = frozenset(
     "broadcast_to detach expand expand_as flatten moveaxis movedim numpy_T permute ravel reshape reshape_as squeeze "
-    "swapaxes swapdims t transpose unflatten unsqueeze view_as".split()
+    "swapaxes swapdims t transpose unflatten unsqueeze view view_as".split()
 )
 """Names of views whose metadata and first element follow from the metadata of the tensor and the other arguments."""
 
 
 class ViewFunction(NamedTuple):
-    """The one function behind all overloads of an operator, and whether that is one of AT_SAME_PLACE."""
+    """The function behind the overloads of an operator, and whether that is one of AT_SAME_PLACE."""
 
     function: Callable[..., Any]
     at_same_place: bool
 
 
 def view_functions() -> dict[str, ViewFunction]:
-    """Return the functions that implement all overloads of their name, by that name."""
+    """Return the functions of the overloads without a name of their own, or of all overloads, by operator."""
+    found = {**VIEWS, **METADATA}
     behind: dict[str, set[Callable[..., Any]]] = {}
-    for table in (VIEWS, METADATA):
-        for name, function in table.items():
-            behind.setdefault(name.partition(".")[0], set()).add(function)
+    for name, function in found.items():
+        behind.setdefault(name.partition(".")[0], set()).add(found.get(name.partition(".")[0], function))
     single = {name: functions.pop() for name, functions in behind.items() if len(functions) == 1}
     return {name: ViewFunction(function, name in AT_SAME_PLACE) for name, function in single.items()}
