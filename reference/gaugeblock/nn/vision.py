@@ -9,7 +9,7 @@ from typing import Any
 from ..bindings.functions import ops
 from ..core.warn import warn
 from ..tensor.tensor import Tensor
-from .pooling import repeated
+from .checked import repeated
 
 UPSAMPLING = {
     ("nearest", 3): "upsample_nearest1d", ("nearest", 4): "upsample_nearest2d", ("nearest", 5): "upsample_nearest3d",
