@@ -8,17 +8,18 @@ as a function of the gradient of the result, is linear, and its own gradient is 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..bindings.functions import ops
 from ..core.away import carried
-from ..dispatch.dispatcher import Operator
+from ..dispatch.dispatcher import Operator, call
+from ..dispatch.keys import tensors_in
 from ..dispatch.state import STATE
 from ..operators.rows import rows
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import CONJUGATE, NEGATIVE, without_autograd
-from .autograd_meta import more_of, requires_grad
+from .autograd_meta import differentiable, more_of, requires_grad
 from .backward import grad
 from .below_autograd import below
 from .expressions import expression
@@ -85,8 +86,7 @@ def _like_primal(tensor: Tensor, tangent: Tensor) -> Tensor:
 
 def has_tangent(values: Sequence[Any]) -> bool:
     """Return whether any value, or any item of a list, is a dual tensor."""
-    members = (one for value in values for one in (value if isinstance(value, (list, tuple)) else (value,)))
-    return any(tangent_of(one) is not None for one in members)
+    return any(tangent_of(one) is not None for one in tensors_in(values))
 
 
 def outside(
@@ -112,16 +112,8 @@ def outside(
         tangents = _result_tangents(operator, kind, row_name, given, result)
         for one, tangent in zip(_parts(result), tangents, strict=True):
             if isinstance(one, Tensor) and tangent is not None:
-                set_tangent(one, tangent if _shares(one, _tensors_in(given.values())) else _own(tangent, given))
+                set_tangent(one, tangent if _shares(one, tensors_in(given.values())) else _own(tangent, given))
     return result
-
-
-def _tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:
-    for value in values:
-        if isinstance(value, (list, tuple)):
-            yield from _tensors_in(value)
-        elif isinstance(value, Tensor):
-            yield value
 
 
 def _shares(tensor: Tensor, others: Iterable[Tensor | None]) -> bool:
@@ -130,7 +122,7 @@ def _shares(tensor: Tensor, others: Iterable[Tensor | None]) -> bool:
 
 def _own(tangent: Any, given: Mapping[str, Any]) -> Any:
     """Return the tangent of a new result, copied if it shares memory with the tangent of an argument."""
-    if tangent is None or not _shares(tangent, map(tangent_of, _tensors_in(given.values()))):
+    if tangent is None or not _shares(tangent, map(tangent_of, tensors_in(given.values()))):
         return tangent
     return tangent.clone()
 
@@ -177,8 +169,6 @@ def _by_name(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any
 
 
 def _invoke(operator: Operator, given: Mapping[str, Any]) -> Any:
-    from ..dispatch.dispatcher import call
-
     schema = operator.schema
     positional = [given[argument.name] for argument in schema.positional]
     return call(operator, *positional, **{argument.name: given[argument.name] for argument in schema.keyword_only})
@@ -211,15 +201,9 @@ def _linear(value: Any) -> Any:
     """An argument's tangent, zeros where it has none; integers stay as they are."""
     if isinstance(value, (list, tuple)):
         return type(value)(_linear(one) for one in value)
-    if not isinstance(value, Tensor) or not has_numbers(value):
+    if not isinstance(value, Tensor) or not differentiable(value):
         return value
     return _tangent_or_zeros(value)
-
-
-def has_numbers(tensor: Tensor) -> bool:
-    """Return whether a tensor may have a tangent: whether it is floating or complex."""
-    dtype = tensor.meta.dtype
-    return dtype.is_floating_point or dtype.is_complex
 
 
 def _tangent_or_zeros(value: Any) -> Any:
@@ -294,7 +278,8 @@ def _elementwise(operator: Operator, derivative: Derivative, given: dict[str, An
 
 def _transposed(operator: Operator, given: dict[str, Any], *, inplace: bool = False) -> Sequence[Tensor | None]:
     """The tangents by differentiating the derivative with respect to the gradient that goes in."""
-    recording = STATE.grad and _any_requires_grad(tuple(given.values()))
+    duals = [one for tensor in tensors_in(given.values()) for one in (tensor, tangent_of(tensor)) if one is not None]
+    recording = STATE.grad and any(map(requires_grad, duals))
     inputs: list[Tensor] = []
     tangents: list[Tensor] = []
 
@@ -330,19 +315,6 @@ def _transposed(operator: Operator, given: dict[str, Any], *, inplace: bool = Fa
             )  # fmt: skip
     order = iter(found)
     return [None if one is None else next(order) for one in results]
-
-
-def _any_requires_grad(values: Any) -> bool:
-    """Return whether a tensor among the values, or the tangent of one, requires a gradient."""
-    for value in values:
-        if isinstance(value, (list, tuple)):
-            if _any_requires_grad(value):
-                return True
-        elif isinstance(value, Tensor):
-            tangent = tangent_of(value)
-            if requires_grad(value) or (tangent is not None and requires_grad(tangent)):
-                return True
-    return False
 
 
 def _laid(tangent: Any, like: Tensor) -> Any:

@@ -189,7 +189,8 @@ class Caller:
                 if writing is not None:
                     return self._bind_out(writing, values, options, out)
                 if self.name in WRITING_PARTS:
-                    return write_parts(self.name, call(signature.operator, *values, **options), out)
+                    write_parts(self.name, call(signature.operator, *values, **options), out)
+                    return None
                 reasons.append("got an unexpected keyword argument 'out'")
                 continue
             return Bound(signature.operator, values, options)

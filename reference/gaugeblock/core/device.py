@@ -58,7 +58,7 @@ class Device:
         return entered
 
     def __exit__(self, *error: Any) -> None:
-        PLACING.load(".default_device").leave(*error)
+        PLACING.load(".default_device").leave()
 
 
 def _accelerator(number: int, index: int | None) -> Device:

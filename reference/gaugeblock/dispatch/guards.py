@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any, Self
 
 from .keys import AUTOGRAD_MASK, BACKEND_MASK, FUNCTIONALITY_BIT, DispatchKeySet
@@ -29,9 +28,7 @@ class Guard:
         self.change()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         for name, value in zip(self.saved, self._before.pop(), strict=True):
             setattr(STATE, name, value)
         leave_special()

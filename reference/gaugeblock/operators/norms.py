@@ -83,9 +83,12 @@ def norm_order(operator: str, p: float | str | None) -> float:
         if p != "fro":
             raise RuntimeError(f"{operator}(): argument 'p' must be a number or 'fro', got {p!r}")
         return 2.0
-    if p is not None and not isinstance(p, int | float):
+    if p is None:
+        return 2.0
+    if not isinstance(p, int | float):
         type_error(operator, "p", p, "a number, 'fro', 'nuc' or None")
-    return 2.0 if p is None else float(check_number(operator, "p", p))
+    check_number(operator, "p", p)
+    return float(p)
 
 
 def nuclear_norm(self: Tensor, dim: Dim, keepdim: bool, dtype: DType | None) -> Tensor:
