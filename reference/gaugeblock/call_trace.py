@@ -138,8 +138,7 @@ def _loop(launch: Launch) -> str:
 
 
 def _arguments(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[str]:
-    names = [argument.name for argument in (*operator.schema.positional, *operator.schema.keyword_only)]
-    given = {**dict(zip(names, args, strict=False)), **kwargs}
+    given = operator.by_name(args, kwargs)
     lines = [f"{name} = {shown(value)}" for name, value in given.items()]
     for argument in operator.schema.arguments:
         if argument.name not in given and argument.default is not None:

@@ -156,16 +156,8 @@ def _written(whole: Any, window: Window, tangent: Any) -> Tensor:
 
 
 def _by_name(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    arguments = operator.schema.arguments
-    given: dict[str, Any] = {}
-    for place, argument in enumerate(arguments):
-        if place < len(args) and not argument.kwarg_only:
-            given[argument.name] = args[place]
-        elif argument.name in kwargs:
-            given[argument.name] = kwargs[argument.name]
-        else:
-            given[argument.name] = argument.default_value if argument.default is not None else None
-    return given
+    defaults = {a.name: a.default_value if a.default is not None else None for a in operator.schema.arguments}
+    return defaults | operator.by_name(args, kwargs)
 
 
 def _invoke(operator: Operator, given: Mapping[str, Any]) -> Any:

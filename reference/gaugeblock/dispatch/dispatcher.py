@@ -107,6 +107,11 @@ class Operator:
         """The name with its namespace."""
         return self.name if "::" in self.name else IMPLIED_NAMESPACE + self.name
 
+    def by_name(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of a call by their names."""
+        names = [argument.name for argument in (*self.schema.positional, *self.schema.keyword_only)]
+        return {**dict(zip(names, args, strict=False)), **kwargs}
+
     def has_kernel(self, *keys: str) -> bool:
         return any(self.kernels.get(key) for key in keys)
 

@@ -55,11 +55,9 @@ def written_argument(operator: Operator, result: Any, args: tuple[Any, ...], kwa
     returns = operator.schema.returns
     if len(returns) != 1 or returns[0].alias is None or not returns[0].alias.mutable:
         return result
-    names = [argument.name for argument in operator.schema.positional]
-    given = {**dict(zip(names, args, strict=False)), **kwargs}
     for argument in operator.schema.arguments:
         if argument.written and argument.alias is not None and argument.alias.before == returns[0].alias.before:
-            return given.get(argument.name, result)
+            return operator.by_name(args, kwargs).get(argument.name, result)
     return result
 
 

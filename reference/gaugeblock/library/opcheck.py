@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..dispatch.dispatcher import Operator
 from ..dispatch.keys import tensors_in
 from ..tensor.tensor import Tensor
 from .derivative import Derivative
@@ -62,18 +61,12 @@ def _cloned(given: Arguments) -> Arguments:
     return tuple(copy(value) for value in args), {name: copy(value) for name, value in kwargs.items()}
 
 
-def _by_name(operator: Operator, given: Arguments) -> dict[str, Any]:
-    args, kwargs = given
-    names = [argument.name for argument in operator.schema.positional]
-    return {**dict(zip(names, args, strict=False)), **kwargs}
-
-
 def _check_schema(overload: OpOverload, given: Arguments) -> None:
     operator = overload._operator
-    before = {name: _bytes(value) for name, value in _by_name(operator, _cloned(given)).items()}
+    before = {name: _bytes(value) for name, value in operator.by_name(*_cloned(given)).items()}
     results = overload(*given[0], **given[1])
     written = {argument.name for argument in operator.schema.arguments if argument.written}
-    values = _by_name(operator, given)
+    values = operator.by_name(*given)
     for name, value in values.items():
         if name not in written and _bytes(value) != before[name]:
             raise OpCheckError(f"argument '{name}' was changed, which the schema does not say: {operator.text}")
@@ -97,7 +90,7 @@ def _bytes(value: Any) -> list[bytes]:
 
 def _check_autograd(overload: OpOverload, given: Arguments) -> None:
     operator = overload._operator
-    inputs = list(tensors_in(_by_name(operator, given).values()))
+    inputs = list(tensors_in(operator.by_name(*given).values()))
     if not any(tensor.requires_grad for tensor in inputs):  # type: ignore[attr-defined]
         return
     keys = ("Autograd", "CompositeImplicitAutograd", *(f"Autograd{key}" for key in ("CPU", "CUDA", "PrivateUse1")))

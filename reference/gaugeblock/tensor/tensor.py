@@ -108,15 +108,9 @@ def tensor_object(kind: type[T], meta: TensorMeta, storage: Storage, offset: int
 
 def make_tensor(meta: TensorMeta, storage: Storage, offset: int, base: Tensor | None) -> Tensor:
     """A tensor over existing storage; the caller guarantees that it fits."""
-    self = new_object(Tensor)
-    self._meta = meta
-    self._storage_impl = storage
-    self._offset = offset
+    self = tensor_object(Tensor, meta, storage, offset)
     self._pointer = storage.pointer + offset * meta.dtype.itemsize
     self.base = base
-    self.counter = None
-    self.autograd = None
-    self.requires_grad_flag = False
     return self
 
 

@@ -44,9 +44,8 @@ def cpu_fallback(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
     if isinstance(options.get("device"), Device):
         options["device"] = cpu
     result = op(*[here(value) for value in args], **options)
-    names = [argument.name for argument in operator.schema.positional]
     written = {argument.name for argument in operator.schema.arguments if argument.written}
-    for name, value in {**dict(zip(names, args, strict=False)), **kwargs}.items():
+    for name, value in operator.by_name(args, kwargs).items():
         for part in value if isinstance(value, (tuple, list)) else (value,):
             if name in written or name == "out":
                 _bring_back(part, pairs)
