@@ -85,11 +85,6 @@ INITIAL: dict[str, object] = {"base": None, "counter": None, "autograd": None, "
 """Slots beside those that say where a tensor's elements are -> what they hold in a tensor that is new."""
 
 
-def stores(name: str, *others: str) -> str:
-    """Return source that gives the tensor `name` the initial values of all slots but `others`, a line for each."""
-    return "\n".join(f"{name}.{slot} = {value}" for slot, value in INITIAL.items() if slot not in others)
-
-
 def tensor_object(kind: type[T], meta: TensorMeta, storage: Storage, offset: int) -> T:
     """Return a new tensor of a class; the address of its first element is left to the caller, as the last thing.
 
