@@ -18,13 +18,15 @@ from gaugeblock_spec.schema import Schema
 
 from ..bindings.functions import ops
 from ..core.memory_format import contiguous_format
-from ..dispatch.dispatcher import REGISTRY, Operator, Registration, Resolved, call, call_on, redispatch, run_entry
+from ..dispatch.dispatcher import REGISTRY, Operator, Registration, Resolved, call, redispatch, run_entry
 from ..dispatch.keys import AUTOGRAD_KEYS, AUTOGRAD_MASK, any_autograd, runtime_key
-from ..dispatch.state import OVERRIDING, STATE
+from ..dispatch.state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, OVERRIDING, STATE
 from ..memory.storage import new_object
 from ..operators.composites import result_type
 from ..operators.rows import rows
+from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor
+from ..tensor.versions import INFERENCE
 from .anomaly import ANOMALY, note_origin
 from .autograd_meta import differentiable, result_of, unpack, version
 from .below_autograd import below, unrecorded_view
@@ -138,9 +140,10 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
         return made
 
     names: dict[str, Any] = {
-        "ANOMALY": ANOMALY, "below": below, "call": call, "call_on": call_on,
+        "ANOMALY": ANOMALY, "below": below, "call": call,
         "check_inplace": check_inplace, "complex_class": complex_class, "contiguous_format": contiguous_format,
-        "COUNTER": COUNTER, "DEFAULT": DEFAULT, "DUAL": DUAL, "OVERRIDING": OVERRIDING, "kind": kind,
+        "COUNTER": COUNTER, "DEFAULT": DEFAULT, "DEFAULT_INCLUDE": DEFAULT_INCLUDE, "DUAL": DUAL,
+        "SPECIAL": SPECIAL, "OVERRIDING": OVERRIDING, "INFERENCE": INFERENCE, "KEPT": ~DEFAULT_EXCLUDE, "kind": kind,
         "MAKER": maker_of(real), "new": new_object,
         "note_origin": note_origin, "number_operand": number_operand, "operator": operator, "outside": outside,
         "PACKING": PACKING, "plain_list": plain_list, "unpack": unpack, "quick": function, "Real": real,

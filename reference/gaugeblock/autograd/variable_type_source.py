@@ -23,10 +23,11 @@ def is_tensor(argument: Argument) -> bool:
     return argument.base_type == "Tensor"
 
 
-def unrecorded_lines(schema: Schema, kind: str, run: str, quick: str | None) -> list[str]:
+def unrecorded_lines(schema: Schema, kind: str, run: str, quick: str | None, found: list[str]) -> list[str]:
     """Return lines for a call without tangents, on tensors with the Autograd key or without; none if they save no time.
 
-    `run` calls the operator on the plain tensors, `quick` is the source around it that is sooner.
+    `run` calls the operator on the plain tensors, `quick` is the source around it that is sooner, `found` looks for the
+    kernel of a view.
     """
     tensors = [a for a in schema.arguments if is_tensor(a)]
     one = len(schema.returns) == 1 and schema.returns[0].type == "Tensor"
@@ -38,6 +39,7 @@ def unrecorded_lines(schema: Schema, kind: str, run: str, quick: str | None) -> 
     for a in tensors:
         none = f"{a.name} is not None and " if a.optional else ""
         lines.append(f"    p_{a.name} = unpack({a.name}) if {none}{a.name}.meta.has_autograd else {a.name}")
+    lines += [f"    {line}" for line in found]
     call = run if quick is None else quick.format(run=run)
     if inplace:
         return [*lines, f"    {call}", f"    return {schema.arguments[0].name}"]
@@ -128,11 +130,14 @@ def kernel_source(schema: Schema, formulas: Formulas, kind: str, quick: str | No
     """
     passing = f"below(operator, {_given(schema)})"
     lines = [f"def record({signature(schema)}):"]
-    on_one = kind == "view" and sum(map(is_tensor, schema.arguments)) == 1 and not schema.keyword_only
-    run = f"{'call_on' if on_one else 'call'}(operator, {_passed(schema, True, {})})"
+    run = f"call(operator, {_passed(schema, True, {})})"
+    found: list[str] = []
+    if kind == "view" and sum(map(is_tensor, schema.arguments)) == 1:
+        found = FOUND.format(self=schema.arguments[0].name).splitlines()
+        quick = f"{{run}} if found is None or not found.plain else found.entry.function({_passed(schema, True, {})})"
     if looking:
         lines.append("    if not STATE.grad or DUAL.level:")
-        lines += [f"        {line}" for line in unrecorded_lines(schema, kind, run, quick)]
+        lines += [f"        {line}" for line in unrecorded_lines(schema, kind, run, quick, found)]
         lines.append(f"        return outside(operator, kind, row_name, recording, {_given(schema)})")
     singles = [a.name for a in schema.arguments if is_tensor(a) and not a.is_list and not a.optional]
     if len(singles) > 1 and kind != "view":
@@ -160,6 +165,7 @@ def kernel_source(schema: Schema, formulas: Formulas, kind: str, quick: str | No
         lines += [f"    rebase({written}, node)", f"    return {written}"]
         return "\n".join(lines) + "\n"
     several = len(schema.returns) != 1 or schema.returns[0].type != "Tensor"
+    lines += [f"    {line}" for line in found]
     lines.append(f"    result = {run if quick is None else quick.format(run=run)}")
     for argument in schema.arguments:
         if is_tensor(argument) and not argument.is_list and not several:
@@ -190,7 +196,7 @@ def kernel_source(schema: Schema, formulas: Formulas, kind: str, quick: str | No
 
 def passing_source(schema: Schema, quick: str) -> str:
     """Source of ``record(...)`` for an operator that makes something new, with nothing to record."""
-    lines = unrecorded_lines(schema, "fresh", f"call(operator, {_passed(schema, True, {})})", quick)
+    lines = unrecorded_lines(schema, "fresh", f"call(operator, {_passed(schema, True, {})})", quick, [])
     end = f"return below(operator, {_given(schema)})"
     return "\n".join([f"def record({signature(schema)}):", *(f"    {line}" for line in (*lines, end))]) + "\n"
 
@@ -199,6 +205,14 @@ def _given(schema: Schema) -> str:
     """The positional arguments as a tuple, the others as a dict."""
     positional = ", ".join(a.name for a in schema.positional) + ("," if schema.positional else "")
     return f"({positional}), {{{', '.join(f'{a.name!r}: {a.name}' for a in schema.keyword_only)}}}"
+
+
+FOUND = """\
+found = None
+if p_{self}.__class__ is Tensor and p_{self}.counter is not INFERENCE and not SPECIAL:
+    found = operator.resolved.get(((p_{self}.meta.keys or 0) | DEFAULT_INCLUDE) & KEPT)
+"""
+"""The kernel of a view of one tensor, without the dispatcher's call; None when that has more to do."""
 
 
 def _unwrapping(argument: Argument, wanted: bool) -> list[str]:
