@@ -10,11 +10,13 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from ..core.layout import strided
 from ..dispatch.state import AUTOGRAD_IN_USE
 from ..memory.storage import new_object
+from ..tensor.attributes import METHODS, PROPERTIES
 from ..tensor.changing import change_meta
 from ..tensor.tensor import Tensor, tensor_object
-from ..tensor.tensor_meta import autograd_twin, remember, with_autograd, without_autograd
+from ..tensor.tensor_meta import TensorMeta, autograd_twin, remember, with_autograd, without_autograd
 from ..tensor.versions import HOW_MADE, INFERENCE, version_of
 
 if TYPE_CHECKING:
@@ -178,53 +180,28 @@ def differentiable(tensor: Tensor) -> bool:
     return dtype.is_floating_point or dtype.is_complex
 
 
-class Described:
-    """The metadata of a tensor that is not there any more."""
+METADATA = frozenset(
+    """shape dtype device ndim is_complex is_floating_point numel dim size stride itemsize layout is_cuda is_cpu is_meta
+    element_size is_contiguous storage_offset is_conj is_neg""".split()
+)
+"""Attributes of a tensor that say nothing of its elements: for them alone it is not saved."""
 
-    def __init__(self, meta: Any, offset: int = 0) -> None:
-        self._meta = meta
-        self._offset = offset
+
+class Described:
+    """The metadata of a tensor that is not there any more, with those of its members that ask for no more."""
+
+    def __init__(self, meta: TensorMeta, offset: int = 0) -> None:
+        self.meta = meta
+        self.offset = offset
         self.shape = meta.shape
         self.dtype = meta.dtype
         self.device = meta.device
         self.ndim = meta.ndim
-        self.itemsize = meta.dtype.itemsize
-        self.is_cuda = meta.device.type == "cuda"
-        self.is_cpu = meta.device.type == "cpu"
-        self.is_meta = meta.device.type == "meta"
+        self.layout = strided
 
-    def is_complex(self) -> bool:
-        return bool(self.dtype.is_complex)
 
-    def is_floating_point(self) -> bool:
-        return bool(self.dtype.is_floating_point)
-
-    def numel(self) -> int:
-        return int(self._meta.numel)
-
-    def dim(self) -> int:
-        return int(self.ndim)
-
-    def element_size(self) -> int:
-        return int(self.itemsize)
-
-    def is_conj(self) -> bool:
-        return bool(self._meta.lazy & 1)
-
-    def is_neg(self) -> bool:
-        return bool(self._meta.lazy & 2)
-
-    def is_contiguous(self) -> bool:
-        return bool(self._meta.contiguous)
-
-    def storage_offset(self) -> int:
-        return self._offset
-
-    def size(self, dim: int | None = None) -> Any:
-        return self.shape if dim is None else self.shape[dim]
-
-    def stride(self, dim: int | None = None) -> Any:
-        return self._meta.strides if dim is None else self._meta.strides[dim]
+for _name in METADATA - {"shape", "dtype", "device", "ndim", "layout"}:
+    setattr(Described, _name, METHODS.get(_name) or PROPERTIES[_name])
 
 
 class DescribedList:

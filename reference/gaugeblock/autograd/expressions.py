@@ -10,12 +10,8 @@ from types import CodeType
 from typing import Any
 
 from ..bindings.functions import ops
+from .autograd_meta import METADATA
 
-METADATA = frozenset(
-    """shape dtype device ndim is_complex is_floating_point numel dim size stride itemsize layout is_cuda is_cpu is_meta
-    element_size is_contiguous storage_offset is_conj is_neg""".split()
-)
-"""Attributes of a tensor that say nothing of its elements: for them alone it is not saved."""
 BUILTINS: dict[str, Any] = {
     "len": len, "tuple": tuple, "range": range, "min": min, "max": max, "int": int, "float": float,
     "inf": inf, "nan": nan, "pi": pi,

@@ -180,7 +180,7 @@ def _result_tangents(
         return _expressed(operator, row_name, text, given, result)
     if text == "linear" or kind == "view":
         linear = {
-            name: _linear(value) if operator.schema.argument(name).base_type == "Tensor" else value
+            name: _tangents(value) if operator.schema.argument(name).base_type == "Tensor" else value
             for name, value in given.items()
         }
         return _parts(_invoke(operator, linear))
@@ -189,24 +189,14 @@ def _result_tangents(
     return _transposed(operator, given)
 
 
-def _linear(value: Any) -> Any:
-    """An argument's tangent, zeros where it has none; integers stay as they are."""
+def _tangents(value: Any) -> Any:
+    """An argument's tangent, zeros where it has none; what is not differentiable stays as it is."""
     if isinstance(value, (list, tuple)):
-        return type(value)(_linear(one) for one in value)
+        return type(value)(_tangents(one) for one in value)
     if not isinstance(value, Tensor) or not differentiable(value):
         return value
-    return _tangent_or_zeros(value)
-
-
-def _tangent_or_zeros(value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [_tangent_or_zeros(one) for one in value]
-    if not isinstance(value, Tensor):
-        return None
     found = tangent_of(value)
-    if found is not None:
-        return found
-    return ops.zeros_like(value)
+    return ops.zeros_like(value) if found is None else found
 
 
 def _expressed(
@@ -218,7 +208,7 @@ def _expressed(
     results = _parts(result)
     values = {
         **given,
-        **{f"{name}_t": _tangent_or_zeros(value) for name, value in given.items()},
+        **{f"{name}_t": _tangents(value) for name, value in given.items()},
         **{name: results[place] for name, place in names.items() if place < len(results)},
     }
     found: list[Tensor | None] = [None] * len(results)
