@@ -107,15 +107,14 @@ class detect_anomaly:
             "debugging."
         )
         self._wanted = check_nan
-        self._before: list[tuple[bool, bool]] = []
+        self._entered: list[set_detect_anomaly] = []
 
     def __enter__(self) -> Self:
-        self._before.append((ANOMALY.enabled, ANOMALY.check_nan))
-        ANOMALY.enabled, ANOMALY.check_nan = True, self._wanted
+        self._entered.append(set_detect_anomaly(True, self._wanted))
         return self
 
     def __exit__(self, *error: object) -> None:
-        ANOMALY.enabled, ANOMALY.check_nan = self._before.pop()
+        self._entered.pop().__exit__()
 
 
 def is_anomaly_enabled() -> bool:
