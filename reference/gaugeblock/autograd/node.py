@@ -128,9 +128,6 @@ class Node:
     def _sequence_nr(self) -> int:
         return self.sequence
 
-    def _input_metadata_of(self, nr: int) -> TensorMeta:
-        return self.metas[nr]
-
     def __call__(self, *grads: Tensor | None) -> Any:
         results = tuple(self.apply(list(grads)))
         return results[0] if len(results) == 1 else results

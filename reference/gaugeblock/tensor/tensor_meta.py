@@ -62,11 +62,6 @@ def extent(sizes: Ints, strides: Ints) -> int:
     return 1 + sum([(size - 1) * stride for size, stride in zip(sizes, strides, strict=True)])
 
 
-def has_internal_overlap(sizes: Ints, strides: Ints) -> bool:
-    """A stride 0 on a size above 1: several indices meet in one element."""
-    return any(stride == 0 and size > 1 for size, stride in zip(sizes, strides, strict=True))
-
-
 _CHANNEL_ORDERS: dict[MemoryFormat, Ints] = {channels_last: (1, 3, 2, 0), channels_last_3d: (1, 4, 3, 2, 0)}
 
 
