@@ -51,6 +51,7 @@ for _module in (activations, dropout, embedding, losses, normalizations, pooling
     for _name in set(FUNCTIONS) & vars(_module).keys():
         _function = getattr(_module, _name)
         globals()[_name] = _function if _name in DIRECT else checked(_function)
+        globals()[_name].__module__ = __name__
 
 
 def __getattr__(name: str) -> Any:
