@@ -95,8 +95,14 @@ def new_meta(plain: Tensor, grad_fn: Node | None, output_nr: int) -> AutogradMet
 def result_of(plain: Tensor, grad_fn: Node | None, output_nr: int) -> Tensor:
     """Return the tensor with a node over what a kernel has just made."""
     tensor_meta = plain.meta
-    made = shallow_copy_and_detach(plain)
-    made._meta = tensor_meta.twin if tensor_meta.twin is not None else autograd_twin(tensor_meta)
+    twin = tensor_meta.twin if tensor_meta.twin is not None else autograd_twin(tensor_meta)
+    if plain.__class__ is Tensor:
+        made = tensor_object(Tensor, twin, plain.storage_impl, plain.offset)
+        made.counter = plain.counter
+        made._pointer = plain.pointer
+    else:
+        made = shallow_copy_and_detach(plain)
+        made._meta = twin
     meta = made.autograd = new_object(AutogradMeta)
     meta.plain = plain
     meta.grad_fn = grad_fn
