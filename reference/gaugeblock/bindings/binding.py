@@ -215,8 +215,8 @@ class Binding:
         else:
             text += indent(self._lookup(), 2)
         pairs = "".join(f"({name!r}, {name}), " for p in self.parameters for name in p.named)
-        chosen = f"{{name: value for name, value in ({pairs}) if value is not UNSET}}" if pairs else "{}"
-        names = "names" if self.renamed else chosen
+        names = f"{{name: value for name, value in ({pairs}) if value is not UNSET}}" if pairs else "{}"
+        names = "names" if self.renamed else names
         return text + f"    return general(({given},), {more}, {out}, {names})\n"
 
     def function(self, label: str, function: str, document: str) -> Any:
@@ -488,8 +488,7 @@ def _general(dunder: str, row: str) -> Callable[[Any, Any], Any]:
         found = other if isinstance(other, Tensor) else number(other)
         if found is NO:
             return NotImplemented
-        if found.__class__ is int:
-            check_number(dunder, "other", found)
+        check_number(dunder, "other", found)
         if not isinstance(self, Tensor):
             raise TypeError(f"{dunder}() requires a Tensor as its first argument, not {type(self).__name__}")
         if self.meta.has_autograd and row in WATCHED:
