@@ -488,7 +488,7 @@ def _general(dunder: str, row: str) -> Callable[[Any, Any], Any]:
         found = other if isinstance(other, Tensor) else number(other)
         if found is NO:
             return NotImplemented
-        check_number(dunder, "other", found)
+        check_number(dunder, "other", found)  # type: ignore[arg-type]
         if not isinstance(self, Tensor):
             raise TypeError(f"{dunder}() requires a Tensor as its first argument, not {type(self).__name__}")
         if self.meta.has_autograd and row in WATCHED:
