@@ -9,7 +9,7 @@ from typing import Any
 from .core.errors import type_error
 from .core.tracing import TRACING
 from .dispatch.dispatcher import REGISTRY, Operator, Resolved, run_entry
-from .dispatch.keys import DispatchKeySet, runtime_key, tensor_keys
+from .dispatch.keys import DispatchKeySet, runtime_key, tensor_keys, tensors_in
 from .dispatch.state import STATE, enter_special, leave_special
 from .dispatch.table import describe, origin
 from .iteration.tensor_iterator import TensorIterator
@@ -99,11 +99,10 @@ class Recorder:
 
     def _forget_plans(self, values: tuple[Any, ...]) -> None:
         """Let kernels work out again what they remember for these tensors, so that it can be seen."""
-        for value in values:
-            for part in value if isinstance(value, (list, tuple)) else (value,):
-                if isinstance(part, Tensor) and id(part.meta) not in self._plans:
-                    self._plans[id(part.meta)] = (part.meta, part.meta.plans)
-                    part.meta.plans = {}
+        for one in tensors_in(values):
+            if id(one.meta) not in self._plans:
+                self._plans[id(one.meta)] = (one.meta, one.meta.plans)
+                one.meta.plans = {}
 
     def restore_plans(self) -> None:
         """Put back what the metas remembered."""
@@ -139,8 +138,7 @@ def _loop(launch: Launch) -> str:
 
 
 def _arguments(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[str]:
-    names = [argument.name for argument in (*operator.schema.positional, *operator.schema.keyword_only)]
-    given = {**dict(zip(names, args, strict=False)), **kwargs}
+    given = operator.by_name(args, kwargs)
     lines = [f"{name} = {shown(value)}" for name, value in given.items()]
     for argument in operator.schema.arguments:
         if argument.name not in given and argument.default is not None:

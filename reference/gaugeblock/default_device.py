@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any
 
 from .core.device import Device, as_device, cpu
@@ -40,9 +39,9 @@ def enter(device: Device) -> Device:
     return device
 
 
-def leave(kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+def leave() -> None:
     """The innermost ``with device:`` ends."""
-    STATE.function_modes[-1].__exit__(kind, error, trace)
+    STATE.function_modes[-1].__exit__()
 
 
 def set_default_device(device: Device | str | int | None) -> None:
@@ -53,7 +52,7 @@ def set_default_device(device: Device | str | int | None) -> None:
     mode = None if device is None else _DefaultMode(as_device(f"cuda:{device}" if isinstance(device, int) else device))
     if STATE.function_modes and isinstance(STATE.function_modes[0], _DefaultMode):
         kept = STATE.function_modes[1:]
-        STATE.function_modes[0].__exit__(None, None, None)
+        STATE.function_modes[0].__exit__()
         STATE.function_modes = kept
     if mode is not None:
         above = STATE.function_modes

@@ -2,16 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .bindings.functions import namespace
 
-_get, _names = namespace(__name__, "fft_")
-
-
-def __getattr__(name: str) -> Any:
-    return _get(name)
-
-
-def __dir__() -> list[str]:
-    return _names()
+__getattr__, __dir__ = namespace(__name__, "fft_")

@@ -8,7 +8,7 @@ from .bindings.functions import namespace
 from .operators.linear.checks import LinAlgError as LinAlgError
 from .out_of_scope import refusal
 
-_get, _names = namespace(__name__, "linalg_")
+_get, __dir__ = namespace(__name__, "linalg_")
 
 
 def __getattr__(name: str) -> Any:
@@ -16,7 +16,3 @@ def __getattr__(name: str) -> Any:
         return _get(name)
     except AttributeError:
         raise refusal(__name__, name) from None
-
-
-def __dir__() -> list[str]:
-    return _names()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from types import TracebackType
 from typing import Any, Self
 
 from .dispatch.guards import DisableTorchFunction, DisableTorchFunctionSubclass
@@ -40,9 +39,7 @@ class TorchFunctionMode:
         STATE.function_modes = (*STATE.function_modes, self)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         STATE.function_modes = STATE.function_modes[:-1]
         leave_function_mode()
         leave_special()

@@ -5,8 +5,6 @@ Operators that are not special to this module, such as `sigmoid`, bear other nam
 
 from __future__ import annotations
 
-from typing import Any
-
 from .bindings.functions import namespace
 
 SAME = (
@@ -18,12 +16,4 @@ OTHER_NAMES = {
 }  # fmt: skip
 """Name here -> operator."""
 
-_get, _names = namespace(__name__, "special_", OTHER_NAMES)
-
-
-def __getattr__(name: str) -> Any:
-    return _get(name)
-
-
-def __dir__() -> list[str]:
-    return _names()
+__getattr__, __dir__ = namespace(__name__, "special_", OTHER_NAMES)

@@ -79,3 +79,13 @@ def test_integer_spaces_cut_their_bounds_first() -> None:
     assert gb.linspace(4.9, 0, 5, dtype=gb.int32).tolist() == [4, 3, 2, 1, 0]
     with pytest.raises(RuntimeError):
         gb.linspace(float("nan"), 3, 4, dtype=gb.int32)
+
+
+def test_sizes_by_keyword() -> None:
+    x = gb.arange(6)
+    assert (x.view(size=(2, 3)).shape, x.view(dtype=gb.int32).shape) == ((2, 3), (12,))
+    assert x.reshape(shape=(3, 2)).permute(dims=(1, 0)).expand(size=(4, 2, 3)).shape == (4, 2, 3)
+    assert x.repeat(repeats=(2,)).flip(dims=[0]).shape == (12,) and x.clone().resize_(size=[2]).shape == (2,)
+    for call in (lambda: x.view(6, size=(2, 3)), lambda: x.reshape(6, shape=6), lambda: x.permute(0, dims=(0,))):
+        with pytest.raises(TypeError):
+            call()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from typing import Any
 
 import gaugeblock as gb
@@ -119,3 +120,9 @@ def test_refusals() -> None:
         F.hardtanh(gb.zeros(2, dtype=gb.uint8))
     with pytest.raises(AttributeError, match="no attribute 'gelo'"):
         getattr(F, "gelo")  # noqa: B009
+
+
+def test_functions_are_pickled_by_name() -> None:
+    for function in (F.relu, F.dropout2d, F.mse_loss, F.max_pool2d, F.pad):
+        assert pickle.loads(pickle.dumps(function)) is function
+        assert function.__module__ == "gaugeblock.nn.functional"

@@ -78,3 +78,45 @@ def test_membership_is_of_the_number_itself() -> None:
         assert not any(number in x for number in (2**63, 2**64, LEAST - 1))
     assert 2**64 in gb.tensor([2.0**64]) and 2**64 in gb.tensor([2.0**64], dtype=gb.bfloat16)
     assert 2**63 in gb.tensor([2**63], dtype=gb.uint64)
+
+
+REFUSED: dict[str, Callable[[Any, Any, int], Any]] = {
+    "add": lambda t, x, n: x + n, "radd": lambda t, x, n: n + x, "rsub": lambda t, x, n: n - x,
+    "mul": lambda t, x, n: t.mul(x, n), "div": lambda t, x, n: x / n, "rdiv": lambda t, x, n: n / x,
+    "add_": lambda t, x, n: x.add_(n), "alpha": lambda t, x, n: t.add(x, x, alpha=n), "pow": lambda t, x, n: x**n,
+    "rpow": lambda t, x, n: t.pow(n, x), "lt": lambda t, x, n: x < n, "eq": lambda t, x, n: t.eq(x, n),
+    "fill_": lambda t, x, n: x.fill_(n), "clamp": lambda t, x, n: x.clamp(max=n),
+    "where": lambda t, x, n: t.where(x != 0, x, n), "masked_fill": lambda t, x, n: x.masked_fill(x != 0, n),
+    "lerp": lambda t, x, n: t.lerp(x, x, n), "addcmul": lambda t, x, n: t.addcmul(x, x, x, value=n),
+    "scatter": lambda t, x, n: x.scatter(0, t.tensor([0]), n), "norm": lambda t, x, n: t.norm(x, n),
+    "full": lambda t, x, n: t.full((2,), n), "full of": lambda t, x, n: t.full((2,), n, dtype=x.dtype),
+    "full_like": lambda t, x, n: t.full_like(x, n), "new_full": lambda t, x, n: x.new_full((2,), n),
+    "scalar_tensor": lambda t, x, n: t.scalar_tensor(n), "arange": lambda t, x, n: t.arange(n, n + 2),
+    "linspace": lambda t, x, n: t.linspace(0, n, 3), "leaky_relu": lambda t, x, n: t.nn.functional.leaky_relu(x, n),
+    "item": lambda t, x, n: x.__setitem__(0, n), "items": lambda t, x, n: x.__setitem__(t.tensor([0, 1]), n),
+}  # fmt: skip
+"""Calls that read a number of any kind."""
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_numbers_beyond_64_bits_are_refused_beside_floats(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    call = REFUSED[name]
+    for dtype in ("float32", "float64", "complex64") if name not in ("lt", "clamp", "leaky_relu") else ("float32",):
+        for number in (3, 2**64, 3, LEAST - 1, 10**30, -(10**400)):
+            found: list[Any] = []
+            for library in (torch, gb):
+                try:
+                    call(library, library.ones(2, dtype=getattr(library, dtype)), number)
+                    found.append(None)
+                except (OverflowError, ValueError) as error:
+                    found.append((type(error), str(error)))
+            wanted, ours = found
+            assert (wanted is None) == (ours is None) == (number == 3)
+            assert wanted is None or (wanted[0] is ours[0] and wanted[1].splitlines()[0] in ours[1])
+
+
+def test_arguments_that_are_floats_take_them() -> None:
+    x = gb.ones(2)
+    assert gb.allclose(x, x, 10**30) and gb.nan_to_num(x, 10**30).tolist() == [1, 1]
+    assert gb.tensor(10**30, dtype=gb.float64).item() == 1e30

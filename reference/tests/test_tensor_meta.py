@@ -65,13 +65,6 @@ def test_extent_is_one_past_the_last_offset(case: tuple[Ints, Ints]) -> None:
     assert laws.extent(sizes, strides) == max(addresses(sizes, strides), default=-1) + 1
 
 
-@given(strided())
-def test_stride_zero_overlap(case: tuple[Ints, Ints]) -> None:
-    sizes, strides = case
-    expected = any(size > 1 and stride == 0 for size, stride in zip(sizes, strides, strict=True))
-    assert laws.has_internal_overlap(sizes, strides) == expected
-
-
 def factorings(numel: int, ndim: int) -> list[Ints]:
     """All sizes of `ndim` dims with that numel."""
     if not ndim:

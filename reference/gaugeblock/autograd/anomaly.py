@@ -5,7 +5,6 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ..core.errors import type_error
@@ -95,9 +94,7 @@ class set_detect_anomaly:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         ANOMALY.enabled, ANOMALY.check_nan = self._before
 
 
@@ -110,17 +107,14 @@ class detect_anomaly:
             "debugging."
         )
         self._wanted = check_nan
-        self._before: list[tuple[bool, bool]] = []
+        self._entered: list[set_detect_anomaly] = []
 
     def __enter__(self) -> Self:
-        self._before.append((ANOMALY.enabled, ANOMALY.check_nan))
-        ANOMALY.enabled, ANOMALY.check_nan = True, self._wanted
+        self._entered.append(set_detect_anomaly(True, self._wanted))
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        ANOMALY.enabled, ANOMALY.check_nan = self._before.pop()
+    def __exit__(self, *error: object) -> None:
+        self._entered.pop().__exit__()
 
 
 def is_anomaly_enabled() -> bool:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from ..core.layout import strided
 from ..dispatch.state import AUTOGRAD_IN_USE
 from ..memory.storage import new_object
+from ..tensor.attributes import METHODS, PROPERTIES
 from ..tensor.changing import change_meta
 from ..tensor.tensor import Tensor, tensor_object
-from ..tensor.tensor_meta import autograd_twin, with_autograd, without_autograd
+from ..tensor.tensor_meta import TensorMeta, autograd_twin, remember, with_autograd, without_autograd
 from ..tensor.versions import HOW_MADE, INFERENCE, version_of
 
 if TYPE_CHECKING:
@@ -93,8 +95,14 @@ def new_meta(plain: Tensor, grad_fn: Node | None, output_nr: int) -> AutogradMet
 def result_of(plain: Tensor, grad_fn: Node | None, output_nr: int) -> Tensor:
     """Return the tensor with a node over what a kernel has just made."""
     tensor_meta = plain.meta
-    made = shallow_copy_and_detach(plain)
-    made._meta = tensor_meta.twin if tensor_meta.twin is not None else autograd_twin(tensor_meta)
+    twin = tensor_meta.twin if tensor_meta.twin is not None else autograd_twin(tensor_meta)
+    if plain.__class__ is Tensor:
+        made = tensor_object(Tensor, twin, plain.storage_impl, plain.offset)
+        made.counter = plain.counter
+        made._pointer = plain.pointer
+    else:
+        made = shallow_copy_and_detach(plain)
+        made._meta = twin
     meta = made.autograd = new_object(AutogradMeta)
     meta.plain = plain
     meta.grad_fn = grad_fn
@@ -176,3 +184,51 @@ def differentiable(tensor: Tensor) -> bool:
     """Return whether a result of this dtype has a gradient."""
     dtype = tensor.meta.dtype
     return dtype.is_floating_point or dtype.is_complex
+
+
+METADATA = frozenset(
+    """shape dtype device ndim is_complex is_floating_point numel dim size stride itemsize layout is_cuda is_cpu is_meta
+    element_size is_contiguous storage_offset is_conj is_neg""".split()
+)
+"""Attributes of a tensor that say nothing of its elements: for them alone it is not saved."""
+
+
+class Described:
+    """The metadata of a tensor that is not there any more, with those of its members that ask for no more."""
+
+    def __init__(self, meta: TensorMeta, offset: int = 0) -> None:
+        self.meta = meta
+        self.offset = offset
+        self.shape = meta.shape
+        self.dtype = meta.dtype
+        self.device = meta.device
+        self.ndim = meta.ndim
+        self.layout = strided
+
+
+for _name in METADATA - {"shape", "dtype", "device", "ndim", "layout"}:
+    setattr(Described, _name, METHODS.get(_name) or PROPERTIES[_name])
+
+
+class DescribedList:
+    """The metadata of several tensors: every attribute is the tuple of theirs."""
+
+    def __init__(self, places: list[tuple[Any, int]]) -> None:
+        self._parts = [described(*place) for place in places]
+
+    def __getattr__(self, name: str) -> Any:
+        found = [getattr(part, name) for part in self._parts]
+        if found and callable(found[0]):
+            return lambda *args: tuple(one(*args) for one in found)
+        return tuple(found)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+
+def described(meta: Any, offset: int = 0) -> Described:
+    """Return the metadata of tensors with a meta, kept with it where they begin with their storage."""
+    if offset:
+        return Described(meta, offset)
+    found: Described | None = meta.plans.get(Described)
+    return remember(meta.plans, Described, Described(meta)) if found is None else found

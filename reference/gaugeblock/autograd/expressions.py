@@ -10,13 +10,8 @@ from types import CodeType
 from typing import Any
 
 from ..bindings.functions import ops
-from ..tensor.tensor_meta import remember
+from .autograd_meta import METADATA
 
-METADATA = frozenset(
-    """shape dtype device ndim is_complex is_floating_point numel dim size stride itemsize layout is_cuda is_cpu is_meta
-    element_size is_contiguous storage_offset is_conj is_neg""".split()
-)
-"""Attributes of a tensor that say nothing of its elements: for them alone it is not saved."""
 BUILTINS: dict[str, Any] = {
     "len": len, "tuple": tuple, "range": range, "min": min, "max": max, "int": int, "float": float,
     "inf": inf, "nan": nan, "pi": pi,
@@ -101,79 +96,6 @@ class Expression:
 def expression(text: str, tensors: frozenset[str], real: bool) -> Expression:
     """The expression `text` over arguments of which `tensors` are tensors."""
     return Expression(text, tensors, real=real)
-
-
-class Described:
-    """The metadata of a tensor that is not there any more."""
-
-    def __init__(self, meta: Any, offset: int = 0) -> None:
-        self._meta = meta
-        self._offset = offset
-        self.shape = meta.shape
-        self.dtype = meta.dtype
-        self.device = meta.device
-        self.ndim = meta.ndim
-        self.itemsize = meta.dtype.itemsize
-        self.is_cuda = meta.device.type == "cuda"
-        self.is_cpu = meta.device.type == "cpu"
-        self.is_meta = meta.device.type == "meta"
-
-    def is_complex(self) -> bool:
-        return bool(self.dtype.is_complex)
-
-    def is_floating_point(self) -> bool:
-        return bool(self.dtype.is_floating_point)
-
-    def numel(self) -> int:
-        return int(self._meta.numel)
-
-    def dim(self) -> int:
-        return int(self.ndim)
-
-    def element_size(self) -> int:
-        return int(self.itemsize)
-
-    def is_conj(self) -> bool:
-        return bool(self._meta.lazy & 1)
-
-    def is_neg(self) -> bool:
-        return bool(self._meta.lazy & 2)
-
-    def is_contiguous(self) -> bool:
-        return bool(self._meta.contiguous)
-
-    def storage_offset(self) -> int:
-        return self._offset
-
-    def size(self, dim: int | None = None) -> Any:
-        return self.shape if dim is None else self.shape[dim]
-
-    def stride(self, dim: int | None = None) -> Any:
-        return self._meta.strides if dim is None else self._meta.strides[dim]
-
-
-class DescribedList:
-    """The metadata of several tensors: every attribute is the tuple of theirs."""
-
-    def __init__(self, places: list[tuple[Any, int]]) -> None:
-        self._parts = [described(*place) for place in places]
-
-    def __getattr__(self, name: str) -> Any:
-        found = [getattr(part, name) for part in self._parts]
-        if found and callable(found[0]):
-            return lambda *args: tuple(one(*args) for one in found)
-        return tuple(found)
-
-    def __len__(self) -> int:
-        return len(self._parts)
-
-
-def described(meta: Any, offset: int = 0) -> Described:
-    """Return the metadata of tensors with a meta, kept with it where they begin with their storage."""
-    if offset:
-        return Described(meta, offset)
-    found: Described | None = meta.plans.get(DESCRIBED)
-    return remember(meta.plans, DESCRIBED, Described(meta)) if found is None else found
 
 
 def find_name(name: str) -> Any:

@@ -17,7 +17,8 @@ from ..dispatch.state import STATE
 from ..kernels.object_cache import cache_folder
 from ..operators.rows import rows
 from ..tensor.tensor import Tensor
-from .expressions import DESCRIBED, DescribedList, Expression, described, expression, find_name
+from .autograd_meta import DescribedList, described
+from .expressions import DESCRIBED, Expression, expression, find_name
 from .following import following
 from .node import Node
 from .saved_tensor import FREED, RawSaved, saved, used, versions_of, with_history

@@ -8,17 +8,18 @@ as a function of the gradient of the result, is linear, and its own gradient is 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..bindings.functions import ops
 from ..core.away import carried
-from ..dispatch.dispatcher import Operator
+from ..dispatch.dispatcher import Operator, call
+from ..dispatch.keys import tensors_in
 from ..dispatch.state import STATE
 from ..operators.rows import rows
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import CONJUGATE, NEGATIVE, without_autograd
-from .autograd_meta import more_of, requires_grad
+from .autograd_meta import differentiable, more_of, requires_grad
 from .backward import grad
 from .below_autograd import below
 from .expressions import expression
@@ -85,8 +86,7 @@ def _like_primal(tensor: Tensor, tangent: Tensor) -> Tensor:
 
 def has_tangent(values: Sequence[Any]) -> bool:
     """Return whether any value, or any item of a list, is a dual tensor."""
-    members = (one for value in values for one in (value if isinstance(value, (list, tuple)) else (value,)))
-    return any(tangent_of(one) is not None for one in members)
+    return any(tangent_of(one) is not None for one in tensors_in(values))
 
 
 def outside(
@@ -112,16 +112,8 @@ def outside(
         tangents = _result_tangents(operator, kind, row_name, given, result)
         for one, tangent in zip(_parts(result), tangents, strict=True):
             if isinstance(one, Tensor) and tangent is not None:
-                set_tangent(one, tangent if _shares(one, _tensors_in(given.values())) else _own(tangent, given))
+                set_tangent(one, tangent if _shares(one, tensors_in(given.values())) else _own(tangent, given))
     return result
-
-
-def _tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:
-    for value in values:
-        if isinstance(value, (list, tuple)):
-            yield from _tensors_in(value)
-        elif isinstance(value, Tensor):
-            yield value
 
 
 def _shares(tensor: Tensor, others: Iterable[Tensor | None]) -> bool:
@@ -130,7 +122,7 @@ def _shares(tensor: Tensor, others: Iterable[Tensor | None]) -> bool:
 
 def _own(tangent: Any, given: Mapping[str, Any]) -> Any:
     """Return the tangent of a new result, copied if it shares memory with the tangent of an argument."""
-    if tangent is None or not _shares(tangent, map(tangent_of, _tensors_in(given.values()))):
+    if tangent is None or not _shares(tangent, map(tangent_of, tensors_in(given.values()))):
         return tangent
     return tangent.clone()
 
@@ -164,21 +156,11 @@ def _written(whole: Any, window: Window, tangent: Any) -> Tensor:
 
 
 def _by_name(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    arguments = operator.schema.arguments
-    given: dict[str, Any] = {}
-    for place, argument in enumerate(arguments):
-        if place < len(args) and not argument.kwarg_only:
-            given[argument.name] = args[place]
-        elif argument.name in kwargs:
-            given[argument.name] = kwargs[argument.name]
-        else:
-            given[argument.name] = argument.default_value if argument.default is not None else None
-    return given
+    defaults = {a.name: a.default_value if a.default is not None else None for a in operator.schema.arguments}
+    return defaults | operator.by_name(args, kwargs)
 
 
 def _invoke(operator: Operator, given: Mapping[str, Any]) -> Any:
-    from ..dispatch.dispatcher import call
-
     schema = operator.schema
     positional = [given[argument.name] for argument in schema.positional]
     return call(operator, *positional, **{argument.name: given[argument.name] for argument in schema.keyword_only})
@@ -198,7 +180,7 @@ def _result_tangents(
         return _expressed(operator, row_name, text, given, result)
     if text == "linear" or kind == "view":
         linear = {
-            name: _linear(value) if operator.schema.argument(name).base_type == "Tensor" else value
+            name: _tangents(value) if operator.schema.argument(name).base_type == "Tensor" else value
             for name, value in given.items()
         }
         return _parts(_invoke(operator, linear))
@@ -207,30 +189,14 @@ def _result_tangents(
     return _transposed(operator, given)
 
 
-def _linear(value: Any) -> Any:
-    """An argument's tangent, zeros where it has none; integers stay as they are."""
+def _tangents(value: Any) -> Any:
+    """An argument's tangent, zeros where it has none; what is not differentiable stays as it is."""
     if isinstance(value, (list, tuple)):
-        return type(value)(_linear(one) for one in value)
-    if not isinstance(value, Tensor) or not has_numbers(value):
+        return type(value)(_tangents(one) for one in value)
+    if not isinstance(value, Tensor) or not differentiable(value):
         return value
-    return _tangent_or_zeros(value)
-
-
-def has_numbers(tensor: Tensor) -> bool:
-    """Return whether a tensor may have a tangent: whether it is floating or complex."""
-    dtype = tensor.meta.dtype
-    return dtype.is_floating_point or dtype.is_complex
-
-
-def _tangent_or_zeros(value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [_tangent_or_zeros(one) for one in value]
-    if not isinstance(value, Tensor):
-        return None
     found = tangent_of(value)
-    if found is not None:
-        return found
-    return ops.zeros_like(value)
+    return ops.zeros_like(value) if found is None else found
 
 
 def _expressed(
@@ -242,7 +208,7 @@ def _expressed(
     results = _parts(result)
     values = {
         **given,
-        **{f"{name}_t": _tangent_or_zeros(value) for name, value in given.items()},
+        **{f"{name}_t": _tangents(value) for name, value in given.items()},
         **{name: results[place] for name, place in names.items() if place < len(results)},
     }
     found: list[Tensor | None] = [None] * len(results)
@@ -294,7 +260,8 @@ def _elementwise(operator: Operator, derivative: Derivative, given: dict[str, An
 
 def _transposed(operator: Operator, given: dict[str, Any], *, inplace: bool = False) -> Sequence[Tensor | None]:
     """The tangents by differentiating the derivative with respect to the gradient that goes in."""
-    recording = STATE.grad and _any_requires_grad(tuple(given.values()))
+    duals = [one for tensor in tensors_in(given.values()) for one in (tensor, tangent_of(tensor)) if one is not None]
+    recording = STATE.grad and any(map(requires_grad, duals))
     inputs: list[Tensor] = []
     tangents: list[Tensor] = []
 
@@ -330,19 +297,6 @@ def _transposed(operator: Operator, given: dict[str, Any], *, inplace: bool = Fa
             )  # fmt: skip
     order = iter(found)
     return [None if one is None else next(order) for one in results]
-
-
-def _any_requires_grad(values: Any) -> bool:
-    """Return whether a tensor among the values, or the tangent of one, requires a gradient."""
-    for value in values:
-        if isinstance(value, (list, tuple)):
-            if _any_requires_grad(value):
-                return True
-        elif isinstance(value, Tensor):
-            tangent = tangent_of(value)
-            if requires_grad(value) or (tangent is not None and requires_grad(tangent)):
-                return True
-    return False
 
 
 def _laid(tangent: Any, like: Tensor) -> Any:

@@ -11,7 +11,7 @@ from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version
 from .autograd_meta import Edge, differentiable, requires_grad, result_of, shallow_copy_and_detach, unpack, version
-from .forward_mode import DUAL, PAUSED, Pause, has_numbers, has_tangent, set_tangent, tangent_of
+from .forward_mode import DUAL, PAUSED, Pause, has_tangent, set_tangent, tangent_of
 from .grad_mode import no_grad
 from .node import COUNTER, Node, NotImplementedNode
 from .saved_tensor import FREED, saved, with_history
@@ -48,7 +48,7 @@ def set_function_tangents(
 
 def _tangent(ctx: Any, value: Any) -> Any:
     """Return an argument's tangent; without one, zeros if it is floating or complex and gradients are materialized."""
-    if not isinstance(value, Tensor) or not has_numbers(value):
+    if not isinstance(value, Tensor) or not differentiable(value):
         return None
     found = tangent_of(value)
     return ops.zeros_like(unpack(value)) if found is None and ctx.materialize_grads else found
@@ -60,7 +60,7 @@ def _check(ctx: Any, nr: int, output: Any, tangent: Any) -> None:
             f"{ctx.name()}: jvp returned {type(tangent).__name__} for output {nr}, expected Tensor or None"
         )
     constant = any(one is output for one in ctx.non_differentiable)
-    if not isinstance(output, Tensor) or not has_numbers(output) or constant:
+    if not isinstance(output, Tensor) or not differentiable(output) or constant:
         raise RuntimeError(
             f"{ctx.name()}: jvp returned a gradient at position {nr}, but the corresponding forward output is not a "
             "differentiable Tensor; return None at that position instead"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterator
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from ..core.errors import type_error
@@ -50,9 +49,7 @@ class GradMode:
         self._before.append(_entered(self.mode))
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         STATE.grad, STATE.unrecorded = self._before.pop()
 
     def clone(self) -> GradMode:

@@ -10,7 +10,6 @@ import threading
 import weakref
 from collections.abc import Callable, Sequence
 from sys import getrefcount
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from ..bindings.functions import ops
@@ -44,9 +43,7 @@ class RemovableHandle:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.remove()
 
 
@@ -130,9 +127,6 @@ class Node:
 
     def _sequence_nr(self) -> int:
         return self.sequence
-
-    def _input_metadata_of(self, nr: int) -> TensorMeta:
-        return self.metas[nr]
 
     def __call__(self, *grads: Tensor | None) -> Any:
         results = tuple(self.apply(list(grads)))

@@ -6,14 +6,15 @@ Hooks may pack them: saved_tensors_hooks, save_on_cpu, and allow_mutation_on_sav
 
 from __future__ import annotations
 
-import functools
 import threading
 import weakref
 from collections.abc import Callable
-from typing import Any, ClassVar, Self, TypeVar
+from contextlib import ContextDecorator
+from typing import Any, ClassVar, Self
 
 from ..core.away import carried
 from ..core.device import Device, cpu
+from ..core.errors import type_error
 from ..core.promotion import UPSTREAM_NAMES
 from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor
@@ -180,6 +181,12 @@ def _changed(plain: Tensor, version: int, edge: Edge | None) -> RuntimeError:
     )
 
 
+def _check_hooks(function: str, **hooks: object) -> None:
+    for name, hook in hooks.items():
+        if not callable(hook):
+            type_error(function, name, hook, "callable")
+
+
 class RawSaved:
     """One saved tensor of a node. Raises AttributeError for a name under which the node saved no tensor."""
 
@@ -197,9 +204,7 @@ class RawSaved:
         Raises TypeError unless both are callable, RuntimeError when the node has released the tensor or it already has
         hooks.
         """
-        for name, hook in (("pack_hook", pack_hook), ("unpack_hook", unpack_hook)):
-            if not callable(hook):
-                raise TypeError(f"register_hooks(): argument '{name}' must be callable, not {type(hook).__name__}")
+        _check_hooks("register_hooks", pack_hook=pack_hook, unpack_hook=unpack_hook)
         kept = getattr(self._node, self._slot)
         if self._node.released:
             raise RuntimeError(FREED)
@@ -212,17 +217,12 @@ class RawSaved:
         setattr(self._node, self._slot, Packed(value, unpack_hook, bare=False))
 
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
 class saved_tensors_hooks:
     """Within the block ``pack_hook(tensor)`` is called for every tensor that a node saves, and what it returns is kept
     in its place; ``unpack_hook`` makes a tensor of it when it is needed. The innermost pair counts."""
 
     def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
-        for name, hook in (("pack_hook", pack_hook), ("unpack_hook", unpack_hook)):
-            if not callable(hook):
-                raise TypeError(f"saved_tensors_hooks(): argument '{name}' must be callable, not {type(hook).__name__}")
+        _check_hooks("saved_tensors_hooks", pack_hook=pack_hook, unpack_hook=unpack_hook)
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
         self._before: list[Any] = []
@@ -252,7 +252,7 @@ class save_on_cpu(saved_tensors_hooks):
         super().__init__(pack, unpack)
 
 
-class disable_saved_tensors_hooks:
+class disable_saved_tensors_hooks(ContextDecorator):
     """Within the block entering saved_tensors_hooks raises RuntimeError with this message."""
 
     def __init__(self, error_message: str) -> None:
@@ -269,15 +269,8 @@ class disable_saved_tensors_hooks:
     def __exit__(self, *error: object) -> None:
         PACKING.refused = self._before.pop()
 
-    def __call__(self, function: F) -> F:
-        """`function`, run within such a block."""
-
-        @functools.wraps(function)
-        def run(*args: Any, **kwargs: Any) -> Any:
-            with disable_saved_tensors_hooks(self.error_message):
-                return function(*args, **kwargs)
-
-        return run  # type: ignore[return-value]
+    def _recreate_cm(self) -> disable_saved_tensors_hooks:
+        return disable_saved_tensors_hooks(self.error_message)
 
 
 OUTSIDE = "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"

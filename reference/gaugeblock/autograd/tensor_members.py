@@ -33,36 +33,36 @@ NOT_A_LEAF = (
 )
 
 
-def set_requires_grad(tensor: Tensor, value: bool = True) -> Tensor:
+def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     """Ask for gradients, or stop asking for them, and return the tensor.
 
     RuntimeError unless floating or complex, and for a tensor that was computed from others when it is to stop.
     """
-    if not isinstance(value, (bool, int)):
-        type_error("requires_grad_", "requires_grad", value, "bool")
-    if not value:
-        if tensor.autograd is None:
-            return tensor
-        if grad_fn_of(tensor) is not None:
+    if not isinstance(requires_grad, (bool, int)):
+        type_error("requires_grad_", "requires_grad", requires_grad, "bool")
+    if not requires_grad:
+        if self.autograd is None:
+            return self
+        if grad_fn_of(self) is not None:
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
                 "a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
             )
-        tensor.requires_grad_flag = False
-        if tensor.meta.has_autograd and tensor.base is None:
-            change_meta(tensor, without_autograd)
-        return tensor
-    dtype = tensor.meta.dtype
+        self.requires_grad_flag = False
+        if self.meta.has_autograd and self.base is None:
+            change_meta(self, without_autograd)
+        return self
+    dtype = self.meta.dtype
     if not (dtype.is_floating_point or dtype.is_complex):
         raise RuntimeError(f"only Tensors of floating point and complex dtype can require gradients, got {dtype}")
-    if tensor.counter is INFERENCE and not STATE.inference:
+    if self.counter is INFERENCE and not STATE.inference:
         raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-    meta = materialize_autograd_meta(tensor)
-    if meta.grad_fn is None and not tensor.requires_grad_flag:
-        tensor.requires_grad_flag = True
-        if tensor.base is None:
-            watch_views(tensor, 2, version(tensor))
-    return tensor
+    meta = materialize_autograd_meta(self)
+    if meta.grad_fn is None and not self.requires_grad_flag:
+        self.requires_grad_flag = True
+        if self.base is None:
+            watch_views(self, 2, version(self))
+    return self
 
 
 def get_grad(self: Tensor) -> Tensor | None:
@@ -99,16 +99,11 @@ def set_grad(self: Tensor, grad: Tensor | None) -> None:
     more_of(self).grad = grad
 
 
-def delete_grad(self: Tensor) -> None:
-    """Delete the gradient, as ``x.grad = None`` does."""
-    set_grad(self, None)
-
-
 def assign_requires_grad(self: Tensor, value: bool) -> None:
     """Set ``x.requires_grad``. Raise RuntimeError unless `value` is a bool."""
     if not isinstance(value, bool):
         raise RuntimeError(f"requires_grad must be a bool, not {type(value).__name__}")
-    set_requires_grad(self, value)
+    requires_grad_(self, value)
 
 
 def is_leaf(self: Tensor) -> bool:
@@ -189,11 +184,6 @@ def forget_history(self: Tensor) -> Tensor:
     return self
 
 
-def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
-    """Set requires_grad and return self. Raise RuntimeError unless the tensor is floating or complex."""
-    return set_requires_grad(self, requires_grad)
-
-
 def shown_suffix(self: Tensor) -> str:
     """Return what printing adds: ``requires_grad=True`` or ``grad_fn=<...>``; "" without gradients."""
     if not requires_grad(self):
@@ -218,7 +208,8 @@ def install() -> None:
     for name, method in METHODS.items():
         setattr(Tensor, name, method)
     for name, (getter, setter) in PROPERTIES.items():
-        setattr(Tensor, name, property(getter, setter, delete_grad if name == "grad" else None, doc=getter.__doc__))
+        setattr(Tensor, name, property(getter, setter, doc=getter.__doc__))
+    Tensor.grad = Tensor.__dict__["grad"].deleter(lambda self: set_grad(self, None))  # type: ignore[attr-defined]
     NOT_WRAPPED.add(Tensor.__dict__["grad"].__get__)
 
 

@@ -26,10 +26,9 @@ from ..operators.composites import result_type
 from ..operators.rows import rows
 from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor
-from ..tensor.tensor_meta import autograd_twin
 from ..tensor.versions import INFERENCE
 from .anomaly import ANOMALY, note_origin
-from .autograd_meta import AutogradMeta, ViewState, differentiable, result_of, unpack, version
+from .autograd_meta import differentiable, result_of, unpack, version
 from .below_autograd import below, unrecorded_view
 from .formulas import compiled, derivatives, node_class, row_of_form
 from .forward_mode import DUAL, outside
@@ -99,9 +98,9 @@ def view_results(base: Tensor, results: Any, node: Any) -> Any:
     """One or several results that may be views of `base`; those that share nothing with it are ordinary results."""
     maker = maker_of(node)
     if isinstance(results, Tensor):
-        return _view(base, results, node, 0, DEFAULT, maker)
+        return view_result(base, results, node, 0, DEFAULT, maker)
     creation = creation_by(maker)
-    return type(results)([_view(base, one, node, nr, creation, maker) for nr, one in enumerate(results)])
+    return type(results)([view_result(base, one, node, nr, creation, maker) for nr, one in enumerate(results)])
 
 
 def maker_of(node: Any) -> str:
@@ -109,7 +108,8 @@ def maker_of(node: Any) -> str:
     return str(node.label).removesuffix("0").removesuffix("Backward")
 
 
-def _view(base: Tensor, plain: Tensor, node: Any, nr: int, creation: str, maker: str) -> Tensor:
+def view_result(base: Tensor, plain: Tensor, node: Any, nr: int, creation: str, maker: str) -> Tensor:
+    """Return the recorded view of `base`; an ordinary result if it shares nothing with it."""
     if plain.storage_impl is not base.storage_impl:
         return result_of(plain, node, nr)
     return view_of(base, plain, node, nr, creation, maker)
@@ -140,7 +140,7 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
         return made
 
     names: dict[str, Any] = {
-        "ANOMALY": ANOMALY, "AutogradMeta": AutogradMeta, "below": below, "call": call,
+        "ANOMALY": ANOMALY, "below": below, "call": call,
         "check_inplace": check_inplace, "complex_class": complex_class, "contiguous_format": contiguous_format,
         "COUNTER": COUNTER, "DEFAULT": DEFAULT, "DEFAULT_INCLUDE": DEFAULT_INCLUDE, "DUAL": DUAL,
         "SPECIAL": SPECIAL, "OVERRIDING": OVERRIDING, "INFERENCE": INFERENCE, "KEPT": ~DEFAULT_EXCLUDE, "kind": kind,
@@ -151,7 +151,7 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
         "row_name": row_name, "saved": saved,
         "STATE": STATE, "Tensor": Tensor, "unwrap": unwrap, "unwrap_list": unwrap_list,
         "unrecorded_view": unrecorded_view, "version": version,
-        "view_results": view_results, "ViewState": ViewState, "autograd_twin": autograd_twin,
+        "view_result": view_result, "view_results": view_results,
     }  # fmt: skip
     source = kernel_source(schema, formulas, kind, quick)
     record: Callable[..., Any] = compiled(f"autograd kernel of {operator.name}", source, names, "record")
@@ -179,7 +179,7 @@ def quickly_passing(operator: Operator, kind: str) -> Callable[..., Any]:
         return passing(operator)
     names = {
         "below": below, "call": call, "contiguous_format": contiguous_format, "DUAL": DUAL,
-        "SPECIAL": SPECIAL, "OVERRIDING": OVERRIDING, "operator": operator, "unpack": unpack, "quick": function,
+        "OVERRIDING": OVERRIDING, "operator": operator, "unpack": unpack, "quick": function,
         "Tensor": Tensor,
     }  # fmt: skip
     passes: Callable[..., Any] = compiled(

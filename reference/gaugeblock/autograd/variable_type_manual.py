@@ -12,6 +12,7 @@ from typing import Any
 from gaugeblock_spec.schema import Schema
 
 from ..dispatch.dispatcher import REGISTRY, Operator, call
+from ..dispatch.keys import tensors_in
 from ..dispatch.state import STATE
 from ..tensor.changing import change_meta
 from ..tensor.tensor import Tensor
@@ -124,7 +125,8 @@ def refusing_out(operator: Operator) -> Callable[..., Any]:
     name = operator.name.partition(".")[0]
 
     def record(*args: Any, **kwargs: Any) -> Any:
-        if STATE.grad and _any_requires_grad((*args, *kwargs.values())):
+        given = tensors_in((*args, *kwargs.values()))
+        if STATE.grad and any(one.meta.has_autograd and requires_grad(one) for one in given):
             raise RuntimeError(
                 f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                 "arguments requires grad."
@@ -139,27 +141,7 @@ def refusing_out(operator: Operator) -> Callable[..., Any]:
     return record
 
 
-def _any_requires_grad(values: Any) -> bool:
-    for value in values:
-        if isinstance(value, Tensor):
-            if value.meta.has_autograd and requires_grad(value):
-                return True
-        elif isinstance(value, (list, tuple)) and _any_requires_grad(value):
-            return True
-    return False
-
-
 MISSING = "derivative for aten::{name} is not implemented"
-
-
-def _tensors(values: Any) -> list[Tensor]:
-    found: list[Tensor] = []
-    for value in values:
-        if isinstance(value, Tensor):
-            found.append(value)
-        elif isinstance(value, (list, tuple)):
-            found += _tensors(value)
-    return found
 
 
 def refusing(operator: Operator, kind: str, message: str | None = None) -> Callable[..., Any]:
@@ -169,8 +151,8 @@ def refusing(operator: Operator, kind: str, message: str | None = None) -> Calla
     label = f"{camel(name.rpartition('::')[2])}Backward0" if message else "NotImplemented"
 
     def record(*args: Any, **kwargs: Any) -> Any:
-        tensors = _tensors((*args, *kwargs.values()))
-        if DUAL.level and not PAUSED.value and any(tangent_of(one) is not None for one in tensors):
+        tensors = list(tensors_in((*args, *kwargs.values())))
+        if DUAL.level and not PAUSED.value and has_tangent(tensors):
             raise NotImplementedError(
                 f"Trying to use forward AD with {name} that does not support it because it has not been implemented "
                 "yet."
@@ -180,7 +162,7 @@ def refusing(operator: Operator, kind: str, message: str | None = None) -> Calla
         if not STATE.grad or not given:
             return result
         edges = tuple(recorded_edge(one) for one in given)
-        made = _tensors(result if isinstance(result, (list, tuple)) else (result,))
+        made = list(tensors_in((result,)))
         fresh = [one for one in made if differentiable(one) and not any(one is other for other in args)]
         if not fresh:
             return result

@@ -14,7 +14,7 @@ from ..bindings.binding import make_function
 from ..bindings.overloads import functions, nn_functions
 from ..dispatch.dispatcher import Operator
 from ..operators.rows import rows
-from ..tensor.tensor import Tensor, stores
+from ..tensor.tensor import Tensor
 from .formulas import Formulas, condition, row_of_form
 
 
@@ -23,7 +23,7 @@ def is_tensor(argument: Argument) -> bool:
     return argument.base_type == "Tensor"
 
 
-def unrecorded_lines(schema: Schema, kind: str, run: str, quick: str | None, found: str) -> list[str]:
+def unrecorded_lines(schema: Schema, kind: str, run: str, quick: str | None, found: list[str]) -> list[str]:
     """Return lines for a call without tangents, on tensors with the Autograd key or without; none if they save no time.
 
     `run` calls the operator on the plain tensors, `quick` is the source around it that is sooner, `found` looks for the
@@ -39,8 +39,7 @@ def unrecorded_lines(schema: Schema, kind: str, run: str, quick: str | None, fou
     for a in tensors:
         none = f"{a.name} is not None and " if a.optional else ""
         lines.append(f"    p_{a.name} = unpack({a.name}) if {none}{a.name}.meta.has_autograd else {a.name}")
-    if kind == "view":
-        lines += [f"    {line}" for line in found.splitlines()]
+    lines += [f"    {line}" for line in found]
     call = run if quick is None else quick.format(run=run)
     if inplace:
         return [*lines, f"    {call}", f"    return {schema.arguments[0].name}"]
@@ -132,8 +131,9 @@ def kernel_source(schema: Schema, formulas: Formulas, kind: str, quick: str | No
     passing = f"below(operator, {_given(schema)})"
     lines = [f"def record({signature(schema)}):"]
     run = f"call(operator, {_passed(schema, True, {})})"
-    found = FOUND.format(self=schema.arguments[0].name) if kind == "view" else ""
+    found: list[str] = []
     if kind == "view" and sum(map(is_tensor, schema.arguments)) == 1:
+        found = FOUND.format(self=schema.arguments[0].name).splitlines()
         quick = f"{{run}} if found is None or not found.plain else found.entry.function({_passed(schema, True, {})})"
     if looking:
         lines.append("    if not STATE.grad or DUAL.level:")
@@ -165,8 +165,7 @@ def kernel_source(schema: Schema, formulas: Formulas, kind: str, quick: str | No
         lines += [f"    rebase({written}, node)", f"    return {written}"]
         return "\n".join(lines) + "\n"
     several = len(schema.returns) != 1 or schema.returns[0].type != "Tensor"
-    if kind == "view":
-        lines.append(_shown(found))
+    lines += [f"    {line}" for line in found]
     lines.append(f"    result = {run if quick is None else quick.format(run=run)}")
     for argument in schema.arguments:
         if is_tensor(argument) and not argument.is_list and not several:
@@ -184,16 +183,20 @@ def kernel_source(schema: Schema, formulas: Formulas, kind: str, quick: str | No
     lines += ["    if ANOMALY.enabled:", "        note_origin(node)"]
     if kind == "view":
         base = schema.arguments[0].name
-        lines.append(f"    return view_results({base}, result, node)" if several else _shown(VIEW.format(self=base)))
+        views = f"view_results({base}, result, node)"
+        if not several:
+            views = f"view_result({base}, result, node, 0, DEFAULT, MAKER)"
+        lines.append(f"    return {views}")
     else:
         constant = f", {formulas.constant}" if formulas.constant else ""
-        lines.append(f"    return results_of(result, node{constant})" if several else _shown(RESULT))
+        made = f"results_of(result, node{constant})" if several else "result_of(result, node, 0)"
+        lines.append(f"    return {made}")
     return "\n".join(lines) + "\n"
 
 
 def passing_source(schema: Schema, quick: str) -> str:
     """Source of ``record(...)`` for an operator that makes something new, with nothing to record."""
-    lines = unrecorded_lines(schema, "fresh", f"call(operator, {_passed(schema, True, {})})", quick, "")
+    lines = unrecorded_lines(schema, "fresh", f"call(operator, {_passed(schema, True, {})})", quick, [])
     end = f"return below(operator, {_given(schema)})"
     return "\n".join([f"def record({signature(schema)}):", *(f"    {line}" for line in (*lines, end))]) + "\n"
 
@@ -210,52 +213,6 @@ if p_{self}.__class__ is Tensor and p_{self}.counter is not INFERENCE and not SP
     found = operator.resolved.get(((p_{self}.meta.keys or 0) | DEFAULT_INCLUDE) & KEPT)
 """
 """The kernel of a view of one tensor, without the dispatcher's call; None when that has more to do."""
-MADE = f"""\
-meta = result.meta
-made = new(Tensor)
-made._meta = meta.twin if meta.twin is not None else autograd_twin(meta)
-made._storage_impl = result.storage_impl
-made._offset = result.offset
-made._pointer = result.pointer
-made.counter = result.counter
-made.base = {{base}}
-{stores("made", "base", "counter", "autograd")}
-meta = made.autograd = new(AutogradMeta)
-meta.plain = result
-meta.grad_fn = node
-meta.output_nr = 0
-meta.more = None
-meta.view = {{view}}
-"""
-RESULT = f"""\
-if result.__class__ is not Tensor:
-    return result_of(result, node, 0)
-{MADE.format(base=None, view=None)}return made
-"""
-"""The tensor with a node over a fresh result: `result_of`, without the call."""
-VIEW = f"""\
-if result.__class__ is not Tensor or result.storage_impl is not {{self}}.storage_impl:
-    return view_results({{self}}, result, node)
-result.base = None
-{MADE.format(base="{self} if {self}.base is None else {self}.base", view="new(ViewState)")}state = meta.view
-state.version = result.storage_impl.version if result.counter is None else version(result)
-earlier = {{self}}.autograd.view
-state.creation = DEFAULT if earlier is None else earlier.creation
-state.maker = MAKER
-state.output_nr = 0
-return made
-"""
-"""The recorded view over what a kernel made: `view_results`, without the calls."""
-
-
-def _shown(text: str) -> str:
-    """`text` as lines of a function."""
-    return indent(text, 1).rstrip("\n")
-
-
-def indent(text: str, levels: int) -> str:
-    """`text` moved right by `levels` steps of four."""
-    return "".join("    " * levels + line for line in text.splitlines(keepends=True))
 
 
 def _unwrapping(argument: Argument, wanted: bool) -> list[str]:

@@ -48,40 +48,24 @@ def _property(name: str, without_autograd: Any) -> property:
     return property(getter, setter, deleter if name == "grad" else None, f"See autograd's tensor_members: {name}.")
 
 
-def set_requires_grad(self: Tensor, value: bool = True) -> Tensor:
-    """requires_grad_ for those who make tensors."""
-    result: Tensor = members().METHODS["requires_grad_"](self, value)
-    return result
+def _later(module: str, name: str) -> Callable[..., Any]:
+    """Return a function of a module of autograd, which is loaded when it is called."""
 
+    def function(*args: Any) -> Any:
+        return getattr(import_module(f"..autograd.{module}", __package__), name)(*args)
 
-def shown_suffix(self: Tensor) -> str:
-    """Return what printing adds about autograd."""
-    return "" if self.autograd is None else str(members().shown_suffix(self))
-
-
-def forget_history(self: Tensor) -> Tensor:
-    """Run detach_ of a tensor with the Autograd key, below the dispatcher."""
-    result: Tensor = members().forget_history(self)
-    return result
-
-
-def refresh_plain(self: Tensor) -> None:
-    """Bring the record up to date after the storage or the metadata of a tensor was replaced."""
-    import_module("..autograd.autograd_meta", __package__).refresh_plain(self)
-
-
-def rebound(self: Tensor, source: Tensor | None, change: Callable[[], Any]) -> Tensor:
-    """Run ``set_`` of a tensor with the Autograd key, whose forms outnumber the schemas."""
-    result: Tensor = import_module("..autograd.variable_type_manual", __package__).rebound(self, source, change)
-    return result
+    return function
 
 
 for _name in METHODS:
     setattr(Tensor, _name, _method(_name))
 for _name, _value in UNWATCHED.items():
     setattr(Tensor, _name, _property(_name, _value))
-hooks.dispatched["set_requires_grad"] = set_requires_grad
-hooks.dispatched["shown_suffix"] = shown_suffix
-hooks.dispatched["detach_"] = forget_history
-hooks.dispatched["refresh_plain"] = refresh_plain
-hooks.dispatched["rebound"] = rebound
+hooks.dispatched |= {
+    "set_requires_grad": _later("tensor_members", "requires_grad_"),
+    "shown_suffix": _later("tensor_members", "shown_suffix"),
+    "detach_": _later("tensor_members", "forget_history"),
+    "refresh_plain": _later("autograd_meta", "refresh_plain"),
+    "rebound": _later("variable_type_manual", "rebound"),
+}
+"""Run by operators that meet a tensor with the Autograd key."""

@@ -35,6 +35,7 @@ from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, intercept
 from ..dispatch.state import OVERRIDING
 from ..kernels.bound_call import UNSET, Unset
 from ..operators.conversion import METHODS as CONVERSIONS
+from ..operators.operand_checks import check_number
 from ..operators.tensor_data import legacy_tensor, new_tensor
 from ..tensor.hooks import SPECIAL, UNRECORDED
 from ..tensor.tensor import Tensor
@@ -180,6 +181,7 @@ class Binding:
                 elif not any(one.startswith("*") for one in signature):
                     signature.append("*")
             signature.append(f"*{p.name}" if p.spread else f"{p.name}={p.default}")
+            signature += [] if self.renamed else [f"{name}=UNSET" for name in p.named]
         if self.deprecated and not options:
             signature.append("*more")
             options = True
@@ -194,6 +196,8 @@ class Binding:
         if self.renamed:
             signature.append("**names")
             tests.append("not names")
+        else:
+            tests += [f"{name} is UNSET" for p in self.parameters for name in p.named]
         if self.deprecated:
             tests.append("not more")
         text = f"def {function}({', '.join(signature)}):\n"
@@ -210,7 +214,9 @@ class Binding:
             text += "        elif out.__class__ is Tensor:\n" + indent(self._lookup("out"), 3)
         else:
             text += indent(self._lookup(), 2)
-        names = "names" if self.renamed else "{}"
+        pairs = "".join(f"({name!r}, {name}), " for p in self.parameters for name in p.named)
+        names = f"{{name: value for name, value in ({pairs}) if value is not UNSET}}" if pairs else "{}"
+        names = "names" if self.renamed else names
         return text + f"    return general(({given},), {more}, {out}, {names})\n"
 
     def function(self, label: str, function: str, document: str) -> Any:
@@ -465,6 +471,7 @@ def _general(dunder: str, row: str) -> Callable[[Any, Any], Any]:
         found = other if isinstance(other, Tensor) else number(other)
         if found is NO:
             return NotImplemented
+        check_number(dunder, "other", found)  # type: ignore[arg-type]
         if not isinstance(self, Tensor):
             raise TypeError(f"{dunder}() requires a Tensor as its first argument, not {type(self).__name__}")
         if self.meta.has_autograd and row in WATCHED:

@@ -52,13 +52,14 @@ KINDS = {
 
 class Parameter(NamedTuple):
     """Name, kinds of value, source of the default, whether it is given by keyword only (`either` way, depending on the
-    overload), whether ints may come singly (`spread`), whether entries are `given` its ints."""
+    overload), whether ints may come singly (`spread`, by keyword as `named`), whether entries are `given` its ints."""
 
     name: str
     kinds: frozenset[str]
     default: str
     keyword: bool = False
     spread: bool = False
+    named: tuple[str, ...] = ()
     either: bool = False
     given: bool = False
 
@@ -146,7 +147,8 @@ def parameters_of(group: Group, *, spread: bool, given: bool = False) -> list[Pa
     if len({p.name for p in found}) < len(found) or any(map(iskeyword, (p.name for p in found))):
         return None
     if spread and len(found) > 1:
-        found[1] = found[1]._replace(spread=True)
+        named = tuple(dict.fromkeys(positional[1].name for positional, _ in forms if len(positional) > 1))
+        found[1] = found[1]._replace(name="ints", spread=True, named=named)
         found[2:] = [p._replace(keyword=True) for p in found[2:]]
     return [p._replace(given=given) for p in found]
 
@@ -323,16 +325,18 @@ class Filler:
 
     def _planned(self, request: Request, planned: Planned[Any]) -> Callable[..., Any] | None:
         """Return the entry that a plan makes; None where it was not made for just the values of the request."""
-        if planned.call is None or planned.operands is None:
-            return planned.call
+        if planned.call is None:
+            return None
+        if planned.operands is None:
+            bound = form_of(planned.call) is not None
+            return planned.call if bound else self._of_places(planned.call, [*range(len(request.values))], request)
         places = [place for place, value in enumerate(request.values) if value is not UNSET and value is not None]
         given = [request.values[place] for place in places]
         if len(given) > len(planned.operands) or not all(map(is_, given, planned.operands)):
             return None
         form = form_of(planned.call)
         if form is None:
-            whole = len(given) == len(planned.operands)
-            return _of_places(planned.call, places, len(request.values)) if whole else None
+            return self._of_places(planned.call, places, request) if len(given) == len(planned.operands) else None
         defaults = planned.operands[len(given) :]
         if any(isinstance(value, Tensor) for value in defaults):
             return None
@@ -357,10 +361,27 @@ class Filler:
                 filled[place] = None
             else:
                 return None
-        if slots == list(range(len(filled))) and not named:
+        ints = self._ints(request)
+        if slots == list(range(len(filled))) and not named and not ints:
             return kernel
-        made: Callable[..., Any] = adapter(tuple(slots), len(filled), tuple(named))(kernel, *filled, *named.values())
+        adapt = adapter(tuple(slots), len(filled), tuple(named), ints)
+        made: Callable[..., Any] = adapt(kernel, *filled, *named.values())
         return made
+
+    def _of_places(self, call: Callable[..., Any], places: list[int], request: Request) -> Callable[..., Any]:
+        """Return `call` as a function of the request's values, of which it takes those at some places."""
+        count, ints = len(request.values), self._ints(request)
+        if len(places) == count and not ints:
+            return call
+        slots = tuple([places.index(place) if place in places else None for place in range(count)])
+        made: Callable[..., Any] = adapter(slots, len(places), (), ints)(call, *[None] * len(places))
+        return made
+
+    def _ints(self, request: Request) -> tuple[int, ...]:
+        """Return the places of the numbers among the values that are ints, which must fit 64 bits."""
+        if self.view is not None:
+            return ()
+        return tuple([place for place, value in enumerate(request.values) if value.__class__ is int])
 
     def _keep_generic(self, request: Request, entry: Callable[..., Any], planned: Planned[Any]) -> None:
         """Keep the kernel of a call over one contiguous run for calls on other sizes."""
@@ -383,20 +404,6 @@ class Filler:
         entry = generic.of(request.meta)
         remember(request.meta.calls, request.key, entry)
         return entry
-
-
-def _of_places(call: Callable[..., Any], places: list[int], count: int) -> Callable[..., Any]:
-    """Return `call` as a function of `count` values, of which it takes those at some places."""
-    if len(places) == count:
-        return call
-    match places:
-        case [0]:
-            return lambda first, *rest: call(first)
-        case [0, 1]:
-            return lambda first, second, *rest: call(first, second)
-        case [0, 1, 2]:
-            return lambda first, second, third, *rest: call(first, second, third)
-    return lambda *values: call(*[values[place] for place in places])
 
 
 class Generic:
@@ -443,9 +450,12 @@ def _is_same(value: Any, passed: Any) -> bool:
 
 
 @functools.cache
-def adapter(slots: tuple[int | str | None, ...], places: int, names: tuple[str, ...]) -> Callable[..., Any]:
+def adapter(
+    slots: tuple[int | str | None, ...], places: int, names: tuple[str, ...], ints: tuple[int, ...]
+) -> Callable[..., Any]:
     """Return a function of a kernel, of values for `places` places and of values for `names`. What that returns calls
-    the kernel with other values in some `slots`, which are places, names, or None for a value that is left out.
+    the kernel with other values in some `slots`, which are places, names, or None for a value that is left out. It
+    returns None when one of the values that are `ints` does not fit 64 bits.
     """
     given = {slot: f"value{k}" for k, slot in enumerate(slots) if slot is not None}
     passed = [given.get(place, f"place{place}") for place in range(places)]
@@ -453,7 +463,8 @@ def adapter(slots: tuple[int | str | None, ...], places: int, names: tuple[str, 
     held = ", ".join(["kernel", *(f"place{k}" for k in range(places)), *(f"name_{name}" for name in names)])
     values = ", ".join(f"value{k}" for k in range(len(slots)))
     space: dict[str, Any] = {}
-    source = f"def adapt({held}):\n    return lambda {values}: kernel({', '.join(passed)})\n"
+    fits = "".join(f" if {-(1 << 63)} <= value{k} < {1 << 64} else None" for k in ints)
+    source = f"def adapt({held}):\n    return lambda {values}: kernel({', '.join(passed)}){fits}\n"
     exec(compile(source, "<gaugeblock binding adapter>", "exec"), space)
     made: Callable[..., Any] = space["adapt"]
     return made

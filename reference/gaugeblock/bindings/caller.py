@@ -1,14 +1,9 @@
-"""The general path of a binding: overload resolution by the schemas, then the dispatcher.
-
-It remembers, for the same Python types, how the arguments reached the kernel: types alone decide most of overload
-resolution. What they do not decide (items of a list, 0-dim tensors given as numbers) goes through its converter again;
-when that refuses, the call is resolved from the start.
-"""
+"""The general path of a binding: overload resolution by the schemas, then the dispatcher."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from gaugeblock_spec.schema import Argument, parse
@@ -20,6 +15,7 @@ from ..dispatch.dispatcher import REGISTRY, Operator, call
 from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
 from ..dispatch.state import OVERRIDING
 from ..operators.arguments import OPTIONS, check_out_dtype
+from ..operators.operand_checks import check_number
 from ..operators.tensor_data import tensor
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import Tensor
@@ -27,115 +23,19 @@ from .deprecated_forms import modern
 from .overloads import (
     NO,
     NUMBERS_AS_TENSORS,
-    Converter,
     Group,
     Overload,
     by_keyword,
     converter_of,
     first_size,
-    is_wide,
     none_as_default,
-    number,
-    optional,
+    or_number,
     shown_type,
 )  # fmt: skip
 from .parts_out import WRITING_PARTS, write_parts
 
 EXACT = frozenset({Tensor, int, float, bool, complex, str, type(None), DType, Device, MemoryFormat})
-"""Classes whose instances either fit a parameter unchanged or do not fit it at all."""
-LIMIT = 64
-
-
-class Step(NamedTuple):
-    """Where one value comes from: the position of an argument, its keyword, or a default; and how it is converted."""
-
-    place: int | None
-    keyword: str | None
-    default: Any
-    convert: Converter | None
-
-
-class Recipe(NamedTuple):
-    """Operator, values in order, keyword-only options; `tail` when all arguments go through unchanged, before it.
-
-    From `gathered` on, ints given one by one are one argument.
-    """
-
-    operator: Operator
-    steps: tuple[Step, ...]
-    options: tuple[tuple[str, Step], ...]
-    tail: tuple[Any, ...] | None
-    gathered: int | None = None
-
-    def values(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any] | None:
-        """The positional values of a call, None when one no longer fits."""
-        found = [_value(step, args, kwargs) for step in self.steps]
-        return None if any(value is NO for value in found) else found
-
-    def keywords(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The keyword-only values of a call, None when one no longer fits."""
-        found = {name: _value(step, args, kwargs) for name, step in self.options}
-        return None if any(value is NO for value in found.values()) else found
-
-
-def _value(step: Step, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    if step.place is not None:
-        given = args[step.place]
-    elif step.keyword is not None:
-        given = kwargs[step.keyword]
-    else:
-        return step.default
-    return given if step.convert is None else step.convert(given)
-
-
-def key_of(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """The types of a call."""
-    if not kwargs:
-        return tuple([value.__class__ for value in args])
-    return (tuple([value.__class__ for value in args]), *[(name, value.__class__) for name, value in kwargs.items()])
-
-
-def recipe_for(
-    signature: Signature,
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-    names: Mapping[str, str],
-    gathered: int | None = None,
-) -> Recipe:
-    """The recipe of a call that `signature` took; `names` gives the parameter that each keyword stands for.
-
-    The argument at `gathered` is a tuple of what was given one by one, of class int.
-    """
-    keyword_of = {parameter: keyword for keyword, parameter in names.items()}
-    steps: list[Step] = []
-    options: list[tuple[str, Step]] = []
-    place = 0
-    for parameter in signature.parameters:
-        keyword = keyword_of.get(parameter.name)
-        if not parameter.keyword and place < len(args):
-            given, step = args[place], Step(place, None, None, None)
-            place += 1
-        elif keyword is not None:
-            given, step = kwargs[keyword], Step(None, keyword, None, None)
-        else:
-            given, step = None, Step(None, None, parameter.default, None)
-        found = (step.place is not None and step.place != gathered) or step.keyword is not None
-        if found and not _unchanged(given, parameter.convert):
-            step = step._replace(convert=parameter.convert)
-        if not (parameter.keyword and parameter.argument.kwarg_only):
-            steps.append(step)
-        elif step.keyword is not None:
-            options.append((parameter.name, step))
-    straight = all(step.convert is None and step.keyword is None for step in steps)
-    straight = straight and all(step.convert is None and step.keyword == name for name, step in options)
-    tail = tuple(step.default for step in steps if step.place is None) if straight else None
-    return Recipe(signature.operator, tuple(steps), tuple(options), tail, gathered)
-
-
-def _unchanged(given: Any, convert: Converter) -> bool:
-    return given.__class__ in EXACT and convert(given) is given
-
-
+"""Classes whose instances override nothing."""
 SYNONYMS = {
     "axis": "dim", "keepdims": "keepdim", "input": "self", "x": "self", "a": "self", "x1": "self", "x2": "other",
 }  # fmt: skip
@@ -167,13 +67,7 @@ class Parameter:
             self.convert = none_as_default(self.convert)
         self.int_list = argument.base_type in ("int", "SymInt") and argument.is_list
         if numbers_too and argument.base_type == "Tensor" and not argument.is_list:
-            tensor_or_none = optional(self.convert) if argument.optional else self.convert
-
-            def convert(value: Any) -> Any:
-                found = tensor_or_none(value)
-                return number(value) if found is NO else found
-
-            self.convert = convert
+            self.convert = or_number(self.convert)
 
 
 class Signature:
@@ -220,7 +114,7 @@ class Mismatch(Exception):
 class Caller:
     """Callable that picks the first overload whose types fit, in the order of the group."""
 
-    __slots__ = ("_public", "_recipes", "_signatures", "group", "is_method", "name")
+    __slots__ = ("_public", "_signatures", "group", "is_method", "name")
 
     def __init__(self, group: Group, *, is_method: bool) -> None:
         self.group = group
@@ -228,7 +122,6 @@ class Caller:
         self._public: Any = None
         self.is_method = is_method
         self._signatures: list[Signature] | None = None
-        self._recipes: dict[Any, Recipe] = {}
 
     @property
     def public(self) -> Any:
@@ -260,9 +153,7 @@ class Caller:
         """Return the result of ``run(args, kwargs, *rest)``; what it raises names this operator."""
         try:
             return run(args, kwargs, *rest)
-        except (*NAMED, OverflowError) as error:
-            if is_wide(args) or is_wide(kwargs.values()):
-                self._refuse_wide(args, kwargs)
+        except NAMED as error:
             self._name_in(error)
             raise
 
@@ -273,43 +164,7 @@ class Caller:
         """
         if kwargs and kwargs.get("out", self) is None and (self._writes() or not self._makes_tensors()):
             del kwargs["out"]
-        if OVERRIDING:
-            found = intercept(self.public, args, kwargs)
-            if found is not NOT_OVERRIDDEN:
-                return found
-        key = key_of(args, kwargs)
-        recipe = self._recipes.get(key)
-        if recipe is not None:
-            given = args if recipe.gathered is None else (*args[: recipe.gathered], args[recipe.gathered :])
-            if recipe.tail is not None:
-                return Bound(recipe.operator, (*given, *recipe.tail), kwargs)
-            values, options = recipe.values(given, kwargs), recipe.keywords(given, kwargs)
-            if values is not None and options is not None:
-                return Bound(recipe.operator, values, options)
-        return self._resolve(key, args, kwargs)
-
-    def _refuse_wide(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Raise what the conversion of the arguments does, which a remembered call skips."""
-        given = {name: value for name, value in kwargs.items() if name != "out"}
-        for signature in self.signatures():
-            try:
-                self._match(signature, self._gathered(signature, args), given)
-            except Mismatch:
-                continue
-            except (ValueError, TypeError) as error:
-                self._name_in(error)
-                raise
-            return
-
-    def _name_in(self, error: Exception) -> None:
-        """Put the name of the operator before a message that says neither it nor that of a part of it."""
-        if error.__class__ in NAMED and len(error.args) == 1 and isinstance(error.args[0], str):
-            message = error.args[0]
-            if self.name.strip("_") not in message and not NAMING.search(message):
-                error.args = (f"{self.name}(): {message}",)
-
-    def _resolve(self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if not OVERRIDING and not EXACT.issuperset([one.__class__ for one in (*args, *kwargs.values())]):
+        if OVERRIDING or not EXACT.issuperset([one.__class__ for one in (*args, *kwargs.values())]):
             found = intercept(self.public, args, kwargs)
             if found is not NOT_OVERRIDDEN:
                 return found
@@ -322,39 +177,34 @@ class Caller:
         out = None if kwargs.get("out") is None else kwargs.pop("out")
         reasons: list[str] = []
         for signature in self.signatures():
-            spread = self._gathered(signature, args)
             try:
-                values, options = self._match(signature, spread, kwargs)
+                values, options = self._match(signature, self._gathered(signature, args), kwargs)
             except Mismatch as mismatch:
                 reasons.append(str(mismatch))
                 continue
-            numbers = signature.numbers_too and not any(isinstance(value, Tensor) for value in values)
-            if numbers:
+            if signature.numbers_too and not any(isinstance(value, Tensor) for value in values):
                 values[0] = tensor(values[0])
-            gathered = None if spread is args else len(spread) - 1
-            exact = gathered is None or all(one.__class__ is int for one in spread[gathered])
-            kept = exact and not numbers and len(self._recipes) < LIMIT
             if out is not None:
                 writing = self._writing(signature)
                 if writing is not None:
-                    bound = self._bind_out(writing, values, options, out)
-                    if kept and not kwargs and out.__class__ is Tensor:
-                        recipe = recipe_for(signature, spread, {}, {}, gathered)
-                        if recipe.tail is not None:
-                            self._recipes[key] = recipe._replace(operator=bound.operator)
-                    return bound
+                    return self._bind_out(writing, values, options, out)
                 if self.name in WRITING_PARTS:
-                    return write_parts(self.name, call(signature.operator, *values, **options), out)
+                    write_parts(self.name, call(signature.operator, *values, **options), out)
+                    return None
                 reasons.append("got an unexpected keyword argument 'out'")
                 continue
-            if kept:
-                names = {keyword: self._name(signature, keyword) for keyword in kwargs}
-                self._recipes[key] = recipe_for(signature, spread, kwargs, names, gathered)
             return Bound(signature.operator, values, options)
         older = modern(self.name, args, kwargs, is_method=self.is_method)
         if older is not None:
             return self(older.pop("self"), **older, **({} if out is None else {"out": out}))
         raise self._error(args, kwargs, reasons)
+
+    def _name_in(self, error: Exception) -> None:
+        """Put the name of the operator before a message that says neither it nor that of a part of it."""
+        if error.__class__ in NAMED and len(error.args) == 1 and isinstance(error.args[0], str):
+            message = error.args[0]
+            if self.name.strip("_") not in message and not NAMING.search(message):
+                error.args = (f"{self.name}(): {message}",)
 
     def _writes(self) -> bool:
         return any(overload.out is not None for overload in self.group.overloads)
@@ -429,6 +279,8 @@ class Caller:
                 found = parameter.convert(given)
                 if found is NO:
                     raise Mismatch(self._wrong_type(parameter, given, here))
+                if found.__class__ is int:
+                    check_number(self.name, parameter.name, found)
             if parameter.keyword and parameter.argument.kwarg_only:
                 if given is not NO:
                     options[parameter.name] = found

@@ -13,7 +13,6 @@ from ..core.memory_format import MemoryFormat, preserve_format
 from ..dispatch.dispatcher import REGISTRY, call, call_on
 from ..operators.conversion import LOCAL_SCALAR, METHOD_DTYPES, host
 from ..tensor import views
-from ..tensor.attributes import sizes_from
 from ..tensor.hooks import hooks
 from ..tensor.reinterpret import adjoint, matrix_h
 from ..tensor.tensor import Tensor
@@ -38,19 +37,6 @@ def item(self: Tensor) -> Any:
     if self.meta.numel != 1:
         raise RuntimeError(f"a Tensor with {self.meta.numel} elements cannot be converted to Scalar")
     return call_on(LOCAL_SCALAR, self)
-
-
-def view(self: Tensor, *size: Any, dtype: DType | None = None) -> Any:
-    """view with the sizes one by one or as one sequence, or with a dtype."""
-    if dtype is not None or (len(size) == 1 and isinstance(size[0], DType)):
-        return call_on(VIEW_DTYPE, self, size[0] if dtype is None else dtype)
-    return call_on(VIEW, self, tuple(sizes_from("view", "size", size)))
-
-
-def resize_(self: Tensor, *size: Any, memory_format: MemoryFormat | None = None) -> Any:
-    """resize_ with the sizes one by one or as one sequence."""
-    options = {} if memory_format is None else {"memory_format": memory_format}
-    return call(RESIZE, self, tuple(sizes_from("resize_", "size", size)), **options)
 
 
 def iterate(self: Tensor) -> Iterator[Any]:
@@ -92,13 +78,11 @@ def converting(dtype: DType) -> Method:
     return convert
 
 
-VIEW, VIEW_DTYPE = (REGISTRY.find(name) for name in ("view", "view.dtype"))
-RESIZE, UNBIND, TO_DTYPE = (REGISTRY.find(name) for name in ("resize_", "unbind.int", "to.dtype"))
+UNBIND, TO_DTYPE = (REGISTRY.find(name) for name in ("unbind.int", "to.dtype"))
 PERMUTE, TRANSPOSE, CONJ = (REGISTRY.find(name) for name in ("permute", "transpose.int", "conj"))
 
 METHODS: dict[str, Method] = {
-    "__getitem__": getitem, "__setitem__": setitem, "__iter__": iterate, "item": item, "view": view,
-    "resize_": resize_,
+    "__getitem__": getitem, "__setitem__": setitem, "__iter__": iterate, "item": item,
     **{name: converting(BY_NAME[dtype]) for name, dtype in METHOD_DTYPES.items()},
 }  # fmt: skip
 PROPERTIES: dict[str, Method] = {

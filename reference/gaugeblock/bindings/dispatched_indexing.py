@@ -11,7 +11,7 @@ from ..dispatch.modes import wrapped_tensors
 from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
 from ..operators.arrays import Array
 from ..operators.conversion import converted
-from ..operators.fill import number_from
+from ..operators.fill import assigned_number
 from ..operators.index_key import dims_of, index_parts
 from ..operators.tensor_data import tensor
 from ..tensor.basic_indexing import getitem_of_any, setitem_of_any, without_leading_ones
@@ -53,13 +53,13 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     view, indices = _taken_apart(self, index)
     if indices:
         if not isinstance(value, Tensor):
-            number = number_from("__setitem__", "value", value)
+            number = assigned_number(value)
             value = call(FULL, (), number, dtype=self.meta.dtype, device=self.meta.device)
         call(INDEX_PUT, view, indices, value, False)
     elif isinstance(value, Tensor):
         call(COPY, view, without_leading_ones(value, view.meta.ndim), False)
     else:
-        call(FILL, view, number_from("__setitem__", "value", value))
+        call(FILL, view, assigned_number(value))
 
 
 def foreign_getitem(self: Tensor, index: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..core.device import Device, cpu
 from ..core.dtype import DEFAULTS, DType
+from ..core.errors import UINT64_MAX
 from ..dispatch.dispatcher import REGISTRY, call
 from ..operators.allocation import leave, quick_empty_strided, quick_new_empty_strided
 from ..operators.factories import quick_computed
@@ -30,7 +31,7 @@ from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import contiguous_meta, meta_of
 from .caller import Caller
-from .overloads import functions, methods
+from .overloads import LOWEST, functions, methods
 
 Quick = Callable[[tuple[Any, ...], DType | None], Tensor | None]
 FILLS: dict[str, Callable[[Tensor], object]] = {
@@ -67,27 +68,29 @@ def _given(options: dict[str, Any], dtype: Any, device: Any, requires_grad: Any)
     return options
 
 
+def _plain_sizes(size: tuple[Any, ...]) -> tuple[int, ...] | None:
+    """Return sizes given one by one, or as one tuple or list; None for others than ints."""
+    sizes = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    for one in sizes:
+        if one.__class__ is not int:
+            return None
+    return sizes
+
+
 def _of_sizes(name: str, fill: Callable[[Tensor], object]) -> Callable[..., Tensor]:
     """Return ``zeros(2, 3)`` or the like."""
     operator = REGISTRY.find("empty.memory_format" if name == "empty" else name)
 
     def factory(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, **options: Any) -> Any:
-        if not options and not SPECIAL:
-            sizes = size
-            if len(size) == 1 and isinstance(size[0], (tuple, list)):
-                sizes = tuple(size[0])
-            for one in sizes:
-                if one.__class__ is not int:
-                    break
-            else:
-                kind = DEFAULTS.dtype if dtype is None else dtype
-                if kind.__class__ is DType and size:
-                    if device is None or device is cpu or device == "cpu":
-                        result = new_like(contiguous_meta(sizes, kind))
-                        fill(result)
-                        return set_requires_grad(result, True) if requires_grad else result
-                    if isinstance(device, (Device, str)) and not requires_grad:
-                        return call(operator, sizes, dtype=dtype, device=Device(device))
+        sizes = None if options or SPECIAL or not size else _plain_sizes(size)
+        kind = DEFAULTS.dtype if dtype is None else dtype
+        if sizes is not None and kind.__class__ is DType:
+            if device is None or device is cpu or device == "cpu":
+                result = new_like(contiguous_meta(sizes, kind))
+                fill(result)
+                return set_requires_grad(result, True) if requires_grad else result
+            if isinstance(device, (Device, str)) and not requires_grad:
+                return call(operator, sizes, dtype=dtype, device=Device(device))
         return general(name)(*size, **_given(options, dtype, device, requires_grad))
 
     return factory
@@ -97,18 +100,12 @@ def _of_sizes_new(name: str, fill: Callable[[Tensor], object]) -> Callable[..., 
     """Return ``x.new_zeros(2, 3)`` or the like."""
 
     def method(self: Tensor, *size: Any, **options: Any) -> Any:
-        if not options and not SPECIAL and self.__class__ is Tensor and self.meta.device is cpu:
-            sizes = size
-            if len(size) == 1 and isinstance(size[0], (tuple, list)):
-                sizes = tuple(size[0])
-            for one in sizes:
-                if one.__class__ is not int:
-                    break
-            else:
-                if size:
-                    result = new_like(contiguous_meta(sizes, self.meta.dtype))
-                    fill(result)
-                    return result
+        if size and not options and not SPECIAL and self.__class__ is Tensor and self.meta.device is cpu:
+            sizes = _plain_sizes(size)
+            if sizes is not None:
+                result = new_like(contiguous_meta(sizes, self.meta.dtype))
+                fill(result)
+                return result
         return general(name)(self, *size, **options)
 
     return method
@@ -138,9 +135,13 @@ def _of_values(name: str, quick: Quick) -> Callable[..., Tensor]:
     def factory(*given: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, **options: Any) -> Any:
         known = dtype is None or dtype.__class__ is DType
         if known and not options and not SPECIAL and (device is None or device is cpu or device == "cpu"):
-            result = quick(given, dtype)
-            if result is not None:
-                return set_requires_grad(result, True) if requires_grad else result
+            for one in given:
+                if one.__class__ is int and not LOWEST <= one <= UINT64_MAX:
+                    break
+            else:
+                result = quick(given, dtype)
+                if result is not None:
+                    return set_requires_grad(result, True) if requires_grad else result
         return general(name)(*given, **_given(options, dtype, device, requires_grad))
 
     return factory

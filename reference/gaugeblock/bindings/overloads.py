@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from operator import index
 from typing import Any, NamedTuple
 
@@ -166,15 +166,6 @@ def integer(value: Any) -> Any:
         return NO
 
 
-def is_wide(values: Iterable[Any]) -> bool:
-    """Return whether an int among `values`, or in a list or tuple among them, does not fit 64 bits."""
-    for value in values:
-        for item in value if isinstance(value, (list, tuple)) else (value,):
-            if item.__class__ is int and not LOWEST <= item <= HIGHEST:
-                return True
-    return False
-
-
 def first_size(value: Any, error: type[Exception] = TypeError) -> Any:
     """Convert the first item of a list of ints: as `size` does, but without bools."""
     if isinstance(value, bool) or (isinstance(value, Tensor) and value.meta.dtype.kind != INTEGRAL):
@@ -272,6 +263,16 @@ def sequence(item: Converter, count: int) -> Converter:
 def optional(inner: Converter) -> Converter:
     def convert(value: Any) -> Any:
         return None if value is None else inner(value)
+
+    return convert
+
+
+def or_number(inner: Converter) -> Converter:
+    """Return a converter that takes numbers too."""
+
+    def convert(value: Any) -> Any:
+        found = inner(value)
+        return number(value) if found is NO else found
 
     return convert
 

@@ -46,19 +46,13 @@ class Device:
     def __reduce__(self) -> tuple[Any, ...]:
         return Device, (self.type, self.index)
 
-    def __copy__(self) -> Device:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Device:
-        return self
-
     def __enter__(self) -> Device:
         """From now on new tensors that ask for no device are on this one."""
         entered: Device = PLACING.load(".default_device").enter(self)
         return entered
 
     def __exit__(self, *error: Any) -> None:
-        PLACING.load(".default_device").leave(*error)
+        PLACING.load(".default_device").leave()
 
 
 def _accelerator(number: int, index: int | None) -> Device:

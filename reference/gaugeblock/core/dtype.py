@@ -69,12 +69,6 @@ class DType:
     def __reduce__(self) -> tuple[Any, ...]:
         return dtype_by_name, (self.name,)
 
-    def __copy__(self) -> DType:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> DType:
-        return self
-
 
 _TABLE: tuple[tuple[str, str, Any], ...] = (
     ("bool", "bool", np.bool_),

@@ -21,12 +21,6 @@ class Layout:
     def __reduce__(self) -> tuple[Any, ...]:
         return layout_by_name, (self.name,)
 
-    def __copy__(self) -> Layout:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Layout:
-        return self
-
 
 strided = Layout("strided")
 sparse_coo = Layout("sparse_coo")

@@ -11,7 +11,7 @@ A call collects the key set of its arguments, and runs the kernel of the highest
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from gaugeblock_spec.schema import Schema, parse
@@ -41,6 +41,7 @@ from .keys import (
     check_key,
     runtime_key,
     tensor_keys,
+    tensors_in,
 )
 from .state import AUTOGRAD_IN_USE, DEFAULT_EXCLUDE, DEFAULT_INCLUDE, STATE, enter_special, leave_special
 
@@ -105,6 +106,11 @@ class Operator:
     def qualified_name(self) -> str:
         """The name with its namespace."""
         return self.name if "::" in self.name else IMPLIED_NAMESPACE + self.name
+
+    def by_name(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of a call by their names."""
+        names = [argument.name for argument in (*self.schema.positional, *self.schema.keyword_only)]
+        return {**dict(zip(names, args, strict=False)), **kwargs}
 
     def has_kernel(self, *keys: str) -> bool:
         return any(self.kernels.get(key) for key in keys)
@@ -432,24 +438,14 @@ def made_in_inference(result: Any, given: tuple[Any, ...]) -> Any:
 
     A view of an inference tensor is not a view for autograd; a view of any other tensor keeps its base.
     """
-    for value in result if isinstance(result, (tuple, list)) else (result,):
-        if not isinstance(value, Tensor):
-            continue
+    for value in tensors_in((result,)):
         if value.base is None:
-            if value.counter is None and not any(part.storage_impl is value.storage_impl for part in _tensors(given)):
+            if value.counter is None and not any(part.storage_impl is value.storage_impl for part in tensors_in(given)):
                 value.counter = INFERENCE
-        elif value.counter is INFERENCE and not any(part is value for part in _tensors(given)):
+        elif value.counter is INFERENCE and not any(part is value for part in tensors_in(given)):
             value.base = value.autograd = None
             change_meta(value, without_autograd)
     return result
-
-
-def _tensors(given: tuple[Any, ...]) -> Iterator[Tensor]:
-    """Yield the tensors among the arguments, those in lists included."""
-    for one in given:
-        for part in one if isinstance(one, (tuple, list)) else (one,):
-            if isinstance(part, Tensor):
-                yield part
 
 
 def run_entry(operator: Operator, found: Resolved, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -467,13 +463,8 @@ def run_entry(operator: Operator, found: Resolved, args: tuple[Any, ...], kwargs
 
 def check_one_device(operator: Operator, values: Iterable[Any]) -> None:
     """RuntimeError naming two devices when tensors of a call lie on several; 0-dim ones on the CPU go with any."""
-    found: list[str] = []
-    for value in values:
-        for part in value if isinstance(value, (tuple, list)) else (value,):
-            if isinstance(part, Tensor) and (part.meta.ndim or part.meta.device is not cpu):
-                name = str(part.meta.device)
-                if name not in found:
-                    found.append(name)
+    with_place = (one.meta for one in tensors_in(values) if one.meta.ndim or one.meta.device is not cpu)
+    found = list(dict.fromkeys(str(meta.device) for meta in with_place))
     if len(found) > 1:
         raise RuntimeError(
             f"{operator.name}: Expected all tensors to be on the same device, but found at least two devices, "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any, Self
 
 from .keys import AUTOGRAD_MASK, BACKEND_MASK, FUNCTIONALITY_BIT, DispatchKeySet
@@ -29,9 +28,7 @@ class Guard:
         self.change()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         for name, value in zip(self.saved, self._before.pop(), strict=True):
             setattr(STATE, name, value)
         leave_special()
@@ -42,16 +39,22 @@ def mask_of(keys: str | DispatchKeySet) -> int:
     return keys.mask if isinstance(keys, DispatchKeySet) else DispatchKeySet(keys).mask
 
 
-class ExcludeDispatchKeyGuard(Guard):
+class _Excluding(Guard):
+    """Calls skip the functionalities of `mask`."""
+
+    mask: int
+
+    def change(self) -> None:
+        """Exclude the keys."""
+        STATE.exclude |= self.mask
+
+
+class ExcludeDispatchKeyGuard(_Excluding):
     """Calls skip the functionalities of these keys; backend bits stay."""
 
     def __init__(self, keys: str | DispatchKeySet) -> None:
         super().__init__()
         self.mask = mask_of(keys) & ~BACKEND_MASK
-
-    def change(self) -> None:
-        """Exclude the keys."""
-        STATE.exclude |= self.mask
 
 
 class IncludeDispatchKeyGuard(Guard):
@@ -66,28 +69,22 @@ class IncludeDispatchKeyGuard(Guard):
         STATE.include |= self.mask
 
 
-class AutoDispatchBelowAutograd(Guard):
+class AutoDispatchBelowAutograd(_Excluding):
     """Calls skip autograd."""
 
-    def change(self) -> None:
-        """Exclude the autograd keys."""
-        STATE.exclude |= AUTOGRAD_MASK
+    mask = AUTOGRAD_MASK
 
 
-class AutoDispatchBelowADInplaceOrView(Guard):
+class AutoDispatchBelowADInplaceOrView(_Excluding):
     """Calls skip autograd and the tracking of views and in-place changes."""
 
-    def change(self) -> None:
-        """Exclude the autograd keys and ADInplaceOrView."""
-        STATE.exclude |= AUTOGRAD_AND_VIEWS
+    mask = AUTOGRAD_AND_VIEWS
 
 
-class DisableTorchDispatch(Guard):
+class DisableTorchDispatch(_Excluding):
     """Calls reach neither dispatch modes nor ``__torch_dispatch__`` of their arguments."""
 
-    def change(self) -> None:
-        """Exclude the Python keys."""
-        STATE.exclude |= PYTHON
+    mask = PYTHON
 
 
 class DisableTorchFunctionSubclass(Guard):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
+from contextlib import ContextDecorator
 from typing import Any, TypeVar
 
 from ..core.errors import type_error
@@ -20,7 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 VIEWS = FUNCTIONALITY_BIT["ADInplaceOrView"]
 
 
-class inference_mode(Guard):
+class inference_mode(Guard, ContextDecorator):
     """``with inference_mode():``, or a decorator; ``inference_mode(False)`` leaves the mode for a while."""
 
     saved = ("include", "exclude", "inference")
@@ -46,16 +46,9 @@ class inference_mode(Guard):
             STATE.include |= VIEWS
             STATE.exclude &= ~AUTOGRAD_MASK
 
-    def __call__(self, function: F) -> F:
-        """`function`, run in this mode."""
-        mode = self.mode
-
-        @functools.wraps(function)
-        def run(*args: Any, **kwargs: Any) -> Any:
-            with inference_mode(mode):
-                return function(*args, **kwargs)
-
-        return run  # type: ignore[return-value]
+    def _recreate_cm(self) -> inference_mode:
+        made: inference_mode = inference_mode(self.mode)
+        return made
 
 
 def is_inference_mode_enabled() -> bool:

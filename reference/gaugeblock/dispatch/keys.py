@@ -287,6 +287,15 @@ def tensor_keys(values: Iterable[Any], depth: int = 0) -> int:
     return mask
 
 
+def tensors_in(values: Iterable[Any], depth: int = 0) -> Iterator[Tensor]:
+    """Yield the tensors among the values, also inside lists and tuples."""
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)) and depth < DEEPEST:
+            yield from tensors_in(value, depth + 1)
+
+
 def any_autograd(args: Sequence[Any], kwargs: Mapping[str, Any], depth: int = 0) -> bool:
     """Return whether autograd watches a tensor among the arguments, those in lists included."""
     for value in (*args, *kwargs.values()) if kwargs else args:

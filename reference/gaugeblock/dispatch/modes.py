@@ -12,7 +12,7 @@ from typing import Any
 
 from ..tensor.tensor import Tensor
 from .dispatcher import REGISTRY, Operator
-from .keys import BACKEND_MASK, FUNCTIONALITY_BIT
+from .keys import BACKEND_MASK, FUNCTIONALITY_BIT, tensors_in
 from .state import STATE, enter_special, leave_special
 
 
@@ -55,11 +55,9 @@ def written_argument(operator: Operator, result: Any, args: tuple[Any, ...], kwa
     returns = operator.schema.returns
     if len(returns) != 1 or returns[0].alias is None or not returns[0].alias.mutable:
         return result
-    names = [argument.name for argument in operator.schema.positional]
-    given = {**dict(zip(names, args, strict=False)), **kwargs}
     for argument in operator.schema.arguments:
         if argument.written and argument.alias is not None and argument.alias.before == returns[0].alias.before:
-            return given.get(argument.name, result)
+            return operator.by_name(args, kwargs).get(argument.name, result)
     return result
 
 
@@ -137,11 +135,10 @@ def _below_python(modes: tuple[Any, ...]) -> Iterator[None]:
 def wrapped_tensors(values: tuple[Any, ...], options: Mapping[str, Any]) -> list[Tensor]:
     """The arguments whose classes have ``__torch_dispatch__``: one of each class, subclasses before their bases."""
     found: list[Tensor] = []
-    for value in (*values, *options.values()):
-        for part in value if isinstance(value, (tuple, list)) else (value,):
-            if isinstance(part, Tensor) and part.class_keys & PYTHON and all(type(part) is not type(f) for f in found):
-                at = next((i for i, f in enumerate(found) if issubclass(type(part), type(f))), len(found))
-                found.insert(at, part)
+    for one in tensors_in((*values, *options.values())):
+        if one.class_keys & PYTHON and all(type(one) is not type(other) for other in found):
+            at = next((i for i, other in enumerate(found) if issubclass(type(one), type(other))), len(found))
+            found.insert(at, one)
     return found
 
 

@@ -42,10 +42,14 @@ def as_subclass(self: Tensor, cls: type[T]) -> T:
     return _under_class(self if self.class_keys else call(REGISTRY.find("view_as"), self, self), cls)
 
 
+def _check_class(function: str, cls: object) -> None:
+    if not isinstance(cls, type) or not issubclass(cls, Tensor):
+        raise TypeError(f"{function}(): argument 'cls' must be a subclass of Tensor, got {cls!r}")
+
+
 def _under_class(self: Tensor, cls: type[T]) -> T:
     """Return a `cls` with the data, metadata, version and autograd state of `self`. Raise TypeError for others."""
-    if not isinstance(cls, type) or not issubclass(cls, Tensor):
-        raise TypeError(f"as_subclass(): argument 'cls' must be a subclass of Tensor, got {cls!r}")
+    _check_class("as_subclass", cls)
     made = tensor_object(cls, self.meta, self.storage_impl, self.offset)
     for slot in INITIAL:
         setattr(made, slot, getattr(self, slot))
@@ -82,8 +86,7 @@ def make_wrapper_subclass(
     Raises TypeError for a class that is no subclass of Tensor, RuntimeError for one without ``__torch_dispatch__``,
     for negative sizes and strides of another length.
     """
-    if not isinstance(cls, type) or not issubclass(cls, Tensor):
-        raise TypeError(f"_make_wrapper_subclass(): argument 'cls' must be a subclass of Tensor, got {cls!r}")
+    _check_class("_make_wrapper_subclass", cls)
     if not cls.class_keys:
         raise RuntimeError(f"_make_wrapper_subclass(): {cls.__name__} must define __torch_dispatch__ as a class method")
     sizes = check_ints("_make_wrapper_subclass", "size", size)

@@ -18,15 +18,10 @@ from ..core.rounding import ROUNDED_HERE
 from ..core.warn import warn
 from ..memory.elements import ADDRESS_SPACE, ORIGIN
 from ..memory.storage import Storage, foreign_storage
-from ..tensor.array_view import array_of, array_of_lazy
 from ..tensor.getters import set_requires_grad
 from ..tensor.reinterpret import resolved
 from ..tensor.tensor import Tensor, make_tensor
 from ..tensor.tensor_meta import CONJUGATE, NEGATIVE, TensorMeta, default_strides, extent, meta_of, remember
-
-__all__ = ["array_of", "as_array", "as_numpy_array", "from_numpy", "frombuffer", "numpy"]
-
-as_array = array_of_lazy
 
 
 def from_numpy(ndarray: Any) -> Tensor:

@@ -130,17 +130,7 @@ METHODS: dict[str, Any] = {
 }  # fmt: skip
 NEVER = "is_sparse is_sparse_csr is_quantized is_mkldnn is_nested".split()
 """Layouts that no tensor has here."""
-ELSEWHERE = "ipu maia mps mtia xla xpu".split()
-"""Device types that a tensor can be asked for by an attribute."""
-
-
-def _on(kind: str) -> property:
-    return property(lambda self: self.meta.device.type == kind, doc=f"Whether the tensor is on a device {kind!r}.")
-
-
-PROPERTIES = {name: property(lambda self: False, doc="False: every tensor is strided.") for name in NEVER} | {
-    f"is_{kind}": _on(kind) for kind in ELSEWHERE
-}
+PROPERTIES = {name: property(lambda self: False, doc="False: every tensor is strided.") for name in NEVER}
 
 for _name, _member in {**METHODS, **PROPERTIES}.items():
     setattr(Tensor, _name, _member)

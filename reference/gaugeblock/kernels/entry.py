@@ -28,7 +28,6 @@ _READERS = {
     "n": ("i64", "PyLong_AsLongLong"),
     "i": ("i64", "whole_number"),
     "u": ("i64", "whole_number"),
-    "d": ("double", "PyFloat_AsDouble"),
 }
 
 PYTHON_API = """@_Py_NoneStruct = external global i8
@@ -43,6 +42,7 @@ declare double @PyFloat_AsDouble(ptr)
 declare double @PyComplex_RealAsDouble(ptr)
 declare double @PyComplex_ImagAsDouble(ptr)
 declare i32 @PyObject_IsTrue(ptr)
+declare i32 @PyIndex_Check(ptr)
 declare ptr @PyErr_Occurred()
 declare void @PyErr_Clear()
 declare ptr @PyErr_Format(ptr, ptr, ...)
@@ -64,8 +64,27 @@ wrap:
   ret i64 %bits
 done:
   ret i64 %signed
+}
+define internal double @bounded(double %value, ptr %item) {
+  %below = fcmp olt double %value, 0x43E0000000000000
+  %above = fcmp ogt double %value, 0xC3E0000000000000
+  %fits = and i1 %below, %above
+  %failed = fcmp oeq double %value, -1.0
+  %plain = xor i1 %fits, %failed
+  br i1 %plain, label %done, label %ask
+ask:
+  %whole = call i32 @PyIndex_Check(ptr %item)
+  %float = icmp eq i32 %whole, 0
+  br i1 %float, label %done, label %read
+read:
+  call void @PyErr_Clear()
+  %bits = call i64 @whole_number(ptr %item)
+  br label %done
+done:
+  ret double %value
 }"""
-"""What entry points use. `whole_number` reads an int from -2**63 to 2**64 - 1, modulo 2**64; others are an error."""
+"""What entry points use. `whole_number` reads an int from -2**63 to 2**64 - 1, modulo 2**64; others are an error.
+`bounded` returns the value that was read of an item, and refuses the same ints."""
 
 
 class EntryWriter(Code):
@@ -96,8 +115,12 @@ class EntryWriter(Code):
         """Types and registers of the raw C values of a Python number argument, by kind (see Signature)."""
         self.inexact = True
         item = self.object(index)
-        if kind == "c":
-            parts = [self.register(f"call double @PyComplex_{part}AsDouble(ptr {item})") for part in ("Real", "Imag")]
+        if kind in "cd":
+            of = "PyFloat_As" if kind == "d" else "PyComplex_RealAs"
+            real = self.register(f"call double @{of}Double(ptr {item})")
+            parts = [self.register(f"call double @bounded(double {real}, ptr {item})")]
+            if kind == "c":
+                parts.append(self.register(f"call double @PyComplex_ImagAsDouble(ptr {item})"))
             return [("double", part) for part in parts]
         if kind == "b":
             truth = self.register(f"call i32 @PyObject_IsTrue(ptr {item})")

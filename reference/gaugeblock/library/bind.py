@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from gaugeblock_spec.schema import Argument
 
-from ..bindings.overloads import NO, NUMBERS_AS_TENSORS, Converter, converter_of, number
+from ..bindings.overloads import NO, NUMBERS_AS_TENSORS, Converter, converter_of, or_number
 from ..core.dtype import BY_NAME
 from ..dispatch.dispatcher import Operator
+from ..operators.operand_checks import check_number
 from ..tensor.tensor import Tensor
 
 Bound = tuple[list[Any], dict[str, Any]]
@@ -101,7 +102,7 @@ def _converted(
             f"expected a value of type '{argument.type}' for argument '{argument.name}'{where}, but found type "
             f"'{type(given).__name__}'",
         )
-    return found
+    return check_number(operator.name, argument.name, found) if found.__class__ is int else found
 
 
 def _fail(operator: Operator, problem: str) -> NoReturn:
@@ -122,12 +123,4 @@ def _converters(operator: Operator) -> dict[str, Converter]:
 
 def _converter(argument: Argument, numbers_too: bool) -> Converter:
     convert = converter_of(argument.type)
-    return _or_number(convert) if numbers_too and argument.type == "Tensor" else convert
-
-
-def _or_number(convert: Callable[[Any], Any]) -> Converter:
-    def either(value: Any) -> Any:
-        found = convert(value)
-        return number(value) if found is NO else found
-
-    return either
+    return or_number(convert) if numbers_too and argument.type == "Tensor" else convert

@@ -14,18 +14,11 @@ Kernel = Callable[..., Any]
 
 def adapted(operator: Operator, function: Kernel, with_keyset: bool = False) -> Kernel:
     """A kernel of one operator: it sees the arguments without those that equal the schema's defaults."""
-    if with_keyset:
-
-        def with_keys(mask: int, *args: Any, **kwargs: Any) -> Any:
-            values, options = without_defaults(operator, args, kwargs)
-            return function(DispatchKeySet(mask=mask), *values, **options)
-
-        with_keys.kernel = function  # type: ignore[attr-defined]
-        return with_keys
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        values, options = without_defaults(operator, args, kwargs)
-        return function(*values, **options)
+        keys = [DispatchKeySet(mask=args[0])] if with_keyset else []
+        values, options = without_defaults(operator, args[len(keys) :], kwargs)
+        return function(*keys, *values, **options)
 
     kernel.kernel = function  # type: ignore[attr-defined]
     return kernel
@@ -37,9 +30,8 @@ def boxed(function: Kernel, with_keyset: bool = False) -> Kernel:
     def fallback(operator: Operator, mask: int, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         operator, args = outer_form(operator, args)
         values, options = without_defaults(operator, args, kwargs)
-        if with_keyset:
-            return function(DispatchKeySet(mask=mask), public(operator), *values, **options)
-        return function(public(operator), *values, **options)
+        keys = [DispatchKeySet(mask=mask)] if with_keyset else []
+        return function(*keys, public(operator), *values, **options)
 
     fallback.kernel = function  # type: ignore[attr-defined]
     return fallback

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..dispatch.dispatcher import REGISTRY
-from ..tensor.tensor import Tensor
+from ..dispatch.keys import tensors_in
 from ..tensor.versions import bump_version, is_inference, version_of
 from .functions import keys_for, register_autograd
 from .infer import infer_schema
@@ -94,8 +94,8 @@ class CustomOpDef:
 
         def kernel(*args: Any, **kwargs: Any) -> Any:
             chosen = self._init_fn if key in self._disabled else function
-            targets = [t for i, a in written for t in _tensors(args[i] if i < len(args) else kwargs.get(a.name))]
-            targets = [tensor for tensor in targets if not is_inference(tensor)]
+            given = [args[i] if i < len(args) else kwargs.get(a.name) for i, a in written]
+            targets = [tensor for tensor in tensors_in(given) if not is_inference(tensor)]
             versions = [version_of(tensor) for tensor in targets]
             result = chosen(*args, **kwargs)
             for tensor, version in zip(targets, versions, strict=True):
@@ -111,19 +111,13 @@ class CustomOpDef:
         given = 0 if result is None else len(result) if isinstance(result, tuple) and count != 1 else 1
         if given != count:
             raise RuntimeError(f"{self._qualname}: the schema has {count} result(s), the kernel returned {given}")
-        storages = {id(tensor.storage_impl) for value in (*args, *kwargs.values()) for tensor in _tensors(value)}
-        for tensor in _tensors(result):
+        storages = {id(tensor.storage_impl) for tensor in tensors_in((*args, *kwargs.values()))}
+        for tensor in tensors_in((result,)):
             if id(tensor.storage_impl) in storages:
                 raise RuntimeError(
                     f"{self._qualname} (with implementation in {inspect.getmodule(self._init_fn)}): the result of a "
                     f"custom operator may not be, or be a view of, an argument; return a clone"
                 )
-
-
-def _tensors(value: Any) -> list[Tensor]:
-    if isinstance(value, Tensor):
-        return [value]
-    return [part for part in value if isinstance(part, Tensor)] if isinstance(value, (list, tuple)) else []
 
 
 def custom_op(

@@ -71,18 +71,26 @@ def define(qualname: str, schema: str, *, lib: Library | None = None, tags: Any 
     library.define(f"{name}{schema}", tags=tags)
 
 
+def _registering(
+    op: Any, keys: Callable[[], list[str]], lib: Library | None, *, allow_override: bool = False
+) -> Callable[[F], F]:
+    """Return a decorator that registers a kernel of an operator under keys."""
+
+    def register(function: F) -> F:
+        name = name_of(op)
+        library = library_for(name, lib)
+        for key in keys():
+            library.impl(name, function, key, allow_override=allow_override)
+        return function
+
+    return register
+
+
 def impl(
     qualname: Operator, types: str | Sequence[str], func: F | None = None, *, lib: Library | None = None
 ) -> Callable[[F], F] | None:
     """Register a kernel for device types ("cpu", "default"), or return a decorator that does."""
-
-    def register(function: F) -> F:
-        name = name_of(qualname)
-        library = library_for(name, lib)
-        for key in keys_for(types):
-            library.impl(name, function, key)
-        return function
-
+    register: Callable[[F], F] = _registering(qualname, lambda: keys_for(types), lib)
     if func is None:
         return register
     register(func)
@@ -97,14 +105,7 @@ def register_kernel(
     if definition is not None:
         registered: Callable[[F], F] | F = definition.register_kernel(device_types, func)
         return registered
-
-    def register(function: F) -> F:
-        name = name_of(op)
-        library = library_for(name, lib)
-        for key in keys_for(device_types):
-            library.impl(name, function, key)
-        return function
-
+    register: Callable[[F], F] = _registering(op, lambda: keys_for(device_types), lib)
     return register if func is None else register(func)
 
 
@@ -112,12 +113,7 @@ def register_fake(
     op: Any, func: F | None = None, /, *, lib: Library | None = None, allow_override: bool = False
 ) -> Callable[[F], F] | F:
     """Register what an operator does without data: the kernel for meta tensors; a decorator without `func`."""
-
-    def register(function: F) -> F:
-        name = name_of(op)
-        library_for(name, lib).impl(name, function, "Meta", allow_override=allow_override)
-        return function
-
+    register: Callable[[F], F] = _registering(op, lambda: ["Meta"], lib, allow_override=allow_override)
     return register if func is None else register(func)
 
 

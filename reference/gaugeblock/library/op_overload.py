@@ -85,12 +85,6 @@ class OpOverload:
     def __reduce__(self) -> tuple[Any, ...]:
         return find_overload, (self.name(),)
 
-    def __copy__(self) -> OpOverload:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> OpOverload:
-        return self
-
 
 def find_overload(name: str) -> OpOverload:
     """The object of ``aten::add.Tensor``. RuntimeError when it is not declared."""

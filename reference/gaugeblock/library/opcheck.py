@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..dispatch.dispatcher import Operator
+from ..dispatch.keys import tensors_in
 from ..tensor.tensor import Tensor
 from .derivative import Derivative
 from .functions import name_of
@@ -61,23 +61,12 @@ def _cloned(given: Arguments) -> Arguments:
     return tuple(copy(value) for value in args), {name: copy(value) for name, value in kwargs.items()}
 
 
-def _by_name(operator: Operator, given: Arguments) -> dict[str, Any]:
-    args, kwargs = given
-    names = [argument.name for argument in operator.schema.positional]
-    return {**dict(zip(names, args, strict=False)), **kwargs}
-
-
-def _parts(value: Any) -> list[Tensor]:
-    found = value if isinstance(value, (list, tuple)) else [value]
-    return [one for one in found if isinstance(one, Tensor)]
-
-
 def _check_schema(overload: OpOverload, given: Arguments) -> None:
     operator = overload._operator
-    before = {name: _bytes(value) for name, value in _by_name(operator, _cloned(given)).items()}
+    before = {name: _bytes(value) for name, value in operator.by_name(*_cloned(given)).items()}
     results = overload(*given[0], **given[1])
     written = {argument.name for argument in operator.schema.arguments if argument.written}
-    values = _by_name(operator, given)
+    values = operator.by_name(*given)
     for name, value in values.items():
         if name not in written and _bytes(value) != before[name]:
             raise OpCheckError(f"argument '{name}' was changed, which the schema does not say: {operator.text}")
@@ -87,7 +76,7 @@ def _check_schema(overload: OpOverload, given: Arguments) -> None:
     for place, result in enumerate(returned):
         allowed = set(declared[place].alias.before) if place < len(declared) and declared[place].alias else set()  # type: ignore[union-attr]
         for name, value in values.items():
-            shared = any(r.storage_impl is v.storage_impl for r in _parts(result) for v in _parts(value))
+            shared = any(r.storage_impl is v.storage_impl for r in tensors_in([result]) for v in tensors_in([value]))
             if shared and not aliases.get(name, set()) & allowed:
                 raise OpCheckError(
                     f"result {place} shares the storage of argument '{name}', which the schema does not say: "
@@ -96,12 +85,12 @@ def _check_schema(overload: OpOverload, given: Arguments) -> None:
 
 
 def _bytes(value: Any) -> list[bytes]:
-    return [tensor.detach().numpy().tobytes() for tensor in _parts(value)]  # type: ignore[attr-defined]
+    return [tensor.detach().numpy().tobytes() for tensor in tensors_in([value])]  # type: ignore[attr-defined]
 
 
 def _check_autograd(overload: OpOverload, given: Arguments) -> None:
     operator = overload._operator
-    inputs = [tensor for value in _by_name(operator, given).values() for tensor in _parts(value)]
+    inputs = list(tensors_in(operator.by_name(*given).values()))
     if not any(tensor.requires_grad for tensor in inputs):  # type: ignore[attr-defined]
         return
     keys = ("Autograd", "CompositeImplicitAutograd", *(f"Autograd{key}" for key in ("CPU", "CUDA", "PrivateUse1")))
@@ -119,7 +108,7 @@ def _check_meta(overload: OpOverload, given: Arguments) -> None:
         return type(value)(to_meta(part) for part in value) if isinstance(value, (list, tuple)) else value
 
     metas = overload(*[to_meta(value) for value in args], **{name: to_meta(value) for name, value in kwargs.items()})
-    for place, (real, meta) in enumerate(zip(_parts(results), _parts(metas), strict=True)):
+    for place, (real, meta) in enumerate(zip(tensors_in([results]), tensors_in([metas]), strict=True)):
         mine, other = real.meta, meta.meta
         if (mine.sizes, mine.strides, mine.dtype) != (other.sizes, other.strides, other.dtype):
             raise OpCheckError(

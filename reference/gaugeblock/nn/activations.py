@@ -9,79 +9,35 @@ from ..core.dtype import DType
 from ..core.errors import type_error
 from ..core.warn import warn
 from ..tensor.tensor import Tensor
-from .checked import either
+from .checked import with_inplace
 
 
-def relu(input: Tensor, inplace: bool = False) -> Any:
-    """max(input, 0)."""
-    return either("relu", False, input) if not inplace else ops.relu_(input)
-
-
-def relu6(input: Tensor, inplace: bool = False) -> Any:
-    """input within [0, 6]."""
-    return either("relu6", inplace, input)
-
-
-def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
-    """input within the limits. Raises ValueError for limits in the wrong order."""
-    for name, limit in (("min_val", min_val), ("max_val", max_val)):
+def _check_limits(name: str, min_val: float, max_val: float) -> None:
+    for argument, limit in (("min_val", min_val), ("max_val", max_val)):
         if not isinstance(limit, int | float):
-            type_error("hardtanh", name, limit, "a number")
+            type_error(name, argument, limit, "a number")
     if min_val > max_val:
-        raise ValueError(f"hardtanh(): min_val cannot be greater than max_val, got {min_val} and {max_val}")
-    return either("hardtanh", inplace, input, min_val, max_val)
+        raise ValueError(f"{name}(): min_val cannot be greater than max_val, got {min_val} and {max_val}")
 
 
-def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Any:
-    """input above 0, else alpha * (e**input - 1)."""
-    return either("elu", inplace, input, alpha)
-
-
-def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Any:
-    """input above 0, else alpha * (e**(input / alpha) - 1)."""
-    return either("celu", inplace, input, alpha)
-
-
-def selu(input: Tensor, inplace: bool = False) -> Any:
-    """elu with the constants that keep mean 0 and variance 1."""
-    return either("selu", inplace, input)
-
-
-def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Any:
-    """input above 0, else negative_slope * input."""
-    return either("leaky_relu", inplace, input, negative_slope)
-
-
-def rrelu(
-    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
-) -> Any:
-    """leaky_relu with random slopes in training."""
-    return either("rrelu", inplace, input, lower, upper, training)
-
-
-def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Any:
-    """input above the threshold, else value."""
-    return either("threshold", inplace, input, threshold, value)
-
-
-def silu(input: Tensor, inplace: bool = False) -> Any:
-    """input * sigmoid(input)."""
-    return either("silu", inplace, input)
-
-
-def mish(input: Tensor, inplace: bool = False) -> Any:
-    """input * tanh(softplus(input))."""
-    return either("mish", inplace, input)
-
-
-def hardsigmoid(input: Tensor, inplace: bool = False) -> Any:
-    """input + 3 within [0, 6], divided by 6."""
-    return either("hardsigmoid", inplace, input)
-
-
-def hardswish(input: Tensor, inplace: bool = False) -> Any:
-    """input * hardsigmoid(input)."""
-    return either("hardswish", inplace, input)
+relu = with_inplace("relu", "max(input, 0).")
+relu6 = with_inplace("relu6", "input within [0, 6].")
+hardtanh = with_inplace(
+    "hardtanh", "input within the limits. Raises ValueError for limits in the wrong order.", _check_limits,
+    min_val=-1.0, max_val=1.0,
+)  # fmt: skip
+elu = with_inplace("elu", "input above 0, else alpha * (e**input - 1).", alpha=1.0)
+celu = with_inplace("celu", "input above 0, else alpha * (e**(input / alpha) - 1).", alpha=1.0)
+selu = with_inplace("selu", "elu with the constants that keep mean 0 and variance 1.")
+leaky_relu = with_inplace("leaky_relu", "input above 0, else negative_slope * input.", negative_slope=0.01)
+rrelu = with_inplace(
+    "rrelu", "leaky_relu with random slopes in training.", lower=1.0 / 8, upper=1.0 / 3, training=False
+)
+threshold = with_inplace("threshold", "input above the threshold, else value.", threshold=..., value=...)
+silu = with_inplace("silu", "input * sigmoid(input).")
+mish = with_inplace("mish", "input * tanh(softplus(input)).")
+hardsigmoid = with_inplace("hardsigmoid", "input + 3 within [0, 6], divided by 6.")
+hardswish = with_inplace("hardswish", "input * hardsigmoid(input).")
 
 
 def tanhshrink(input: Tensor) -> Any:

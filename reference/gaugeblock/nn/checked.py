@@ -1,4 +1,5 @@
-"""Errors of this package's functions over arguments of wrong Python types, at no cost to calls with right ones."""
+"""What the functions of this package are made with: errors over arguments of wrong Python types, at no cost to calls
+with right ones, and functions that differ in an operator and its parameters alone."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from ..bindings.binding import compile_function
 from ..bindings.functions import ops
 from ..core.errors import type_error
 from ..tensor.tensor import Tensor
@@ -47,6 +49,27 @@ def _explain(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
             type_error(function.__name__, argument, given, "Tensor or None" if optional else "Tensor")
 
 
-def either(name: str, inplace: bool, *args: Any) -> Any:
-    """Return the result of the operator `name`, or of its in-place form."""
-    return getattr(ops, name + "_" if inplace else name)(*args)
+def with_inplace(name: str, document: str, /, check: Callable[..., None] | None = None, **parameters: Any) -> Any:
+    """Return ``name(input, ..., inplace=False)``, which calls the operator of that name or its in-place form.
+
+    `parameters` are those between the two with their defaults, ``...`` where there is none; `check` gets them first.
+    """
+    defaults = "".join(f", {one}" if value is ... else f", {one}={value!r}" for one, value in parameters.items())
+    given = ", ".join(["input", *parameters])
+    checking = "" if check is None else f"    check({name!r}, {', '.join(parameters)})\n"
+    text = f"def {name}(input{defaults}, inplace=False):\n{checking}"
+    text += f"    return (ops.{name}_ if inplace else ops.{name})({given})\n"
+    made = compile_function(f"nn.functional.{name}", name, text, document, ops=ops, check=check)
+    return named(made, name, document)
+
+
+def named(function: Callable[..., Any], name: str, document: str) -> Callable[..., Any]:
+    """Return a function with another name and docstring."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = document
+    return function
+
+
+def repeated(value: Any, count: int) -> tuple[int, ...]:
+    """A number for each of `count` dims."""
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,) * count

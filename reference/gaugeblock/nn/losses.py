@@ -14,28 +14,19 @@ from ..tensor.tensor import Tensor
 NUMBERS = {"none": 0, "mean": 1, "sum": 2}
 
 
-def chosen(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> str:
-    """The word for what is asked for; warns about the older flags."""
-    if size_average is None and reduce is None:
-        return reduction
-    mean, whole = size_average is not False, reduce is not False
-    found = ("mean" if mean else "sum") if whole else "none"
-    warn(f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.")
-    return found
-
-
 def number(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> int:
-    """The number that operators take. Raises ValueError for another word."""
-    word = chosen(reduction, size_average, reduce)
-    found = NUMBERS.get(word)
+    """The number that operators take. Warns about the older flags, raises ValueError for another word."""
+    if size_average is not None or reduce is not None:
+        reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
+        warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.")
+    found = NUMBERS.get(reduction)
     if found is None:
-        raise ValueError(f"{word} is not a valid value for reduction: expected one of {', '.join(NUMBERS)}")
+        raise ValueError(f"{reduction} is not a valid value for reduction: expected one of {', '.join(NUMBERS)}")
     return found
 
 
-def reduced(loss: Any, reduction: str) -> Any:
-    """The loss as it is, its mean or its sum. Raises ValueError for another word."""
-    kind = number(reduction)
+def reduced(loss: Any, kind: int) -> Any:
+    """The loss as it is, its mean or its sum, for the number that operators take."""
     return loss if kind == 0 else getattr(ops, "mean" if kind == 1 else "sum")(loss)
 
 
@@ -44,21 +35,26 @@ Flag = bool | None
 
 
 def _paired(input: Any, target: Any) -> Any:
-    if target.shape != input.shape:
-        warn(
-            f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will "
-            f"likely lead to incorrect results due to broadcasting. Please ensure they have the same size."
-        )
+    if target.shape == input.shape:
+        return input, target
+    warn(
+        f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely "
+        f"lead to incorrect results due to broadcasting. Please ensure they have the same size."
+    )
     return apply_for_many("broadcast_tensors", (input, target))
 
 
-def _weighted(name: str, pair: Any, input: Any, weight: Any, reduction: str, *numbers: float) -> Any:
+def _of_difference(name: str, input: Any, target: Any, weight: Any, kind: int, *numbers: float) -> Any:
+    """The loss `name`; with weights the mean is weighted, but that of huber_loss."""
+    pair = _paired(input, target)
+    if weight is None:
+        return getattr(ops, name)(*pair, kind, *numbers)
     if weight.shape != input.shape:
         raise ValueError(f"{name}(): Weights and input must have the same size, got {weight.shape} and {input.shape}")
     loss = getattr(ops, name)(*pair, 0, *numbers) * weight
-    if reduction == "mean" and name != "huber_loss":
+    if kind == 1 and name != "huber_loss":
         return ops.sum(loss) / ops.sum(weight)
-    return reduced(loss, reduction)
+    return reduced(loss, kind)
 
 
 def l1_loss(
@@ -66,10 +62,7 @@ def l1_loss(
     weight: Maybe = None,
 ) -> Any:  # fmt: skip
     """|input - target|; with weights the mean is weighted."""
-    pair = _paired(input, target)
-    if weight is not None:
-        return _weighted("l1_loss", pair, input, weight, reduction)
-    return ops.l1_loss(*pair, number(reduction, size_average, reduce))
+    return _of_difference("l1_loss", input, target, weight, number(reduction, size_average, reduce))
 
 
 def mse_loss(
@@ -77,20 +70,14 @@ def mse_loss(
     weight: Maybe = None,
 ) -> Any:  # fmt: skip
     """(input - target)**2; with weights the mean is weighted."""
-    pair = _paired(input, target)
-    if weight is not None:
-        return _weighted("mse_loss", pair, input, weight, reduction)
-    return ops.mse_loss(*pair, number(reduction, size_average, reduce))
+    return _of_difference("mse_loss", input, target, weight, number(reduction, size_average, reduce))
 
 
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Maybe = None
 ) -> Any:
     """Half the square within delta of the target, linear outside; with weights the mean is a plain one."""
-    pair = _paired(input, target)
-    if weight is not None:
-        return _weighted("huber_loss", pair, input, weight, reduction, delta)
-    return ops.huber_loss(*pair, number(reduction), delta)
+    return _of_difference("huber_loss", input, target, weight, number(reduction), delta)
 
 
 def smooth_l1_loss(
@@ -165,10 +152,11 @@ def kl_div(
     log_target: bool = False,
 ) -> Any:  # fmt: skip
     """target (log target - input); "batchmean" is the sum divided by the first size."""
-    if size_average is None and reduce is None and reduction == "batchmean":
+    plain = size_average is None and reduce is None
+    if plain and reduction == "batchmean":
         total = ops.kl_div(input, target, 2, log_target=log_target)
         return total / input.shape[0] if input.ndim else total
-    if size_average is None and reduce is None and reduction == "mean":
+    if plain and reduction == "mean":
         warn(
             "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides "
             "only by the batch size, and aligns with the KL div math definition."
@@ -204,10 +192,10 @@ def gaussian_nll_loss(
                 f"gaussian_nll_loss(): var is of incorrect size {tuple(var.shape)} for input of size "
                 f"{tuple(input.shape)}"
             )
-    number(reduction)
+    kind = number(reduction)
     var = var.clamp(min=eps)
     loss = (var.log() + (input - target) ** 2 / var) * 0.5
-    return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
+    return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, kind)
 
 
 def triplet_margin_with_distance_loss(
@@ -223,7 +211,7 @@ def triplet_margin_with_distance_loss(
     """max(0, margin + distance to positive - distance to negative). Raises ValueError for a margin not above 0."""
     if margin <= 0:
         raise ValueError(f"triplet_margin_with_distance_loss(): margin must be greater than 0, got {margin}")
-    number(reduction)
+    kind = number(reduction)
     if not anchor.ndim == positive.ndim == negative.ndim:
         raise RuntimeError(
             f"triplet_margin_with_distance_loss(): The anchor, positive, and negative tensors are expected to have the "
@@ -234,7 +222,7 @@ def triplet_margin_with_distance_loss(
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = ops.minimum(far, distance(positive, negative))
-    return reduced(ops.clamp_min(near - far + margin, 0), reduction)
+    return reduced(ops.clamp_min(near - far + margin, 0), kind)
 
 
 def hinge_embedding_loss(
@@ -317,4 +305,4 @@ def multilabel_soft_margin_loss(
     if weight is not None:
         loss = loss * weight
     mean = loss.sum(dim=input.ndim - 1) / input.size(-1)
-    return reduced(mean, {0: "none", 1: "mean", 2: "sum"}[kind])
+    return reduced(mean, kind)

@@ -86,18 +86,18 @@ class Module:
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *(name for table in self._tables() for name in table)})
 
-    def _check_name(self, kind: str, name: str) -> None:
+    def _check_name(self, kind: str, name: str, table: dict[str, Any]) -> None:
         if not isinstance(name, str):
             raise TypeError(f"{kind} name should be a string. Got {type(name).__name__}")
         if not name or "." in name:
             raise KeyError(f'{kind} name can\'t be empty or contain ".", got {name!r}')
+        if hasattr(self, name) and name not in table:
+            raise KeyError(f"attribute {name!r} already exists")
 
     def register_parameter(self, name: str, param: Any) -> None:
         """Register a Parameter or None. Raise TypeError for another object, KeyError for a name in use."""
         parameters = self._tables()[0]
-        self._check_name("parameter", name)
-        if hasattr(self, name) and name not in parameters:
-            raise KeyError(f"attribute {name!r} already exists")
+        self._check_name("parameter", name, parameters)
         if param is not None and not isinstance(param, Parameter):
             given = type(param).__name__
             raise TypeError(f"cannot assign {given!r} object to parameter {name!r} (nn.Parameter or None)")
@@ -109,9 +109,7 @@ class Module:
         Raises TypeError for another object, KeyError for a name in use.
         """
         buffers = self._tables()[1]
-        self._check_name("buffer", name)
-        if hasattr(self, name) and name not in buffers:
-            raise KeyError(f"attribute {name!r} already exists")
+        self._check_name("buffer", name, buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(f"cannot assign {type(tensor).__name__!r} object to buffer {name!r} (Tensor or None)")
         buffers[name] = tensor
@@ -120,9 +118,7 @@ class Module:
     def add_module(self, name: str, module: Module | None) -> None:
         """Register a submodule or None. Raise TypeError for another object, KeyError for a name in use."""
         modules = self._tables()[2]
-        self._check_name("module", name)
-        if hasattr(self, name) and name not in modules:
-            raise KeyError(f"attribute {name!r} already exists")
+        self._check_name("module", name, modules)
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{type(module).__name__} is not a Module subclass")
         modules[name] = module

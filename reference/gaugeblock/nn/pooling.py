@@ -9,13 +9,9 @@ from typing import Any
 from ..bindings.functions import ops
 from ..core.errors import type_error
 from ..tensor.tensor import Tensor
+from .checked import named, repeated
 
 Ints = int | Sequence[int]
-
-
-def repeated(value: Any, count: int) -> tuple[int, ...]:
-    """A number for each of `count` dims."""
-    return tuple(value) if isinstance(value, (tuple, list)) else (value,) * count
 
 
 def _max_pool(dims: int) -> Callable[..., Any]:
@@ -31,9 +27,7 @@ def _max_pool(dims: int) -> Callable[..., Any]:
         name = f"max_pool{dims}d" + ("_with_indices" if return_indices else "")
         return getattr(ops, name)(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
 
-    max_pool.__name__ = max_pool.__qualname__ = f"max_pool{dims}d"
-    max_pool.__doc__ = f"The largest element of each window over the last {dims} dims."
-    return max_pool
+    return named(max_pool, f"max_pool{dims}d", f"The largest element of each window over the last {dims} dims.")
 
 
 def _sizes(input: Tensor, output_size: Any, dims: int) -> tuple[int, ...]:
@@ -51,9 +45,8 @@ def _adaptive_max_pool(dims: int) -> Callable[..., Any]:
         found = getattr(ops, f"adaptive_max_pool{dims}d")(input, sizes)
         return found if return_indices else found[0]
 
-    adaptive_max_pool.__name__ = adaptive_max_pool.__qualname__ = f"adaptive_max_pool{dims}d"
-    adaptive_max_pool.__doc__ = f"The largest element of each of `output_size` parts of the last {dims} dims."
-    return adaptive_max_pool
+    document = f"The largest element of each of `output_size` parts of the last {dims} dims."
+    return named(adaptive_max_pool, f"adaptive_max_pool{dims}d", document)
 
 
 def _with_indices(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -67,9 +60,7 @@ def _with_indices(function: Callable[..., Any]) -> Callable[..., Any]:
             sizes = sizes[: count - 1]
         return function(input, *sizes, **options, return_indices=True)
 
-    pool.__name__ = pool.__qualname__ = name
-    pool.__doc__ = f"{function.__doc__} And the place of each."
-    return pool
+    return named(pool, name, f"{function.__doc__} And the place of each.")
 
 
 def _fractional(dims: int) -> Callable[..., Any]:
@@ -98,9 +89,8 @@ def _fractional(dims: int) -> Callable[..., Any]:
         found = getattr(ops, name)(input, repeated(kernel_size, dims), repeated(output_size, dims), _random_samples)
         return found if return_indices else found[0]
 
-    fractional_max_pool.__name__ = fractional_max_pool.__qualname__ = name
-    fractional_max_pool.__doc__ = "The largest element of windows at random distances, as many as sizes or ratios say."
-    return fractional_max_pool
+    document = "The largest element of windows at random distances, as many as sizes or ratios say."
+    return named(fractional_max_pool, name, document)
 
 
 fractional_max_pool2d, fractional_max_pool3d = (_fractional(dims) for dims in (2, 3))
@@ -144,9 +134,8 @@ def _lp_pool(dims: int) -> Callable[..., Any]:
         )
         return (mean.sign() * mean.abs().relu() * math.prod(repeated(kernel_size, dims))) ** (1.0 / norm_type)
 
-    lp_pool.__name__ = lp_pool.__qualname__ = f"lp_pool{dims}d"
-    lp_pool.__doc__ = f"The norm of order `norm_type` of each window over the last {dims} dims."
-    return lp_pool
+    document = f"The norm of order `norm_type` of each window over the last {dims} dims."
+    return named(lp_pool, f"lp_pool{dims}d", document)
 
 
 lp_pool1d, lp_pool2d, lp_pool3d = (_lp_pool(dims) for dims in (1, 2, 3))
@@ -199,9 +188,8 @@ def _max_unpool(dims: int) -> Callable[..., Any]:
             return ops.max_unpool2d(input, indices, sizes)
         return ops.max_unpool3d(input, indices, sizes, steps, paddings)
 
-    max_unpool.__name__ = max_unpool.__qualname__ = f"max_unpool{dims}d"
-    max_unpool.__doc__ = "The elements put back where max pooling found them, 0 elsewhere."
-    return max_unpool
+    document = "The elements put back where max pooling found them, 0 elsewhere."
+    return named(max_unpool, f"max_unpool{dims}d", document)
 
 
 max_unpool1d, max_unpool2d, max_unpool3d = (_max_unpool(dims) for dims in (1, 2, 3))

@@ -9,7 +9,7 @@ from typing import Any
 from ..bindings.functions import ops
 from ..core.warn import warn
 from ..tensor.tensor import Tensor
-from .pooling import repeated
+from .checked import repeated
 
 UPSAMPLING = {
     ("nearest", 3): "upsample_nearest1d", ("nearest", 4): "upsample_nearest2d", ("nearest", 5): "upsample_nearest3d",
@@ -108,16 +108,12 @@ def interpolate(
         sizes = repeated(size, dims)
     else:
         scales = tuple(float(scale) for scale in repeated(scale_factor, dims))
-    if recompute_scale_factor:
-        if size is not None:
-            raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
-        assert scales is not None
+    if recompute_scale_factor and size is not None:
+        raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+    if scales is not None and (recompute_scale_factor or mode == "area"):
         sizes = tuple(math.floor(n * scale) for n, scale in zip(input.shape[2:], scales, strict=True))
         scales = None
     if mode == "area":
-        if sizes is None:
-            assert scales is not None
-            sizes = tuple(math.floor(n * scale) for n, scale in zip(input.shape[2:], scales, strict=True))
         return getattr(ops, f"adaptive_avg_pool{dims}d")(input, sizes)
     name = (ANTIALIASED if antialias else UPSAMPLING).get((mode, input.ndim), "")
     if not name:

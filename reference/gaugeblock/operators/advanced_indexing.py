@@ -22,7 +22,7 @@ from ..tensor.versions import bump_version, check_written_in_inference
 from ..tensor.views import unsqueeze
 from .arrays import STEPS, Array, filled, number_as, outside, stored_values, true_places, values
 from .copy import clone
-from .fill import masked_fill_, number_from
+from .fill import assigned_number, masked_fill_
 from .index_key import INDEX_DTYPES, Key, key_of, split_index, tensor_index_array, without_values
 from .loop_plan import Picking, picking
 from .operand_checks import check_no_overlap, warn_of_internal_overlap
@@ -76,7 +76,7 @@ def advanced_setitem(self: Tensor, index: Any, value: Any) -> None:
     Raises as advanced_getitem, and RuntimeError when value and destination differ in dtype or do not broadcast.
     """
     if not isinstance(value, Tensor):
-        value = number_from("__setitem__", "value", value)
+        value = assigned_number(value)
     if type(index) is Tensor and index.meta.dtype is bool_ and _fill_where(self, index, value):
         return
     view, arrays = split_index(self, index)

@@ -41,6 +41,14 @@ def number_from(operator: str, argument: str, value: Any) -> Number:
         raise TypeError(f"{operator}(): argument '{argument}' must be a number, not {type(value).__name__}") from None
 
 
+def assigned_number(value: Any) -> Number:
+    """Return the number that ``x[index] = value`` writes. Raises TypeError as number_from, ValueError beyond int64."""
+    found = number_from("__setitem__", "value", value)
+    if found.__class__ is int and not -(1 << 63) <= found < 1 << 63:
+        raise ValueError(f"__setitem__(): Overflow when unpacking long long: {found} does not fit 64 bits")
+    return found
+
+
 @kernel("fill_.Scalar")
 def fill_scalar(self: Tensor, value: Number) -> Tensor:
     """Write a number to every element, once per memory location; RuntimeError when it does not fit the dtype."""
@@ -192,7 +200,7 @@ def assign(view: Tensor, value: object) -> None:
     if isinstance(value, Tensor):
         copy_(view, value)
         return
-    number = number_from("__setitem__", "value", value)
+    number = assigned_number(value)
     if view.meta.device in BUILTIN:
         fill_scalar(view, number)
     else:

@@ -14,6 +14,7 @@ from ..kernels import reduction_ops
 from ..tensor.tensor import Tensor
 from .arguments import dtype_argument
 from .arrays import filled, values
+from .operand_checks import check_number
 from .plan import Planned, plannable
 from .reductions import check_few_dims, planned_reduction, reduce, reduced_dims, reduced_sizes
 from .registration import kernel, write_out
@@ -81,9 +82,12 @@ def norm_order(operator: str, p: float | str | None) -> float:
         if p != "fro":
             raise RuntimeError(f"{operator}(): argument 'p' must be a number or 'fro', got {p!r}")
         return 2.0
-    if p is not None and not isinstance(p, int | float):
+    if p is None:
+        return 2.0
+    if not isinstance(p, int | float):
         type_error(operator, "p", p, "a number, 'fro', 'nuc' or None")
-    return 2.0 if p is None else float(p)
+    check_number(operator, "p", p)
+    return float(p)
 
 
 def write_norm(result: Tensor, out: Tensor) -> Tensor:

@@ -45,9 +45,8 @@ def real_number(operator: str, value: Number) -> float:
 def check_number(operator: str, argument: str, value: Number) -> Number:
     """Return `value`. Raises OverflowError for an int that fits neither int64 nor uint64."""
     if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
-        raise OverflowError(
-            f"{operator}(): int too big to convert: argument '{argument}' must fit 64 bits, got {value}"
-        )
+        problem = "int too big to convert" if value > 0 else "can't convert negative int to unsigned"
+        raise OverflowError(f"{operator}(): {problem}: argument '{argument}' must fit 64 bits, got {value}")
     return value
 
 

@@ -14,7 +14,7 @@ from ..core.dtype import float32, float64, get_default_dtype
 from ..core.errors import check_int, type_error
 from ..core.layout import strided
 from ..operators.arguments import tensor_options
-from ..operators.invoke import invoke
+from ..operators.invoke import apply
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import Tensor
 
@@ -48,9 +48,9 @@ def _window(
     if kind is not float32 and kind is not float64:
         raise ValueError(f"{name}(): argument 'dtype' must be float32 or float64, got {kind.name}")
     if count < least:
-        made = invoke("ones", (count,), **options)
+        made = apply("ones", (count,), **options)
     else:
-        made = shape(invoke("linspace", span[0], span[1], count, **options))
+        made = shape(apply("linspace", span[0], span[1], count, **options))
     return set_requires_grad(made, True) if requires_grad else made
 
 
@@ -83,32 +83,22 @@ def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: b
         raise ValueError("exponential(): argument 'center' must be None for a symmetric window")
     middle = (_steps(M, sym) / 2 if M != 1 else 0.0) if center is None else _number("exponential", "center", center)
     span = (-middle / decay, (_last(M) - middle) / decay)
-
-    def shape(points: Tensor) -> Tensor:
-        made: Tensor = invoke("exp", invoke("neg", invoke("abs", points)))
-        return made
-
-    return _window("exponential", M, span, shape, options, least=1)
+    return _window("exponential", M, span, lambda n: apply("exp", apply("neg", apply("abs", n))), options, least=1)
 
 
 def cosine(M: int, *, sym: bool = True, **options: Any) -> Tensor:
     """sin(pi (n + 1/2) / M)."""
     step = math.pi / (_steps(M, sym) + 1)
     span = (0.5 * step, (0.5 + _last(M)) * step)
-    return _window("cosine", M, span, lambda points: invoke("sin", points), options)
+    return _window("cosine", M, span, lambda points: apply("sin", points), options)
 
 
 def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> Tensor:
     """exp(-(n - middle)**2 / (2 std**2)). Raises ValueError for std that is not positive."""
     step = 1 / (_positive("gaussian", "std", std) * math.sqrt(2))
     start = -_steps(M, sym) / 2
-
-    def shape(points: Tensor) -> Tensor:
-        made: Tensor = invoke("exp", invoke("neg", invoke("square", points)))
-        return made
-
     span = (start * step, (start + _last(M)) * step)
-    return _window("gaussian", M, span, shape, options)
+    return _window("gaussian", M, span, lambda n: apply("exp", apply("neg", apply("square", n))), options)
 
 
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> Tensor:
@@ -119,10 +109,9 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> T
     span = (-width, min(width, -width + _last(M) * 2 * width / _steps(M, sym)))
 
     def shape(points: Tensor) -> Tensor:
-        inside = invoke("clamp_min", invoke("rsub.Scalar", invoke("square", points), width * width), 0)
-        top = invoke("i0", invoke("full_like", points, width))
-        made: Tensor = invoke("div.Tensor", invoke("i0", invoke("sqrt", inside)), top)
-        return made
+        inside = apply("clamp_min", apply("rsub.Scalar", apply("square", points), width * width), 0)
+        top = apply("i0", apply("full_like", points, width))
+        return apply("div.Tensor", apply("i0", apply("sqrt", inside)), top)
 
     return _window("kaiser", M, span, shape, options)
 
@@ -130,12 +119,7 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> T
 def bartlett(M: int, *, sym: bool = True, **options: Any) -> Tensor:
     """1 - |x| for x from -1 to 1."""
     span = (-1.0, -1.0 + _last(M) * 2 / _steps(M, sym))
-
-    def shape(points: Tensor) -> Tensor:
-        made: Tensor = invoke("rsub.Scalar", invoke("abs", points), 1)
-        return made
-
-    return _window("bartlett", M, span, shape, options)
+    return _window("bartlett", M, span, lambda points: apply("rsub.Scalar", apply("abs", points), 1), options)
 
 
 def _cosines(name: str, M: int, weights: list[float], sym: bool, options: dict[str, Any]) -> Tensor:
@@ -143,10 +127,10 @@ def _cosines(name: str, M: int, weights: list[float], sym: bool, options: dict[s
     span = (0.0, _last(M) * 2 * math.pi / _steps(M, sym))
 
     def shape(points: Tensor) -> Tensor:
-        total: Tensor = invoke("full_like", points, weights[0])
+        total = apply("full_like", points, weights[0])
         for order, weight in enumerate(weights[1:], start=1):
-            wave = invoke("cos", invoke("mul.Scalar", points, order))
-            total = invoke("add.Tensor", total, wave, alpha=weight if order % 2 == 0 else -weight)
+            wave = apply("cos", apply("mul.Scalar", points, order))
+            total = apply("add.Tensor", total, wave, alpha=weight if order % 2 == 0 else -weight)
         return total
 
     return _window(name, M, span, shape, options)

@@ -1,53 +1,22 @@
-"""The attributes that Tensor has without dispatch: getters, dunders, properties, and view methods taking sizes
-apart."""
+"""The attributes that Tensor has without dispatch: getters, dunders, properties."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from ..core.dtype import DType
 from . import getters, scalars
 from .basic_indexing import getitem, setitem
 from .changing import change_metadata, metadata_of
 from .hooks import SPECIAL, UNRECORDED, hooks, taken
-from .metadata import resize_
 from .printing import formatted, to_text
-from .reinterpret import adjoint, imag, is_conj, is_neg, matrix_h, real, view_dtype
-from .reshaping import view
+from .reinterpret import adjoint, imag, is_conj, is_neg, matrix_h, real
 from .tensor import Tensor, view_at_same_place
 from .versions import INFERENCE, VersionCounter, data_of, kept_counter
 from .views import matrix_transpose, numpy_t
 
 PARAMETER = "_is_param"
 """The attribute that marks a tensor as a parameter."""
-
-
-def sizes_from(operator: str, argument: str, sizes: tuple[Any, ...]) -> Any:
-    """The sizes of ``f(2, 3)`` or ``f((2, 3))``. Raises TypeError for none."""
-    if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
-        return sizes[0]
-    if not sizes:
-        raise TypeError(f'{operator}() missing 1 required positional arguments: "{argument}"')
-    return sizes
-
-
-def view_method(self: Tensor, *size: Any, dtype: DType | None = None) -> Tensor:
-    """view with the sizes one by one or as one sequence, or with a dtype."""
-    if SPECIAL or self.meta.has_autograd:
-        return hooks.dispatched["view"](self, *size, dtype=dtype)  # type: ignore[no-any-return]
-    if dtype is not None or (len(size) == 1 and isinstance(size[0], DType)):
-        result = view_dtype(self, size[0] if dtype is None else dtype)
-    else:
-        result = view(self, sizes_from("view", "size", size))
-    return taken(self, result)  # type: ignore[no-any-return]
-
-
-def resize_method(self: Tensor, *size: Any, memory_format: Any = None) -> Tensor:
-    """resize_ with the sizes one by one or as one sequence."""
-    if SPECIAL or self.meta.has_autograd:
-        return hooks.dispatched["resize_"](self, *size, memory_format=memory_format)  # type: ignore[no-any-return]
-    return resize_(self, sizes_from("resize_", "size", size), memory_format)
 
 
 def reversed_dims(self: Tensor) -> Tensor:
@@ -127,8 +96,6 @@ def _representation(self: Tensor) -> str:
 METHODS: dict[str, Any] = {
     **getters.METHODS,
     **scalars.METHODS,
-    "resize_": resize_method,
-    "view": view_method,
     "is_conj": is_conj,
     "is_neg": is_neg,
     "__getitem__": getitem,
@@ -150,7 +117,7 @@ PROPERTIES: dict[str, property] = {
 
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)
-    if hasattr(_method, "__code__") and (_name.startswith("__") or _method.__name__ == f"{_name.rstrip('_')}_method"):
+    if hasattr(_method, "__code__") and _name.startswith("__"):
         _method.__name__, _method.__qualname__ = _name, f"Tensor.{_name}"
 for _name, _property in PROPERTIES.items():
     setattr(Tensor, _name, _property)

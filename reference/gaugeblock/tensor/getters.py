@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from ..core.errors import type_error, wrap_dim
 from ..core.memory_format import MemoryFormat, contiguous_format
 from ..core.size import Size
@@ -103,19 +106,14 @@ def itemsize(self: Tensor) -> int:
     return self.meta.dtype.itemsize
 
 
-def is_cpu(self: Tensor) -> bool:
-    """Return whether the tensor is on the CPU."""
-    return self.meta.device.type == "cpu"
+def is_on(kind: str) -> Callable[[Tensor], bool]:
+    """Return the getter that says whether a tensor is on a device of a type."""
 
+    def getter(self: Tensor) -> bool:
+        return self.meta.device.type == kind
 
-def is_meta(self: Tensor) -> bool:
-    """Return whether the tensor is without data."""
-    return self.meta.device.type == "meta"
-
-
-def is_cuda(self: Tensor) -> bool:
-    """Return whether the tensor is on a CUDA device."""
-    return self.meta.device.type == "cuda"
+    getter.__doc__ = f"Return whether the tensor is on a device {kind!r}."
+    return getter
 
 
 def get_device(self: Tensor) -> int:
@@ -141,33 +139,18 @@ def set_requires_grad(self: Tensor, requires_grad: bool = True) -> Tensor:
     return hooks.dispatched["set_requires_grad"](self, requires_grad)  # type: ignore[no-any-return]
 
 
-METHODS = {
-    "size": size,
-    "stride": stride,
-    "dim": dim,
-    "ndimension": dim,
-    "numel": numel,
-    "nelement": numel,
-    "storage_offset": storage_offset,
-    "element_size": element_size,
-    "data_ptr": data_ptr,
-    "untyped_storage": untyped_storage,
-    "is_contiguous": is_contiguous,
-    "is_set_to": is_set_to,
-    "is_floating_point": is_floating_point,
-    "is_complex": is_complex,
-    "is_signed": is_signed,
-    "is_inference": is_inference,
-    "get_device": get_device,
-    "_is_view": is_view,
-}
+METHODS: dict[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (
+        size, stride, dim, numel, storage_offset, element_size, data_ptr, untyped_storage, is_contiguous, is_set_to,
+        is_floating_point, is_complex, is_signed, is_inference, get_device,
+    )
+} | {"ndimension": dim, "nelement": numel, "_is_view": is_view}  # fmt: skip
 
-PROPERTIES = {
+PROPERTIES: dict[str, Callable[..., Any]] = {
     "nbytes": nbytes,
     "itemsize": itemsize,
-    "is_cpu": is_cpu,
-    "is_meta": is_meta,
-    "is_cuda": is_cuda,
+    **{f"is_{kind}": is_on(kind) for kind in ("cpu", "meta", "cuda", "ipu", "maia", "mps", "mtia", "xla", "xpu")},
     "_base": base_of,
     "_version": version_of,
 }

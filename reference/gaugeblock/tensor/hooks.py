@@ -5,20 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .array_view import array_of, array_of_lazy
-
 if TYPE_CHECKING:
     from .tensor import Tensor
-
-
-def copy_with_numpy(destination: Tensor, source: Tensor) -> None:
-    """Write `source`, of the same sizes and dtype, into `destination`."""
-    array_of(destination)[...] = array_of_lazy(source)
-
-
-def no_advanced_indexing(tensor: Tensor, index: Any, *value: Any) -> Any:
-    """Raise NotImplementedError: advanced indexing, until a package above provides it."""
-    raise NotImplementedError(f"advanced indexing with {index!r} is not available")
 
 
 SPECIAL: list[None] = []
@@ -46,21 +34,10 @@ class Hooks:
     taken: Callable[[Tensor, Any], Any]
 
 
-def assign_with_numpy(view: Tensor, value: Any) -> None:
-    """Write a number or a broadcastable tensor into `view`."""
-    source = array_of_lazy(value) if hasattr(value, "meta") else value
-    array_of(view)[...] = source
-    view.storage_impl.version += 1
-
-
 def taken(self: Tensor, views: Any) -> Any:
     """Return a view or several of `self`, marked if they were taken while nothing is recorded."""
     return hooks.taken(self, views) if UNRECORDED else views
 
 
 hooks = Hooks()
-hooks.copy_into = copy_with_numpy
-hooks.advanced_getitem = no_advanced_indexing
-hooks.advanced_setitem = no_advanced_indexing
-hooks.assign = assign_with_numpy
 hooks.dispatched = {}

@@ -51,22 +51,18 @@ def view_dtype(self: Tensor, dtype: DType) -> Tensor:
     return make_view(self, meta_of(new_sizes, new_strides, dtype, meta.device), offset // ratio)
 
 
-def _component(self: Tensor, part: int, lazy: int) -> Tensor:
+def _real_parts(self: Tensor, dims: tuple[int, ...], first: int, lazy: int) -> Tensor:
+    """Real parts of complex elements from number `first` on, with new last dims over neighbours."""
     meta = self.meta
-    other = meta_of(
-        meta.sizes,
-        tuple([stride * 2 for stride in meta.strides]),
-        meta.dtype.to_real(),
-        meta.device,
-        lazy,
-    )
-    return make_view(self, other, self.offset * 2 + part)
+    strides = (*[stride * 2 for stride in meta.strides], *[1 for _ in dims])
+    other = meta_of((*meta.sizes, *dims), strides, meta.dtype.to_real(), meta.device, lazy)
+    return make_view(self, other, self.offset * 2 + first)
 
 
 def real(self: Tensor) -> Tensor:
     """The real parts as a view with doubled strides; a real tensor itself."""
     meta = self.meta
-    return _component(self, 0, meta.lazy & NEGATIVE) if meta.dtype.is_complex else self
+    return _real_parts(self, (), 0, meta.lazy & NEGATIVE) if meta.dtype.is_complex else self
 
 
 def imag(self: Tensor) -> Tensor:
@@ -75,7 +71,7 @@ def imag(self: Tensor) -> Tensor:
     if not meta.dtype.is_complex:
         raise RuntimeError(f"imag is not implemented for tensors with non-complex dtypes, got {meta.dtype}.")
     negative = (meta.lazy & NEGATIVE) ^ (NEGATIVE if meta.lazy & CONJUGATE else 0)
-    return _component(self, 1, negative)
+    return _real_parts(self, (), 1, negative)
 
 
 def view_as_real(self: Tensor) -> Tensor:
@@ -89,14 +85,7 @@ def view_as_real(self: Tensor) -> Tensor:
             "view it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias "
             "the original."
         )
-    other = meta_of(
-        (*meta.sizes, 2),
-        (*[stride * 2 for stride in meta.strides], 1),
-        meta.dtype.to_real(),
-        meta.device,
-        meta.lazy,
-    )
-    return make_view(self, other, self.offset * 2)
+    return _real_parts(self, (2,), 0, meta.lazy)
 
 
 def view_as_complex(self: Tensor) -> Tensor:

@@ -85,11 +85,6 @@ INITIAL: dict[str, object] = {"base": None, "counter": None, "autograd": None, "
 """Slots beside those that say where a tensor's elements are -> what they hold in a tensor that is new."""
 
 
-def stores(name: str, *others: str) -> str:
-    """Return source that gives the tensor `name` the initial values of all slots but `others`, a line for each."""
-    return "\n".join(f"{name}.{slot} = {value}" for slot, value in INITIAL.items() if slot not in others)
-
-
 def tensor_object(kind: type[T], meta: TensorMeta, storage: Storage, offset: int) -> T:
     """Return a new tensor of a class; the address of its first element is left to the caller, as the last thing.
 
@@ -108,15 +103,9 @@ def tensor_object(kind: type[T], meta: TensorMeta, storage: Storage, offset: int
 
 def make_tensor(meta: TensorMeta, storage: Storage, offset: int, base: Tensor | None) -> Tensor:
     """A tensor over existing storage; the caller guarantees that it fits."""
-    self = new_object(Tensor)
-    self._meta = meta
-    self._storage_impl = storage
-    self._offset = offset
+    self = tensor_object(Tensor, meta, storage, offset)
     self._pointer = storage.pointer + offset * meta.dtype.itemsize
     self.base = base
-    self.counter = None
-    self.autograd = None
-    self.requires_grad_flag = False
     return self
 
 

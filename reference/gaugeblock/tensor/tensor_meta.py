@@ -24,41 +24,42 @@ from ..memory.host_allocator import NO_BLOCKS, SMALL_LIMIT, host_allocator, smal
 Ints = tuple[int, ...]
 
 
-def default_strides(sizes: Ints) -> Ints:
-    """Row-major strides: the last is 1, each other the next stride times max(next size, 1)."""
-    strides = []
+def packed_strides(sizes: Ints, order: Iterable[int]) -> Ints:
+    """Strides without gaps: along the first dim of `order` 1, along each other the elements of those before it."""
+    strides = [0] * len(sizes)
     step = 1
-    for size in reversed(sizes):
-        strides.append(step)
-        if size > 1:
-            step *= size
-    strides.reverse()
+    for dim in order:
+        strides[dim] = step
+        if sizes[dim] > 1:
+            step *= sizes[dim]
     return tuple(strides)
 
 
-def is_contiguous(sizes: Ints, strides: Ints) -> bool:
-    """Row-major and gapless, sizes 1 not counting; true whenever there are no elements."""
-    if 0 in sizes:
-        return True
+def is_packed(sizes: Ints, strides: Ints, order: Iterable[int]) -> bool:
+    """The strides are those of packed_strides, sizes 1 not counting."""
     step = 1
-    for size, stride in zip(reversed(sizes), reversed(strides), strict=True):
+    for dim in order:
+        size = sizes[dim]
         if size != 1:
-            if stride != step:
+            if strides[dim] != step:
                 return False
             step *= size
     return True
 
 
+def default_strides(sizes: Ints) -> Ints:
+    """Row-major strides: the last is 1, each other the next stride times max(next size, 1)."""
+    return packed_strides(sizes, range(len(sizes) - 1, -1, -1))
+
+
+def is_contiguous(sizes: Ints, strides: Ints) -> bool:
+    """Row-major and gapless, sizes 1 not counting; true whenever there are no elements."""
+    return 0 in sizes or is_packed(sizes, strides, range(len(sizes) - 1, -1, -1))
+
+
 def is_non_overlapping_and_dense(sizes: Ints, strides: Ints) -> bool:
     """Some order of the dims makes the tensor contiguous: every element once, no gaps."""
-    if 0 in sizes:
-        return True
-    step = 1
-    for stride, size in sorted((stride, size) for size, stride in zip(sizes, strides, strict=True) if size != 1):
-        if stride != step:
-            return False
-        step *= size
-    return True
+    return 0 in sizes or is_packed(sizes, strides, sorted(range(len(sizes)), key=strides.__getitem__))
 
 
 def extent(sizes: Ints, strides: Ints) -> int:
@@ -68,36 +69,18 @@ def extent(sizes: Ints, strides: Ints) -> int:
     return 1 + sum([(size - 1) * stride for size, stride in zip(sizes, strides, strict=True)])
 
 
-def has_internal_overlap(sizes: Ints, strides: Ints) -> bool:
-    """A stride 0 on a size above 1: several indices meet in one element."""
-    return any(stride == 0 and size > 1 for size, stride in zip(sizes, strides, strict=True))
-
-
 _CHANNEL_ORDERS: dict[MemoryFormat, Ints] = {channels_last: (1, 3, 2, 0), channels_last_3d: (1, 4, 3, 2, 0)}
 
 
 def channels_last_strides(sizes: Ints, memory_format: MemoryFormat = channels_last) -> Ints:
     """Strides with the channel dim (1) innermost; sizes must have the rank of the format."""
-    strides = [0] * len(sizes)
-    step = 1
-    for dim in _CHANNEL_ORDERS[memory_format]:
-        strides[dim] = step
-        step *= max(sizes[dim], 1)
-    return tuple(strides)
+    return packed_strides(sizes, _CHANNEL_ORDERS[memory_format])
 
 
 def is_channels_last(sizes: Ints, strides: Ints, memory_format: MemoryFormat = channels_last) -> bool:
     """The strides are those of channels_last_strides, sizes 1 not counting; false for another rank."""
     order = _CHANNEL_ORDERS[memory_format]
-    if len(sizes) != len(order):
-        return False
-    step = 1
-    for dim in order:
-        if sizes[dim] != 1:
-            if strides[dim] != step:
-                return False
-            step *= sizes[dim]
-    return True
+    return len(sizes) == len(order) and is_packed(sizes, strides, order)
 
 
 def suggested_format(sizes: Ints, strides: Ints) -> MemoryFormat | None:
@@ -211,13 +194,7 @@ def preserve_format_strides(sizes: Ints, strides: Ints) -> Ints:
     """Strides of a copy that keeps the layout: the same when dense and without overlap, else the same order packed."""
     if is_non_overlapping_and_dense(sizes, strides):
         return strides
-    result = [0] * len(sizes)
-    step = 1
-    for dim in reorder_dimensions(sizes, [strides]):
-        result[dim] = step
-        if sizes[dim] > 1:
-            step *= sizes[dim]
-    return tuple(result)
+    return packed_strides(sizes, reorder_dimensions(sizes, [strides]))
 
 
 def format_strides(operator: str, sizes: Ints, strides: Ints, memory_format: MemoryFormat | None) -> Ints:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from types import TracebackType
 from typing import Any, Self
 
 from ..dispatch.modes import MODE_KEYS, mode_stack
@@ -36,9 +35,7 @@ class TorchDispatchMode:
         STATE.include |= MODE_KEYS
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         STATE.modes = STATE.modes[:-1]
         if not STATE.modes:
             STATE.include &= ~MODE_KEYS

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..core.device import Device, cpu
 from ..dispatch.dispatcher import REGISTRY, call, check_one_device
+from ..dispatch.keys import tensors_in
 from ..iteration.dimensions import resize_output
 from ..library.op_overload import OpOverload
 from ..operators.copy import host_image
@@ -43,9 +44,8 @@ def cpu_fallback(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
     if isinstance(options.get("device"), Device):
         options["device"] = cpu
     result = op(*[here(value) for value in args], **options)
-    names = [argument.name for argument in operator.schema.positional]
     written = {argument.name for argument in operator.schema.arguments if argument.written}
-    for name, value in {**dict(zip(names, args, strict=False)), **kwargs}.items():
+    for name, value in operator.by_name(args, kwargs).items():
         for part in value if isinstance(value, (tuple, list)) else (value,):
             if name in written or name == "out":
                 _bring_back(part, pairs)
@@ -55,11 +55,10 @@ def cpu_fallback(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
 def _device(values: tuple[Any, ...]) -> Device:
     """The device other than the CPU that the arguments name or lie on."""
     for value in values:
-        if isinstance(value, Device) and value is not cpu:
-            return value
-        for part in value if isinstance(value, (tuple, list)) else (value,):
-            if isinstance(part, Tensor) and part.meta.device is not cpu:
-                return part.meta.device
+        places = [value] if isinstance(value, Device) else [one.meta.device for one in tensors_in([value])]
+        for place in places:
+            if place is not cpu:
+                return place
     return cpu
 
 

@@ -113,7 +113,7 @@ def _function(found: Runtime, index: int, image: bytes, name: str) -> int:
     return known
 
 
-LIMITS = {"n": (-(1 << 63), 1 << 63), "i": (-(1 << 63), 1 << 64), "u": (-(1 << 63), 1 << 64)}
+LIMITS = {"n": (-(1 << 63), 1 << 63), **dict.fromkeys("iudc", (-(1 << 63), 1 << 64))}
 """Which whole numbers a kernel takes, by the kind of its operand; addresses are among both."""
 
 
