@@ -23,11 +23,10 @@ from .functions import (
     format_of,
     fused,
     isnan,
-    rint,
     sqrt,
 )
 from .logarithm import log, log1p
-from .trigonometry import sin, sin_cos
+from .trigonometry import half_turns, sin_cos, sine_of
 
 Function = Callable[..., Expr]
 SHORT: dict[str, Function] = {
@@ -74,10 +73,7 @@ def sinc(library: Function, x: Expr) -> Expr:
 
 def sin_pi(x: Expr) -> Expr:
     """sin(pi x), exact zeros at the integers."""
-    near = rint(x)
-    sine = sin((x - near) * math.pi)
-    odd = fabs(near - rint(near * 0.5) * 2.0) == 1.0
-    return select(odd, -sine, sine)
+    return sine_of(half_turns(x))
 
 
 def next_bits(x: Expr, bits: Expr, upward: Expr) -> Expr:
