@@ -26,7 +26,6 @@ from .functions import (
     ordered_sum,
     polynomial,
 )
-from .piecewise import TANH_SINGLE, equal_steps
 
 # ln 2 in two parts, the first so short that its products with k are exact.
 _LN2 = {
@@ -250,11 +249,7 @@ def cosh(x: Expr) -> Expr:
 
 
 def tanh(x: Expr) -> Expr:
-    """Hyperbolic tangent; piecewise polynomial in float32 expressions."""
-    if x.type is F32:
-        size = fabs(x)
-        high, low = equal_steps(select(size > 9.1, 9.1, size), 37.0 / 128.0, TANH_SINGLE)
-        return copysign(high + low, x)
+    """Hyperbolic tangent."""
     sine, cosine = _hyperbolic(x, _FLAT[x.type])
     high, low = ordered_sum(*cosine)
     inverse = 1.0 / high
