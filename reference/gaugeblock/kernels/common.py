@@ -76,7 +76,10 @@ def _each_run(name: str) -> str:
     n = code.register(f"select i1 {some}, i64 {n}, i64 0")
     routine = code.load("ptr", code.slot("%parameters", PACK_SLOT))
     strided = code.register(f"icmp ne ptr {routine}, null")
-    with each_row(code, dims, "%sizes", ("%in", "%strides")) as (at, row):
+    place = code.register("alloca ptr")
+    code.store("ptr", "%in", place)
+    with each_row(code, dims, "%sizes", [(place, "%strides")]) as row:
+        at = code.load("ptr", place)
         index = code.register(f"add i64 %first, {code.register(f'mul i64 {row}, {n}')}")
         given = f"ptr %state, ptr {at}, i64 {n}, i64 {stride}, i64 {index}, ptr %parameters"
         code.branch(strided, "packed", "direct")

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from .expression import F32, F64, Expr, select
 from .functions import (
-    DOUBLE,
     Format,
     Pair,
     copysign,
@@ -45,10 +44,6 @@ _TAIL = {
         0.16666666666666688, 0.5,
     ),
 }  # fmt: skip
-_SHORT_TAIL = (
-    0.00019914953663688085, 0.0013946785841787818, 0.008333271039571018, 0.04166625930966638, 0.16666666829459414,
-    0.5000000081449719,
-)  # fmt: skip
 # (cosh r - 1 - r**2 / 2) / r**4 and (sinh r - r) / r**3 in powers of r**2.
 _EVEN = {
     F32: (0.001393584650941193, 0.04166645556688309),
@@ -127,13 +122,6 @@ def exp_of_pair(x: Expr, low: Expr) -> Expr:
     a = _reduced(within(x, *_SPAN[x.type]))
     one, tail = _natural(a)
     return _scaled(one + mul_add(low, one + tail, tail), a.k, a.bits, a.format)
-
-
-def short_exp(x: Expr) -> Expr:
-    """e**x of float64 expressions to 2**-33 for |x| < 700."""
-    k, bits = DOUBLE.nearest(x, _PER_LN2)
-    r = mul_add(k, DOUBLE.number(-_TWO_LN2[F64][0]), x)
-    return mul_add(r * r, polynomial(r, _SHORT_TAIL), r + 1.0) * DOUBLE.power_of_two(bits)
 
 
 def _two_to_part(x: Expr, missing: Callable[[Expr, Expr, Expr], Expr]) -> tuple[Pair, Callable[[Expr], Expr]]:

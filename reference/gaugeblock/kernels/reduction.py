@@ -97,8 +97,11 @@ def _kept(outputs: int) -> str:
         cursors.append((code.slot("%outs", k), own))
     size, step = code.load("i64", "%keep_sizes"), code.load("i64", "%keep_strides")
     n = code.register(f"select i1 {code.register('icmp eq i64 %nkeep, 0')}, i64 1, i64 {size}")
-    with each_row(code, "%nkeep", "%keep_sizes", ("%in", "%keep_strides"), cursors) as (at, _):
-        given = f"ptr {at}, ptr %outs, i64 {n}, i64 {step}, ptr {steps}"
+    source = code.register("alloca ptr")
+    code.store("ptr", "%in", source)
+    cursors.append((source, "%keep_strides"))
+    with each_row(code, "%nkeep", "%keep_sizes", cursors):
+        given = f"ptr {code.load('ptr', source)}, ptr %outs, i64 {n}, i64 {step}, ptr {steps}"
         code.line(f"call void %reduction({given}, i64 %ndim, ptr %sizes, ptr %strides, ptr %parameters)")
     arguments = (
         "ptr %reduction, ptr %in, ptr %outs, i64 %nkeep, ptr %keep_sizes, ptr %keep_strides, ptr %out_strides, "

@@ -44,74 +44,38 @@ _DECLARATIONS = """declare i64 @llvm.umax.i64(i64, i64)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"""
 
 
-def first_row(operands: int, pointers: str, strides: str, ndim: str) -> list[str]:
-    """Return what precedes the rows of a box: the step of each operand along the first dim is stored in %steps, and the
-    dims' %counters are set to 0. It follows the block %entry and begins the block %rows."""
-    lines = []
-    for k in range(operands):
-        lines += [
-            f"  %at_{k} = getelementptr ptr, ptr {pointers}, i64 {k}",
-            f"  %base_{k} = mul i64 {ndim}, {k}",
-            f"  %row_{k} = getelementptr i64, ptr {strides}, i64 %base_{k}",
-            f"  %step_{k} = load i64, ptr %row_{k}",
-            f"  %step_place_{k} = getelementptr i64, ptr %steps, i64 {k}",
-            f"  store i64 %step_{k}, ptr %step_place_{k}",
-        ]
-    return [
-        *lines,
-        "  br label %clear",
-        "clear:",
-        "  %c = phi i64 [0, %entry], [%c_next, %clear]",
-        "  %c_place = getelementptr i64, ptr %counters, i64 %c",
-        "  store i64 0, ptr %c_place",
-        "  %c_next = add i64 %c, 1",
-        f"  %c_more = icmp slt i64 %c_next, {ndim}",
-        "  br i1 %c_more, label %clear, label %rows",
-        "rows:",
-    ]
-
-
 @contextmanager
-def each_row(
-    code: Code, ndim: str, sizes: str, source: tuple[str, str], cursors: Sequence[tuple[str, str]] = ()
-) -> Iterator[tuple[str, str]]:
-    """Write what is done for each row of a box, given where it begins and its number; an odometer counts the others.
+def each_row(code: Code, ndim: str, sizes: str, cursors: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Write what is done for each row of a box, given its number; an odometer counts the other dims.
 
-    `source` is a pointer and its strides. A cursor is the place of a pointer, which is moved on from row to row, and
-    the strides of what it points to.
+    A cursor is the place of a pointer, which is moved on from row to row, and the strides of what it points to.
     """
     counters = code.register(f"alloca [{MAX_DIMS} x i64]")
     with code.loop(0, ndim) as c:
         code.store("i64", 0, code.slot(counters, c))
     rows, advance, move, done = (code.label() for _ in range(4))
-    at, row, now, d = (f"%{name}_{rows}" for name in ("at", "row", "now", "d"))
+    row, d = (f"%{name}_{rows}" for name in ("row", "d"))
     before = code.block
     code.jump(rows)
     code.begin(rows)
-    code.line(f"{at} = phi ptr [{source[0]}, %{before}], [{now}.next, %{move}]")
     code.line(f"{row} = phi i64 [0, %{before}], [{row}.next, %{move}]")
-    yield at, row
+    yield row
     code.line(f"{row}.next = add i64 {row}, 1")
     last = code.block
     code.jump(advance)
     code.begin(advance)
     code.line(f"{d} = phi i64 [1, %{last}], [{d}.next, %{move}]")
-    code.line(f"{now} = phi ptr [{at}, %{last}], [{now}.next, %{move}]")
     code.branch(code.register(f"icmp slt i64 {d}, {ndim}"), move, done)
     code.begin(move)
     counter = code.slot(counters, d)
     count, size = code.load("i64", counter), code.load("i64", code.slot(sizes, d))
     following = code.register(f"add i64 {count}, 1")
     room = code.register(f"icmp slt i64 {following}, {size}")
-
-    def moved(strides: str) -> str:
+    for place, strides in cursors:
         stride = code.load("i64", code.slot(strides, d))
         back = code.register(f"sub i64 0, {code.register(f'mul i64 {count}, {stride}')}")
-        return code.register(f"select i1 {room}, i64 {stride}, i64 {back}")
-
-    code.line(f"{now}.next = getelementptr i8, ptr {now}, i64 {moved(source[1])}")
-    for place, strides in cursors:
-        code.store("ptr", code.move(code.load("ptr", place), moved(strides)), place)
+        step = code.register(f"select i1 {room}, i64 {stride}, i64 {back}")
+        code.store("ptr", code.move(code.load("ptr", place), step), place)
     code.store("i64", code.register(f"select i1 {room}, i64 {following}, i64 0"), counter)
     code.line(f"{d}.next = add i64 {d}, 1")
     code.branch(room, rows, advance)
