@@ -19,6 +19,7 @@ NAME = "GAUGEBLOCK_NAME"
 """Stands in a module's text for the name that its content gives it."""
 PLAIN = "; without optimisation from here on"
 """The line between the two parts of a module (see compiler)."""
+MEMCPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 
 
 class Module(NamedTuple):

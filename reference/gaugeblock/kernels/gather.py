@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ..core.dtype import DType, int32
-from .code import NAME, Code
+from .code import MEMCPY, NAME, Code
 from .compiler import Builtin, compiler, made_once
 from .isa import Level, current_level
 from .pointwise import contiguous_address, rows_driver, strided_address
@@ -22,7 +22,6 @@ from .pointwise_entry import Signature
 from .tiles import element_type
 
 SIGNATURE = Signature(1, "mmii")
-MEMCPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 Move = Callable[[Code, str, str], None]
 """Writes what a kernel does with the place of the output and that of the source."""
 

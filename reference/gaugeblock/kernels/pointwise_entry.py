@@ -117,7 +117,8 @@ def strided_entry(signature: Signature) -> str:
     transfers = entry.register(f"getelementptr i64, ptr {given.itemsizes}, i64 {many + 2}")
     call = f"ptr {given.row}, ptr {given.pointers}, ptr {given.numbers}, i64 {ndim}, ptr {sizes}, ptr {strides}"
     call += f", ptr {given.itemsizes}, ptr {transfers}, i64 {signature.outputs}, i64 {many}"
-    shared = f"call i1 @{SHARE_GRID}(ptr {driver}, {call})"
+    along = entry.load("i64", entry.slot(given.itemsizes, many + 1))
+    shared = f"call i1 @{SHARE_GRID}(ptr {driver}, {call}, i64 {along}, i64 1)"
     entry.run(f"call i1 {driver}({call})", volume, shared)
     text = entry.text([f"  %right = icmp sge i64 %nargs, {first}", "  br i1 %right, label %read, label %wrong"])
     return "\n".join([PLAIN, PYTHON_API, declaration(SHARE_GRID), text, ""])

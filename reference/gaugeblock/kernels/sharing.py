@@ -1,16 +1,15 @@
 """IR text that shares work out to the pool's threads: large loops, and reductions by outputs or by elements of one.
 
     @NAME_share_flat(row, pointers, numbers, n, itemsizes, many)
-    @NAME_share_grid(drive, row, pointers, numbers, ndim, sizes, strides, itemsizes, transfers, outputs, many)
-    @NAME_share_kept(kept, reduction, in, outs, nkeep, keep_sizes, keep_strides, out_strides, ndim, sizes, strides,
-                     parameters, outputs) -> i1
+    @NAME_share_grid(drive, row, pointers, numbers, ndim, sizes, strides, itemsizes, transfers, outputs, many, first,
+                     each) -> i1
     @NAME_split_run(run, merge, join, state, in, ndim, sizes, strides, parameters)
     @NAME_strips_run(run, state, in, ndim, sizes, strides, parameters)
     @NAME_transposed_reduction(in, outs, n, in_stride, out_strides, ndim, sizes, strides, parameters)
 
-The first splits one contiguous run, the second a box along one of its dims, from the one on that stands in the slot
-after the driver behind the item sizes, the third the outputs of a reduction. A part has about PART elements: what it
-computes does not depend on how many threads there are.
+The first splits one contiguous run, the second a box along one of its dims, from the `first` on; an element of the box
+stands for `each` elements, as the outputs of a reduction do. A part has about PART elements: what it computes does not
+depend on how many threads there are.
 
 `split_run` reduces the elements of one output into `state`. Many elements are reduced part by part, along the outermost
 dim, each part into a state of its own, and these are joined in order: the parts, and so the bits of the result, are
@@ -27,7 +26,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from .code import Code
-from .reduction_phases import BLOCK_BYTES, ITEMSIZE_SLOT, REDUCTION_SLOT, SCALAR_BYTES, TRANSPOSE_SLOT
+from .reduction_phases import BLOCK_BYTES, ITEMSIZE_SLOT, REDUCTION_SLOT, TRANSPOSE_SLOT
 
 PART = 32768
 MAX_DIMS = 64
@@ -35,13 +34,9 @@ MAX_DIMS = 64
 
 def text(name: str) -> str:
     """Return the functions of this module; @NAME_run is the pool's, @NAME_each_run the walk over reduced dims."""
-    boxes = [_share_flat(name), _flat_part(), _share_grid(name), _grid_part()]
-    reductions = [_share_kept(name), _kept_part(), _split_run(name), _run_part(), _walked(name), _strips_run(name)]
-    return "\n".join([*boxes, *reductions, _transposed_reduction(name), _DECLARATIONS])
-
-
-_DECLARATIONS = """declare i64 @llvm.umax.i64(i64, i64)
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"""
+    boxes = [_share_flat(name), _flat(), _share_grid(name), _grid_part()]
+    reductions = [_split_run(name), _run_part(), _walked(name), _strips_run(name)]
+    return "\n".join([*boxes, *reductions, _transposed_reduction(name), "declare i64 @llvm.umax.i64(i64, i64)"])
 
 
 @contextmanager
@@ -87,33 +82,29 @@ def parts_of(code: Code, volume: str) -> str:
     return code.register(f"udiv i64 {code.register(f'add i64 {volume}, {PART - 1}')}, {PART}")
 
 
+_DRIVE = (
+    "ptr %row, ptr %pointers, ptr %numbers, i64 %ndim, ptr %sizes, ptr %strides, ptr %itemsizes, ptr %transfers, "
+    "i64 %outputs, i64 %many"
+)
+
+
 def _share_flat(name: str) -> str:
+    """A contiguous run as a box of one dim, whose strides are the item sizes."""
     code = Code()
-    code.line("call void @begin()")
-    parts = parts_of(code, "%n")
-    even = code.register(f"udiv i64 {code.register(f'add i64 %n, {parts}')}, {parts}")
-    chunk = code.register(f"and i64 {code.register(f'add i64 {even}, 63')}, -64")
-    fields = ("ptr %row", "ptr %pointers", "ptr %numbers", "i64 %n", "ptr %itemsizes", f"i64 {chunk}", "i64 %many")
-    context = context_of(code, fields)
-    failed = code.register(f"call i1 @{name}_run(ptr @flat_part, ptr {context}, i64 {parts})")
+    size = code.register("alloca i64")
+    code.store("i64", "%n", size)
+    failed = code.register(
+        f"call i1 @{name}_share_grid(ptr @flat, ptr %row, ptr %pointers, ptr %numbers, i64 1, ptr {size}, "
+        "ptr %itemsizes, ptr %itemsizes, ptr null, i64 0, i64 %many, i64 0, i64 1)"
+    )
     arguments = "ptr %row, ptr %pointers, ptr %numbers, i64 %n, ptr %itemsizes, i64 %many"
     return code.function(f"define i1 @{name}_share_flat({arguments})", f"  ret i1 {failed}")
 
 
-def _flat_part() -> str:
+def _flat() -> str:
     code = Code()
-    kinds = ("ptr", "ptr", "ptr", "i64", "ptr", "i64", "i64")
-    row, pointers, numbers, n, itemsizes, size, many = fields_of(code, kinds)
-    moved = code.register(f"alloca ptr, i64 {many}")
-    fault = _no_fault(code)
-    begin, count = range_of(code, n, size)
-    with code.loop(0, many) as k:
-        place = code.load("ptr", code.slot(pointers, k))
-        code.store("ptr", code.at(place, begin, code.load("i64", code.slot(itemsizes, k))), code.slot(moved, k))
-    with code.when(code.register(f"icmp sgt i64 {count}, 0")):
-        found = code.register(f"call i1 {row}(ptr {moved}, ptr {numbers}, i64 {count}, ptr {itemsizes})")
-        code.store("i1", found, fault, 1)
-    return part_function("flat_part", code, code.load("i1", fault, 1))
+    call = f"call i1 %row(ptr %pointers, ptr %numbers, i64 {code.load('i64', '%sizes')}, ptr %strides)"
+    return code.function(f"define internal i1 @flat({_DRIVE})", f"  ret i1 {code.register(call)}")
 
 
 def _split(code: Code, each: str, sizes: str, ndim: str, first: str) -> tuple[str, str, str, str]:
@@ -150,9 +141,8 @@ def _chunk(code: Code, size: str, parts: str, inner: str) -> str:
 def _share_grid(name: str) -> str:
     code = Code()
     code.line("call void @begin()")
-    first = code.load("i64", code.slot("%itemsizes", code.register("add i64 %many, 1")))
-    dim, size, chunk, strips = _split(code, "1", "%sizes", "%ndim", first)
-    split = code.register(f"icmp sgt i64 %ndim, {first}")
+    dim, size, chunk, strips = _split(code, "%each", "%sizes", "%ndim", "%first")
+    split = code.register("icmp sgt i64 %ndim, %first")
     chunk = code.register(f"select i1 {split}, i64 {chunk}, i64 {size}")
     strips = code.register(f"select i1 {split}, i64 {strips}, i64 1")
     context = context_of(
@@ -161,10 +151,7 @@ def _share_grid(name: str) -> str:
          "ptr %itemsizes", "ptr %transfers", "i64 %outputs", f"i64 {dim}", f"i64 {size}", f"i64 {chunk}", "i64 %many"),
     )  # fmt: skip
     failed = code.register(f"call i1 @{name}_run(ptr @grid_part, ptr {context}, i64 {strips})")
-    arguments = (
-        "ptr %drive, ptr %row, ptr %pointers, ptr %numbers, i64 %ndim, ptr %sizes, ptr %strides, ptr %itemsizes, "
-        "ptr %transfers, i64 %outputs, i64 %many"
-    )
+    arguments = f"ptr %drive, {_DRIVE}, i64 %first, i64 %each"
     return code.function(f"define i1 @{name}_share_grid({arguments})", f"  ret i1 {failed}")
 
 
@@ -175,7 +162,8 @@ def _grid_part() -> str:
      many) = fields_of(code, kinds)  # fmt: skip
     moved = code.register(f"alloca ptr, i64 {many}")
     own = code.register(f"alloca [{MAX_DIMS} x i64]")
-    fault = _no_fault(code)
+    fault = code.register("alloca i1")
+    code.store("i1", "false", fault, 1)
     begin, count = range_of(code, size, chunk)
     with code.loop(0, ndim) as d:
         code.store("i64", code.load("i64", code.slot(sizes, d)), code.slot(own, d))
@@ -191,12 +179,6 @@ def _grid_part() -> str:
         )
         code.store("i1", found, fault, 1)
     return part_function("grid_part", code, code.load("i1", fault, 1))
-
-
-def _no_fault(code: Code) -> str:
-    place = code.register("alloca i1")
-    code.store("i1", "false", place, 1)
-    return place
 
 
 def context_of(code: Code, fields: tuple[str, ...]) -> str:
@@ -230,50 +212,6 @@ STRIP, WIDE_STRIP = 1 << 24, 1 << 21
 """Elements of an output between two looks for signals, and where several outputs are reduced at once."""
 TRANSPOSED, FEW = 128, 16
 """Outputs that are turned at a time, and the most elements that each may have."""
-
-
-def _share_kept(name: str) -> str:
-    code = Code()
-    code.line("call void @begin()")
-    dim, size, chunk, strips = _split(code, code.load("i64", "%parameters"), "%keep_sizes", "%nkeep", "0")
-    given = ("ptr %kept", "ptr %reduction", "ptr %in", "ptr %outs", "i64 %nkeep", "ptr %keep_sizes",
-             "ptr %keep_strides", "ptr %out_strides", "i64 %ndim", "ptr %sizes", "ptr %strides", "ptr %parameters",
-             "i64 %outputs")  # fmt: skip
-    context = context_of(code, (*given, f"i64 {dim}", f"i64 {size}", f"i64 {chunk}"))
-    failed = code.register("alloca i1")
-    code.store("i1", "false", failed, 1)
-    alone = code.register("icmp eq i64 %nkeep, 0")
-    with code.when(alone):
-        code.register(f"call i1 %kept({', '.join(given[1:-1])})")
-    with code.when(code.register(f"xor i1 {alone}, true")):
-        code.register(f"call i1 @{name}_run(ptr @kept_part, ptr {context}, i64 {strips})")
-    return code.function(f"define i1 @{name}_share_kept({', '.join(given)})", "  ret i1 false")
-
-
-def _kept_part() -> str:
-    code = Code()
-    kinds = ("ptr",) * 4 + ("i64",) + ("ptr",) * 3 + ("i64",) + ("ptr",) * 3 + ("i64",) * 4
-    (kept, reduction, source, outs, nkeep, keep_sizes, keep_strides, out_strides, ndim, sizes, strides, parameters,
-     outputs, dim, size, chunk) = fields_of(code, kinds)  # fmt: skip
-    moved = code.register(f"alloca ptr, i64 {outputs}")
-    own = code.register(f"alloca [{MAX_DIMS} x i64]")
-    block = code.register(f"alloca [{BLOCK_BYTES} x i8], align 64")
-    code.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {block}, ptr {parameters}, i64 {SCALAR_BYTES}, i1 0)")
-    begin, count = range_of(code, size, chunk)
-    with code.loop(0, nkeep) as d:
-        code.store("i64", code.load("i64", code.slot(keep_sizes, d)), code.slot(own, d))
-    code.store("i64", count, code.slot(own, dim))
-    with code.loop(0, outputs) as k:
-        stride = code.slot(code.slot(out_strides, code.register(f"mul i64 {nkeep}, {k}")), dim)
-        place = code.load("ptr", code.slot(outs, k))
-        code.store("ptr", code.at(place, begin, code.load("i64", stride)), code.slot(moved, k))
-    first = code.at(source, begin, code.load("i64", code.slot(keep_strides, dim)))
-    with code.when(code.register(f"icmp sgt i64 {count}, 0")):
-        code.register(
-            f"call i1 {kept}(ptr {reduction}, ptr {first}, ptr {moved}, i64 {nkeep}, ptr {own}, ptr {keep_strides}, "
-            f"ptr {out_strides}, i64 {ndim}, ptr {sizes}, ptr {strides}, ptr {block})"
-        )
-    return part_function("kept_part", code, "false")
 
 
 def _split_run(name: str) -> str:
