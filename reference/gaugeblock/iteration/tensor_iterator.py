@@ -19,17 +19,13 @@ from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, meta_of, permuted, preserve_format_strides, reorder_dimensions
 from .dimensions import (
     FastSetup,
-    Piece,
     broadcast_shapes,
     coalesce_dimensions,
     fast_setup,
     fast_strides,
-    fits_32bit,
     iteration_strides,
     packed_strides,
     resize_output,
-    split_32bit,
-    unpermute,
 )
 from .overlap import Extent, check_no_internal_overlap, check_no_partial_overlap
 
@@ -56,10 +52,6 @@ class Operand:
     will_resize: bool = False
     planned: bool = False
     strides: tuple[int, ...] | None = None
-
-    @property
-    def defined(self) -> bool:
-        return self.meta is not None or self.number is not None
 
     @property
     def priority(self) -> int:
@@ -424,13 +416,6 @@ class TensorIterator:
             raise RuntimeError(f"output {index} is planned but not allocated")
         return tensor
 
-    def can_use_32bit_indexing(self) -> bool:
-        return fits_32bit(self.shape, self.strides)
-
-    def with_32bit_indexing(self) -> list[Piece]:
-        """Pieces of the iteration space that each fit 32-bit byte offsets."""
-        return list(split_32bit(self.shape, self.strides))
-
     def for_each(self, loop: Callable[[Ints, Ints, int], Any]) -> None:
         """Call ``loop(addresses, byte strides, count)`` once per innermost run; never for zero elements."""
         if self.numel == 0:
@@ -453,12 +438,6 @@ class TensorIterator:
                 index[dim] = 0
             else:
                 return
-
-    def original_dims(self, values: Ints) -> Ints:
-        """Values given innermost first, put back in logical order; only before coalescing changed the dims."""
-        if self.perm is None or len(values) != len(self.perm):
-            raise RuntimeError("the dims of this iterator no longer correspond to the logical ones")
-        return unpermute(values, self.perm)
 
     def _record(self, step: str, note: str = "") -> None:
         self.snapshots.append(Snapshot(step, self.shape, tuple(o.strides for o in self.operands), note))

@@ -205,8 +205,6 @@ class CachingAllocator:
                 self._synchronize()
             segments.release_cached(self._store, self.driver, stack)
 
-    # The means, in their order.
-
     def _fits_as_it_is(self, block: Block) -> bool:
         """Return whether the best fit by size, of an expandable segment, is the best fit: those that can grow count as
         larger, and none serve while such segments are off."""
@@ -317,8 +315,6 @@ class CachingAllocator:
             )
         return block
 
-    # What it tells.
-
     def memory_allocated(self) -> int:
         """Bytes of the blocks that are allocated."""
         with self._exclusive:
@@ -415,8 +411,6 @@ class CachingAllocator:
         with self._exclusive:
             check_allocator(self._store, self._uses or StreamUses(self.driver, self.device))
 
-    # What is set.
-
     @property
     def config(self) -> AllocatorConfig:
         """The configuration; assign another, or its text, for what happens from now on."""
@@ -457,8 +451,6 @@ class CachingAllocator:
     def add_free_memory_callback(self, callback: Callable[[], bool]) -> None:
         """Call `callback` when no cached block fits; it frees what it can, and returns whether it freed anything."""
         self._callbacks.append(callback)
-
-    # Private pools.
 
     def create_pool(self, *, use_on_oom: bool = False, no_split: bool = False) -> PoolId:
         """Make a pool of memory apart. With `use_on_oom` all requests may take its free blocks before they fail; with

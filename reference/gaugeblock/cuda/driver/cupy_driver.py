@@ -196,8 +196,6 @@ class CupyDriver:
             )
         return found
 
-    # Streams, which may be another library's, and events.
-
     def _stream(self, operator: str, stream: object) -> int:
         handle = check_int(operator, "stream", stream)
         if handle in self._gone:
@@ -264,8 +262,6 @@ class CupyDriver:
     event_elapsed = _forwarded("event_elapsed", "eventElapsedTime", "event", "event")
     graph_launch = _forwarded("graph_launch", "graphLaunch", "graph", "stream")
     graph_destroy = _given_back("graph_destroy", "graphExecDestroy", "graph")
-
-    # Memory, and bytes that move in the order of streams.
 
     def malloc(self, device: int, size: int) -> int:
         """A new block of device memory."""
@@ -339,8 +335,6 @@ class CupyDriver:
             if wanted:
                 self._runtime.memsetAsync(to, value, wanted, handle)
 
-    # Virtual memory, by the driver library itself: CuPy has no names for it.
-
     def granularity(self, device: int) -> int:
         """Return the bytes that sizes and addresses of virtual memory are multiples of."""
         with self._on("granularity", device):
@@ -387,7 +381,7 @@ class CupyDriver:
         with self._on("memory_unmap", device):
             self._cuda().unmap(address, wanted)
 
-    # Graphs. CUDA tells whether a stream's work is captured, not for which graph: that is known while there is one.
+    # CUDA tells whether a stream's work is captured, not for which graph: that is known while there is one.
 
     def capture_begin(self, device: int, stream: int) -> int:
         """Capture the work of a stream from now on instead of doing it; the capture's number."""
@@ -425,8 +419,6 @@ class CupyDriver:
             finally:
                 runtime.graphDestroy(captured)
         return self._give("graph", device, made)
-
-    # Kernels.
 
     def module_load(self, device: int, image: bytes) -> int:
         """Load PTX or a cubin."""
