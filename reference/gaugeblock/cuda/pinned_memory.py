@@ -68,7 +68,8 @@ class PinnedStatistics:
     def nested(self) -> dict[str, Any]:
         """Every figure by name and kind."""
         held = self.figures["allocations"]
-        found: dict[str, Any] = {name: one.as_dict() for name, one in (*self.figures.items(), *self.times.items())}
+        figures: list[tuple[str, Any]] = [*self.figures.items(), *self.times.items()]
+        found: dict[str, Any] = {name: one.as_dict() for name, one in figures}
         return found | {"num_host_alloc": held.allocated, "num_host_free": held.freed}
 
     def reset_peak(self) -> None:

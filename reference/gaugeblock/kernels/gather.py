@@ -17,7 +17,7 @@ from ..core.dtype import DType, int32
 from .code import MEMCPY, NAME, Code
 from .compiler import Builtin, compiler, made_once
 from .isa import Level, current_level
-from .pointwise import contiguous_address, rows_driver, strided_address
+from .pointwise import contiguous_address, rows_builtin
 from .pointwise_entry import Signature
 from .tiles import element_type
 
@@ -43,8 +43,8 @@ class GatherKernel:
     @made_once
     def strided(self) -> Builtin:
         """The builtin for any strides."""
-        descriptor = [*self._descriptor, rows_driver(SIGNATURE.memory), 0]
-        return compiler().builtin("gather", strided_address(SIGNATURE), descriptor)
+        row, *itemsizes = self._descriptor
+        return rows_builtin("gather", SIGNATURE, row, itemsizes, 0)
 
     def tiled(self, apart: tuple[bool, ...]) -> Builtin:
         """As `strided`: single elements are read wherever they are."""

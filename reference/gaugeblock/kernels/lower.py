@@ -28,7 +28,7 @@ INSTRUCTIONS_512: dict[tuple[str, int], tuple[str, str] | None] = {
 }
 # Permutations of 512-bit registers by bits and number of registers.
 PERMUTATIONS_512 = {
-    (32, 1): "permvar.sf", (32, 2): "vpermi2var.ps", (64, 1): "permvar.df", (64, 2): "vpermi2var.pd",
+    (64, 1): "permvar.df", (64, 2): "vpermi2var.pd",
 }  # fmt: skip
 
 

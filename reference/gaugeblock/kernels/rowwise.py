@@ -24,7 +24,7 @@ from .isa import Level, current_level
 from .logarithm import log
 from .loops import load_operand, store_operand
 from .lower import Emitter
-from .pointwise import rows_driver, strided_address
+from .pointwise import rows_builtin
 from .pointwise_entry import Signature
 from .reduction_ops import SumState, extreme_reduction, two_sum
 from .reduction_phases import Context, Phase, State, arguments, merge_lanes, record_phase
@@ -76,9 +76,8 @@ class RowMapKernel:
         description = f"row map {self.program.name} {dtypes} {self.level.name}"
         row = compiler().load(description, lambda: RowMapWriter(self).text())
         kinds = "m" * (1 + len(self.beside)) + "d" * self.program.numbers
-        memory = (self.dtype, *self.found, self.dtype, *self.beside)
-        descriptor = [row, *(d.itemsize for d in memory), rows_driver(len(memory)), 1]
-        return compiler().builtin(self.name, strided_address(Signature(1 + len(self.found), kinds)), descriptor)
+        itemsizes = [dtype.itemsize for dtype in (self.dtype, *self.found, self.dtype, *self.beside)]
+        return rows_builtin(self.name, Signature(1 + len(self.found), kinds), row, itemsizes, 1)
 
 
 class RowMapWriter:

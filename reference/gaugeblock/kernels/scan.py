@@ -24,7 +24,7 @@ from .isa import Level, current_level
 from .logarithm import log
 from .loops import load_operand, store_operand
 from .lower import Emitter
-from .pointwise import rows_driver, strided_address
+from .pointwise import rows_builtin
 from .pointwise_entry import Signature
 from .reduction_ops import highest, lowest, prod_reduction, sum_reduction
 from .reduction_phases import Context, Phase, State, arguments
@@ -121,8 +121,7 @@ class ScanKernel:
         dtypes = [dtype.name for dtype in (self.input, self.compute, *self.results)]
         row = compiler().load(f"scan {self.phase.name} {width} {dtypes} {self.level.name}", lambda: self.text(width))
         itemsizes = [dtype.itemsize for dtype in (*self.results, self.input)]
-        descriptor = [row, *itemsizes, rows_driver(len(itemsizes)), 1]
-        return compiler().builtin(self.name, strided_address(Signature(len(self.results), "m")), descriptor)
+        return rows_builtin(self.name, Signature(len(self.results), "m"), row, itemsizes, 1)
 
     def text(self, width: int) -> str:
         """LLVM IR of the row function, named @NAME, for elements of `width` expressions."""
