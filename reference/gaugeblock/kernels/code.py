@@ -112,25 +112,12 @@ class Code:
     @contextmanager
     def loop(self, start: str | int, stop: str | int, step: str | int = 1) -> Iterator[str]:
         """A loop while index < stop; gives the register of the index."""
-        head, body, last, done = (self.label() for _ in range(4))
-        index = f"%i_{head}"
-        before = self.block
-        self.jump(head)
-        self.begin(head)
-        self.line(f"{index} = phi i64 [{start}, %{before}], [{index}.next, %{last}]")
-        more = self.register(f"icmp slt i64 {index}, {stop}")
-        self.branch(more, body, done)
-        self.begin(body)
-        yield index
-        self.jump(last)
-        self.begin(last)
-        self.line(f"{index}.next = add i64 {index}, {step}")
-        self.jump(head)
-        self.begin(done)
+        with self.carry(start, stop, step, []) as loop:
+            yield loop.index
 
     @contextmanager
     def carry(
-        self, start: str | int, stop: str | int, step: int, state: Sequence[tuple[str, str]]
+        self, start: str | int, stop: str | int, step: str | int, state: Sequence[tuple[str, str]]
     ) -> Iterator[Carried]:
         """A loop while index < stop that carries values, given by type and register, in registers."""
         begin, body, last, done = (self.label() for _ in range(4))
