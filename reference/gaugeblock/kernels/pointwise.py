@@ -321,19 +321,16 @@ class Launch:
         return run_strided
 
 
-class _NoElements:
-    """The kernel over no elements."""
+def nothing(*values: Any) -> None:
+    """Do nothing: the kernel over no elements."""
 
+
+class _NoElements:
+    contiguous = strided = staticmethod(nothing)
     results = ()
 
-    def contiguous(self, *values: Any) -> None:
-        """Do nothing."""
-
-    strided = contiguous
-
     def tiled(self, apart: tuple[bool, ...]) -> Builtin:
-        """Return what does nothing."""
-        return self.strided
+        return nothing
 
 
 NO_ELEMENTS = Launch(_NoElements(), (0,), [], [], [])
