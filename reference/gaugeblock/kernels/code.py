@@ -177,3 +177,9 @@ class Declarations(dict[str, str]):
         closing = f"attributes #0 = {{ {attributes} }}"
         second = [*plain, *(() if self.plain is self else self.plain.values())]
         return "\n".join([*self.values(), closing, *([PLAIN, *second, closing] if second else []), ""])
+
+
+def row_module(code: Code, declarations: Declarations, attributes: str, result: str = "false") -> str:
+    """The module of a row function, called @NAME, which returns an i1."""
+    head = f"define i1 @{NAME}(ptr %pointers, ptr %numbers, i64 %n, ptr %strides) #0"
+    return f"{code.function(head, f'  ret i1 {result}')}\n{declarations.text(attributes)}"

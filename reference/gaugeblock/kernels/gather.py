@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ..core.dtype import DType, int32
-from .code import MEMCPY, NAME, Code
+from .code import MEMCPY, Code, Declarations, row_module
 from .compiler import Builtin, compiler, made_once
 from .isa import Level, current_level
 from .pointwise import contiguous_address, rows_builtin
@@ -89,9 +89,9 @@ def indexed_text(itemsize: int, index: DType, level: Level, moved: int, row: Mov
     with code.loop(0, count) as k:
         move(element, [code.at(pointer, k, stride) for pointer, stride in zip(pointers, strides, strict=True)])
     failed = code.register(f"icmp ne i8 {code.load('i8', fault, 1)}, 0")
-    head = f"define i1 @{NAME}(ptr %pointers, ptr %numbers, i64 %n, ptr %strides) #0"
-    attributes = f"attributes #0 = {{ {level.attributes} }}"
-    return "\n".join([code.function(head, f"  ret i1 {failed}"), MEMCPY, attributes, ""])
+    declarations = Declarations()
+    declarations["memcpy"] = MEMCPY
+    return row_module(code, declarations, level.attributes, failed)
 
 
 @contextmanager

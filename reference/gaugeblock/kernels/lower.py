@@ -192,6 +192,11 @@ class Emitter(Code):
         self._kept.append(expr)
         self.names[id(expr)] = name
 
+    def bind_all(self, exprs: Iterable[Expr], names: Iterable[str]) -> None:
+        """Let the names stand for the arguments, one for each."""
+        for expr, name in zip(exprs, names, strict=True):
+            self.bind(expr, name)
+
     def emit(self, results: Sequence[Expr]) -> list[str]:
         """Instructions for `results`; returns their registers or literals."""
         names, kept, lines, prefix = self.names, self._kept, self.lines, self.prefix

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from ..core.dtype import DType, bool_, uint64
 from ..core.tracing import TRACING
 from .body import Body, Formula, record
-from .code import NAME, Declarations, Module
+from .code import Declarations, Module
 from .compiler import Builtin, compiler, made_once
 from .conversion import Immediate, Raw
 from .isa import Level, current_level
@@ -91,9 +91,7 @@ class PointwiseKernel:
 
     def text(self, body: Body) -> str:
         """LLVM IR of the row function, named @NAME."""
-        declarations = Declarations(self.level.vector_bytes)
-        row = row_text(RowWriter(body, declarations), NAME)
-        return f"{row}\n{declarations.text(self.level.attributes)}"
+        return row_text(RowWriter(body, Declarations(self.level.vector_bytes)), self.level.attributes)
 
     @made_once
     def _row(self) -> tuple[int, int]:

@@ -214,20 +214,28 @@ TRANSPOSED, FEW = 128, 16
 """Outputs that are turned at a time, and the most elements that each may have."""
 
 
+def _volume(code: Code, most: int) -> tuple[str, str]:
+    """The number of reduced elements, and whether they are more than `most` and have a dim."""
+    volume = code.load("i64", "%parameters")
+    large = code.register(f"icmp ugt i64 {volume}, {most}")
+    return volume, code.register(f"and i1 {large}, {code.register('icmp sgt i64 %ndim, 0')}")
+
+
+def _outermost(code: Code) -> tuple[str, str]:
+    """Size and stride of the outermost dim."""
+    last = code.register("sub i64 %ndim, 1")
+    return code.load("i64", code.slot("%sizes", last)), code.load("i64", code.slot("%strides", last))
+
+
 def _split_run(name: str) -> str:
     code = Code()
-    volume = code.load("i64", "%parameters")
-    large = code.register(f"icmp ugt i64 {volume}, {2 * PART}")
-    deep = code.register("icmp sgt i64 %ndim, 0")
-    big = code.register(f"and i1 {large}, {deep}")
+    volume, big = _volume(code, 2 * PART)
     walk = "i64 %ndim, ptr %sizes, ptr %strides, ptr %parameters"
     with code.when(code.register(f"xor i1 {big}, true")):
         code.line(f"call void @{name}_each_run(ptr %run, ptr %state, ptr %in, {walk}, i64 0)")
         code.line("call void %merge(ptr %state)")
     with code.when(big):
-        last = code.register("sub i64 %ndim, 1")
-        size = code.load("i64", code.slot("%sizes", last))
-        step = code.load("i64", code.slot("%strides", last))
+        size, step = _outermost(code)
         strips = code.minimum(code.minimum(parts_of(code, volume), MOST_PARTS), size)
         even = code.register(f"udiv i64 {code.register(f'add i64 {size}, {strips}')}, {strips}")
         flat = code.register("icmp eq i64 %ndim, 1")
@@ -317,17 +325,12 @@ def _walked(name: str) -> str:
 
 def _strips_run(name: str) -> str:
     code = Code()
-    volume = code.load("i64", "%parameters")
-    large = code.register(f"icmp ugt i64 {volume}, {WIDE_STRIP}")
-    deep = code.register("icmp sgt i64 %ndim, 0")
-    big = code.register(f"and i1 {large}, {deep}")
+    volume, big = _volume(code, WIDE_STRIP)
     walk = "ptr %run, ptr %state, ptr %in, i64 %ndim, ptr %sizes, ptr %strides, ptr %parameters"
     with code.when(code.register(f"xor i1 {big}, true")):
         code.line(f"call void @{name}_each_run({walk}, i64 0)")
     with code.when(big):
-        last = code.register("sub i64 %ndim, 1")
-        size = code.load("i64", code.slot("%sizes", last))
-        step = code.load("i64", code.slot("%strides", last))
+        size, step = _outermost(code)
         inner = code.register(f"udiv i64 {volume}, {size}")
         code.register(f"call i1 @walked({walk}, i64 0, i64 0, i64 {size}, i64 {step}, i64 {inner}, i64 {WIDE_STRIP})")
     return code.function(f"define void @{name}_strips_run({walk})", "  ret void")
