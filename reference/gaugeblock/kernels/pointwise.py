@@ -54,19 +54,14 @@ class PointwiseKernel:
     def __init__(
         self,
         name: str,
-        formula: Formula,
+        formula: Formula | None,
         operands: tuple[Operand, ...],
         compute: DType,
         results: tuple[DType, ...],
         level: Level,
     ) -> None:
-        self.formula = formula
-        self.operands = operands
-        self._describe(name, operands, compute, results, level)
-
-    def _describe(
-        self, name: str, operands: tuple[Operand, ...], compute: DType, results: tuple[DType, ...], level: Level
-    ) -> None:
+        if formula is not None:
+            self.formula, self.operands = formula, operands
         self.name = name
         self.compute = compute
         self.results = results
@@ -145,7 +140,7 @@ class NamedKernel(PointwiseKernel):
         self, name: str, find: Find, operands: tuple[Operand, ...], compute: DType, results: tuple[DType, ...],
         level: Level,
     ) -> None:  # fmt: skip
-        self._describe(name, operands, compute, results, level)
+        super().__init__(name, None, operands, compute, results, level)
         self.find = find
         dtypes = (one.name if isinstance(one, DType) else f"{one}" for one in (*operands, compute, *results))
         self.description = f"pointwise {name} {' '.join(dtypes)} {level.name}"
