@@ -27,7 +27,7 @@ from .dimensions import (
     packed_strides,
     resize_output,
 )
-from .overlap import Extent, check_no_internal_overlap, check_no_partial_overlap
+from .overlap import check_no_internal_overlap, check_no_partial_overlap
 
 Number = bool | int | float | complex
 
@@ -59,13 +59,6 @@ class Operand:
         if self.meta is None:
             return 0
         return 2 if self.meta.ndim else 1
-
-    def extent(self) -> Extent:
-        """Return what the overlap check compares; only for operands with a tensor."""
-        tensor = self.tensor
-        assert tensor is not None
-        meta = tensor.meta
-        return Extent(id(tensor.storage_impl), tensor.offset, meta.sizes, meta.strides, meta.dtype.itemsize)
 
     def describe(self) -> str:
         if self.number is not None:
@@ -239,7 +232,7 @@ class TensorIterator:
             check_no_internal_overlap(output.meta.sizes, output.meta.strides)
             for other in self.operands:
                 if other.tensor is not None and other.tensor is not output.tensor:
-                    check_no_partial_overlap(output.extent(), other.extent())
+                    check_no_partial_overlap(output.tensor, other.tensor)
         self._record("check overlap")
 
     def _find_shape(self) -> None:
