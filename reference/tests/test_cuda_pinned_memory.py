@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from threading import Thread
 
 import pytest
+from gaugeblock.cuda.allocator.statistics import flattened
 from gaugeblock.cuda.devices import install_driver
 from gaugeblock.cuda.driver.protocol import DriverError
 from gaugeblock.cuda.pinned_memory import (
@@ -29,7 +30,7 @@ def memory() -> Iterator[PinnedMemory]:
 
 
 def figures(memory: PinnedMemory, kind: str = "current") -> list[float]:
-    flat = memory.figures.flat()
+    flat = flattened(memory.figures.nested())
     return [flat[f"{name}.{kind}"] for name in ("allocations", "allocated_bytes", "active_requests", "active_bytes")]
 
 

@@ -11,21 +11,21 @@ from typing import Any
 
 import gaugeblock as gb
 import pytest
-from gaugeblock.cuda.devices import install_driver, installed_driver
+from gaugeblock.cuda.devices import install_driver
 
 PAGE = Path(__file__).parents[1] / "simulated_device.md"
 
 
 @pytest.fixture
 def driver() -> Iterator[Any]:
-    before = installed_driver()
+    before = install_driver(None)
     yield gb.cuda.use_driver("simulated", total_memory=64 << 20)
     gb.cuda.synchronize()
     install_driver(before)
 
 
 def test_the_page_about_the_simulated_device() -> None:
-    before = installed_driver()
+    before = install_driver(None)
     scope: dict[str, Any] = {}
     try:
         for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S):

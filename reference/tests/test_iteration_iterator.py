@@ -128,12 +128,3 @@ def test_unknown_switch_is_refused() -> None:
     with pytest.raises(TypeError, match="nonsense"):
         plan(gb.zeros(3), nonsense=True)
     assert IteratorConfig().check_mem_overlap
-
-
-def test_32bit_question_is_about_bytes() -> None:
-    x = gb.zeros(1, dtype=gb.float64).expand(1 << 20)
-    assert plan(x).can_use_32bit_indexing()
-    far = gb.empty_strided((2,), (1 << 29,), dtype=gb.float64, device="meta")
-    built = plan(far, outputs=(gb.empty(2, dtype=gb.float64, device="meta"),))
-    assert not built.can_use_32bit_indexing()
-    assert len(built.with_32bit_indexing()) == 2

@@ -16,8 +16,6 @@ from gaugeblock.iteration.dimensions import (
     fits_32bit,
     iteration_strides,
     packed_strides,
-    split_32bit,
-    thread_shares,
     unpermute,
 )
 from gaugeblock.iteration.overlap import Extent, Overlap, internal_overlap, pair_overlap
@@ -131,22 +129,9 @@ def test_coalescing_needs_every_operand() -> None:
     assert coalesce_dimensions((4, 3), [(4, 16), (0, 0)])[0] == (12,)
 
 
-def test_32bit_pieces_cover_the_space_once() -> None:
-    shape, strides = (8, 1 << 30), [(1 << 30, 1)]
-    assert not fits_32bit(shape, strides)
-    pieces = list(split_32bit(shape, strides))
-    assert sum(prod(piece.shape) for piece in pieces) == prod(shape)
-    assert all(fits_32bit(piece.shape, strides) for piece in pieces)
-    spans = sorted((piece.offsets[0], piece.shape) for piece in pieces)
-    assert spans[0][0] == 0 and len({offset for offset, _ in spans}) == len(pieces)
+def test_32bit_offsets_reach_every_byte() -> None:
+    assert not fits_32bit((8, 1 << 30), [(1 << 30, 1)])
     assert fits_32bit((INT32_MAX,), [(1,)]) and not fits_32bit((INT32_MAX + 1,), [(0,)])
-
-
-@given(st.integers(0, 1000), st.integers(1, 300), st.integers(1, 5))
-def test_thread_shares_are_disjoint_and_cover(count: int, grain: int, threads: int) -> None:
-    shares = thread_shares(count, grain, threads)
-    assert [i for begin, end in shares for i in range(begin, end)] == list(range(count))
-    assert len(shares) <= threads
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import pytest
 from gaugeblock.core.dtype import float32, float64
 from gaugeblock.cuda.ptx import launching, target
 from gaugeblock.cuda.ptx.layout import Layout
-from gaugeblock.cuda.ptx.routines import GridDeclarations
 from gaugeblock.cuda.ptx.target import device_target, host_target
 from gaugeblock.kernels.object_cache import ObjectCache
 from gaugeblock.operators.pointwise import formula_kernel
@@ -55,11 +54,6 @@ def test_tables_lie_in_global_memory_of_the_device() -> None:
     assert "internal unnamed_addr addrspace(1) constant" in device
     assert "addrspace" not in launching.grid_text(pow64, FLAT, host_target()).text
     assert ".global .align 64 .b8 gb_table" in launching.assembly(device, "k", TARGET)
-
-
-def test_routines_without_a_form_are_named() -> None:
-    with pytest.raises(ValueError, match="'tgamma' has no form for a grid"):
-        GridDeclarations(TARGET).routine("tgamma", "double", ["double"])
 
 
 def test_a_missing_assembler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,11 +49,6 @@ def install_driver(driver: Driver | None) -> Driver | None:
     return before
 
 
-def installed_driver() -> Driver | None:
-    """The driver in use, None when none is installed yet."""
-    return _installed
-
-
 def get_driver() -> Driver:
     """The driver in use, found now if need be. RuntimeError when there is none, saying how to get one."""
     driver = _installed

@@ -33,26 +33,26 @@ def memory_stats_as_nested_dict(device: AnyDevice = None) -> dict[str, Any]:
 
 def memory_allocated(device: AnyDevice = None) -> int:
     """Bytes of live tensors' blocks."""
-    return _figure("memory_allocated", device, "allocated_bytes.all.current")
+    return _figure("memory_allocated", device, "allocated_bytes", "current")
 
 
 def max_memory_allocated(device: AnyDevice = None) -> int:
     """The largest memory_allocated since the beginning or the latest reset."""
-    return _figure("max_memory_allocated", device, "allocated_bytes.all.peak")
+    return _figure("max_memory_allocated", device, "allocated_bytes", "peak")
 
 
 def memory_reserved(device: AnyDevice = None) -> int:
     """Bytes that the allocator holds, used or not."""
-    return _figure("memory_reserved", device, "reserved_bytes.all.current")
+    return _figure("memory_reserved", device, "reserved_bytes", "current")
 
 
 def max_memory_reserved(device: AnyDevice = None) -> int:
     """The largest memory_reserved since the beginning or the latest reset."""
-    return _figure("max_memory_reserved", device, "reserved_bytes.all.peak")
+    return _figure("max_memory_reserved", device, "reserved_bytes", "peak")
 
 
-def _figure(operator: str, device: AnyDevice, key: str) -> int:
-    return int(_allocator(operator, device).memory_stats().get(key, 0))
+def _figure(operator: str, device: AnyDevice, family: str, kind: str) -> int:
+    return int(_allocator(operator, device).memory_stats_nested()[family]["all"][kind])
 
 
 def reset_peak_memory_stats(device: AnyDevice = None) -> None:
@@ -132,10 +132,6 @@ def get_allocator_backend() -> str:
     return "native"
 
 
-# Recording what the allocators of all devices do. PyTorch's memory viewer and `gaugeblock allocator` read what
-# `_dump_snapshot` writes.
-
-
 def _record_memory_history(
     enabled: str | None = "all",
     context: str | None = "all",
@@ -169,7 +165,7 @@ def _snapshot(device: AnyDevice = None) -> dict[str, Any]:
 
 
 def _dump_snapshot(filename: str | Path = "dump_snapshot.pickle") -> None:
-    """Write `_snapshot()` as a pickle."""
+    """Write `_snapshot()` as a pickle, which PyTorch's memory viewer and `gaugeblock allocator` read."""
     content = pickle.dumps(_snapshot())
     with output_file(filename) as file:
         file.write(content)
@@ -178,9 +174,6 @@ def _dump_snapshot(filename: str | Path = "dump_snapshot.pickle") -> None:
 def _allocators() -> list[CachingAllocator]:
     there = runtime()
     return [there.memory(index).allocator for index in range(there.count)]
-
-
-# Memory of its own for the tensors that are made within ``use_mem_pool``.
 
 
 class MemPool:

@@ -9,6 +9,7 @@ from collections import deque
 from contextlib import suppress
 from threading import RLock
 from time import perf_counter_ns
+from typing import Any
 
 from ..core.device import cpu
 from ..core.errors import check_int
@@ -17,7 +18,7 @@ from ..memory.storage import Storage, allocate_storage
 from ..operators.copy import copy_values
 from ..tensor.tensor import Tensor, make_tensor
 from ..tensor.tensor_meta import TensorMeta, extent, without_autograd
-from .allocator.statistics import Stat
+from .allocator.statistics import Stat, flattened
 from .devices import DeviceMemory, get_driver
 from .driver.protocol import Driver, DriverError
 
@@ -53,52 +54,23 @@ class PinnedStatistics:
         self.figures = {name: Stat() for name in names}
         self.times = {name: Duration() for name in ("host_alloc_time", "host_free_time")}
 
-    def _held(self, count: int, size: int) -> None:
+    def held(self, count: int, size: int, nanoseconds: int) -> None:
+        """The driver gave a block, or has one back for a `count` of -1."""
         self.figures["allocations"].add(count)
         self.figures["allocated_bytes"].add(count * size)
+        self.times["host_alloc_time" if count > 0 else "host_free_time"].add(nanoseconds)
 
-    def _active(self, count: int, size: int) -> None:
+    def active(self, count: int, size: int) -> None:
+        """A block is in use, or free for others for a `count` of -1."""
         self.figures["active_requests"].add(count)
         self.figures["active_bytes"].add(count * size)
 
-    def grown(self, size: int, nanoseconds: int) -> None:
-        """The driver gave a block."""
-        self._held(1, size)
-        self.times["host_alloc_time"].add(nanoseconds)
-
-    def released(self, size: int, nanoseconds: int) -> None:
-        """The driver has a block back."""
-        self._held(-1, size)
-        self.times["host_free_time"].add(nanoseconds)
-
-    def allocated(self, size: int) -> None:
-        """A block is in use."""
-        self._active(1, size)
-
-    def freed(self, size: int) -> None:
-        """A block is free for others."""
-        self._active(-1, size)
-
-    def nested(self) -> dict[str, float | dict[str, float]]:
+    def nested(self) -> dict[str, Any]:
         """Every figure by name and kind."""
-        found: dict[str, float | dict[str, float]] = {}
-        for name, figure in self.figures.items():
-            found[name] = {**figure.as_dict()}
-        for name, duration in self.times.items():
-            found[name] = duration.as_dict()
-        found["num_host_alloc"] = self.figures["allocations"].allocated
-        found["num_host_free"] = self.figures["allocations"].freed
-        return found
-
-    def flat(self) -> dict[str, float]:
-        """Every figure by names joined by a dot, in their order."""
-        flat: dict[str, float] = {}
-        for name, value in self.nested().items():
-            if isinstance(value, dict):
-                flat |= {f"{name}.{kind}": number for kind, number in value.items()}
-            else:
-                flat[name] = value
-        return dict(sorted(flat.items()))
+        held = self.figures["allocations"]
+        figures: list[tuple[str, Any]] = [*self.figures.items(), *self.times.items()]
+        found: dict[str, Any] = {name: one.as_dict() for name, one in figures}
+        return found | {"num_host_alloc": held.allocated, "num_host_free": held.freed}
 
     def reset_peak(self) -> None:
         """Let every peak be the current value, and the longest and shortest time be 0."""
@@ -171,14 +143,14 @@ class PinnedMemory:
                 block.live = True
             else:
                 block = self._grow(size)
-            self.figures.allocated(size)
+            self.figures.active(1, size)
             return block.address
 
     def _grow(self, size: int) -> _Block:
         start = perf_counter_ns()
         block = _Block(self.driver.host_malloc(size), size)
         self._blocks[block.address] = block
-        self.figures.grown(size, perf_counter_ns() - start)
+        self.figures.held(1, size, perf_counter_ns() - start)
         return block
 
     def free(self, address: int, nbytes: int = 0) -> None:
@@ -234,7 +206,7 @@ class PinnedMemory:
         return event
 
     def _keep(self, block: _Block) -> None:
-        self.figures.freed(block.size)
+        self.figures.active(-1, block.size)
         if self.cache_limit is not None and block.size > self.cache_limit:
             self._release(block)
         else:
@@ -244,7 +216,7 @@ class PinnedMemory:
         start = perf_counter_ns()
         self.driver.host_free(block.address)
         del self._blocks[block.address]
-        self.figures.released(block.size, perf_counter_ns() - start)
+        self.figures.held(-1, block.size, perf_counter_ns() - start)
 
     def _in_use(self, method: str, address: object) -> _Block:
         given = check_int(f"PinnedMemory.{method}", "address", address)
@@ -322,7 +294,7 @@ class PinnedMemory:
                 assert block.waiting == waiting.count(block) and not block.live, "a block waits for other events"
             assert all(not block.live and not block.waiting for block in free), "a free block is in use"
             assert all(block.size == size for size, blocks in self._free.items() for block in blocks), "a wrong list"
-            figures = self.figures.flat()
+            figures = flattened(self.figures.nested())
             blocks = list(self._blocks.values())
             active = [block for block in blocks if block.live or block.waiting or block.users]
             for name, members in (("allocations", blocks), ("active_requests", active)):
@@ -346,10 +318,10 @@ def pinned_memory() -> PinnedMemory:
 
 def host_memory_stats() -> dict[str, float]:
     """The figures of pinned memory under torch's names, such as "active_bytes.peak"; times in microseconds."""
-    return pinned_memory().figures.flat()
+    return flattened(pinned_memory().figures.nested())
 
 
-def host_memory_stats_as_nested_dict() -> dict[str, float | dict[str, float]]:
+def host_memory_stats_as_nested_dict() -> dict[str, Any]:
     """host_memory_stats as dictionaries in a dictionary."""
     return pinned_memory().figures.nested()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
+from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import is_non_overlapping_and_dense
 
 Ints = tuple[int, ...]
@@ -77,7 +78,13 @@ def check_no_internal_overlap(sizes: Ints, strides: Ints) -> None:
         raise RuntimeError(INTERNAL_OVERLAP)
 
 
-def check_no_partial_overlap(written: Extent, other: Extent) -> None:
+def extent_of(tensor: Tensor) -> Extent:
+    """What the check needs to know of a tensor."""
+    meta = tensor.meta
+    return Extent(id(tensor.storage_impl), tensor.offset, meta.sizes, meta.strides, meta.dtype.itemsize)
+
+
+def check_no_partial_overlap(written: Tensor, other: Tensor) -> None:
     """RuntimeError when a written operand shares some bytes, but not its whole layout, with another."""
-    if pair_overlap(written, other) is Overlap.PARTIAL:
+    if pair_overlap(extent_of(written), extent_of(other)) is Overlap.PARTIAL:
         raise RuntimeError(PARTIAL_OVERLAP)

@@ -19,19 +19,15 @@ from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, meta_of, permuted, preserve_format_strides, reorder_dimensions
 from .dimensions import (
     FastSetup,
-    Piece,
     broadcast_shapes,
     coalesce_dimensions,
     fast_setup,
     fast_strides,
-    fits_32bit,
     iteration_strides,
     packed_strides,
     resize_output,
-    split_32bit,
-    unpermute,
 )
-from .overlap import Extent, check_no_internal_overlap, check_no_partial_overlap
+from .overlap import check_no_internal_overlap, check_no_partial_overlap
 
 Number = bool | int | float | complex
 
@@ -58,22 +54,11 @@ class Operand:
     strides: tuple[int, ...] | None = None
 
     @property
-    def defined(self) -> bool:
-        return self.meta is not None or self.number is not None
-
-    @property
     def priority(self) -> int:
         """Class for promotion: 0 a Python number, 1 a 0-dim tensor, 2 a tensor with dims."""
         if self.meta is None:
             return 0
         return 2 if self.meta.ndim else 1
-
-    def extent(self) -> Extent:
-        """Return what the overlap check compares; only for operands with a tensor."""
-        tensor = self.tensor
-        assert tensor is not None
-        meta = tensor.meta
-        return Extent(id(tensor.storage_impl), tensor.offset, meta.sizes, meta.strides, meta.dtype.itemsize)
 
     def describe(self) -> str:
         if self.number is not None:
@@ -247,7 +232,7 @@ class TensorIterator:
             check_no_internal_overlap(output.meta.sizes, output.meta.strides)
             for other in self.operands:
                 if other.tensor is not None and other.tensor is not output.tensor:
-                    check_no_partial_overlap(output.extent(), other.extent())
+                    check_no_partial_overlap(output.tensor, other.tensor)
         self._record("check overlap")
 
     def _find_shape(self) -> None:
@@ -424,13 +409,6 @@ class TensorIterator:
             raise RuntimeError(f"output {index} is planned but not allocated")
         return tensor
 
-    def can_use_32bit_indexing(self) -> bool:
-        return fits_32bit(self.shape, self.strides)
-
-    def with_32bit_indexing(self) -> list[Piece]:
-        """Pieces of the iteration space that each fit 32-bit byte offsets."""
-        return list(split_32bit(self.shape, self.strides))
-
     def for_each(self, loop: Callable[[Ints, Ints, int], Any]) -> None:
         """Call ``loop(addresses, byte strides, count)`` once per innermost run; never for zero elements."""
         if self.numel == 0:
@@ -453,12 +431,6 @@ class TensorIterator:
                 index[dim] = 0
             else:
                 return
-
-    def original_dims(self, values: Ints) -> Ints:
-        """Values given innermost first, put back in logical order; only before coalescing changed the dims."""
-        if self.perm is None or len(values) != len(self.perm):
-            raise RuntimeError("the dims of this iterator no longer correspond to the logical ones")
-        return unpermute(values, self.perm)
 
     def _record(self, step: str, note: str = "") -> None:
         self.snapshots.append(Snapshot(step, self.shape, tuple(o.strides for o in self.operands), note))

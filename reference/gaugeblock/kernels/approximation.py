@@ -9,7 +9,7 @@ import math
 
 from .exponential import within
 from .expression import Expr, select
-from .functions import DOUBLE, bits_of, copysign, fabs, float_of_bits, mul_add, polynomial
+from .functions import DOUBLE, bits_of, float_of_bits, mul_add, polynomial
 
 # (e**r - 1 - r) / r**2 and (atanh s - s) / s**3 in powers of s**2.
 _EXP_TAIL = (
@@ -55,12 +55,6 @@ def expm1(x: Expr) -> Expr:
     """e**x - 1; keeps -0.0."""
     tail, scale = _exp_parts(_within(x, 110.0))
     return select(x == 0.0, x, mul_add(tail, scale, scale - 1.0))
-
-
-def tanh(x: Expr) -> Expr:
-    """Hyperbolic tangent."""
-    e = expm1(_within(fabs(x), 20.0) * 2.0)
-    return copysign(e / (e + 2.0), x)
 
 
 def log_parts(x: Expr) -> tuple[Expr, Expr]:

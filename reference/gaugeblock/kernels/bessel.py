@@ -7,6 +7,7 @@ the first cut; TAIL tables in a falling power of x, with the leading behaviour t
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 
@@ -154,16 +155,6 @@ def modified_i1(library: Function, x: Expr, *, scaled: bool = False) -> Expr:
     return select(x != x, x, copysign(value, x))
 
 
-def i0e(library: Function, x: Expr) -> Expr:
-    """I0(x) exp(-|x|)."""
-    return modified_i0(library, x, scaled=True)
-
-
-def i1e(library: Function, x: Expr) -> Expr:
-    """I1(x) exp(-|x|)."""
-    return modified_i1(library, x, scaled=True)
-
-
 def _decaying(library: Function, x: Expr, near: Expr, tail: tuple[float, ...], *, scaled: bool) -> Expr:
     """K of x from its value up to 2, times exp(x) if `scaled`; inf at 0, NaN below."""
     beyond = select(x > 2.0, x, 2.0)
@@ -201,14 +192,9 @@ def modified_k1(library: Function, x: Expr, *, scaled: bool = False) -> Expr:
     return _decaying(library, x, near, K1_TAIL, scaled=scaled)
 
 
-def scaled_k0(library: Function, x: Expr) -> Expr:
-    """K0(x) exp(x)."""
-    return modified_k0(library, x, scaled=True)
-
-
-def scaled_k1(library: Function, x: Expr) -> Expr:
-    """K1(x) exp(x)."""
-    return modified_k1(library, x, scaled=True)
+i0e, i1e, scaled_k0, scaled_k1 = (
+    functools.partial(function, scaled=True) for function in (modified_i0, modified_i1, modified_k0, modified_k1)
+)
 
 
 def _waves(x: Expr, even: tuple[float, ...], odd: tuple[float, ...]) -> tuple[Expr, Expr]:

@@ -32,9 +32,8 @@ LONG = 100
 
 
 class Parameter(NamedTuple):
-    """A number that stays the same in the loop: dtype, raw C values, what is computed from them once, and stand-ins."""
+    """A number that stays the same in the loop: raw C values, what is computed from them once, and stand-ins."""
 
-    dtype: DType
     raw: tuple[Expr, ...]
     computed: tuple[Expr, ...]
     exprs: tuple[Expr, ...]
@@ -43,14 +42,12 @@ class Parameter(NamedTuple):
 class Body(NamedTuple):
     """Outputs and inputs in memory, parameters, argument expressions of each input, stored expressions of each output.
 
-    `order` lists the call-time operands after the outputs: a Memory or a Parameter each. `width` is the number of
-    expressions of the vector form; 1 when there is none.
+    `width` is the number of expressions of the vector form; 1 when there is none.
     """
 
     outputs: tuple[Memory, ...]
     inputs: tuple[Memory, ...]
     parameters: tuple[Parameter, ...]
-    order: tuple[Memory | Parameter, ...]
     arguments: tuple[tuple[Expr, ...], ...]
     stored: tuple[tuple[Expr, ...], ...]
     width: int
@@ -71,10 +68,6 @@ def rebuild(exprs: Sequence[Expr]) -> Value:
     return Complex(exprs[0], exprs[1]) if len(exprs) == 2 else exprs[0]
 
 
-def _argument(type_of: Expr) -> Expr:
-    return Expr("argument", type_of.type)
-
-
 def record(
     formula: Formula,
     operands: Sequence[DType | Raw | Immediate],
@@ -85,7 +78,6 @@ def record(
     """Call `formula` once with symbolic expressions of the compute dtype and convert its results for storing."""
     inputs: list[Memory] = []
     parameters: list[Parameter] = []
-    order: list[Memory | Parameter] = []
     arguments: list[tuple[Expr, ...]] = []
     values: list[Value] = []
     for operand in operands:
@@ -93,15 +85,13 @@ def record(
             raw = tuple(Expr("argument", type) for type in raw_types(operand.dtype))
             number = immediate_value(raw, operand.dtype, level)
             computed = components(number if operand.raw else convert(number, compute))
-            parameter = Parameter(operand.dtype, raw, computed, tuple(map(_argument, computed)))
+            parameter = Parameter(raw, computed, tuple(Expr("argument", expr.type) for expr in computed))
             parameters.append(parameter)
-            order.append(parameter)
             values.append(rebuild(parameter.exprs))
         else:
             dtype = operand.dtype if isinstance(operand, Raw) else operand
             place = memory(f"i{len(inputs)}", dtype)
             inputs.append(place)
-            order.append(place)
             arguments.append(place.symbols())
             value = from_storage(arguments[-1], dtype, level.half_hardware)
             values.append(value if isinstance(operand, Raw) else _computed(value, dtype, compute, level))
@@ -121,7 +111,6 @@ def record(
         outputs,
         tuple(inputs),
         tuple(parameters),
-        tuple(order),
         tuple(arguments),
         stored,
         1 if used & SCALAR_ONLY else vector_width(level, (*outputs, *inputs), compute, widest),

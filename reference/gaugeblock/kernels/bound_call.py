@@ -56,11 +56,9 @@ class Fresh(NamedTuple):
 
     def native(self) -> Callable[..., Any]:
         """Return the call in machine code, if the compiler has loaded it."""
-        if Native.fresh:
-            return _builtin(_Methods.fresh, self)
-        if self.kernel is nothing and not self.limited and len(self.results) == 1:
+        if self.kernel is nothing and not self.limited and len(self.results) == 1 and not _METHODS:
             return _without_elements(self.results[0])
-        return self.__call__
+        return _builtin(self)
 
 
 def nothing(*values: Any) -> None:
@@ -98,7 +96,7 @@ class Into(NamedTuple):
 
     def native(self) -> Callable[..., Any]:
         """Return the call in machine code, if the compiler has loaded it."""
-        return _builtin(_Methods.into, self) if Native.into else self.__call__
+        return _builtin(self)
 
 
 class View(NamedTuple):
@@ -118,7 +116,7 @@ class View(NamedTuple):
 
     def native(self) -> Callable[..., Any]:
         """Return the call in machine code, if the compiler has loaded it."""
-        return _builtin(_Methods.view, self) if Native.view else self.__call__
+        return _builtin(self)
 
 
 def fits(value: Any) -> bool:
@@ -132,29 +130,20 @@ def addresses(values: Sequence[Any]) -> list[Any]:
     return [value.pointer if isinstance(value, Tensor) else value for value in given]
 
 
-class Native:
-    """The addresses of the machine code; 0 until the compiler has loaded it."""
-
-    fresh = 0
-    into = 0
-    view = 0
-
-
 _KEPT: list[object] = []
 """Objects whose addresses are stored in machine code, kept alive."""
 _make = ctypes.pythonapi.PyCFunction_NewEx
 _make.restype, _make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
 
 
-class _Methods:
-    """CPython's descriptions of the builtins."""
-
-    fresh: MethodDef
-    into: MethodDef
-    view: MethodDef
+_METHODS: dict[type, MethodDef] = {}
+"""CPython's descriptions of the builtins, by kind of call; there are none until the compiler has loaded the code."""
 
 
-def _builtin(method: MethodDef, call: Fresh | Into | View) -> Callable[..., Any]:
+def _builtin(call: Fresh | Into | View) -> Callable[..., Any]:
+    method = _METHODS.get(type(call))
+    if method is None:
+        return call.__call__
     made: Callable[..., Any] = _make(ctypes.addressof(method), call, None)
     return made
 
@@ -197,11 +186,9 @@ def install(compiler: Any) -> None:
     (set_objects, fresh, into, view), _ = compiler.described(f"bound call {layout()}", lambda: Module(text()), suffixes)
     table = (ctypes.c_void_p * len(values))(*map(id, values))
     ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(set_objects)(ctypes.addressof(table))
-    _Methods.fresh = MethodDef(b"fresh", fresh, METH_FASTCALL, None)
-    _Methods.into = MethodDef(b"into", into, METH_FASTCALL, None)
-    _Methods.view = MethodDef(b"view", view, METH_FASTCALL, None)
     _KEPT.extend(values)
-    Native.fresh, Native.into, Native.view = fresh, into, view
+    for kind, address in ((Fresh, fresh), (Into, into), (View, view)):
+        _METHODS[kind] = MethodDef(kind.__name__.lower().encode(), address, METH_FASTCALL, None)
 
 
 def _install_finalisers(compiler: Any) -> None:

@@ -5,8 +5,7 @@
         value = code.register(f"load i32, ptr {code.at('%in', i, 4)}")
 
 Loops of `loop` carry nothing but their index: running values live in memory. Those of `carry` keep them in registers.
-Declarations hold intrinsics, C functions, tables and our own scalar routines; PLAIN_ROUTINES, which only call others,
-stand in the module's part without optimisation, after its name.
+Declarations hold intrinsics, tables and functions for rare cases, which stand in the part without optimisation.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ NAME = "GAUGEBLOCK_NAME"
 """Stands in a module's text for the name that its content gives it."""
 PLAIN = "; without optimisation from here on"
 """The line between the two parts of a module (see compiler)."""
+MEMCPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 
 
 class Module(NamedTuple):
@@ -112,25 +112,12 @@ class Code:
     @contextmanager
     def loop(self, start: str | int, stop: str | int, step: str | int = 1) -> Iterator[str]:
         """A loop while index < stop; gives the register of the index."""
-        head, body, last, done = (self.label() for _ in range(4))
-        index = f"%i_{head}"
-        before = self.block
-        self.jump(head)
-        self.begin(head)
-        self.line(f"{index} = phi i64 [{start}, %{before}], [{index}.next, %{last}]")
-        more = self.register(f"icmp slt i64 {index}, {stop}")
-        self.branch(more, body, done)
-        self.begin(body)
-        yield index
-        self.jump(last)
-        self.begin(last)
-        self.line(f"{index}.next = add i64 {index}, {step}")
-        self.jump(head)
-        self.begin(done)
+        with self.carry(start, stop, step, []) as loop:
+            yield loop.index
 
     @contextmanager
     def carry(
-        self, start: str | int, stop: str | int, step: int, state: Sequence[tuple[str, str]]
+        self, start: str | int, stop: str | int, step: str | int, state: Sequence[tuple[str, str]]
     ) -> Iterator[Carried]:
         """A loop while index < stop that carries values, given by type and register, in registers."""
         begin, body, last, done = (self.label() for _ in range(4))
@@ -172,101 +159,27 @@ class Code:
         return "\n".join([f"{head} {{", "entry:", *self.lines, tail, "}"])
 
 
-def _power(bits: int) -> str:
-    t = f"i{bits}"
-    return f"""define internal {t} @gb_power_{bits}({t} %base, {t} %exponent) {{
-entry:
-  br label %test
-test:
-  %result = phi {t} [1, %entry], [%next_result, %step]
-  %square = phi {t} [%base, %entry], [%next_square, %step]
-  %left = phi {t} [%exponent, %entry], [%next_left, %step]
-  %done = icmp eq {t} %left, 0
-  br i1 %done, label %end, label %step
-step:
-  %odd = trunc {t} %left to i1
-  %product = mul {t} %result, %square
-  %next_result = select i1 %odd, {t} %product, {t} %result
-  %next_square = mul {t} %square, %square
-  %next_left = lshr {t} %left, 1
-  br label %test
-end:
-  ret {t} %result
-}}"""
-
-
-_GCD = """define internal i64 @gb_gcd(i64 %a, i64 %b) {
-entry:
-  br label %test
-test:
-  %x = phi i64 [%a, %entry], [%y, %step]
-  %y = phi i64 [%b, %entry], [%rest, %step]
-  %done = icmp eq i64 %y, 0
-  br i1 %done, label %end, label %step
-step:
-  %rest = urem i64 %x, %y
-  br label %test
-end:
-  ret i64 %x
-}"""
-
-# C's double functions that are off by more than one unit in the last place, where the extended ones are not.
-EXTENDED = ("lgamma",)
-
-
-def _extended(name: str) -> str:
-    """The double function by way of the 80-bit one: rounded once more, within 0.51 units in the last place."""
-    return f"""declare x86_fp80 @{name}l(x86_fp80)
-define double @{NAME}_gb_extended_{name}(double %x) {{
-  %wide = fpext double %x to x86_fp80
-  %value = call x86_fp80 @{name}l(x86_fp80 %wide)
-  %result = fptrunc x86_fp80 %value to double
-  ret double %result
-}}"""
-
-
-def _single(name: str) -> str:
-    """The float function by way of the double one."""
-    return f"""declare double @{name}(double)
-define float @{NAME}_gb_single_{name}(float %x) {{
-  %wide = fpext float %x to double
-  %value = call double @{name}(double %wide)
-  %result = fptrunc double %value to float
-  ret float %result
-}}"""
-
-
-ROUTINES: dict[str, str] = {f"gb_power_{bits}": _power(bits) for bits in (8, 16, 32, 64)} | {"gb_gcd": _GCD}
-PLAIN_ROUTINES: dict[str, str] = {f"gb_extended_{name}": _extended(name) for name in EXTENDED}
-PLAIN_ROUTINES |= {f"gb_single_{name}": _single(name) for name in ("sin", "cos", "tan")}
-
-
 class Declarations(dict[str, str]):
-    """What a module must declare or define, by name; `plain` in its part without optimisation.
+    """What a module must declare or define, by name; `plain` is that of its part without optimisation.
 
-    `vector_bytes` are those of the widest vectors that it is compiled for; `space` follows `ptr` for tables.
+    `vector_bytes` are those of the widest vectors that it is compiled for; `space` follows `ptr` for tables. A module
+    that is one part, not `parted`, has everything here.
     """
 
-    space = ""
-
-    def __init__(self, vector_bytes: int = 0) -> None:
+    def __init__(self, vector_bytes: int = 0, space: str = "", *, parted: bool = True) -> None:
         super().__init__()
         self.vector_bytes = vector_bytes
-        self.plain: dict[str, str] = {}
-
-    def routine(self, name: str, type: str, arguments: Sequence[str]) -> str:
-        """Declare a scalar function, one of ours or of C; its name in the module."""
-        if name in ROUTINES:
-            self[f"@{name}"] = ROUTINES[name]
-            return f"@{name}"
-        inside = f"@{NAME}_{name}" if name in PLAIN_ROUTINES else f"@{name}"
-        self[inside] = f"declare {type} {inside}({', '.join(arguments)})"
-        if name in PLAIN_ROUTINES:
-            self.plain[inside] = PLAIN_ROUTINES[name]
-        return inside
+        self.space = space
+        self.plain = Declarations(vector_bytes, space, parted=False) if parted else self
 
     def text(self, attributes: str, plain: Sequence[str] = ()) -> str:
         """The rest of a module: declarations, the attributes of its functions, and the second part, with `plain`."""
         closing = f"attributes #0 = {{ {attributes} }}"
-        second = [*plain, *self.plain.values()]
+        second = [*plain, *(() if self.plain is self else self.plain.values())]
         return "\n".join([*self.values(), closing, *([PLAIN, *second, closing] if second else []), ""])
+
+
+def row_module(code: Code, declarations: Declarations, attributes: str, result: str = "false") -> str:
+    """The module of a row function, called @NAME, which returns an i1."""
+    head = f"define i1 @{NAME}(ptr %pointers, ptr %numbers, i64 %n, ptr %strides) #0"
+    return f"{code.function(head, f'  ret i1 {result}')}\n{declarations.text(attributes)}"

@@ -16,16 +16,15 @@ GATHERED = 512
 OWN = ("_set", "_forget", "_let_look")
 """Functions of the module that Python calls, by what follows its name."""
 SUFFIXES = (
-    "_share_flat", "_share_grid", "_share_kept", "_split_run", "_each_run", "_strips_run", "_transposed_reduction",
+    "_share_flat", "_share_grid", "_split_run", "_each_run", "_strips_run", "_transposed_reduction",
 )  # fmt: skip
 """Functions that other modules call."""
-SHARE_FLAT, SHARE_GRID, SHARE_KEPT, SPLIT_RUN, EACH_RUN, STRIPS_RUN, TRANSPOSED_REDUCTION = (
+SHARE_FLAT, SHARE_GRID, SPLIT_RUN, EACH_RUN, STRIPS_RUN, TRANSPOSED_REDUCTION = (
     PREFIX + one for one in SUFFIXES
 )
 _TYPES = {
     SHARE_FLAT: "i1 (ptr, ptr, ptr, i64, ptr, i64)",
-    SHARE_GRID: "i1 (ptr, ptr, ptr, ptr, i64, ptr, ptr, ptr, ptr, i64, i64)",
-    SHARE_KEPT: "i1 (ptr, ptr, ptr, ptr, i64, ptr, ptr, ptr, i64, ptr, ptr, ptr, i64)",
+    SHARE_GRID: "i1 (ptr, ptr, ptr, ptr, i64, ptr, ptr, ptr, ptr, i64, i64, i64, i64)",
     SPLIT_RUN: "void (ptr, ptr, ptr, ptr, ptr, i64, ptr, ptr, ptr)",
     EACH_RUN: "void (ptr, ptr, ptr, i64, ptr, ptr, ptr, i64)",
     STRIPS_RUN: "void (ptr, ptr, ptr, i64, ptr, ptr, ptr)",
@@ -76,7 +75,10 @@ def _each_run(name: str) -> str:
     n = code.register(f"select i1 {some}, i64 {n}, i64 0")
     routine = code.load("ptr", code.slot("%parameters", PACK_SLOT))
     strided = code.register(f"icmp ne ptr {routine}, null")
-    with each_row(code, dims, "%sizes", ("%in", "%strides")) as (at, row):
+    place = code.register("alloca ptr")
+    code.store("ptr", "%in", place)
+    with each_row(code, dims, "%sizes", [(place, "%strides")]) as row:
+        at = code.load("ptr", place)
         index = code.register(f"add i64 %first, {code.register(f'mul i64 {row}, {n}')}")
         given = f"ptr %state, ptr {at}, i64 {n}, i64 {stride}, i64 {index}, ptr %parameters"
         code.branch(strided, "packed", "direct")

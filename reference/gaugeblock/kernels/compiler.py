@@ -20,7 +20,7 @@ from typing import Any, Generic, TypeVar
 
 from ..core.fork_safety import fork_safe
 from . import common
-from .code import EXTENDED, NAME, PLAIN, Module
+from .code import NAME, PLAIN, Module
 from .entry import METH_FASTCALL, MethodDef
 from .isa import llvm
 from .object_cache import Described, Descriptions, ObjectCache, digest
@@ -233,11 +233,7 @@ def parted(data: bytes) -> list[bytes]:
     return objects
 
 
-LIBM = (
-    *"ceil ceilf cos floor floorf fma fmaf ldexp lgamma nearbyint nearbyintf rint rintf round roundeven "
-    "roundevenf sin sqrt sqrtf tan tgamma trunc truncf".split(),
-    *(f"{name}l" for name in EXTENDED),
-)
+LIBM = "ceil ceilf floor floorf fma fmaf nearbyint nearbyintf rint rintf roundeven roundevenf trunc truncf".split()
 
 
 def _libm_symbols() -> list[tuple[str, int]]:

@@ -1,26 +1,17 @@
 """The elementary functions by their C names, of real and of complex expressions.
 
-Real expressions have our own functions, within 1 ULP, for float32 and for float64, but for lgamma, which goes through
-C's, in extended precision where the processor has it. Functions of complex ones are computed in double precision.
+Real expressions have our own functions, within 1 ULP, for float32 and for float64. Functions of complex ones are
+computed in double precision.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import complex_functions, error_function, exponential, logarithm, trigonometry
-from .expression import F32, F64, Complex, Expr, Value, choose, constant, select
+from . import complex_functions, error_function, exponential, log_gamma, logarithm, trigonometry
+from .expression import F64, Complex, Expr, Value, choose, constant, select
 from .expression import divide as smith_divide
-from .functions import call, cast, format_of, fused, mul_add, sqrt
-from .isa import has_extended_precision
-
-
-def lgamma(x: Expr) -> Expr:
-    """Logarithm of |gamma|: C's function, for float32 in double precision, rounded once."""
-    if x.type is F32:
-        return cast(call("lgamma", cast(x, F64)), F32)
-    return call("gb_extended_lgamma" if has_extended_precision() else "lgamma", x)
-
+from .functions import cast, format_of, fused, mul_add, sqrt
 
 FUNCTIONS: dict[str, Callable[..., Expr]] = {
     "exp": exponential.exp, "exp2": exponential.exp2, "expm1": exponential.expm1, "sigmoid": exponential.sigmoid,
@@ -29,7 +20,7 @@ FUNCTIONS: dict[str, Callable[..., Expr]] = {
     "acosh": logarithm.acosh, "atanh": logarithm.atanh, "logit": logarithm.logit, "pow": logarithm.pow,
     "sin": trigonometry.sin, "cos": trigonometry.cos, "tan": trigonometry.tan, "asin": trigonometry.asin,
     "acos": trigonometry.acos, "atan": trigonometry.atan, "atan2": trigonometry.atan2, "erf": error_function.erf,
-    "erfc": error_function.erfc, "erfinv": error_function.erfinv, "lgamma": lgamma,
+    "erfc": error_function.erfc, "erfinv": error_function.erfinv, "lgamma": log_gamma.lgamma,
 }  # fmt: skip
 """Functions of float32 or float64 expressions for results of the same type."""
 

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from .expression import F32, F64, Expr, select
 from .functions import (
-    DOUBLE,
     Format,
     Pair,
     copysign,
@@ -26,7 +25,6 @@ from .functions import (
     ordered_sum,
     polynomial,
 )
-from .piecewise import TANH_SINGLE, equal_steps
 
 # ln 2 in two parts, the first so short that its products with k are exact.
 _LN2 = {
@@ -46,10 +44,6 @@ _TAIL = {
         0.16666666666666688, 0.5,
     ),
 }  # fmt: skip
-_SHORT_TAIL = (
-    0.00019914953663688085, 0.0013946785841787818, 0.008333271039571018, 0.04166625930966638, 0.16666666829459414,
-    0.5000000081449719,
-)  # fmt: skip
 # (cosh r - 1 - r**2 / 2) / r**4 and (sinh r - r) / r**3 in powers of r**2.
 _EVEN = {
     F32: (0.001393584650941193, 0.04166645556688309),
@@ -128,13 +122,6 @@ def exp_of_pair(x: Expr, low: Expr) -> Expr:
     a = _reduced(within(x, *_SPAN[x.type]))
     one, tail = _natural(a)
     return _scaled(one + mul_add(low, one + tail, tail), a.k, a.bits, a.format)
-
-
-def short_exp(x: Expr) -> Expr:
-    """e**x of float64 expressions to 2**-33 for |x| < 700."""
-    k, bits = DOUBLE.nearest(x, _PER_LN2)
-    r = mul_add(k, DOUBLE.number(-_TWO_LN2[F64][0]), x)
-    return mul_add(r * r, polynomial(r, _SHORT_TAIL), r + 1.0) * DOUBLE.power_of_two(bits)
 
 
 def _two_to_part(x: Expr, missing: Callable[[Expr, Expr, Expr], Expr]) -> tuple[Pair, Callable[[Expr], Expr]]:
@@ -250,11 +237,7 @@ def cosh(x: Expr) -> Expr:
 
 
 def tanh(x: Expr) -> Expr:
-    """Hyperbolic tangent; piecewise polynomial in float32 expressions."""
-    if x.type is F32:
-        size = fabs(x)
-        high, low = equal_steps(select(size > 9.1, 9.1, size), 37.0 / 128.0, TANH_SINGLE)
-        return copysign(high + low, x)
+    """Hyperbolic tangent."""
     sine, cosine = _hyperbolic(x, _FLAT[x.type])
     high, low = ordered_sum(*cosine)
     inverse = 1.0 / high

@@ -33,10 +33,6 @@ class ScalarType(NamedTuple):
     def is_float(self) -> bool:
         return self.kind == "float"
 
-    @property
-    def is_int(self) -> bool:
-        return self.kind in ("int", "uint")
-
 
 BOOL = ScalarType("bool", 1, "i1")
 INT = {bits: ScalarType("int", bits, f"i{bits}") for bits in (8, 16, 32, 64)}

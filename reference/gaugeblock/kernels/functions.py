@@ -6,6 +6,7 @@ elementary functions need to know of float32 and float64.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from .expression import BOOL, F32, F64, INT, UINT, Expr, ScalarType, constant, select
@@ -58,14 +59,9 @@ def intrinsic(name: str, x: Expr, *more: Expr) -> Expr:
     return Expr("intrinsic", x.type, (x, *more), name)
 
 
-def call(name: str, x: Expr, *more: Expr) -> Expr:
-    """Call of a scalar routine (libm or runtime), lane by expression; the result has the type of `x`."""
-    return Expr("call", x.type, (x, *more), name)
-
-
-def rare(fast: Expr, condition: Expr, name: str, *arguments: Expr) -> Expr:
-    """`fast`, but where the condition holds the scalar routine `name` of float64 arguments; meant to hold seldom."""
-    return Expr("rare", fast.type, (fast, condition, *arguments), name)
+def rare(fast: Expr, condition: Expr, formula: Callable[..., Expr], *arguments: Expr) -> Expr:
+    """`fast`, but where the condition holds `formula` of the arguments, a function of its own; meant to hold seldom."""
+    return Expr("rare", fast.type, (fast, condition, *arguments), formula)
 
 
 def floor(x: Expr) -> Expr:

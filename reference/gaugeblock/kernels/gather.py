@@ -14,15 +14,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ..core.dtype import DType, int32
-from .code import NAME, Code
+from .code import MEMCPY, Code, Declarations, row_module
 from .compiler import Builtin, compiler, made_once
 from .isa import Level, current_level
-from .pointwise import contiguous_address, rows_driver, strided_address
+from .pointwise import contiguous_address, rows_builtin
 from .pointwise_entry import Signature
 from .tiles import element_type
 
 SIGNATURE = Signature(1, "mmii")
-MEMCPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 Move = Callable[[Code, str, str], None]
 """Writes what a kernel does with the place of the output and that of the source."""
 
@@ -44,8 +43,8 @@ class GatherKernel:
     @made_once
     def strided(self) -> Builtin:
         """The builtin for any strides."""
-        descriptor = [*self._descriptor, rows_driver(SIGNATURE.memory), 0]
-        return compiler().builtin("gather", strided_address(SIGNATURE), descriptor)
+        row, *itemsizes = self._descriptor
+        return rows_builtin("gather", SIGNATURE, row, itemsizes, 0)
 
     def tiled(self, apart: tuple[bool, ...]) -> Builtin:
         """As `strided`: single elements are read wherever they are."""
@@ -90,9 +89,9 @@ def indexed_text(itemsize: int, index: DType, level: Level, moved: int, row: Mov
     with code.loop(0, count) as k:
         move(element, [code.at(pointer, k, stride) for pointer, stride in zip(pointers, strides, strict=True)])
     failed = code.register(f"icmp ne i8 {code.load('i8', fault, 1)}, 0")
-    head = f"define i1 @{NAME}(ptr %pointers, ptr %numbers, i64 %n, ptr %strides) #0"
-    attributes = f"attributes #0 = {{ {level.attributes} }}"
-    return "\n".join([code.function(head, f"  ret i1 {failed}"), MEMCPY, attributes, ""])
+    declarations = Declarations()
+    declarations["memcpy"] = MEMCPY
+    return row_module(code, declarations, level.attributes, failed)
 
 
 @contextmanager

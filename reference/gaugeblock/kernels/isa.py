@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 import platform
-import sys
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -64,11 +63,6 @@ def known_levels() -> tuple[Level, ...]:
     if machine in ("aarch64", "arm64"):
         return ARM_LEVELS
     return OTHER_LEVELS
-
-
-def has_extended_precision() -> bool:
-    """Return whether C's long double is the x87's 80-bit format."""
-    return known_levels() is X86_LEVELS and sys.platform != "win32"
 
 
 @functools.cache

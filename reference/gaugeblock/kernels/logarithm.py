@@ -7,15 +7,16 @@ inverse hyperbolic functions are logarithms of pairs.
 
 Powers have the special values of C's pow. In float64, m = (1 + f) / c with c looked up by the leading bits of m. Then
 log x = k ln 2 + log(1/c) + f - f**2 / 2 + f**3 / 3 + f**4 P(f), summed to about 2**-66 of its value, and
-e**(y log x) takes the second term of the product along. float32 is the same in float64 with shorter polynomials.
-Coefficients as in `exponential`.
+e**(y log x) takes the second term of the product along. float32 goes by `approximation`. Coefficients as in
+`exponential`.
 """
 
 from __future__ import annotations
 
 import math
 
-from .exponential import exp_of_pair, short_exp, within
+from . import approximation
+from .exponential import exp_of_pair, within
 from .expression import F32, F64, Expr, ScalarType, select
 from .functions import (
     DOUBLE,
@@ -237,26 +238,18 @@ _LOG_LOW = (
 )  # fmt: skip
 _POWER_LN2 = (float.fromhex("0x1.62e42fefa3800p-1"), float.fromhex("0x1.ef35793c76730p-45"))
 _THIRD = (1.0 / 3.0, 1.850371707708594e-17)
-# (log(1 + f) - f + f**2 / 2 - f**3 / 3) / f**4 to 2**-67, (log(1 + f) - f + f**2 / 2) / f**3 to 2**-39.
+# (log(1 + f) - f + f**2 / 2 - f**3 / 3) / f**4 to 2**-67.
 _POWER_TAIL = (
     -0.07099053930506126, 0.09034514307259525, -0.1000120493366391, 0.11111254437048897, -0.12500001180702103,
     0.14285714181909143, -0.16666666665171406, 0.2000000000002386, -0.25000000000000333,
 )  # fmt: skip
-_SHORT_POWER_TAIL = (
-    0.13125521539265397, -0.16659362337701475, 0.20001608557899536, -0.2500001742902314, 0.3333333279592837,
-)  # fmt: skip
-
-
-def _looked_up(x: Expr, subnormal: bool) -> tuple[Expr, Expr, Expr, Expr]:
-    """(k, m, c, the bits of m that chose c)."""
-    k, m = split(x, subnormal)
-    index = bits_of(m) >> (DOUBLE.mantissa - 4)
-    return k, m, lookup(_POWER_RECIPROCAL, index, F64), index
 
 
 def precise_log(x: Expr) -> Pair:
     """log x of float64 expressions for finite x > 0, in two terms to about 2**-66 of its value."""
-    k, m, reciprocal, index = _looked_up(x, subnormal=True)
+    k, m = split(x)
+    index = bits_of(m) >> (DOUBLE.mantissa - 4)
+    reciprocal = lookup(_POWER_RECIPROCAL, index, F64)
     high, low = lookup(_LOG_HIGH, index, F64), lookup(_LOG_LOW, index, F64)
     product, product_low = exact_product(m, reciprocal)
     f, f_low = ordered_sum(product - 1.0, product_low)
@@ -279,22 +272,13 @@ def _precise(x: Expr, y: Expr) -> Expr:
     return exp_of_pair(power, mul_add(y, missing, power_low))
 
 
-def _quick(x: Expr, y: Expr) -> Expr:
-    """x**y of float64 expressions to about 2**-30 for normal x > 0."""
-    k, m, reciprocal, index = _looked_up(x, subnormal=False)
-    f = mul_add(m, reciprocal, DOUBLE.number(-1.0))
-    square = f * f
-    start = mul_add(k, DOUBLE.number(_POWER_LN2[0]), lookup(_LOG_HIGH, index, F64))
-    logarithm = start + mul_add(mul_add(f, polynomial(f, _SHORT_POWER_TAIL), DOUBLE.number(-0.5)), square, f)
-    return short_exp(within(y * logarithm, -150.0, 150.0))
-
-
 def pow(x: Expr, y: Expr) -> Expr:
     """x**y."""
     single = x.type is F32
     a = fabs(x)
     if single:
-        value = cast(_quick(cast(a, F64), cast(y, F64)), F32)
+        power = cast(y, F64) * approximation.log(cast(a, F64))
+        value = cast(approximation.exp(within(power, -150.0, 150.0)), F32)
     else:
         bounded = select(y > 2.0**70, 2.0**70, y)
         value = _precise(a, select(bounded < -(2.0**70), -(2.0**70), bounded))

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from .body import Body
-from .code import Carried, Declarations
+from .code import Carried, Declarations, row_module
 from .conversion import Memory
 from .expression import BOOL, Expr
 from .lower import Emitter
@@ -33,8 +33,8 @@ LONG = 100
 """Instructions of a vector's computation from which on it is written once only."""
 
 
-def row_text(row: RowWriter, name: str) -> str:
-    """The row function of a body, in the form that its length asks for."""
+def row_text(row: RowWriter, attributes: str) -> str:
+    """The module of the row function of a body, in the form that its length asks for."""
     vector = row.computation(row.body.width) if row.body.width > 1 else None
     if vector is None or len(vector.lines) <= LONG:
         row.two_loops(vector)
@@ -43,9 +43,7 @@ def row_text(row: RowWriter, name: str) -> str:
     code, result = row.code, "false"
     if row.fault:
         result = code.load("i1", row.fault, 1)
-    return code.function(
-        f"define i1 @{name}(ptr %pointers, ptr %numbers, i64 %n, ptr %strides) #0", f"  ret i1 {result}"
-    )
+    return row_module(code, code.declarations, attributes, result)
 
 
 class RowWriter:

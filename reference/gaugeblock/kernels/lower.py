@@ -1,7 +1,6 @@
 """Expressions to LLVM IR text, for scalars (width 1) or vectors `<W x T>`.
 
-Where the IR depends on the width, there are instructions of 512-bit vectors, tables in registers, and calls of scalar
-routines for single lanes.
+Where the IR depends on the width, there are instructions of 512-bit vectors and tables in registers.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ INSTRUCTIONS_512: dict[tuple[str, int], tuple[str, str] | None] = {
 }
 # Permutations of 512-bit registers by bits and number of registers.
 PERMUTATIONS_512 = {
-    (32, 1): "permvar.sf", (32, 2): "vpermi2var.ps", (64, 1): "permvar.df", (64, 2): "vpermi2var.pd",
+    (64, 1): "permvar.df", (64, 2): "vpermi2var.pd",
 }  # fmt: skip
 
 
@@ -104,34 +103,28 @@ def looked_up(emitter: Emitter, expr: Expr, arguments: list[str]) -> str:
     return vector
 
 
-def one_by_one(emitter: Emitter, expr: Expr) -> str:
-    """The function of (condition, fast value, arguments) that calls a routine for single lanes of vectors."""
-    type, scalar, width = emitter.type(expr.type), expr.type.ir, emitter.width
-    count, size = len(expr.arguments) - 2, expr.type.bits // 8
-    name = f"@{NAME}_rare_{expr.attribute}_{width}"
-    plain = Declarations()
-    routine = plain.routine(expr.attribute, scalar, [scalar] * count)
-    emitter.declarations.plain |= plain.plain or plain
-    code = Code()
-    flags = code.register(f"alloca <{width} x i8>, align 64")
-    code.store(f"<{width} x i8>", code.register(f"zext <{width} x i1> %where to <{width} x i8>"), flags)
-    result, *places = [code.register(f"alloca {type}, align 64") for _ in range(count + 1)]
-    for number, place in enumerate((result, *places)):
-        code.store(type, f"%a{number}", place)
-    with code.loop(0, width) as k:
-        wanted = code.register(f"icmp ne i8 {code.load('i8', code.move(flags, k), 1)}, 0")
-        with code.when(wanted):
-            given = ", ".join(f"{scalar} {code.load(scalar, code.at(place, k, size), size)}" for place in places)
-            code.store(scalar, code.register(f"call {scalar} {routine}({given})"), code.at(result, k, size), size)
-    values = ", ".join(f"{type} %a{k}" for k in range(count + 1))
-    emitter.declarations[name] = f"declare {type} {name}(<{width} x i1>, {', '.join([type] * (count + 1))})"
-    total = code.load(type, result)
-    head = f"define {type} {name}(<{width} x i1> %where, {values}) #0"
-    emitter.declarations.plain[name] = code.function(head, f"  ret {type} {total}")
+def outlined(emitter: Emitter, formula: Callable[..., Expr], arguments: Sequence[Expr]) -> str:
+    """The name of a function of its own for a formula, at the emitter's width, in the part without optimisation."""
+    declarations = emitter.declarations
+    apart = declarations.plain is not declarations
+    name = f"@{NAME}_{formula.__name__}_{emitter.width}_{arguments[0].type.bits}"
+    if name not in declarations:
+        given = [Expr("argument", argument.type) for argument in arguments]
+        code = Emitter(emitter.width, "y", declarations.plain)
+        for place, expr in enumerate(given):
+            code.bind(expr, f"%a{place}")
+        value = formula(*given)
+        (result,) = code.emit([value])
+        types, type = [code.type(expr.type) for expr in given], code.type(value.type)
+        head = ", ".join(f"{one} %a{place}" for place, one in enumerate(types))
+        if apart:
+            declarations[name] = f"declare {type} {name}({', '.join(types)})"
+        head = f"define {'' if apart else 'internal '}{type} {name}({head}) #0"
+        declarations.plain[name] = code.function(head, f"  ret {type} {result}")
     return name
 
 
-SCALAR_ONLY = frozenset({"call", "sdiv", "udiv", "srem", "urem"})
+SCALAR_ONLY = frozenset({"sdiv", "udiv", "srem", "urem"})
 SCALAR_VISIT, VECTOR_VISIT = 1, 16
 """What the opcode "path" stands for in scalar lanes and in vector lanes: it tells which form of a loop ran."""
 
@@ -199,6 +192,11 @@ class Emitter(Code):
         self._kept.append(expr)
         self.names[id(expr)] = name
 
+    def bind_all(self, exprs: Iterable[Expr], names: Iterable[str]) -> None:
+        """Let the names stand for the arguments, one for each."""
+        for expr, name in zip(exprs, names, strict=True):
+            self.bind(expr, name)
+
     def emit(self, results: Sequence[Expr]) -> list[str]:
         """Instructions for `results`; returns their registers or literals."""
         names, kept, lines, prefix = self.names, self._kept, self.lines, self.prefix
@@ -239,8 +237,6 @@ class Emitter(Code):
             return native(self, expr, arguments)
         if opcode == "lookup":
             return looked_up(self, expr, arguments)
-        if opcode == "call":
-            return self._call(expr, arguments)
         source = self.type(expr.arguments[0].type)
         if opcode in ("fcmp", "icmp"):
             return self.register(f"{opcode} {expr.attribute} {source} {arguments[0]}, {arguments[1]}")
@@ -277,40 +273,19 @@ class Emitter(Code):
         self.declarations[name] = f"declare {type} {name}({', '.join([type] * len(arguments))})"
         return self.register(f"call {type} {name}({', '.join(f'{type} {value}' for value in arguments)})")
 
-    def _call(self, expr: Expr, arguments: list[str]) -> str:
-        result = expr.type.ir
-        types = [argument.type.ir for argument in expr.arguments]
-        name = self.declarations.routine(expr.attribute, result, types)
-        if self.width == 1:
-            given = ", ".join(f"{type} {value}" for type, value in zip(types, arguments, strict=True))
-            return self.register(f"call {result} {name}({given})")
-        vector = "poison"
-        for k in range(self.width):
-            parts = [
-                self.register(f"extractelement <{self.width} x {type}> {value}, i32 {k}")
-                for type, value in zip(types, arguments, strict=True)
-            ]
-            given = ", ".join(f"{type} {value}" for type, value in zip(types, parts, strict=True))
-            single = self.register(f"call {result} {name}({given})")
-            vector = self.register(f"insertelement {self.type(expr.type)} {vector}, {result} {single}, i32 {k}")
-        return vector
-
     def _rare(self, expr: Expr, arguments: list[str]) -> str:
-        """The fast value, replaced by a call in the lanes where the condition holds; the call is branched around."""
+        """The fast value or, where the condition holds, that of a formula, which is branched around."""
         fast, condition, *given = arguments
-        type, truth = self.type(expr.type), self.type(BOOL)
+        type = self.type(expr.type)
         number = len(self.lines)
         slow, join, before = (f"{self.prefix}.{word}{number}" for word in ("slow", "join", "before"))
         some = self._any(condition)
         branch = f"  br i1 {some}, label %{slow}, label %{join}"
         self.lines += [f"  br label %{before}", f"{before}:", branch, f"{slow}:"]
-        if self.width == 1:
-            called = self._call(Expr("call", expr.type, expr.arguments[2:], expr.attribute), given)
-            mixed = self.register(f"select {truth} {condition}, {type} {called}, {type} {fast}")
-        else:
-            named = [f"{self.type(expr.type)} {value}" for value in (fast, *given)]
-            name = one_by_one(self, expr)
-            mixed = self.register(f"call {type} {name}({truth} {condition}, {', '.join(named)})")
+        named = [f"{self.type(one.type)} {value}" for one, value in zip(expr.arguments[2:], given, strict=True)]
+        name = outlined(self, expr.attribute, expr.arguments[2:])
+        called = self.register(f"call {type} {name}({', '.join(named)})")
+        mixed = self.register(f"select {self.type(BOOL)} {condition}, {type} {called}, {type} {fast}")
         self.jump(join)
         self.begin(join)
         return self.register(f"phi {type} [{fast}, %{before}], [{mixed}, %{slow}]")

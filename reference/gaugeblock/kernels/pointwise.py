@@ -19,8 +19,8 @@ from ..core.dtype import DType, bool_, uint64
 from ..core.tracing import TRACING
 from .body import Body, Formula, record
 from .bound_call import nothing
-from .code import NAME, Declarations, Module
-from .compiler import Builtin, compiler
+from .code import Declarations, Module
+from .compiler import Builtin, compiler, made_once
 from .conversion import Immediate, Raw
 from .isa import Level, current_level
 from .loops import RowWriter, row_text
@@ -49,16 +49,8 @@ def operand_kinds(operands: Sequence[DType | Raw | Immediate]) -> list[str]:
 class PointwiseKernel:
     """A compiled loop family; the attributes `contiguous` and `strided` are builtins made on first use."""
 
-    __slots__ = (
-        "_descriptor", "_tiled", "compute", "contiguous", "formula", "itemsizes", "level", "name", "operands",
-        "results", "signature", "strided", "width",
-    )  # fmt: skip
-
     formula: Formula
     operands: tuple[Operand, ...]
-    contiguous: Builtin
-    strided: Builtin
-    width: int
 
     def __init__(
         self,
@@ -69,16 +61,16 @@ class PointwiseKernel:
         results: tuple[DType, ...],
         level: Level,
     ) -> None:
-        self.name = name
         if formula is not None:
-            self.formula = formula
-            self.operands = operands
+            self.formula, self.operands = formula, operands
+        self.name = name
         self.compute = compute
         self.results = results
         self.level = level
         self.signature = Signature(len(results), "".join(operand_kinds(operands)))
         memory = [one if isinstance(one, DType) else one.dtype for one in operands if not isinstance(one, Immediate)]
         self.itemsizes = [dtype.itemsize for dtype in (*results, *memory)]
+        self._tiled: dict[tuple[bool, ...], Builtin] = {}
 
     def __repr__(self) -> str:
         return f"<pointwise kernel {self.title}>"
@@ -95,29 +87,32 @@ class PointwiseKernel:
 
     def text(self, body: Body) -> str:
         """LLVM IR of the row function, named @NAME."""
-        declarations = Declarations(self.level.vector_bytes)
-        row = row_text(RowWriter(body, declarations), NAME)
-        return f"{row}\n{declarations.text(self.level.attributes)}"
+        return row_text(RowWriter(body, Declarations(self.level.vector_bytes)), self.level.attributes)
 
-    def __getattr__(self, attribute: str) -> Any:
-        if attribute in ("width", "_descriptor", "_tiled"):
-            row, self.width = self._row()
-            self._descriptor = [row, *self.itemsizes]
-            self._tiled: dict[tuple[bool, ...], Builtin] = {}
-        elif attribute == "contiguous":
-            address = contiguous_address(self.signature)
-            self.contiguous = compiler().builtin(self.name, address, self._descriptor)
-        elif attribute == "strided":
-            descriptor = [*self._descriptor, rows_driver(len(self.itemsizes)), 0]
-            self.strided = compiler().builtin(self.name, strided_address(self.signature), descriptor)
-        else:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
-        return object.__getattribute__(self, attribute)
-
+    @made_once
     def _row(self) -> tuple[int, int]:
-        """Return the address of the row function and its width."""
+        """The address of the row function, and its width."""
+        return self._loaded()
+
+    def _loaded(self) -> tuple[int, int]:
         body = self.body()
         return compiler().load_text(self.text(body)), body.width
+
+    @property
+    def width(self) -> int:
+        """Elements of the row function's vectors."""
+        return self._row[1]
+
+    @made_once
+    def contiguous(self) -> Builtin:
+        """The builtin for contiguous operands."""
+        address = contiguous_address(self.signature)
+        return compiler().builtin(self.name, address, [self._row[0], *self.itemsizes])
+
+    @made_once
+    def strided(self) -> Builtin:
+        """The builtin for any strides."""
+        return rows_builtin(self.name, self.signature, self._row[0], self.itemsizes, 0)
 
     def tiled(self, apart: tuple[bool, ...]) -> Builtin:
         """As `strided`, with the operands in memory marked in `apart` going through buffers tile by tile."""
@@ -128,9 +123,9 @@ class PointwiseKernel:
             outputs, level = len(self.results), self.level
             transfers = [
                 (unpacking_routine if place < outputs else packing_routine)(itemsize, level) if through else 0
-                for place, (itemsize, through) in enumerate(zip(self._descriptor[1:], apart, strict=True))
+                for place, (itemsize, through) in enumerate(zip(self.itemsizes, apart, strict=True))
             ]
-            descriptor = [*self._descriptor, tiled_driver(level), 0, *transfers]
+            descriptor = [self._row[0], *self.itemsizes, tiled_driver(level), 0, *transfers]
             found = compiler().builtin(self.name, strided_address(self.signature), descriptor)
             self._tiled[apart] = found
         return found
@@ -142,8 +137,6 @@ class NamedKernel(PointwiseKernel):
     `find` gives the formula for the name, and the operands as the formula takes them.
     """
 
-    __slots__ = ("description", "find")
-
     def __init__(
         self, name: str, find: Find, operands: tuple[Operand, ...], compute: DType, results: tuple[DType, ...],
         level: Level,
@@ -154,18 +147,23 @@ class NamedKernel(PointwiseKernel):
         self.description = f"pointwise {name} {' '.join(dtypes)} {level.name}"
 
     def __getattr__(self, attribute: str) -> Any:
-        if attribute in ("formula", "operands"):
-            self.formula, self.operands = self.find()
-            return object.__getattribute__(self, attribute)
-        return super().__getattr__(attribute)
+        if attribute not in ("formula", "operands"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
+        self.formula, self.operands = self.find()
+        return self.__dict__[attribute]
 
-    def _row(self) -> tuple[int, int]:
+    def _loaded(self) -> tuple[int, int]:
         (row,), width = compiler().described(self.description, self._module)
         return row, int(width)
 
     def _module(self) -> Module:
         body = self.body()
         return Module(self.text(body), f"{body.width}")
+
+
+def rows_builtin(name: str, signature: Signature, row: int, itemsizes: Sequence[int], first: int) -> Builtin:
+    """Return the builtin of a row function for any strides, which shares out dims from `first` on."""
+    return compiler().builtin(name, strided_address(signature), [row, *itemsizes, rows_driver(len(itemsizes)), first])
 
 
 @functools.cache
@@ -317,30 +315,13 @@ class Launch:
         return run_strided
 
 
-class EmptyLaunch(Launch):
-    """The launch over no elements."""
+class _NoElements:
+    contiguous = strided = staticmethod(nothing)
+    results = ()
 
-    __slots__ = ()
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.contiguous = True
-        self.shape, self.strides, self.slots, self.steps, self.apart, self.tail = (0,), [], (), (), None, ()
-
-    def run(self, values: list[Any]) -> None:
-        """Do nothing."""
-
-    def strided(self) -> Callable[..., None]:
-        """Return the kernel that does nothing."""
-        return nothing
-
-    def builtin(self) -> Callable[..., None]:
-        """Return the kernel that does nothing."""
-        return nothing
-
-    def counted(self) -> Callable[..., None]:
-        """Return the kernel that does nothing."""
+    def tiled(self, apart: tuple[bool, ...]) -> Builtin:
         return nothing
 
 
-NO_ELEMENTS = EmptyLaunch()
+NO_ELEMENTS = Launch(_NoElements(), (0,), [], [], [])
+"""The launch over no elements."""

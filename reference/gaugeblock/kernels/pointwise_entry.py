@@ -12,66 +12,32 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .code import NAME, PLAIN
+from .code import NAME, PLAIN, Code
 from .common import SHARE_FLAT, SHARE_GRID, declaration
 from .entry import PYTHON_API, EntryWriter
-from .sharing import MAX_DIMS, first_row
+from .sharing import MAX_DIMS, each_row
 
 
 def rows_text(operands: int) -> str:
     """Return the IR of the driver for a number of operands in memory: rows over the first dimension, an odometer over
     the others."""
-    many = range(operands)
-    lines = [
-        f"define i1 @{NAME}(ptr %row, ptr %cursors, ptr %numbers, i64 %ndim, ptr %sizes, ptr %strides, ptr %itemsizes, "
-        "ptr %transfers, i64 %outputs, i64 %operands) {",
-        "entry:",
-        f"  %counters = alloca [{MAX_DIMS} x i64]",
-        f"  %steps = alloca [{operands} x i64]",
-        "  %flat = icmp eq i64 %ndim, 0",
-        "  %first_size = load i64, ptr %sizes",
-        "  %n = select i1 %flat, i64 1, i64 %first_size",
-    ]
-    lines += [
-        *first_row(operands, "%cursors", "%strides", "%ndim"),
-        "  %fault = phi i1 [false, %clear], [%fault_next, %step]",
-        "  %failed = call i1 %row(ptr %cursors, ptr %numbers, i64 %n, ptr %steps)",
-        "  %fault_next = or i1 %fault, %failed",
-        "  br label %advance",
-        "advance:",
-        "  %d = phi i64 [1, %rows], [%d_next, %wrap]",
-        "  %inside = icmp slt i64 %d, %ndim",
-        "  br i1 %inside, label %move, label %done",
-        "move:",
-        "  %d_counter = getelementptr i64, ptr %counters, i64 %d",
-        "  %d_size = getelementptr i64, ptr %sizes, i64 %d",
-        "  %count = load i64, ptr %d_counter",
-        "  %size = load i64, ptr %d_size",
-        "  %next = add i64 %count, 1",
-        "  %room = icmp slt i64 %next, %size",
-    ]
-    for k in many:
-        lines += [
-            f"  %d_place_{k} = getelementptr i64, ptr %row_{k}, i64 %d",
-            f"  %d_stride_{k} = load i64, ptr %d_place_{k}",
-            f"  %d_now_{k} = load ptr, ptr %at_{k}",
-        ]
-    lines += ["  br i1 %room, label %step, label %wrap", "step:", "  store i64 %next, ptr %d_counter"]
-    for k in many:
-        lines += [
-            f"  %ahead_{k} = getelementptr i8, ptr %d_now_{k}, i64 %d_stride_{k}",
-            f"  store ptr %ahead_{k}, ptr %at_{k}",
-        ]
-    lines += ["  br label %rows", "wrap:", "  store i64 0, ptr %d_counter"]
-    for k in many:
-        lines += [
-            f"  %span_{k} = mul i64 %count, %d_stride_{k}",
-            f"  %undo_{k} = sub i64 0, %span_{k}",
-            f"  %back_{k} = getelementptr i8, ptr %d_now_{k}, i64 %undo_{k}",
-            f"  store ptr %back_{k}, ptr %at_{k}",
-        ]
-    lines += ["  %d_next = add i64 %d, 1", "  br label %advance", "done:", "  ret i1 %fault_next", "}", ""]
-    return "\n".join(lines)
+    code = Code()
+    steps, fault = code.register(f"alloca [{operands} x i64]"), code.register("alloca i1")
+    code.store("i1", "false", fault, 1)
+    cursors = []
+    for k in range(operands):
+        own = code.slot("%strides", code.register(f"mul i64 %ndim, {k}"))
+        code.store("i64", code.load("i64", own), code.slot(steps, k))
+        cursors.append((code.slot("%cursors", k), own))
+    n = code.register(f"select i1 {code.register('icmp eq i64 %ndim, 0')}, i64 1, i64 {code.load('i64', '%sizes')}")
+    with each_row(code, "%ndim", "%sizes", cursors):
+        failed = code.register(f"call i1 %row(ptr %cursors, ptr %numbers, i64 {n}, ptr {steps})")
+        code.store("i1", code.register(f"or i1 {failed}, {code.load('i1', fault, 1)}"), fault, 1)
+    arguments = (
+        "ptr %row, ptr %cursors, ptr %numbers, i64 %ndim, ptr %sizes, ptr %strides, ptr %itemsizes, ptr %transfers, "
+        "i64 %outputs, i64 %operands"
+    )
+    return code.function(f"define i1 @{NAME}({arguments})", f"  ret i1 {code.load('i1', fault, 1)}")
 
 
 class Signature(NamedTuple):
@@ -151,7 +117,8 @@ def strided_entry(signature: Signature) -> str:
     transfers = entry.register(f"getelementptr i64, ptr {given.itemsizes}, i64 {many + 2}")
     call = f"ptr {given.row}, ptr {given.pointers}, ptr {given.numbers}, i64 {ndim}, ptr {sizes}, ptr {strides}"
     call += f", ptr {given.itemsizes}, ptr {transfers}, i64 {signature.outputs}, i64 {many}"
-    shared = f"call i1 @{SHARE_GRID}(ptr {driver}, {call})"
+    along = entry.load("i64", entry.slot(given.itemsizes, many + 1))
+    shared = f"call i1 @{SHARE_GRID}(ptr {driver}, {call}, i64 {along}, i64 1)"
     entry.run(f"call i1 {driver}({call})", volume, shared)
     text = entry.text([f"  %right = icmp sge i64 %nargs, {first}", "  br i1 %right, label %read, label %wrong"])
     return "\n".join([PLAIN, PYTHON_API, declaration(SHARE_GRID), text, ""])

@@ -35,11 +35,12 @@ NO_PART = 1 << 62
 _CLOCK = 6
 """The clock that is cheapest to read: on Linux CLOCK_MONOTONIC_COARSE, on macOS CLOCK_MONOTONIC."""
 
-_IN_TURN = f"""declare i32 @clock_gettime(i32, ptr)
+_WORK = f"""declare i32 @clock_gettime(i32, ptr)
 declare i32 @PyGILState_Ensure()
 declare void @PyGILState_Release(i32)
 declare i32 @PyErr_CheckSignals()
 declare ptr @PyGILState_GetThisThreadState()
+declare ptr @PyErr_Occurred()
 declare ptr @PyObject_CallFunctionObjArgs(ptr, ...)
 declare void @Py_DecRef(ptr)
 @look = internal global ptr null, align 64
@@ -114,32 +115,57 @@ note:
 stop:
   ret i1 true
 }}
-define internal i1 @in_turn(ptr %part, ptr %context, i64 %count) {{
+define internal i1 @raised() {{
+  %thread = call ptr @PyGILState_GetThisThreadState()
+  %ours = icmp eq ptr %thread, null
+  br i1 %ours, label %none, label %ask
+ask:
+  %state = call i32 @PyGILState_Ensure()
+  %error = call ptr @PyErr_Occurred()
+  call void @PyGILState_Release(i32 %state)
+  %is = icmp ne ptr %error, null
+  ret i1 %is
+none:
+  ret i1 false
+}}
+define internal void @work(ptr %part, ptr %context, i64 %count, ptr %next, ptr %fault) {{
 entry:
   %since = alloca i64
   %begin = call i64 @clock()
   store i64 %begin, ptr %since
-  br label %test
-test:
-  %k = phi i64 [0, %entry], [%next, %go_on]
-  %any = phi i1 [false, %entry], [%either, %go_on]
+  br label %take
+take:
+  %k = atomicrmw add ptr %next, i64 1 acq_rel, align 8
   %more = icmp slt i64 %k, %count
   br i1 %more, label %do, label %done
 do:
-  %bad = call i1 %part(ptr %context, i64 %k)
+  %failed = call i1 %part(ptr %context, i64 %k)
+  br i1 %failed, label %note, label %look
+note:
+  store atomic i64 1, ptr %fault release, align 8
+  %raised = call i1 @raised()
+  br i1 %raised, label %left, label %look
+look:
   %stop = call i1 @stopped(ptr %since)
-  br i1 %stop, label %left, label %go_on
-go_on:
-  %either = or i1 %any, %bad
-  %next = add i64 %k, 1
-  br label %test
+  br i1 %stop, label %left, label %take
 left:
-  ret i1 true
+  store atomic i64 {NO_PART}, ptr %next release, align 8
+  store atomic i64 1, ptr %fault release, align 8
+  br label %done
 done:
-  ret i1 %any
+  ret void
+}}
+define internal i1 @alone(ptr %part, ptr %context, i64 %count) {{
+  %next = alloca i64
+  %fault = alloca i64
+  store i64 0, ptr %next
+  store i64 0, ptr %fault
+  call void @work(ptr %part, ptr %context, i64 %count, ptr %next, ptr %fault)
+  %any = load i64, ptr %fault
+  %result = icmp ne i64 %any, 0
+  ret i1 %result
 }}
 """
-"""All parts, one after the other."""
 _ALONE = """define internal i1 @stopped(ptr %since) {
   %stop = call i1 @interrupted(ptr %since)
   ret i1 %stop
@@ -151,7 +177,7 @@ define void @NAME_forget() {
   ret void
 }
 define i1 @NAME_run(ptr %part, ptr %context, i64 %count) {
-  %any = call i1 @in_turn(ptr %part, ptr %context, i64 %count)
+  %any = call i1 @alone(ptr %part, ptr %context, i64 %count)
   ret i1 %any
 }
 """
@@ -160,10 +186,10 @@ define i1 @NAME_run(ptr %part, ptr %context, i64 %count) {
 def text(name: str) -> str:
     """LLVM IR of the pool; where there are no POSIX threads the caller does all parts."""
     if os.name != "posix":
-        return (_IN_TURN + _ALONE).replace("NAME", name)
+        return (_WORK + _ALONE).replace("NAME", name)
     declaration, pause = _PAUSES[_FAMILIES.get(platform.machine().lower(), "other")]
     return f"""{declaration}
-{_IN_TURN.replace("NAME", name)}@mutex = internal global [128 x i8] zeroinitializer, align 64
+{_WORK.replace("NAME", name)}@mutex = internal global [128 x i8] zeroinitializer, align 64
 @wake = internal global [128 x i8] zeroinitializer, align 64
 @threads = internal global i64 1, align 64
 @workers = internal global i64 0, align 64
@@ -176,7 +202,6 @@ def text(name: str) -> str:
 @part = internal global ptr null, align 64
 @context = internal global ptr null, align 64
 @count = internal global i64 0, align 64
-declare ptr @PyErr_Occurred()
 declare i32 @pthread_mutex_init(ptr, ptr)
 declare i32 @pthread_mutex_lock(ptr)
 declare i32 @pthread_mutex_unlock(ptr)
@@ -187,13 +212,6 @@ declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @pthread_detach(ptr)
 declare i32 @sched_yield()
 
-define internal i1 @raised() {{
-  %state = call i32 @PyGILState_Ensure()
-  %error = call ptr @PyErr_Occurred()
-  call void @PyGILState_Release(i32 %state)
-  %is = icmp ne ptr %error, null
-  ret i1 %is
-}}
 define internal i1 @stopped(ptr %since) {{
   %thread = call ptr @PyGILState_GetThisThreadState()
   %ours = icmp eq ptr %thread, null
@@ -219,51 +237,6 @@ define void @{name}_forget() {{
   store atomic i64 0, ptr @running release, align 8
   store atomic i64 0, ptr @busy release, align 8
   store i64 0, ptr @open
-  ret void
-}}
-
-define internal void @work(ptr %part, ptr %context, i64 %count) {{
-entry:
-  br label %take
-take:
-  %k = atomicrmw add ptr @next, i64 1 acq_rel, align 8
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %do, label %done
-do:
-  %failed = call i1 %part(ptr %context, i64 %k)
-  br i1 %failed, label %note, label %take
-note:
-  store atomic i64 1, ptr @fault release, align 8
-  br label %take
-done:
-  ret void
-}}
-
-define internal void @work_and_look(ptr %part, ptr %context, i64 %count) {{
-entry:
-  %since = alloca i64
-  %begin = call i64 @clock()
-  store i64 %begin, ptr %since
-  br label %take
-take:
-  %k = atomicrmw add ptr @next, i64 1 acq_rel, align 8
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %do, label %done
-do:
-  %failed = call i1 %part(ptr %context, i64 %k)
-  br i1 %failed, label %note, label %look
-note:
-  store atomic i64 1, ptr @fault release, align 8
-  %raised = call i1 @raised()
-  br i1 %raised, label %left, label %look
-look:
-  %stop = call i1 @interrupted(ptr %since)
-  br i1 %stop, label %left, label %take
-left:
-  store atomic i64 {NO_PART}, ptr @next release, align 8
-  store atomic i64 1, ptr @fault release, align 8
-  br label %done
-done:
   ret void
 }}
 
@@ -313,7 +286,7 @@ leave:
   %u = call i32 @pthread_mutex_unlock(ptr @mutex)
   br i1 %takes, label %run, label %after
 run:
-  call void @work(ptr %part, ptr %context, i64 %count)
+  call void @work(ptr %part, ptr %context, i64 %count, ptr @next, ptr @fault)
   %left = atomicrmw sub ptr @running, i64 1 acq_rel, align 8
   br label %after
 after:
@@ -334,7 +307,7 @@ claim:
   %mine = extractvalue {{i64, i1}} %claimed, 1
   br i1 %mine, label %staff, label %alone
 alone:
-  %any = call i1 @in_turn(ptr %part, ptr %context, i64 %count)
+  %any = call i1 @alone(ptr %part, ptr %context, i64 %count)
   ret i1 %any
 staff:
   %there = load atomic i64, ptr @workers acquire, align 8
@@ -362,7 +335,7 @@ start:
   %number = atomicrmw add ptr @job, i64 1 acq_rel, align 8
   %woken = call i32 @pthread_cond_broadcast(ptr @wake)
   %u = call i32 @pthread_mutex_unlock(ptr @mutex)
-  call void @work_and_look(ptr %part, ptr %context, i64 %count)
+  call void @work(ptr %part, ptr %context, i64 %count, ptr @next, ptr @fault)
   %l2 = call i32 @pthread_mutex_lock(ptr @mutex)
   store i64 0, ptr @open
   %u2 = call i32 @pthread_mutex_unlock(ptr @mutex)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 
 from ..core.dtype import DType, float32, int64
-from .code import NAME, Declarations
+from .code import Declarations, row_module
 from .compiler import Builtin, compiler
 from .conversion import SCALAR_TYPES
 from .expression import BOOL, F32, F64, INT, ScalarType
@@ -51,8 +51,7 @@ def _text(dtype: DType, level: Level) -> str:
                 if dtype is float32:
                     value = code.register(f"fptrunc {code.type(F64)} {value} to {code.type(F32)}")
                 code.store(code.type(SCALAR_TYPES[dtype]), value, code.at(out, i, dtype.itemsize), dtype.itemsize)
-    head = f"define i1 @{NAME}(ptr %pointers, ptr %numbers, i64 %n, ptr %strides) #0"
-    return "\n".join([code.function(head, "  ret i1 false"), f"attributes #0 = {{ {level.attributes} }}", ""])
+    return row_module(code, code.declarations, level.attributes)
 
 
 def _places(code: Emitter, first: str, type: ScalarType) -> str:

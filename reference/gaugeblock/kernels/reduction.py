@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..core.dtype import DType
-from .code import NAME, PLAIN, Code
-from .common import SHARE_KEPT, TRANSPOSED_REDUCTION, declaration
+from .code import MEMCPY, NAME, PLAIN, Code
+from .common import SHARE_GRID, TRANSPOSED_REDUCTION, declaration
 from .compiler import Builtin, compiler, made_once
 from .entry import PYTHON_API, EntryWriter
 from .isa import Level, current_level
@@ -27,21 +27,21 @@ from .reduction_phases import (
     ITEMSIZE_SLOT,
     PACK_SLOT,
     REDUCTION_SLOT,
+    SCALAR_BYTES,
     TRANSPOSE_SLOT,
     Reduction,
     record_reduction,
 )
-from .sharing import MAX_DIMS, each_row
+from .sharing import MAX_DIMS, context_of, each_row
 from .tiles import packing_routine
 
 
 def reduction_entry(outputs: int, numbers: int) -> str:
     """IR text of the module."""
     entry = EntryWriter(NAME, "reduction kernel")
-    outs = entry.register(f"alloca [{outputs} x ptr]")
-    for index in range(outputs):
-        entry.put("i64", entry.integer(index), outs, index)
-    source = entry.register(f"inttoptr i64 {entry.integer(outputs)} to ptr")
+    places = entry.register(f"alloca [{outputs + 1} x ptr]")
+    for index in range(outputs + 1):
+        entry.put("i64", entry.integer(index), places, index)
     parameters = entry.register(f"alloca [{BLOCK_BYTES} x i8], align 64")
     position = outputs + 1
     for index in range(numbers):
@@ -61,14 +61,15 @@ def reduction_entry(outputs: int, numbers: int) -> str:
     small_too = entry.register(f"icmp ule i64 {reduced}, {MAX_DIMS}")
     both = entry.register(f"and i1 {small}, {small_too}")
     entry.require(entry.register(f"and i1 {fits}, {both}"))
-    arrays = [entry.register(f"alloca [{MAX_DIMS} x i64]") for _ in range(4)]
-    out_strides = entry.register(f"alloca [{MAX_DIMS * outputs} x i64]")
+    keep_sizes, sizes, steps = (entry.register(f"alloca [{MAX_DIMS} x i64]") for _ in range(3))
+    keep_strides = entry.register(f"alloca [{MAX_DIMS * (outputs + 1)} x i64]")
+    entry.put("i64", "1", keep_sizes, 0)  # what no kept dim stands for
     start = str(position)
     volumes = []
-    for array, amount in zip(arrays, (kept, reduced, kept, reduced), strict=True):
+    arrays = (keep_sizes, sizes, entry.slot(keep_strides, out_dims), steps, keep_strides)
+    for array, amount in zip(arrays, (kept, reduced, kept, reduced, out_dims), strict=True):
         volumes.append(entry.array(start, amount, array))
         start = entry.register(f"add i64 {start}, {amount}")
-    entry.array(start, out_dims, out_strides)
     entry.check(always=True)
     entry.put("i64", volumes[1], parameters, 0)
     descriptor = entry.descriptor()
@@ -78,31 +79,38 @@ def reduction_entry(outputs: int, numbers: int) -> str:
     entry.proceed(volumes[0])
     amount = entry.register(f"mul i64 {volumes[0]}, {volumes[1]}")
     base = entry.register(f"load ptr, ptr {descriptor}")
-    call = f"ptr {base}, ptr {source}, ptr {outs}, i64 {kept}, ptr {arrays[0]}, ptr {arrays[2]}, ptr {out_strides}, "
-    call += f"i64 {reduced}, ptr {arrays[1]}, ptr {arrays[3]}, ptr {parameters}"
-    shared = f"call i1 @{SHARE_KEPT}(ptr @kept, {call}, i64 {outputs})"
+    walk = context_of(entry, (f"i64 {reduced}", f"ptr {sizes}", f"ptr {steps}"))
+    call = f"ptr {base}, ptr {places}, ptr {parameters}, i64 {kept}, ptr {keep_sizes}, ptr {keep_strides}, ptr {walk}, "
+    call += f"ptr null, i64 {outputs}, i64 {outputs + 1}"
+    shared = f"call i1 @{SHARE_GRID}(ptr @kept, {call}, i64 0, i64 {volumes[1]})"
     entry.run(f"call i1 @kept({call})", amount, shared)
     text = entry.text([f"  %right = icmp sge i64 %nargs, {position}", "  br i1 %right, label %read, label %wrong"])
-    return "\n".join([PLAIN, PYTHON_API, declaration(SHARE_KEPT), _kept(outputs), text, ""])
+    return "\n".join([PLAIN, PYTHON_API, declaration(SHARE_GRID), _kept(outputs), MEMCPY, text, ""])
 
 
 def _kept(outputs: int) -> str:
-    """@kept: rows of outputs over the first kept dim, an odometer over the others."""
+    """@kept: rows of outputs over the first kept dim, an odometer over the others. It drives a box as those of
+    pointwise kernels are driven; in place of the item sizes it is given number, sizes and strides of the reduced dims.
+    """
     code = Code()
-    steps = code.register(f"alloca [{outputs} x i64]")
+    steps = code.register(f"alloca [{outputs + 1} x i64]")
+    block = code.register(f"alloca [{BLOCK_BYTES} x i8], align 64")
+    code.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {block}, ptr %parameters, i64 {SCALAR_BYTES}, i1 0)")
     cursors = []
-    for k in range(outputs):
-        own = code.slot("%out_strides", code.register(f"mul i64 %nkeep, {k}"))
+    for k in range(outputs + 1):
+        own = code.slot("%strides", code.register(f"mul i64 %nkeep, {k}"))
         code.store("i64", code.load("i64", own), code.slot(steps, k))
-        cursors.append((code.slot("%outs", k), own))
-    size, step = code.load("i64", "%keep_sizes"), code.load("i64", "%keep_strides")
+        cursors.append((code.slot("%places", k), own))
+    size, step = code.load("i64", "%keep_sizes"), code.load("i64", code.slot(steps, outputs))
     n = code.register(f"select i1 {code.register('icmp eq i64 %nkeep, 0')}, i64 1, i64 {size}")
-    with each_row(code, "%nkeep", "%keep_sizes", ("%in", "%keep_strides"), cursors) as (at, _):
-        given = f"ptr {at}, ptr %outs, i64 {n}, i64 {step}, ptr {steps}"
-        code.line(f"call void %reduction({given}, i64 %ndim, ptr %sizes, ptr %strides, ptr %parameters)")
+    ndim, *walk = (code.load(type, code.slot("%walk", k)) for k, type in enumerate(("i64", "ptr", "ptr")))
+    with each_row(code, "%nkeep", "%keep_sizes", cursors):
+        at = code.load("ptr", cursors[-1][0])
+        given = f"ptr {at}, ptr %places, i64 {n}, i64 {step}, ptr {steps}, i64 {ndim}, ptr {walk[0]}, ptr {walk[1]}"
+        code.line(f"call void %reduction({given}, ptr {block})")
     arguments = (
-        "ptr %reduction, ptr %in, ptr %outs, i64 %nkeep, ptr %keep_sizes, ptr %keep_strides, ptr %out_strides, "
-        "i64 %ndim, ptr %sizes, ptr %strides, ptr %parameters"
+        "ptr %reduction, ptr %places, ptr %parameters, i64 %nkeep, ptr %keep_sizes, ptr %strides, ptr %walk, "
+        "ptr %unused, i64 %outputs, i64 %operands"
     )
     return code.function(f"define internal i1 @kept({arguments})", "  ret i1 false")
 

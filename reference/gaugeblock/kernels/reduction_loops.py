@@ -112,8 +112,7 @@ class ReductionWriter:
                     i = code.register(f"add i64 {loop.index}, {half * width}")
                     state = loop.values[half * len(types) : (half + 1) * len(types)]
                     loop.following += self._stepped(code, phase, i, itemsize, state)
-            for expr, value in zip((*phase.state, *phase.other), loop.results, strict=True):
-                code.bind(expr, value)
+            code.bind_all((*phase.state, *phase.other), loop.results)
             store_slots(code, "%state", phase.combined)
         return done
 
@@ -134,8 +133,7 @@ class ReductionWriter:
     ) -> list[str]:
         """The state after the elements from the i-th on, which follow one another where they are `adjacent`."""
         with code.scope():
-            for expr, value in zip(phase.state, state, strict=True):
-                code.bind(expr, value)
+            code.bind_all(phase.state, state)
             load_operand(code, self.body.input, code.at("%in", i, stride), phase.element)
             if any(expr is phase.index for expr in reachable(phase.stepped)):
                 index = code.splat(code.register(f"add i64 %index, {i}"), phase.index.type)
@@ -152,8 +150,7 @@ class ReductionWriter:
             lanes = [load_slot(code, "%state", slot, expr.type) for slot, expr in enumerate(phase.state)]
             values = merge_lanes(code, phase, lanes)
         load_slots(code, "%state", phase.state)
-        for expr, value in zip(phase.other, values, strict=True):
-            code.bind(expr, value)
+        code.bind_all(phase.other, values)
         store_slots(code, "%state", phase.combined)
         return code.function(f"define internal void @merge_{number}(ptr %state) #0", "  ret void")
 

@@ -180,8 +180,8 @@ def merge_lanes(code: Emitter, phase: RecordedPhase, values: list[str]) -> list[
         width //= 2
         with code.scope(width):
             for exprs, first in ((phase.state, 0), (phase.other, width)):
-                for expr, value in zip(exprs, values, strict=True):
-                    code.bind(expr, _half(code, expr.type.ir, value, first))
+                halves = [_half(code, one.type.ir, value, first) for one, value in zip(exprs, values, strict=True)]
+                code.bind_all(exprs, halves)
             values = code.emit(phase.combined)
     return values
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ..core.dtype import DType
-from .code import NAME, Declarations
+from .code import Declarations, row_module
 from .compiler import Builtin, compiler, made_once, named
 from .conversion import SCALAR_TYPES, Memory, from_storage, memory, storage_type, to_storage
 from .exponential import exp
@@ -24,7 +24,7 @@ from .isa import Level, current_level
 from .logarithm import log
 from .loops import load_operand, store_operand
 from .lower import Emitter
-from .pointwise import rows_driver, strided_address
+from .pointwise import rows_builtin
 from .pointwise_entry import Signature
 from .reduction_ops import SumState, extreme_reduction, two_sum
 from .reduction_phases import Context, Phase, State, arguments, merge_lanes, record_phase
@@ -76,9 +76,8 @@ class RowMapKernel:
         description = f"row map {self.program.name} {dtypes} {self.level.name}"
         row = compiler().load(description, lambda: RowMapWriter(self).text())
         kinds = "m" * (1 + len(self.beside)) + "d" * self.program.numbers
-        memory = (self.dtype, *self.found, self.dtype, *self.beside)
-        descriptor = [row, *(d.itemsize for d in memory), rows_driver(len(memory)), 1]
-        return compiler().builtin(self.name, strided_address(Signature(1 + len(self.found), kinds)), descriptor)
+        itemsizes = [dtype.itemsize for dtype in (self.dtype, *self.found, self.dtype, *self.beside)]
+        return rows_builtin(self.name, Signature(1 + len(self.found), kinds), row, itemsizes, 1)
 
 
 class RowMapWriter:
@@ -110,8 +109,7 @@ class RowMapWriter:
             context = Context(context.count, numbers, (*context.earlier, *results))
         self._store_found(context, stored)
         self._map(context, out if self.held else source, out, pointers[2 + len(self.found) :], stop)
-        head = f"define i1 @{NAME}(ptr %pointers, ptr %numbers, i64 %n, ptr %strides) #0"
-        return f"{code.function(head, '  ret i1 false')}\n{self.declarations.text(self.level.attributes)}"
+        return row_module(code, self.declarations, self.level.attributes)
 
     def _bind_shared(self) -> None:
         for expr, name in self.shared:
@@ -137,21 +135,18 @@ class RowMapWriter:
                 first = zip(recorded.init, code.emit(recorded.init), strict=True)
                 with code.carry(*span, width, [(code.type(expr.type), name) for expr, name in first]) as loop:
                     load_operand(code, operand, code.at(source, loop.index, operand.itemsize), recorded.element)
-                    for expr, name in zip(recorded.state, loop.values, strict=True):
-                        code.bind(expr, name)
+                    code.bind_all(recorded.state, loop.values)
                     loop.following = code.emit(recorded.stepped)
                     if held:
                         store_operand(code, operand, code.at(out, loop.index, operand.itemsize), code.emit(held))
                 states.append(merge_lanes(code, recorded, loop.results))
         with code.scope(1):
             self._bind_shared()
-            for expr, name in zip((*recorded.other, *recorded.state), (*states[0], *states[1]), strict=True):
-                code.bind(expr, name)
+            code.bind_all((*recorded.other, *recorded.state), (*states[0], *states[1]))
             total = code.emit(recorded.combined)
         with code.scope(1):
             self._bind_shared()
-            for expr, name in zip(recorded.state, total, strict=True):
-                code.bind(expr, name)
+            code.bind_all(recorded.state, total)
             exprs = [expr for expr in recorded.projected if isinstance(expr, Expr)]
             results = arguments([expr.type for expr in exprs])
             self.shared += zip(results, code.emit(exprs), strict=True)

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..core.dtype import DType
-from .code import NAME, Declarations
+from .code import Declarations, row_module
 from .compiler import Builtin, compiler, made_once, named
 from .conversion import SCALAR_TYPES, from_storage, memory, rounded, to_storage
 from .exponential import exp
@@ -24,7 +24,7 @@ from .isa import Level, current_level
 from .logarithm import log
 from .loops import load_operand, store_operand
 from .lower import Emitter
-from .pointwise import rows_driver, strided_address
+from .pointwise import rows_builtin
 from .pointwise_entry import Signature
 from .reduction_ops import highest, lowest, prod_reduction, sum_reduction
 from .reduction_phases import Context, Phase, State, arguments
@@ -121,8 +121,7 @@ class ScanKernel:
         dtypes = [dtype.name for dtype in (self.input, self.compute, *self.results)]
         row = compiler().load(f"scan {self.phase.name} {width} {dtypes} {self.level.name}", lambda: self.text(width))
         itemsizes = [dtype.itemsize for dtype in (*self.results, self.input)]
-        descriptor = [row, *itemsizes, rows_driver(len(itemsizes)), 1]
-        return compiler().builtin(self.name, strided_address(Signature(len(self.results), "m")), descriptor)
+        return rows_builtin(self.name, Signature(len(self.results), "m"), row, itemsizes, 1)
 
     def text(self, width: int) -> str:
         """LLVM IR of the row function, named @NAME, for elements of `width` expressions."""
@@ -151,15 +150,13 @@ class ScanKernel:
         initial = [(code.type(expr.type), first) for expr, first in zip(init, code.emit(init), strict=True)]
         with code.carry(0, "%n", 1, initial) as loop:
             *targets, at = [code.at(pointer, loop.index, stride) for pointer, stride in places]
-            for expr, name in zip(state, loop.values, strict=True):
-                code.bind(expr, name)
+            code.bind_all(state, loop.values)
             code.bind(index, code.splat(loop.index, index.type))
             load_operand(code, source, at, element)
             loop.following = code.emit(stepped)
             for operand, target, exprs in zip(outputs, targets, stored, strict=True):
                 store_operand(code, operand, target, code.emit(exprs))
-        head = f"define i1 @{NAME}(ptr %pointers, ptr %numbers, i64 %n, ptr %strides) #0"
-        return f"{code.function(head, '  ret i1 false')}\n{declarations.text(self.level.attributes)}"
+        return row_module(code, declarations, self.level.attributes)
 
 
 _kernel = functools.cache(ScanKernel)

@@ -17,7 +17,7 @@ from .compiler import Builtin, compiler
 from .conversion import SCALAR_TYPES
 from .gather import SIGNATURE, copy_element, copy_row, indexed_text
 from .isa import Level, current_level
-from .pointwise import rows_driver, strided_address
+from .pointwise import rows_builtin
 
 
 class ScatterKernel:
@@ -37,8 +37,8 @@ class ScatterKernel:
             itemsizes = (self.itemsize, self.itemsize, self.index.itemsize)
             added = None if self.added is None else self.added.name
             description = f"scatter {self.itemsize} {self.index.name} {added} {self.level.name}"
-            descriptor = [compiler().load(description, self._text), *itemsizes, rows_driver(SIGNATURE.memory), first]
-            found = self._strided[first] = compiler().builtin("scatter", strided_address(SIGNATURE), descriptor)
+            row = compiler().load(description, self._text)
+            found = self._strided[first] = rows_builtin("scatter", SIGNATURE, row, itemsizes, first)
         return found
 
     def _text(self) -> str:

@@ -1,16 +1,15 @@
 """IR text that shares work out to the pool's threads: large loops, and reductions by outputs or by elements of one.
 
     @NAME_share_flat(row, pointers, numbers, n, itemsizes, many)
-    @NAME_share_grid(drive, row, pointers, numbers, ndim, sizes, strides, itemsizes, transfers, outputs, many)
-    @NAME_share_kept(kept, reduction, in, outs, nkeep, keep_sizes, keep_strides, out_strides, ndim, sizes, strides,
-                     parameters, outputs) -> i1
+    @NAME_share_grid(drive, row, pointers, numbers, ndim, sizes, strides, itemsizes, transfers, outputs, many, first,
+                     each) -> i1
     @NAME_split_run(run, merge, join, state, in, ndim, sizes, strides, parameters)
     @NAME_strips_run(run, state, in, ndim, sizes, strides, parameters)
     @NAME_transposed_reduction(in, outs, n, in_stride, out_strides, ndim, sizes, strides, parameters)
 
-The first splits one contiguous run, the second a box along one of its dims, from the one on that stands in the slot
-after the driver behind the item sizes, the third the outputs of a reduction. A part has about PART elements: what it
-computes does not depend on how many threads there are.
+The first splits one contiguous run, the second a box along one of its dims, from the `first` on; an element of the box
+stands for `each` elements, as the outputs of a reduction do. A part has about PART elements: what it computes does not
+depend on how many threads there are.
 
 `split_run` reduces the elements of one output into `state`. Many elements are reduced part by part, along the outermost
 dim, each part into a state of its own, and these are joined in order: the parts, and so the bits of the result, are
@@ -27,7 +26,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from .code import Code
-from .reduction_phases import BLOCK_BYTES, ITEMSIZE_SLOT, REDUCTION_SLOT, SCALAR_BYTES, TRANSPOSE_SLOT
+from .reduction_phases import BLOCK_BYTES, ITEMSIZE_SLOT, REDUCTION_SLOT, TRANSPOSE_SLOT
 
 PART = 32768
 MAX_DIMS = 64
@@ -35,83 +34,43 @@ MAX_DIMS = 64
 
 def text(name: str) -> str:
     """Return the functions of this module; @NAME_run is the pool's, @NAME_each_run the walk over reduced dims."""
-    boxes = [_share_flat(name), _flat_part(), _share_grid(name), _grid_part()]
-    reductions = [_share_kept(name), _kept_part(), _split_run(name), _run_part(), _walked(name), _strips_run(name)]
-    return "\n".join([*boxes, *reductions, _transposed_reduction(name), _DECLARATIONS])
-
-
-_DECLARATIONS = """declare i64 @llvm.umax.i64(i64, i64)
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"""
-
-
-def first_row(operands: int, pointers: str, strides: str, ndim: str) -> list[str]:
-    """Return what precedes the rows of a box: the step of each operand along the first dim is stored in %steps, and the
-    dims' %counters are set to 0. It follows the block %entry and begins the block %rows."""
-    lines = []
-    for k in range(operands):
-        lines += [
-            f"  %at_{k} = getelementptr ptr, ptr {pointers}, i64 {k}",
-            f"  %base_{k} = mul i64 {ndim}, {k}",
-            f"  %row_{k} = getelementptr i64, ptr {strides}, i64 %base_{k}",
-            f"  %step_{k} = load i64, ptr %row_{k}",
-            f"  %step_place_{k} = getelementptr i64, ptr %steps, i64 {k}",
-            f"  store i64 %step_{k}, ptr %step_place_{k}",
-        ]
-    return [
-        *lines,
-        "  br label %clear",
-        "clear:",
-        "  %c = phi i64 [0, %entry], [%c_next, %clear]",
-        "  %c_place = getelementptr i64, ptr %counters, i64 %c",
-        "  store i64 0, ptr %c_place",
-        "  %c_next = add i64 %c, 1",
-        f"  %c_more = icmp slt i64 %c_next, {ndim}",
-        "  br i1 %c_more, label %clear, label %rows",
-        "rows:",
-    ]
+    boxes = [_share_flat(name), _flat(), _share_grid(name), _grid_part()]
+    reductions = [_split_run(name), _run_part(), _walked(name), _strips_run(name)]
+    return "\n".join([*boxes, *reductions, _transposed_reduction(name), "declare i64 @llvm.umax.i64(i64, i64)"])
 
 
 @contextmanager
-def each_row(
-    code: Code, ndim: str, sizes: str, source: tuple[str, str], cursors: Sequence[tuple[str, str]] = ()
-) -> Iterator[tuple[str, str]]:
-    """Write what is done for each row of a box, given where it begins and its number; an odometer counts the others.
+def each_row(code: Code, ndim: str, sizes: str, cursors: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Write what is done for each row of a box, given its number; an odometer counts the other dims.
 
-    `source` is a pointer and its strides. A cursor is the place of a pointer, which is moved on from row to row, and
-    the strides of what it points to.
+    A cursor is the place of a pointer, which is moved on from row to row, and the strides of what it points to.
     """
     counters = code.register(f"alloca [{MAX_DIMS} x i64]")
     with code.loop(0, ndim) as c:
         code.store("i64", 0, code.slot(counters, c))
     rows, advance, move, done = (code.label() for _ in range(4))
-    at, row, now, d = (f"%{name}_{rows}" for name in ("at", "row", "now", "d"))
+    row, d = (f"%{name}_{rows}" for name in ("row", "d"))
     before = code.block
     code.jump(rows)
     code.begin(rows)
-    code.line(f"{at} = phi ptr [{source[0]}, %{before}], [{now}.next, %{move}]")
     code.line(f"{row} = phi i64 [0, %{before}], [{row}.next, %{move}]")
-    yield at, row
+    yield row
     code.line(f"{row}.next = add i64 {row}, 1")
     last = code.block
     code.jump(advance)
     code.begin(advance)
     code.line(f"{d} = phi i64 [1, %{last}], [{d}.next, %{move}]")
-    code.line(f"{now} = phi ptr [{at}, %{last}], [{now}.next, %{move}]")
     code.branch(code.register(f"icmp slt i64 {d}, {ndim}"), move, done)
     code.begin(move)
     counter = code.slot(counters, d)
     count, size = code.load("i64", counter), code.load("i64", code.slot(sizes, d))
     following = code.register(f"add i64 {count}, 1")
     room = code.register(f"icmp slt i64 {following}, {size}")
-
-    def moved(strides: str) -> str:
+    for place, strides in cursors:
         stride = code.load("i64", code.slot(strides, d))
         back = code.register(f"sub i64 0, {code.register(f'mul i64 {count}, {stride}')}")
-        return code.register(f"select i1 {room}, i64 {stride}, i64 {back}")
-
-    code.line(f"{now}.next = getelementptr i8, ptr {now}, i64 {moved(source[1])}")
-    for place, strides in cursors:
-        code.store("ptr", code.move(code.load("ptr", place), moved(strides)), place)
+        step = code.register(f"select i1 {room}, i64 {stride}, i64 {back}")
+        code.store("ptr", code.move(code.load("ptr", place), step), place)
     code.store("i64", code.register(f"select i1 {room}, i64 {following}, i64 0"), counter)
     code.line(f"{d}.next = add i64 {d}, 1")
     code.branch(room, rows, advance)
@@ -123,33 +82,29 @@ def parts_of(code: Code, volume: str) -> str:
     return code.register(f"udiv i64 {code.register(f'add i64 {volume}, {PART - 1}')}, {PART}")
 
 
+_DRIVE = (
+    "ptr %row, ptr %pointers, ptr %numbers, i64 %ndim, ptr %sizes, ptr %strides, ptr %itemsizes, ptr %transfers, "
+    "i64 %outputs, i64 %many"
+)
+
+
 def _share_flat(name: str) -> str:
+    """A contiguous run as a box of one dim, whose strides are the item sizes."""
     code = Code()
-    code.line("call void @begin()")
-    parts = parts_of(code, "%n")
-    even = code.register(f"udiv i64 {code.register(f'add i64 %n, {parts}')}, {parts}")
-    chunk = code.register(f"and i64 {code.register(f'add i64 {even}, 63')}, -64")
-    fields = ("ptr %row", "ptr %pointers", "ptr %numbers", "i64 %n", "ptr %itemsizes", f"i64 {chunk}", "i64 %many")
-    context = context_of(code, fields)
-    failed = code.register(f"call i1 @{name}_run(ptr @flat_part, ptr {context}, i64 {parts})")
+    size = code.register("alloca i64")
+    code.store("i64", "%n", size)
+    failed = code.register(
+        f"call i1 @{name}_share_grid(ptr @flat, ptr %row, ptr %pointers, ptr %numbers, i64 1, ptr {size}, "
+        "ptr %itemsizes, ptr %itemsizes, ptr null, i64 0, i64 %many, i64 0, i64 1)"
+    )
     arguments = "ptr %row, ptr %pointers, ptr %numbers, i64 %n, ptr %itemsizes, i64 %many"
     return code.function(f"define i1 @{name}_share_flat({arguments})", f"  ret i1 {failed}")
 
 
-def _flat_part() -> str:
+def _flat() -> str:
     code = Code()
-    kinds = ("ptr", "ptr", "ptr", "i64", "ptr", "i64", "i64")
-    row, pointers, numbers, n, itemsizes, size, many = fields_of(code, kinds)
-    moved = code.register(f"alloca ptr, i64 {many}")
-    fault = _no_fault(code)
-    begin, count = range_of(code, n, size)
-    with code.loop(0, many) as k:
-        place = code.load("ptr", code.slot(pointers, k))
-        code.store("ptr", code.at(place, begin, code.load("i64", code.slot(itemsizes, k))), code.slot(moved, k))
-    with code.when(code.register(f"icmp sgt i64 {count}, 0")):
-        found = code.register(f"call i1 {row}(ptr {moved}, ptr {numbers}, i64 {count}, ptr {itemsizes})")
-        code.store("i1", found, fault, 1)
-    return part_function("flat_part", code, code.load("i1", fault, 1))
+    call = f"call i1 %row(ptr %pointers, ptr %numbers, i64 {code.load('i64', '%sizes')}, ptr %strides)"
+    return code.function(f"define internal i1 @flat({_DRIVE})", f"  ret i1 {code.register(call)}")
 
 
 def _split(code: Code, each: str, sizes: str, ndim: str, first: str) -> tuple[str, str, str, str]:
@@ -186,9 +141,8 @@ def _chunk(code: Code, size: str, parts: str, inner: str) -> str:
 def _share_grid(name: str) -> str:
     code = Code()
     code.line("call void @begin()")
-    first = code.load("i64", code.slot("%itemsizes", code.register("add i64 %many, 1")))
-    dim, size, chunk, strips = _split(code, "1", "%sizes", "%ndim", first)
-    split = code.register(f"icmp sgt i64 %ndim, {first}")
+    dim, size, chunk, strips = _split(code, "%each", "%sizes", "%ndim", "%first")
+    split = code.register("icmp sgt i64 %ndim, %first")
     chunk = code.register(f"select i1 {split}, i64 {chunk}, i64 {size}")
     strips = code.register(f"select i1 {split}, i64 {strips}, i64 1")
     context = context_of(
@@ -197,10 +151,7 @@ def _share_grid(name: str) -> str:
          "ptr %itemsizes", "ptr %transfers", "i64 %outputs", f"i64 {dim}", f"i64 {size}", f"i64 {chunk}", "i64 %many"),
     )  # fmt: skip
     failed = code.register(f"call i1 @{name}_run(ptr @grid_part, ptr {context}, i64 {strips})")
-    arguments = (
-        "ptr %drive, ptr %row, ptr %pointers, ptr %numbers, i64 %ndim, ptr %sizes, ptr %strides, ptr %itemsizes, "
-        "ptr %transfers, i64 %outputs, i64 %many"
-    )
+    arguments = f"ptr %drive, {_DRIVE}, i64 %first, i64 %each"
     return code.function(f"define i1 @{name}_share_grid({arguments})", f"  ret i1 {failed}")
 
 
@@ -211,7 +162,8 @@ def _grid_part() -> str:
      many) = fields_of(code, kinds)  # fmt: skip
     moved = code.register(f"alloca ptr, i64 {many}")
     own = code.register(f"alloca [{MAX_DIMS} x i64]")
-    fault = _no_fault(code)
+    fault = code.register("alloca i1")
+    code.store("i1", "false", fault, 1)
     begin, count = range_of(code, size, chunk)
     with code.loop(0, ndim) as d:
         code.store("i64", code.load("i64", code.slot(sizes, d)), code.slot(own, d))
@@ -227,12 +179,6 @@ def _grid_part() -> str:
         )
         code.store("i1", found, fault, 1)
     return part_function("grid_part", code, code.load("i1", fault, 1))
-
-
-def _no_fault(code: Code) -> str:
-    place = code.register("alloca i1")
-    code.store("i1", "false", place, 1)
-    return place
 
 
 def context_of(code: Code, fields: tuple[str, ...]) -> str:
@@ -268,64 +214,28 @@ TRANSPOSED, FEW = 128, 16
 """Outputs that are turned at a time, and the most elements that each may have."""
 
 
-def _share_kept(name: str) -> str:
-    code = Code()
-    code.line("call void @begin()")
-    dim, size, chunk, strips = _split(code, code.load("i64", "%parameters"), "%keep_sizes", "%nkeep", "0")
-    given = ("ptr %kept", "ptr %reduction", "ptr %in", "ptr %outs", "i64 %nkeep", "ptr %keep_sizes",
-             "ptr %keep_strides", "ptr %out_strides", "i64 %ndim", "ptr %sizes", "ptr %strides", "ptr %parameters",
-             "i64 %outputs")  # fmt: skip
-    context = context_of(code, (*given, f"i64 {dim}", f"i64 {size}", f"i64 {chunk}"))
-    failed = code.register("alloca i1")
-    code.store("i1", "false", failed, 1)
-    alone = code.register("icmp eq i64 %nkeep, 0")
-    with code.when(alone):
-        code.register(f"call i1 %kept({', '.join(given[1:-1])})")
-    with code.when(code.register(f"xor i1 {alone}, true")):
-        code.register(f"call i1 @{name}_run(ptr @kept_part, ptr {context}, i64 {strips})")
-    return code.function(f"define i1 @{name}_share_kept({', '.join(given)})", "  ret i1 false")
+def _volume(code: Code, most: int) -> tuple[str, str]:
+    """The number of reduced elements, and whether they are more than `most` and have a dim."""
+    volume = code.load("i64", "%parameters")
+    large = code.register(f"icmp ugt i64 {volume}, {most}")
+    return volume, code.register(f"and i1 {large}, {code.register('icmp sgt i64 %ndim, 0')}")
 
 
-def _kept_part() -> str:
-    code = Code()
-    kinds = ("ptr",) * 4 + ("i64",) + ("ptr",) * 3 + ("i64",) + ("ptr",) * 3 + ("i64",) * 4
-    (kept, reduction, source, outs, nkeep, keep_sizes, keep_strides, out_strides, ndim, sizes, strides, parameters,
-     outputs, dim, size, chunk) = fields_of(code, kinds)  # fmt: skip
-    moved = code.register(f"alloca ptr, i64 {outputs}")
-    own = code.register(f"alloca [{MAX_DIMS} x i64]")
-    block = code.register(f"alloca [{BLOCK_BYTES} x i8], align 64")
-    code.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {block}, ptr {parameters}, i64 {SCALAR_BYTES}, i1 0)")
-    begin, count = range_of(code, size, chunk)
-    with code.loop(0, nkeep) as d:
-        code.store("i64", code.load("i64", code.slot(keep_sizes, d)), code.slot(own, d))
-    code.store("i64", count, code.slot(own, dim))
-    with code.loop(0, outputs) as k:
-        stride = code.slot(code.slot(out_strides, code.register(f"mul i64 {nkeep}, {k}")), dim)
-        place = code.load("ptr", code.slot(outs, k))
-        code.store("ptr", code.at(place, begin, code.load("i64", stride)), code.slot(moved, k))
-    first = code.at(source, begin, code.load("i64", code.slot(keep_strides, dim)))
-    with code.when(code.register(f"icmp sgt i64 {count}, 0")):
-        code.register(
-            f"call i1 {kept}(ptr {reduction}, ptr {first}, ptr {moved}, i64 {nkeep}, ptr {own}, ptr {keep_strides}, "
-            f"ptr {out_strides}, i64 {ndim}, ptr {sizes}, ptr {strides}, ptr {block})"
-        )
-    return part_function("kept_part", code, "false")
+def _outermost(code: Code) -> tuple[str, str]:
+    """Size and stride of the outermost dim."""
+    last = code.register("sub i64 %ndim, 1")
+    return code.load("i64", code.slot("%sizes", last)), code.load("i64", code.slot("%strides", last))
 
 
 def _split_run(name: str) -> str:
     code = Code()
-    volume = code.load("i64", "%parameters")
-    large = code.register(f"icmp ugt i64 {volume}, {2 * PART}")
-    deep = code.register("icmp sgt i64 %ndim, 0")
-    big = code.register(f"and i1 {large}, {deep}")
+    volume, big = _volume(code, 2 * PART)
     walk = "i64 %ndim, ptr %sizes, ptr %strides, ptr %parameters"
     with code.when(code.register(f"xor i1 {big}, true")):
         code.line(f"call void @{name}_each_run(ptr %run, ptr %state, ptr %in, {walk}, i64 0)")
         code.line("call void %merge(ptr %state)")
     with code.when(big):
-        last = code.register("sub i64 %ndim, 1")
-        size = code.load("i64", code.slot("%sizes", last))
-        step = code.load("i64", code.slot("%strides", last))
+        size, step = _outermost(code)
         strips = code.minimum(code.minimum(parts_of(code, volume), MOST_PARTS), size)
         even = code.register(f"udiv i64 {code.register(f'add i64 {size}, {strips}')}, {strips}")
         flat = code.register("icmp eq i64 %ndim, 1")
@@ -415,17 +325,12 @@ def _walked(name: str) -> str:
 
 def _strips_run(name: str) -> str:
     code = Code()
-    volume = code.load("i64", "%parameters")
-    large = code.register(f"icmp ugt i64 {volume}, {WIDE_STRIP}")
-    deep = code.register("icmp sgt i64 %ndim, 0")
-    big = code.register(f"and i1 {large}, {deep}")
+    volume, big = _volume(code, WIDE_STRIP)
     walk = "ptr %run, ptr %state, ptr %in, i64 %ndim, ptr %sizes, ptr %strides, ptr %parameters"
     with code.when(code.register(f"xor i1 {big}, true")):
         code.line(f"call void @{name}_each_run({walk}, i64 0)")
     with code.when(big):
-        last = code.register("sub i64 %ndim, 1")
-        size = code.load("i64", code.slot("%sizes", last))
-        step = code.load("i64", code.slot("%strides", last))
+        size, step = _outermost(code)
         inner = code.register(f"udiv i64 {volume}, {size}")
         code.register(f"call i1 @walked({walk}, i64 0, i64 0, i64 {size}, i64 {step}, i64 {inner}, i64 {WIDE_STRIP})")
     return code.function(f"define void @{name}_strips_run({walk})", "  ret void")

@@ -23,15 +23,15 @@ from .functions import (
     format_of,
     fused,
     isnan,
-    rint,
+    polynomial,
     sqrt,
 )
 from .logarithm import log, log1p
-from .trigonometry import sin, sin_cos
+from .trigonometry import half_turns, sin_cos, sine_of
 
 Function = Callable[..., Expr]
 SHORT: dict[str, Function] = {
-    name: getattr(approximation, name) for name in ("exp", "exp2", "expm1", "log", "log1p", "tanh")
+    name: getattr(approximation, name) for name in ("exp", "exp2", "expm1", "log", "log1p")
 }
 """Functions of float64 expressions inside formulas whose result is rounded to float32."""
 
@@ -74,10 +74,7 @@ def sinc(library: Function, x: Expr) -> Expr:
 
 def sin_pi(x: Expr) -> Expr:
     """sin(pi x), exact zeros at the integers."""
-    near = rint(x)
-    sine = sin((x - near) * math.pi)
-    odd = fabs(near - rint(near * 0.5) * 2.0) == 1.0
-    return select(odd, -sine, sine)
+    return sine_of(half_turns(x))
 
 
 def next_bits(x: Expr, bits: Expr, upward: Expr) -> Expr:
@@ -158,20 +155,13 @@ _ABOVE = (0.010328, 0.802853, 2.515517)
 _BELOW = (0.001308, 0.189269, 1.432788, 1.0)
 
 
-def _horner(x: Expr, coefficients: tuple[float, ...]) -> Expr:
-    result = constant(coefficients[0], F64)
-    for coefficient in coefficients[1:]:
-        result = result * x + coefficient
-    return result
-
-
 def ndtri(library: Function, p: Expr) -> Expr:
     """Inverse of ndtr: Hastings' start, then Halley steps; -inf and inf at 0 and 1."""
     upper = p > 0.5
     share = select(upper, 1.0 - p, p)
     inside = select((share > 0.0) & (share <= 0.5), share, 0.5)
     t = sqrt(-2.0 * log(inside))
-    y = t - _horner(t, _ABOVE) / _horner(t, _BELOW)
+    y = t - polynomial(t, _ABOVE) / polynomial(t, _BELOW)
     for _ in range(3):
         falling = _falling(select(y > 0.0, y, 0.0) * _HALF_ROOT)
         root = exp(y * y * 0.25)

@@ -2,8 +2,12 @@
 
 x = k pi/2 + r + low, |r| <= 0.79: pi/2 stands in three parts of a whole mantissa each. x - k P1 is exact when fused,
 the product k P2 is taken as a pair, and the difference of both is exact because x - k P1 is a multiple of the last
-place of k P2: the reduced argument has twice the mantissa, also beside the multiples of pi/2. Numbers beyond 2**17
-(float32) and 2**30 (float64) go through the C library, one by one.
+place of k P2: the reduced argument has twice the mantissa, also beside the multiples of pi/2.
+
+Numbers beyond 2**17 (float32) and 2**30 (float64) are reduced in float64 by as many bits of 2/pi as it takes (Payne and
+Hanek 1983). x = m 2**q with a whole m of 53 bits. Of m 2**q 2/pi only the part below 4 matters: it comes from 192 bits
+of 2/pi, from where their products with m 2**q are no multiples of 4 any more. What is cut off is below 2**-125 quarter
+turns.
 
 atan q on [-1/2, 1/2] and asin q on [0, 1/2] are q plus an odd polynomial in q. The angle of the point (b, a) is that of
 a / b, pi/4 plus that of (a - b) / (a + b), or pi/2 less that of b / a; asin x beyond 1/2 is pi/2 less twice that of
@@ -13,8 +17,11 @@ order. Coefficients as in `exponential`.
 
 from __future__ import annotations
 
-from .expression import F32, F64, Expr, constant, select
+from collections.abc import Callable
+
+from .expression import F32, F64, UINT, Expr, constant, select
 from .functions import (
+    DOUBLE,
     Pair,
     bits_of,
     cast,
@@ -25,10 +32,12 @@ from .functions import (
     format_of,
     fused,
     isnan,
+    lookup,
     mul_add,
     ordered_sum,
     polynomial,
     rare,
+    rint,
     sqrt,
 )
 
@@ -38,7 +47,6 @@ HALF_PI = {
 }
 _PER_HALF_PI = float.fromhex("0x1.45f306dc9c883p-1")
 _LIMIT = {F32: 2.0**17, F64: 2.0**30}
-_ROUTINE = {F32: "gb_single_{}", F64: "{}"}
 # (sin r - r) / r**3 and (cos r - 1 + r**2 / 2) / r**4 in powers of r**2.
 _SINE = {
     F32: (-0.0001950562873389572, 0.00833209604024887, -0.16666653752326965),
@@ -84,6 +92,80 @@ def _reduced(x: Expr) -> Reduced:
     return r, low, bits
 
 
+# 2/pi in 1344 bits after the point.
+_TWO_PER_PI = int(
+    "A2F9836E4E441529FC2757D1F534DDC0DB6295993C439041FE5163ABDEBBC561B7246E3A424DD2E006492EEA09D1921CFE1DEB1CB129A73E"
+    "E88235F52EBB4484E99C7026B45F7E413991D639835339F49C845F8BBDF9283B1FF897FFDE05980FEF2F118B5A0A6D1F6D367ECF27CB09B7"
+    "4F463F669E5FEA2D7527BAC7EBE5F17B3D0739F78A5292EA6BFB5FB11F8D5D0856033046FC7B6BABF0CFBC209AF4361DA9E391615EE61B08",
+    16,
+)
+_BITS = 1344
+_LIMB = 32
+_MASK = (1 << _LIMB) - 1
+_PADDING = 64
+"""Zeros before the first bit, so that the window never begins before the table."""
+_LIMBS: tuple[float, ...] = (
+    *(0.0,) * (_PADDING // _LIMB),
+    *(float(_TWO_PER_PI >> (_BITS - _LIMB - start) & _MASK) for start in range(0, _BITS, _LIMB)),
+    *(0.0,) * (64 - (_PADDING + _BITS) // _LIMB),
+)
+_WINDOW = 6
+_WORD = UINT[64]
+
+
+def _window(field: Expr) -> list[Expr]:
+    """Return the limbs of 2/pi for a biased exponent, lowest first."""
+    start = field - (1075 - _PADDING + 2)
+    limb, shift = start >> 5, start & 31
+    read = [cast(lookup(_LIMBS, limb + k, F64), _WORD) for k in range(_WINDOW + 1)]
+    limbs = [((read[k] << shift) | (read[k + 1] >> (_LIMB - shift))) & _MASK for k in range(_WINDOW)]
+    return limbs[::-1]
+
+
+def _product(whole: Expr, window: list[Expr]) -> list[Expr]:
+    """Return the limbs of whole * window modulo 2**192, lowest first."""
+    low, high = whole & _MASK, whole >> _LIMB
+    limbs: list[Expr] = []
+    waiting: list[Expr] = []
+    for place, limb in enumerate(window):
+        products = [low * limb] + ([high * window[place - 1]] if place else [])
+        total = waiting[0] if waiting else constant(0, _WORD)
+        for term in [*waiting[1:], *(product & _MASK for product in products)]:
+            total = total + term
+        limbs.append(total & _MASK)
+        waiting = [total >> _LIMB, *(product >> _LIMB for product in products)]
+    return limbs
+
+
+def _reduced_by_bits(x: Expr) -> Reduced:
+    """(r, low, k) with x = k pi/2 + r + low, for |x| >= 2**17; r is NaN for infinities and NaN."""
+    bits = bits_of(fabs(x))
+    whole = (bits & ((1 << 52) - 1)) | (1 << 52)
+    limbs = _product(whole, _window(bits >> 52))
+    top, middle = (limbs[5] << _LIMB) | limbs[4], (limbs[3] << _LIMB) | limbs[2]
+    quarters = top >> 62
+    high, low = (top << 2) | (middle >> 62), (middle << 2) | (limbs[1] >> 30)
+    above = high >= 1 << 63
+    quarters = select(above, quarters + 1, quarters)
+    turned = constant(0, _WORD) - low
+    high = select(above, ~high + select(turned == 0, constant(1, _WORD), 0), high)
+    low = select(above, turned, low)
+    pieces = [
+        cast(piece, F64) * 2.0 ** (-_LIMB * (k + 1))
+        for k, piece in enumerate((high >> _LIMB, high & _MASK, low >> _LIMB, low & _MASK))
+    ]
+    first, lost = ordered_sum(pieces[0], pieces[1])
+    last, missing = ordered_sum(pieces[2], pieces[3])
+    first, rest = ordered_sum(first, last)
+    fraction, tail = ordered_sum(first, rest + lost + missing)
+    product, error = exact_product(fraction, constant(HALF_PI[F64][0], F64))
+    r, rest = ordered_sum(product, mul_add(fraction, constant(HALF_PI[F64][1], F64), tail * HALF_PI[F64][0]) + error)
+    negative = x < 0.0
+    back = above ^ negative
+    r = select(fabs(x) < float("inf"), select(back, -r, r), float("nan"))
+    return r, select(back, -rest, rest), select(negative, constant(0, _WORD) - quarters, quarters)
+
+
 def _both(r: Expr, low: Expr) -> tuple[Pair, Pair]:
     """sin(r + low) and cos(r + low), each in two terms."""
     square = r * r
@@ -113,6 +195,24 @@ def cosine_of(reduced: Reduced) -> Expr:
     return _negated(select((quadrant & 1) == 0, cosine[0] + cosine[1], sine[0] + sine[1]), quadrant + 1)
 
 
+def half_turns(x: Expr) -> Reduced:
+    """The reduced argument of pi x for float64 x."""
+    part = x - rint(x * 0.5) * 2.0
+    k, bits = DOUBLE.nearest(part, 2.0)
+    rest = part - k * 0.5
+    r, low = exact_product(rest, DOUBLE.number(HALF_PI[F64][0] * 2.0))
+    return r, low + rest * (HALF_PI[F64][1] * 2.0), bits
+
+
+def size_of_sine(reduced: Reduced) -> Pair:
+    """|sine| of a reduced argument in two terms."""
+    r, low, quadrant = reduced
+    sine, cosine = _both(r, low)
+    even = (quadrant & 1) == 0
+    high, low = ordered_sum(select(even, sine[0], cosine[0]), select(even, sine[1], cosine[1]))
+    return fabs(high), select(high < 0.0, -low, low)
+
+
 def tangent_of(reduced: Reduced) -> Expr:
     """Tangent of a reduced argument."""
     r, rest, quadrant = reduced
@@ -125,40 +225,44 @@ def tangent_of(reduced: Reduced) -> Expr:
     return select((quadrant & 1) == 0, high, mul_add(miss, turned, turned))
 
 
-def _finished(name: str, x: Expr, value: Expr) -> Expr:
-    return rare(value, ~(fabs(x) < _LIMIT[x.type]), _ROUTINE[x.type].format(name), x)
+def _of_large(function: Callable[[Reduced], Expr]) -> Callable[[Expr], Expr]:
+    def large(x: Expr) -> Expr:
+        return cast(function(_reduced_by_bits(cast(x, F64))), x.type)
+
+    large.__name__ = f"large_{function.__name__}"
+    return large
+
+
+_LARGE_SINE, _LARGE_COSINE, _LARGE_TANGENT = map(_of_large, (sine_of, cosine_of, tangent_of))
+
+
+def _finished(x: Expr, value: Expr, large: Callable[[Expr], Expr]) -> Expr:
+    return rare(value, ~(fabs(x) < _LIMIT[x.type]), large, x)
 
 
 def sin(x: Expr) -> Expr:
     """Sine; keeps -0.0."""
-    return _finished("sin", x, select(x == 0.0, x, sine_of(_reduced(x))))
+    return sin_cos(x)[0]
 
 
 def cos(x: Expr) -> Expr:
     """Cosine."""
-    return _finished("cos", x, cosine_of(_reduced(x)))
+    return sin_cos(x)[1]
 
 
 def sin_cos(x: Expr) -> Pair:
-    """Sine and cosine."""
-    r, low, quadrant = _reduced(x)
-    sine, cosine = _both(r, low)
-    even, s, c = (quadrant & 1) == 0, sine[0] + sine[1], cosine[0] + cosine[1]
-    found = _negated(select(even, s, c), quadrant)
-    return _finished("sin", x, select(x == 0.0, x, found)), _finished(
-        "cos", x, _negated(select(even, c, s), quadrant + 1)
-    )
+    """Sine and cosine, with one reduction."""
+    small = _reduced(x)
+    sine, cosine = sine_of(small), cosine_of(small)
+    return _finished(x, select(x == 0.0, x, sine), _LARGE_SINE), _finished(x, cosine, _LARGE_COSINE)
 
 
 def tan(x: Expr) -> Expr:
     """Tangent; keeps -0.0."""
-    return _finished("tan", x, select(x == 0.0, x, tangent_of(_reduced(x))))
+    return _finished(x, select(x == 0.0, x, tangent_of(_reduced(x))), _LARGE_TANGENT)
 
 
 _INFINITY = float("inf")
-_HALF_PI = {F32: tuple(map(float.fromhex, ("0x1.921fb6p+0", "-0x1.777a5cp-25")))}
-_HALF_PI[F64] = tuple(map(float.fromhex, ("0x1.921fb54442d18p+0", "0x1.1a62633145c07p-54")))
-_QUARTER_PI = {type: (high / 2.0, low / 2.0) for type, (high, low) in _HALF_PI.items()}
 # (atan q - q) / q**3 and (asin q - q) / q**3 in powers of q**2.
 _ARCTANGENT = {
     F32: (-0.05138436704874039, 0.10163594782352448, -0.14175768196582794, 0.19994290173053741, -0.333332359790802),
@@ -205,10 +309,10 @@ def _angle(a: Expr, b: Expr, left: Expr | None) -> Expr:
         turn = select(left, format.number(-1.0), 1.0)
         eighths = select(left, 4.0 - eighths, eighths)
         q, rest = q * turn, rest * turn
-    high, low = _QUARTER_PI[a.type]
-    first, error = ordered_sum(eighths * high, q)
+    high, low, _ = HALF_PI[a.type]
+    first, error = ordered_sum(eighths * (high * 0.5), q)
     square = q * q
-    tail = mul_add(eighths, format.number(low), error + rest)
+    tail = mul_add(eighths, format.number(low * 0.5), error + rest)
     return first + mul_add(q * square, polynomial(square, _ARCTANGENT[a.type]), tail)
 
 
@@ -247,7 +351,7 @@ def asin(x: Expr) -> Expr:
     """Inverse sine."""
     format = format_of(x)
     large, q, tail = _reflected(fabs(x))
-    high, low = _HALF_PI[x.type]
+    high, low, _ = HALF_PI[x.type]
     first, lost = ordered_sum(select(large, format.number(high), 0.0), select(large, q * -2.0, q))
     rest = select(large, mul_add(tail, format.number(-2.0), format.number(low)), tail)
     return copysign(first + (lost + rest), x)
@@ -257,7 +361,7 @@ def acos(x: Expr) -> Expr:
     """Inverse cosine."""
     format = format_of(x)
     large, q, tail = _reflected(fabs(x))
-    high, low = _HALF_PI[x.type]
+    high, low, _ = HALF_PI[x.type]
     negative = x < 0.0
     factor = select(large, format.number(2.0), -1.0)
     factor = select(negative, -factor, factor)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 
 from ..core.dtype import DType, float32
-from .code import NAME, Code
+from .code import Code, Declarations, row_module
 from .compiler import Builtin, compiler
 from .expression import Expr, select
 from .functions import cast, isnan, maximum, mul_add
@@ -156,5 +156,4 @@ def _text(dtype: DType, level: Level) -> str:
             value = code.register(f"fptrunc double {value} to float")
         code.store(type, value, code.at(out, index, size), size)
         code.store("i64", code.register(f"add i64 {index}, 1"), place)
-    head = f"define i1 @{NAME}(ptr %pointers, ptr %numbers, i64 %n, ptr %strides) #0"
-    return "\n".join([code.function(head, "  ret i1 false"), f"attributes #0 = {{ {level.attributes} }}", ""])
+    return row_module(code, Declarations(), level.attributes)

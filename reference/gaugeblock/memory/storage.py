@@ -378,8 +378,6 @@ def dataless_storage(nbytes: int, device: Device) -> Storage:
     return storage
 
 
-# Memory of devices other than the CPU: allocators by device type, and bytes in and out.
-
 _ALLOCATORS: dict[str, Any] = {}
 _HOST = ("cpu", "meta")
 

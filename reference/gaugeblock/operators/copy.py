@@ -19,7 +19,6 @@ from ..tensor.tensor import Tensor, make_tensor, new_like
 from ..tensor.tensor_meta import CONJUGATE, NEGATIVE, TensorMeta, extent, format_strides, meta_of, remember
 from ..tensor.versions import bump_version
 from .launch import element_launch
-from .operand_checks import extent_of
 from .plan import Planned, plannable
 from .registration import kernel
 
@@ -111,7 +110,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor | Pla
         return self
     check_no_internal_overlap(meta.sizes, meta.strides)
     if self.storage_impl is src.storage_impl:
-        check_no_partial_overlap(extent_of(self), extent_of(src))
+        check_no_partial_overlap(self, src)
     if source.sizes != meta.sizes and broadcast_shapes((meta.sizes, source.sizes)) != meta.sizes:
         raise RuntimeError(
             f"copy_(): output with shape {list(meta.sizes)} doesn't match the broadcast shape "

@@ -21,7 +21,7 @@ from ..tensor.versions import bump_version, check_written_in_inference
 from .copy import BUILTIN, clone, copy_, copy_values
 from .invoke import apply
 from .launch import element_launch
-from .operand_checks import check_fits, extent_of, stored_number, warn_of_internal_overlap
+from .operand_checks import check_fits, stored_number, warn_of_internal_overlap
 from .registration import kernel
 
 NUMBERS = (bool, int, float, complex)
@@ -174,7 +174,7 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Number | Tensor) -> Tensor:
             f"{list(broadcast_shapes((meta.sizes, mask.meta.sizes)))}"
         )
     if mask.storage_impl is self.storage_impl:
-        check_no_partial_overlap(extent_of(self), extent_of(mask))
+        check_no_partial_overlap(self, mask)
     number = _masked_value("masked_fill_", self, value)
     bump_version(self)
     _masked_into(self, self, mask, number)

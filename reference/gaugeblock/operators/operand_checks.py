@@ -8,7 +8,7 @@ from ..core.dtype import DType, int64
 from ..core.limits import finfo, iinfo
 from ..core.promotion import UPSTREAM_NAMES
 from ..core.warn import warn
-from ..iteration.overlap import PARTIAL_OVERLAP, Extent, Overlap, internal_overlap, pair_overlap
+from ..iteration.overlap import PARTIAL_OVERLAP, Overlap, extent_of, internal_overlap, pair_overlap
 from ..iteration.tensor_iterator import Number
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import CONJUGATE, NEGATIVE
@@ -90,12 +90,6 @@ def check_scalar_type(where: str, wanted: DType, found: DType, of: str = "") -> 
     if found is not wanted:
         names = UPSTREAM_NAMES[wanted.name], UPSTREAM_NAMES[found.name]
         raise RuntimeError(f"{where}: expected scalar type {names[0]} but found {names[1]}{of}")
-
-
-def extent_of(tensor: Tensor) -> Extent:
-    """Identity of the storage, first element and layout."""
-    meta = tensor.meta
-    return Extent(id(tensor.storage_impl), tensor.offset, meta.sizes, meta.strides, meta.dtype.itemsize)
 
 
 def check_no_overlap(written: Tensor, *read: Tensor) -> None:

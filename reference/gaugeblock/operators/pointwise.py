@@ -25,7 +25,7 @@ from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, meta_of, preserve_format_strides, remember
 from ..tensor.versions import bump_version
-from .operand_checks import extent_of, stored_number
+from .operand_checks import stored_number
 from .plan import Planned
 from .rows import Row
 
@@ -460,7 +460,7 @@ def check_against_inputs(out: Tensor, call: Call) -> None:
     storage = out.storage_impl
     for tensor in tensors_of(call):
         if tensor.storage_impl is storage and tensor is not out:
-            check_no_partial_overlap(extent_of(out), extent_of(tensor))
+            check_no_partial_overlap(out, tensor)
 
 
 def _write_converted(rule: PointwiseRule, call: Call, plan: Plan, out: Tensor) -> None:

@@ -19,8 +19,7 @@ from ..iteration.dimensions import broadcast_shapes
 from ..iteration.tensor_iterator import Number
 from ..kernels.accessor import INT32_MAX
 from ..kernels.bound_call import Fresh, native
-from ..kernels.matrix_product import MOST_INNER, blocked_product, gemm, lay
-from ..kernels.parallel import get_num_threads
+from ..kernels.matrix_product import gemm, lay
 from ..tensor.array_view import FEW, array_of, kept_array
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor, new_like
@@ -68,11 +67,6 @@ def _matrix_runner(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Call
     multiply, tail = gemm(left.dtype) if left.dtype in GEMM else None, _gemm_tail(left, right)
     if multiply is None or tail is None:
         return None
-    blocked = blocked_product(left.dtype) if _is_moderate(left, right) else None
-    if blocked is not None:
-        sizes = (*out.sizes, left.sizes[1])
-        return _moderate_runner(out, (blocked, sizes + left.byte_strides + right.byte_strides), (multiply, tail))
-
     work = 2.0 * out.numel * left.sizes[1]
     if work >= LONG:
 
@@ -83,42 +77,6 @@ def _matrix_runner(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Call
 
         return run_long
     return Fresh(multiply, (out,), tail).__call__
-
-
-Call = tuple[Callable[..., None], tuple[int, ...]]
-"""A builtin, and what it gets behind the addresses of result and operands."""
-
-
-def _moderate_runner(out: TensorMeta, alone: Call, together: Call) -> Callable[[Tensor, Tensor], Tensor]:
-    """Return the function that multiplies by the first call in one thread, and by the other if there are more."""
-    large = prod(alone[1][:3]) > SHARED
-    one, one_tail = alone
-    many, many_tail = together
-
-    def run(self: Tensor, other: Tensor) -> Tensor:
-        result = new_like(out)
-        if large and get_num_threads() > 1:
-            many(result.pointer, self.pointer, other.pointer, *many_tail)
-        else:
-            one(result.pointer, self.pointer, other.pointer, *one_tail)
-        return result
-
-    return run
-
-
-SHARED = 1 << 18
-"""Products of numbers above which BLAS shares them out to its threads."""
-
-
-def _is_moderate(left: TensorMeta, right: TensorMeta) -> bool:
-    """Return whether the product in blocks is faster in one thread than BLAS (measured, see the benchmarks' products).
-    """
-    (rows, inner), columns = left.sizes, right.sizes[1]
-    if min(rows, columns) < 16 or inner > MOST_INNER or left.strides[1] * inner * left.dtype.itemsize > 1 << 19:
-        return False
-    work = rows * inner * columns
-    turned = right.strides[1] != 1
-    return work <= 1 << 25 and (turned or work >= 1 << 20 or (rows >= 32 and inner >= 128))
 
 
 def _gemm_tail(left: TensorMeta, right: TensorMeta) -> tuple[int, ...] | None:

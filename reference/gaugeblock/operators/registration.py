@@ -27,6 +27,7 @@ from ..iteration.overlap import (
     Overlap,
     check_no_internal_overlap,
     check_no_partial_overlap,
+    extent_of,
     pair_overlap,
 )
 from ..tensor.hooks import hooks
@@ -40,7 +41,6 @@ from .complex_half import (
     taking,
 )
 from .invoke import invoke
-from .operand_checks import extent_of
 from .plan import Plannable, Planned, planned_by, written
 from .rows import Row, rows
 
@@ -270,7 +270,7 @@ def check_out_overlap(out: Tensor, inputs: list[Tensor], *, shared: bool = True)
         if not shared and pair_overlap(extent_of(out), extent_of(tensor)) is Overlap.FULL:
             raise RuntimeError(PARTIAL_OVERLAP)
         if tensor is not out:
-            check_no_partial_overlap(extent_of(out), extent_of(tensor))
+            check_no_partial_overlap(out, tensor)
 
 
 def check_out_dtype(row: Row, result: DType, output: DType) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -204,12 +204,6 @@ def _wrong(key: str, value: object, allowed: str) -> None:
     raise ValueError(f"{VARIABLE}: {key}:{value} is not allowed; {key} must be {allowed}")
 
 
-def _boolean(key: str, value: Value) -> bool:
-    if value not in ("True", "False"):
-        _wrong(key, value, "True or False")
-    return value == "True"
-
-
 def _integer(key: str, value: object, allowed: str) -> int:
     if not (isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= MOST_DIGITS):
         _wrong(key, value, allowed)
@@ -249,10 +243,13 @@ def _threads(key: str, value: Value) -> int:
     return count
 
 
-def _backend(key: str, value: Value) -> str:
-    if value != "native":
-        _wrong(key, value, "native (this engine has no other allocator)")
-    return str(value)
+def _one_of(values: Mapping[str, Any], allowed: str) -> Callable[[str, Value], Any]:
+    def read(key: str, value: Value) -> Any:
+        if not isinstance(value, str) or value not in values:
+            _wrong(key, value, allowed)
+        return values[str(value)]
+
+    return read
 
 
 def _power_of_two(key: str, value: object, allowed: str, zero: bool) -> int:
@@ -285,6 +282,8 @@ def _divisions(key: str, value: Value) -> tuple[int, ...]:
     return tuple(found)
 
 
+_boolean = _one_of({"True": True, "False": False}, "True or False")
+_backend = _one_of({"native": "native"}, "native (this engine has no other allocator)")
 READERS: Final[dict[str, tuple[str, Callable[[str, Value], Any]]]] = {
     "large_segment_size_mb": ("large_segment_size", _mebibytes(11, "a whole number above 10 and below 2**40")),
     "max_split_size_mb": ("max_split_size", _mebibytes(0, "a whole number below 2**40")),

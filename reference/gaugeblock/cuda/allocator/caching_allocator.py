@@ -6,11 +6,12 @@ means are tried in their order.
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Sequence
 from threading import RLock
 from types import TracebackType
-from typing import Any, Literal, NoReturn
+from typing import Any, Concatenate, Literal, NoReturn, ParamSpec, TypeVar
 
 from ...core.errors import check_int
 from ...core.fork_safety import fork_safe
@@ -18,10 +19,9 @@ from ..driver.protocol import Driver, DriverError
 from . import private_pools, segments
 from .allocator_config import EXBIBYTE, SMALL_LIMIT, AllocatorConfig, round_size
 from .allocator_invariants import check_allocator
-from .block_store import ALLOCATED, NO_POOL, SHARED, UNMAPPED, Block, BlockStore, Filter, PoolId, PrivatePool, Request
+from .block_store import ALLOCATED, NO_POOL, SHARED, UNMAPPED, Block, BlockStore, PoolId, PrivatePool, Request
 from .memory_snapshot import MemoryHistory, ShownStacks, segments_of, snapshot_of
 from .out_of_memory import OutOfMemoryError, check_size, figures_of, message_of
-from .private_pools import PoolCheckpoint, Restored
 from .statistics import COMPLETED, FREED, NO_SPLIT_CHANGE, REQUESTED, summary_of
 from .stream_uses import StreamUses
 
@@ -72,6 +72,21 @@ class Exclusive:
 def refuse_reentry(operator: str) -> NoReturn:
     """Refuse a call out of a finalizer that interrupted another one; `free` alone is put off instead."""
     raise RuntimeError(f"CachingAllocator: {operator} came from inside of another call, such as from a finalizer")
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _locked(function: Callable[Concatenate[BlockStore, P], R]) -> Callable[Concatenate[CachingAllocator, P], R]:
+    """Return the method that calls a function of the blocks with the right to change them."""
+
+    @functools.wraps(function)
+    def method(self: CachingAllocator, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        with self._exclusive:
+            return function(self._store, *args, **kwargs)
+
+    return method
 
 
 class CachingAllocator:
@@ -205,8 +220,6 @@ class CachingAllocator:
                 self._synchronize()
             segments.release_cached(self._store, self.driver, stack)
 
-    # The means, in their order.
-
     def _fits_as_it_is(self, block: Block) -> bool:
         """Return whether the best fit by size, of an expandable segment, is the best fit: those that can grow count as
         larger, and none serve while such segments are off."""
@@ -317,8 +330,6 @@ class CachingAllocator:
             )
         return block
 
-    # What it tells.
-
     def memory_allocated(self) -> int:
         """Bytes of the blocks that are allocated."""
         with self._exclusive:
@@ -415,8 +426,6 @@ class CachingAllocator:
         with self._exclusive:
             check_allocator(self._store, self._uses or StreamUses(self.driver, self.device))
 
-    # What is set.
-
     @property
     def config(self) -> AllocatorConfig:
         """The configuration; assign another, or its text, for what happens from now on."""
@@ -458,38 +467,9 @@ class CachingAllocator:
         """Call `callback` when no cached block fits; it frees what it can, and returns whether it freed anything."""
         self._callbacks.append(callback)
 
-    # Private pools.
-
-    def create_pool(self, *, use_on_oom: bool = False, no_split: bool = False) -> PoolId:
-        """Make a pool of memory apart. With `use_on_oom` all requests may take its free blocks before they fail; with
-        `no_split` its blocks are never split."""
-        with self._exclusive:
-            return private_pools.create_pool(self._store, use_on_oom, no_split)
-
-    def begin_allocate_to_pool(self, pool: PoolId, filter: Filter) -> None:
-        """Let the allocations of streams that `filter` accepts go to a pool, as for the capture of a graph.
-
-        Until end_allocate_to_pool, nobody waits for events or gives cached memory back to the device.
-        """
-        with self._exclusive:
-            private_pools.begin_allocate_to_pool(self._store, pool, filter)
-
-    def end_allocate_to_pool(self, pool: PoolId) -> None:
-        """End begin_allocate_to_pool; release_pool takes back its use of the pool."""
-        with self._exclusive:
-            private_pools.end_allocate_to_pool(self._store, pool)
-
-    def release_pool(self, pool: PoolId) -> None:
-        """Take back one use of a pool; after the last, its free memory goes back to the device with the cache's."""
-        with self._exclusive:
-            private_pools.release_pool(self._store, pool)
-
-    def checkpoint_pool(self, pool: PoolId) -> PoolCheckpoint:
-        """Return which blocks of a private pool are allocated. RuntimeError while other streams use some of them."""
-        with self._exclusive:
-            return private_pools.checkpoint_of(self._store, pool)
-
-    def restore_pool(self, checkpoint: PoolCheckpoint) -> Restored:
-        """Free and allocate blocks of a pool until they are those of a checkpoint; RuntimeError when they cannot be."""
-        with self._exclusive:
-            return private_pools.restore(self._store, checkpoint)
+    create_pool = _locked(private_pools.create_pool)
+    begin_allocate_to_pool = _locked(private_pools.begin_allocate_to_pool)
+    end_allocate_to_pool = _locked(private_pools.end_allocate_to_pool)
+    release_pool = _locked(private_pools.release_pool)
+    checkpoint_pool = _locked(private_pools.checkpoint_of)
+    restore_pool = _locked(private_pools.restore)

@@ -25,8 +25,9 @@ from .block_store import (
 from .statistics import FREED, MALLOC, NO_SPLIT_CHANGE
 
 
-def create_pool(store: BlockStore, use_on_oom: bool, no_split: bool) -> PoolId:
-    """Make a pool, which `release_pool` gives up."""
+def create_pool(store: BlockStore, *, use_on_oom: bool = False, no_split: bool = False) -> PoolId:
+    """Make a pool of memory apart, which `release_pool` gives up. With `use_on_oom` all requests may take its free
+    blocks before they fail; with `no_split` its blocks are never split."""
     store.pools_made += 1
     id = (0, store.pools_made)
     store.private[id] = PrivatePool(id, use_on_oom, no_split)
@@ -34,7 +35,11 @@ def create_pool(store: BlockStore, use_on_oom: bool, no_split: bool) -> PoolId:
 
 
 def begin_allocate_to_pool(store: BlockStore, id: PoolId, filter: Filter) -> None:
-    """Let allocations of the streams that `filter` accepts go to a pool, which is made if there is none such."""
+    """Let allocations of the streams that `filter` accepts go to a pool, as for the capture of a graph; it is made if
+    there is none such.
+
+    Until end_allocate_to_pool, nobody waits for events or gives cached memory back to the device.
+    """
     if any(pool.id == id for pool, _ in store.captures):
         raise RuntimeError(f"begin_allocate_to_pool(): allocations to the pool {id} are underway already")
     pool = store.private.get(id)
@@ -58,7 +63,7 @@ def end_allocate_to_pool(store: BlockStore, id: PoolId) -> None:
 
 
 def release_pool(store: BlockStore, id: PoolId) -> None:
-    """Take back one use of a pool."""
+    """Take back one use of a pool; after the last, its free memory goes back to the device with the cache's."""
     pool = get_pool("release_pool", store, id)
     if pool.freeable:
         raise RuntimeError(f"release_pool(): the pool {id} has been released as often as it was used")

@@ -7,9 +7,7 @@ when enough has come together.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
-from operator import attrgetter, itemgetter
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -107,9 +105,6 @@ class Statistics:
         self.private: dict[PoolId, list[Stat]] = {}
         """Reserved bytes of each private pool."""
         self.counters = dict.fromkeys(COUNTERS, 0)
-        self._named: tuple[PoolId, ...] | None = None
-        """The private pools of which `_order` has the names."""
-        self._order = _Order([])
 
     def set_oversize(self, size: int | None) -> None:
         """From now on, blocks of at least `size` are oversize; None for none."""
@@ -217,31 +212,21 @@ class Statistics:
 
     def flat(self) -> dict[str, int]:
         """Every figure under its names in `nested` joined by dots, in the order of the names."""
-        self.settle()
-        if self._named != tuple(self.private):
-            self._named = tuple(self.private)
-            self._order = _Order([*self._names_of_stats(), *COUNTERS, "max_split_size"])
-        figures = [*chain.from_iterable(map(_FIGURES, self._stats())), *self.counters.values()]
-        figures.append(-1 if self.max_split_size is None else self.max_split_size)
-        return dict(zip(self._order.names, self._order.sort(figures), strict=True))
-
-    def _names_of_stats(self) -> list[str]:
-        """The names of all figures, in the order of `_stats`."""
-        private = ("reserved_bytes_by_private_pools." + "_".join(map(str, id)) for id in self.private)
-        stats = [f"{family}.{pool}" for family in (*self.families, *private) for pool in POOLS] + [*self.oversize]
-        return [f"{stat}.{kind}" for stat in stats for kind in Stat.__slots__]
+        return flattened(self.nested())
 
 
-_FIGURES: Final = attrgetter(*Stat.__slots__)
+def flattened(nested: Mapping[Any, Any]) -> dict[str, Any]:
+    """Every figure in nested dictionaries under its names joined by dots, in the order of the names."""
+    return dict(sorted(_figures(nested, "")))
 
 
-class _Order:
-    """The names of figures, sorted, and what sorts the figures in the same way."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        places = sorted(range(len(names)), key=names.__getitem__)
-        self.names = [names[place] for place in places]
-        self.sort: Callable[[list[int]], Sequence[int]] = itemgetter(*places) if places else tuple
+def _figures(nested: Mapping[Any, Any], before: str) -> Iterator[tuple[str, Any]]:
+    for key, value in nested.items():
+        name = before + ("_".join(map(str, key)) if isinstance(key, tuple) else key)
+        if isinstance(value, dict):
+            yield from _figures(value, f"{name}.")
+        else:
+            yield name, value
 
 
 def _courses(changes: np.ndarray[Any, np.dtype[np.int64]]) -> tuple[Any, Any, Any]:

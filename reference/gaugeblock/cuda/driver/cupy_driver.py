@@ -58,6 +58,32 @@ class _Ready(local):
         self.devices: set[int] = set()
 
 
+def _forwarded(
+    operator: str, function: str, *kinds: str, result: Callable[[CupyDriver, Any], Any] | None = None
+) -> Callable[..., Any]:
+    """Return the method that passes a device's handles, of these kinds, on to a function of CUDA's runtime."""
+
+    def method(self: CupyDriver, device: int, *values: int) -> Any:
+        checked = [
+            self._stream(operator, value) if kind == "stream" else self._check(operator, kind, device, value)
+            for kind, value in zip(kinds, values, strict=True)
+        ]
+        with self._on(operator, device):
+            found = getattr(self._runtime, function)(*checked)
+            return found if result is None else result(self, found)
+
+    return method
+
+
+def _given_back(operator: str, function: str, kind: str) -> Callable[..., None]:
+    """Return the method that gives a handle back by a function of CUDA's runtime."""
+
+    def method(self: CupyDriver, device: int, value: int) -> None:
+        self._take_back(operator, kind, device, value, getattr(self._runtime, function))
+
+    return method
+
+
 class CupyDriver:
     """The GPUs that CuPy sees. Raises ImportError without CuPy; without a GPU there are 0 devices."""
 
@@ -170,8 +196,6 @@ class CupyDriver:
             )
         return found
 
-    # Streams, which may be another library's, and events.
-
     def _stream(self, operator: str, stream: object) -> int:
         handle = check_int(operator, "stream", stream)
         if handle in self._gone:
@@ -204,12 +228,6 @@ class CupyDriver:
         self._take_back("stream_destroy", "stream", device, stream, self._runtime.streamDestroy)
         self._gone.add(stream)
 
-    def stream_query(self, device: int, stream: int) -> bool:
-        """Return whether the stream's work is done."""
-        handle = self._stream("stream_query", stream)
-        with self._on("stream_query", device):
-            return self._is_done(self._runtime.streamQuery(handle))
-
     def _is_done(self, status: int) -> bool:
         """Return whether a query says so. CUDA also remembers "not ready" as the thread's last error, which others that
         look at it would take for a failure of their own: CuPy's check of a status forgets it."""
@@ -219,17 +237,6 @@ class CupyDriver:
         elif status:
             self._runtime.check_status(status)
         return not status
-
-    def stream_synchronize(self, device: int, stream: int) -> None:
-        """Wait for the stream's work."""
-        handle = self._stream("stream_synchronize", stream)
-        with self._on("stream_synchronize", device):
-            self._runtime.streamSynchronize(handle)
-
-    def synchronize(self, device: int) -> None:
-        """Wait for all work of the device."""
-        with self._on("synchronize", device):
-            self._runtime.deviceSynchronize()
 
     def stream_wait_event(self, device: int, stream: int, event: int) -> None:
         """Let later work of the stream wait for the event, which may be of any device."""
@@ -245,37 +252,16 @@ class CupyDriver:
         with self._on("event_create", device):
             return self._give("event", device, int(self._runtime.eventCreateWithFlags(flags)))
 
-    def event_destroy(self, device: int, event: int) -> None:
-        """Forget an event."""
-        self._take_back("event_destroy", "event", device, event, self._runtime.eventDestroy)
-
-    def event_record(self, device: int, event: int, stream: int) -> None:
-        """Let the event stand for what the stream has by now."""
-        recorded = self._check("event_record", "event", device, event)
-        handle = self._stream("event_record", stream)
-        with self._on("event_record", device):
-            self._runtime.eventRecord(recorded, handle)
-
-    def event_query(self, device: int, event: int) -> bool:
-        """Return whether the event is done, or was never recorded."""
-        asked = self._check("event_query", "event", device, event)
-        with self._on("event_query", device):
-            return self._is_done(self._runtime.eventQuery(asked))
-
-    def event_synchronize(self, device: int, event: int) -> None:
-        """Wait for the event."""
-        awaited = self._check("event_synchronize", "event", device, event)
-        with self._on("event_synchronize", device):
-            self._runtime.eventSynchronize(awaited)
-
-    def event_elapsed(self, device: int, start: int, end: int) -> float:
-        """Milliseconds from one event to another."""
-        first = self._check("event_elapsed", "event", device, start)
-        last = self._check("event_elapsed", "event", device, end)
-        with self._on("event_elapsed", device):
-            return float(self._runtime.eventElapsedTime(first, last))
-
-    # Memory, and bytes that move in the order of streams.
+    stream_query = _forwarded("stream_query", "streamQuery", "stream", result=_is_done)
+    stream_synchronize = _forwarded("stream_synchronize", "streamSynchronize", "stream")
+    synchronize = _forwarded("synchronize", "deviceSynchronize")
+    event_destroy = _given_back("event_destroy", "eventDestroy", "event")
+    event_record = _forwarded("event_record", "eventRecord", "event", "stream")
+    event_query = _forwarded("event_query", "eventQuery", "event", result=_is_done)
+    event_synchronize = _forwarded("event_synchronize", "eventSynchronize", "event")
+    event_elapsed = _forwarded("event_elapsed", "eventElapsedTime", "event", "event")
+    graph_launch = _forwarded("graph_launch", "graphLaunch", "graph", "stream")
+    graph_destroy = _given_back("graph_destroy", "graphExecDestroy", "graph")
 
     def malloc(self, device: int, size: int) -> int:
         """A new block of device memory."""
@@ -349,8 +335,6 @@ class CupyDriver:
             if wanted:
                 self._runtime.memsetAsync(to, value, wanted, handle)
 
-    # Virtual memory, by the driver library itself: CuPy has no names for it.
-
     def granularity(self, device: int) -> int:
         """Return the bytes that sizes and addresses of virtual memory are multiples of."""
         with self._on("granularity", device):
@@ -397,7 +381,7 @@ class CupyDriver:
         with self._on("memory_unmap", device):
             self._cuda().unmap(address, wanted)
 
-    # Graphs. CUDA tells whether a stream's work is captured, not for which graph: that is known while there is one.
+    # CUDA tells whether a stream's work is captured, not for which graph: that is known while there is one.
 
     def capture_begin(self, device: int, stream: int) -> int:
         """Capture the work of a stream from now on instead of doing it; the capture's number."""
@@ -435,19 +419,6 @@ class CupyDriver:
             finally:
                 runtime.graphDestroy(captured)
         return self._give("graph", device, made)
-
-    def graph_launch(self, device: int, graph: int, stream: int) -> None:
-        """Put all work of a graph on a stream."""
-        known = self._check("graph_launch", "graph", device, graph)
-        handle = self._stream("graph_launch", stream)
-        with self._on("graph_launch", device):
-            self._runtime.graphLaunch(known, handle)
-
-    def graph_destroy(self, device: int, graph: int) -> None:
-        """Forget a graph; what was launched still runs."""
-        self._take_back("graph_destroy", "graph", device, graph, self._runtime.graphExecDestroy)
-
-    # Kernels.
 
     def module_load(self, device: int, image: bytes) -> int:
         """Load PTX or a cubin."""

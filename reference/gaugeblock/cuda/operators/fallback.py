@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...core.device import Device, cpu
 from ...core.warn import warn
@@ -74,71 +74,75 @@ def run(operator: Operator, keys: int, args: tuple[Any, ...], kwargs: Mapping[st
     if name in FILLS and not simulated:
         return fill(args[0], args[1] if len(args) > 1 else 0)
     kwargs, generator = launch_generator(operator, operands.device, kwargs)
-    if simulated:
-        found = _deferred(operator, operands, args, kwargs, generator, key)
-    else:
-        found = _on_gpu(operator, operands, args, kwargs, key)
-    return on_host(operator, operands, args, kwargs, generator) if found is None else found.results
+    given = Given(operator, operands, args, kwargs, generator, key)
+    found = _deferred(given) if simulated else _on_gpu(given)
+    return on_host(given) if found is None else found.results
 
 
-def _deferred(
-    operator: Operator, operands: Operands, args: tuple[Any, ...], kwargs: Mapping[str, Any],
-    generator: Generator | None, key: Any,
-) -> MetaCall | None:  # fmt: skip
+class Given(NamedTuple):
+    """A call: operator, tensors, arguments, the generator that it draws from, and what its loop is cached by."""
+
+    operator: Operator
+    operands: Operands
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+    generator: Generator | None
+    key: Any
+
+    def on_host(self, aliases: TensorConverter) -> Callable[[], Any]:
+        """Return the call of the CPU's kernel on what stands for the arguments, which it does not keep alive."""
+        operator = self.operator
+        given = [aliases.of(value) for value in self.args]
+        options = {name: cpu if isinstance(value, Device) else aliases.of(value) for name, value in self.kwargs.items()}
+        return lambda: redispatch(operator, keys_for(HOST_KEYS, given, options), *given, **options)
+
+
+def _deferred(given: Given) -> MetaCall | None:
     """Put the call on the current stream; None, with nothing changed, where it has to wait for values."""
+    operator, operands, args, kwargs, *_ = given
     name = operator.name
     if not operands.tensors or name.partition(".")[0] in WAITING:
         return None
     found = meta_call(operator, operands, args, kwargs)
-    if found is None or (name in FORMS and _defer_loop(name, operands, args, kwargs, found.results, key)):
+    if found is None or (name in FORMS and _defer_loop(given, found.results)):
         return found
     if found.fresh or operands.written:
-        _defer_kernel(operator, operands, args, kwargs, found, generator)
+        _defer_kernel(given, found)
     return found
 
 
-def _defer_loop(
-    name: str, operands: Operands, args: tuple[Any, ...], kwargs: Mapping[str, Any], result: Tensor, key: Any
-) -> bool:
+def _defer_loop(given: Given, result: Tensor) -> bool:
     """Put the loop of a pointwise call on the stream, and cache it by a key; False where it takes more than one."""
+    operator, operands, args, kwargs, _, key = given
     if not result.meta.numel:
         return True
     with plain_state():
-        loop = pointwise_loop(name, args, kwargs, (result,))
+        loop = pointwise_loop(operator.name, args, kwargs, (result,))
     if loop is None:
         return False
     nbytes = result.meta.nbytes + sum(tensor.meta.nbytes for tensor in operands.tensors)
-    enqueue(operands.index, name, loop.launch.run, (loop.values,), nbytes, loop.kept)
+    enqueue(operands.index, operator.name, loop.launch.run, (loop.values,), nbytes, loop.kept)
     if key is not None:
         cache_loop(args, key, loop, result, operands.index, nbytes)
     return True
 
 
-def _defer_kernel(
-    operator: Operator,
-    operands: Operands,
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any],
-    found: MetaCall,
-    generator: Generator | None,
-) -> None:
+def _defer_kernel(given: Given, found: MetaCall) -> None:
     """Put the CPU's kernel on the stream: it writes where the operator does, and its results into the fresh ones."""
+    operands, fresh = given.operands, found.fresh
     with plain_state():
         aliases = host_aliases()
-        given = [aliases.of(value) for value in args]
-        options = {name: aliases.of(value) for name, value in kwargs.items()}
-        fresh = found.fresh
+        compute = given.on_host(aliases)
         targets = [aliases.of(one) if any(one is new for new in fresh) else None for one in flat(found.results)]
 
     def work() -> None:
-        computed = redispatch(operator, keys_for(HOST_KEYS, given, options), *given, **options)
-        for target, part in zip(targets, flat(computed), strict=True):
+        for target, part in zip(targets, flat(compute()), strict=True):
             if target is not None:
                 copy_values(target, part)
 
     nbytes = sum(tensor.meta.nbytes for tensor in (*operands.tensors, *fresh))
     whole = taking_back(work, operands.written) if operands.indexed and operands.written else work
-    defer(operands.index, operator.name, whole, nbytes, generator)
+    defer(operands.index, given.operator.name, whole, nbytes, given.generator)
 
 
 def taking_back(work: Callable[[], None], written: list[Tensor]) -> Callable[[], None]:
@@ -166,15 +170,14 @@ def flat(value: Any) -> list[Tensor]:
     return [value] if isinstance(value, Tensor) else []
 
 
-def _on_gpu(
-    operator: Operator, operands: Operands, args: tuple[Any, ...], kwargs: Mapping[str, Any], key: Any
-) -> MetaCall | None:
+def _on_gpu(given: Given) -> MetaCall | None:
     """Launch a kernel of the device; None, with a warning, where there is none for such a call."""
+    operator, operands, args, kwargs, *_ = given
     name = operator.name
     if name in KERNELS or takes(name, operands.tensors, kwargs):
         moved = tuple([_moved(value, operands) for value in args])
         found = meta_call(operator, operands, moved, kwargs)
-        if found is not None and _computed(name, operands, moved, kwargs, found, args, key):
+        if found is not None and _computed(given, moved, flat(found.results)):
             return found
     _warn(name, "no kernel for CUDA")
     return None
@@ -187,23 +190,20 @@ def _warn(name: str, why: str) -> None:
         warn(f"{name}: {why}; it runs on the CPU, on copies")
 
 
-def _computed(
-    name: str, operands: Operands, args: tuple[Any, ...], kwargs: Mapping[str, Any], found: MetaCall,
-    given: tuple[Any, ...], key: Any,
-) -> bool:  # fmt: skip
-    """Launch what fills the results; False where the device has no kernel for such a call.
+def _computed(given: Given, args: tuple[Any, ...], results: list[Tensor]) -> bool:
+    """Launch what fills the results of a call, with `args` on the device; False where the device has no kernel for it.
 
     A loop is cached by a key, if there is one, for the call as it was `given`.
     """
-    results = flat(found.results)
+    name, operands = given.operator.name, given.operands
     if all(not one.meta.numel for one in results):
         return True
     if name in KERNELS:
-        loop = pointwise_loop(name, args, kwargs, results)
+        loop = pointwise_loop(name, args, given.kwargs, results)
         if loop is not None:
             launch_loop(loop.launch, loop.values, operands.index)
-            if key is not None:
-                cache_loop(given, key, loop, results[0], operands.index, results[0].meta.nbytes)
+            if given.key is not None:
+                cache_loop(given.args, given.key, loop, results[0], operands.index, results[0].meta.nbytes)
         return loop is not None
     call = (name, *(one.meta.dtype for one in operands.tensors))
     if call in _REFUSED:
@@ -237,27 +237,24 @@ def fill(self: Tensor, value: Any) -> Tensor:
     return self
 
 
-def on_host(
-    operator: Operator, operands: Operands, args: tuple[Any, ...], kwargs: Mapping[str, Any],
-    generator: Generator | None,
-) -> Any:  # fmt: skip
-    """Wait for the current stream, run `operator` on the CPU, bring to the device what it gives and wrote."""
-    with plain_state(generator):
+def on_host(given: Given) -> Any:
+    """Wait for the current stream, run the call on the CPU, bring to the device what it gives and wrote."""
+    operands = given.operands
+    with plain_state(given.generator):
         if not operands.tensors:
-            return _made_here(operator, operands.device, args, kwargs)
+            made = call(given.operator, *given.args, **{**given.kwargs, "device": cpu})
+            return call(REGISTRY.find("to.device"), made, operands.device, None, False, False, None)
         copies = TensorConverter(cpu, _copied, lambda tensor: tensor)
-        given = [copies.of(value) for value in args]
-        options = {name: cpu if isinstance(value, Device) else copies.of(value) for name, value in kwargs.items()}
-        found = redispatch(operator, keys_for(HOST_KEYS, given, options), *given, **options)
+        found = given.on_host(copies)()
         change_written(operands, copies)
         for tensor, copy in copies.pairs:
             if any(tensor is one for one in operands.written):
                 copy_values(tensor, copy)
-        made = Results(copies, operands)
-        results = made.of(found)
-        for tensor, source in made.fresh:
+        results = Results(copies, operands)
+        finished = results.of(found)
+        for tensor, source in results.fresh:
             copy_values(tensor, source)
-        return results
+        return finished
 
 
 def _copied(storage: Storage) -> Storage:
@@ -266,9 +263,3 @@ def _copied(storage: Storage) -> Storage:
     if storage.nbytes:
         write_bytes(made.pointer, read_device(storage.device, storage.pointer, storage.nbytes))
     return made
-
-
-def _made_here(operator: Operator, device: Device, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """A call without tensors: made on the CPU, and copied."""
-    made = call(operator, *args, **{**kwargs, "device": cpu})
-    return call(REGISTRY.find("to.device"), made, device, None, False, False, None)

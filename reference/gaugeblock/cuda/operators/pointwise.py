@@ -145,12 +145,9 @@ def loop_entry(operator: str, launch: Launch, operands: tuple[Any, ...]) -> Call
     return run_checked
 
 
-# Cached loops. What such a call gives, and how it is computed, follows from metas and numbers alone.
-
-
 class CachedLoop:
-    """A call's loop, and its values; at the first slot stands the result's address, and `slots` says at which others
-    the address of which argument."""
+    """The loop of a call, which metas and numbers alone determine, and its values; at the first slot stands the
+    result's address, and `slots` says at which others the address of which argument."""
 
     __slots__ = ("device", "launch", "meta", "nbytes", "slots", "values")
 

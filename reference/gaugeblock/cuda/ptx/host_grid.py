@@ -1,7 +1,7 @@
 """The grid on the host: the same kernel text, compiled for this processor, called for every thread of every block.
 
-What is tested so is everything but LLVM's NVPTX back end: the layouts, the tails, the division of indices, the lowering
-of formulas to lanes of width 1 and the routines that stand for C's.
+What is tested so is everything but LLVM's NVPTX back end: the layouts, the tails, the division of indices, and the
+lowering of formulas to lanes of width 1.
 """
 
 from __future__ import annotations

@@ -12,14 +12,13 @@ from typing import Any, NamedTuple
 
 from ...core.fork_safety import fork_safe
 from ...kernels.body import Body, record
-from ...kernels.code import NAME
+from ...kernels.code import NAME, Declarations
 from ...kernels.expression import all_nodes
 from ...kernels.isa import llvm
 from ...kernels.object_cache import ObjectCache, digest
 from ...kernels.pointwise import PointwiseKernel
 from .grid_kernel import GridWriter, Parameter, parameters
 from .layout import Ints, Layout, fitting_width, layout_of, meta
-from .routines import GridDeclarations
 from .target import BLOCK, DEFAULT_CAPABILITY, TRIPLE, Capability, Target, device_target
 
 
@@ -46,7 +45,7 @@ def body_of(kernel: PointwiseKernel, target: Target) -> Body:
 def grid_text(kernel: PointwiseKernel, layout: Layout, target: Target) -> GridText:
     """The text of a kernel in a layout for a target."""
     body = body_of(kernel, target)
-    declarations = GridDeclarations(target)
+    declarations = Declarations(space=target.space, parted=False)
     function = GridWriter(body, layout, target, declarations).text()
     text = f"{function}\n{declarations.text(target.level.attributes)}"
     return GridText(text, tuple(parameters(body, layout, target)))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...kernels import division, elementary, functions
-from ...kernels.expression import BOOL, Complex, Expr, Value, constant, select
-from ...kernels.functions import call, cast, fabs, fused, sqrt, truncate
+from ...kernels.expression import BOOL, UINT, Complex, Expr, Value, constant, select, while_loop
+from ...kernels.functions import cast, fabs, fused, sqrt, truncate
 from ...kernels.trigonometry import hypot
 from .table import Formula
 
@@ -68,7 +68,12 @@ def power(self: Value, exponent: Value) -> Value:
         return elementary.power(self, exponent)
     if self.type is BOOL:
         return self | ~exponent
-    result = call(f"gb_power_{self.type.bits}", self, exponent)
+    one, left = constant(1, self.type), cast(exponent, UINT[self.type.bits])
+    result, _, _ = while_loop(
+        lambda result, square, left: left != 0,
+        lambda result, square, left: (select((left & 1) == 1, result * square, result), square * square, left >> 1),
+        one, self, left,
+    )  # fmt: skip
     if self.type.kind == "uint":
         return result
     sign = select((exponent & 1) == 0, constant(1, self.type), -1)

@@ -14,8 +14,8 @@ from ...core.dtype import DType, bfloat16, float16
 from ...kernels import elementary, exponential, logarithm, special, trigonometry
 from ...kernels.conversion import from_storage, to_storage
 from ...kernels.division import trunc_divide_int
-from ...kernels.expression import F64, UINT, Complex, Expr, Value, choose, constant, select
-from ...kernels.functions import call, cast, copysign, fabs, isnan, maximum
+from ...kernels.expression import F64, UINT, Complex, Expr, Value, choose, constant, select, while_loop
+from ...kernels.functions import cast, copysign, fabs, isnan, maximum
 from . import comparison
 from .comparison import truth
 from .table import Formula
@@ -91,8 +91,9 @@ def _absolute_int(x: Expr) -> Expr:
 
 def gcd(self: Expr, other: Expr) -> Expr:
     """Greatest common divisor, not negative (but for int_min)."""
-    wide = [cast(cast(_absolute_int(x), UINT[x.type.bits]), UINT[64]) for x in (self, other)]
-    return cast(call("gb_gcd", *wide), self.type)
+    sizes = [cast(_absolute_int(x), UINT[x.type.bits]) for x in (self, other)]
+    divisor, _ = while_loop(lambda a, b: b != 0, lambda a, b: (b, Expr("urem", a.type, (a, b))), *sizes)
+    return cast(divisor, self.type)
 
 
 def lcm(self: Expr, other: Expr) -> Expr:
