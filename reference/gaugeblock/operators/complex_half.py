@@ -68,13 +68,18 @@ def kernel_of_complex32(name: str, kernel: Kernel) -> Kernel:
     return _written_wider(kernel) if base.endswith("_") else _wider(kernel)
 
 
+def refuse_complex32(operator: str, dtype: DType) -> None:
+    """Raise NotImplementedError for complex32."""
+    if dtype is complex32:
+        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[complex32.name]}'")
+
+
 def _refusing(operator: str, kernel: Kernel) -> Kernel:
     """Return what raises NotImplementedError, unless the call asks for another dtype to compute in."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        dtype = kwargs.get("dtype")
-        if dtype is None or dtype is complex32:
-            raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[complex32.name]}'")
+        dtype: DType = kwargs.get("dtype") or complex32
+        refuse_complex32(operator, dtype)
         return kernel(*_converted(args, dtype), **kwargs)
 
     return run

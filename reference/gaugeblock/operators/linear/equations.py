@@ -251,7 +251,8 @@ def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
     meta = self.meta
     if n == 0:
         identity = apply("eye", sizes[-1], dtype=meta.dtype, device=meta.device)
-        return apply("clone", expand(identity, sizes), memory_format=contiguous_format)
+        # The result depends on self as far as autograd sees, and has gradients of zeros.
+        return apply("copy_", apply("clone", self, memory_format=contiguous_format), expand(identity, sizes))
     if meta.dtype is bool_:
         raise NotImplementedError("\"linalg.matrix_power\" not implemented for 'Bool'")
     base = apply("linalg_inv", self) if n < 0 else self

@@ -17,6 +17,7 @@ from ...tensor.scalars import item
 from ...tensor.tensor import Tensor
 from ..arguments import tensor_argument
 from ..arrays import Array
+from ..complex_half import refuse_complex32
 from ..invoke import apply
 from ..ranges import Plan
 
@@ -218,6 +219,7 @@ def istft(
     A real signal comes from the first half of the frequencies.
     Raises RuntimeError for real input, sizes that do not fit, and windows that leave a place uncovered.
     """
+    refuse_complex32("istft", self.meta.dtype)
     meta = self.meta
     if not meta.dtype.is_complex:
         raise RuntimeError(
