@@ -16,6 +16,7 @@ from ..tensor.tensor import Tensor
 from .rows import rows
 
 _CALLS: dict[str, Callable[..., Any]] = {}
+"""Operator -> its call that keeps plans; making one costs more than a first call saves."""
 _SEEN: set[str] = set()
 
 
