@@ -27,7 +27,7 @@ from ..core.memory_format import MemoryFormat
 from ..dispatch.dispatcher import Operator, call, plain_kernel
 from ..dispatch.keys import any_autograd
 from ..dispatch.state import AUTOGRAD_IN_USE
-from ..kernels.bound_call import UNSET, Fresh, Into, View, form_of
+from ..kernels.bound_call import UNSET, Fresh, Into, Unset, View, form_of
 from ..operators.device_loops import DEVICE_LOOPS, device_call
 from ..operators.plan import Plannable, Planned
 from ..tensor.hooks import SPECIAL
@@ -42,7 +42,7 @@ OTHER: Any = object()
 """Stands in a key for a value that the cache does not distinguish: a call with such a key is never kept."""
 TRUE, FALSE = object(), object()
 """Stand in a key for bools where ints may stand too, which are equal to them."""
-BY_VALUE = frozenset({int, str, type(None), DType, Device, Layout, MemoryFormat, object})
+BY_VALUE = frozenset({int, str, type(None), DType, Device, Layout, MemoryFormat, Unset, object})
 KINDS = {
     "Tensor": "tensor", "Scalar": "number", "float": "number", "int": "int", "SymInt": "int", "bool": "bool",
     "str": "str", "ScalarType": "object", "Layout": "object", "Device": "object", "MemoryFormat": "object",
