@@ -120,3 +120,11 @@ def test_out_over_part_of_an_operand_is_refused_each_time() -> None:
         x = gb.arange(6.0)
         with pytest.raises(RuntimeError, match="single memory location"):
             gb.add(x[:5], x[:5], out=x[1:])
+
+
+def test_sizes_one_by_one_and_in_a_tuple_are_one_call() -> None:
+    for _ in range(3):
+        for sizes in ((2,), ((2,),), ([2],), (2,)):
+            assert gb.arange(4.0).resize_(*sizes).shape == (2,)
+            assert gb.arange(2.0).view(*sizes).shape == (2,)
+            assert gb.arange(1.0).expand(*sizes).shape == (2,)

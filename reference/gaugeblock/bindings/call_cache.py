@@ -150,7 +150,7 @@ def parameters_of(group: Group, *, spread: bool, given: bool = False) -> list[Pa
         named = tuple(dict.fromkeys(positional[1].name for positional, _ in forms if len(positional) > 1))
         found[1] = found[1]._replace(name="ints", spread=True, named=named)
         found[2:] = [p._replace(keyword=True) for p in found[2:]]
-    return [p._replace(given=given) for p in found]
+    return [p._replace(given=given and not p.spread) for p in found]
 
 
 def _merged(arguments: Iterable[Argument | None], *, keyword: bool) -> Parameter:
