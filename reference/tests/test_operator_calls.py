@@ -128,3 +128,10 @@ def test_sizes_one_by_one_and_in_a_tuple_are_one_call() -> None:
             assert gb.arange(4.0).resize_(*sizes).shape == (2,)
             assert gb.arange(2.0).view(*sizes).shape == (2,)
             assert gb.arange(1.0).expand(*sizes).shape == (2,)
+
+
+def test_an_overload_that_does_not_fit_reads_no_tensor() -> None:
+    x = gb.empty((), device="meta")
+    assert gb.special.chebyshev_polynomial_t(x, 2).shape == ()
+    with pytest.raises(NotImplementedError, match="no data"):
+        gb.add(gb.ones(2), gb.ones(2), alpha=x)

@@ -259,6 +259,7 @@ class Caller:
         named = self._named(signature, kwargs)
         values: list[Any] = []
         options: dict[str, Any] = {}
+        unread: NotImplementedError | None = None
         place = 0
         for parameter in signature.parameters:
             here = 0
@@ -276,7 +277,10 @@ class Caller:
                     raise Mismatch(f'missing 1 required positional argument: "{parameter.name}"')
                 found = parameter.default
             else:
-                found = parameter.convert(given)
+                try:
+                    found = parameter.convert(given)
+                except NotImplementedError as error:  # a tensor without data for a number
+                    unread, found = unread or error, given
                 if found is NO:
                     raise Mismatch(self._wrong_type(parameter, given, here))
                 if found.__class__ is int:
@@ -288,6 +292,8 @@ class Caller:
                 values.append(found)
         if named:
             raise Mismatch(f"got an unexpected keyword argument '{next(iter(named))}'")
+        if unread is not None:
+            raise unread
         return values, options
 
     def _named(self, signature: Signature, kwargs: dict[str, Any]) -> dict[str, Any]:
