@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from gaugeblock_benchmarks.bench import instructions, tables
-from gaugeblock_benchmarks.bench.layers import EMPTY, INTO, NEW, NOTHING, RECORDED, STEPS, LayerTask, costs
+from gaugeblock_benchmarks.bench.layers import EMPTY, INTO, NEW, NOTHING, RECORDED, STEPS, costs, layer_task
 from gaugeblock_conformance.backend import Unsupported
 from gaugeblock_conformance.backends.numpy import NumpyBackend
 from gaugeblock_conformance.command import main
@@ -23,7 +23,7 @@ def test_layers_are_differences_of_steps() -> None:
 
 def test_recording_needs_autograd() -> None:
     with pytest.raises(Unsupported, match="autograd"):
-        LayerTask(RECORDED).prepare(NumpyBackend())
+        layer_task(RECORDED).prepare(NumpyBackend())
 
 
 def test_the_command_prints_the_layers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

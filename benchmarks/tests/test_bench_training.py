@@ -8,12 +8,12 @@ import pytest
 from gaugeblock_benchmarks.bench.training import (
     TRAININGS,
     Model,
-    TrainingTask,
     Update,
     adam,
     descent,
     momentum,
     no_update,
+    training_task,
     training_tasks,
 )
 from gaugeblock_conformance.backend import Unsupported
@@ -27,7 +27,7 @@ LARGE = {"perceptron 256x1024", "convolutions 64x3x32x32"}
 @pytest.mark.parametrize("name", [name for name in CLASSIFYING if name not in LARGE])
 def test_losses_fall(name: str) -> None:
     backend = ReferenceBackend()
-    ready = TrainingTask(name).prepare(backend)
+    ready = training_task(name).prepare(backend)
     assert ready.sample is not None
     ready.timed.seconds(20)
     [(step,)] = ready.timed.turns

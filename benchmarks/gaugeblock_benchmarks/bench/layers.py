@@ -1,12 +1,11 @@
-"""What each layer of a call costs: differences between calls that go one layer further.
+"""The cost of each layer of a call, as the difference between two calls of which one goes a layer further.
 
-The steps are calls of an addition: on no elements, into an operand, with a new result, with operands that record.
+The calls are additions: on no elements, in place, with a new result, and with operands that require gradients.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -15,7 +14,7 @@ from gaugeblock_conformance.backend import Backend, Unsupported
 
 from ..subject import function_of
 from ..timing import timed_steps
-from .task import Ready
+from .task import NamedTask, Ready
 
 SIZE = 16
 
@@ -64,24 +63,8 @@ def costs(by_step: Mapping[str, float | None]) -> list[tuple[str, float | None]]
     return found
 
 
-@dataclass(frozen=True)
-class LayerTask:
+class LayerTask(NamedTask):
     """One of STEPS."""
-
-    name: str
-    suite: str = "layers"
-
-    @property
-    def id(self) -> str:
-        return f"{self.suite}/{self.name.replace(' ', '-').replace(',', '')}"
-
-    @property
-    def row(self) -> dict[str, Any]:
-        return {
-            "id": self.id, "suite": self.suite, "operator": self.name, "call": None, "family": "pointwise",
-            "layout": "contiguous", "dtype": "float32", "size": 0 if self.name in (NOTHING, EMPTY) else SIZE,
-            "moved_bytes": 0, "operations": 0,
-        }  # fmt: skip
 
     @property
     def needed_bytes(self) -> int:
@@ -91,6 +74,11 @@ class LayerTask:
         return Ready(timed_steps([step(backend, self.name)]))
 
 
+def layer_task(name: str) -> LayerTask:
+    """Return the task of one of STEPS."""
+    return LayerTask(name, "layers", "pointwise", 0 if name in (NOTHING, EMPTY) else SIZE)
+
+
 def layer_tasks() -> list[LayerTask]:
     """All steps."""
-    return [LayerTask(name) for name in STEPS]
+    return [layer_task(name) for name in STEPS]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,8 +10,7 @@ from gaugeblock_conformance.backend import Backend, Unsupported
 from gaugeblock_conformance.backend_autograd import NoGrad
 
 from ..subject import function_of
-from ..timing import timed_steps
-from .task import Ready, sampled
+from .task import NamedTask, Ready, ready_of
 
 Get = Callable[[str], Callable[..., Any]]
 Step = Callable[[], Any]
@@ -111,38 +108,19 @@ STEPS: dict[str, tuple[int, Callable[[Backend, Get], Step]]] = {
 """Elements of its input, and how the step is made."""
 
 
-@dataclass(frozen=True)
-class StepTask:
+class StepTask(NamedTask):
     """One of STEPS."""
-
-    name: str
-    suite: str = "autograd"
-
-    @property
-    def id(self) -> str:
-        return f"{self.suite}/{re.sub('[^a-z0-9]+', '-', self.name).strip('-')}"
-
-    @property
-    def row(self) -> dict[str, Any]:
-        return {
-            "id": self.id, "suite": self.suite, "operator": self.name, "call": None, "family": "autograd",
-            "layout": "contiguous", "dtype": "float32", "size": STEPS[self.name][0], "moved_bytes": 0, "operations": 0,
-        }  # fmt: skip
 
     @property
     def needed_bytes(self) -> int:
-        return 64 * STEPS[self.name][0]
+        return 64 * self.size
 
     def prepare(self, backend: Backend) -> Ready:
         if "autograd" not in backend.capabilities:
             raise Unsupported(self.name, "needs the capability autograd")
-        step = STEPS[self.name][1](backend, lambda operator: function_of(backend, operator)[0])
-        finish: Callable[[Any], object] | None = getattr(backend, "finish", None)
-        shape, sample = sampled(backend, step())
-        timed = step if finish is None else lambda: finish(step())
-        return Ready(timed_steps([timed]), shape, sample)
+        return ready_of(backend, STEPS[self.name][1](backend, lambda operator: function_of(backend, operator)[0]))
 
 
 def step_tasks() -> list[StepTask]:
     """All steps."""
-    return [StepTask(name) for name in STEPS]
+    return [StepTask(name, "autograd", "autograd", size) for name, (size, _) in STEPS.items()]

@@ -5,6 +5,8 @@ Tasks are plain data, so that a worker process can be told one.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 from ..cases import Case
 from ..operands import rotations, turns
 from ..subject import function_loop, function_of
-from ..timing import Timed
+from ..timing import Timed, timed_steps
 from ..work import bytes_moved, operand_bytes, operations, result_bytes
 
 Array = NDArray[Any]
@@ -47,6 +49,34 @@ class Task(Protocol):
 
     def prepare(self, backend: Backend) -> Ready:
         """Make operands and call once. Raises Unsupported, or what the backend raises."""
+
+
+@dataclass(frozen=True)
+class NamedTask:
+    """A task described by its name; `size` is the number of elements of its input."""
+
+    name: str
+    suite: str
+    family: str
+    size: int
+
+    @property
+    def id(self) -> str:
+        return f"{self.suite}/{re.sub('[^a-z0-9]+', '-', self.name.lower()).strip('-')}"
+
+    @property
+    def row(self) -> dict[str, Any]:
+        return {
+            "id": self.id, "suite": self.suite, "operator": self.name, "call": None, "family": self.family,
+            "layout": "contiguous", "dtype": "float32", "size": self.size, "moved_bytes": 0, "operations": 0,
+        }  # fmt: skip
+
+
+def ready_of(backend: Backend, step: Callable[[], Any]) -> Ready:
+    """Return a step, called once, with what it gave; timed until its result is there."""
+    finish: Callable[[Any], object] | None = getattr(backend, "finish", None)
+    shape, sample = sampled(backend, step())
+    return Ready(timed_steps([step if finish is None else lambda: finish(step())]), shape, sample)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod, sqrt
@@ -13,8 +12,7 @@ from gaugeblock_conformance.backend import Backend, Unsupported
 from gaugeblock_conformance.backend_autograd import NoGrad
 
 from ..subject import function_of
-from ..timing import timed_steps
-from .task import Ready, sampled
+from .task import NamedTask, Ready, ready_of
 
 OVERLOADS = {
     "add": "add.Tensor", "add_": "add_.Tensor", "add_number_": "add_.Scalar", "flatten": "flatten.using_ints",
@@ -313,24 +311,8 @@ TRAININGS = {
 """Steps by name; in a name: batch and sizes."""
 
 
-@dataclass(frozen=True)
-class TrainingTask:
+class TrainingTask(NamedTask):
     """One of TRAININGS."""
-
-    name: str
-    suite: str = "training"
-
-    @property
-    def id(self) -> str:
-        return f"{self.suite}/{re.sub('[^a-z0-9]+', '-', self.name.lower()).strip('-')}"
-
-    @property
-    def row(self) -> dict[str, Any]:
-        return {
-            "id": self.id, "suite": self.suite, "operator": self.name, "call": None, "family": "training",
-            "layout": "contiguous", "dtype": "float32", "size": prod(TRAININGS[self.name].sizes), "moved_bytes": 0,
-            "operations": 0,
-        }  # fmt: skip
 
     @property
     def needed_bytes(self) -> int:
@@ -340,24 +322,27 @@ class TrainingTask:
         if "autograd" not in backend.capabilities:
             raise Unsupported(self.name, "needs the capability autograd")
         training, model = TRAININGS[self.name], Model(backend)
-        step = forward = training.loss(model, *training.sizes)
-        if training.update is not None:
-            update, no_grad = training.update(model), NoGrad()
+        forward = training.loss(model, *training.sizes)
+        if training.update is None:
+            return ready_of(backend, forward)
+        update, no_grad = training.update(model), NoGrad()
 
-            def step() -> Any:
-                loss = forward()
-                model.backward(loss)
-                inside = model.enter(no_grad)
-                update()
-                model.leave(inside)
-                return loss
+        def step() -> Any:
+            loss = forward()
+            model.backward(loss)
+            inside = model.enter(no_grad)
+            update()
+            model.leave(inside)
+            return loss
 
-        finish: Callable[[Any], object] | None = getattr(backend, "finish", None)
-        shape, sample = sampled(backend, step())
-        timed = step if finish is None else lambda: finish(step())
-        return Ready(timed_steps([timed]), shape, sample)
+        return ready_of(backend, step)
+
+
+def training_task(name: str) -> TrainingTask:
+    """Return the task of one of TRAININGS."""
+    return TrainingTask(name, "training", "training", prod(TRAININGS[name].sizes))
 
 
 def training_tasks() -> list[TrainingTask]:
     """All steps."""
-    return [TrainingTask(name) for name in TRAININGS]
+    return [training_task(name) for name in TRAININGS]

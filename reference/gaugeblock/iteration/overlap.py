@@ -33,7 +33,7 @@ class Overlap(Enum):
 
 
 class Extent(NamedTuple):
-    """What the check needs to know of an operand: identity of its storage, first element, layout."""
+    """The bytes that an operand may reach: identity of its storage, first element, sizes and strides."""
 
     storage: int
     offset: int
@@ -79,7 +79,7 @@ def check_no_internal_overlap(sizes: Ints, strides: Ints) -> None:
 
 
 def extent_of(tensor: Tensor) -> Extent:
-    """What the check needs to know of a tensor."""
+    """Return the extent of a tensor."""
     meta = tensor.meta
     return Extent(id(tensor.storage_impl), tensor.offset, meta.sizes, meta.strides, meta.dtype.itemsize)
 

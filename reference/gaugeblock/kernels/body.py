@@ -32,7 +32,7 @@ LONG = 100
 
 
 class Parameter(NamedTuple):
-    """A number that stays the same in the loop: raw C values, what is computed from them once, and stand-ins."""
+    """A number that the loop does not change: its C values, what is computed from them once, and placeholders."""
 
     raw: tuple[Expr, ...]
     computed: tuple[Expr, ...]

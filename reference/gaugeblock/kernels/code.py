@@ -160,7 +160,7 @@ class Code:
 
 
 class Declarations(dict[str, str]):
-    """What a module must declare or define, by name; `plain` is that of its part without optimisation.
+    """Declarations and definitions that a module needs, by name; `plain` has those of its part without optimisation.
 
     `vector_bytes` are those of the widest vectors that it is compiled for; `space` follows `ptr` for tables. A module
     that is one part, not `parted`, has everything here.

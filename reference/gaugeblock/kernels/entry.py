@@ -83,8 +83,8 @@ read:
 done:
   ret double %value
 }"""
-"""What entry points use. `whole_number` reads an int from -2**63 to 2**64 - 1, modulo 2**64; others are an error.
-`bounded` returns the value that was read of an item, and refuses the same ints."""
+"""Routines that entry points call. `whole_number` reads an int from -2**63 to 2**64 - 1, modulo 2**64, and refuses
+others. `bounded` returns the value that was read of an item, and refuses the same ints."""
 
 
 class EntryWriter(Code):

@@ -37,7 +37,7 @@ _SMALL = (
     0.11283791670954804, -0.3761263890318375, 0.1283791670955126,
 )  # fmt: skip
 _TURN = 0.83
-"""Where erf changes from its own polynomial to the rest of erfc."""
+"""From here on erf is computed as 1 - erfc."""
 # Beyond these erf is 1, erfc is 0.
 _ERF_END, _ERFC_END = 4.0, {F32: 10.2, F64: 27.3}
 

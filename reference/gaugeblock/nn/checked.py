@@ -1,5 +1,8 @@
-"""What the functions of this package are made with: errors over arguments of wrong Python types, at no cost to calls
-with right ones, and functions that differ in an operator and its parameters alone."""
+"""Builders of the functions of this package.
+
+They refuse arguments of wrong Python types, which costs right calls nothing, and make functions that differ only in
+their operator and its parameters.
+"""
 
 from __future__ import annotations
 

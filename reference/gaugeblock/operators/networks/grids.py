@@ -65,7 +65,7 @@ class Tap(NamedTuple):
 
 
 Along = tuple[list[Tap], Any]
-"""What is read along one dim, and how the places change with the numbers that name them."""
+"""The taps along one dim, and the derivative of the sampled place by the coordinate that names it."""
 
 
 def _inside(places: Any, size: int, padding: int, align: bool) -> tuple[Any, Any]:
