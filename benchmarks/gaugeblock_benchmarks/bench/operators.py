@@ -30,13 +30,13 @@ VARIANTS = ("contiguous", "strided", "recorded")
 DTYPES = ("float32", "complex64", "int64", "bool")
 """The first of these that a row takes is that of its operands."""
 STRIDED_LEAST = 16
-"""Fewer elements have no layout worth a name."""
+"""Smaller tensors are only timed contiguous."""
 SMALLER = (100, 1_000)
 MOST_RESULT = 1 << 27
 MOST_SECONDS = 1.0
-"""A call that would make more elements or take longer, as far as two smaller ones tell, is left out."""
+"""Limits for a call, in elements of its results and in seconds; two smaller calls predict both."""
 CHECKED = ("pointwise", "reduction", "view", "copy", "shape", "index", "scan", "spectral", "network")
-"""Families whose values are compared; of the others, random numbers and factors among them, only the sizes are."""
+"""Families whose results are compared by value; of the others only the sizes are compared."""
 UNDETERMINED = ("empty", "dropout", "rrelu", "fractional")
 
 
@@ -97,7 +97,7 @@ def table_tasks(names: Sequence[str], sizes: Sequence[int]) -> Iterator[TableTas
 
 @cache
 def public_operators() -> tuple[str, ...]:
-    """Rows that make their results, and those that only write into their first tensor."""
+    """Return the names of all operators that take one of DTYPES."""
     table = operators.load()
     return tuple(name for name in table if dtype_of(name) is not None)
 
@@ -110,13 +110,12 @@ def dtype_of(operator: str) -> str | None:
 
 @cache
 def _call(operator: str, variant: str, elements: int) -> OperatorCall | None:
+    """Return the call that a variant times; None where the samples leave none of about so many elements."""
     layout = "permuted" if variant == "strided" else "contiguous"
-    preferred = dtype_of(operator) or ""
     taken = [name for name in DTYPES if name in operators.load()[operator].dtypes]
-    calls = (enlarged(operator, elements, name, layout) for name in taken)
-    call = next((call for call in calls if call is not None), None)
-    strided = call is None or variant != "strided" or (call.tensors and not call.tensors[0].plain)
-    return call if strided and preferred else None
+    call = next(filter(None, (enlarged(operator, elements, name, layout) for name in taken)), None)
+    alike = call is not None and variant == "strided" and (not call.tensors or call.tensors[0].plain)
+    return None if alike else call
 
 
 def _recordable(operator: str) -> bool:
@@ -165,7 +164,7 @@ _REASONS: dict[tuple[str, str, int, str], str] = {}
 
 
 def _too_large(operator: str, variant: str, elements: int, backend: Backend) -> str:
-    """Return why a call is left out: two smaller ones show it to be too long, or its result too large."""
+    """Return the reason to leave a call out, predicted from two smaller calls; empty for none."""
     key = (operator, variant, elements, str(backend.name))
     if key not in _REASONS:
         _REASONS[key] = _outgrown(operator, variant, elements, backend)
@@ -192,7 +191,7 @@ def _outgrown(operator: str, variant: str, elements: int, backend: Backend) -> s
 
 
 def _extended(found: Sequence[float], elements: int) -> float:
-    """Return what grows by a power of the size, from its values at SMALLER."""
+    """Extrapolate a power law through the values at SMALLER to a size."""
     if min(found) <= 0:
         return 0.0
     power = log(found[1] / found[0]) / log(SMALLER[1] / SMALLER[0])

@@ -191,7 +191,7 @@ def embedding(model: Model, batch: int, length: int, width: int) -> Loss:
 
 
 def recurrent(model: Model, batch: int, width: int, steps: int = 20) -> Loss:
-    """A cell of tanh, unrolled."""
+    """A recurrent cell with tanh, unrolled over the steps."""
     into, on = linear(model, width, width), linear(model, width, width)
     inputs, start = [model.input(batch, width) for _ in range(steps)], model.zeros(batch, width)
 
@@ -205,7 +205,7 @@ def recurrent(model: Model, batch: int, width: int, steps: int = 20) -> Loss:
 
 
 def lstm(model: Model, batch: int, width: int, steps: int = 20) -> Loss:
-    """A cell of long short-term memory, unrolled."""
+    """An LSTM cell, unrolled over the steps."""
     into, on = linear(model, width, 4 * width), linear(model, width, 4 * width)
     inputs, start = [model.input(batch, width) for _ in range(steps)], model.zeros(batch, width)
 

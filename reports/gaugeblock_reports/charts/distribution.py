@@ -1,4 +1,4 @@
-"""How the ratios of all operators are distributed, size by size, and the largest of them."""
+"""The distribution of the ratios of all operators for each size, and the largest ratios."""
 
 from __future__ import annotations
 

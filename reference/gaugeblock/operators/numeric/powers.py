@@ -28,7 +28,7 @@ def _wide(operand: Tensor | Number, dtype: DType) -> Tensor | Number:
 
 
 FORMS = {(True, True): "pow.Tensor_Tensor", (True, False): "pow.Tensor_Scalar", (False, True): "pow.Scalar"}
-"""Whether base and exponent are tensors -> operator."""
+"""(base is a tensor, exponent is a tensor) -> operator."""
 
 
 def float_power_Tensor_Tensor(self: Tensor | Number, exponent: Tensor | Number) -> Tensor:
