@@ -18,6 +18,24 @@ def test_a_call_is_kept_under_the_operators_full_name() -> None:
     assert "sub.Tensor" in {key[0] for key in x.meta.calls}
 
 
+@pytest.mark.parametrize("first", ["public", "inner"])
+def test_a_public_function_and_an_operator_of_the_same_name_keep_their_own_calls(first: str) -> None:
+    log_probs = gb.zeros(3, 2, 4).log_softmax(2)
+    targets = gb.tensor([[1, 2], [3, 1]])
+
+    def public() -> list[float]:
+        losses: list[float] = gb._ctc_loss(log_probs, targets, (3, 3), (2, 1), 0, False)[0].tolist()
+        return losses
+
+    def inner() -> list[float]:
+        losses: list[float] = gb.ctc_loss(log_probs, targets, [3, 3], [2, 1], reduction=0).tolist()
+        return losses
+
+    ways = [public, inner] if first == "public" else [inner, public]
+    for way in ways * 3:
+        assert way() == pytest.approx([2.5494451710, 2.3671236141])
+
+
 @pytest.mark.parametrize("exponent", [2, 3, 2.0, 0.5])
 def test_numbers_are_given_to_the_kept_call(exponent: float) -> None:
     x = gb.tensor([1.0, 4.0])

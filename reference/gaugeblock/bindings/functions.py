@@ -143,7 +143,8 @@ def bind_operator(operator: Operator) -> Callable[..., Any]:
     row, declared = rows().get(operator.name), operator.schema.arguments
     if row is None or any(by_keyword(row, a) != a.kwarg_only or (a.written and a.kwarg_only) for a in declared):
         return partial(call, operator)
-    group = Group(operator.name, (Overload(row, operator.text, None),))
+    name = operator.name if "." in operator.name else f"{operator.name}.default"  # the public function has the other
+    group = Group(name, (Overload(row, operator.text, None),))
     parameters = parameters_of(group, spread=False)
     if parameters is None:
         return partial(call, operator)
