@@ -86,11 +86,13 @@ def validate(session: nox.Session) -> None:
 
 @nox.session
 def levels(session: nox.Session) -> None:
-    """``nox -s levels -- [options]``: a quick validation of the reference at every level of this processor."""
+    """``nox -s levels -- [options]``: the reference at every level of this processor, the lower ones quickly."""
     session.install(".")
     question = "from gaugeblock.kernels import isa; print(*(level.name for level in isa.supported_levels()))"
-    for level in str(session.run("python", "-c", question, silent=True)).split():
-        arguments = ["--budget", "quick", "--total", "none", "--out", f"runs/reference-{level}", *session.posargs]
+    levels = str(session.run("python", "-c", question, silent=True)).split()
+    for level in levels:
+        budget = "standard" if level == levels[-1] else "quick"
+        arguments = ["--budget", budget, "--total", "none", "--out", f"runs/reference-{level}", *session.posargs]
         session.run("gaugeblock", "validate", "reference", *arguments, env={"GAUGEBLOCK_CPU_CAPABILITY": level})
 
 
