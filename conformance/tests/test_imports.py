@@ -22,8 +22,8 @@ PACKAGES = {
 }  # type: dict[str, set[str]]
 # Layers of the engine, lowest first: a package imports from those before it.
 LAYERS = (
-    "core", "memory", "tensor", "dispatch", "iteration", "kernels", "operators", "bindings", "autograd", "cuda",
-    "interop", "nn",
+    "core", "memory", "tensor", "dispatch", "iteration", "kernels", "operators", "calls", "autograd",
+    "bindings", "cuda", "interop", "nn",
 )  # fmt: skip
 # And of its package cuda, where a module beside the folders is a package of its own.
 CUDA_LAYERS = (
@@ -79,10 +79,20 @@ def upwards(root: Path, layers: tuple[str, ...]) -> list[str]:
         for path in [*(root / package).rglob("*.py"), *root.glob(f"{package}.py")]:
             depth = len(path.relative_to(root).parts)
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.ImportFrom) and node.level == depth:
-                    names = [node.module] if node.module else [alias.name for alias in node.names]
-                    found += [f"{package}/{path.name} imports {name}" for name in names if name.split(".")[0] in above]
+                names = imported_at(node, depth)
+                found += [f"{package}/{path.name} imports {name}" for name in names if name.split(".")[0] in above]
     return found
+
+
+def imported_at(node: ast.AST, level: int) -> list[str]:
+    """Names that a statement, or a call of import_module, imports from the package `level` packages up."""
+    if isinstance(node, ast.ImportFrom) and node.level == level:
+        return [node.module] if node.module else [alias.name for alias in node.names]
+    if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+        name = ast.unparse(node.args[0]).lstrip("f").strip("\"'")
+        bare = name.lstrip(".")
+        return [bare] if len(name) - len(bare) == level else []
+    return []
 
 
 def test_packages_of_the_engine_import_downwards() -> None:

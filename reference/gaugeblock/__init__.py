@@ -14,12 +14,12 @@ from typing import Any
 from . import iteration, memory
 from .bindings import autograd_members as _autograd_members  # noqa: F401
 from .bindings import subclass_methods as _subclass_methods  # noqa: F401
-from .bindings.binding import install as _install
-from .bindings.factories import FUNCTIONS as _FACTORIES
-from .bindings.functions import ops as _ops
-from .bindings.functions import show_binding
-from .bindings.functions import special_names as _public_names
-from .bindings.overloads import functions as _functions
+from .bindings.namespaces import show_binding
+from .bindings.tensor_methods import install as _install
+from .calls.factories import FUNCTIONS as _FACTORIES
+from .calls.functions import ops as _ops
+from .calls.functions import special_names as _public_names
+from .calls.overloads import functions as _functions
 from .core.determinism import (
     are_deterministic_algorithms_enabled,
     is_deterministic_algorithms_warn_only_enabled,

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .bindings.functions import namespace
+from .bindings.namespaces import namespace
 
 __getattr__, __dir__ = namespace(__name__, "fft_")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .bindings.functions import namespace
+from .bindings.namespaces import namespace
 from .operators.linear.checks import LinAlgError as LinAlgError
 from .out_of_scope import refusal
 

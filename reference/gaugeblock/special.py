@@ -5,7 +5,7 @@ Operators that are not special to this module, such as `sigmoid`, bear other nam
 
 from __future__ import annotations
 
-from .bindings.functions import namespace
+from .bindings.namespaces import namespace
 
 SAME = (
     "digamma erf erfc erfinv exp2 expm1 i0 log1p logit logsumexp round sinc xlogy log_softmax softmax".split()

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import gaugeblock
-from gaugeblock.bindings.binding import BINARY, COMPARISONS, UNARY
-from gaugeblock.bindings.functions import special_names as public_names
-from gaugeblock.bindings.overloads import SIZES_FIRST, Group, by_keyword, functions, methods
+from gaugeblock.bindings.tensor_methods import BINARY, COMPARISONS, UNARY
+from gaugeblock.calls.functions import special_names as public_names
+from gaugeblock.calls.overloads import SIZES_FIRST, Group, by_keyword, functions, methods
 from gaugeblock.core.dtype import ALIASES, BY_NAME
 from gaugeblock.operators.rows import Row
 from gaugeblock.tensor.tensor import Tensor

@@ -14,8 +14,8 @@ from typing import Any
 import gaugeblock as gb
 import numpy as np
 import pytest
-from gaugeblock.bindings.call_cache import ENABLED, OTHER, plain
-from gaugeblock.bindings.functions import FUNCTIONS, ops
+from gaugeblock.calls.call_cache import ENABLED, OTHER, plain
+from gaugeblock.calls.functions import FUNCTIONS, ops
 from gaugeblock.dispatch import REGISTRY, call, key_guard
 from gaugeblock.kernels.bound_call import UNSET, Fresh, Into, View, form_of
 from gaugeblock.operators.rows import rows

@@ -8,7 +8,7 @@ from typing import Any
 import gaugeblock as gb
 import numpy as np
 import pytest
-from gaugeblock.bindings.overloads import functions, methods
+from gaugeblock.calls.overloads import functions, methods
 from gaugeblock_tools.stub import PLACE, text
 
 

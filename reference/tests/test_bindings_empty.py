@@ -7,7 +7,7 @@ from typing import Any
 
 import gaugeblock as gb
 import pytest
-from gaugeblock.bindings import call_cache
+from gaugeblock.calls import call_cache
 from gaugeblock.kernels.bound_call import form_of
 from gaugeblock.kernels.pointwise import nothing
 from gaugeblock.memory.host_allocator import NO_BLOCKS, host_allocator

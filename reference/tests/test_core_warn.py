@@ -9,7 +9,7 @@ from pathlib import Path
 import gaugeblock as gb
 import numpy as np
 import pytest
-from gaugeblock.bindings import deprecated_forms
+from gaugeblock.calls import deprecated_forms
 from gaugeblock.core.warn import PACKAGE, warn
 from gaugeblock.interop import typed_storage
 

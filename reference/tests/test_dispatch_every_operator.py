@@ -7,7 +7,7 @@ from typing import Any
 
 import gaugeblock as gb
 import pytest
-from gaugeblock.bindings.overloads import Group, Overload, functions, methods
+from gaugeblock.calls.overloads import Group, Overload, functions, methods
 from gaugeblock.dispatch import REGISTRY
 from gaugeblock_spec.schema import Argument, parse
 

@@ -7,7 +7,7 @@ from typing import Any
 import gaugeblock as gb
 import numpy as np
 import pytest
-from gaugeblock.bindings.functions import ops
+from gaugeblock.calls.functions import ops
 
 
 def convolved(source: Any, weight: Any, bias: Any, stride: int, padding: int, dilation: int, groups: int) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import gaugeblock as gb
 import pytest
-from gaugeblock.bindings import call_cache
+from gaugeblock.calls import call_cache
 from gaugeblock.tensor import tensor_meta
 
 from .ambiguous_strides import BINARY, UNARY, Layout, draw_layout, draw_pair, strides_of

@@ -13,7 +13,7 @@ from typing import Any
 import gaugeblock as gb
 import numpy as np
 import pytest
-from gaugeblock.bindings.overloads import functions
+from gaugeblock.calls.overloads import functions
 from gaugeblock.memory import host_allocator
 
 CLEAN = (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError, OverflowError, BufferError, MemoryError)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..bindings.functions import ops
+from ..calls.functions import ops
 from ..core.errors import type_error
 from ..core.warn import warn_once
 from ..operators.fresh_fill import fill_ones

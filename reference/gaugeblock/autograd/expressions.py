@@ -9,7 +9,7 @@ from math import inf, nan, pi
 from types import CodeType
 from typing import Any
 
-from ..bindings.functions import ops
+from ..calls.functions import ops
 from .autograd_meta import METADATA
 
 BUILTINS: dict[str, Any] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..bindings.functions import ops
+from ..calls.functions import ops
 from ..tensor.tensor import Tensor
 from .autograd_meta import Edge, result_of, shallow_copy_and_detach, unpack
 from .node import Node

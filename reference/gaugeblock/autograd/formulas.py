@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 import gaugeblock_spec
 from gaugeblock_spec.schema import Schema
 
-from ..bindings.functions import ops
+from ..calls.functions import ops
 from ..dispatch.state import STATE
 from ..kernels.object_cache import cache_folder
-from ..operators.rows import rows
 from ..tensor.tensor import Tensor
 from .autograd_meta import DescribedList, described
 from .expressions import DESCRIBED, Expression, expression, find_name
@@ -62,17 +61,6 @@ def _read() -> dict[str, list[Any]]:
                list(entry.nothing), list(entry.follows)]
         for name, entry in found.items()
     }  # fmt: skip
-
-
-@functools.cache
-def row_of_form() -> dict[str, str]:
-    """Name of an in-place or out= form -> the row it belongs to."""
-    found: dict[str, str] = {}
-    for row in rows().values():
-        for name in (row.inplace_name, row.out_name):
-            if name is not None:
-                found.setdefault(name, row.name)
-    return found
 
 
 @functools.cache

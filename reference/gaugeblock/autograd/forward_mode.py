@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..bindings.functions import ops
+from ..calls.functions import ops
 from ..core.away import carried
 from ..dispatch.dispatcher import Operator, call
 from ..dispatch.keys import tensors_in

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..bindings.functions import ops
+from ..calls.functions import ops
 from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version

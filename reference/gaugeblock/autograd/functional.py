@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..bindings.functions import ops
+from ..calls.functions import ops
 from ..core.errors import type_error
 from ..tensor.tensor import Tensor
 from . import forward_ad

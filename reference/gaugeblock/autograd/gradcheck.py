@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ..bindings.functions import ops
+from ..calls.functions import ops
 from ..tensor.tensor import Tensor
 from . import forward_ad
 from .backward import grad

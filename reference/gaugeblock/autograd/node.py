@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from ..bindings.functions import ops
+from ..calls.functions import ops
 from ..core.dtype import float32
 from ..core.fork_safety import fork_safe
 from ..dispatch.state import STATE

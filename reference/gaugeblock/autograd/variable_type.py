@@ -16,21 +16,22 @@ from typing import Any
 
 from gaugeblock_spec.schema import Schema
 
-from ..bindings.functions import ops
+from ..calls.binding import bind_operator
+from ..calls.functions import ops
 from ..core.memory_format import contiguous_format
 from ..dispatch.dispatcher import REGISTRY, Operator, Registration, Resolved, call, redispatch, run_entry
 from ..dispatch.keys import AUTOGRAD_KEYS, AUTOGRAD_MASK, any_autograd, runtime_key
-from ..dispatch.state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, OVERRIDING, STATE
+from ..dispatch.state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, STATE
 from ..memory.storage import new_object
 from ..operators.composites import result_type
-from ..operators.rows import rows
+from ..operators.rows import row_of_form, rows
 from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor
 from ..tensor.versions import INFERENCE
 from .anomaly import ANOMALY, note_origin
 from .autograd_meta import differentiable, result_of, unpack, version
 from .below_autograd import below, unrecorded_view
-from .formulas import compiled, derivatives, node_class, row_of_form
+from .formulas import compiled, derivatives, node_class
 from .forward_mode import DUAL, outside
 from .node import COUNTER, Node, accumulator_of
 from .saved_tensor import PACKING, saved
@@ -46,7 +47,7 @@ from .variable_type_manual import (
     refusing_out,
     registered_kernel,
 )
-from .variable_type_source import kernel_source, passing_source, quick_call, quick_write
+from .variable_type_source import kernel_source, passing_source
 from .view_history import DEFAULT, check_inplace, creation_by, rebase, recorded_edge, view_of
 
 
@@ -120,7 +121,6 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
     schema = without_keywords(operator.schema)
     row_schema = schema if row_name == operator.name else without_keywords(REGISTRY.find(row_name).schema)
     real, formulas = node_class(row_name, row_schema, True)
-    quick, function = QUICK[kind](operator, schema) if kind in QUICK else (None, None)
     writes = kind == "inplace" and schema.arguments[0].name in formulas.inputs
     if kind == "inplace":
         real.writes_self = writes  # type: ignore[attr-defined]
@@ -135,7 +135,7 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
 
     @functools.cache
     def recording() -> Callable[..., Any]:
-        plainly = kernel_source(schema, formulas, kind, quick, looking=False)
+        plainly = kernel_source(schema, formulas, kind, looking=False)
         made: Callable[..., Any] = compiled(f"autograd kernel of {operator.name}, recording", plainly, names, "record")
         return made
 
@@ -143,23 +143,19 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
         "ANOMALY": ANOMALY, "below": below, "call": call,
         "check_inplace": check_inplace, "complex_class": complex_class, "contiguous_format": contiguous_format,
         "COUNTER": COUNTER, "DEFAULT": DEFAULT, "DEFAULT_INCLUDE": DEFAULT_INCLUDE, "DUAL": DUAL,
-        "SPECIAL": SPECIAL, "OVERRIDING": OVERRIDING, "INFERENCE": INFERENCE, "KEPT": ~DEFAULT_EXCLUDE, "kind": kind,
+        "SPECIAL": SPECIAL, "INFERENCE": INFERENCE, "KEPT": ~DEFAULT_EXCLUDE, "kind": kind,
         "MAKER": maker_of(real), "new": new_object,
         "note_origin": note_origin, "number_operand": number_operand, "operator": operator, "outside": outside,
-        "PACKING": PACKING, "plain_list": plain_list, "unpack": unpack, "quick": function, "Real": real,
+        "PACKING": PACKING, "plain_list": plain_list, "unpack": unpack, "Real": real,
         "rebase": rebase, "recording": recording, "result_of": result_of, "results_of": results_of,
-        "row_name": row_name, "saved": saved,
+        "row_name": row_name, "run": None if kind == "view" else bind_operator(operator), "saved": saved,
         "STATE": STATE, "Tensor": Tensor, "unwrap": unwrap, "unwrap_list": unwrap_list,
         "unrecorded_view": unrecorded_view, "version": version,
         "view_result": view_result, "view_results": view_results,
     }  # fmt: skip
-    source = kernel_source(schema, formulas, kind, quick)
+    source = kernel_source(schema, formulas, kind)
     record: Callable[..., Any] = compiled(f"autograd kernel of {operator.name}", source, names, "record")
     return record
-
-
-QUICK = {"fresh": quick_call, "inplace": quick_write}
-"""Kind of operator -> how its public function serves a call."""
 
 
 def kind_of(schema: Schema) -> str:
@@ -173,18 +169,14 @@ def kind_of(schema: Schema) -> str:
 
 def quickly_passing(operator: Operator, kind: str) -> Callable[..., Any]:
     """Return a kernel that calls an operator without a derivative, and records nothing."""
-    schema = without_keywords(operator.schema)
-    quick, function = quick_call(operator, schema) if kind == "fresh" else (None, None)
-    if quick is None:
+    source = passing_source(without_keywords(operator.schema)) if kind == "fresh" else None
+    if source is None:
         return passing(operator)
     names = {
-        "below": below, "call": call, "contiguous_format": contiguous_format, "DUAL": DUAL,
-        "OVERRIDING": OVERRIDING, "operator": operator, "unpack": unpack, "quick": function,
-        "Tensor": Tensor,
+        "below": below, "contiguous_format": contiguous_format, "DUAL": DUAL, "operator": operator, "unpack": unpack,
+        "run": bind_operator(operator), "Tensor": Tensor,
     }  # fmt: skip
-    passes: Callable[..., Any] = compiled(
-        f"autograd kernel of {operator.name}", passing_source(schema, quick), names, "record"
-    )
+    passes: Callable[..., Any] = compiled(f"autograd kernel of {operator.name}", source, names, "record")
     return passes
 
 

@@ -1,21 +1,16 @@
 """The autograd kernel of an operator as Python source, from its schema and what its derivative needs.
 
-While nothing is recorded it calls the public function on the plain tensors.
+It calls the operator on the plain tensors, whether the call is recorded or not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
 from gaugeblock_spec.schema import Argument, Schema
 
-from ..bindings.binding import make_function
-from ..bindings.overloads import functions, nn_functions
-from ..dispatch.dispatcher import Operator
-from ..operators.rows import rows
-from ..tensor.tensor import Tensor
-from .formulas import Formulas, condition, row_of_form
+from .formulas import Formulas, condition
 
 
 def is_tensor(argument: Argument) -> bool:
@@ -23,11 +18,10 @@ def is_tensor(argument: Argument) -> bool:
     return argument.base_type == "Tensor"
 
 
-def unrecorded_lines(schema: Schema, kind: str, run: str, quick: str | None, found: list[str]) -> list[str]:
+def unrecorded_lines(schema: Schema, kind: str, run: str, found: list[str]) -> list[str]:
     """Return lines for a call without tangents, on tensors with the Autograd key or without; none if they save no time.
 
-    `run` calls the operator on the plain tensors, `quick` is the source around it that is sooner, `found` looks for the
-    kernel of a view.
+    `run` calls the operator on the plain tensors, `found` looks for the kernel of a view.
     """
     tensors = [a for a in schema.arguments if is_tensor(a)]
     one = len(schema.returns) == 1 and schema.returns[0].type == "Tensor"
@@ -40,10 +34,9 @@ def unrecorded_lines(schema: Schema, kind: str, run: str, quick: str | None, fou
         none = f"{a.name} is not None and " if a.optional else ""
         lines.append(f"    p_{a.name} = unpack({a.name}) if {none}{a.name}.meta.has_autograd else {a.name}")
     lines += [f"    {line}" for line in found]
-    call = run if quick is None else quick.format(run=run)
     if inplace:
-        return [*lines, f"    {call}", f"    return {schema.arguments[0].name}"]
-    lines.append(f"    result = {call}")
+        return [*lines, f"    {run}", f"    return {schema.arguments[0].name}"]
+    lines.append(f"    result = {run}")
     for a in tensors:
         lines += [f"    if result is p_{a.name}:", f"        return {a.name}"]
     if kind == "view":
@@ -51,51 +44,23 @@ def unrecorded_lines(schema: Schema, kind: str, run: str, quick: str | None, fou
     return [*lines, "    if result.__class__ is not Tensor or result.base is None:", "        return result"]
 
 
-def quick_call(operator: Operator, schema: Schema) -> tuple[str | None, Any]:
-    """Return source around ``{run}`` that calls the public function where it is faster than the dispatcher, and it."""
-    row = rows().get(operator.name)
-    if row is None or row.family not in QUICK_FAMILIES or not {"function", "nn"} & {*row.variants} or schema.vararg:
-        return None, None
-    group = functions().get(row.base) or nn_functions().get(row.base)
-    return (None, None) if group is None else _around(schema, make_function(group))
-
-
-def quick_write(operator: Operator, schema: Schema) -> tuple[str | None, Any]:
-    """Return the same for an in-place operator, by its method."""
-    row = rows().get(row_of_form().get(operator.name, operator.name))
-    function = getattr(Tensor, operator.name.partition(".")[0], None)
-    if row is None or row.family not in QUICK_FAMILIES or function is None or schema.vararg:
-        return None, None
-    return _around(schema, function)
-
-
-def _around(schema: Schema, function: Any) -> tuple[str | None, Any]:
-    if hasattr(function, "__wrapped__"):  # written by hand, with arguments of its own
-        return None, None
-    if not function.__code__.co_argcount:  # nothing but the general path
-        return None, None
-    left_out = [a for a in schema.positional[-1:] if a.name == "alpha"]
-    options = [*left_out, *schema.keyword_only]
-    shown = [a for a in schema.positional if a not in left_out]
-    given = ", ".join(f"p_{a.name}" if is_tensor(a) else a.name for a in shown)
-    plain = "not OVERRIDING"
-    if [a.name for a in options] in (["alpha"], ["value"]):
-        [option] = options
-        factor = f"quick({given}, {option.name}={option.name})"
-        return f"(quick({given}) if {_default(option)} else {factor}) if {plain} else {{run}}", function
-    return f"quick({given}) if {' and '.join([plain, *map(_default, options)])} else {{run}}", function
+def run_source(schema: Schema) -> str:
+    """Source that runs the operator on the plain tensors; numbers that have their defaults, such as alpha, it leaves
+    out."""
+    numbers = [a for a in schema.arguments if a.base_type == "Scalar" and a.default not in (None, "None")]
+    run = f"run({_passed(schema, True, {})})"
+    if not numbers or any(not a.kwarg_only and a is not schema.positional[-1] for a in numbers):
+        return run
+    shorter = replace(schema, arguments=tuple([a for a in schema.arguments if a not in numbers]))
+    return f"(run({_passed(shorter, True, {})}) if {' and '.join(map(_default, numbers))} else {run})"
 
 
 def _default(argument: Argument) -> str:
     """A test that an argument has its default."""
-    value = argument.default_value if argument.default is not None else None
-    if value is None or isinstance(value, bool):
+    value = argument.default_value
+    if isinstance(value, bool):
         return f"{argument.name} is {value!r}"
     return f"({argument.name}.__class__ is {type(value).__name__} and {argument.name} == {value!r})"
-
-
-QUICK_FAMILIES = frozenset({"pointwise", "reduction", "linalg", "network", "index", "shape", "scan", "sort", "copy"})
-"""Families whose public functions have fast paths of their own."""
 
 
 def signature(schema: Schema) -> str:
@@ -123,21 +88,22 @@ def _passed(schema: Schema, plain: bool, replaced: Mapping[str, str]) -> str:
     return ", ".join(parts)
 
 
-def kernel_source(schema: Schema, formulas: Formulas, kind: str, quick: str | None, *, looking: bool = True) -> str:
+def kernel_source(schema: Schema, formulas: Formulas, kind: str, *, looking: bool = True) -> str:
     """Source of ``record(...)`` for an operator that is "fresh", makes a "view" or writes "inplace".
 
     With `looking` it first sees whether calls are recorded at all, and whether dual numbers are about.
     """
     passing = f"below(operator, {_given(schema)})"
     lines = [f"def record({signature(schema)}):"]
-    run = f"call(operator, {_passed(schema, True, {})})"
     found: list[str] = []
+    passed = _passed(schema, True, {})
+    run = f"call(operator, {passed})" if kind == "view" else run_source(schema)
     if kind == "view" and sum(map(is_tensor, schema.arguments)) == 1:
         found = FOUND.format(self=schema.arguments[0].name).splitlines()
-        quick = f"{{run}} if found is None or not found.plain else found.entry.function({_passed(schema, True, {})})"
+        run += f" if found is None or not found.plain else found.entry.function({passed})"
     if looking:
         lines.append("    if not STATE.grad or DUAL.level:")
-        lines += [f"        {line}" for line in unrecorded_lines(schema, kind, run, quick, found)]
+        lines += [f"        {line}" for line in unrecorded_lines(schema, kind, run, found)]
         lines.append(f"        return outside(operator, kind, row_name, recording, {_given(schema)})")
     singles = [a.name for a in schema.arguments if is_tensor(a) and not a.is_list and not a.optional]
     if len(singles) > 1 and kind != "view":
@@ -166,7 +132,7 @@ def kernel_source(schema: Schema, formulas: Formulas, kind: str, quick: str | No
         return "\n".join(lines) + "\n"
     several = len(schema.returns) != 1 or schema.returns[0].type != "Tensor"
     lines += [f"    {line}" for line in found]
-    lines.append(f"    result = {run if quick is None else quick.format(run=run)}")
+    lines.append(f"    result = {run}")
     for argument in schema.arguments:
         if is_tensor(argument) and not argument.is_list and not several:
             lines += [f"    if result is p_{argument.name}:", f"        return {argument.name}"]
@@ -194,9 +160,12 @@ def kernel_source(schema: Schema, formulas: Formulas, kind: str, quick: str | No
     return "\n".join(lines) + "\n"
 
 
-def passing_source(schema: Schema, quick: str) -> str:
-    """Source of ``record(...)`` for an operator that makes something new, with nothing to record."""
-    lines = unrecorded_lines(schema, "fresh", f"call(operator, {_passed(schema, True, {})})", quick, [])
+def passing_source(schema: Schema) -> str | None:
+    """Source of ``record(...)`` for an operator that makes something new, with nothing to record; None if there is no
+    quick way."""
+    lines = unrecorded_lines(schema, "fresh", run_source(schema), [])
+    if not lines:
+        return None
     end = f"return below(operator, {_given(schema)})"
     return "\n".join([f"def record({signature(schema)}):", *(f"    {line}" for line in (*lines, end))]) + "\n"
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from sys import getrefcount
 from typing import Any
 
-from ..bindings.functions import ops
+from ..calls.functions import ops
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import CONJUGATE, NEGATIVE, TensorMeta, without_autograd
 from ..tensor.versions import HOW_MADE, INFERENCE

@@ -1,1 +1,1 @@
-"""Bindings: functions, methods, in-place and out= forms, generated from the spec's schemas."""
+"""The public API: methods of Tensor and namespaces of functions, made of the calls of operators."""

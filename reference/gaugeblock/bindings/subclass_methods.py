@@ -13,8 +13,8 @@ from ..dispatch.overrides import NOT_OVERRIDDEN, NOT_WRAPPED, intercept
 from ..dispatch.state import MODE_LISTENERS
 from ..dispatch.subclass import LISTENERS
 from ..tensor.tensor import Tensor
-from .binding import GENERATED
 from .dispatched import METHODS, PROPERTIES
+from .tensor_methods import GENERATED
 
 OWN = frozenset({"__new__", "__init_subclass__", "__reduce_ex__", "as_subclass", "__matmul__"})
 """What a subclass takes from Tensor unchanged; the last asks by itself."""

@@ -9,7 +9,7 @@ from typing import Any
 from ..autograd import forward_ad
 from ..autograd.backward import grad as gradients
 from ..autograd.grad_mode import enable_grad
-from ..bindings.functions import ops
+from ..calls.functions import ops
 from ..core.errors import type_error
 from ..tensor.tensor import Tensor
 from .trees import filled, mapped, tensors

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from gaugeblock_spec.schema import Argument
 
-from ..bindings.overloads import NO, NUMBERS_AS_TENSORS, Converter, converter_of, or_number
+from ..calls.overloads import NO, NUMBERS_AS_TENSORS, Converter, converter_of, or_number
 from ..core.dtype import BY_NAME
 from ..dispatch.dispatcher import Operator
 from ..operators.operand_checks import check_number

@@ -16,10 +16,10 @@ from typing import Any
 from gaugeblock_spec.operators import OperatorTableError, operator_from_row, parse_rows
 from gaugeblock_spec.schema import Argument, Schema, parse
 
-from ..bindings.binding import compile_function
-from ..bindings.caller import Caller
-from ..bindings.overloads import Group, Overload
-from ..bindings.special_forms import general_source
+from ..calls.binding import compile_function
+from ..calls.caller import Caller
+from ..calls.overloads import Group, Overload
+from ..calls.special_forms import general_source
 from ..core.errors import type_error
 from ..dispatch.dispatcher import REGISTRY
 from ..operators.formulas import FORMULAS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..bindings.functions import ops
+from ..calls.functions import ops
 from ..core.dtype import DType
 from ..core.errors import type_error
 from ..core.warn import warn

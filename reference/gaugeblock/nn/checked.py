@@ -10,8 +10,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ..bindings.binding import compile_function
-from ..bindings.functions import ops
+from ..calls.binding import compile_function
+from ..calls.functions import ops
 from ..core.errors import type_error
 from ..tensor.tensor import Tensor
 

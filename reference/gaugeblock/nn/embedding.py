@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..bindings.functions import ops
+from ..calls.functions import ops
 
 MODES = {"sum": 0, "mean": 1, "max": 2}
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..bindings.functions import ops
+from ..calls.functions import ops
 from . import activations, dropout, embedding, losses, normalizations, pooling, vision
 from .checked import checked
 

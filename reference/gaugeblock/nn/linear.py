@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..bindings.functions import ops
+from ..calls.functions import ops
 from ..tensor.tensor import Tensor
 from .functional import linear
 from .module import Module

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..bindings.functions import ops
+from ..calls.functions import ops
 from ..core.warn import warn
 from ..operators.invoke import apply_for_many
 from ..tensor.tensor import Tensor

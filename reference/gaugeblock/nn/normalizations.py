@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from ..bindings.functions import ops
+from ..calls.functions import ops
 from ..core.errors import type_error
 from ..tensor.tensor import Tensor
 

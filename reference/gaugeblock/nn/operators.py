@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..bindings.binding import make_function
-from ..bindings.overloads import nn_functions
+from ..calls.binding import make_function
+from ..calls.overloads import nn_functions
 
 
 def __getattr__(name: str) -> Any:

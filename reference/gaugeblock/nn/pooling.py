@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..bindings.functions import ops
+from ..calls.functions import ops
 from ..core.errors import type_error
 from ..tensor.tensor import Tensor
 from .checked import named, repeated

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ..bindings.functions import ops
+from ..calls.functions import ops
 from ..core.warn import warn
 from ..tensor.tensor import Tensor
 from .checked import repeated

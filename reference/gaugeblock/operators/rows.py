@@ -59,6 +59,17 @@ def rows() -> dict[str, Row]:
     return {row.name: row for row in found}
 
 
+@functools.cache
+def row_of_form() -> dict[str, str]:
+    """Name of an in-place or out= form -> the row it belongs to."""
+    found: dict[str, str] = {}
+    for row in rows().values():
+        for name in (row.inplace_name, row.out_name):
+            if name is not None:
+                found.setdefault(name, row.name)
+    return found
+
+
 def columns(table: Sequence[Row], origin: str) -> bytes:
     """Return rows as text, headed by the origin that they were read from."""
     read: list[tuple[Any, ...]] = list(zip(*table, strict=True))

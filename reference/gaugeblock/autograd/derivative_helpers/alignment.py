@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import nan
 from typing import TYPE_CHECKING
 
-from ...bindings.functions import tensor_ops as ops
+from ...calls.functions import tensor_ops as ops
 from ...operators.networks.alignment import NEVER, likelihoods, skips_of, states_of
 
 if TYPE_CHECKING:

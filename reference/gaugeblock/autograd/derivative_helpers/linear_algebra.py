@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from ...bindings.functions import tensor_ops as ops
+from ...calls.functions import tensor_ops as ops
 from ...core.dtype import bool_
 from .decompositions import _triangle
 

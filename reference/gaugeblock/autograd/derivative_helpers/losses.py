@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...bindings.functions import tensor_ops as ops
+from ...calls.functions import tensor_ops as ops
 from ...core.dtype import int64
 
 Tensor = Any

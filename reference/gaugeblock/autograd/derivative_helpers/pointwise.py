@@ -8,7 +8,7 @@ from functools import wraps
 from math import nan
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ...bindings.functions import tensor_ops as ops
+from ...calls.functions import tensor_ops as ops
 from ...core.dtype import bfloat16, complex128, float16
 
 if TYPE_CHECKING:

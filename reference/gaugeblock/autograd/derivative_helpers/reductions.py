@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...bindings.functions import tensor_ops as ops
+from ...calls.functions import tensor_ops as ops
 from ...core.limits import finfo
 from ..grad_mode import is_grad_enabled
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from ...bindings.functions import tensor_ops as ops
+from ...calls.functions import tensor_ops as ops
 from ...dispatch.dispatcher import REGISTRY, call
 from ...operators.networks.convolution import weight_gradient
 from ...operators.networks.grids import NEAREST, corners, taps_of_grid

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from ...bindings.functions import tensor_ops as ops
+from ...calls.functions import tensor_ops as ops
 from ...core.dtype import bool_, int64
 from ...dispatch.keys import any_autograd
 from .indexing import collected

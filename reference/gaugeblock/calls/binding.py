@@ -1,4 +1,4 @@
-"""Bindings: the functions and methods of the public API, generated from the schemas of their overloads.
+"""Bindings: functions and methods generated from the schemas of their overloads.
 
 A binding looks for its call in the call cache, and leaves it to the general path if it is not there:
 
@@ -29,14 +29,13 @@ from gaugeblock_spec.schema import parse
 
 from ..core.device import cpu
 from ..core.fork_safety import fork_safe
-from ..core.gc_pause import with_gc_paused
-from ..dispatch.dispatcher import REGISTRY, call
+from ..dispatch.dispatcher import REGISTRY, Operator, call
 from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, intercept
 from ..dispatch.state import OVERRIDING
 from ..kernels.bound_call import UNSET, Unset
 from ..operators.conversion import METHODS as CONVERSIONS
 from ..operators.operand_checks import check_number
-from ..operators.tensor_data import legacy_tensor, new_tensor
+from ..operators.rows import row_of_form, rows
 from ..tensor.hooks import SPECIAL, UNRECORDED
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import only_ints
@@ -45,9 +44,8 @@ from . import factories
 from .call_cache import OTHER, Filler, Parameter, Request, Single, metas, parameters_of, plain
 from .caller import RENAMED, Caller
 from .deprecated_forms import FORMS
-from .factories import METHODS as FACTORIES
 from .marked_views import MARKED, marked_views, marking, taken
-from .overloads import NO, Group, functions, methods, number, takes_spread
+from .overloads import NO, Group, Overload, functions, number, takes_spread
 from .special_forms import GENERAL, OWN_FORMS, conversion, general_source, self_later_source
 
 COMMON: dict[str, Any] = {
@@ -290,41 +288,19 @@ def squaring(number: Any) -> Any:
     return (kind, number == 2) if kind is int or kind is float else kind
 
 
-BINARY = {
-    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floor_divide", "mod": "remainder",
-    "pow": "pow", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift",
-    "rshift": "bitwise_right_shift",
-}  # fmt: skip
-"""Name in ``__add__``, ``__radd__`` and ``__iadd__`` -> function."""
-COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
-UNARY = {"neg": "neg", "abs": "abs", "invert": "bitwise_not", "pos": "positive"}
-REVERSED_ROWS = {"pow": "pow.Scalar", "remainder": "remainder.Scalar_Tensor"}
-"""Functions that have an own row for a number on the left."""
-
-
 @functools.cache
 def make_function(group: Group) -> Any:
     """Return the module function, such as ``gaugeblock.add``; one for each group."""
     if group.name in factories.FUNCTIONS:
         return factories.FUNCTIONS[group.name]
     caller = Caller(group, is_method=False)
-    made = _make(group, caller, label=group.name, self="input", suffix="function")
+    made = make_binding(group, caller, label=group.name, self="input", suffix="function")
     caller.publish(made)
     return made
 
 
-def make_method(group: Group) -> Any:
-    """Return the Tensor method, such as ``Tensor.add`` or ``Tensor.add_``."""
-    names = [argument.name for argument in parse(group.overloads[0].schema).positional]
-    if names[0] != "self":
-        slow = f"{group.name}_method"
-        text, function = self_later_source(slow, group.name, names), make_function(functions()[group.name])
-        return compile_function(f"Tensor.{group.name}", group.name, text, document(group), **{f"slow_{slow}": function})
-    caller = Caller(group, is_method=True)
-    return _make(group, caller, label=f"Tensor.{group.name}", self="self", suffix="method")
-
-
-def _make(group: Group, caller: Caller, *, label: str, self: str, suffix: str) -> Any:
+def make_binding(group: Group, caller: Caller, *, label: str, self: str, suffix: str) -> Any:
+    """Return the function, or with the suffix "method" the method, of a group; `self` is what its tensor is called."""
     function = group.name
     name = f"{function}_{suffix}"
     special = OWN_FORMS.get(function) or (conversion if function in CONVERSIONS else None)
@@ -342,21 +318,6 @@ def _make(group: Group, caller: Caller, *, label: str, self: str, suffix: str) -
     return binding.function(label, function, document(group))
 
 
-def make_dunder(dunder: str, group: Group) -> Any:
-    """Return ``__add__``, ``__eq__`` or ``__iadd__`` for the method group behind it."""
-    parameters = parameters_of(group, spread=False)
-    assert parameters is not None
-    return Binding(group, parameters, Caller(group, is_method=True)).operator(
-        dunder, f"Tensor.{dunder}", document(group)
-    )
-
-
-def make_reversed(dunder: str, group: Group) -> Any:
-    """Return ``__radd__`` or the like."""
-    row = REVERSED_ROWS.get(group.name, group.overloads[0].row.name)
-    return reversed_operator(dunder, row, document(group))
-
-
 VIEW_FUNCTIONS = view_functions()
 """Operators on metadata alone, which are the same on every device."""
 
@@ -366,39 +327,60 @@ def document(group: Group) -> str:
     return "\n".join(dict.fromkeys(overload.schema for overload in group.overloads))
 
 
+def make_method(group: Group) -> Any:
+    """Return the Tensor method, such as ``Tensor.add`` or ``Tensor.add_``."""
+    names = [argument.name for argument in parse(group.overloads[0].schema).positional]
+    if names[0] != "self":
+        slow = f"{group.name}_method"
+        text, function = self_later_source(slow, group.name, names), make_function(functions()[group.name])
+        return compile_function(f"Tensor.{group.name}", group.name, text, document(group), **{f"slow_{slow}": function})
+    caller = Caller(group, is_method=True)
+    return make_binding(group, caller, label=f"Tensor.{group.name}", self="self", suffix="method")
+
+
+def make_dunder(dunder: str, group: Group) -> Any:
+    """Return ``__add__``, ``__eq__`` or ``__iadd__`` for the method group behind it."""
+    parameters = parameters_of(group, spread=False)
+    assert parameters is not None
+    return Binding(group, parameters, Caller(group, is_method=True)).operator(
+        dunder, f"Tensor.{dunder}", document(group)
+    )
+
+
+REVERSED_ROWS = {"pow": "pow.Scalar", "remainder": "remainder.Scalar_Tensor"}
+"""Functions that have an own row for a number on the left."""
+
+
+def make_reversed(dunder: str, group: Group) -> Any:
+    """Return ``__radd__`` or the like."""
+    row = REVERSED_ROWS.get(group.name, group.overloads[0].row.name)
+    return reversed_operator(dunder, row, document(group))
+
+
+def bind_operator(operator: Operator) -> Callable[..., Any]:
+    """Return an operator as a function of its schema's arguments, whose calls the call cache keeps.
+
+    No override is asked: this is how operators call one another.
+    """
+    row = rows().get(operator.name) or rows().get(row_of_form().get(operator.name, ""))
+    if row is None or any(a.written and a.kwarg_only for a in operator.schema.arguments):
+        return partial(call, operator)
+    name = operator.name if "." in operator.name else f"{operator.name}.default"  # the public function has the other
+    group = Group(name, (Overload(row, operator.text, None),))
+    parameters = parameters_of(group, spread=False, by_schema=True)
+    if parameters is None:
+        return partial(call, operator)
+    function: Callable[..., Any] = Binding(group, parameters, Single(operator)).function(
+        f"call of {operator.name}", "operator", operator.text
+    )
+    return function
+
+
+REGISTRY.bind_operator = bind_operator
+
+
 PENDING: dict[str, Callable[[], Any]] = {}
 """Methods that are not made yet, with what makes them."""
-GENERATED: set[str] = set(FACTORIES)
-"""Methods made from schemas: they look for overrides and modes themselves."""
-
-
-@with_gc_paused
-def install() -> None:
-    """Put a Pending on Tensor for every operator method and dunder that it does not define itself."""
-    groups = methods()
-    for name, method in {**FACTORIES, "new_tensor": new_tensor}.items():
-        setattr(Tensor, name, method)
-    for name, group in groups.items():
-        if name not in Tensor.__dict__:
-            _pending(name, partial(make_method, group))
-    for name, function in BINARY.items():
-        _pending(f"__{name}__", partial(make_dunder, f"__{name}__", groups[function]))
-        _pending(f"__r{name}__", partial(make_reversed, f"__r{name}__", groups[function]))
-        if function + "_" in groups:
-            _pending(f"__i{name}__", partial(make_dunder, f"__i{name}__", groups[function + "_"]))
-    for name in COMPARISONS:
-        _pending(f"__{name}__", partial(make_dunder, f"__{name}__", groups[name]))
-    for name, function in UNARY.items():
-        _pending(f"__{name}__", partial(make_method, groups[function]))
-    for name, converting in CONVERSIONS.items():
-        if name not in Tensor.__dict__:
-            setattr(Tensor, name, converting)
-    Tensor.__new__ = _construct  # type: ignore[assignment]
-    Tensor.__hash__ = object.__hash__  # type: ignore[method-assign]
-
-
-def _construct(cls: type[Tensor], *sizes: Any) -> Tensor:
-    return legacy_tensor(*sizes)
 
 
 class Pending:
@@ -414,9 +396,9 @@ class Pending:
         return made if tensor is None else made.__get__(tensor, owner)
 
 
-def _pending(name: str, make: Callable[[], Any]) -> None:
+def pending(name: str, make: Callable[[], Any]) -> None:
+    """Put a Pending on Tensor for a method that `make` makes."""
     PENDING[name] = make
-    GENERATED.add(name)
     setattr(Tensor, name, Pending(name))
 
 

@@ -119,17 +119,20 @@ def metas(tensors: Any) -> Any:
     return OTHER
 
 
-def parameters_of(group: Group, *, spread: bool, given: bool = False) -> list[Parameter] | None:
+def parameters_of(
+    group: Group, *, spread: bool, given: bool = False, by_schema: bool = False
+) -> list[Parameter] | None:
     """Return the parameters of a public name, in order; None unless each overload begins with a tensor or tensors,
     or if a name is a keyword of Python.
 
     With `spread` ints may be given singly for a first argument that is a list of ints. With `given` one entry of the
-    call cache serves all ints and lists of ints.
+    call cache serves all ints and lists of ints. `by_schema`, arguments are keywords where the schema says so, whatever
+    Python's functions take.
     """
     forms = []
     for overload in group.overloads:
         schema = parse(overload.schema)
-        keyword = [a for a in schema.arguments if by_keyword(overload.row, a)]
+        keyword = [a for a in schema.arguments if a.kwarg_only or (not by_schema and by_keyword(overload.row, a))]
         forms.append(([a for a in schema.arguments if a not in keyword], keyword))
     if not all(positional and kind_of(positional[0]) in ("tensor", "tensors") for positional, _ in forms):
         return None
