@@ -44,6 +44,25 @@ def test_numbers_are_given_to_the_kept_call(exponent: float) -> None:
         assert apply("mul.Scalar", x, other).tolist() == [other, 4.0 * other]
 
 
+def test_a_call_whose_kernel_takes_its_operands_in_another_order_is_kept() -> None:
+    x, y = gb.tensor([1.0, 4.0]), gb.tensor([2.0, 3.0])
+    for number in (3, 5, 1):
+        assert apply("rsub.Scalar", x, number).tolist() == [number - 1.0, number - 4.0]
+        assert apply("rsub.Scalar", y, number, 1).tolist() == [number - 2.0, number - 3.0]
+    assert apply("rsub.Tensor", x, x).tolist() == [0.0, 0.0]
+    assert apply("rsub.Tensor", x, y).tolist() == [1.0, -1.0]
+    kept = {key for key, entry in x.meta.calls.items() if key[0].startswith("rsub") and entry}
+    assert {key[0] for key in kept} == {"rsub.Scalar", "rsub.Tensor"}
+
+
+def test_writing_calls_are_kept() -> None:
+    x, y = gb.tensor([1.0, 4.0]), gb.tensor([2.0, 3.0])
+    for _ in range(3):
+        assert apply("add_.Tensor", x, y) is x
+    assert x.tolist() == [7.0, 13.0]
+    assert any(key[0] == "add_.Tensor" and entry for key, entry in x.meta.calls.items())
+
+
 def test_a_list_that_changes_after_a_call_is_kept_as_it_was() -> None:
     x = gb.tensor([[1.0], [2.0]])
     for count in (3, 4, 3, 4, 3):

@@ -335,8 +335,12 @@ class Filler:
             return planned.call if bound else self._of_places(planned.call, [*range(len(request.values))], request)
         places = [place for place, value in enumerate(request.values) if value is not UNSET and value is not None]
         given = [request.values[place] for place in places]
-        if len(given) > len(planned.operands) or not all(map(is_, given, planned.operands)):
+        if len(given) > len(planned.operands):
             return None
+        if not all(map(is_, given, planned.operands)):
+            by_value = {id(value): place for place, value in zip(places, given, strict=True)}
+            order = [by_value.get(id(operand), -1) for operand in planned.operands]
+            return self._of_places(planned.call, order, request) if sorted(order) == places else None
         form = form_of(planned.call)
         if form is None:
             return self._of_places(planned.call, places, request) if len(given) == len(planned.operands) else None
