@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from ..core.errors import type_error
 from ..core.warn import warn
+from ..dispatch.state import IN_PYTHON
 
 if TYPE_CHECKING:
     from ..tensor.tensor import Tensor
@@ -26,6 +27,14 @@ class _Anomaly:
         self.enabled = False
         self.check_nan = True
         self.running: list[Node] = []
+
+    def set(self, enabled: bool, check_nan: bool) -> None:
+        """Switch the mode."""
+        if enabled and not self.enabled:
+            IN_PYTHON.append(None)
+        elif self.enabled and not enabled:
+            IN_PYTHON.pop()
+        self.enabled, self.check_nan = enabled, check_nan
 
 
 ANOMALY = _Anomaly()
@@ -89,13 +98,13 @@ class set_detect_anomaly:
         if not isinstance(mode, bool):
             type_error("set_detect_anomaly", "mode", mode, "bool")
         self._before = ANOMALY.enabled, ANOMALY.check_nan
-        ANOMALY.enabled, ANOMALY.check_nan = mode, check_nan
+        ANOMALY.set(mode, check_nan)
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, *error: object) -> None:
-        ANOMALY.enabled, ANOMALY.check_nan = self._before
+        ANOMALY.set(*self._before)
 
 
 class detect_anomaly:

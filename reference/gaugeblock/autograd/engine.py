@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..core.away import carried
-from ..dispatch.state import STATE
+from ..dispatch.state import IN_PYTHON, STATE
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta
 from .anomaly import ANOMALY, check_results, explain_failure
@@ -100,6 +100,17 @@ def run_backward(
 
     `keep` leaves what nodes saved in place, `create` records the pass itself. What a node raises comes through.
     """
+    if create:
+        _run_at_depth(roots, keep, create, targets)
+        return
+    IN_PYTHON.append(None)
+    try:
+        _run_at_depth(roots, keep, create, targets)
+    finally:
+        IN_PYTHON.pop()
+
+
+def _run_at_depth(roots: Any, keep: bool, create: bool, targets: Targets | None) -> None:
     if _DEPTH.value and _DEPTH.value % DEPTH == 0:
         _on_a_thread(roots, keep, create, targets)
         return

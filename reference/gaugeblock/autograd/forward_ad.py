@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, Self
 
 from ..core.errors import type_error
+from ..dispatch.state import IN_PYTHON
 from ..tensor.tensor import Tensor
 from .forward_mode import DUAL, Pause, set_tangent, tangent_of
 
@@ -30,6 +31,7 @@ def enter_dual_level() -> int:
     if DUAL.level:
         raise RuntimeError(NESTED)
     DUAL.level += 1
+    IN_PYTHON.append(None)
     return 0
 
 
@@ -40,6 +42,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
     if level not in (None, 0):
         raise RuntimeError(f"Trying to exit a forward AD level that was not the last one that was created: {level}")
     DUAL.level -= 1
+    IN_PYTHON.pop()
     DUAL.epoch += 1
 
 

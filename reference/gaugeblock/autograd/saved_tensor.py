@@ -16,7 +16,7 @@ from ..core.away import carried
 from ..core.device import Device, cpu
 from ..core.errors import type_error
 from ..core.promotion import UPSTREAM_NAMES
-from ..dispatch.state import STATE
+from ..dispatch.state import IN_PYTHON, STATE
 from ..tensor.tensor import Tensor
 from ..tensor.versions import INFERENCE, version_of
 from .autograd_meta import Edge, more_of, result_of, shallow_copy_and_detach, unpack
@@ -231,11 +231,13 @@ class saved_tensors_hooks:
         if PACKING.refused is not None:
             raise RuntimeError(PACKING.refused)
         self._before.append(PACKING.pairs)
+        IN_PYTHON.append(None)
         PACKING.pairs = (*PACKING.pairs, (self.pack_hook, self.unpack_hook))
         return self
 
     def __exit__(self, *error: object) -> None:
         PACKING.pairs = self._before.pop()
+        IN_PYTHON.pop()
 
 
 class save_on_cpu(saved_tensors_hooks):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..core.device import cpu
 from ..core.dtype import DType
 from ..core.errors import type_error
@@ -11,7 +13,7 @@ from ..core.warn import warn
 from ..dispatch.dispatcher import REGISTRY, call
 from ..dispatch.overrides import NOT_WRAPPED
 from ..dispatch.state import STATE
-from ..memory.elements import read_bytes, store_bytes, write_element
+from ..memory.host_allocator import memmove
 from ..operators.fresh_fill import fill_ones
 from ..tensor.changing import change_meta
 from ..tensor.hooks import SPECIAL
@@ -159,10 +161,8 @@ def _one(meta: TensorMeta) -> Tensor:
         return made
     element = ONES.get(meta.dtype)
     if element is None:
-        write_element(made.pointer, meta.dtype, 1)
-        ONES[meta.dtype] = read_bytes(made.pointer, meta.nbytes)
-    else:
-        store_bytes(made.pointer, element)
+        element = ONES[meta.dtype] = np.ones(1, meta.dtype.numpy).tobytes()
+    memmove(made.pointer, element, meta.nbytes)
     return made
 
 

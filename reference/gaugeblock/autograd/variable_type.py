@@ -34,6 +34,7 @@ from .below_autograd import below, unrecorded_view
 from .formulas import compiled, derivatives, node_class
 from .forward_mode import DUAL, outside
 from .node import COUNTER, Node, accumulator_of
+from .recorded_call import recorder_of
 from .saved_tensor import PACKING, saved
 from .variable_type_manual import (
     REFINED,
@@ -155,6 +156,8 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
     }  # fmt: skip
     source = kernel_source(schema, formulas, kind)
     record: Callable[..., Any] = compiled(f"autograd kernel of {operator.name}", source, names, "record")
+    if kind == "fresh":
+        record.recorded = recorder_of(schema, names["run"], formulas, real)  # type: ignore[attr-defined]
     return record
 
 

@@ -44,12 +44,17 @@ def unrecorded_lines(schema: Schema, kind: str, run: str, found: list[str]) -> l
     return [*lines, "    if result.__class__ is not Tensor or result.base is None:", "        return result"]
 
 
-def run_source(schema: Schema) -> str:
-    """Source that runs the operator on the plain tensors; numbers that have their defaults, such as alpha, it leaves
-    out."""
+def left_out(schema: Schema) -> list[Argument]:
+    """Return the numbers, such as alpha, that a kernel does not pass on where all have their defaults."""
     numbers = [a for a in schema.arguments if a.base_type == "Scalar" and a.default not in (None, "None")]
+    return numbers if all(a.kwarg_only or a is schema.positional[-1] for a in numbers) else []
+
+
+def run_source(schema: Schema) -> str:
+    """Source that runs the operator on the plain tensors."""
+    numbers = left_out(schema)
     run = f"run({_passed(schema, True, {})})"
-    if not numbers or any(not a.kwarg_only and a is not schema.positional[-1] for a in numbers):
+    if not numbers:
         return run
     shorter = replace(schema, arguments=tuple([a for a in schema.arguments if a not in numbers]))
     return f"(run({_passed(shorter, True, {})}) if {' and '.join(map(_default, numbers))} else {run})"

@@ -232,6 +232,11 @@ class Binding:
             result = self.filler.run(request, args, kwargs)
         return marked_views((*args, *kwargs.values()), result) if self.marked and UNRECORDED else result
 
+    def kept(self, values: tuple[Any, ...]) -> Callable[..., Any] | None:
+        """Return the entry that the cache has for a call with `values` of parameters."""
+        request = self._request(*values, UNSET)
+        return None if request is None else request.meta.calls.get(request.key) or None
+
     def arguments(self, values: tuple[Any, ...], out: Any, names: Names) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the arguments as they were given, positional ones as far as there is no gap."""
         args: list[Any] = []
@@ -370,9 +375,9 @@ def bind_operator(operator: Operator) -> Callable[..., Any]:
     parameters = parameters_of(group, spread=False, by_schema=True)
     if parameters is None:
         return partial(call, operator)
-    function: Callable[..., Any] = Binding(group, parameters, Single(operator)).function(
-        f"call of {operator.name}", "operator", operator.text
-    )
+    binding = Binding(group, parameters, Single(operator))
+    function: Callable[..., Any] = binding.function(f"call of {operator.name}", "operator", operator.text)
+    function.binding = binding  # type: ignore[attr-defined]
     return function
 
 

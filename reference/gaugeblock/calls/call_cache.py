@@ -323,7 +323,9 @@ class Filler:
         else:
             result = kernel(*values, **options)
         if result is not None and "out" not in options:
-            remember(calls, request.key, self._kernel_call(kernel, request, values, options) or False)
+            record = getattr(kernel, "recorded", None) if tracked else None
+            entry = None if record is None else record(values, options, request.values, result)
+            remember(calls, request.key, entry or self._kernel_call(kernel, request, values, options) or False)
         return result
 
     def _planned(self, request: Request, planned: Planned[Any]) -> Callable[..., Any] | None:

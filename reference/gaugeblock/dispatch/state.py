@@ -6,6 +6,8 @@ that nothing is active:
 - ``SPECIAL``: some thread has changed its include or exclude set or entered a mode, or a kernel for CPU tensors was
   replaced;
 - ``UNRECORDED``: some thread records nothing, so that the views it takes are marked;
+- ``IN_PYTHON``: recording takes more than machine code does: hooks pack what is saved, anomaly or forward mode is on,
+  or a backward pass runs that is not recorded itself;
 - ``OVERRIDING``: some thread is in a function mode, or a subclass of Tensor exists;
 - ``AUTOGRAD_IN_USE``: a tensor has required a gradient.
 """
@@ -27,6 +29,7 @@ DEFAULT_INCLUDE = FUNCTIONALITY_BIT["BackendSelect"] | FUNCTIONALITY_BIT["ADInpl
 DEFAULT_EXCLUDE = AUTOCAST_MASK
 OVERRIDING: list[None] = []
 AUTOGRAD_IN_USE: list[None] = []
+IN_PYTHON: list[None] = []
 
 _COUNTERS = fork_safe(threading.RLock())
 _watching = 0

@@ -268,7 +268,8 @@ class TensorIterator:
         """The dtype that the inputs meet in, by the configuration; found once."""
         if self.common_dtype is None:
             given = [(o.dtype, o.priority) for o in self.inputs if o.dtype is not None and o.promotes]
-            self.common_dtype = common_dtype(given) if self.config.promote_inputs_to_common_dtype else given[0][0]
+            promotes = self.config.promote_inputs_to_common_dtype and len({dtype for dtype, _ in given}) != 1
+            self.common_dtype = common_dtype(given) if promotes else given[0][0]
             if self.config.promote_integer_inputs_to_float:
                 self.common_dtype = floating(self.common_dtype)
         return self.common_dtype

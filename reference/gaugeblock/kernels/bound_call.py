@@ -56,9 +56,9 @@ class Fresh(NamedTuple):
 
     def native(self) -> Callable[..., Any]:
         """Return the call in machine code, if the compiler has loaded it."""
-        if self.kernel is nothing and not self.limited and len(self.results) == 1 and not _METHODS:
+        if self.kernel is nothing and not self.limited and len(self.results) == 1 and not METHODS:
             return _without_elements(self.results[0])
-        return _builtin(self)
+        return builtin(self)
 
 
 def nothing(*values: Any) -> None:
@@ -96,7 +96,7 @@ class Into(NamedTuple):
 
     def native(self) -> Callable[..., Any]:
         """Return the call in machine code, if the compiler has loaded it."""
-        return _builtin(self)
+        return builtin(self)
 
 
 class View(NamedTuple):
@@ -116,7 +116,7 @@ class View(NamedTuple):
 
     def native(self) -> Callable[..., Any]:
         """Return the call in machine code, if the compiler has loaded it."""
-        return _builtin(self)
+        return builtin(self)
 
 
 def fits(value: Any) -> bool:
@@ -136,14 +136,15 @@ _make = ctypes.pythonapi.PyCFunction_NewEx
 _make.restype, _make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
 
 
-_METHODS: dict[type, MethodDef] = {}
+METHODS: dict[type, MethodDef] = {}
 """CPython's descriptions of the builtins, by kind of call; there are none until the compiler has loaded the code."""
 
 
-def _builtin(call: Fresh | Into | View) -> Callable[..., Any]:
-    method = _METHODS.get(type(call))
+def builtin(call: Any) -> Callable[..., Any]:
+    """Return a call as a builtin, if its machine code is loaded."""
+    method = METHODS.get(type(call))
     if method is None:
-        return call.__call__
+        return call.__call__  # type: ignore[no-any-return]
     made: Callable[..., Any] = _make(ctypes.addressof(method), call, None)
     return made
 
@@ -181,14 +182,24 @@ def install(compiler: Any) -> None:
     _install_finalisers(compiler)
     if not _layout_is_known():
         return
-    values = (Tensor, Storage, cpu, 0, 1, NO_BLOCKS, new_like, bump_version, UNSET)
-    suffixes = ("_set", "_fresh", "_into", "_view")
-    (set_objects, fresh, into, view), _ = compiler.described(f"bound call {layout()}", lambda: Module(text()), suffixes)
-    table = (ctypes.c_void_p * len(values))(*map(id, values))
+    objects = (Tensor, Storage, cpu, 0, 1, NO_BLOCKS, new_like, bump_version, UNSET)
+    load_code(compiler, f"bound call {layout()}", text, (Fresh, Into, View), objects)
+
+
+def load_code(
+    compiler: Any, description: str, write: Callable[[], str], kinds: Sequence[type], objects: Sequence[object]
+) -> None:
+    """Load the builtins of some kinds of calls, compiled from the IR that `write` returns, which refers to objects.
+
+    The function for a kind is called NAME with the kind's name in lower case, the one that takes the objects NAME_set.
+    """
+    suffixes = ("_set", *(f"_{kind.__name__.lower()}" for kind in kinds))
+    (set_objects, *addresses), _ = compiler.described(description, lambda: Module(write()), suffixes)
+    table = (ctypes.c_void_p * len(objects))(*map(id, objects))
     ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(set_objects)(ctypes.addressof(table))
-    _KEPT.extend(values)
-    for kind, address in ((Fresh, fresh), (Into, into), (View, view)):
-        _METHODS[kind] = MethodDef(kind.__name__.lower().encode(), address, METH_FASTCALL, None)
+    _KEPT.extend(objects)
+    for kind, address in zip(kinds, addresses, strict=True):
+        METHODS[kind] = MethodDef(kind.__name__.lower().encode(), address, METH_FASTCALL, None)
 
 
 def _install_finalisers(compiler: Any) -> None:

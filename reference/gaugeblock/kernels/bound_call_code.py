@@ -26,12 +26,14 @@ def _offset(cls: type, slot: str) -> int:
     return OFFSETS[cls][slot]
 
 
-class _Writer(Code):
-    """Instructions on Python objects."""
+class ObjectCode(Code):
+    """Instructions on Python objects; `objects` are those that the module's table @objects holds, in order."""
+
+    objects: tuple[str, ...] = OBJECTS
 
     def object(self, name: str) -> str:
-        """One of OBJECTS."""
-        return self.load("ptr", self.register(f"getelementptr ptr, ptr @objects, i64 {OBJECTS.index(name)}"))
+        """One of the objects in the table."""
+        return self.load("ptr", self.register(f"getelementptr ptr, ptr @objects, i64 {self.objects.index(name)}"))
 
     def member(self, owner: str, offset: int) -> str:
         """Load the word at an offset in an object."""
@@ -101,7 +103,7 @@ def text() -> str:
 
 def _new_like() -> str:
     """@new_like(meta): a new tensor with a block from the meta's free list; Python makes it where that is empty."""
-    code = _Writer()
+    code = ObjectCode()
     pool = code.member("%meta", _offset(TensorMeta, "_pool"))
     pointer = code.register("alloca ptr")
     nothing = code.same(pool, code.object("no_blocks"))
@@ -159,7 +161,7 @@ def _gather() -> str:
     Return -1 for an argument of any other class, such as a tensor that another thread is changing: its call sees the
     old metadata by way of Python. None and UNSET are left out. No other thread runs until all addresses are read.
     """
-    code = _Writer()
+    code = ObjectCode()
     count = code.register("alloca i64")
     code.store("i64", 0, count)
     with code.loop(0, "%nargs") as i:
@@ -200,7 +202,7 @@ def _gather() -> str:
 
 def _drop() -> str:
     """@drop(given, count): give references up."""
-    code = _Writer()
+    code = ObjectCode()
     with code.loop(0, "%count") as i:
         code.line(f"call void @Py_DecRef(ptr {code.load('ptr', code.slot('%given', i))})")
     return code.function("define internal void @drop(ptr %given, i64 %count)", "  ret void")
@@ -209,7 +211,7 @@ def _drop() -> str:
 def _ran() -> str:
     """@ran(kernel, given, count, tail): the kernel called with `count` values and the tail behind them, for which there
     is space; false if it raised."""
-    code = _Writer()
+    code = ObjectCode()
     idle, busy = code.label(), code.label()
     code.line(f"br i1 {code.same('%kernel', NONE)}, label %{idle}, label %{busy}")
     code.begin(idle)
@@ -227,7 +229,7 @@ def _ran() -> str:
     return code.function("define internal i1 @ran(ptr %kernel, ptr %given, i64 %count, ptr %tail)", f"  ret i1 {good}")
 
 
-def _check_numbers(code: _Writer, limited: str, first: int) -> None:
+def _check_numbers(code: ObjectCode, limited: str, first: int) -> None:
     """Decline the call if numbers are `limited` and one among the arguments from the `first` on does not fit."""
     with code.when(code.same(limited, "@_Py_TrueStruct")), code.loop(first, "%nargs") as i:
         value = code.load("ptr", code.slot("%args", i))
@@ -246,7 +248,7 @@ def _check_numbers(code: _Writer, limited: str, first: int) -> None:
 
 def _fresh() -> str:
     """@NAME_fresh(self, args, nargs): what `Fresh` does."""
-    code = _Writer()
+    code = ObjectCode()
     kernel, results, tail, limited = (code.member("%self", ITEMS + 8 * FRESH.index(name)) for name in FRESH)
     _check_numbers(code, limited, 0)
     many = code.load("i64", code.move(results, SIZE))
@@ -282,7 +284,7 @@ def _fresh() -> str:
 
 def _into() -> str:
     """@NAME_into(self, args, nargs): what `Into` does."""
-    code = _Writer()
+    code = ObjectCode()
     kernel, tail, limited, read, every = (code.member("%self", ITEMS + 8 * INTO.index(name)) for name in INTO)
     _check_numbers(code, limited, 1)
     out = code.load("ptr", "%args")
@@ -314,7 +316,7 @@ def _into() -> str:
 
 def _view() -> str:
     """@NAME_view(self, args, nargs): what `View` does."""
-    code = _Writer()
+    code = ObjectCode()
     root = code.register("alloca ptr")
     meta, detached = (code.member("%self", ITEMS + 8 * VIEW.index(name)) for name in VIEW)
     view = code.register(f"call ptr @PyType_GenericAlloc(ptr {code.object('Tensor')}, i64 0)")
@@ -346,7 +348,7 @@ def _view() -> str:
     return code.function(f"define ptr @{NAME}_view(ptr %self, ptr %args, i64 %nargs)", f"  ret ptr {view}")
 
 
-def _run_kernel(code: _Writer, good: str, kernel: str, given: str, before: str, found: str, tail: str) -> None:
+def _run_kernel(code: ObjectCode, good: str, kernel: str, given: str, before: str, found: str, tail: str) -> None:
     """Run the kernel while the flag at `good` is set, and give up the `found` references behind the first ones."""
     with code.when(code.load("i1", good, 1)):
         whole = code.register(f"add i64 {before}, {found}")
@@ -364,7 +366,7 @@ def _count_write() -> str:
 
     False if that raised.
     """
-    code = _Writer()
+    code = ObjectCode()
     own = code.register(f"icmp ne ptr {code.member('%out', _offset(Tensor, 'counter'))}, {NONE}")
     plain = code.same(code.load("ptr", code.move("%storage", TYPE)), code.object("Storage"))
     special = code.register(f"or i1 {own}, {code.register(f'xor i1 {plain}, true')}")

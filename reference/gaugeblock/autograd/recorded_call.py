@@ -1,0 +1,200 @@
+"""Recorded calls: an operator that runs and gets its node by one builtin in machine code.
+
+    call = recorder(values, options, given, result)
+    result = call(self, other)
+
+``call`` does what the autograd kernel of the operator does (see variable_type_source) while calls are recorded plainly:
+it takes the edges of its arguments, runs the operator on their plain tensors, fills a node and returns the tensors that
+lead to it. It returns None, before anything has changed, where that is left to the kernel: with modes of recording, for
+views, for tensors without a record.
+"""
+
+from __future__ import annotations
+
+import array
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from gaugeblock_spec.schema import Schema
+
+from ..calls.binding import Binding
+from ..core.memory_format import contiguous_format
+from ..core.sealed import OFFSETS, seal
+from ..dispatch.state import IN_PYTHON, UNRECORDED
+from ..kernels.bound_call import METHODS, UNSET, builtin, layout, load_code
+from ..kernels.compiler import compiler
+from ..memory.storage import Storage
+from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import TensorMeta, autograd_twin
+from . import recorded_call_code as code
+from .autograd_meta import AutogradMeta, GradientState, unpack
+from .formulas import Formulas
+from .node import COUNTER, Node, accumulator_of
+from .variable_type_source import left_out
+
+
+class Recorded(NamedTuple):
+    """What machine code reads: the plain call, the class of the node, and tables of 64-bit ints.
+
+    `operands` begins with the numbers of operands and of edges; each operand is the place of its argument or constant,
+    what becomes of it, and the number of its edge. `program` begins with its length; each step is what a slot gets,
+    which one, the edges that want it, and the offsets of the slot and of the one behind it. Its second word says which
+    of several results lead to the node.
+    """
+
+    run: Callable[..., Any]
+    node: type[Node]
+    operands: bytes
+    program: bytes
+    constants: tuple[Any, ...]
+
+    def __call__(self, *values: Any) -> None:
+        """Return None: only machine code runs the call."""
+
+
+class Recorder:
+    """Makes recorded calls of one operator, whose plain calls `binding` keeps and whose nodes are of a class."""
+
+    def __init__(self, schema: Schema, binding: Binding, formulas: Formulas, node: type[Node]) -> None:
+        self.schema = schema
+        self.binding = binding
+        self.formulas = formulas
+        self.node = node
+        self.numbers = left_out(schema)
+        self.passed = [p.name for p in binding.parameters if p.value() is not None]
+
+    def __call__(
+        self, values: Sequence[Any], options: Mapping[str, Any], given: Sequence[Any], result: Any
+    ) -> Callable[..., Any] | None:
+        """Return the call for tensors with the metas of a call with `values` and `options`; None if there is none.
+
+        It is a function of what is `given` to the entry of the public function. `result` is what the call returned.
+        """
+        results = (result,) if result.__class__ is Tensor else result
+        nodes = [self._node(one) for one in results]
+        if not {self.node} <= {*nodes} <= {self.node, None} or not _is_loaded():
+            return None
+        arguments = {a.name: value for a, value in zip(self.schema.arguments, self._all(values), strict=True)}
+        arguments.update(options)
+        plain = {name: unpack(value) if value.__class__ is Tensor else value for name, value in arguments.items()}
+        if all(arguments[a.name] == a.default_value for a in self.numbers):
+            plain.update((a.name, UNSET) for a in self.numbers)
+        run = self.binding.kept(tuple([plain[p.name] for p in self.binding.parameters]))
+        places = self._places(arguments, plain, given)
+        if run is None or places is None:
+            return None
+        constants: list[Any] = []
+        operands = [len(self.passed), len(self.formulas.inputs)]
+        for name in self.passed:
+            operands += self._operand(name, arguments, plain, places, constants)
+        steps = [step for steps in self._steps(arguments, places, constants) for step in steps]
+        leading = sum(1 << place for place, node in enumerate(nodes) if node is not None)
+        program = [len(steps) // 5, leading, *steps]
+        return builtin(Recorded(run, self.node, _words(operands), _words(program), tuple(constants)))
+
+    def _node(self, result: Any) -> type[Node] | None:
+        """Return the class of the node that a result leads to; that of no node if it is not a tensor."""
+        if result.__class__ is not Tensor:
+            return Node
+        return None if result.autograd is None else type(result.autograd.grad_fn)
+
+    def _all(self, values: Sequence[Any]) -> Iterator[Any]:
+        """The value of each argument of the schema."""
+        yield from values
+        for argument in self.schema.arguments[len(values) :]:
+            value = argument.default_value if argument.default is not None else None
+            yield contiguous_format if argument.base_type == "MemoryFormat" and value is not None else value
+
+    def _places(
+        self, arguments: Mapping[str, Any], plain: Mapping[str, Any], given: Sequence[Any]
+    ) -> dict[str, int] | None:
+        """Return where what the plain call gets is among the values that are given; None if these are others."""
+        wanted = [name for name in self.passed if plain[name] is not None and plain[name] is not UNSET]
+        there = [place for place, value in enumerate(given) if value is not None and value is not UNSET]
+        if len(wanted) != len(there) or any(
+            arguments[name] is not given[place] for name, place in zip(wanted, there, strict=True)
+        ):
+            return None
+        return dict(zip(wanted, there, strict=True))
+
+    def _operand(
+        self, name: str, arguments: Mapping[str, Any], plain: Mapping[str, Any], places: Mapping[str, int],
+        constants: list[Any],
+    ) -> tuple[int, int, int]:  # fmt: skip
+        """Return the place of an operand, what becomes of it, and the number of its edge."""
+        value = arguments[name]
+        if name not in places:
+            constants.append(plain[name])
+            return len(constants) - 1, code.CONSTANT, 0
+        if value.__class__ is not Tensor or not value.meta.has_autograd:
+            return places[name], code.AS_IS, 0
+        if name not in self.formulas.inputs:
+            return places[name], code.UNPACKED, 0
+        return places[name], code.RECORDED, self.formulas.inputs.index(name)
+
+    def _steps(
+        self, arguments: Mapping[str, Any], places: Mapping[str, int], constants: list[Any]
+    ) -> Iterator[tuple[int, int, int, int, int]]:
+        """The steps that fill a node's slots, as `Recorded` describes them."""
+
+        def constant(slot: str, value: Any) -> tuple[int, int, int, int, int]:
+            constants.append(value)
+            return code.CONSTANT_VALUE, len(constants) - 1, 0, offsets[slot], 0
+
+        def number(name: str) -> int:
+            place = self.formulas.results.get(name)
+            return self.passed.index(name) if place is None else code.OF_RESULT - place
+
+        offsets, inputs = OFFSETS[self.node], self.formulas.inputs
+        missing = {name for name, value in arguments.items() if value is None}
+        for name, wanted_by in self.formulas.values:
+            if name in missing:
+                yield constant(f"v_{name}", None)
+                yield constant(f"w_{name}", 0)
+            else:
+                wanted = sum({1 << inputs.index(one) for one in wanted_by})
+                yield code.SAVED, number(name), wanted, offsets[f"v_{name}"], offsets[f"w_{name}"]
+        for name, _ in self.formulas.described:
+            if name in missing:
+                yield constant(f"m_{name}", None)
+            else:
+                yield code.DESCRIBED, number(name), 0, offsets[f"m_{name}"], 0
+        for name, _ in self.formulas.plain:
+            if name in places:
+                yield code.ARGUMENT, places[name], 0, offsets[f"a_{name}"], 0
+            else:
+                yield constant(f"a_{name}", arguments[name])
+
+
+def _words(numbers: Sequence[int]) -> bytes:
+    return array.array("q", numbers).tobytes()
+
+
+def recorder_of(
+    schema: Schema, run: Callable[..., Any] | None, formulas: Formulas, node: type[Node]
+) -> Recorder | None:
+    """Return what makes the recorded calls of an operator, which `run` runs on plain tensors; None if nothing does."""
+    binding = getattr(run, "binding", None)
+    tensors = all(one.type == "Tensor" for one in schema.returns)
+    if binding is None or not tensors or any(a.base_type == "Tensor" and a.is_list for a in schema.arguments):
+        return None
+    if node not in OFFSETS:
+        seal(node, ())
+    return Recorder(schema, binding, formulas, node)
+
+
+SEALED = (AutogradMeta, GradientState, Node)
+for _class in SEALED:
+    seal(_class, ())
+
+
+def _is_loaded() -> bool:
+    """Load the machine code, if that of bound calls is loaded; return whether it is there."""
+    if Recorded in METHODS:
+        return True
+    if not METHODS or not all(OFFSETS[cls] for cls in SEALED):
+        return False
+    offsets = [OFFSETS[cls] for cls in (*SEALED, Storage, TensorMeta)]
+    objects = (Tensor, AutogradMeta, accumulator_of, autograd_twin, COUNTER, UNRECORDED, IN_PYTHON, 0)
+    load_code(compiler(), f"recorded call {layout()} {offsets}", code.text, (Recorded,), objects)
+    return True

@@ -1,0 +1,423 @@
+"""The machine code of recorded calls, as LLVM IR (see recorded_call)."""
+
+from __future__ import annotations
+
+from ..core.sealed import OFFSETS
+from ..kernels.bound_call_code import CONSTANTS, ITEMS, NONE, SIZE, TYPE, ObjectCode
+from ..kernels.code import NAME
+from ..memory.storage import Storage
+from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import TensorMeta
+from .autograd_meta import AutogradMeta, GradientState
+from .node import Node
+
+OBJECTS = (
+    "Tensor", "AutogradMeta", "accumulator_of", "autograd_twin", "counter", "unrecorded", "in_python", "zero",
+)  # fmt: skip
+"""Python objects that the code refers to, in the order of @objects."""
+MEMBERS = ("run", "node", "operands", "program", "constants")
+"""The members of `Recorded`, in order."""
+BYTES = bytes.__basicsize__ - 1
+"""Offset of the contents of a bytes object."""
+AS_IS, RECORDED, UNPACKED, CONSTANT = range(4)
+"""What becomes of an operand: it is passed on, with its edge taken or without, or stands in the constants."""
+CONSTANT_VALUE, ARGUMENT, SAVED, DESCRIBED = range(4)
+"""What a slot of the node gets: a constant, an argument of the call, a tensor with its version, its metadata."""
+OF_RESULT = -1
+"""Stands for the first result where the number of an operand is wanted; the next ones have the numbers below."""
+GOOD, DECLINED, FAILED, SAME = range(4)
+GIVEN = "ptr %program, ptr %constants, ptr %args, ptr %plain, ptr %edges, i64 %count, i64 %wanted"
+"""Parameters of the functions that make a node."""
+
+
+class _Writer(ObjectCode):
+    objects = OBJECTS
+
+    def slot_of(self, owner: str, cls: type, name: str) -> str:
+        """Load a slot of an object of a class."""
+        return self.member(owner, OFFSETS[cls][name])
+
+    def fill(self, owner: str, cls: type, name: str, value: str) -> None:
+        """Store a new reference in a slot that is still empty."""
+        self.put(owner, OFFSETS[cls][name], value)
+
+    def is_not(self, value: str, other: str) -> str:
+        return self.register(f"icmp ne ptr {value}, {other}")
+
+    def word(self, data: str, index: str | int) -> str:
+        return self.load("i64", self.slot(data, index))
+
+    def fail(self, condition: str, status: int) -> None:
+        """Return a status if the condition holds."""
+        out, on = self.label(), self.label()
+        self.branch(condition, out, on)
+        self.begin(out)
+        self.line(f"ret i64 {status}")
+        self.begin(on)
+
+    def item(self, owner: str, index: str | int, value: str) -> None:
+        """Store a new reference in an item of a tuple that is still empty."""
+        self.line(f"call void @Py_IncRef(ptr {value})")
+        self.store("ptr", value, self.slot(self.move(owner, ITEMS), index))
+
+    def drop(self, array: str, count: str) -> None:
+        """Give up the references in an array."""
+        with self.loop(0, count) as i:
+            self.line(f"call void @Py_DecRef(ptr {self.load('ptr', self.slot(array, i))})")
+
+
+_DECLARATIONS = f"""@objects = internal global [{len(OBJECTS)} x ptr] zeroinitializer
+@_Py_NoneStruct = external global i8
+@_Py_TrueStruct = external global i8
+@_Py_FalseStruct = external global i8
+declare void @Py_IncRef(ptr)
+declare void @Py_DecRef(ptr)
+declare ptr @PyTuple_New(i64)
+declare ptr @PyIter_Next(ptr)
+declare ptr @PyLong_FromLong(i64)
+declare ptr @PyType_GenericAlloc(ptr, i64)
+declare ptr @PyWeakref_GetObject(ptr)
+declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare ptr @PyObject_CallFunctionObjArgs(ptr, ...)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+define void @{NAME}_set(ptr %table) {{
+  call void @llvm.memcpy.p0.p0.i64(ptr @objects, ptr %table, i64 {8 * len(OBJECTS)}, i1 false)
+  ret void
+}}"""
+
+
+def text() -> str:
+    """Return the IR of the builtin and of its parts."""
+    return "\n".join([_pair(), _edge(), _operand(), _filled(), _wrapped(), _noted(), _recorded(), _DECLARATIONS])
+
+
+def _pair() -> str:
+    """@pair(first, second): a new tuple of two; null if there is no memory."""
+    code = _Writer()
+    made = code.register("call ptr @PyTuple_New(i64 2)")
+    code.leave(code.same(made, "null"), "null")
+    code.item(made, 0, "%first")
+    code.item(made, 1, "%second")
+    return code.function("define internal ptr @pair(ptr %first, ptr %second)", f"  ret ptr {made}")
+
+
+def _edge() -> str:
+    """@edge(tensor, meta, place): store where the gradient of a tensor goes, as `unwrap` says; null for nowhere.
+
+    Return a status: DECLINED for a view, whose history has to be looked at.
+    """
+    code = _Writer()
+    node = code.slot_of("%meta", AutogradMeta, "grad_fn")
+    found, number = code.register("alloca ptr"), code.register("alloca ptr")
+    leaf, inner, make, ready = (code.label() for _ in range(4))
+    code.branch(code.same(node, NONE), leaf, inner)
+    code.begin(inner)
+    code.fail(code.is_not(code.slot_of("%meta", AutogradMeta, "view"), NONE), DECLINED)
+    code.line(f"call void @Py_IncRef(ptr {node})")
+    code.store("ptr", node, found)
+    code.store("ptr", code.slot_of("%meta", AutogradMeta, "output_nr"), number)
+    code.jump(ready)
+    code.begin(leaf)
+    code.fail(code.is_not(code.slot_of("%tensor", Tensor, "base"), NONE), DECLINED)
+    code.fail(code.is_not(code.slot_of("%tensor", Tensor, "requires_grad_flag"), CONSTANTS[True]), GOOD)
+    code.store("ptr", code.object("zero"), number)
+    more = code.slot_of("%meta", AutogradMeta, "more")
+    known = code.label()
+    code.branch(code.same(more, NONE), make, known)
+    code.begin(known)
+    reference = code.slot_of(more, GradientState, "accumulator")
+    alive = code.label()
+    code.branch(code.same(reference, NONE), make, alive)
+    code.begin(alive)
+    accumulator = code.register(f"call ptr @PyWeakref_GetObject(ptr {reference})")
+    take = code.label()
+    code.branch(code.same(accumulator, NONE), make, take)
+    code.begin(take)
+    code.line(f"call void @Py_IncRef(ptr {accumulator})")
+    code.store("ptr", accumulator, found)
+    code.jump(ready)
+    code.begin(make)
+    maker = code.object("accumulator_of")
+    made = code.register(f"call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr {maker}, ptr %tensor, ptr null)")
+    code.fail(code.same(made, "null"), FAILED)
+    code.store("ptr", made, found)
+    code.jump(ready)
+    code.begin(ready)
+    end = code.load("ptr", found)
+    edge = code.register(f"call ptr @pair(ptr {end}, ptr {code.load('ptr', number)})")
+    code.line(f"call void @Py_DecRef(ptr {end})")
+    code.store("ptr", edge, "%place")
+    status = code.register(f"select i1 {code.same(edge, 'null')}, i64 {FAILED}, i64 {GOOD}")
+    return code.function("define internal i64 @edge(ptr %tensor, ptr %meta, ptr %place)", f"  ret i64 {status}")
+
+
+def _operand() -> str:
+    """@operand(row, args, constants, place, edges): store a new reference to what the kernel gets for an operand.
+
+    Store its edge too, and return a status.
+    """
+    code = _Writer()
+    number, kind, slot = (code.word("%row", k) for k in range(3))
+    value = code.register("alloca ptr")
+    fixed, given, tensor, done = (code.label() for _ in range(4))
+    code.branch(code.register(f"icmp eq i64 {kind}, {CONSTANT}"), fixed, given)
+    code.begin(fixed)
+    code.store("ptr", code.load("ptr", code.slot(code.move("%constants", ITEMS), number)), value)
+    code.jump(done)
+    code.begin(given)
+    argument = code.load("ptr", code.slot("%args", number))
+    code.store("ptr", argument, value)
+    plain = code.register(f"icmp eq i64 {kind}, {AS_IS}")
+    is_tensor = code.same(code.load("ptr", code.move(argument, TYPE)), code.object("Tensor"))
+    check, recorded = code.label(), code.label()
+    code.branch(plain, check, recorded)
+    code.begin(check)
+    code.branch(is_tensor, tensor, done)
+    code.begin(recorded)
+    code.fail(code.register(f"xor i1 {is_tensor}, true"), DECLINED)
+    meta = code.slot_of(argument, Tensor, "autograd")
+    code.fail(code.same(meta, NONE), DECLINED)
+    with code.when(code.register(f"icmp eq i64 {kind}, {RECORDED}")):
+        place = code.slot("%edges", slot)
+        status = code.register(f"call i64 @edge(ptr {argument}, ptr {meta}, ptr {place})")
+        wrong = code.register(f"icmp ne i64 {status}, {GOOD}")
+        out, on = code.label(), code.label()
+        code.branch(wrong, out, on)
+        code.begin(out)
+        code.line(f"ret i64 {status}")
+        code.begin(on)
+    code.store("ptr", code.slot_of(meta, AutogradMeta, "plain"), value)
+    code.jump(tensor)
+    code.begin(tensor)
+    held = code.load("ptr", value)
+    code.fail(code.is_not(code.slot_of(held, Tensor, "counter"), NONE), DECLINED)
+    code.jump(done)
+    code.begin(done)
+    found = code.load("ptr", value)
+    code.line(f"call void @Py_IncRef(ptr {found})")
+    code.store("ptr", found, "%place")
+    head = "define internal i64 @operand(ptr %row, ptr %args, ptr %constants, ptr %place, ptr %edges)"
+    return code.function(head, f"  ret i64 {GOOD}")
+
+
+def _filled() -> str:
+    """@filled(node, program, constants, args, plain, edges, count, wanted, results, many): fill a new node.
+
+    Return false if there is no memory. Bit k of `wanted` says whether edge k is there.
+    """
+    code = _Writer()
+    edges = code.register("call ptr @PyTuple_New(i64 %count)")
+    code.line(f"br i1 {code.same(edges, 'null')}, label %failed, label %made")
+    code.begin("made")
+    code.store("ptr", edges, code.move("%node", OFFSETS[Node]["edges"]))
+    with code.loop(0, "%count") as i:
+        edge = code.load("ptr", code.slot("%edges", i))
+        code.item(edges, i, code.register(f"select i1 {code.same(edge, 'null')}, ptr {NONE}, ptr {edge}"))
+    number = code.register(f"call ptr @PyIter_Next(ptr {code.object('counter')})")
+    code.line(f"br i1 {code.same(number, 'null')}, label %failed, label %numbered")
+    code.begin("numbered")
+    code.store("ptr", number, code.move("%node", OFFSETS[Node]["sequence"]))
+    metas = code.register("call ptr @PyTuple_New(i64 %many)")
+    code.line(f"br i1 {code.same(metas, 'null')}, label %failed, label %described")
+    code.begin("described")
+    with code.loop(0, "%many") as i:
+        code.item(metas, i, code.slot_of(code.load("ptr", code.slot("%results", i)), Tensor, "_meta"))
+    code.store("ptr", metas, code.move("%node", OFFSETS[Node]["metas"]))
+    for name, value in (("hooks", NONE), ("notes", NONE), ("released", CONSTANTS[False])):
+        code.fill("%node", Node, name, value)
+    with code.loop(0, code.word("%program", 0)) as i:
+        entry = code.slot("%program", code.register(f"add i64 2, {code.register(f'mul i64 {i}, 5')}"))
+        kind, number, mask, first, second = (code.word(entry, k) for k in range(5))
+        place = code.move("%node", first)
+        constant, argument, saved, described, on = (code.label() for _ in range(5))
+        code.line(
+            f"switch i64 {kind}, label %{described} "
+            f"[i64 {CONSTANT_VALUE}, label %{constant} i64 {ARGUMENT}, label %{argument} i64 {SAVED}, label %{saved}]"
+        )
+        for label in (constant, argument):
+            code.begin(label)
+            array = code.move("%constants", ITEMS) if label == constant else "%args"
+            value = code.load("ptr", code.slot(array, number))
+            code.line(f"call void @Py_IncRef(ptr {value})")
+            code.store("ptr", value, place)
+            code.jump(on)
+        code.begin(saved)
+        tensor = _chosen(code, number)
+        version = code.member(code.slot_of(tensor, Tensor, "_storage_impl"), OFFSETS[Storage]["version"])
+        there = code.register(f"icmp ne i64 {code.register(f'and i64 %wanted, {mask}')}, 0")
+        kept = code.register(f"select i1 {there}, ptr {tensor}, ptr {NONE}")
+        seen = code.register(f"select i1 {there}, ptr {version}, ptr {code.object('zero')}")
+        for value, slot in ((kept, place), (seen, code.move("%node", second))):
+            code.line(f"call void @Py_IncRef(ptr {value})")
+            code.store("ptr", value, slot)
+        code.jump(on)
+        code.begin(described)
+        tensor = _chosen(code, number)
+        where = [code.slot_of(tensor, Tensor, slot) for slot in ("_meta", "_offset")]
+        both = code.register(f"call ptr @pair(ptr {where[0]}, ptr {where[1]})")
+        fine = code.label()
+        code.line(f"br i1 {code.same(both, 'null')}, label %failed, label %{fine}")
+        code.begin(fine)
+        code.store("ptr", both, place)
+        code.jump(on)
+        code.begin(on)
+    head = f"define internal i1 @filled(ptr %node, {GIVEN}, ptr %results, i64 %many)"
+    return code.function(head, "  ret i1 true\nfailed:\n  ret i1 false")
+
+
+def _chosen(code: _Writer, number: str) -> str:
+    """The operand with a number, or the result."""
+    of_result = code.register(f"icmp slt i64 {number}, 0")
+    array = code.register(f"select i1 {of_result}, ptr %results, ptr %plain")
+    place = code.register(f"sub i64 {OF_RESULT}, {number}")
+    index = code.register(f"select i1 {of_result}, i64 {place}, i64 {number}")
+    return code.load("ptr", code.slot(array, index))
+
+
+def _wrapped() -> str:
+    """@wrapped(plain, node, place): what `result_of` returns for a result of a node; null if there is no memory."""
+    code = _Writer()
+    meta = code.slot_of("%plain", Tensor, "_meta")
+    twin = code.register("alloca ptr")
+    code.store("ptr", code.slot_of(meta, TensorMeta, "twin"), twin)
+    with code.when(code.same(code.load("ptr", twin), NONE)):
+        maker = code.object("autograd_twin")
+        made = code.register(f"call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr {maker}, ptr {meta}, ptr null)")
+        code.leave(code.same(made, "null"), "null")
+        code.line(f"call void @Py_DecRef(ptr {made})")  # the meta keeps its twin
+        code.store("ptr", made, twin)
+    record = code.register(f"call ptr @PyType_GenericAlloc(ptr {code.object('AutogradMeta')}, i64 0)")
+    code.leave(code.same(record, "null"), "null")
+    number = code.register("call ptr @PyLong_FromLong(i64 %place)")
+    code.store("ptr", number, code.move(record, OFFSETS[AutogradMeta]["output_nr"]))
+    for slot, value in {"plain": "%plain", "grad_fn": "%node", "view": NONE, "more": NONE}.items():
+        code.fill(record, AutogradMeta, slot, value)
+    tensor = code.register(f"call ptr @PyType_GenericAlloc(ptr {code.object('Tensor')}, i64 0)")
+    missing = code.same(tensor, "null")
+    with code.when(missing):
+        code.line(f"call void @Py_DecRef(ptr {record})")
+    code.leave(missing, "null")
+    code.store("ptr", record, code.move(tensor, OFFSETS[Tensor]["autograd"]))
+    code.fill(tensor, Tensor, "_meta", code.load("ptr", twin))
+    for slot in ("_storage_impl", "_offset", "_pointer", "counter"):
+        code.fill(tensor, Tensor, slot, code.slot_of("%plain", Tensor, slot))
+    code.fill(tensor, Tensor, "base", NONE)
+    code.fill(tensor, Tensor, "requires_grad_flag", CONSTANTS[False])
+    return code.function("define internal ptr @wrapped(ptr %plain, ptr %node, i64 %place)", f"  ret ptr {tensor}")
+
+
+def _noted() -> str:
+    """@noted(kind, program, constants, args, plain, edges, count, wanted, result): what leads to a result's new node.
+
+    Of several results, those whose bits are set in the second word of the program do. Return null without memory.
+    """
+    code = _Writer()
+    node = code.register("call ptr @PyType_GenericAlloc(ptr %kind, i64 0)")
+    code.leave(code.same(node, "null"), "null")
+    made, place = code.register("alloca ptr"), code.register("alloca ptr")
+    code.store("ptr", "null", made)
+    code.store("ptr", "%result", place)
+    kind = code.load("ptr", code.move("%result", TYPE))
+    single = code.same(kind, code.object("Tensor"))
+    results = code.register(f"select i1 {single}, ptr {place}, ptr {code.move('%result', ITEMS)}")
+    many = code.register(f"select i1 {single}, i64 1, i64 {code.load('i64', code.move('%result', SIZE))}")
+    good = code.register(f"call i1 @filled(ptr {node}, {GIVEN}, ptr {results}, i64 {many})")
+    one, several, done = code.label(), code.label(), code.label()
+    with code.when(good):
+        code.branch(single, one, several)
+        code.begin(one)
+        code.store("ptr", code.register(f"call ptr @wrapped(ptr %result, ptr {node}, i64 0)"), made)
+        code.jump(done)
+        code.begin(several)
+        together = code.register(f"call ptr @PyType_GenericAlloc(ptr {kind}, i64 {many})")
+        code.store("ptr", together, made)
+        mask = code.word("%program", 1)
+        fill = code.label()
+        code.branch(code.same(together, "null"), done, fill)
+        code.begin(fill)
+        with code.loop(0, many) as i:
+            plain = code.load("ptr", code.slot(results, i))
+            bit = code.register(f"and i64 1, {code.register(f'lshr i64 {mask}, {i}')}")
+            wrap, keep, on = code.label(), code.label(), code.label()
+            code.branch(code.register(f"icmp ne i64 {bit}, 0"), wrap, keep)
+            code.begin(wrap)
+            recorded = code.register(f"call ptr @wrapped(ptr {plain}, ptr {node}, i64 {i})")
+            code.store("ptr", recorded, code.slot(code.move(together, ITEMS), i))
+            code.jump(on)
+            code.begin(keep)
+            code.item(together, i, plain)
+            code.jump(on)
+            code.begin(on)
+        code.jump(done)
+        code.begin(done)
+    code.line(f"call void @Py_DecRef(ptr {node})")
+    head = f"define internal ptr @noted(ptr %kind, {GIVEN}, ptr %result)"
+    return code.function(head, f"  ret ptr {code.load('ptr', made)}")
+
+
+def _recorded() -> str:
+    """@NAME_recorded(self, args, nargs): what `Recorded` does."""
+    code = _Writer()
+    for switch in ("unrecorded", "in_python"):
+        code.decline(code.register(f"icmp ne i64 {code.load('i64', code.move(code.object(switch), SIZE))}, 0"))
+    run, kind, operands, steps, constants = (code.member("%self", ITEMS + 8 * k) for k in range(len(MEMBERS)))
+    data, program = code.move(operands, BYTES), code.move(steps, BYTES)
+    count, edge_count = code.word(data, 0), code.word(data, 1)
+    plain, edges = (code.register(f"alloca ptr, i64 {size}") for size in (count, edge_count))
+    status, taken, made = code.register("alloca i64"), code.register("alloca i64"), code.register("alloca ptr")
+    wanted = code.register("alloca i64")
+    for word, place in ((GOOD, status), (0, taken), (0, wanted)):
+        code.store("i64", word, place)
+    code.store("ptr", "null", made)
+    with code.loop(0, edge_count) as i:
+        code.store("ptr", "null", code.slot(edges, i))
+
+    def good() -> str:
+        return code.register(f"icmp eq i64 {code.load('i64', status)}, {GOOD}")
+
+    def entry(i: str) -> str:
+        return code.slot(data, code.register(f"add i64 2, {code.register(f'mul i64 {i}, 3')}"))
+
+    with code.loop(0, count) as i, code.when(good()):
+        call = f"@operand(ptr {entry(i)}, ptr %args, ptr {constants}, ptr {code.slot(plain, i)}, ptr {edges})"
+        code.store("i64", code.register(f"call i64 {call}"), status)
+        with code.when(good()):
+            code.store("i64", code.register(f"add i64 {i}, 1"), taken)
+    with code.loop(0, edge_count) as i:
+        there = code.is_not(code.load("ptr", code.slot(edges, i)), "null")
+        bit = code.register(f"shl i64 {code.register(f'zext i1 {there} to i64')}, {i}")
+        code.store("i64", code.register(f"or i64 {code.load('i64', wanted)}, {bit}"), wanted)
+    none = code.register(f"icmp eq i64 {code.load('i64', wanted)}, 0")
+    with code.when(code.register(f"and i1 {good()}, {none}")):
+        code.store("i64", DECLINED, status)
+    with code.when(good()):
+        result = code.register(f"call ptr @PyObject_Vectorcall(ptr {run}, ptr {plain}, i64 {count}, ptr null)")
+        failed, refused = code.same(result, "null"), code.same(result, NONE)
+        after = code.register(f"select i1 {refused}, i64 {DECLINED}, i64 {GOOD}")
+        code.store("i64", code.register(f"select i1 {failed}, i64 {FAILED}, i64 {after}"), status)
+        with code.when(refused):
+            code.line(f"call void @Py_DecRef(ptr {result})")
+        with code.when(good()):
+            with code.loop(0, count) as i:
+                place = code.word(entry(i), 0)
+                itself = code.same(code.load("ptr", code.slot(plain, i)), result)
+                with code.when(itself):
+                    original = code.load("ptr", code.slot("%args", place))
+                    code.line(f"call void @Py_IncRef(ptr {original})")
+                    code.store("ptr", original, made)
+                    code.store("i64", SAME, status)
+            with code.when(good()):
+                given = f"ptr {program}, ptr {constants}, ptr %args, ptr {plain}, ptr {edges}, i64 {edge_count}"
+                call = f"@noted(ptr {kind}, {given}, i64 {code.load('i64', wanted)}, ptr {result})"
+                code.store("ptr", code.register(f"call ptr {call}"), made)
+                missing = code.same(code.load("ptr", made), "null")
+                code.store("i64", code.register(f"select i1 {missing}, i64 {FAILED}, i64 {GOOD}"), status)
+            code.line(f"call void @Py_DecRef(ptr {result})")
+    code.drop(plain, code.load("i64", taken))
+    with code.loop(0, edge_count) as i:
+        edge = code.load("ptr", code.slot(edges, i))
+        with code.when(code.is_not(edge, "null")):
+            code.line(f"call void @Py_DecRef(ptr {edge})")
+    code.decline(code.register(f"icmp eq i64 {code.load('i64', status)}, {DECLINED}"))
+    last = code.load("ptr", made)
+    return code.function(f"define ptr @{NAME}_recorded(ptr %self, ptr %args, i64 %nargs)", f"  ret ptr {last}")

@@ -1,0 +1,250 @@
+"""Recorded calls in machine code do what the autograd kernels in Python do."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import gaugeblock as gb
+import pytest
+from gaugeblock.autograd import forward_ad
+from gaugeblock.autograd.recorded_call import Recorded
+from gaugeblock.calls.call_cache import ENABLED
+from gaugeblock.dispatch.dispatcher import REGISTRY, call
+
+pytestmark = pytest.mark.skipif(not ENABLED, reason="without the call cache there are no recorded calls")
+
+CALLS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
+    "a product": ("mul.Tensor", lambda x, y: (x, y)),
+    "a factor": ("mul.Scalar", lambda x, y: (x, 2.5)),
+    "a sum with the default alpha": ("add.Tensor", lambda x, y: (x, y)),
+    "the same tensor twice": ("div.Tensor", lambda x, y: (x, x)),
+    "the first needs no gradient": ("sub.Tensor", lambda x, y: (y.detach(), x)),
+    "a result is kept": ("exp", lambda x, y: (x,)),
+    "a number is kept": ("pow.Tensor_Scalar", lambda x, y: (x, 3)),
+    "dims are kept": ("sum.dim_IntList", lambda x, y: (x, (1,), True)),
+    "metadata is kept": ("sum", lambda x, y: (x,)),
+    "a product of matrices": ("mm", lambda x, y: (x, y)),
+    "a condition": ("where.self", lambda x, y: (y.detach() > 1, x, y)),
+    "two results, one of them of indices": ("max.dim", lambda x, y: (x, 0)),
+    "two results": ("var_mean.correction", lambda x, y: (x, (1,))),
+    "three results": ("native_layer_norm", lambda x, y: (x, (2,), None, None, 1e-5)),
+    "an optional tensor": ("native_layer_norm", lambda x, y: (x, (2,), y[0].detach(), None, 1e-5)),
+}
+
+
+def operands() -> tuple[gb.Tensor, gb.Tensor]:
+    x = gb.tensor([[1.0, -2.0], [0.5, 4.0]], requires_grad=True)
+    return x, gb.tensor([[3.0, 1.0], [2.0, -1.0]], requires_grad=True) * 1
+
+
+def kept(x: gb.Tensor) -> list[Any]:
+    """The recorded calls that the cache keeps for a first argument like x."""
+    return [entry for entry in x.meta.calls.values() if isinstance(getattr(entry, "__self__", None), Recorded)]
+
+
+def looks(result: Any) -> list[Any]:
+    """All that can be seen of results and of their node."""
+    results = result if isinstance(result, tuple) else (result,)
+    [node] = {one.grad_fn for one in results if one.grad_fn is not None}
+    saved = {name: getattr(node, name) for name in dir(node) if name.startswith("_saved_")}
+    shown = [(one.tolist(), one.stride(), one.dtype, one.requires_grad, one.output_nr, one._version) for one in results]
+    return [
+        type(result).__name__, shown, node.name(), [type(one) for one, _ in node.next_functions],
+        [nr for _, nr in node.next_functions], [(meta.sizes, meta.dtype) for meta in node.metas],
+        {name: value.tolist() if isinstance(value, gb.Tensor) else value for name, value in saved.items()},
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_what_is_recorded_is_what_the_kernel_records(name: str) -> None:
+    operator, arguments_of = CALLS[name]
+    x, y = operands()
+    run = REGISTRY.bind_operator(REGISTRY.find(operator))
+    run(*arguments_of(x, y))
+    arguments = arguments_of(x, y)
+    first = next(one for one in arguments if isinstance(one, gb.Tensor))
+    assert kept(first)
+    expected = looks(call(REGISTRY.find(operator), *arguments))
+    assert looks(run(*arguments)) == expected
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_gradients_and_their_gradients_are_the_kernels(name: str) -> None:
+    operator, arguments_of = CALLS[name]
+    x, y = operands()
+    run = REGISTRY.bind_operator(REGISTRY.find(operator))
+    found = []
+    for function in (run, run, run, lambda *given: call(REGISTRY.find(operator), *given)):
+        result = function(*arguments_of(x, y))
+        first = result[0] if isinstance(result, tuple) else result
+        [grad] = gb.autograd.grad((first * first).sum(), x, create_graph=True)
+        [second] = gb.autograd.grad((grad * grad).sum(), x, allow_unused=True)
+        found.append((grad.tolist(), None if second is None else second.tolist()))
+    assert all(one == found[0] for one in found)
+
+
+def test_edges_lead_to_one_accumulator_as_long_as_it_lives() -> None:
+    x, y = gb.ones(3, requires_grad=True), gb.ones(3)
+    for _ in range(3):
+        one, other = x * y, x * y
+        assert one.grad_fn.next_functions[0][0] is other.grad_fn.next_functions[0][0]
+        assert one.grad_fn.next_functions[1] == (None, 0)
+        del one, other
+    (x * y).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_nodes_are_numbered_in_the_order_of_their_calls() -> None:
+    x = gb.ones(3, requires_grad=True)
+    results = [x * 2.0, call(REGISTRY.find("mul.Scalar"), x, 2.0), x * 2.0, x * 2.0]
+    numbers = [one.grad_fn._sequence_nr() for one in results]
+    assert numbers == sorted({*numbers})
+
+
+def test_numbers_are_those_of_each_call() -> None:
+    x = gb.tensor([1.0, 2.0], requires_grad=True)
+    for number in (2.0, 3.0, 5, 0.5):
+        result = x.mul(number) + x**number
+        assert result.tolist() == [number + 1.0, pytest.approx(2 * number + 2.0**number)]
+        [grad] = gb.autograd.grad(result.sum(), x)
+        assert grad.tolist() == pytest.approx([2 * number, number + number * 2.0 ** (number - 1)])
+
+
+def test_nothing_is_recorded_without_a_tensor_that_requires_a_gradient() -> None:
+    x = gb.ones(3, requires_grad=True)
+    for _ in range(3):
+        x * 2.0
+    x.requires_grad_(False)
+    assert (x * 2.0).grad_fn is None
+    x.requires_grad_(True)
+    assert (x * 2.0).grad_fn is not None
+
+
+def test_nothing_is_recorded_in_no_grad_nor_during_a_backward_pass() -> None:
+    x = gb.ones(3, requires_grad=True)
+    seen = []
+
+    def look(grad: gb.Tensor) -> None:
+        seen.append((x * 2.0).grad_fn)
+
+    for _ in range(3):
+        y = x * 2.0
+        y.register_hook(look)
+        y.sum().backward()
+        with gb.no_grad():
+            assert (x * 2.0).grad_fn is None
+        with gb.inference_mode():
+            assert (x * 2.0).grad_fn is None
+    assert seen == [None] * 3
+
+
+def test_another_thread_records_while_one_does_not() -> None:
+    x = gb.ones(3, requires_grad=True)
+    for _ in range(3):
+        x * 2.0
+    found: list[Any] = []
+    with gb.no_grad():
+        thread = threading.Thread(target=lambda: found.append((x * 2.0).grad_fn))
+        thread.start()
+        thread.join()
+        assert (x * 2.0).grad_fn is None
+    assert found[0] is not None
+
+
+def test_hooks_pack_what_is_saved() -> None:
+    x, packed = gb.ones(3, requires_grad=True), []
+    for _ in range(3):
+        x * x
+    with gb.autograd.graph.saved_tensors_hooks(lambda one: packed.append(one) or one, lambda one: one):
+        (x * x).sum().backward()
+    assert len(packed) == 2
+    (x * x).sum().backward()
+    assert len(packed) == 2
+
+
+def test_anomaly_mode_tells_where_a_call_was_made() -> None:
+    x = gb.zeros(1, requires_grad=True)
+    for _ in range(3):
+        x.sqrt()
+    with gb.autograd.set_detect_anomaly(True):
+        y = x.sqrt() * 0.0
+        assert "traceback_" in y.grad_fn.metadata
+        with pytest.warns(UserWarning, match="Traceback"), pytest.raises(RuntimeError, match="nan"):
+            y.backward()
+    assert "traceback_" not in (x * 2.0).grad_fn.metadata
+
+
+def test_tangents_are_carried() -> None:
+    x = gb.ones(3, requires_grad=True)
+    for _ in range(3):
+        x * 2.0
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x, gb.full((3,), 5.0))
+        assert forward_ad.unpack_dual(dual * 2.0).tangent.tolist() == [10.0] * 3
+    assert (x * 2.0).grad_fn is not None
+
+
+def test_views_get_the_history_of_what_was_written_to_their_base() -> None:
+    for _ in range(3):
+        x = gb.ones(3, requires_grad=True)
+        base = x * 1.0
+        view = base[1:]
+        base.mul_(3.0)
+        (view * 2.0).sum().backward()
+        assert x.grad is not None
+        assert x.grad.tolist() == [0.0, 6.0, 6.0]
+
+
+def test_a_write_to_what_was_saved_is_an_error() -> None:
+    x, y = gb.ones(3, requires_grad=True), gb.ones(3)
+    for _ in range(3):
+        result = x * y
+    y.add_(1.0)
+    with pytest.raises(RuntimeError, match="is at version 1; expected version 0"):
+        result.sum().backward()
+    result = x.exp()
+    with gb.no_grad():
+        result.add_(1.0)
+    with pytest.raises(RuntimeError, match="is at version 1; expected version 0"):
+        result.sum().backward()
+
+
+def test_subclasses_and_modes_see_the_calls() -> None:
+    class Mine(gb.Tensor):
+        pass
+
+    x = gb.ones(3, requires_grad=True)
+    for _ in range(3):
+        x * x
+    assert type(x.as_subclass(Mine) * x) is Mine
+    assert (x.as_subclass(Mine) * x).grad_fn is not None
+
+
+def test_calls_leave_nothing_behind() -> None:
+    x, y = gb.ones(3, requires_grad=True), gb.ones(3)
+    node = (x * y).grad_fn
+    watched = [x, y, x.meta, x.meta.twin, y.meta, type(node), x.autograd, x.autograd.plain, x.autograd.more]
+    del node
+
+    def run(times: int) -> None:
+        for _ in range(times):
+            x * y
+            x.exp()
+            x.max(0)
+            with gb.no_grad():
+                x * y
+            (x * y).sum().backward()
+        x.grad = None
+        gc.collect()
+
+    run(10)
+    before = [*map(sys.getrefcount, watched)], len(gc.get_objects())
+    run(300)
+    after = [*map(sys.getrefcount, watched)], len(gc.get_objects())
+    assert max(abs(one - other) for one, other in zip(before[0], after[0], strict=True)) < 20
+    assert abs(before[1] - after[1]) < 200
