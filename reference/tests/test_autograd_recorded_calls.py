@@ -32,6 +32,12 @@ CALLS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "two results, one of them of indices": ("max.dim", lambda x, y: (x, 0)),
     "two results": ("var_mean.correction", lambda x, y: (x, (1,))),
     "three results": ("native_layer_norm", lambda x, y: (x, (2,), None, None, 1e-5)),
+    "a view": ("t", lambda x, y: (x,)),
+    "a view by numbers": ("transpose.int", lambda x, y: (x, 0, -1)),
+    "a view of part": ("slice.Tensor", lambda x, y: (x, 1, 0, 1, 1)),
+    "a view of a view": ("select.int", lambda x, y: (x.t(), 0, 1)),
+    "a view of a result": ("view", lambda x, y: (x * 2.0, (4,))),
+    "a view of sizes": ("expand", lambda x, y: (x.sum(1, keepdim=True), (2, 3))),
     "an optional tensor": ("native_layer_norm", lambda x, y: (x, (2,), y[0].detach(), None, 1e-5)),
 }
 
@@ -50,10 +56,11 @@ def looks(result: Any) -> list[Any]:
     """All that can be seen of results and of their node."""
     results = result if isinstance(result, tuple) else (result,)
     [node] = {one.grad_fn for one in results if one.grad_fn is not None}
+    views = [None if one._base is None else (one._base.shape, one.autograd.view.maker) for one in results]
     saved = {name: getattr(node, name) for name in dir(node) if name.startswith("_saved_")}
     shown = [(one.tolist(), one.stride(), one.dtype, one.requires_grad, one.output_nr, one._version) for one in results]
     return [
-        type(result).__name__, shown, node.name(), [type(one) for one, _ in node.next_functions],
+        type(result).__name__, shown, views, node.name(), [type(one) for one, _ in node.next_functions],
         [nr for _, nr in node.next_functions], [(meta.sizes, meta.dtype) for meta in node.metas],
         {name: value.tolist() if isinstance(value, gb.Tensor) else value for name, value in saved.items()},
     ]  # fmt: skip
@@ -85,6 +92,50 @@ def test_gradients_and_their_gradients_are_the_kernels(name: str) -> None:
         [second] = gb.autograd.grad((grad * grad).sum(), x, allow_unused=True)
         found.append((grad.tolist(), None if second is None else second.tolist()))
     assert all(one == found[0] for one in found)
+
+
+@pytest.mark.parametrize("public", ["t", "transpose", "select", "narrow", "diagonal", "unsqueeze", "[]", "permute"])
+def test_views_are_those_of_each_calls_numbers(public: str) -> None:
+    takes = {
+        "t": [()], "transpose": [(0, 1), (-1, 0), (0, 0)], "select": [(0, 1), (0, 0), (1, 2), (1, -1)],
+        "narrow": [(0, 0, 1), (1, 1, 2), (1, 0, 3)], "diagonal": [(), (1,), (-1, 0, 1), (0, 1, 0)],
+        "unsqueeze": [(0,), (1,), (-1,)], "permute": [(0, 1), (1, 0)],
+        "[]": [(0,), (1,), (slice(1),), (slice(None, None, 2),), ((slice(None), 1),), ((slice(None), slice(1, 3)),)],
+    }[public]  # fmt: skip
+    data = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+    x, plain = gb.tensor(data, requires_grad=True), gb.tensor(data)
+    name = "__getitem__" if public == "[]" else public
+    for given in takes * 3:
+        view, expected = getattr(x, name)(*given), getattr(plain, name)(*given)
+        assert (view.tolist(), view.stride()) == (expected.tolist(), expected.stride())
+        assert view._base is x
+        x.grad = None
+        (view * view).sum().backward()
+        plain_grad = gb.zeros(2, 3)
+        getattr(plain_grad, name)(*given).add_(2 * expected)
+        assert x.grad is not None
+        assert x.grad.tolist() == plain_grad.tolist()
+
+
+def test_a_recorded_view_is_written_through() -> None:
+    for _ in range(4):
+        x = gb.ones(2, 3, requires_grad=True)
+        y = x * 2.0
+        row = y.t().select(0, 1)
+        row.mul_(5.0)
+        assert row.grad_fn.name() == "AsStridedBackward0"
+        y.sum().backward()
+        assert x.grad is not None
+        assert x.grad.tolist() == [[2.0, 10.0, 2.0]] * 2
+        with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
+            x.t().add_(1.0)
+
+
+def test_a_view_of_one_of_several_views_may_not_be_written_to() -> None:
+    for _ in range(4):
+        part = (gb.ones(2, 3, requires_grad=True) * 1.0).unbind(0)[0]
+        with pytest.raises(RuntimeError, match="multiple views"):
+            part.unsqueeze(0).add_(1.0)
 
 
 def test_edges_lead_to_one_accumulator_as_long_as_it_lives() -> None:

@@ -88,6 +88,11 @@ def camel(name: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in name.strip("_").split("_"))
 
 
+def maker_of(node: Any) -> str:
+    """The operator's name in what is said of a view that this node (or class of nodes) made."""
+    return str(node.label).removesuffix("0").removesuffix("Backward")
+
+
 class Use(NamedTuple):
     """A name that expressions use, and for the gradients of which arguments."""
 

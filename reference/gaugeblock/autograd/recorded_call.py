@@ -20,26 +20,27 @@ from gaugeblock_spec.schema import Schema
 from ..calls.binding import Binding
 from ..core.memory_format import contiguous_format
 from ..core.sealed import OFFSETS, seal
-from ..dispatch.state import IN_PYTHON, UNRECORDED
+from ..dispatch.dispatcher import Operator
+from ..dispatch.state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, IN_PYTHON, UNRECORDED
 from ..kernels.bound_call import METHODS, UNSET, builtin, layout, load_code
 from ..kernels.compiler import compiler
 from ..memory.storage import Storage
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta, autograd_twin
 from . import recorded_call_code as code
-from .autograd_meta import AutogradMeta, GradientState, unpack
-from .formulas import Formulas
+from .autograd_meta import AutogradMeta, GradientState, ViewState, unpack
+from .formulas import Formulas, maker_of
 from .node import COUNTER, Node, accumulator_of
 from .variable_type_source import left_out
+from .view_history import DEFAULT
 
 
 class Recorded(NamedTuple):
     """What machine code reads: the plain call, the class of the node, and tables of 64-bit ints.
 
     `operands` begins with the numbers of operands and of edges; each operand is the place of its argument or constant,
-    what becomes of it, and the number of its edge. `program` begins with its length; each step is what a slot gets,
-    which one, the edges that want it, and the offsets of the slot and of the one behind it. Its second word says which
-    of several results lead to the node.
+    what becomes of it, and the number of its edge. `program` has four words, then steps: what a slot of the node gets,
+    which one, the edges that want it, and the offsets of the slot and of the one behind it. See recorded_call_code.
     """
 
     run: Callable[..., Any]
@@ -54,6 +55,9 @@ class Recorded(NamedTuple):
 
 class Recorder:
     """Makes recorded calls of one operator, whose plain calls `binding` keeps and whose nodes are of a class."""
+
+    maker: str | None = None
+    """What is said to have made the views that are the operator's results."""
 
     def __init__(self, schema: Schema, binding: Binding, formulas: Formulas, node: type[Node]) -> None:
         self.schema = schema
@@ -77,20 +81,37 @@ class Recorder:
         arguments = {a.name: value for a, value in zip(self.schema.arguments, self._all(values), strict=True)}
         arguments.update(options)
         plain = {name: unpack(value) if value.__class__ is Tensor else value for name, value in arguments.items()}
-        if all(arguments[a.name] == a.default_value for a in self.numbers):
-            plain.update((a.name, UNSET) for a in self.numbers)
-        run = self.binding.kept(tuple([plain[p.name] for p in self.binding.parameters]))
-        places = self._places(arguments, plain, given)
+        run = self.run(arguments, plain)
+        places = self.places(arguments, plain, given)
         if run is None or places is None:
             return None
-        constants: list[Any] = []
+        constants: list[Any] = [self.maker]
         operands = [len(self.passed), len(self.formulas.inputs)]
         for name in self.passed:
             operands += self._operand(name, arguments, plain, places, constants)
         steps = [step for steps in self._steps(arguments, places, constants) for step in steps]
         leading = sum(1 << place for place, node in enumerate(nodes) if node is not None)
-        program = [len(steps) // 5, leading, *steps]
+        maker, base = (-1, -1) if self.maker is None else (0, places[self.passed[0]])
+        program = [len(steps) // 5, leading, maker, base, *steps]
         return builtin(Recorded(run, self.node, _words(operands), _words(program), tuple(constants)))
+
+    def run(self, arguments: Mapping[str, Any], plain: dict[str, Any]) -> Callable[..., Any] | None:
+        """Return what runs such a call on plain tensors."""
+        if all(arguments[a.name] == a.default_value for a in self.numbers):
+            plain.update((a.name, UNSET) for a in self.numbers)
+        return self.binding.kept(tuple([plain[p.name] for p in self.binding.parameters]))
+
+    def places(
+        self, arguments: Mapping[str, Any], plain: Mapping[str, Any], given: Sequence[Any]
+    ) -> dict[str, int] | None:
+        """Return where what the plain call gets is among the values that are given; None if these are others."""
+        wanted = [name for name in self.passed if plain[name] is not None and plain[name] is not UNSET]
+        there = [place for place, value in enumerate(given) if value is not None and value is not UNSET]
+        if len(wanted) != len(there) or any(
+            arguments[name] is not given[place] for name, place in zip(wanted, there, strict=True)
+        ):
+            return None
+        return dict(zip(wanted, there, strict=True))
 
     def _node(self, result: Any) -> type[Node] | None:
         """Return the class of the node that a result leads to; that of no node if it is not a tensor."""
@@ -104,18 +125,6 @@ class Recorder:
         for argument in self.schema.arguments[len(values) :]:
             value = argument.default_value if argument.default is not None else None
             yield contiguous_format if argument.base_type == "MemoryFormat" and value is not None else value
-
-    def _places(
-        self, arguments: Mapping[str, Any], plain: Mapping[str, Any], given: Sequence[Any]
-    ) -> dict[str, int] | None:
-        """Return where what the plain call gets is among the values that are given; None if these are others."""
-        wanted = [name for name in self.passed if plain[name] is not None and plain[name] is not UNSET]
-        there = [place for place, value in enumerate(given) if value is not None and value is not UNSET]
-        if len(wanted) != len(there) or any(
-            arguments[name] is not given[place] for name, place in zip(wanted, there, strict=True)
-        ):
-            return None
-        return dict(zip(wanted, there, strict=True))
 
     def _operand(
         self, name: str, arguments: Mapping[str, Any], plain: Mapping[str, Any], places: Mapping[str, int],
@@ -166,24 +175,54 @@ class Recorder:
                 yield constant(f"a_{name}", arguments[name])
 
 
+class ViewRecorder(Recorder):
+    """Makes recorded calls of an operator that returns a view, with the kernel of `operator`."""
+
+    def __init__(self, operator: Operator, schema: Schema, formulas: Formulas, node: type[Node], maker: str) -> None:
+        self.operator = operator
+        self.schema = schema
+        self.formulas = formulas
+        self.node = node
+        self.maker = maker
+        self.passed = [argument.name for argument in schema.arguments]
+
+    def run(self, arguments: Mapping[str, Any], plain: dict[str, Any]) -> Callable[..., Any] | None:
+        """Return the kernel."""
+        keys = plain[self.passed[0]].meta.keys or 0
+        found = self.operator.resolved.get((keys | DEFAULT_INCLUDE) & ~DEFAULT_EXCLUDE)
+        return None if found is None or not found.plain else found.entry.function
+
+    def places(
+        self, arguments: Mapping[str, Any], plain: Mapping[str, Any], given: Sequence[Any]
+    ) -> dict[str, int] | None:
+        """Return where arguments are among the values that are given, which are the first ones in order."""
+        found = {name: place for place, name in enumerate(self.passed[: len(given)]) if given[place] is not UNSET}
+        return found if all(arguments[name] is given[place] for name, place in found.items()) else None
+
+
 def _words(numbers: Sequence[int]) -> bytes:
     return array.array("q", numbers).tobytes()
 
 
 def recorder_of(
-    schema: Schema, run: Callable[..., Any] | None, formulas: Formulas, node: type[Node]
+    operator: Operator, schema: Schema, run: Callable[..., Any] | None, formulas: Formulas, node: type[Node]
 ) -> Recorder | None:
-    """Return what makes the recorded calls of an operator, which `run` runs on plain tensors; None if nothing does."""
+    """Return what makes the recorded calls of an operator, which `run` runs on plain tensors; None if nothing does.
+
+    Without `run` its result is a view.
+    """
     binding = getattr(run, "binding", None)
-    tensors = all(one.type == "Tensor" for one in schema.returns)
-    if binding is None or not tensors or any(a.base_type == "Tensor" and a.is_list for a in schema.arguments):
+    tensors = [a for a in schema.arguments if a.base_type == "Tensor"]
+    if any(one.type != "Tensor" for one in schema.returns) or any(a.is_list for a in tensors):
         return None
     if node not in OFFSETS:
         seal(node, ())
-    return Recorder(schema, binding, formulas, node)
+    if run is None and len(tensors) == len(schema.returns) == 1:
+        return ViewRecorder(operator, schema, formulas, node, maker_of(node))
+    return None if binding is None else Recorder(schema, binding, formulas, node)
 
 
-SEALED = (AutogradMeta, GradientState, Node)
+SEALED = (AutogradMeta, GradientState, ViewState, Node)
 for _class in SEALED:
     seal(_class, ())
 
@@ -195,6 +234,8 @@ def _is_loaded() -> bool:
     if not METHODS or not all(OFFSETS[cls] for cls in SEALED):
         return False
     offsets = [OFFSETS[cls] for cls in (*SEALED, Storage, TensorMeta)]
-    objects = (Tensor, AutogradMeta, accumulator_of, autograd_twin, COUNTER, UNRECORDED, IN_PYTHON, 0)
+    objects = (
+        Tensor, AutogradMeta, ViewState, accumulator_of, autograd_twin, COUNTER, UNRECORDED, IN_PYTHON, 0, DEFAULT,
+    )  # fmt: skip
     load_code(compiler(), f"recorded call {layout()} {offsets}", code.text, (Recorded,), objects)
     return True

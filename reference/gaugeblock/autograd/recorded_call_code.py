@@ -8,11 +8,12 @@ from ..kernels.code import NAME
 from ..memory.storage import Storage
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta
-from .autograd_meta import AutogradMeta, GradientState
+from .autograd_meta import AutogradMeta, GradientState, ViewState
 from .node import Node
 
 OBJECTS = (
-    "Tensor", "AutogradMeta", "accumulator_of", "autograd_twin", "counter", "unrecorded", "in_python", "zero",
+    "Tensor", "AutogradMeta", "ViewState", "accumulator_of", "autograd_twin", "counter", "unrecorded", "in_python",
+    "zero", "default",
 )  # fmt: skip
 """Python objects that the code refers to, in the order of @objects."""
 MEMBERS = ("run", "node", "operands", "program", "constants")
@@ -25,6 +26,9 @@ CONSTANT_VALUE, ARGUMENT, SAVED, DESCRIBED = range(4)
 """What a slot of the node gets: a constant, an argument of the call, a tensor with its version, its metadata."""
 OF_RESULT = -1
 """Stands for the first result where the number of an operand is wanted; the next ones have the numbers below."""
+HEADER = ("steps", "leading", "maker", "base")
+"""The first words of a program: how many steps there are, which results lead to the node, and of a view the constant
+that names its operator and the place of its base; -1 for what is no view."""
 GOOD, DECLINED, FAILED, SAME = range(4)
 GIVEN = "ptr %program, ptr %constants, ptr %args, ptr %plain, ptr %edges, i64 %count, i64 %wanted"
 """Parameters of the functions that make a node."""
@@ -40,6 +44,12 @@ class _Writer(ObjectCode):
     def fill(self, owner: str, cls: type, name: str, value: str) -> None:
         """Store a new reference in a slot that is still empty."""
         self.put(owner, OFFSETS[cls][name], value)
+
+    def change(self, owner: str, cls: type, name: str, value: str) -> None:
+        """Store a new reference in a slot in the place of another."""
+        before = self.slot_of(owner, cls, name)
+        self.fill(owner, cls, name, value)
+        self.line(f"call void @Py_DecRef(ptr {before})")
 
     def is_not(self, value: str, other: str) -> str:
         return self.register(f"icmp ne ptr {value}, {other}")
@@ -88,7 +98,8 @@ define void @{NAME}_set(ptr %table) {{
 
 def text() -> str:
     """Return the IR of the builtin and of its parts."""
-    return "\n".join([_pair(), _edge(), _operand(), _filled(), _wrapped(), _noted(), _recorded(), _DECLARATIONS])
+    parts = [_pair(), _edge(), _operand(), _filled(), _wrapped(), _viewed(), _noted(), _recorded()]
+    return "\n".join([*parts, _DECLARATIONS])
 
 
 def _pair() -> str:
@@ -104,7 +115,7 @@ def _pair() -> str:
 def _edge() -> str:
     """@edge(tensor, meta, place): store where the gradient of a tensor goes, as `unwrap` says; null for nowhere.
 
-    Return a status: DECLINED for a view, whose history has to be looked at.
+    Return a status: DECLINED for a view whose base was written to since, or may have been.
     """
     code = _Writer()
     node = code.slot_of("%meta", AutogradMeta, "grad_fn")
@@ -112,7 +123,11 @@ def _edge() -> str:
     leaf, inner, make, ready = (code.label() for _ in range(4))
     code.branch(code.same(node, NONE), leaf, inner)
     code.begin(inner)
-    code.fail(code.is_not(code.slot_of("%meta", AutogradMeta, "view"), NONE), DECLINED)
+    state = code.slot_of("%meta", AutogradMeta, "view")
+    with code.when(code.is_not(state, NONE)):
+        storage = code.slot_of("%tensor", Tensor, "_storage_impl")
+        seen = code.slot_of(state, ViewState, "version")
+        code.fail(code.is_not(seen, code.slot_of(storage, Storage, "version")), DECLINED)
     code.line(f"call void @Py_IncRef(ptr {node})")
     code.store("ptr", node, found)
     code.store("ptr", code.slot_of("%meta", AutogradMeta, "output_nr"), number)
@@ -225,8 +240,8 @@ def _filled() -> str:
     code.store("ptr", metas, code.move("%node", OFFSETS[Node]["metas"]))
     for name, value in (("hooks", NONE), ("notes", NONE), ("released", CONSTANTS[False])):
         code.fill("%node", Node, name, value)
-    with code.loop(0, code.word("%program", 0)) as i:
-        entry = code.slot("%program", code.register(f"add i64 2, {code.register(f'mul i64 {i}, 5')}"))
+    with code.loop(0, code.word("%program", HEADER.index("steps"))) as i:
+        entry = code.slot("%program", code.register(f"add i64 {len(HEADER)}, {code.register(f'mul i64 {i}, 5')}"))
         kind, number, mask, first, second = (code.word(entry, k) for k in range(5))
         place = code.move("%node", first)
         constant, argument, saved, described, on = (code.label() for _ in range(5))
@@ -306,6 +321,38 @@ def _wrapped() -> str:
     return code.function("define internal ptr @wrapped(ptr %plain, ptr %node, i64 %place)", f"  ret ptr {tensor}")
 
 
+def _viewed() -> str:
+    """@viewed(tensor, plain, base, maker): the tensor, made a recorded view of `base` as `view_of` does; null without
+    memory. One that shares nothing with it stays as it is."""
+    code = _Writer()
+    storage = code.slot_of("%base", Tensor, "_storage_impl")
+    code.leave(code.is_not(code.slot_of("%plain", Tensor, "_storage_impl"), storage), "%tensor")
+    state = code.register(f"call ptr @PyType_GenericAlloc(ptr {code.object('ViewState')}, i64 0)")
+    missing = code.same(state, "null")
+    with code.when(missing):
+        code.line("call void @Py_DecRef(ptr %tensor)")
+    code.leave(missing, "null")
+    above = code.slot_of("%base", Tensor, "base")
+    root = code.register(f"select i1 {code.same(above, NONE)}, ptr %base, ptr {above}")
+    creation = code.register("alloca ptr")
+    code.store("ptr", code.object("default"), creation)
+    other = code.slot_of(code.slot_of("%base", Tensor, "autograd"), AutogradMeta, "view")
+    with code.when(code.is_not(other, NONE)):
+        code.store("ptr", code.slot_of(other, ViewState, "creation"), creation)
+    values = {
+        "version": code.slot_of(storage, Storage, "version"), "creation": code.load("ptr", creation), "maker": "%maker",
+        "output_nr": code.object("zero"),
+    }  # fmt: skip
+    for slot, value in values.items():
+        code.fill(state, ViewState, slot, value)
+    code.change("%plain", Tensor, "base", NONE)
+    code.change("%tensor", Tensor, "base", root)
+    code.change(code.slot_of("%tensor", Tensor, "autograd"), AutogradMeta, "view", state)
+    code.line(f"call void @Py_DecRef(ptr {state})")
+    head = "define internal ptr @viewed(ptr %tensor, ptr %plain, ptr %base, ptr %maker)"
+    return code.function(head, "  ret ptr %tensor")
+
+
 def _noted() -> str:
     """@noted(kind, program, constants, args, plain, edges, count, wanted, result): what leads to a result's new node.
 
@@ -326,12 +373,21 @@ def _noted() -> str:
     with code.when(good):
         code.branch(single, one, several)
         code.begin(one)
-        code.store("ptr", code.register(f"call ptr @wrapped(ptr %result, ptr {node}, i64 0)"), made)
+        tensor = code.register(f"call ptr @wrapped(ptr %result, ptr {node}, i64 0)")
+        code.store("ptr", tensor, made)
+        maker = code.word("%program", HEADER.index("maker"))
+        there = code.register(f"and i1 {code.is_not(tensor, 'null')}, {code.register(f'icmp sge i64 {maker}, 0')}")
+        view = code.label()
+        code.branch(there, view, done)
+        code.begin(view)
+        base = code.load("ptr", code.slot("%args", code.word("%program", HEADER.index("base"))))
+        name = code.load("ptr", code.slot(code.move("%constants", ITEMS), maker))
+        code.store("ptr", code.register(f"call ptr @viewed(ptr {tensor}, ptr %result, ptr {base}, ptr {name})"), made)
         code.jump(done)
         code.begin(several)
         together = code.register(f"call ptr @PyType_GenericAlloc(ptr {kind}, i64 {many})")
         code.store("ptr", together, made)
-        mask = code.word("%program", 1)
+        mask = code.word("%program", HEADER.index("leading"))
         fill = code.label()
         code.branch(code.same(together, "null"), done, fill)
         code.begin(fill)

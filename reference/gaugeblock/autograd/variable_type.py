@@ -31,7 +31,7 @@ from ..tensor.versions import INFERENCE
 from .anomaly import ANOMALY, note_origin
 from .autograd_meta import differentiable, result_of, unpack, version
 from .below_autograd import below, unrecorded_view
-from .formulas import compiled, derivatives, node_class
+from .formulas import compiled, derivatives, maker_of, node_class
 from .forward_mode import DUAL, outside
 from .node import COUNTER, Node, accumulator_of
 from .recorded_call import recorder_of
@@ -105,11 +105,6 @@ def view_results(base: Tensor, results: Any, node: Any) -> Any:
     return type(results)([view_result(base, one, node, nr, creation, maker) for nr, one in enumerate(results)])
 
 
-def maker_of(node: Any) -> str:
-    """The operator's name in what is said of a view that this node (or class of nodes) made."""
-    return str(node.label).removesuffix("0").removesuffix("Backward")
-
-
 def view_result(base: Tensor, plain: Tensor, node: Any, nr: int, creation: str, maker: str) -> Tensor:
     """Return the recorded view of `base`; an ordinary result if it shares nothing with it."""
     if plain.storage_impl is not base.storage_impl:
@@ -156,8 +151,8 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
     }  # fmt: skip
     source = kernel_source(schema, formulas, kind)
     record: Callable[..., Any] = compiled(f"autograd kernel of {operator.name}", source, names, "record")
-    if kind == "fresh":
-        record.recorded = recorder_of(schema, names["run"], formulas, real)  # type: ignore[attr-defined]
+    if kind in ("fresh", "view"):
+        record.recorded = recorder_of(operator, schema, names["run"], formulas, real)  # type: ignore[attr-defined]
     return record
 
 

@@ -13,12 +13,12 @@ from ..operators.arrays import Array
 from ..operators.conversion import converted
 from ..operators.fill import assigned_number
 from ..operators.index_key import dims_of, index_parts
+from ..operators.invoke import apply
 from ..operators.tensor_data import tensor
 from ..tensor.basic_indexing import getitem_of_any, setitem_of_any, without_leading_ones
 from ..tensor.tensor import Tensor
 from ..tensor.views import alias
 
-SELECT, SLICE, UNSQUEEZE = (REGISTRY.find(name) for name in ("select.int", "slice.Tensor", "unsqueeze"))
 VIEW = REGISTRY.find("view")
 LAST = (1 << 63) - 1
 """The end of a slice that has none."""
@@ -117,18 +117,18 @@ def _view(self: Tensor, basic: Sequence[Any]) -> Any:
             dim += 0 if seen_ellipsis else ndim - used
             seen_ellipsis = True
         elif item is None:
-            view = call_on(UNSQUEEZE, view, dim)
+            view = apply("unsqueeze", view, dim)
             dim += 1
         elif isinstance(item, int):
             size = view.meta.sizes[dim]
             if not -size <= item < size:
                 raise IndexError(f"index {item} is out of bounds for dimension {dim} with size {size}")
-            view = call_on(SELECT, view, dim, item)
+            view = apply("select.int", view, dim, item)
         else:
             if item.step is not None and item.step <= 0:
                 raise ValueError("step must be greater than zero")
             if (item.start, item.stop, item.step) != (None, None, None):
                 start, stop = 0 if item.start is None else item.start, LAST if item.stop is None else item.stop
-                view = call_on(SLICE, view, dim, start, stop, 1 if item.step is None else item.step)
+                view = apply("slice.Tensor", view, dim, start, stop, 1 if item.step is None else item.step)
             dim += 1
     return view

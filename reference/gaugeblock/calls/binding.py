@@ -39,7 +39,7 @@ from ..operators.rows import row_of_form, rows
 from ..tensor.hooks import SPECIAL, UNRECORDED
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import only_ints
-from ..tensor.view_table import ViewFunction, view_functions
+from ..tensor.view_table import VIEWS, ViewFunction, view_functions
 from . import factories
 from .call_cache import OTHER, Filler, Parameter, Request, Single, metas, parameters_of, plain
 from .caller import RENAMED, Caller
@@ -372,7 +372,7 @@ def bind_operator(operator: Operator) -> Callable[..., Any]:
         return partial(call, operator)
     name = operator.name if "." in operator.name else f"{operator.name}.default"  # the public function has the other
     group = Group(name, (Overload(row, operator.text, None),))
-    parameters = parameters_of(group, spread=False, by_schema=True)
+    parameters = parameters_of(group, spread=False, given=operator.name in VIEWS, by_schema=True)
     if parameters is None:
         return partial(call, operator)
     binding = Binding(group, parameters, Single(operator))
