@@ -30,7 +30,7 @@ from ..tensor.tensor_meta import TensorMeta, autograd_twin
 from . import recorded_call_code as code
 from .autograd_meta import AutogradMeta, GradientState, ViewState, unpack
 from .formulas import Formulas, maker_of
-from .node import COUNTER, Node, accumulator_of
+from .node import COUNTER, FIRST, AccumulateGrad, Node, accumulator_of
 from .variable_type_source import left_out
 from .view_history import DEFAULT
 
@@ -222,7 +222,7 @@ def recorder_of(
     return None if binding is None else Recorder(schema, binding, formulas, node)
 
 
-SEALED = (AutogradMeta, GradientState, ViewState, Node)
+SEALED = (AutogradMeta, GradientState, ViewState, Node, AccumulateGrad)
 for _class in SEALED:
     seal(_class, ())
 
@@ -235,7 +235,8 @@ def _is_loaded() -> bool:
         return False
     offsets = [OFFSETS[cls] for cls in (*SEALED, Storage, TensorMeta)]
     objects = (
-        Tensor, AutogradMeta, ViewState, accumulator_of, autograd_twin, COUNTER, UNRECORDED, IN_PYTHON, 0, DEFAULT,
+        Tensor, AutogradMeta, ViewState, AccumulateGrad, accumulator_of, autograd_twin, COUNTER, UNRECORDED, IN_PYTHON,
+        0, DEFAULT, FIRST, (),
     )  # fmt: skip
     load_code(compiler(), f"recorded call {layout()} {offsets}", code.text, (Recorded,), objects)
     return True

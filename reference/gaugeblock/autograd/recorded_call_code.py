@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from ..core.sealed import OFFSETS
-from ..kernels.bound_call_code import CONSTANTS, ITEMS, NONE, SIZE, TYPE, ObjectCode
+from ..kernels.bound_call_code import CONSTANTS, ITEMS, NONE, SIZE, TYPE
 from ..kernels.code import NAME
 from ..memory.storage import Storage
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta
-from .autograd_meta import AutogradMeta, GradientState, ViewState
+from .autograd_meta import AutogradMeta, ViewState
+from .edge_code import DECLINED, FAILED, GOOD, OBJECTS, RecordCode, edge_functions
 from .node import Node
 
-OBJECTS = (
-    "Tensor", "AutogradMeta", "ViewState", "accumulator_of", "autograd_twin", "counter", "unrecorded", "in_python",
-    "zero", "default",
-)  # fmt: skip
-"""Python objects that the code refers to, in the order of @objects."""
 MEMBERS = ("run", "node", "operands", "program", "constants")
 """The members of `Recorded`, in order."""
 BYTES = bytes.__basicsize__ - 1
@@ -29,51 +25,10 @@ OF_RESULT = -1
 HEADER = ("steps", "leading", "maker", "base")
 """The first words of a program: how many steps there are, which results lead to the node, and of a view the constant
 that names its operator and the place of its base; -1 for what is no view."""
-GOOD, DECLINED, FAILED, SAME = range(4)
+SAME = FAILED + 1
+"""The status of a call that returns one of its arguments."""
 GIVEN = "ptr %program, ptr %constants, ptr %args, ptr %plain, ptr %edges, i64 %count, i64 %wanted"
 """Parameters of the functions that make a node."""
-
-
-class _Writer(ObjectCode):
-    objects = OBJECTS
-
-    def slot_of(self, owner: str, cls: type, name: str) -> str:
-        """Load a slot of an object of a class."""
-        return self.member(owner, OFFSETS[cls][name])
-
-    def fill(self, owner: str, cls: type, name: str, value: str) -> None:
-        """Store a new reference in a slot that is still empty."""
-        self.put(owner, OFFSETS[cls][name], value)
-
-    def change(self, owner: str, cls: type, name: str, value: str) -> None:
-        """Store a new reference in a slot in the place of another."""
-        before = self.slot_of(owner, cls, name)
-        self.fill(owner, cls, name, value)
-        self.line(f"call void @Py_DecRef(ptr {before})")
-
-    def is_not(self, value: str, other: str) -> str:
-        return self.register(f"icmp ne ptr {value}, {other}")
-
-    def word(self, data: str, index: str | int) -> str:
-        return self.load("i64", self.slot(data, index))
-
-    def fail(self, condition: str, status: int) -> None:
-        """Return a status if the condition holds."""
-        out, on = self.label(), self.label()
-        self.branch(condition, out, on)
-        self.begin(out)
-        self.line(f"ret i64 {status}")
-        self.begin(on)
-
-    def item(self, owner: str, index: str | int, value: str) -> None:
-        """Store a new reference in an item of a tuple that is still empty."""
-        self.line(f"call void @Py_IncRef(ptr {value})")
-        self.store("ptr", value, self.slot(self.move(owner, ITEMS), index))
-
-    def drop(self, array: str, count: str) -> None:
-        """Give up the references in an array."""
-        with self.loop(0, count) as i:
-            self.line(f"call void @Py_DecRef(ptr {self.load('ptr', self.slot(array, i))})")
 
 
 _DECLARATIONS = f"""@objects = internal global [{len(OBJECTS)} x ptr] zeroinitializer
@@ -82,11 +37,13 @@ _DECLARATIONS = f"""@objects = internal global [{len(OBJECTS)} x ptr] zeroinitia
 @_Py_FalseStruct = external global i8
 declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
+declare void @PyErr_Clear()
 declare ptr @PyTuple_New(i64)
 declare ptr @PyIter_Next(ptr)
 declare ptr @PyLong_FromLong(i64)
 declare ptr @PyType_GenericAlloc(ptr, i64)
 declare ptr @PyWeakref_GetObject(ptr)
+declare ptr @PyWeakref_NewRef(ptr, ptr)
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
 declare ptr @PyObject_CallFunctionObjArgs(ptr, ...)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
@@ -98,72 +55,8 @@ define void @{NAME}_set(ptr %table) {{
 
 def text() -> str:
     """Return the IR of the builtin and of its parts."""
-    parts = [_pair(), _edge(), _operand(), _filled(), _wrapped(), _viewed(), _noted(), _recorded()]
+    parts = [*edge_functions(), _operand(), _filled(), _wrapped(), _viewed(), _noted(), _recorded()]
     return "\n".join([*parts, _DECLARATIONS])
-
-
-def _pair() -> str:
-    """@pair(first, second): a new tuple of two; null if there is no memory."""
-    code = _Writer()
-    made = code.register("call ptr @PyTuple_New(i64 2)")
-    code.leave(code.same(made, "null"), "null")
-    code.item(made, 0, "%first")
-    code.item(made, 1, "%second")
-    return code.function("define internal ptr @pair(ptr %first, ptr %second)", f"  ret ptr {made}")
-
-
-def _edge() -> str:
-    """@edge(tensor, meta, place): store where the gradient of a tensor goes, as `unwrap` says; null for nowhere.
-
-    Return a status: DECLINED for a view whose base was written to since, or may have been.
-    """
-    code = _Writer()
-    node = code.slot_of("%meta", AutogradMeta, "grad_fn")
-    found, number = code.register("alloca ptr"), code.register("alloca ptr")
-    leaf, inner, make, ready = (code.label() for _ in range(4))
-    code.branch(code.same(node, NONE), leaf, inner)
-    code.begin(inner)
-    state = code.slot_of("%meta", AutogradMeta, "view")
-    with code.when(code.is_not(state, NONE)):
-        storage = code.slot_of("%tensor", Tensor, "_storage_impl")
-        seen = code.slot_of(state, ViewState, "version")
-        code.fail(code.is_not(seen, code.slot_of(storage, Storage, "version")), DECLINED)
-    code.line(f"call void @Py_IncRef(ptr {node})")
-    code.store("ptr", node, found)
-    code.store("ptr", code.slot_of("%meta", AutogradMeta, "output_nr"), number)
-    code.jump(ready)
-    code.begin(leaf)
-    code.fail(code.is_not(code.slot_of("%tensor", Tensor, "base"), NONE), DECLINED)
-    code.fail(code.is_not(code.slot_of("%tensor", Tensor, "requires_grad_flag"), CONSTANTS[True]), GOOD)
-    code.store("ptr", code.object("zero"), number)
-    more = code.slot_of("%meta", AutogradMeta, "more")
-    known = code.label()
-    code.branch(code.same(more, NONE), make, known)
-    code.begin(known)
-    reference = code.slot_of(more, GradientState, "accumulator")
-    alive = code.label()
-    code.branch(code.same(reference, NONE), make, alive)
-    code.begin(alive)
-    accumulator = code.register(f"call ptr @PyWeakref_GetObject(ptr {reference})")
-    take = code.label()
-    code.branch(code.same(accumulator, NONE), make, take)
-    code.begin(take)
-    code.line(f"call void @Py_IncRef(ptr {accumulator})")
-    code.store("ptr", accumulator, found)
-    code.jump(ready)
-    code.begin(make)
-    maker = code.object("accumulator_of")
-    made = code.register(f"call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr {maker}, ptr %tensor, ptr null)")
-    code.fail(code.same(made, "null"), FAILED)
-    code.store("ptr", made, found)
-    code.jump(ready)
-    code.begin(ready)
-    end = code.load("ptr", found)
-    edge = code.register(f"call ptr @pair(ptr {end}, ptr {code.load('ptr', number)})")
-    code.line(f"call void @Py_DecRef(ptr {end})")
-    code.store("ptr", edge, "%place")
-    status = code.register(f"select i1 {code.same(edge, 'null')}, i64 {FAILED}, i64 {GOOD}")
-    return code.function("define internal i64 @edge(ptr %tensor, ptr %meta, ptr %place)", f"  ret i64 {status}")
 
 
 def _operand() -> str:
@@ -171,7 +64,7 @@ def _operand() -> str:
 
     Store its edge too, and return a status.
     """
-    code = _Writer()
+    code = RecordCode()
     number, kind, slot = (code.word("%row", k) for k in range(3))
     value = code.register("alloca ptr")
     fixed, given, tensor, done = (code.label() for _ in range(4))
@@ -220,7 +113,7 @@ def _filled() -> str:
 
     Return false if there is no memory. Bit k of `wanted` says whether edge k is there.
     """
-    code = _Writer()
+    code = RecordCode()
     edges = code.register("call ptr @PyTuple_New(i64 %count)")
     code.line(f"br i1 {code.same(edges, 'null')}, label %failed, label %made")
     code.begin("made")
@@ -280,7 +173,7 @@ def _filled() -> str:
     return code.function(head, "  ret i1 true\nfailed:\n  ret i1 false")
 
 
-def _chosen(code: _Writer, number: str) -> str:
+def _chosen(code: RecordCode, number: str) -> str:
     """The operand with a number, or the result."""
     of_result = code.register(f"icmp slt i64 {number}, 0")
     array = code.register(f"select i1 {of_result}, ptr %results, ptr %plain")
@@ -291,7 +184,7 @@ def _chosen(code: _Writer, number: str) -> str:
 
 def _wrapped() -> str:
     """@wrapped(plain, node, place): what `result_of` returns for a result of a node; null if there is no memory."""
-    code = _Writer()
+    code = RecordCode()
     meta = code.slot_of("%plain", Tensor, "_meta")
     twin = code.register("alloca ptr")
     code.store("ptr", code.slot_of(meta, TensorMeta, "twin"), twin)
@@ -324,7 +217,7 @@ def _wrapped() -> str:
 def _viewed() -> str:
     """@viewed(tensor, plain, base, maker): the tensor, made a recorded view of `base` as `view_of` does; null without
     memory. One that shares nothing with it stays as it is."""
-    code = _Writer()
+    code = RecordCode()
     storage = code.slot_of("%base", Tensor, "_storage_impl")
     code.leave(code.is_not(code.slot_of("%plain", Tensor, "_storage_impl"), storage), "%tensor")
     state = code.register(f"call ptr @PyType_GenericAlloc(ptr {code.object('ViewState')}, i64 0)")
@@ -358,7 +251,7 @@ def _noted() -> str:
 
     Of several results, those whose bits are set in the second word of the program do. Return null without memory.
     """
-    code = _Writer()
+    code = RecordCode()
     node = code.register("call ptr @PyType_GenericAlloc(ptr %kind, i64 0)")
     code.leave(code.same(node, "null"), "null")
     made, place = code.register("alloca ptr"), code.register("alloca ptr")
@@ -413,7 +306,7 @@ def _noted() -> str:
 
 def _recorded() -> str:
     """@NAME_recorded(self, args, nargs): what `Recorded` does."""
-    code = _Writer()
+    code = RecordCode()
     for switch in ("unrecorded", "in_python"):
         code.decline(code.register(f"icmp ne i64 {code.load('i64', code.move(code.object(switch), SIZE))}, 0"))
     run, kind, operands, steps, constants = (code.member("%self", ITEMS + 8 * k) for k in range(len(MEMBERS)))

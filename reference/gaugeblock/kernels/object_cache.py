@@ -252,7 +252,8 @@ MAX_BYTES = 256 * 1024 * 1024
 _CHECK_EVERY = 256
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _SOURCES = (
-    "kernels", "operators/formulas", "operators/pointwise.py", "core/dtype.py", "autograd/recorded_call_code.py",
+    "kernels", "operators/formulas", "operators/pointwise.py", "core/dtype.py", "autograd/edge_code.py",
+    "autograd/recorded_call_code.py",
 )  # fmt: skip
 """The folders and files that the text of kernels follows from."""
 
