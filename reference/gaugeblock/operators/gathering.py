@@ -104,17 +104,12 @@ def gather_dim(operator: str, self: Tensor, dim: int, index: Tensor) -> int:
     return place
 
 
-def gather_places(operator: str, self: Tensor, place: int, index: Tensor) -> Array:
-    """The values of a non-empty index, 1-D for a 0-dim one; RuntimeError unless they lie in [0, size of dim place)."""
-    places = index_values(index).reshape(index.meta.sizes or (1,))
-    sizes = self.meta.sizes or (1,)
-    size = sizes[place]
-    if (places.view(np.uint64) >= size).any():
-        low, high = int(places.min()), int(places.max())
-        raise RuntimeError(
-            f"{operator}(): index {low if low < 0 else high} is out of bounds for dimension {place} with size {size}"
-        )
-    return places
+def check_places(operator: str, self: Tensor, place: int, index: Tensor) -> None:
+    """Raise RuntimeError unless the values of a non-empty index lie in [0, size of dim `place`)."""
+    size = (self.meta.sizes or (1,))[place]
+    bad = outside(index_values(reshape(index, (-1,))), size)
+    if bad is not None:
+        raise RuntimeError(f"{operator}(): index {bad} is out of bounds for dimension {place} with size {size}")
 
 
 @kernel("gather")
@@ -147,7 +142,7 @@ def gather(
     if self.meta.device is cpu:
         steps = picking(result.meta, self.meta, index.meta, place, theirs)
         if not steps.run(result, self, index):
-            gather_places("gather", self, place, index)
+            check_places("gather", self, place, index)
         remember(plans, key, (result.meta, steps))
         return Planned(result, _picker(gather, result.meta, steps, dim))
     return result

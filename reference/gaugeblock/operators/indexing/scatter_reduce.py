@@ -5,74 +5,59 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ...core.device import cpu
-from ...core.dtype import bool_
-from ...core.limits import finfo, iinfo
+from ...core.dtype import DType, bool_, int64
+from ...core.limits import iinfo
 from ...core.memory_format import contiguous_format
 from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
-from ...tensor.versions import bump_version
-from ..arrays import Array, values
-from ..copy import clone
+from ...tensor.versions import bump_version, check_written_in_inference
+from ..complex_half import refuse_complex32
+from ..copy import clone, copy_values
+from ..invoke import apply
 from ..operand_checks import check_no_overlap
-from ..scattering import Combine, _part, _scatter, _vector, _vector_places, add_at, writable
+from ..scattering import check_scatter, check_vector_places, vector_dim
+from .scatter_loop import write_at
 
 SCATTERED = ("sum", "prod", "mean", "amax", "amin")
 INDEXED = ("prod", "mean", "amax", "amin")
+COMBINING = {"sum": "add", "mean": "add", "prod": "multiply"}
+"""Reduction -> how the kernel combines two values; the others have the kernel's names."""
 
 
-def identity(reduce: str, self: Tensor) -> Any:
+def _start(reduce: str, dtype: DType) -> Any:
     """Return what a reduction begins with where the old value does not count."""
-    dtype = self.meta.dtype
-    if reduce in ("sum", "mean"):
-        return 0
-    if reduce == "prod":
-        return 1
+    if reduce not in ("amax", "amin"):
+        return int(reduce == "prod")
     if dtype is bool_:
         return reduce == "amin"
     if dtype.kind == 1:
         return iinfo(dtype).min if reduce == "amax" else iinfo(dtype).max
-    if dtype.is_complex:
-        return 0
-    return -float("inf") if reduce == "amax" else float("inf") if finfo(dtype) else 0
+    return -float("inf") if reduce == "amax" else float("inf")
 
 
-def reducing(reduce: str, self: Tensor, include_self: bool) -> Combine:
-    """Writes that reduce values meeting at a place, the old one among them if `include_self`."""
-    start = identity(reduce, self)
-
-    def combine(target: Array, key: tuple[Any, ...], source: Any) -> None:
-        with np.errstate(all="ignore"):
-            if not include_self:
-                target[key] = start
-            if reduce in ("sum", "mean"):
-                add_at(target, key, source)
-            elif reduce == "prod":
-                (np.logical_and if target.dtype == np.bool_ else np.multiply).at(target, key, source)
-            else:
-                (np.maximum if reduce == "amax" else np.minimum).at(target, key, source)
-            if reduce == "mean":
-                _divide(target, key, source, include_self)
-
-    return combine
-
-
-def _divide(target: Array, key: tuple[Any, ...], source: Any, include_self: bool) -> None:
-    """Divide sums by how many values they have, ints rounded down."""
-    counts = np.zeros(target.shape, np.int64)
-    np.add.at(counts, key, np.ones(np.shape(source), np.int64))
-    written = counts > 0
-    total = counts[written] + int(include_self)
-    if target.dtype.kind in "iu":
-        target[written] = target[written].astype(np.int64) // total
-    else:
-        target[written] = (target[written] / total.astype(target.dtype)).astype(target.dtype)
+def _reduce(
+    operator: str, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
+) -> None:
+    """Reduce values that meet at a place of `self`, the old one among them if `include_self`."""
+    check_written_in_inference(self)
+    if not include_self:
+        write_at(operator, self, dim, index, _start(reduce, self.meta.dtype))
+    write_at(operator, self, dim, index, source, COMBINING.get(reduce, reduce))
+    if reduce == "mean":
+        counts = apply("full_like", self, int(include_self), dtype=int64)
+        write_at(operator, counts, dim, index, 1, "add")
+        total = apply("clamp_min", counts, 1)
+        if self.meta.dtype.kind == 1:  # rounded down
+            quotient = apply("floor_divide", apply("to.dtype", self, int64), total)
+        else:
+            quotient = apply("div.Tensor", self, apply("to.dtype", total, self.meta.dtype))
+        copy_values(self, quotient)
 
 
 def _check_reduction(operator: str, self: Tensor, reduce: str, allowed: tuple[str, ...], message: str) -> None:
     dtype = self.meta.dtype
+    refuse_complex32(operator, dtype)
     if reduce not in allowed:
         raise RuntimeError(message)
     if (reduce == "mean" and dtype is bool_) or (reduce in ("amax", "amin") and dtype.is_complex):
@@ -88,7 +73,11 @@ def scatter_reduce__two(
     """
     message = f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
     _check_reduction("scatter_reduce", self, reduce, SCATTERED, f"scatter_reduce(): {message}")
-    return _scatter("scatter_reduce", self, dim, index, src, reducing(reduce, self, include_self))
+    place = check_scatter("scatter_reduce", self, dim, index, src)
+    if self.meta.device is cpu and index.meta.numel:
+        _reduce("scatter_reduce", self, place, index, src, reduce, include_self)
+    bump_version(self)
+    return self
 
 
 def index_reduce_(
@@ -100,7 +89,7 @@ def index_reduce_(
     """
     message = f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
     _check_reduction("index_reduce", self, reduce, INDEXED, message)
-    place = _vector("index_reduce_", self, dim, index)
+    place = vector_dim("index_reduce_", self, dim, index)
     if self.meta.dtype is not source.meta.dtype:
         raise RuntimeError(
             f"index_reduce_(): self ({UPSTREAM_NAMES[self.meta.dtype.name]}) and source "
@@ -121,10 +110,8 @@ def index_reduce_(
         )
     check_no_overlap(self, source)
     if self.meta.device is cpu and count:
-        target = writable(self)
-        places = _vector_places("index_reduce_", target, place, index)
-        array = values(source).reshape(given)
-        reducing(reduce, self, include_self)(target, _part(place, places), array)
+        check_vector_places("index_reduce_", self, place, index)
+        _reduce("index_reduce_", self, place, index, source, reduce, include_self)
     bump_version(self)
     return self
 
