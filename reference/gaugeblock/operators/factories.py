@@ -196,16 +196,16 @@ def computed_kernel(factory: Computed, name: str, operator: Operator) -> Callabl
     return run
 
 
-def quick_computed(name: str, kinds: str) -> Callable[[tuple[Any, ...], DType | None], Tensor | None]:
-    """Return what makes a factory's tensor of as many numbers as there are `kinds`, "i" for an int, "n" for an int or a
-    float, on the CPU; it returns None for anything else."""
+def quick_computed(name: str, kinds: str, least: int) -> Callable[[tuple[Any, ...], DType | None], Tensor | None]:
+    """Return what makes a factory's tensor, on the CPU, of at least so many numbers of these `kinds`, "i" for an int,
+    "n" for an int or a float; it returns None for anything else."""
     factory = FACTORIES[name]
     assert isinstance(factory, Computed)
 
     def quick(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
-        if len(given) != len(kinds):
+        if not least <= len(given) <= len(kinds):
             return None
-        for value, kind in zip(given, kinds, strict=True):
+        for value, kind in zip(given, kinds, strict=False):
             if value.__class__ is not int and (kind == "i" or value.__class__ is not float):
                 return None
         chosen = dtype or factory.dtype(*given)
