@@ -25,7 +25,7 @@ from ..dispatch.dispatcher import REGISTRY
 from ..operators.formulas import FORMULAS
 from ..operators.formulas.table import Formula
 from ..operators.pointwise import Call, PointwiseRule
-from ..operators.pointwise_operators import Functional, InPlace, Out
+from ..operators.pointwise_operators import Form
 from ..operators.rows import Row, row_of
 from ..tensor.tensor import Tensor
 from .derivative import MissingDerivative
@@ -58,13 +58,10 @@ class DeclaredOperator:
         FORMULAS[self.name] = Formula(self.name, formula, len(operands) + len(numbers))
         self._removers.append(partial(_forget_formula, self.name))
         build = _builder(self.name, arguments, set(numbers), check)
-        for text, run in (
-            (row.schema, Functional(row.name, rule, build)),
-            (row.inplace, InPlace(row.inplace_name or "", rule, build)),
-            (row.out, Out(row.out_name or "", rule, build)),
-        ):
+        for text in (row.schema, row.inplace, row.out):
             if text is not None:
-                self._define(f"{namespace}::{text}", run)
+                form = Form(text.partition("(")[0], rule, build, inplace=text is row.inplace)
+                self._define(f"{namespace}::{text}", form)
         self.function = self._bind(namespace)
 
     def _define(self, text: str, run: Callable[..., Any]) -> None:
