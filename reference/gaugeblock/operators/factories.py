@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any, NamedTuple
 
 from ..core.device import Device, as_device, cpu
@@ -22,6 +21,7 @@ from . import random_numbers, ranges
 from .allocation import COMPOSITE, COPY, EMPTY, on_device, own_options, pinned, resized, without_change
 from .arguments import check_layout
 from .arrays import filled
+from .deferred import Deferred
 from .operand_checks import check_fits
 from .ranges import Plan, write_range, write_vector
 from .registration import check_out_overlap, kernel, write_out
@@ -67,18 +67,9 @@ def stored_value(operator: str, dtype: DType, value: Number) -> tuple[Number]:
     return (value.real if isinstance(value, complex) and not dtype.is_complex else value,)
 
 
-def deferred(module: str, plan: str) -> Callable[..., Plan]:
+def deferred(place: str, plan: str) -> Deferred:
     """The function `plan` of a module that is loaded when it is first called."""
-
-    @functools.cache
-    def loaded() -> Callable[..., Plan]:
-        function: Callable[..., Plan] = getattr(import_module(f".{module}", __package__), plan)
-        return function
-
-    def run(dtype: DType, **arguments: Any) -> Plan:
-        return loaded()(dtype, **arguments)
-
-    return run
+    return Deferred(f"{__package__}.{place}", plan)
 
 
 def write_resized(out: Tensor, result: Tensor) -> None:

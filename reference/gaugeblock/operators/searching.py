@@ -39,13 +39,9 @@ def unique2(
     NaNs are all distinct. Results that are not asked for have no elements.
     """
     _refuse_complex("unique", self)
-    flat = sortable(values(reshape(self, (-1,))))
-    found, inverse, counts = np.unique(flat, return_inverse=True, return_counts=True, equal_nan=False)
-    return (
-        from_array(found, self.meta.dtype),
-        reshape(from_array(inverse.reshape(-1), int64), self.meta.sizes) if return_inverse else _nothing(),
-        from_array(counts, int64) if return_counts else _nothing(),
-    )
+    found, inverse, counts = unique_dim(reshape(self, (-1,)), 0)
+    inverse = reshape(inverse, self.meta.sizes) if return_inverse else _nothing()
+    return found, inverse, counts if return_counts else _nothing()
 
 
 def _nothing() -> Tensor:

@@ -12,6 +12,7 @@ from ...core.errors import type_error, wrap_dim
 from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
 from ..arrays import along, filled, from_array, has_many_dims, outline, values
+from ..composites import asked
 from ..conversion import host
 from ..invoke import apply, apply_for_many, invoke, pair
 from ..searching import parts_first
@@ -199,6 +200,5 @@ def public_unique_consecutive(
     """The first of every run; a tuple with each element's run and the lengths of the runs when asked for."""
     if not isinstance(input, Tensor):
         type_error("unique_consecutive", "input", input, "Tensor")
-    found, inverse, counts = invoke("unique_consecutive", input, return_inverse, return_counts, dim)
-    wanted = [found, *([inverse] if return_inverse else []), *([counts] if return_counts else [])]
-    return tuple(wanted) if len(wanted) > 1 else found
+    found = invoke("unique_consecutive", input, return_inverse, return_counts, dim)
+    return asked(found, return_inverse, return_counts)

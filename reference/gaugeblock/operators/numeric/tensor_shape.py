@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,18 +14,13 @@ from ...core.warn import warn_once
 from ...iteration.overlap import Overlap, internal_overlap
 from ...iteration.tensor_iterator import Number
 from ...tensor.array_view import array_of
-from ...tensor.hooks import SPECIAL
-from ...tensor.reshaping import view
 from ...tensor.tensor import Tensor
 from ...tensor.versions import INFERENCE, VersionCounter
-from ...tensor.views import as_strided, expand
+from ...tensor.views import as_strided
 from ..arguments import tensors_argument
 from ..arrays import outline, values
-from ..invoke import apply, invoke
+from ..invoke import apply, expand, invoke, reshape
 from ..ranges import Plan
-
-View = Callable[..., Tensor]
-recorded_expand = partial(apply, "expand")
 
 
 def broadcast_sizes(operator: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -47,12 +41,8 @@ def broadcast_sizes(operator: str, shapes: Sequence[tuple[int, ...]]) -> tuple[i
 
 def broadcast_tensors(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Each tensor expanded to the common sizes; one that has them is given back itself. Raises RuntimeError."""
-    return _broadcast(tensors, recorded_expand)
-
-
-def _broadcast(tensors: Sequence[Tensor], expanded: View) -> tuple[Tensor, ...]:
     sizes = broadcast_sizes("broadcast_tensors", [tensor.meta.sizes for tensor in tensors])
-    return tuple([one if one.meta.sizes == sizes else expanded(one, sizes) for one in tensors])
+    return tuple([one if one.meta.sizes == sizes else expand(one, sizes) for one in tensors])
 
 
 def meshgrid_indexing(tensors: Sequence[Tensor], *, indexing: str) -> tuple[Tensor, ...]:
@@ -61,10 +51,6 @@ def meshgrid_indexing(tensors: Sequence[Tensor], *, indexing: str) -> tuple[Tens
     With "xy" the first tensor runs along the second dim and the second along the first.
     Raises RuntimeError for no tensors, other ranks, mixed dtypes and another `indexing`.
     """
-    return _grids(tensors, indexing, partial(apply, "view"), recorded_expand)
-
-
-def _grids(tensors: Sequence[Tensor], indexing: str, viewed: View, expanded: View) -> tuple[Tensor, ...]:
     lines = list(tensors)
     if not lines:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
@@ -82,7 +68,7 @@ def _grids(tensors: Sequence[Tensor], indexing: str, viewed: View, expanded: Vie
     grids = []
     for place, line in enumerate(lines):
         column = (1,) * place + (sizes[place],) + (1,) * (len(lines) - place - 1)
-        grids.append(expanded(viewed(line, column), sizes))
+        grids.append(expand(reshape(line, column), sizes))
     if swap:
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
@@ -90,8 +76,7 @@ def _grids(tensors: Sequence[Tensor], indexing: str, viewed: View, expanded: Vie
 
 def public_broadcast_tensors(*tensors: Any) -> Any:
     """broadcast_tensors of the arguments, or of one list of them."""
-    given = tensors_argument("broadcast_tensors", tensors)
-    return _broadcast(given, expand) if _plain(given) else invoke("broadcast_tensors", given)
+    return invoke("broadcast_tensors", tensors_argument("broadcast_tensors", tensors))
 
 
 def public_meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
@@ -100,16 +85,7 @@ def public_meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
     if indexing is None:
         warn_once("meshgrid(): in an upcoming release it will be required to pass the argument 'indexing'; it is 'ij'")
         indexing = "ij"
-    if _plain(given):
-        return _grids(given, indexing, view, expand)
     return invoke("meshgrid.indexing", given, indexing=indexing)
-
-
-def _plain(tensors: Sequence[Tensor]) -> bool:
-    """Return whether nobody watches the call, so that views may be made without the dispatcher."""
-    if SPECIAL:
-        return False
-    return all(one.__class__ is Tensor and not one.meta.has_autograd for one in tensors)
 
 
 def atleast_1d(self: Tensor) -> Tensor:
