@@ -11,12 +11,12 @@ from ...core.dtype import float32, float64, int64
 from ...core.errors import type_error, wrap_dim
 from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
-from ..arrays import along, filled, from_array, has_many_dims, outline, values
+from ..arrays import Array, filled, from_array, values
 from ..composites import asked
 from ..conversion import host
-from ..invoke import apply, apply_for_many, invoke, pair
+from ..invoke import apply, apply_for_many, invoke
 from ..searching import parts_first
-from ..sorting import sortable
+from ..sorting import one_along, sortable
 
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
@@ -133,29 +133,22 @@ def mode(self: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
 
     Raises IndexError for a dim that is out of range or empty, NotImplementedError for complex values.
     """
-    meta = self.meta
-    if has_many_dims(meta):
-        return along("mode", self, dim, lambda three: mode(three, 1, True), keepdim=keepdim)
-    place = wrap_dim("mode", dim, meta.ndim)
-    if meta.dtype.is_complex:
-        raise NotImplementedError(f"\"mode_cpu\" not implemented for '{UPSTREAM_NAMES[meta.dtype.name]}'")
-    if meta.ndim and not meta.sizes[place]:
-        raise IndexError(f"mode(): Expected reduction dim {place} to have non-zero size.")
-    sizes = tuple(1 if d == place else size for d, size in enumerate(meta.sizes) if keepdim or d != place)
-    found, chosen = outline(sizes, meta.dtype, meta.device)
-    indices, places = outline(sizes, int64, meta.device)
-    if chosen is not None and places is not None and chosen.size:
-        array = np.moveaxis(sortable(values(self)).reshape(meta.sizes or (1,)), place, -1)
-        order = np.argsort(array, -1, kind="stable")
-        ordered = np.take_along_axis(array, order, -1)
-        new = np.ones(ordered.shape, bool)
-        new[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
-        k = np.arange(ordered.shape[-1])
-        length = k - np.maximum.accumulate(np.where(new, k, 0), -1)
-        last = np.argmax(length, -1)[..., None]
-        chosen[...] = np.take_along_axis(ordered, last, -1).reshape(sizes)
-        places[...] = np.take_along_axis(order, last, -1).reshape(sizes)
-    return pair("mode", found, indices)
+    wrap_dim("mode", dim, self.meta.ndim)
+    if self.meta.dtype.is_complex:
+        raise NotImplementedError(f"\"mode_cpu\" not implemented for '{UPSTREAM_NAMES[self.meta.dtype.name]}'")
+    return one_along("mode", self, dim, keepdim, _last_of_most)
+
+
+def _last_of_most(rows: Array) -> Array:
+    """The last place of the most frequent value along the last axis."""
+    rows = sortable(rows)
+    order = np.argsort(rows, -1, kind="stable")
+    ordered = np.take_along_axis(rows, order, -1)
+    new = np.ones(ordered.shape, bool)
+    new[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
+    k = np.arange(ordered.shape[-1])
+    length = k - np.maximum.accumulate(np.where(new, k, 0), -1)
+    return np.take_along_axis(order, np.argmax(length, -1)[..., None], -1)[..., 0]
 
 
 def unique_consecutive(
