@@ -59,18 +59,22 @@ def fill_scalar(self: Tensor, value: Number) -> Tensor:
 
 def _write(self: Tensor, number: Number) -> None:
     """Write a number that the dtype holds to every element and count the change."""
-    meta = self.meta
-    if meta.device is cpu:
-        plans = meta.plans
-        try:
-            launch: Launch | None = plans["fill"]
-        except KeyError:
-            launch = element_launch("identity", meta, [Immediate(meta.dtype)], meta.dtype)
-            remember(plans, "fill", launch)
+    if self.meta.device is cpu:
         check_written_in_inference(self)
-        if launch is not None:
-            launch.run([self.pointer, number])
+        run_fill(self, number)
     bump_version(self)
+
+
+def run_fill(self: Tensor, number: Number) -> None:
+    """Write a number that the dtype holds to every element of a tensor on the CPU."""
+    meta = self.meta
+    try:
+        launch: Launch | None = meta.plans["fill"]
+    except KeyError:
+        launch = element_launch("identity", meta, [Immediate(meta.dtype)], meta.dtype)
+        remember(meta.plans, "fill", launch)
+    if launch is not None:
+        launch.run([self.pointer, number])
 
 
 @kernel("fill_.Tensor")
