@@ -27,11 +27,8 @@ PIECE = 1 << 22
 """Elements that are searched between two looks for signals."""
 STEPS = 512
 """Steps of work that an element of a result takes, at most."""
-
-
-def values(tensor: Tensor) -> Array:
-    """The tensor's values as an array; a view of its memory unless they are lazily conjugate or negative."""
-    return array_of_lazy(tensor)
+values = array_of_lazy
+"""The tensor's values as an array; a view of its memory unless they are lazily conjugate or negative."""
 
 
 def stored_values(tensor: Tensor) -> Array:

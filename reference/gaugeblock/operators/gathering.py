@@ -15,8 +15,8 @@ from ..tensor.array_view import array_of
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, meta_of, remember
-from .advanced_indexing import take_true
-from .arrays import Array, computed, has_many_dims, outside, true_places, values
+from .advanced_indexing import take_along, take_true
+from .arrays import Array, has_many_dims, outside, true_places, values
 from .invoke import apply, invoke
 from .loop_plan import Picking, picking
 from .plan import Planned, plannable
@@ -168,14 +168,11 @@ def take(self: Tensor, index: Tensor) -> Tensor:
     """
     check_index_dtype("take", index, (int64,))
     check_not_empty("take", self, index)
-    meta = self.meta
-    return computed(index.meta.sizes, meta.dtype, meta.device, lambda: _taken(self, index))
-
-
-def _taken(self: Tensor, index: Tensor) -> Array:
-    places, flat = index_values(index), values(self).reshape(-1)
-    check_take("take", places, flat.size)
-    return flat.take(places, mode="wrap") if places.size else flat[:0].reshape(places.shape)
+    if self.meta.device is not cpu:
+        return empty_tensor(index.meta.sizes, self.meta.dtype, self.meta.device)
+    places = index_values(index)
+    check_take("take", places, self.meta.numel)
+    return take_along(reshape(self, (-1,)), 0, places)
 
 
 def check_not_empty(operator: str, self: Tensor, index: Tensor) -> None:

@@ -205,25 +205,6 @@ def _accumulated(operator: str, self: Tensor, dtype: DType | None) -> DType:
     return int64 if own.kind < 2 else own
 
 
-def _total(name: str, build: Any, self: Tensor, dims: Dims, keepdim: bool, dtype: DType | None) -> Planned[Tensor]:
-    compute = _accumulated(name, self, dtype)
-    return planned_reduction(name, build(compute), self, dims, keepdim, compute, compute)
-
-
-@kernel("sum")
-@plannable
-def sum_all(self: Tensor, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
-    """Sum of all elements; bool and ints in int64; `dtype` converts the elements first."""
-    return _total("sum", reduction_ops.sum_reduction, self, tuple(range(self.meta.ndim)), False, dtype)
-
-
-@kernel("sum.dim_IntList")
-@plannable
-def sum_dims(self: Tensor, dim: Dim, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
-    """Sum over dims (None or none given: all). Raises IndexError, RuntimeError for wrong dims."""
-    return _total("sum", reduction_ops.sum_reduction, self, reduced_dims("sum", dim, self.meta.ndim), keepdim, dtype)
-
-
 @kernel("nansum")
 @plannable
 def nansum(
@@ -233,21 +214,8 @@ def nansum(
     dims = reduced_dims("nansum", dim, self.meta.ndim)
     if self.meta.dtype.is_complex:
         raise RuntimeError("nansum(): nansum on CPU does not support complex inputs")
-    return _total("nansum", reduction_ops.nansum_reduction, self, dims, keepdim, dtype)
-
-
-@kernel("prod")
-@plannable
-def prod_all(self: Tensor, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
-    """Product of all elements; bool and ints in int64."""
-    return _total("prod", reduction_ops.prod_reduction, self, tuple(range(self.meta.ndim)), False, dtype)
-
-
-@kernel("prod.dim_int")
-@plannable
-def prod_dim(self: Tensor, dim: int, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
-    """Product over one dim. Raises IndexError."""
-    return _total("prod", reduction_ops.prod_reduction, self, reduced_dims("prod", dim, self.meta.ndim), keepdim, dtype)
+    compute = _accumulated("nansum", self, dtype)
+    return planned_reduction("nansum", reduction_ops.nansum_reduction(compute), self, dims, keepdim, compute, compute)
 
 
 def _inexact(operator: str, self: Tensor, dtype: DType | None) -> DType:
@@ -262,24 +230,27 @@ def _inexact(operator: str, self: Tensor, dtype: DType | None) -> DType:
     return found
 
 
-def _mean(self: Tensor, dim: Dim, keepdim: bool, dtype: DType | None) -> Planned[Tensor]:
-    compute = _inexact("mean", self, dtype)
-    dims = reduced_dims("mean", dim, self.meta.ndim)
-    return planned_reduction("mean", reduction_ops.mean_reduction(compute), self, dims, keepdim, compute, compute)
+def _register_total(name: str, dims: str, build: Any, accumulated: Callable[..., DType]) -> None:
+    """Register sum, prod or mean: of all elements, and over dims; `dtype` converts the elements first."""
+
+    def total(self: Tensor, dim: Dim, keepdim: bool, dtype: DType | None) -> Planned[Tensor]:
+        compute, places = accumulated(name, self, dtype), reduced_dims(name, dim, self.meta.ndim)
+        return planned_reduction(name, build(compute), self, places, keepdim, compute, compute)
+
+    @kernel(name)
+    @plannable
+    def whole(self: Tensor, *, dtype: DType | None = None) -> Planned[Tensor]:
+        return total(self, None, False, dtype)
+
+    @kernel(f"{name}.{dims}")
+    @plannable
+    def over(self: Tensor, dim: Dim, keepdim: bool = False, *, dtype: DType | None = None) -> Planned[Tensor]:
+        return total(self, dim, keepdim, dtype)
 
 
-@kernel("mean")
-@plannable
-def mean_all(self: Tensor, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
-    """Mean of all elements. Raises RuntimeError for bool and ints without a floating `dtype`."""
-    return _mean(self, None, False, dtype)
-
-
-@kernel("mean.dim")
-@plannable
-def mean_dims(self: Tensor, dim: Dim, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
-    """Mean over dims. Raises RuntimeError for bool and ints without a floating `dtype`, IndexError for wrong dims."""
-    return _mean(self, dim, keepdim, dtype)
+_register_total("sum", "dim_IntList", reduction_ops.sum_reduction, _accumulated)
+_register_total("prod", "dim_int", reduction_ops.prod_reduction, _accumulated)
+_register_total("mean", "dim", reduction_ops.mean_reduction, _inexact)
 
 
 @kernel("nanmean")

@@ -34,12 +34,7 @@ from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import contiguous_meta, meta_of
 from ..tensor.versions import bump_version
-from .complex_half import (
-    called,
-    is_numpy,
-    named_as,
-    taking,
-)
+from .complex_half import called, is_numpy, taking
 from .invoke import invoke
 from .plan import Plannable, Planned, planned_by, written
 from .rows import Row, rows
@@ -132,27 +127,23 @@ def _answering(name: str | None, function: Callable[..., Any]) -> Callable[..., 
     def run(*args: Any, **kwargs: Any) -> Any:
         check = bool(kwargs)
         for value in args:
-            if isinstance(value, Tensor):
-                if value.meta.numel >= LARGE:
-                    return away(LONG, called, name, function, args, kwargs)
-                check = check or value.meta.dtype is complex32
-            elif isinstance(value, (list, tuple)):
-                for part in value:
-                    if isinstance(part, Tensor):
-                        if part.meta.numel >= LARGE:
-                            return away(LONG, called, name, function, args, kwargs)
-                        check = check or part.meta.dtype is complex32
+            for part in value if isinstance(value, (list, tuple)) else (value,):
+                if isinstance(part, Tensor):
+                    if part.meta.numel >= LARGE:
+                        return away(LONG, called, name, function, args, kwargs)
+                    check = check or part.meta.dtype is complex32
         return called(name, function, args, kwargs) if check else function(*args, **kwargs)
 
     return run
 
 
 def _on_one_device(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
     def guarded(*args: Any, **kwargs: Any) -> Any:
         check_one_device(name, inputs_of(args, kwargs))
         return function(*args, **kwargs)
 
-    return named_as(function, guarded)
+    return guarded
 
 
 def check_one_device(name: str, tensors: list[Tensor]) -> None:
