@@ -111,13 +111,6 @@ def fill_of_tensor(self: Tensor, value: Tensor) -> Tensor:
     return apply("fill_.Tensor", apply("empty_like", self), value)
 
 
-def fill_(self: Tensor, value: Any) -> Tensor:
-    """Write a number, or the value of a 0-dim tensor, to every element. Raises TypeError for anything else."""
-    if isinstance(value, Tensor):
-        return fill_tensor(self, value)
-    return fill_scalar(self, number_from("fill_", "value", value))
-
-
 def _check_mask(operator: str, self: Tensor, mask: Tensor) -> None:
     dtype = mask.meta.dtype
     if dtype.kind != 0:

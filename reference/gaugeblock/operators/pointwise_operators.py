@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
+
+from gaugeblock_spec.schema import Argument, parse
 
 from ..core.limits import finfo
 from ..core.promotion import UPSTREAM_NAMES
@@ -76,10 +78,6 @@ def clamp_min(self: Tensor, min: Any) -> Call:
 
 def clamp_max(self: Tensor, max: Any) -> Call:
     return Call("clamp_max", (self, max), fit=True)
-
-
-def addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Call:
-    return Call("addcmul", (self, tensor1, tensor2), (value,))
 
 
 def addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Call:
@@ -195,10 +193,6 @@ def round_decimals(self: Tensor, *, decimals: int = 0) -> Call:
     return Call(name, (self,), (power if power <= largest else math.inf,))
 
 
-def elu(self: Tensor, alpha: Number = 1, scale: Number = 1, input_scale: Number = 1) -> Call:
-    return Call("elu", (self,), (alpha, scale, input_scale))
-
-
 def selu(self: Tensor) -> Call:
     return Call("elu", (self,), (SELU_ALPHA, SELU_SCALE, 1.0))
 
@@ -207,10 +201,6 @@ def celu(self: Tensor, alpha: Number = 1.0) -> Call:
     if alpha == 0:
         raise RuntimeError("celu(): ZeroDivisionError: alpha cannot be 0 for CELU; argument 'alpha' is 0")
     return Call("elu", (self,), (alpha, 1.0, 1.0 / alpha), valued=True)
-
-
-def leaky_relu(self: Tensor, negative_slope: Number = 0.01) -> Call:
-    return Call("leaky_relu", (self,), (negative_slope,))
 
 
 def prelu(self: Tensor, weight: Tensor) -> Call:
@@ -228,22 +218,10 @@ def gelu(self: Tensor, *, approximate: str = "none") -> Call:
     return Call("gelu" if approximate == "none" else "gelu.tanh", (self,))
 
 
-def softplus(self: Tensor, beta: Number = 1, threshold: Number = 20) -> Call:
-    return Call("softplus", (self,), (beta, threshold))
-
-
 def softshrink(self: Tensor, lambd: Number = 0.5) -> Call:
     if not isinstance(lambd, complex) and lambd < 0:
         raise RuntimeError(f"softshrink(): lambda must be greater or equal to 0, but found to be {lambd}.")
     return Call("softshrink", (self,), (lambd,), valued=True)
-
-
-def hardshrink(self: Tensor, lambd: Number = 0.5) -> Call:
-    return Call("hardshrink", (self,), (lambd,))
-
-
-def threshold(self: Tensor, threshold: Number, value: Number) -> Call:
-    return Call("threshold", (self,), (threshold, value))
 
 
 def hardtanh(self: Tensor, min_val: Number = -1, max_val: Number = 1) -> Call:
@@ -267,16 +245,33 @@ def of(formula: str) -> Callable[..., Call]:
     return lambda *operands: Call(formula, operands)
 
 
+def call_of(
+    formula: str, arguments: Sequence[Argument], numbers: Collection[str], check: Callable[..., None] | None = None
+) -> Callable[..., Call]:
+    """Return the function that makes a Call of a schema's arguments, of which `numbers` do not promote."""
+
+    def build(*args: Any, **kwargs: Any) -> Call:
+        given: dict[str, Any] = {a.name: a.default_value for a in arguments if a.default is not None}
+        given |= dict(zip((a.name for a in arguments), args, strict=False)) | kwargs
+        if check is not None:
+            check(**given)
+        operands = tuple(given[a.name] for a in arguments if a.name not in numbers)
+        return Call(formula, operands, tuple(given[a.name] for a in arguments if a.name in numbers))
+
+    return build
+
+
+NUMBERED = frozenset({"addcmul", "elu", "leaky_relu", "softplus", "hardshrink", "threshold"})
+"""Operators whose Scalars do not promote."""
 CALLS: dict[str, Any] = {
     "add": add, "sub": sub, "rsub": rsub, "div": div, "where": where, "clamp": clamp, "clamp_min": clamp_min,
-    "clamp_max": clamp_max, "addcmul": addcmul, "addcdiv": addcdiv, "lerp": lerp, "heaviside": heaviside,
+    "clamp_max": clamp_max, "addcdiv": addcdiv, "lerp": lerp, "heaviside": heaviside,
     "isclose": isclose, "logit": logit, "polygamma": polygamma, "special_polygamma": polygamma,
     "polygamma_": polygamma_, "pow": pow,
     "square": square, "nan_to_num": nan_to_num,
     "round.decimals": round_decimals, "max.other": of("maximum"), "min.other": of("minimum"),
-    "elu": elu, "selu": selu, "celu": celu, "leaky_relu": leaky_relu, "_prelu_kernel": prelu, "gelu": gelu,
-    "softplus": softplus, "softshrink": softshrink, "hardshrink": hardshrink, "threshold": threshold,
-    "hardtanh": hardtanh, "relu6": relu6,
+    "selu": selu, "celu": celu, "_prelu_kernel": prelu, "gelu": gelu,
+    "softshrink": softshrink, "hardtanh": hardtanh, "relu6": relu6,
 }  # fmt: skip
 """Operators whose arguments are not simply the formula's operands; by row name first, then by base name.
 
@@ -288,7 +283,10 @@ def call_builder(row_name: str) -> Callable[..., Call]:
     """Return the function that turns an operator's arguments into a Call."""
     base = row_name.partition(".")[0]
     found: Callable[..., Call] | None = CALLS.get(row_name) or CALLS.get(base)
-    return found or of(base)
+    if base not in NUMBERED:
+        return found or of(base)
+    arguments = parse(rows()[row_name].schema).arguments
+    return call_of(base, arguments, [argument.name for argument in arguments if argument.base_type == "Scalar"])
 
 
 WITHOUT_FORMULA = frozenset(

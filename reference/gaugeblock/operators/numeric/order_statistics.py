@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -47,37 +48,6 @@ def _check(operator: str, self: Tensor, q: Tensor | float, interpolation: str) -
         )
 
 
-def quantiles(
-    operator: str,
-    self: Tensor,
-    q: Tensor | float,
-    dim: int | None,
-    keepdim: bool,
-    interpolation: str,
-    ignore_nan: bool,
-) -> Tensor:
-    """The values below which shares `q` of the elements lie; a vector of shares is the first dim of the result.
-
-    Raises RuntimeError for no elements, other dtypes than float32 and float64, shares outside [0, 1] and an unknown
-    interpolation, IndexError for a dim out of range.
-    """
-    _check(operator, self, q, interpolation)
-    meta = self.meta
-    place = 0 if dim is None else wrap_dim(operator, dim, meta.ndim)
-    flat = dim is None or not meta.ndim
-    shares = q if isinstance(q, Tensor) else apply("full", (), q, dtype=meta.dtype, device=meta.device)
-    if flat:
-        rows = apply("reshape", self, (*((1,) * meta.ndim if keepdim else ()), -1))
-    else:
-        rows = apply("transpose.int", apply("unsqueeze", self, -1), place, -1)
-    ordered = apply_for_many("sort", rows, -1)[0]
-    found = _along_last(ordered, apply("reshape", shares, (-1,)), interpolation, ignore_nan)
-    found = apply("movedim.int", found, -1, 0)
-    if not keepdim and not flat:
-        found = apply("squeeze.dim", found, place + 1)
-    return found if shares.meta.ndim else apply("squeeze.dim", found, 0)
-
-
 ROUNDED = {"lower": "floor", "higher": "ceil", "nearest": "round"}
 
 
@@ -101,31 +71,39 @@ def _along_last(ordered: Tensor, shares: Tensor, interpolation: str, ignore_nan:
     return apply("where.self", apply("eq.Tensor", below, above), low, blended)
 
 
-def quantile(
-    self: Tensor,
-    q: Tensor | float,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-) -> Tensor:
-    """The quantiles of one share, or of a tensor of shares; NaN spreads."""
-    return quantiles("quantile", self, q, dim, keepdim, interpolation, False)
+def _quantiles(operator: str, ignore_nan: bool) -> Callable[..., Tensor]:
+    """Return quantile, where NaN spreads, or nanquantile, which leaves it out."""
+
+    def quantiles(
+        self: Tensor, q: Tensor | float, dim: int | None = None, keepdim: bool = False, *,
+        interpolation: str = "linear",
+    ) -> Tensor:  # fmt: skip
+        """The values below which shares `q` of the elements lie; a vector of shares is the first dim of the result.
+
+        Raises RuntimeError for no elements, other dtypes than float32 and float64, shares outside [0, 1] and an unknown
+        interpolation, IndexError for a dim out of range.
+        """
+        _check(operator, self, q, interpolation)
+        meta = self.meta
+        place = 0 if dim is None else wrap_dim(operator, dim, meta.ndim)
+        flat = dim is None or not meta.ndim
+        shares = q if isinstance(q, Tensor) else apply("full", (), q, dtype=meta.dtype, device=meta.device)
+        if flat:
+            rows = apply("reshape", self, (*((1,) * meta.ndim if keepdim else ()), -1))
+        else:
+            rows = apply("transpose.int", apply("unsqueeze", self, -1), place, -1)
+        ordered = apply_for_many("sort", rows, -1)[0]
+        found = _along_last(ordered, apply("reshape", shares, (-1,)), interpolation, ignore_nan)
+        found = apply("movedim.int", found, -1, 0)
+        if not keepdim and not flat:
+            found = apply("squeeze.dim", found, place + 1)
+        return found if shares.meta.ndim else apply("squeeze.dim", found, 0)
+
+    return quantiles
 
 
-def nanquantile(
-    self: Tensor,
-    q: Tensor | float,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-) -> Tensor:
-    """The quantiles of one share, or of a tensor of shares, NaN left out."""
-    return quantiles("nanquantile", self, q, dim, keepdim, interpolation, True)
-
-
-quantile_scalar, nanquantile_scalar = quantile, nanquantile
+quantile = quantile_scalar = _quantiles("quantile", False)
+nanquantile = nanquantile_scalar = _quantiles("nanquantile", True)
 
 
 def mode(self: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
