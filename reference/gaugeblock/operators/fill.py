@@ -100,15 +100,11 @@ def zero_(self: Tensor) -> Tensor:
 
 
 @kernel("fill.Scalar")
-def fill_of_number(self: Tensor, value: Number) -> Tensor:
-    """A tensor like `self` with one number everywhere."""
-    return apply("fill_.Scalar", apply("empty_like", self), value)
-
-
 @kernel("fill.Tensor")
-def fill_of_tensor(self: Tensor, value: Tensor) -> Tensor:
-    """A tensor like `self` with the value of a 0-dim tensor everywhere. Raises RuntimeError for another."""
-    return apply("fill_.Tensor", apply("empty_like", self), value)
+def fill(self: Tensor, value: Number | Tensor) -> Tensor:
+    """A tensor like `self` with one number everywhere, or the value of a 0-dim tensor. Raises RuntimeError."""
+    form = "fill_.Tensor" if isinstance(value, Tensor) else "fill_.Scalar"
+    return apply(form, apply("empty_like", self), value)
 
 
 def _check_mask(operator: str, self: Tensor, mask: Tensor) -> None:
@@ -129,17 +125,15 @@ def _masked_into(out: Tensor, self: Tensor, mask: Tensor, value: Number | Tensor
     if out.meta.device is not cpu:
         return
     dtype = out.meta.dtype
-    is_tensor = isinstance(value, Tensor)
-    other = value.meta if isinstance(value, Tensor) else Immediate(dtype)
-    key = ("masked_fill", self.meta, mask.meta, value.meta if isinstance(value, Tensor) else None)
+    given, other = (value.pointer, value.meta) if isinstance(value, Tensor) else (value, None)
+    key = ("masked_fill", self.meta, mask.meta, other)
     plans = out.meta.plans
     try:
         launch: Launch | None = plans[key]
     except KeyError:
-        launch = element_launch("where", out.meta, [mask.meta, other, self.meta], dtype)
+        launch = element_launch("where", out.meta, [mask.meta, other or Immediate(dtype), self.meta], dtype)
         remember(plans, key, launch)
     if launch is not None:
-        given = value.pointer if is_tensor else value  # type: ignore[union-attr]
         launch.run([out.pointer, mask.pointer, given, self.pointer])
 
 

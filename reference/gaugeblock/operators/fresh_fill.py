@@ -81,13 +81,6 @@ def quick_full(given: tuple[Any, ...], dtype: DType | None, operator: str = "ful
     return _full(operator, contiguous_meta(tuple(size), dtype or dtype_of_number(value)), value)
 
 
-def quick_new_full(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
-    """Return new_full of a tensor on the CPU, sizes in a tuple or list and a number; None for anything else."""
-    if not given or given[0].__class__ is not Tensor or given[0].meta.device is not cpu:
-        return None
-    return quick_full(given[1:], dtype or given[0].meta.dtype, "new_full")
-
-
 def quick_scalar_tensor(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
     """Return scalar_tensor of a number, on the CPU; None for anything else."""
     return quick_full(((), *given), dtype or DEFAULTS.dtype, "scalar_tensor")

@@ -234,6 +234,7 @@ def _unravelled(places: Array, sizes: tuple[int, ...]) -> tuple[Array, ...]:
     return tuple(reversed(found))
 
 
+@kernel("argwhere", "CPU")
 @kernel("nonzero", "CPU")
 def nonzero(self: Tensor) -> Tensor:
     """The indices of the elements that are not zero, row-major, as int64 of sizes (count, ndim)."""
@@ -250,12 +251,6 @@ def nonzero(self: Tensor) -> Tensor:
             flat[column * count : (column + 1) * count] = places
     result._meta = meta_of((count, len(found)), (1, max(count, 1)), int64)
     return result
-
-
-@kernel("argwhere", "CPU")
-def argwhere(self: Tensor) -> Tensor:
-    """nonzero under NumPy's name."""
-    return nonzero(self)
 
 
 @kernel("where", "CompositeImplicitAutograd")

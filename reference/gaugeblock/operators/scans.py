@@ -85,50 +85,38 @@ def _abreast(
     return call, ()
 
 
-def _running(name: str, build: Any, self: Tensor, dim: int, dtype: DType | None) -> Planned[Tensor]:
-    place = wrap_dim(name, dim, self.meta.ndim)
-    own = self.meta.dtype
-    compute = dtype_argument(name, dtype) or (int64 if own.kind < 2 else own)
-    if compute is bool_:
-        raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
-    return planned_scan(name, build(compute), self, place, compute, compute)
+def _register_running(name: str, build: Any) -> None:
+    """Register cumsum or cumprod, of bool and ints in int64."""
+
+    @kernel(name)
+    @plannable
+    def running(self: Tensor, dim: int, *, dtype: DType | None = None) -> Planned[Tensor]:
+        place = wrap_dim(name, dim, self.meta.ndim)
+        own = self.meta.dtype
+        compute = dtype_argument(name, dtype) or (int64 if own.kind < 2 else own)
+        if compute is bool_:
+            raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
+        return planned_scan(name, build(compute), self, place, compute, compute)
 
 
-@kernel("cumsum")
-@plannable
-def cumsum(self: Tensor, dim: int, *, dtype: DType | None = None) -> Planned[Tensor]:
-    """Running sum along a dim; bool and ints in int64. Raises IndexError."""
-    return _running("cumsum", scan.running_sum, self, dim, dtype)
+def _register_extreme(name: str) -> None:
+    """Register cummax or cummin: the extreme element so far and the index of its last occurrence; NaN stays."""
+
+    @kernel(name)
+    @plannable
+    def extreme(self: Tensor, dim: int) -> Planned[Any]:
+        place = wrap_dim(name, dim, self.meta.ndim)
+        own = self.meta.dtype
+        if own.is_complex:
+            raise NotImplementedError(f"\"{name}\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
+        phase = scan.running_extreme(own, name == "cummax")
+        return planned_scan(name, phase, self, place, own, own, int64, choose=result_type(name))
 
 
-@kernel("cumprod")
-@plannable
-def cumprod(self: Tensor, dim: int, *, dtype: DType | None = None) -> Planned[Tensor]:
-    """Running product along a dim; bool and ints in int64. Raises IndexError."""
-    return _running("cumprod", scan.running_product, self, dim, dtype)
-
-
-def _extreme(name: str, self: Tensor, dim: int) -> Planned[Any]:
-    place = wrap_dim(name, dim, self.meta.ndim)
-    own = self.meta.dtype
-    if own.is_complex:
-        raise NotImplementedError(f"\"{name}\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
-    phase = scan.running_extreme(own, name == "cummax")
-    return planned_scan(name, phase, self, place, own, own, int64, choose=result_type(name))
-
-
-@kernel("cummax")
-@plannable
-def cummax(self: Tensor, dim: int) -> Planned[Any]:
-    """Largest element so far along a dim and the index of its last occurrence; NaN stays. Raises IndexError."""
-    return _extreme("cummax", self, dim)
-
-
-@kernel("cummin")
-@plannable
-def cummin(self: Tensor, dim: int) -> Planned[Any]:
-    """Smallest element so far along a dim and the index of its last occurrence; NaN stays. Raises IndexError."""
-    return _extreme("cummin", self, dim)
+_register_running("cumsum", scan.running_sum)
+_register_running("cumprod", scan.running_product)
+_register_extreme("cummax")
+_register_extreme("cummin")
 
 
 @kernel("logcumsumexp")

@@ -102,6 +102,8 @@ def check_same_dtype(operator: str, self: Tensor, source: Tensor, name: str) -> 
 
 def check_scatter(operator: str, self: Tensor, dim: int, index: Tensor, source: Tensor | Number) -> int:
     """Return the wrapped `dim` of a scatter. Raises RuntimeError for dtypes, sizes and places that do not fit."""
+    if not isinstance(source, Tensor):
+        check_fits(operator, source, self.meta.dtype)
     dim = gather_dim(operator, self, dim, index)
     check_no_internal_overlap(self.meta.sizes, self.meta.strides)
     check_no_overlap(self, index)
@@ -142,39 +144,25 @@ def _check_source(operator: str, self: Tensor, index: Tensor, src: Tensor) -> No
 
 
 @writing("scatter.src", "scatter_.src")
-def scatter_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """``self[index[i][j]][j] = src[i][j]`` (for dim 0); repeated places keep the last value.
-
-    Raises RuntimeError for an index out of [0, size), sizes that do not fit and dtypes that differ.
-    """
-    return _scatter("scatter", self, dim, index, src)
-
-
 @writing("scatter.value", "scatter_.value")
-def scatter_value_(self: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
-    """scatter of one number. Raises RuntimeError as scatter, and for a number that does not fit the dtype."""
-    check_fits("scatter", value, self.meta.dtype)
-    return _scatter("scatter", self, dim, index, value)
+def scatter_(self: Tensor, dim: int, index: Tensor, source: Tensor | Number) -> Tensor:
+    """``self[index[i][j]][j] = source[i][j]`` (for dim 0), or a number; repeated places keep the last value.
 
-
-def _checked(reduce: str) -> str:
-    if reduce not in ("add", "multiply"):
-        raise RuntimeError(f"scatter(): reduce argument must be either add or multiply, got {reduce!r}")
-    return reduce
+    Raises RuntimeError for an index out of [0, size), sizes that do not fit, dtypes that differ and a number that does
+    not fit the dtype.
+    """
+    return _scatter("scatter", self, dim, index, source)
 
 
 @writing("scatter.reduce", "scatter_.reduce")
-def scatter_reduce_(self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
-    """scatter that adds ("add") or multiplies ("multiply"), repeated places included. Raises as scatter."""
-    warn_deprecated("scatter(reduce=)", "scatter_reduce")
-    return _scatter("scatter", self, dim, index, src, _checked(reduce))
-
-
 @writing("scatter.value_reduce", "scatter_.value_reduce")
-def scatter_value_reduce_(self: Tensor, dim: int, index: Tensor, value: Number, *, reduce: str) -> Tensor:
-    """scatter of one number that adds or multiplies. Raises RuntimeError as scatter."""
-    check_fits("scatter", value, self.meta.dtype)
-    return _scatter("scatter", self, dim, index, value, _checked(reduce))
+def scatter_reduce_(self: Tensor, dim: int, index: Tensor, source: Tensor | Number, *, reduce: str) -> Tensor:
+    """scatter that adds ("add") or multiplies ("multiply"), repeated places included. Raises as scatter."""
+    if isinstance(source, Tensor):
+        warn_deprecated("scatter(reduce=)", "scatter_reduce")
+    if reduce not in ("add", "multiply"):
+        raise RuntimeError(f"scatter(): reduce argument must be either add or multiply, got {reduce!r}")
+    return _scatter("scatter", self, dim, index, source, reduce)
 
 
 @writing("scatter_add", "scatter_add_")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -164,27 +165,23 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     return tuple(reversed(places))
 
 
-def _apart(parts: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    for part in parts:
-        part.base = None
-        if part.counter is not INFERENCE:
-            part.counter = VersionCounter()
-    return tuple(parts)
+def _unsafe(view: str) -> Callable[..., Any]:
+    """Return the function that gives the parts of a view, which may be written to while the input is not used any
+    more, and the other way round."""
+
+    def run(self: Tensor, *args: Any) -> Any:
+        parts = tuple(invoke(view, self, *args))
+        for part in parts:
+            part.base = None
+            if part.counter is not INFERENCE:
+                part.counter = VersionCounter()
+        return parts
+
+    return run
 
 
-def unsafe_chunk(self: Tensor, chunks: int, dim: int = 0) -> Any:
-    """The parts of `chunk`, which may be written to while the input is not used any more, and the other way round."""
-    return _apart(invoke("chunk", self, chunks, dim))
-
-
-def unsafe_split_Tensor(self: Tensor, split_size: int, dim: int = 0) -> Any:
-    """The parts of `split`, which may be written to while the input is not used any more."""
-    return _apart(invoke("split.Tensor", self, split_size, dim))
-
-
-def unsafe_split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> Any:
-    """The parts of `split_with_sizes`, which may be written to while the input is not used any more."""
-    return _apart(invoke("split_with_sizes", self, split_sizes, dim))
+unsafe_chunk, unsafe_split_Tensor = _unsafe("chunk"), _unsafe("split.Tensor")
+unsafe_split_with_sizes = _unsafe("split_with_sizes")
 
 
 def sum_to_size(self: Tensor, size: Sequence[int]) -> Tensor:
@@ -250,17 +247,8 @@ def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tens
     return self
 
 
-def lower_triangle(dtype: DType, row: int, col: int, offset: int = 0) -> Plan:
-    """Rows and columns of the places on and below a diagonal, row by row, as two rows. Raises RuntimeError."""
-    return _triangle("tril_indices", dtype, row, col, offset, True)
-
-
-def upper_triangle(dtype: DType, row: int, col: int, offset: int = 0) -> Plan:
-    """Rows and columns of the places on and above a diagonal, row by row, as two rows. Raises RuntimeError."""
-    return _triangle("triu_indices", dtype, row, col, offset, False)
-
-
-def _triangle(operator: str, dtype: DType, row: int, col: int, offset: int, lower: bool) -> Plan:
+def _triangle(operator: str, dtype: DType, row: int, col: int, offset: int = 0, *, lower: bool) -> Plan:
+    """Rows and columns of the places on and below, or above, a diagonal, row by row, as two rows."""
     for name, size in (("row", row), ("col", col)):
         if size < 0:
             raise RuntimeError(f"{operator}(): {name} must be non-negative, got {size}")
@@ -286,6 +274,10 @@ def _triangle(operator: str, dtype: DType, row: int, col: int, offset: int, lowe
         target[1] = np.arange(places) - np.repeat(np.cumsum(counts) - counts - starts, counts)
 
     return Plan((2, places), fill)
+
+
+lower_triangle = partial(_triangle, "tril_indices", lower=True)
+upper_triangle = partial(_triangle, "triu_indices", lower=False)
 
 
 def _places(first: int, last: int, col: int, offset: int, lower: bool) -> int:
@@ -324,39 +316,25 @@ def _copy(self: Tensor, whole: bool = False) -> Tensor:
     return apply("as_strided_", copy, meta.sizes, meta.strides, self.offset - start)
 
 
-def _replaced(operator: str, copy: Tensor, part: Tensor, src: Tensor) -> Tensor:
-    if part.meta.sizes != src.meta.sizes:
-        raise RuntimeError(
-            f"{operator}(): expected src to have a size equal to the slice of self. src size = "
-            f"{list(src.meta.sizes)}, slice size = {list(part.meta.sizes)}"
-        )
-    apply("copy_", part, src)
-    return copy
+def _replacing(operator: str, view: str, whole: bool = False) -> Callable[..., Tensor]:
+    """Return the function that copies a tensor with what a view of it shows replaced by `src`. Raises RuntimeError for
+    other sizes, and as the view."""
+
+    def run(self: Tensor, src: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        copy = _copy(self, whole)
+        part = apply(view, copy, *args, **kwargs)
+        if part.meta.sizes != src.meta.sizes:
+            raise RuntimeError(
+                f"{operator}(): expected src to have a size equal to the slice of self. src size = "
+                f"{list(src.meta.sizes)}, slice size = {list(part.meta.sizes)}"
+            )
+        apply("copy_", part, src)
+        return copy
+
+    return run
 
 
-def select_scatter(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    """`self` with ``select(dim, index)`` replaced by `src`. Raises RuntimeError for other sizes, IndexError."""
-    copy = _copy(self)
-    return _replaced("select_scatter", copy, apply("select.int", copy, dim, index), src)
-
-
-def slice_scatter(
-    self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
-) -> Tensor:
-    """`self` with a slice along `dim` replaced by `src`. Raises RuntimeError for other sizes, IndexError."""
-    copy = _copy(self)
-    return _replaced("slice_scatter", copy, apply("slice.Tensor", copy, dim, start, end, step), src)
-
-
-def diagonal_scatter(self: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """`self` with a diagonal replaced by `src`. Raises RuntimeError for other sizes, IndexError."""
-    copy = _copy(self)
-    return _replaced("diagonal_scatter", copy, apply("diagonal", copy, offset, dim1, dim2), src)
-
-
-def as_strided_scatter(
-    self: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
-) -> Tensor:
-    """`self` with the elements of ``as_strided(size, stride, storage_offset)`` replaced. Raises RuntimeError."""
-    copy = _copy(self, whole=True)
-    return _replaced("as_strided_scatter", copy, apply("as_strided", copy, size, stride, storage_offset), src)
+select_scatter = _replacing("select_scatter", "select.int")
+slice_scatter = _replacing("slice_scatter", "slice.Tensor")
+diagonal_scatter = _replacing("diagonal_scatter", "diagonal")
+as_strided_scatter = _replacing("as_strided_scatter", "as_strided", whole=True)
