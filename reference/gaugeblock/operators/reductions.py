@@ -16,13 +16,14 @@ from ..core.errors import check_ints, wrap_dim
 from ..core.promotion import UPSTREAM_NAMES
 from ..core.tracing import TRACING
 from ..core.warn import warn
+from ..iteration.dimensions import coalesce_dimensions
 from ..kernels import reduction_ops
 from ..kernels.bound_call import Fresh
 from ..kernels.reduction import reduction_kernel
 from ..kernels.reduction_phases import Reduction
 from ..kernels.sharing import FEW, TRANSPOSED
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import TensorMeta, contiguous_meta, remember
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, remember
 from .arguments import dtype_argument
 from .operand_checks import check_number, real_number
 from .plan import Planned, plannable
@@ -132,10 +133,10 @@ def _plan(
         return Fresh(None, outputs, ())
     itemsize = meta.dtype.itemsize
     kept = [d for d in range(meta.ndim) if d not in dims]
-    out_steps = [_row_major([meta.sizes[d] for d in kept], dtype.itemsize) for dtype in results]
+    out_steps = default_strides(tuple([meta.sizes[d] for d in kept]))
     keep = [
-        (meta.sizes[d], meta.strides[d] * itemsize, *(steps[k] for steps in out_steps))
-        for k, d in enumerate(kept)
+        (meta.sizes[d], meta.strides[d] * itemsize, *(step * dtype.itemsize for dtype in results))
+        for d, step in zip(kept, out_steps, strict=True)
     ]
     inner = [(meta.sizes[d], meta.strides[d] * itemsize) for d in dims]
     positions = "arg" in name or name in ("max", "min")
@@ -159,26 +160,13 @@ def _plan(
     return Fresh(builtin, outputs, tuple(tail))
 
 
-def _row_major(sizes: Sequence[int], itemsize: int) -> list[int]:
-    strides, step = [], itemsize
-    for size in reversed(sizes):
-        strides.append(step)
-        step *= size
-    return strides[::-1]
-
-
 def coalesced(dims: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """Dims (size, strides...), innermost first, with neighbours merged where all strides allow and size 1 dropped."""
-    merged: list[tuple[int, ...]] = []
-    for dim in dims:
-        if dim[0] == 1:
-            continue
-        last = merged[-1] if merged else None
-        if last is not None and all(last[0] * a == b for a, b in zip(last[1:], dim[1:], strict=True)):
-            merged[-1] = (last[0] * dim[0], *last[1:])
-        else:
-            merged.append(dim)
-    return merged
+    if not dims:
+        return []
+    sizes, *strides = zip(*dims, strict=True)
+    merged, steps = coalesce_dimensions(sizes, strides)
+    return [] if merged == (1,) else list(zip(merged, *steps, strict=True))
 
 
 def check_not_empty(operator: str, meta: TensorMeta, dims: Dims, *, full: bool, error: Any = RuntimeError) -> None:
