@@ -293,19 +293,14 @@ def _build(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: bool
     launch: Launch | None = NO_ELEMENTS if iterator.device is cpu and not meta.numel else None
     if iterator.device is cpu and iterator.numel and not through_copy:
         memory = [*iterator.inputs[: len(conditions)], *operands]
-        kernel = _kernel(call, [o.dtype if o.number is None else None for o in memory], compute, meta.dtype)
+        number = Immediate(number_dtype(call.formula, compute))
+        kinds = [number if o.dtype is None or o.number is not None else o.dtype for o in memory]
+        kernel = formula_kernel(call.formula, [*kinds, *(number for _ in call.extras)], compute, meta.dtype)
         strides = [iterator.outputs[0].strides or (), *(o.strides or () for o in memory if o.number is None)]
         sizes = [meta.dtype.itemsize, *(o.dtype.itemsize for o in memory if o.number is None and o.dtype)]
         slots = [0, *(index + 1 for index, o in enumerate(memory) if o.number is None)]
         launch = Launch(kernel, iterator.shape, strides, sizes, slots)
     return Plan(meta, compute, iterator.outputs[0].will_resize, through_copy, launch)
-
-
-def _kernel(call: Call, dtypes: Sequence[DType | None], compute: DType, output: DType) -> PointwiseKernel:
-    number = Immediate(number_dtype(call.formula, compute))
-    operands: list[DType | Immediate] = [number if dtype is None else dtype for dtype in dtypes]
-    operands.extend(Immediate(number_dtype(call.formula, compute)) for _ in call.extras)
-    return formula_kernel(call.formula, operands, compute, output)
 
 
 def formula_kernel(
@@ -323,12 +318,11 @@ def _found(name: str, operands: Sequence[DType | Immediate]) -> tuple[Formula, t
     from .formulas import FORMULAS
 
     formula = FORMULAS[name]
-    kinds = [_unconverted(one) if index in formula.raw else one for index, one in enumerate(operands)]
+    kinds: list[Operand] = list(operands)
+    for place in formula.raw:
+        one = operands[place]
+        kinds[place] = Raw(one) if isinstance(one, DType) else Immediate(one.dtype, raw=True)
     return formula.function, tuple(kinds)
-
-
-def _unconverted(operand: DType | Immediate) -> Raw | Immediate:
-    return Raw(operand) if isinstance(operand, DType) else Immediate(operand.dtype, raw=True)
 
 
 def arguments(call: Call) -> list[Any]:

@@ -11,7 +11,7 @@ checks that the row's `out_cast` asks for; an operator that writes in place nati
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ..core.away import LONG, away
@@ -85,17 +85,12 @@ def kernel(name: str, *keys: str, derive: bool = True) -> Callable[[F], F]:
 
 
 def _derive(row: Row, function: Callable[..., Any], keys: tuple[str, ...]) -> None:
-    if row.inplace_name is not None:
-        _register_once(row.inplace_name, keys, derived_inplace(row, function))
-    if row.out_name is not None:
-        _register_once(row.out_name, keys, derived_out(row, function))
-
-
-def _register_once(name: str, keys: tuple[str, ...], function: Callable[..., Any]) -> None:
-    operator = REGISTRY.find(name)
-    for key in keys:
-        if not operator.has_kernel(key):
-            REGISTRY.put(name, (key,), _for_key(name, key, function))
+    for name, derived in ((row.inplace_name, derived_inplace), (row.out_name, derived_out)):
+        if name is not None:
+            form = derived(row, function)
+            for key in keys:
+                if not REGISTRY.find(name).has_kernel(key):
+                    REGISTRY.put(name, (key,), _for_key(name, key, form))
 
 
 def _for_key(name: str, key: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -195,7 +190,8 @@ def derived_out(row: Row, function: Callable[..., Any]) -> Plannable[..., Any]:
         for tensor, result in zip(outs, parts, strict=True):
             check_out_dtype(row, result.meta.dtype, tensor.meta.dtype)
         if row.base in JOINS and parts[0].meta.dtype is not outs[0].meta.dtype:
-            parts = (_joined_in(outs[0].meta.dtype, function, *args, **kwargs),)
+            wanted = [invoke("to.dtype", tensor, outs[0].meta.dtype) for tensor in args[0]]
+            parts = (function(wanted, *args[1:], **kwargs),)
         same = args is given and len(outs) == 1 and parts[0].meta is outs[0].meta
         for tensor, result in zip(outs, parts, strict=True):
             write_out(tensor, result, as_made=row.family == "linalg")
@@ -206,11 +202,6 @@ def derived_out(row: Row, function: Callable[..., Any]) -> Plannable[..., Any]:
         return named(outs)
 
     return Plannable(into)
-
-
-def _joined_in(dtype: DType, function: Callable[..., Any], tensors: Sequence[Tensor], *args: Any, **kwargs: Any) -> Any:
-    """Return the join of tensors converted to `dtype` first."""
-    return function([invoke("to.dtype", tensor, dtype) for tensor in tensors], *args, **kwargs)
 
 
 def computed_in_out(

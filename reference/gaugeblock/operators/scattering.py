@@ -108,7 +108,12 @@ def check_scatter(operator: str, self: Tensor, dim: int, index: Tensor, source: 
     check_no_internal_overlap(self.meta.sizes, self.meta.strides)
     check_no_overlap(self, index)
     if isinstance(source, Tensor):
-        _check_source(operator, self, index, source)
+        check_same_dtype(operator, self, source, "src")
+        if index.meta.numel and max(source.meta.ndim, 1) != max(index.meta.ndim, 1):
+            raise RuntimeError(
+                f"{operator}(): Index tensor must have the same number of dimensions as src tensor, got "
+                f"{index.meta.ndim} and {source.meta.ndim}"
+            )
         check_no_overlap(self, source)
     mine, theirs = self.meta.sizes or (1,), index.meta.sizes or (1,)
     given = source.meta.sizes or (1,) if isinstance(source, Tensor) else None
@@ -132,15 +137,6 @@ def _scatter(
         _write(operator, self, dim, index, source, combine)
     bump_version(self)
     return self
-
-
-def _check_source(operator: str, self: Tensor, index: Tensor, src: Tensor) -> None:
-    check_same_dtype(operator, self, src, "src")
-    if index.meta.numel and max(src.meta.ndim, 1) != max(index.meta.ndim, 1):
-        raise RuntimeError(
-            f"{operator}(): Index tensor must have the same number of dimensions as src tensor, got "
-            f"{index.meta.ndim} and {src.meta.ndim}"
-        )
 
 
 @writing("scatter.src", "scatter_.src")
@@ -185,17 +181,6 @@ def vector_dim(operator: str, self: Tensor, dim: int, index: Tensor) -> int:
     return place
 
 
-def _check_part(operator: str, self: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
-    check_no_overlap(self, source)
-    mine, given = self.meta.sizes or (1,), source.meta.sizes or (1,)
-    wanted = (*mine[:dim], index.meta.numel, *mine[dim + 1 :])
-    if given != wanted:
-        raise RuntimeError(
-            f"{operator}(): source/destination slices must have same sizes: expected source {list(wanted)}, got "
-            f"{list(given)}"
-        )
-
-
 def check_vector_places(operator: str, self: Tensor, dim: int, index: Tensor) -> None:
     """Raise IndexError unless a vector of places along `dim` lies in [0, size)."""
     check_within(operator, index_values(index), (self.meta.sizes or (1,))[dim], IndexError)
@@ -216,7 +201,14 @@ def _into_parts(operator: str, self: Tensor, dim: int, index: Tensor, source: Te
     check_same_dtype(operator, self, source, "source")
     if alpha is not None:
         check_fits(operator, alpha, self.meta.dtype)
-    _check_part(operator, self, dim, index, source)
+    check_no_overlap(self, source)
+    mine, given = self.meta.sizes or (1,), source.meta.sizes or (1,)
+    wanted = (*mine[:dim], index.meta.numel, *mine[dim + 1 :])
+    if given != wanted:
+        raise RuntimeError(
+            f"{operator}(): source/destination slices must have same sizes: expected source {list(wanted)}, got "
+            f"{list(given)}"
+        )
     if self.meta.device is cpu:
         check_vector_places(operator, self, dim, index)
         if alpha not in (None, 1):
