@@ -28,6 +28,7 @@ from ..tensor.views import expand
 from .arrays import MOST_DIMS, Array, check_same_device, values, widened
 from .invoke import apply, unsqueeze
 from .launch import element_launch
+from .operand_checks import check_implemented
 from .plan import Planned, plannable
 from .registration import kernel
 
@@ -149,8 +150,7 @@ def check_dtypes(operator: str, *tensors: Tensor) -> DType:
                 f"{operator}(): expected m1 and m2 to have the same dtype, but got: {dtype.name} != "
                 f"{tensor.meta.dtype.name}"
             )
-    if dtype is bool_:
-        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+    check_implemented(operator, dtype, dtype is not bool_)
     return dtype
 
 

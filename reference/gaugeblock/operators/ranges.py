@@ -12,7 +12,6 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..core.dtype import DEFAULTS, DType, bool_, complex32, complex128, dtype_of_number, float32, float64, int64
-from ..core.promotion import UPSTREAM_NAMES
 from ..core.warn import warn
 from ..dispatch.dispatcher import call
 from ..iteration.tensor_iterator import Number
@@ -28,6 +27,7 @@ from .allocation import COPY, resized
 from .copy import copy_values
 from .fresh_fill import fill_zeros
 from .launch import element_launch
+from .operand_checks import check_implemented
 
 NUMBERS = frozenset({int, float})
 Steps = tuple[Number, ...]
@@ -178,8 +178,7 @@ def _ends(name: str, start: Any, end: Any, count: int, kind: DType) -> tuple[Any
             f"{name}(): inferred dtype {dtype_of_number(0j).name} can't be safely cast to passed dtype {kind.name}: "
             f"{start} to {end} are complex"
         )
-    if kind is bool_ or kind is complex32:
-        raise NotImplementedError(f"\"{name}\" not implemented for '{UPSTREAM_NAMES[kind.name]}'")
+    check_implemented(name, kind, kind is not bool_ and kind is not complex32)
     if kind.kind != 1:
         return start, end
     for bound in (start, end):
@@ -190,8 +189,7 @@ def _ends(name: str, start: Any, end: Any, count: int, kind: DType) -> tuple[Any
 
 def eye(kind: DType, n: int, m: int | None = None) -> Plan:
     """Ones on the diagonal of an n x m matrix of zeros, square by default. Raises RuntimeError for negative sizes."""
-    if kind is complex32:
-        raise NotImplementedError(f"\"eye\" not implemented for '{UPSTREAM_NAMES[kind.name]}'")
+    check_implemented("eye", kind, kind is not complex32)
     sizes = (n, n if m is None else m)
     for argument, value in zip(("n", "m"), sizes, strict=True):
         if value < 0:

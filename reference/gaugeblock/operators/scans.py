@@ -11,7 +11,6 @@ from ..core.away import long_call
 from ..core.device import cpu
 from ..core.dtype import DType, bool_, int64
 from ..core.errors import wrap_dim
-from ..core.promotion import UPSTREAM_NAMES
 from ..kernels import scan
 from ..kernels.bound_call import Fresh
 from ..kernels.reduction_phases import Phase
@@ -21,6 +20,7 @@ from ..tensor.tensor_meta import TensorMeta, default_strides, meta_of, remember
 from .arguments import dtype_argument
 from .arrays import Array, from_array, outline, values
 from .invoke import result_type
+from .operand_checks import check_implemented
 from .plan import Planned, plannable
 from .reductions import coalesced, planned_fresh
 from .registration import kernel
@@ -94,8 +94,7 @@ def _register_running(name: str, build: Any) -> None:
         place = wrap_dim(name, dim, self.meta.ndim)
         own = self.meta.dtype
         compute = dtype_argument(name, dtype) or (int64 if own.kind < 2 else own)
-        if compute is bool_:
-            raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
+        check_implemented(f"{name}_out_cpu", compute, compute is not bool_)
         return planned_scan(name, build(compute), self, place, compute, compute)
 
 
@@ -107,8 +106,7 @@ def _register_extreme(name: str) -> None:
     def extreme(self: Tensor, dim: int) -> Planned[Any]:
         place = wrap_dim(name, dim, self.meta.ndim)
         own = self.meta.dtype
-        if own.is_complex:
-            raise NotImplementedError(f"\"{name}\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
+        check_implemented(name, own, not own.is_complex)
         phase = scan.running_extreme(own, name == "cummax")
         return planned_scan(name, phase, self, place, own, own, int64, choose=result_type(name))
 
@@ -125,8 +123,7 @@ def logcumsumexp(self: Tensor, dim: int) -> Tensor | Planned[Tensor]:
     """log of the running sum of exp along a dim. Raises NotImplementedError for bool and ints, IndexError."""
     place = wrap_dim("logcumsumexp", dim, self.meta.ndim)
     own = self.meta.dtype
-    if own.kind < 2:
-        raise NotImplementedError(f"\"logcumsumexp_out_cpu\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
+    check_implemented("logcumsumexp_out_cpu", own, own.kind >= 2)
     if own.is_complex:
         return _complex_logcumsumexp(self, place)
     return planned_scan("logcumsumexp", scan.running_exponentials(own), self, place, own, own)

@@ -38,7 +38,7 @@ from .gathering import (
     index_values,
 )
 from .invoke import apply
-from .operand_checks import check_fits, check_no_overlap, warn_of_internal_overlap
+from .operand_checks import check_fits, check_implemented, check_no_overlap, warn_of_internal_overlap
 from .plan import Plannable, Planned
 from .registration import F, derived_out, kernel
 from .rows import rows
@@ -362,8 +362,8 @@ def _check_reduction(operator: str, self: Tensor, reduce: str, allowed: tuple[st
     dtype = self.meta.dtype
     if reduce not in allowed:
         raise RuntimeError(message)
-    if (reduce == "mean" and dtype is bool_) or (reduce in ("amax", "amin") and dtype.is_complex):
-        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+    refused = dtype is bool_ if reduce == "mean" else reduce in ("amax", "amin") and dtype.is_complex
+    check_implemented(operator, dtype, not refused)
 
 
 @writing("scatter_reduce.two", "scatter_reduce_.two")

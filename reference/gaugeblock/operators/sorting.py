@@ -12,7 +12,6 @@ from ..core.away import away
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, int64
 from ..core.errors import wrap_dim
-from ..core.promotion import UPSTREAM_NAMES
 from ..tensor.array_view import FEW, array_of, kept_array
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, new_like
@@ -27,6 +26,7 @@ from ..tensor.tensor_meta import (
 from .arrays import Array, along, computed, has_many_dims, values
 from .invoke import invoke, result_type
 from .loop_plan import Picking, picking
+from .operand_checks import check_implemented
 from .plan import Planned, plannable
 from .reductions import reduced_sizes
 from .registration import kernel
@@ -158,12 +158,6 @@ def msort(self: Tensor) -> Tensor:
     return values
 
 
-def check_not_bool(operator: str, dtype: DType) -> None:
-    """Raise NotImplementedError for bool."""
-    if dtype is bool_:
-        raise NotImplementedError(f"\"{operator}\" not implemented for 'Bool'")
-
-
 @kernel("topk")
 @plannable
 def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
@@ -216,7 +210,7 @@ def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
             raise RuntimeError(
                 f"kthvalue(): selected number k out of range for dimension {place}: {k} not in [1, {size}]"
             )
-        check_not_bool("kthvalue", self.meta.dtype)
+        check_implemented("kthvalue", self.meta.dtype, self.meta.dtype is not bool_)
         _dim_of("kthvalue", self, dim)
     return one_along("kthvalue", self, dim, keepdim, lambda rows: order_along(rows, -1, False)[..., k - 1])
 
@@ -247,12 +241,6 @@ def one_along(operator: str, self: Tensor, dim: int, keepdim: bool, find: Finder
     return found
 
 
-def _check_median(operator: str, self: Tensor) -> None:
-    dtype = self.meta.dtype
-    if dtype.is_complex or dtype.kind == 0:
-        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
-
-
 def _middle(array: Array, ignore_nan: bool) -> Array:
     """Index of the median along the last axis, which has at least one element; equal ones count in their order."""
     size = array.shape[-1]
@@ -273,7 +261,7 @@ def _middle(array: Array, ignore_nan: bool) -> Array:
 
 
 def _median_all(operator: str, self: Tensor, ignore_nan: bool) -> Tensor:
-    _check_median(operator, self)
+    check_implemented(operator, self.meta.dtype, self.meta.dtype.kind in (1, 2))
     if has_many_dims(self.meta):
         self = reshape(self, (-1,))
     dtype = self.meta.dtype
@@ -293,7 +281,7 @@ def _median_of(flat: Array, dtype: DType, ignore_nan: bool) -> Any:
 
 
 def _median_dim(operator: str, self: Tensor, dim: int, keepdim: bool, ignore_nan: bool) -> Any:
-    _check_median(operator, self)
+    check_implemented(operator, self.meta.dtype, self.meta.dtype.kind in (1, 2))
     return one_along(f"{operator}.dim", self, dim, keepdim, partial(_middle, ignore_nan=ignore_nan))
 
 

@@ -10,12 +10,12 @@ import numpy as np
 from ...core.device import meta_device
 from ...core.dtype import float32, float64, int64
 from ...core.errors import type_error, wrap_dim
-from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
 from ..arrays import Array, filled, from_array, values
 from ..composites import asked
 from ..conversion import host
 from ..invoke import apply, apply_for_many, invoke
+from ..operand_checks import check_implemented
 from ..searching import parts_first
 from ..sorting import one_along, sortable
 
@@ -112,8 +112,7 @@ def mode(self: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     Raises IndexError for a dim that is out of range or empty, NotImplementedError for complex values.
     """
     wrap_dim("mode", dim, self.meta.ndim)
-    if self.meta.dtype.is_complex:
-        raise NotImplementedError(f"\"mode_cpu\" not implemented for '{UPSTREAM_NAMES[self.meta.dtype.name]}'")
+    check_implemented("mode_cpu", self.meta.dtype, not self.meta.dtype.is_complex)
     return one_along("mode", self, dim, keepdim, _last_of_most)
 
 
@@ -138,8 +137,7 @@ def unique_consecutive(
     values and for a meta tensor, whose runs are not known.
     """
     meta = self.meta
-    if meta.dtype.is_complex:
-        raise NotImplementedError(f"\"unique\" not implemented for '{UPSTREAM_NAMES[meta.dtype.name]}'")
+    check_implemented("unique", meta.dtype, not meta.dtype.is_complex)
     if meta.device.type != "cpu":
         raise NotImplementedError("unique_consecutive: the sizes depend on data, which a meta tensor has not")
     array = values(self)

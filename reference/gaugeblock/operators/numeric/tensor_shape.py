@@ -10,7 +10,6 @@ import numpy as np
 
 from ...core.dtype import DType, int64
 from ...core.errors import INT64_MAX, check_ints, type_error, wrap_dim
-from ...core.promotion import UPSTREAM_NAMES
 from ...core.warn import warn_once
 from ...iteration.overlap import Overlap, internal_overlap
 from ...iteration.tensor_iterator import Number
@@ -21,6 +20,7 @@ from ...tensor.views import as_strided
 from ..arguments import tensors_argument
 from ..arrays import outline, values
 from ..invoke import apply, expand, invoke, reshape
+from ..operand_checks import check_implemented
 from ..ranges import Plan
 
 
@@ -252,8 +252,7 @@ def _triangle(operator: str, dtype: DType, row: int, col: int, offset: int = 0, 
     for name, size in (("row", row), ("col", col)):
         if size < 0:
             raise RuntimeError(f"{operator}(): {name} must be non-negative, got {size}")
-    if dtype.kind != 1:
-        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+    check_implemented(operator, dtype, dtype.kind == 1)
     if max(row, col, offset, -offset - 1) > INT64_MAX:
         raise RuntimeError(f"{operator}(): the numbers of a triangle must fit 64 bits, got {row}, {col} and {offset}")
     if lower:
