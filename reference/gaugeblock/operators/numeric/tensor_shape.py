@@ -11,6 +11,7 @@ import numpy as np
 from ...core.dtype import DType, int64
 from ...core.errors import INT64_MAX, check_ints, type_error, wrap_dim
 from ...core.warn import warn_once
+from ...iteration.dimensions import broadcast_shapes
 from ...iteration.overlap import Overlap, internal_overlap
 from ...iteration.tensor_iterator import Number
 from ...tensor.array_view import array_of
@@ -24,25 +25,13 @@ from ..operand_checks import check_implemented
 from ..ranges import Plan
 
 
-def broadcast_sizes(operator: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """The sizes that all `shapes` broadcast to. Raises RuntimeError when they do not."""
-    result: list[int] = [1] * max([len(shape) for shape in shapes], default=0)
-    for shape in shapes:
-        lead = len(result) - len(shape)
-        for dim, size in enumerate(shape, lead):
-            if size != 1 and result[dim] != size:
-                if result[dim] != 1:
-                    raise RuntimeError(
-                        f"{operator}(): The size of tensor a ({result[dim]}) must match the size of tensor b ({size}) "
-                        f"at non-singleton dimension {dim}"
-                    )
-                result[dim] = size
-    return tuple(result)
-
-
 def broadcast_tensors(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Each tensor expanded to the common sizes; one that has them is given back itself. Raises RuntimeError."""
-    sizes = broadcast_sizes("broadcast_tensors", [tensor.meta.sizes for tensor in tensors])
+    shapes = [tensor.meta.sizes for tensor in tensors]
+    try:
+        sizes = broadcast_shapes([(1,) * max(map(len, shapes), default=0), *shapes])
+    except RuntimeError as error:
+        raise RuntimeError(f"broadcast_tensors(): {str(error).partition(';')[0]}") from None
     return tuple([one if one.meta.sizes == sizes else expand(one, sizes) for one in tensors])
 
 
