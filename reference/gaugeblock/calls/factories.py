@@ -14,18 +14,11 @@ from ..core.device import Device, cpu
 from ..core.dtype import DEFAULTS, DType
 from ..core.errors import UINT64_MAX
 from ..dispatch.dispatcher import REGISTRY, call
-from ..operators.allocation import leave, quick_empty_strided, quick_new_empty_strided
+from ..operators.allocation import leave, quick_empty_strided, quick_new
 from ..operators.factories import quick_computed
-from ..operators.fresh_fill import (
-    fill_ones,
-    fill_zeros,
-    quick_full,
-    quick_full_like,
-    quick_new_full,
-    quick_scalar_tensor,
-)
+from ..operators.fresh_fill import fill_ones, fill_zeros, quick_full, quick_full_like, quick_scalar_tensor
 from ..operators.random_numbers import fill_normal, fill_uniform, quick_randint
-from ..operators.ranges import quick_arange, quick_eye, quick_linspace
+from ..operators.ranges import quick_arange
 from ..tensor.getters import set_requires_grad
 from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor, new_like
@@ -39,10 +32,12 @@ FILLS: dict[str, Callable[[Tensor], object]] = {
 }  # fmt: skip
 """Factory of sizes -> what fills a fresh tensor on the CPU."""
 QUICK: dict[str, Quick] = {
-    "arange": quick_arange, "empty_strided": quick_empty_strided, "eye": quick_eye, "full": quick_full,
-    "full_like": quick_full_like, "linspace": quick_linspace, "new_empty_strided": quick_new_empty_strided,
-    "new_full": quick_new_full, "randint": quick_randint, "scalar_tensor": quick_scalar_tensor,
-    "logspace": quick_computed("logspace", "nni"), "randperm": quick_computed("randperm", "i"),
+    "arange": quick_arange, "empty_strided": quick_empty_strided, "full": quick_full, "full_like": quick_full_like,
+    "new_empty_strided": quick_new(quick_empty_strided), "randint": quick_randint,
+    "new_full": quick_new(functools.partial(quick_full, operator="new_full")),
+    "scalar_tensor": quick_scalar_tensor, "eye": quick_computed("eye", "ii", 1),
+    "linspace": quick_computed("linspace", "nni", 3), "logspace": quick_computed("logspace", "nni", 3),
+    "randperm": quick_computed("randperm", "i", 1),
 }  # fmt: skip
 """Other factory -> what makes its result of the arguments given by position and the dtype, on the CPU; or None."""
 

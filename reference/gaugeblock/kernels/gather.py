@@ -17,12 +17,13 @@ from ..core.dtype import DType, int32
 from .code import MEMCPY, Code, Declarations, row_module
 from .compiler import Builtin, compiler, made_once
 from .isa import Level, current_level
+from .lower import Emitter
 from .pointwise import contiguous_address, rows_builtin
 from .pointwise_entry import Signature
 from .tiles import element_type
 
 SIGNATURE = Signature(1, "mmii")
-Move = Callable[[Code, str, str], None]
+Move = Callable[[Emitter, str, str], None]
 """Writes what a kernel does with the place of the output and that of the source."""
 
 
@@ -65,7 +66,8 @@ def indexed_text(itemsize: int, index: DType, level: Level, moved: int, row: Mov
 
     `row` handles a contiguous row with one index, `element` one element.
     """
-    code = Code()
+    declarations = Declarations(level.vector_bytes)
+    code = Emitter(1, "x", declarations)
     pointers = [code.load("ptr", code.slot("%pointers", k)) for k in range(3)]
     strides = [code.load("i64", code.slot("%strides", k)) for k in range(3)]
     step, size = (code.load("i64", code.slot("%numbers", k)) for k in range(2))
@@ -89,7 +91,6 @@ def indexed_text(itemsize: int, index: DType, level: Level, moved: int, row: Mov
     with code.loop(0, count) as k:
         move(element, [code.at(pointer, k, stride) for pointer, stride in zip(pointers, strides, strict=True)])
     failed = code.register(f"icmp ne i8 {code.load('i8', fault, 1)}, 0")
-    declarations = Declarations()
     declarations["memcpy"] = MEMCPY
     return row_module(code, declarations, level.attributes, failed)
 

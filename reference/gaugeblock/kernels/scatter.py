@@ -1,4 +1,4 @@
-"""Kernels that write elements to indexed places: out[k + index[k] * step] = source[k], or += source[k].
+"""Kernels that write elements to indexed places: out[k + index[k] * step] = source[k], or combined with what is there.
 
     kernel.strided(first)(out_ptr, source_ptr, index_ptr, step, size, ndim, sizes..., byte strides of the three...)
 
@@ -10,23 +10,33 @@ Places that repeat are written in order; only dims from `first` on are shared ou
 from __future__ import annotations
 
 import functools
+import operator
+from collections.abc import Callable
+from typing import Any
 
 from ..core.dtype import DType
-from .code import Code
 from .compiler import Builtin, compiler
-from .conversion import SCALAR_TYPES
+from .conversion import SCALAR_TYPES, from_storage, memory, to_storage
+from .functions import maximum, minimum
 from .gather import SIGNATURE, copy_element, copy_row, indexed_text
 from .isa import Level, current_level
+from .loops import load_operand, store_operand
+from .lower import Emitter
 from .pointwise import rows_builtin
+
+COMBINING: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.add, "multiply": operator.mul, "amax": maximum, "amin": minimum,
+}  # fmt: skip
+"""How an element is combined with the one that is there; bool is added by or, multiplied by and."""
 
 
 class ScatterKernel:
-    """The kernel for elements of `itemsize` bytes and an index dtype; it adds where `added` is the elements' dtype."""
+    """The kernel for elements of a dtype and an index dtype; `combine` is a name of COMBINING, None to overwrite."""
 
-    def __init__(self, itemsize: int, index: DType, added: DType | None, level: Level) -> None:
-        self.itemsize = itemsize
+    def __init__(self, dtype: DType, index: DType, combine: str | None, level: Level) -> None:
+        self.dtype = dtype
         self.index = index
-        self.added = added
+        self.combine = combine
         self.level = level
         self._strided: dict[int, Builtin] = {}
 
@@ -34,47 +44,46 @@ class ScatterKernel:
         """The builtin that shares out dims from `first` on."""
         found = self._strided.get(first)
         if found is None:
-            itemsizes = (self.itemsize, self.itemsize, self.index.itemsize)
-            added = None if self.added is None else self.added.name
-            description = f"scatter {self.itemsize} {self.index.name} {added} {self.level.name}"
-            row = compiler().load(description, self._text)
+            itemsize = self.dtype.itemsize
+            element = itemsize if self.combine is None else f"{self.combine} {self.dtype.name}"
+            row = compiler().load(f"scatter {element} {self.index.name} {self.level.name}", self._text)
+            itemsizes = (itemsize, itemsize, self.index.itemsize)
             found = self._strided[first] = rows_builtin("scatter", SIGNATURE, row, itemsizes, first)
         return found
 
     def _text(self) -> str:
-        return indexed_text(self.itemsize, self.index, self.level, 0, self._row, self._element)
+        return indexed_text(self.dtype.itemsize, self.index, self.level, 0, self._row, self._element)
 
-    def _row(self, code: Code, target: str, source: str) -> None:
-        """A contiguous row to one place: copied at once, or added in whole vectors and what is left singly."""
-        if self.added is None:
-            copy_row(code, target, source, self.itemsize)
+    def _row(self, code: Emitter, target: str, source: str) -> None:
+        """A contiguous row to one place: copied at once, or combined in whole vectors and what is left singly."""
+        itemsize = self.dtype.itemsize
+        if self.combine is None:
+            copy_row(code, target, source, itemsize)
             return
-        lanes, type = self.level.vector_bytes // self.itemsize, SCALAR_TYPES[self.added].ir
+        lanes = self.level.vector_bytes * 8 // max(SCALAR_TYPES[self.dtype].bits, 8)
         vectors = code.register(f"and i64 %n, {-lanes}")
-        for kind, start, stop, step in ((f"<{lanes} x {type}>", "0", vectors, lanes), (type, vectors, "%n", 1)):
-            with code.loop(start, stop, step) as k:
-                self._add(code, kind, code.at(target, k, self.itemsize), code.at(source, k, self.itemsize))
+        for width, start, stop in ((lanes, "0", vectors), (1, vectors, "%n")):
+            with code.scope(width), code.loop(start, stop, width) as k:
+                self._element(code, code.at(target, k, itemsize), code.at(source, k, itemsize))
 
-    def _element(self, code: Code, target: str, source: str) -> None:
-        if self.added is None:
-            copy_element(code, target, source, self.itemsize)
-        else:
-            self._add(code, SCALAR_TYPES[self.added].ir, target, source)
-
-    def _add(self, code: Code, type: str, target: str, source: str) -> None:
-        """Add an element, or a vector of them, to what is at `target`."""
-        align, operation = min(self.itemsize, 4), "add" if "i" in type else "fadd"
-        value = code.load(type, source, align)
-        total = code.register(f"{operation} {type} {code.load(type, target, align)}, {value}")
-        code.store(type, total, target, align)
+    def _element(self, code: Emitter, target: str, source: str) -> None:
+        """An element, or a vector of them."""
+        if self.combine is None:
+            copy_element(code, target, source, self.dtype.itemsize)
+            return
+        operand, half = memory("x", self.dtype), self.level.half_hardware
+        values = []
+        for place in (target, source):
+            stored = operand.symbols()
+            load_operand(code, operand, place, stored)
+            values.append(from_storage(stored, self.dtype, half))
+        combined = COMBINING[self.combine](*values)
+        store_operand(code, operand, target, code.emit(to_storage(combined, self.dtype, half)))
 
 
 _kernel = functools.cache(ScatterKernel)
 
 
-def scatter_kernel(itemsize: int, index: DType, added: DType | None = None) -> ScatterKernel:
-    """The kernel for elements of `itemsize` bytes and indices of int32 or int64; memoised.
-
-    With `added`, an integer dtype, float32 or float64, elements are added to what is there.
-    """
-    return _kernel(itemsize, index, added, current_level())
+def scatter_kernel(dtype: DType, index: DType, combine: str | None = None) -> ScatterKernel:
+    """The kernel for elements of `dtype` and indices of int32 or int64; memoised."""
+    return _kernel(dtype, index, combine, current_level())

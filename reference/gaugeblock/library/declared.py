@@ -24,8 +24,8 @@ from ..core.errors import type_error
 from ..dispatch.dispatcher import REGISTRY
 from ..operators.formulas import FORMULAS
 from ..operators.formulas.table import Formula
-from ..operators.pointwise import Call, PointwiseRule
-from ..operators.pointwise_operators import Functional, InPlace, Out
+from ..operators.pointwise import PointwiseRule
+from ..operators.pointwise_operators import Form, call_of
 from ..operators.rows import Row, row_of
 from ..tensor.tensor import Tensor
 from .derivative import MissingDerivative
@@ -57,14 +57,11 @@ class DeclaredOperator:
         rule = PointwiseRule(row)
         FORMULAS[self.name] = Formula(self.name, formula, len(operands) + len(numbers))
         self._removers.append(partial(_forget_formula, self.name))
-        build = _builder(self.name, arguments, set(numbers), check)
-        for text, run in (
-            (row.schema, Functional(row.name, rule, build)),
-            (row.inplace, InPlace(row.inplace_name or "", rule, build)),
-            (row.out, Out(row.out_name or "", rule, build)),
-        ):
+        build = call_of(self.name, arguments, numbers, check)
+        for text in (row.schema, row.inplace, row.out):
             if text is not None:
-                self._define(f"{namespace}::{text}", run)
+                form = Form(text.partition("(")[0], rule, build, inplace=text is row.inplace)
+                self._define(f"{namespace}::{text}", form)
         self.function = self._bind(namespace)
 
     def _define(self, text: str, run: Callable[..., Any]) -> None:
@@ -148,20 +145,6 @@ def _check_arguments(where: str, schema: Schema, field: str, form: Schema) -> No
     given = tuple(a._replace(alias=None) for a in form.arguments if field == "inplace" or not a.written)
     if given != schema.arguments:
         raise OperatorTableError(f"{where}: the arguments of {form} are not allowed; allowed: those of {schema}")
-
-
-def _builder(
-    formula: str, arguments: list[Argument], numbers: set[str], check: Callable[..., None] | None
-) -> Callable[..., Call]:
-    def build(*args: Any, **kwargs: Any) -> Call:
-        given: dict[str, Any] = {a.name: a.default_value for a in arguments if a.default is not None}
-        given |= dict(zip((a.name for a in arguments), args, strict=False)) | kwargs
-        if check is not None:
-            check(**given)
-        operands = tuple(given[a.name] for a in arguments if a.name not in numbers)
-        return Call(formula, operands, tuple(given[a.name] for a in arguments if a.name in numbers))
-
-    return build
 
 
 def declare(

@@ -83,20 +83,22 @@ def empty_strided(
     return result
 
 
-def quick_new_empty_strided(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
-    """Return new_empty_strided of a tensor on the CPU and two tuples of ints; None for anything else."""
-    if len(given) != 3 or given[0].__class__ is not Tensor or given[0].meta.device is not cpu:
-        return None
-    if all(one.__class__ is tuple and only_ints(one) for one in given[1:]):
-        return empty_strided(*given[1:], dtype=dtype or given[0].meta.dtype)
-    return None
-
-
 def quick_empty_strided(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
-    """Return empty_strided of two tuples of ints, on the CPU in the default dtype; None for anything else."""
-    if len(given) == 2 and dtype is None and all(one.__class__ is tuple and only_ints(one) for one in given):
-        return empty_strided(*given)
+    """Return empty_strided of two tuples of ints, on the CPU; None for anything else."""
+    if len(given) == 2 and all(one.__class__ is tuple and only_ints(one) for one in given):
+        return empty_strided(*given, dtype=dtype)
     return None
+
+
+def quick_new(quick: Callable[..., Tensor | None]) -> Callable[[tuple[Any, ...], DType | None], Tensor | None]:
+    """Return the quick form of a ``new_`` factory, which has the dtype of a tensor on the CPU."""
+
+    def made(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
+        if not given or given[0].__class__ is not Tensor or given[0].meta.device is not cpu:
+            return None
+        return quick(given[1:], dtype or given[0].meta.dtype)
+
+    return made
 
 
 @kernel("empty.out", COMPOSITE, derive=False)

@@ -13,12 +13,11 @@ from ..core.device import Device, cpu
 from ..core.dtype import DType, bfloat16, complex32, float16
 from ..core.errors import check_sizes, wrap_dim
 from ..core.rounding import ROUNDED_HERE, rounded
-from ..iteration.dimensions import FastSetup, fast_setup, fast_strides, iteration_strides, packed_strides
-from ..iteration.tensor_iterator import common_device
+from ..iteration.tensor_iterator import COMPARISON, TensorIterator, common_device, planned_meta
 from ..tensor.array_view import array_of, array_of_lazy
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor, new_like
-from ..tensor.tensor_meta import TensorMeta, meta_of, reorder_dimensions
+from ..tensor.tensor_meta import TensorMeta, meta_of
 from ..tensor.versions import bump_version
 from ..tensor.views import as_strided
 from .operand_checks import check_fits
@@ -28,11 +27,8 @@ PIECE = 1 << 22
 """Elements that are searched between two looks for signals."""
 STEPS = 512
 """Steps of work that an element of a result takes, at most."""
-
-
-def values(tensor: Tensor) -> Array:
-    """The tensor's values as an array; a view of its memory unless they are lazily conjugate or negative."""
-    return array_of_lazy(tensor)
+values = array_of_lazy
+"""The tensor's values as an array; a view of its memory unless they are lazily conjugate or negative."""
 
 
 def stored_values(tensor: Tensor) -> Array:
@@ -82,15 +78,8 @@ def outline_between(
     sizes: Sequence[int], dtype: DType, device: Device, operands: Sequence[Tensor]
 ) -> tuple[Tensor, Array | None]:
     """As `outline`, with the strides that a pointwise result of `operands`, which broadcast to `sizes`, has."""
-    shape = tuple(sizes)
-    metas = [operand.meta for operand in operands]
-    setup = fast_setup(metas) if metas[0].sizes == shape else FastSetup.NONE
-    if setup is not FastSetup.NONE:
-        strides = fast_strides(setup, metas[0])
-    else:
-        steps = [iteration_strides(one.sizes, one.strides, shape, one.dtype.itemsize) for one in metas]
-        strides = packed_strides(shape, reorder_dimensions(shape, steps))
-    result = new_like(meta_of(shape, strides, dtype, device))
+    meta = planned_meta(TensorIterator((None,), tuple(operands), COMPARISON).build(allocate=False))
+    result = new_like(meta_of(tuple(sizes), meta.strides, dtype, device))
     return result, array_of(result) if device is cpu else None
 
 

@@ -153,10 +153,11 @@ def taking(name: str | None, function: Callable[..., Any]) -> Callable[..., Any]
 
 
 def _without_complex32(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
     def guarded(*args: Any, **kwargs: Any) -> Any:
         return called(name, function, args, kwargs)
 
-    return named_as(function, guarded)
+    return guarded
 
 
 def called(name: str | None, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -164,11 +165,3 @@ def called(name: str | None, function: Callable[..., Any], args: tuple[Any, ...]
     if name is not None and (has_complex32(args) or (kwargs and has_complex32(kwargs.values()))):
         function = kernel_of_complex32(name, function)
     return function(*args, **kwargs)
-
-
-def named_as(function: Callable[..., Any], wrapper: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `wrapper` with the name, module and docstring of the function that it wraps."""
-    wrapper.__wrapped__ = function  # type: ignore[attr-defined]
-    wrapper.__name__ = getattr(function, "__name__", wrapper.__name__)
-    wrapper.__module__, wrapper.__doc__ = function.__module__, function.__doc__
-    return wrapper

@@ -45,11 +45,12 @@ def unique(
         results = call(UNIQUE, input, sorted, return_inverse, return_counts)
     else:
         results = call(UNIQUE_DIM, input, dim, sorted, return_inverse, return_counts)
-    wanted = [results[0]]
-    if return_inverse:
-        wanted.append(results[1])
-    if return_counts:
-        wanted.append(results[2])
+    return asked(results, return_inverse, return_counts)
+
+
+def asked(results: Sequence[Tensor], inverse: bool, counts: bool) -> Any:
+    """Return the first result, or a tuple of it with those of the inverse and the counts that are asked for."""
+    wanted = [result for result, chosen in zip(results, (True, inverse, counts), strict=True) if chosen]
     return tuple(wanted) if len(wanted) > 1 else wanted[0]
 
 

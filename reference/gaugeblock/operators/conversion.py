@@ -163,11 +163,14 @@ def _wanted(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
             values.update(dtype=value.meta.dtype, device=value.meta.device)
         elif name in values:
             raise TypeError(f"to() got multiple values for argument '{name}'")
-        elif name not in ("dtype", "device", "non_blocking", "copy", "memory_format"):
+        elif name not in _KINDS:
             raise TypeError(f"to() got an unexpected keyword argument '{name}'")
         else:
             values[name] = value
-    _check_kinds(values)
+    for name, value in values.items():
+        kinds, allowed = _KINDS[name]
+        if value is not None and not isinstance(value, kinds):
+            type_error("to", name, value, allowed)
     return values
 
 
@@ -178,13 +181,6 @@ _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "copy": ((bool,), "bool"),
     "memory_format": ((MemoryFormat,), "memory_format"),
 }
-
-
-def _check_kinds(values: dict[str, Any]) -> None:
-    for name, value in values.items():
-        kinds, allowed = _KINDS[name]
-        if value is not None and not isinstance(value, kinds):
-            type_error("to", name, value, allowed)
 
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:

@@ -16,7 +16,6 @@ INPLACE = {
     "numeric.components": "conj_physical_",
     "numeric.distributions": "cauchy_ log_normal_ geometric_",
     "numeric.powers": "float_power_.Tensor float_power_.Scalar",
-    "indexing.scatter_reduce": "scatter_reduce_.two index_reduce_",
 }
 """In-place forms that are not simply the result of the functional one written into self."""
 KERNELS = {
@@ -55,7 +54,6 @@ KERNELS = {
     "numeric.distributions": "poisson binomial",
     "numeric.order_statistics": "unique_consecutive mode",
     "numeric.statistics": "bincount histc histogram.bins_tensor histogram.bin_ct",
-    "indexing.scatter_reduce": "scatter_reduce.two index_reduce",
     "numeric.tensor_shape": """diag_embed fill_diagonal_ nonzero_static select_scatter slice_scatter
         diagonal_scatter as_strided_scatter""",
     "spectral.transforms": """fft_fft fft_ifft fft_rfft fft_irfft fft_hfft fft_ihfft fft_fftn fft_ifftn

@@ -6,19 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.dtype import int64
-from ..core.promotion import UPSTREAM_NAMES
 from ..kernels import reduction_ops
 from ..tensor.tensor import Tensor
 from .invoke import result_type
+from .operand_checks import check_implemented
 from .plan import Planned, plannable
 from .reductions import Dims, check_not_empty, planned_reduction, reduced_dims
 from .registration import kernel
-
-
-def _check_ordered(operator: str, self: Tensor) -> None:
-    dtype = self.meta.dtype
-    if dtype.is_complex:
-        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
 
 
 def _extreme(name: str, self: Tensor, dims: Dims, keepdim: bool, largest: bool) -> Planned[Tensor]:
@@ -45,7 +39,7 @@ def _register(largest: bool) -> None:
     @plannable
     def over_dims(self: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False) -> Planned[Tensor]:
         operator = f"a{word}"
-        _check_ordered(operator, self)
+        check_implemented(operator, self.meta.dtype, not self.meta.dtype.is_complex)
         dims = reduced_dims(operator, dim, self.meta.ndim)
         check_not_empty(operator, self.meta, dims, full=dim == () or dim == [])
         return _extreme(operator, self, dims, keepdim, largest)
@@ -53,7 +47,7 @@ def _register(largest: bool) -> None:
     @kernel(word)
     @plannable
     def of_all(self: Tensor) -> Planned[Tensor]:
-        _check_ordered(word, self)
+        check_implemented(word, self.meta.dtype, not self.meta.dtype.is_complex)
         dims = tuple(range(self.meta.ndim))
         check_not_empty(word, self.meta, dims, full=True)
         return _extreme(f"a{word}", self, dims, False, largest)
@@ -86,7 +80,7 @@ _register(False)
 @kernel("aminmax")
 def aminmax(self: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """(smallest, largest) in all or along a dim; NaN wins. Raises RuntimeError, IndexError for no elements."""
-    _check_ordered("aminmax", self)
+    check_implemented("aminmax", self.meta.dtype, not self.meta.dtype.is_complex)
     dims = reduced_dims("aminmax", dim, self.meta.ndim)
     check_not_empty("aminmax", self.meta, dims, full=dim is None)
     extremes = [_extreme(name, self, dims, keepdim, name == "amax").result for name in ("amin", "amax")]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any, NamedTuple
 
 from ..core.device import Device, as_device, cpu
@@ -22,6 +21,7 @@ from . import random_numbers, ranges
 from .allocation import COMPOSITE, COPY, EMPTY, on_device, own_options, pinned, resized, without_change
 from .arguments import check_layout
 from .arrays import filled
+from .deferred import Deferred
 from .operand_checks import check_fits
 from .ranges import Plan, write_range, write_vector
 from .registration import check_out_overlap, kernel, write_out
@@ -67,18 +67,9 @@ def stored_value(operator: str, dtype: DType, value: Number) -> tuple[Number]:
     return (value.real if isinstance(value, complex) and not dtype.is_complex else value,)
 
 
-def deferred(module: str, plan: str) -> Callable[..., Plan]:
+def deferred(place: str, plan: str) -> Deferred:
     """The function `plan` of a module that is loaded when it is first called."""
-
-    @functools.cache
-    def loaded() -> Callable[..., Plan]:
-        function: Callable[..., Plan] = getattr(import_module(f".{module}", __package__), plan)
-        return function
-
-    def run(dtype: DType, **arguments: Any) -> Plan:
-        return loaded()(dtype, **arguments)
-
-    return run
+    return Deferred(f"{__package__}.{place}", plan)
 
 
 def write_resized(out: Tensor, result: Tensor) -> None:
@@ -196,16 +187,16 @@ def computed_kernel(factory: Computed, name: str, operator: Operator) -> Callabl
     return run
 
 
-def quick_computed(name: str, kinds: str) -> Callable[[tuple[Any, ...], DType | None], Tensor | None]:
-    """Return what makes a factory's tensor of as many numbers as there are `kinds`, "i" for an int, "n" for an int or a
-    float, on the CPU; it returns None for anything else."""
+def quick_computed(name: str, kinds: str, least: int) -> Callable[[tuple[Any, ...], DType | None], Tensor | None]:
+    """Return what makes a factory's tensor, on the CPU, of at least so many numbers of these `kinds`, "i" for an int,
+    "n" for an int or a float; it returns None for anything else."""
     factory = FACTORIES[name]
     assert isinstance(factory, Computed)
 
     def quick(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
-        if len(given) != len(kinds):
+        if not least <= len(given) <= len(kinds):
             return None
-        for value, kind in zip(given, kinds, strict=True):
+        for value, kind in zip(given, kinds, strict=False):
             if value.__class__ is not int and (kind == "i" or value.__class__ is not float):
                 return None
         chosen = dtype or factory.dtype(*given)

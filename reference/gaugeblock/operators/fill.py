@@ -59,18 +59,22 @@ def fill_scalar(self: Tensor, value: Number) -> Tensor:
 
 def _write(self: Tensor, number: Number) -> None:
     """Write a number that the dtype holds to every element and count the change."""
-    meta = self.meta
-    if meta.device is cpu:
-        plans = meta.plans
-        try:
-            launch: Launch | None = plans["fill"]
-        except KeyError:
-            launch = element_launch("identity", meta, [Immediate(meta.dtype)], meta.dtype)
-            remember(plans, "fill", launch)
+    if self.meta.device is cpu:
         check_written_in_inference(self)
-        if launch is not None:
-            launch.run([self.pointer, number])
+        run_fill(self, number)
     bump_version(self)
+
+
+def run_fill(self: Tensor, number: Number) -> None:
+    """Write a number that the dtype holds to every element of a tensor on the CPU."""
+    meta = self.meta
+    try:
+        launch: Launch | None = meta.plans["fill"]
+    except KeyError:
+        launch = element_launch("identity", meta, [Immediate(meta.dtype)], meta.dtype)
+        remember(meta.plans, "fill", launch)
+    if launch is not None:
+        launch.run([self.pointer, number])
 
 
 @kernel("fill_.Tensor")
@@ -96,22 +100,11 @@ def zero_(self: Tensor) -> Tensor:
 
 
 @kernel("fill.Scalar")
-def fill_of_number(self: Tensor, value: Number) -> Tensor:
-    """A tensor like `self` with one number everywhere."""
-    return apply("fill_.Scalar", apply("empty_like", self), value)
-
-
 @kernel("fill.Tensor")
-def fill_of_tensor(self: Tensor, value: Tensor) -> Tensor:
-    """A tensor like `self` with the value of a 0-dim tensor everywhere. Raises RuntimeError for another."""
-    return apply("fill_.Tensor", apply("empty_like", self), value)
-
-
-def fill_(self: Tensor, value: Any) -> Tensor:
-    """Write a number, or the value of a 0-dim tensor, to every element. Raises TypeError for anything else."""
-    if isinstance(value, Tensor):
-        return fill_tensor(self, value)
-    return fill_scalar(self, number_from("fill_", "value", value))
+def fill(self: Tensor, value: Number | Tensor) -> Tensor:
+    """A tensor like `self` with one number everywhere, or the value of a 0-dim tensor. Raises RuntimeError."""
+    form = "fill_.Tensor" if isinstance(value, Tensor) else "fill_.Scalar"
+    return apply(form, apply("empty_like", self), value)
 
 
 def _check_mask(operator: str, self: Tensor, mask: Tensor) -> None:
@@ -132,17 +125,15 @@ def _masked_into(out: Tensor, self: Tensor, mask: Tensor, value: Number | Tensor
     if out.meta.device is not cpu:
         return
     dtype = out.meta.dtype
-    is_tensor = isinstance(value, Tensor)
-    other = value.meta if isinstance(value, Tensor) else Immediate(dtype)
-    key = ("masked_fill", self.meta, mask.meta, value.meta if isinstance(value, Tensor) else None)
+    given, other = (value.pointer, value.meta) if isinstance(value, Tensor) else (value, None)
+    key = ("masked_fill", self.meta, mask.meta, other)
     plans = out.meta.plans
     try:
         launch: Launch | None = plans[key]
     except KeyError:
-        launch = element_launch("where", out.meta, [mask.meta, other, self.meta], dtype)
+        launch = element_launch("where", out.meta, [mask.meta, other or Immediate(dtype), self.meta], dtype)
         remember(plans, key, launch)
     if launch is not None:
-        given = value.pointer if is_tensor else value  # type: ignore[union-attr]
         launch.run([out.pointer, mask.pointer, given, self.pointer])
 
 

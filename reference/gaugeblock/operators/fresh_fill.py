@@ -7,16 +7,15 @@ from typing import Any
 from ..core.away import away
 from ..core.device import cpu, meta_device
 from ..core.dtype import ALL_DTYPES, DEFAULTS, DType, dtype_of_number
-from ..core.rounding import ROUNDED_HERE, rounded
+from ..core.rounding import ROUNDED_HERE
 from ..dispatch.dispatcher import REGISTRY, call
 from ..iteration.tensor_iterator import Number
 from ..memory.elements import pack_element, read_bytes, store_bytes
 from ..memory.host_allocator import SMALL_LIMIT, host_allocator, memset
-from ..tensor.array_view import array_of
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, remember
-from .arrays import STEPS
-from .operand_checks import LARGEST_HALF, check_fits
+from .fill import run_fill
+from .operand_checks import stored_number
 
 FEW_BYTES = 2048
 PACKED = frozenset(dtype for dtype in ALL_DTYPES if not dtype.is_complex) - ROUNDED_HERE
@@ -42,46 +41,30 @@ def _fill_elsewhere(target: Tensor, value: Number) -> None:
 
 
 def fill_number(target: Tensor, value: Number) -> None:
-    """Set every element of a fresh dense tensor to `value`, which its dtype holds."""
-    meta = target.meta
+    """Set every element of a fresh dense tensor to `value`, as `stored_number` gives it for its dtype."""
+    meta, dtype = target.meta, target.meta.dtype
     if not meta.numel:
         return
     if meta.device is not cpu:
         _fill_elsewhere(target, value)
-        return
-    dtype = meta.dtype
-    if meta.nbytes <= FEW_BYTES and dtype in PACKED:
+    elif meta.nbytes <= FEW_BYTES and dtype in PACKED:
+        if dtype.kind == 1 and not dtype.is_signed:
+            value = int(value.real) % (1 << (8 * dtype.itemsize))
         store_bytes(target.pointer, pack_element(dtype, value) * meta.numel)
     else:
-        number = value if dtype.is_complex else float(value.real)
-        stored = rounded(number, dtype) if dtype in ROUNDED_HERE else value
-        away(STEPS * meta.numel, array_of(target).__setitem__, ..., stored)
+        run_fill(target, value)
 
 
 def fill_ones(target: Tensor) -> None:
-    plans = target.meta.plans
-    pattern = plans.get("ones")
+    """Set every element of a fresh dense tensor to 1; the bytes of a small one are kept with its meta."""
+    meta = target.meta
+    pattern = meta.plans.get("ones")
     if pattern is not None:
         store_bytes(target.pointer, pattern)
         return
     fill_number(target, 1)
-    if 0 < target.meta.nbytes <= FEW_BYTES and target.meta.device is cpu:
-        remember(plans, "ones", read_bytes(target.pointer, target.meta.nbytes))
-
-
-def fill_checked(operator: str, target: Tensor, value: Number) -> None:
-    dtype = target.meta.dtype
-    if value.__class__ is float and dtype.kind == 2 and -LARGEST_HALF <= value <= LARGEST_HALF:
-        fill_number(target, value)
-        return
-    check_fits(operator, value, dtype)
-    if isinstance(value, complex) and not dtype.is_complex:
-        value = value.real
-    if dtype.kind == 1:
-        value = int(value.real)
-        if value < 0 and not dtype.is_signed:
-            value %= 1 << (8 * dtype.itemsize)
-    fill_number(target, bool(value) if dtype.kind == 0 else value)
+    if 0 < meta.nbytes <= FEW_BYTES and meta.device is cpu:
+        remember(meta.plans, "ones", read_bytes(target.pointer, meta.nbytes))
 
 
 NUMBERS = frozenset({float, int, bool, complex})
@@ -96,13 +79,6 @@ def quick_full(given: tuple[Any, ...], dtype: DType | None, operator: str = "ful
         if one.__class__ is not int:
             return None
     return _full(operator, contiguous_meta(tuple(size), dtype or dtype_of_number(value)), value)
-
-
-def quick_new_full(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
-    """Return new_full of a tensor on the CPU, sizes in a tuple or list and a number; None for anything else."""
-    if not given or given[0].__class__ is not Tensor or given[0].meta.device is not cpu:
-        return None
-    return quick_full(given[1:], dtype or given[0].meta.dtype, "new_full")
 
 
 def quick_scalar_tensor(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
@@ -122,5 +98,5 @@ def quick_full_like(given: tuple[Any, ...], dtype: DType | None) -> Tensor | Non
 
 def _full(operator: str, meta: TensorMeta, value: Any) -> Tensor:
     result = new_like(meta)
-    fill_checked(operator, result, value)
+    fill_number(result, stored_number(operator, value, meta.dtype))
     return result

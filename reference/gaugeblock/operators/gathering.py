@@ -15,8 +15,8 @@ from ..tensor.array_view import array_of
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, meta_of, remember
-from .advanced_indexing import take_true
-from .arrays import Array, computed, has_many_dims, outside, true_places, values
+from .advanced_indexing import take_along, take_true
+from .arrays import Array, has_many_dims, outside, true_places, values
 from .invoke import apply, invoke
 from .loop_plan import Picking, picking
 from .plan import Planned, plannable
@@ -104,17 +104,12 @@ def gather_dim(operator: str, self: Tensor, dim: int, index: Tensor) -> int:
     return place
 
 
-def gather_places(operator: str, self: Tensor, place: int, index: Tensor) -> Array:
-    """The values of a non-empty index, 1-D for a 0-dim one; RuntimeError unless they lie in [0, size of dim place)."""
-    places = index_values(index).reshape(index.meta.sizes or (1,))
-    sizes = self.meta.sizes or (1,)
-    size = sizes[place]
-    if (places.view(np.uint64) >= size).any():
-        low, high = int(places.min()), int(places.max())
-        raise RuntimeError(
-            f"{operator}(): index {low if low < 0 else high} is out of bounds for dimension {place} with size {size}"
-        )
-    return places
+def check_places(operator: str, self: Tensor, place: int, index: Tensor) -> None:
+    """Raise RuntimeError unless the values of a non-empty index lie in [0, size of dim `place`)."""
+    size = (self.meta.sizes or (1,))[place]
+    bad = outside(index_values(reshape(index, (-1,))), size)
+    if bad is not None:
+        raise RuntimeError(f"{operator}(): index {bad} is out of bounds for dimension {place} with size {size}")
 
 
 @kernel("gather")
@@ -147,7 +142,7 @@ def gather(
     if self.meta.device is cpu:
         steps = picking(result.meta, self.meta, index.meta, place, theirs)
         if not steps.run(result, self, index):
-            gather_places("gather", self, place, index)
+            check_places("gather", self, place, index)
         remember(plans, key, (result.meta, steps))
         return Planned(result, _picker(gather, result.meta, steps, dim))
     return result
@@ -173,14 +168,11 @@ def take(self: Tensor, index: Tensor) -> Tensor:
     """
     check_index_dtype("take", index, (int64,))
     check_not_empty("take", self, index)
-    meta = self.meta
-    return computed(index.meta.sizes, meta.dtype, meta.device, lambda: _taken(self, index))
-
-
-def _taken(self: Tensor, index: Tensor) -> Array:
-    places, flat = index_values(index), values(self).reshape(-1)
-    check_take("take", places, flat.size)
-    return flat.take(places, mode="wrap") if places.size else flat[:0].reshape(places.shape)
+    if self.meta.device is not cpu:
+        return empty_tensor(index.meta.sizes, self.meta.dtype, self.meta.device)
+    places = index_values(index)
+    check_take("take", places, self.meta.numel)
+    return take_along(reshape(self, (-1,)), 0, places)
 
 
 def check_not_empty(operator: str, self: Tensor, index: Tensor) -> None:
@@ -242,6 +234,7 @@ def _unravelled(places: Array, sizes: tuple[int, ...]) -> tuple[Array, ...]:
     return tuple(reversed(found))
 
 
+@kernel("argwhere", "CPU")
 @kernel("nonzero", "CPU")
 def nonzero(self: Tensor) -> Tensor:
     """The indices of the elements that are not zero, row-major, as int64 of sizes (count, ndim)."""
@@ -258,12 +251,6 @@ def nonzero(self: Tensor) -> Tensor:
             flat[column * count : (column + 1) * count] = places
     result._meta = meta_of((count, len(found)), (1, max(count, 1)), int64)
     return result
-
-
-@kernel("argwhere", "CPU")
-def argwhere(self: Tensor) -> Tensor:
-    """nonzero under NumPy's name."""
-    return nonzero(self)
 
 
 @kernel("where", "CompositeImplicitAutograd")

@@ -55,11 +55,6 @@ def result_type(name: str) -> Any:
     return namedtuple(row.base, fields)
 
 
-def pair(name: str, values: Any, indices: Any) -> Any:
-    """The two results of operator `name`."""
-    return result_type(name)(values, indices)
-
-
 def _unseen(tensor: Tensor) -> bool:
     """Return whether nobody would notice that a view is made without the dispatcher."""
     return tensor.__class__ is Tensor and not tensor.meta.has_autograd and not SPECIAL

@@ -85,6 +85,12 @@ def stored_number(operator: str, value: Number, dtype: DType, lazy: int = 0) -> 
     return value.real if dtype.kind == 2 and isinstance(value, complex) else value
 
 
+def check_implemented(operator: str, dtype: DType, implemented: bool) -> None:
+    """Raise NotImplementedError unless the operator is `implemented` for the dtype."""
+    if not implemented:
+        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+
+
 def check_scalar_type(where: str, wanted: DType, found: DType, of: str = "") -> None:
     """Raise RuntimeError unless the dtype found is the one wanted; `of` says of what."""
     if found is not wanted:

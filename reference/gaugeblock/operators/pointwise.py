@@ -293,19 +293,14 @@ def _build(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: bool
     launch: Launch | None = NO_ELEMENTS if iterator.device is cpu and not meta.numel else None
     if iterator.device is cpu and iterator.numel and not through_copy:
         memory = [*iterator.inputs[: len(conditions)], *operands]
-        kernel = _kernel(call, [o.dtype if o.number is None else None for o in memory], compute, meta.dtype)
+        number = Immediate(number_dtype(call.formula, compute))
+        kinds = [number if o.dtype is None or o.number is not None else o.dtype for o in memory]
+        kernel = formula_kernel(call.formula, [*kinds, *(number for _ in call.extras)], compute, meta.dtype)
         strides = [iterator.outputs[0].strides or (), *(o.strides or () for o in memory if o.number is None)]
         sizes = [meta.dtype.itemsize, *(o.dtype.itemsize for o in memory if o.number is None and o.dtype)]
         slots = [0, *(index + 1 for index, o in enumerate(memory) if o.number is None)]
         launch = Launch(kernel, iterator.shape, strides, sizes, slots)
     return Plan(meta, compute, iterator.outputs[0].will_resize, through_copy, launch)
-
-
-def _kernel(call: Call, dtypes: Sequence[DType | None], compute: DType, output: DType) -> PointwiseKernel:
-    number = Immediate(number_dtype(call.formula, compute))
-    operands: list[DType | Immediate] = [number if dtype is None else dtype for dtype in dtypes]
-    operands.extend(Immediate(number_dtype(call.formula, compute)) for _ in call.extras)
-    return formula_kernel(call.formula, operands, compute, output)
 
 
 def formula_kernel(
@@ -323,86 +318,67 @@ def _found(name: str, operands: Sequence[DType | Immediate]) -> tuple[Formula, t
     from .formulas import FORMULAS
 
     formula = FORMULAS[name]
-    kinds = [_unconverted(one) if index in formula.raw else one for index, one in enumerate(operands)]
+    kinds: list[Operand] = list(operands)
+    for place in formula.raw:
+        one = operands[place]
+        kinds[place] = Raw(one) if isinstance(one, DType) else Immediate(one.dtype, raw=True)
     return formula.function, tuple(kinds)
-
-
-def _unconverted(operand: DType | Immediate) -> Raw | Immediate:
-    return Raw(operand) if isinstance(operand, DType) else Immediate(operand.dtype, raw=True)
 
 
 def arguments(call: Call) -> list[Any]:
     """Addresses and numbers in the order of the kernel's operands."""
-    values: list[Any] = [] if call.condition is None else [call.condition.pointer]
-    for operand in call.operands:
-        values.append(operand.pointer if isinstance(operand, Tensor) else operand)
-    values.extend(call.extras)
-    return values
+    return [one.pointer if isinstance(one, Tensor) else one for one in _operands(call)]
 
 
-def tensors_of(call: Call) -> list[Tensor]:
-    """The tensors that the call reads."""
-    found: list[Tensor | Number] = [*call.operands]
-    if call.condition is not None:
-        found.append(call.condition)
-    return [value for value in found if isinstance(value, Tensor)]
+def _operands(call: Call) -> tuple[Any, ...]:
+    return (*(() if call.condition is None else (call.condition,)), *call.operands, *call.extras)
 
 
-def run_functional(rule: PointwiseRule, call: Call) -> Tensor:
-    """Return a new tensor."""
-    plan = plan_call(rule, call, None, inplace=False)
+def run(rule: PointwiseRule, call: Call, out: Tensor | None = None, *, inplace: bool = False) -> Tensor:
+    """Return a new tensor, or `out`, written and its version raised by one; it is left alone when any check fails."""
+    plan = plan_call(rule, call, out, inplace=inplace)
     if call.extras or call.fit:
         call = fitted(rule, call, plan.common)
-    result = new_like(plan.meta)
-    if plan.launch is not None:
-        plan.launch.run([result.pointer, *arguments(call)])
-    return result
+    if out is None:
+        result = new_like(plan.meta)
+        if plan.launch is not None:
+            plan.launch.run([result.pointer, *arguments(call)])
+        return result
+    check_against_inputs(out, call)
+    # Half precision is rounded before it is converted to what `out` holds.
+    apart = run(rule, call) if plan.through_copy else None
+    bump_version(out)
+    if plan.resize:
+        resize_output(out, plan.meta)
+    if apart is not None:
+        hooks.copy_into(out, apart)
+    elif plan.launch is not None:
+        plan.launch.run([out.pointer, *arguments(call)])
+    return out
 
 
-def planned_functional(rule: PointwiseRule, call: Call) -> Planned[Tensor]:
-    """Return a new tensor and its call."""
-    result = run_functional(rule, call)
-    loop = loop_of(rule, call, None, inplace=False)
+def planned_run(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: bool) -> Planned[Tensor]:
+    """Return the result of `run`, and the call that makes or writes it."""
+    loop = loop_of(rule, call, out, inplace=inplace)
+    result = run(rule, call, out, inplace=inplace)
     if loop is None:
         return Planned(result, None)
-    return Planned(result, loop.fresh().native(), loop.operands, loop.generic)
+    kernel, tail = loop.launch.call()
+    if out is None:
+        made: Fresh | Into = Fresh(kernel, (loop.result,), tail, loop.limited)
+    else:
+        made = Into(kernel, tail, loop.limited, inplace, elementwise=True)
+    return Planned(result, made.native(), loop.operands, loop.launch.contiguous)
 
 
-def planned_into(rule: PointwiseRule, call: Call, out: Tensor, *, inplace: bool) -> Planned[Tensor]:
-    """Return `out`, written, and the call that writes."""
-    loop = loop_of(rule, call, out, inplace=inplace)
-    run_into(rule, call, out, inplace=inplace)
-    if loop is None:
-        return Planned(out, None)
-    return Planned(out, loop.into(read=inplace).native(), loop.operands, loop.generic)
-
-
-class Loop:
+class Loop(NamedTuple):
     """The loop of a call, if metas and classes of numbers decide it: what is launched, the meta of the result, the
     operands in order, and whether numbers are limited to what fits every floating dtype."""
 
-    __slots__ = ("launch", "limited", "operands", "result")
-
-    def __init__(self, launch: Launch, result: TensorMeta, operands: tuple[Any, ...], limited: bool) -> None:
-        self.launch = launch
-        self.result = result
-        self.operands = operands
-        self.limited = limited
-
-    @property
-    def generic(self) -> bool:
-        """Return whether it runs over one contiguous run of elements."""
-        return self.launch.contiguous
-
-    def fresh(self) -> Fresh:
-        """Return the call that writes into a new tensor."""
-        kernel, tail = self.launch.call()
-        return Fresh(kernel, (self.result,), tail, self.limited)
-
-    def into(self, *, read: bool) -> Into:
-        """Return the call that writes into its first argument."""
-        kernel, tail = self.launch.call()
-        return Into(kernel, tail, self.limited, read, elementwise=True)
+    launch: Launch
+    result: TensorMeta
+    operands: tuple[Any, ...]
+    limited: bool
 
 
 def loop_of(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: bool) -> Loop | None:
@@ -413,10 +389,6 @@ def loop_of(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: boo
         return None
     operands = _operands(call) if out is None or inplace else (out, *_operands(call))
     return Loop(plan.launch, plan.meta, operands, _is_limited(call))
-
-
-def _operands(call: Call) -> tuple[Any, ...]:
-    return (*(() if call.condition is None else (call.condition,)), *call.operands, *call.extras)
 
 
 def _is_limited(call: Call) -> bool:
@@ -436,37 +408,8 @@ def _is_decided(plan: Plan, call: Call) -> bool:
     return plan.common.kind == 2 or not _is_limited(call)
 
 
-def run_into(rule: PointwiseRule, call: Call, out: Tensor, *, inplace: bool) -> Tensor:
-    """Return `out`, written and its version raised by one; it is left alone when any check fails."""
-    plan = plan_call(rule, call, out, inplace=inplace)
-    if call.extras or call.fit:
-        call = fitted(rule, call, plan.common)
-    check_against_inputs(out, call)
-    values = arguments(call)
-    if plan.through_copy:
-        _write_converted(rule, call, plan, out)
-        return out
-    bump_version(out)
-    if plan.resize:
-        resize_output(out, plan.meta)
-        values = arguments(call)
-    if plan.launch is not None:
-        plan.launch.run([out.pointer, *values])
-    return out
-
-
 def check_against_inputs(out: Tensor, call: Call) -> None:
     """RuntimeError when `out` shares part of its bytes with an input."""
-    storage = out.storage_impl
-    for tensor in tensors_of(call):
-        if tensor.storage_impl is storage and tensor is not out:
-            check_no_partial_overlap(out, tensor)
-
-
-def _write_converted(rule: PointwiseRule, call: Call, plan: Plan, out: Tensor) -> None:
-    """Write a result that has to be rounded to half precision first, then converted to what `out` holds."""
-    result = run_functional(rule, call)
-    if plan.resize:
-        resize_output(out, plan.meta)
-    bump_version(out)
-    hooks.copy_into(out, result)
+    for one in _operands(call):
+        if isinstance(one, Tensor) and one.storage_impl is out.storage_impl and one is not out:
+            check_no_partial_overlap(out, one)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
+
+from gaugeblock_spec.schema import Argument, parse
 
 from ..core.limits import finfo
 from ..core.promotion import UPSTREAM_NAMES
@@ -15,7 +17,7 @@ from ..tensor.tensor import Tensor
 from .conversion import converted
 from .operand_checks import whole_number
 from .plan import Plannable, Planned
-from .pointwise import Call, Loop, PointwiseRule, loop_of, planned_functional, planned_into, run_functional, run_into
+from .pointwise import Call, Loop, PointwiseRule, loop_of, planned_run, run
 from .rows import Row, rows
 
 SELU_ALPHA = 1.6732632423543772848170429916717
@@ -44,12 +46,8 @@ def rsub(self: Any, other: Any, alpha: Number = 1) -> Call:
 
 
 def div(self: Any, other: Any, *, rounding_mode: str | None = None) -> Call:
-    if rounding_mode is None:
-        return Call("div", (self, other))
-    if rounding_mode == "floor":
-        return Call("div.floor", (self, other))
-    if rounding_mode == "trunc":
-        return Call("div.trunc", (self, other))
+    if rounding_mode in (None, "floor", "trunc"):
+        return Call("div" if rounding_mode is None else f"div.{rounding_mode}", (self, other))
     raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}")
 
 
@@ -62,14 +60,6 @@ def where(condition: Tensor, self: Any, other: Any) -> Call:
     if condition.dtype.name == "uint8":
         warn_once("where(): a uint8 condition is deprecated and will be removed; use a bool condition")
     return Call("where", (self, other), condition=condition, fit=True)
-
-
-def binary_max(self: Tensor, other: Tensor) -> Call:
-    return Call("maximum", (self, other))
-
-
-def binary_min(self: Tensor, other: Tensor) -> Call:
-    return Call("minimum", (self, other))
 
 
 def clamp(self: Tensor, min: Any = None, max: Any = None) -> Call:
@@ -90,10 +80,6 @@ def clamp_max(self: Tensor, max: Any) -> Call:
     return Call("clamp_max", (self, max), fit=True)
 
 
-def addcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Call:
-    return Call("addcmul", (self, tensor1, tensor2), (value,))
-
-
 def addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Call:
     if tensor1.dtype.kind < 2 and tensor2.dtype.kind < 2:
         raise RuntimeError(
@@ -104,22 +90,19 @@ def addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1
 
 
 def lerp(self: Tensor, end: Tensor, weight: Any) -> Call:
-    _same_dtype("lerp", self, {"end": end})
+    _same_dtype(self, "end", end)
     if isinstance(weight, Tensor):
         if weight.meta.ndim:
-            _same_dtype("lerp", self, {"weight": weight})
+            _same_dtype(self, "weight", weight)
         elif weight.meta.dtype is not self.meta.dtype:
             weight = converted(weight, self.meta.dtype)
         return Call("lerp", (self, end, weight))
     return Call("lerp", (self, end), (weight,))
 
 
-def _same_dtype(operator: str, self: Tensor, others: dict[str, Any]) -> None:
-    for name, other in others.items():
-        if isinstance(other, Tensor) and other.dtype is not self.dtype:
-            raise RuntimeError(
-                f"{operator}(): expected dtype {self.dtype.name} for `{name}` but got dtype {other.dtype.name}"
-            )
+def _same_dtype(self: Tensor, name: str, other: Tensor) -> None:
+    if other.dtype is not self.dtype:
+        raise RuntimeError(f"lerp(): expected dtype {self.dtype.name} for `{name}` but got dtype {other.dtype.name}")
 
 
 def heaviside(self: Tensor, values: Tensor) -> Call:
@@ -210,10 +193,6 @@ def round_decimals(self: Tensor, *, decimals: int = 0) -> Call:
     return Call(name, (self,), (power if power <= largest else math.inf,))
 
 
-def elu(self: Tensor, alpha: Number = 1, scale: Number = 1, input_scale: Number = 1) -> Call:
-    return Call("elu", (self,), (alpha, scale, input_scale))
-
-
 def selu(self: Tensor) -> Call:
     return Call("elu", (self,), (SELU_ALPHA, SELU_SCALE, 1.0))
 
@@ -222,10 +201,6 @@ def celu(self: Tensor, alpha: Number = 1.0) -> Call:
     if alpha == 0:
         raise RuntimeError("celu(): ZeroDivisionError: alpha cannot be 0 for CELU; argument 'alpha' is 0")
     return Call("elu", (self,), (alpha, 1.0, 1.0 / alpha), valued=True)
-
-
-def leaky_relu(self: Tensor, negative_slope: Number = 0.01) -> Call:
-    return Call("leaky_relu", (self,), (negative_slope,))
 
 
 def prelu(self: Tensor, weight: Tensor) -> Call:
@@ -243,22 +218,10 @@ def gelu(self: Tensor, *, approximate: str = "none") -> Call:
     return Call("gelu" if approximate == "none" else "gelu.tanh", (self,))
 
 
-def softplus(self: Tensor, beta: Number = 1, threshold: Number = 20) -> Call:
-    return Call("softplus", (self,), (beta, threshold))
-
-
 def softshrink(self: Tensor, lambd: Number = 0.5) -> Call:
     if not isinstance(lambd, complex) and lambd < 0:
         raise RuntimeError(f"softshrink(): lambda must be greater or equal to 0, but found to be {lambd}.")
     return Call("softshrink", (self,), (lambd,), valued=True)
-
-
-def hardshrink(self: Tensor, lambd: Number = 0.5) -> Call:
-    return Call("hardshrink", (self,), (lambd,))
-
-
-def threshold(self: Tensor, threshold: Number, value: Number) -> Call:
-    return Call("threshold", (self,), (threshold, value))
 
 
 def hardtanh(self: Tensor, min_val: Number = -1, max_val: Number = 1) -> Call:
@@ -277,16 +240,38 @@ def relu6(self: Tensor) -> Call:
     return hardtanh(self, 0, 6)
 
 
+def of(formula: str) -> Callable[..., Call]:
+    """Return the function that makes a Call of a formula's operands."""
+    return lambda *operands: Call(formula, operands)
+
+
+def call_of(
+    formula: str, arguments: Sequence[Argument], numbers: Collection[str], check: Callable[..., None] | None = None
+) -> Callable[..., Call]:
+    """Return the function that makes a Call of a schema's arguments, of which `numbers` do not promote."""
+
+    def build(*args: Any, **kwargs: Any) -> Call:
+        given: dict[str, Any] = {a.name: a.default_value for a in arguments if a.default is not None}
+        given |= dict(zip((a.name for a in arguments), args, strict=False)) | kwargs
+        if check is not None:
+            check(**given)
+        operands = tuple(given[a.name] for a in arguments if a.name not in numbers)
+        return Call(formula, operands, tuple(given[a.name] for a in arguments if a.name in numbers))
+
+    return build
+
+
+NUMBERED = frozenset({"addcmul", "elu", "leaky_relu", "softplus", "hardshrink", "threshold"})
+"""Operators whose Scalars do not promote."""
 CALLS: dict[str, Any] = {
     "add": add, "sub": sub, "rsub": rsub, "div": div, "where": where, "clamp": clamp, "clamp_min": clamp_min,
-    "clamp_max": clamp_max, "addcmul": addcmul, "addcdiv": addcdiv, "lerp": lerp, "heaviside": heaviside,
+    "clamp_max": clamp_max, "addcdiv": addcdiv, "lerp": lerp, "heaviside": heaviside,
     "isclose": isclose, "logit": logit, "polygamma": polygamma, "special_polygamma": polygamma,
     "polygamma_": polygamma_, "pow": pow,
     "square": square, "nan_to_num": nan_to_num,
-    "round.decimals": round_decimals, "max.other": binary_max, "min.other": binary_min,
-    "elu": elu, "selu": selu, "celu": celu, "leaky_relu": leaky_relu, "_prelu_kernel": prelu, "gelu": gelu,
-    "softplus": softplus, "softshrink": softshrink, "hardshrink": hardshrink, "threshold": threshold,
-    "hardtanh": hardtanh, "relu6": relu6,
+    "round.decimals": round_decimals, "max.other": of("maximum"), "min.other": of("minimum"),
+    "selu": selu, "celu": celu, "_prelu_kernel": prelu, "gelu": gelu,
+    "softshrink": softshrink, "hardtanh": hardtanh, "relu6": relu6,
 }  # fmt: skip
 """Operators whose arguments are not simply the formula's operands; by row name first, then by base name.
 
@@ -298,7 +283,10 @@ def call_builder(row_name: str) -> Callable[..., Call]:
     """Return the function that turns an operator's arguments into a Call."""
     base = row_name.partition(".")[0]
     found: Callable[..., Call] | None = CALLS.get(row_name) or CALLS.get(base)
-    return found or (lambda *operands: Call(base, operands))
+    if base not in NUMBERED:
+        return found or of(base)
+    arguments = parse(rows()[row_name].schema).arguments
+    return call_of(base, arguments, [argument.name for argument in arguments if argument.base_type == "Scalar"])
 
 
 WITHOUT_FORMULA = frozenset(
@@ -313,59 +301,33 @@ def register_row(row: Row) -> None:
     """Register the functional, in-place and out= kernels of one row."""
     rule = RULES[row.name] = PointwiseRule(row)
     build = call_builder(row.name)
-    for name, form in ((row.name, Functional), (row.inplace_name, InPlace), (row.out_name, Out)):
+    for name, inplace in ((row.name, False), (row.inplace_name, True), (row.out_name, False)):
         if name is not None:
-            REGISTRY.put(name, ("CPU", "Meta"), form(name, rule, CALLS.get(name, build)))
+            REGISTRY.put(name, ("CPU", "Meta"), Form(name, rule, CALLS.get(name, build), inplace=inplace))
 
 
 class Form(Plannable[..., Tensor]):
-    """A kernel of a pointwise operator; `build` makes a call of the operator's arguments."""
+    """A kernel of a pointwise operator, which makes a new result or writes into `out`, or `inplace` into its first
+    argument; `build` makes a call of the operator's arguments."""
 
-    def __init__(self, name: str, rule: PointwiseRule, build: Callable[..., Call]) -> None:
+    def __init__(self, name: str, rule: PointwiseRule, build: Callable[..., Call], *, inplace: bool) -> None:
         self.__qualname__ = self.__name__ = name
         self.rule = rule
         self.build = build
+        self.inplace = inplace
 
+    def __call__(self, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Tensor:
+        return run(self.rule, self.build(*args, **kwargs), args[0] if self.inplace else out, inplace=self.inplace)
 
-class Functional(Form):
-    """The form with a new result."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Tensor:
-        return run_functional(self.rule, self.build(*args, **kwargs))
-
-    def planned(self, *args: Any, **kwargs: Any) -> Planned[Tensor]:
+    def planned(self, *args: Any, out: Tensor | None = None, **kwargs: Any) -> Planned[Tensor]:
         """Return the result together with the call behind it."""
-        return planned_functional(self.rule, self.build(*args, **kwargs))
+        call, into = self.build(*args, **kwargs), args[0] if self.inplace else out
+        return planned_run(self.rule, call, into, inplace=self.inplace)
 
     def loop(self, *args: Any, **kwargs: Any) -> Loop | None:
         """Return the loop of a call without running it."""
-        return loop_of(self.rule, self.build(*args, **kwargs), None, inplace=False)
-
-
-class InPlace(Form):
-    """The form that writes into its first argument."""
-
-    def __call__(self, first: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return run_into(self.rule, self.build(first, *args, **kwargs), first, inplace=True)
-
-    def planned(self, first: Tensor, *args: Any, **kwargs: Any) -> Planned[Tensor]:
-        """Return the first argument, written, together with the call that writes."""
-        return planned_into(self.rule, self.build(first, *args, **kwargs), first, inplace=True)
-
-    def loop(self, first: Tensor, *args: Any, **kwargs: Any) -> Loop | None:
-        """Return the loop of a call without running it."""
-        return loop_of(self.rule, self.build(first, *args, **kwargs), first, inplace=True)
-
-
-class Out(Form):
-    """The form that writes into `out`."""
-
-    def __call__(self, *args: Any, out: Tensor, **kwargs: Any) -> Tensor:
-        return run_into(self.rule, self.build(*args, **kwargs), out, inplace=False)
-
-    def planned(self, *args: Any, out: Tensor, **kwargs: Any) -> Planned[Tensor]:
-        """Return `out`, written, together with the call that writes."""
-        return planned_into(self.rule, self.build(*args, **kwargs), out, inplace=False)
+        into = args[0] if self.inplace else None
+        return loop_of(self.rule, self.build(*args, **kwargs), into, inplace=self.inplace)
 
 
 def register_pointwise() -> None:

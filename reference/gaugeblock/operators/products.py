@@ -28,6 +28,7 @@ from ..tensor.views import expand
 from .arrays import MOST_DIMS, Array, check_same_device, values, widened
 from .invoke import apply, unsqueeze
 from .launch import element_launch
+from .operand_checks import check_implemented
 from .plan import Planned, plannable
 from .registration import kernel
 
@@ -42,8 +43,7 @@ def product(self: Tensor, other: Tensor, sizes: tuple[int, ...]) -> Tensor | Pla
     made = contiguous_meta(sizes, dtype, self.meta.device)
     if self.meta.device is not cpu:
         return new_like(made)
-    metas = (self.meta, other.meta, made)
-    multiply = _matrix_runner(*metas) or _runner(*metas)
+    multiply = _multiplying(self.meta, other.meta, made)
     if multiply is not None:
         with np.errstate(all="ignore"):
             return Planned(multiply(self, other), native(multiply))
@@ -58,6 +58,11 @@ def product(self: Tensor, other: Tensor, sizes: tuple[int, ...]) -> Tensor | Pla
         else:
             target[...] = away(work, np.matmul, values(self), values(other))
     return result
+
+
+def _multiplying(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Callable[[Tensor, Tensor], Tensor] | None:
+    """Return the function that multiplies by BLAS or, small operands, by NumPy's dot; None for others."""
+    return _matrix_runner(left, right, out) or _runner(left, right, out)
 
 
 def _matrix_runner(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Callable[[Tensor, Tensor], Tensor] | None:
@@ -145,8 +150,7 @@ def check_dtypes(operator: str, *tensors: Tensor) -> DType:
                 f"{operator}(): expected m1 and m2 to have the same dtype, but got: {dtype.name} != "
                 f"{tensor.meta.dtype.name}"
             )
-    if dtype is bool_:
-        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+    check_implemented(operator, dtype, dtype is not bool_)
     return dtype
 
 
@@ -337,42 +341,32 @@ def scaled(
     if left.meta.device is not cpu:
         return result
     with np.errstate(all="ignore"):
+        call = _call(addend.meta, left.meta, right.meta, result.meta) if beta == alpha == 1 else None
+        if call is not None:
+            return Planned(call(self, left, right), call, (self, left, right))
         work = result.meta.numel * left.meta.sizes[-1]
-        # As _call does it: dot and matmul round differently for operands of strides that BLAS does not take.
-        product = np.dot if left.meta.ndim == 2 and not dtype.is_complex else np.matmul
-        total: Array = away(work, product, widened(values(left), dtype), widened(values(right), dtype))
+        total: Array = away(work, np.matmul, widened(values(left), dtype), widened(values(right), dtype))
         if alpha != 1:
             total = total * _factor(alpha, dtype, total)
         if beta != 0:
             term = widened(values(addend), dtype)
             total = total + (term if beta == 1 else term * _factor(beta, dtype, total))
         array_of(result)[...] = total
-    if beta != 1 or alpha != 1:
-        return result
-    return Planned(result, _call(addend.meta, left.meta, right.meta, result.meta), (self, left, right))
+    return result
 
 
 def _call(
     addend: TensorMeta, left: TensorMeta, right: TensorMeta, out: TensorMeta
 ) -> Callable[[Tensor, Tensor, Tensor], Tensor] | None:
-    """Return a function that adds a tensor to the product of two small matrices, or of a matrix and a vector.
-
-    Return None for anything else, and for complex numbers, because NumPy's dot skips products of zero and NaN.
-    """
-    sizes = (left.numel, right.numel, out.numel)
-    if left.dtype in HALF or left.dtype.is_complex or left.ndim != 2:
-        return None
-    if not 0 < min(sizes) <= max(sizes) <= FEW:
-        return None
+    """Return a function that adds a tensor to a product, in place; None where nothing multiplies without NumPy."""
+    multiply = _multiplying(left, right, out)
     launch = element_launch("add", out, [addend, out], out.dtype)
-    if launch is None:
+    if multiply is None or launch is None:
         return None
-    builtin, tail = launch.call()
+    multiplied, (builtin, tail) = native(multiply), launch.call()
 
     def run(self: Tensor, first: Tensor, second: Tensor) -> Tensor:
-        result = new_like(out)
-        target = kept_array(out, result.pointer)
-        kept_array(left, first.pointer).dot(kept_array(right, second.pointer), target)
+        result: Tensor = multiplied(first, second)
         builtin(result.pointer, self.pointer, result.pointer, *tail)
         return result
 

@@ -12,7 +12,6 @@ from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, float16, float32, float64, int64
 from ..core.errors import check_sizes
 from ..core.limits import finfo, iinfo
-from ..core.promotion import UPSTREAM_NAMES
 from ..core.warn import warn
 from ..dispatch.dispatcher import REGISTRY, call
 from ..iteration.overlap import check_no_internal_overlap
@@ -25,7 +24,7 @@ from ..tensor.views import expand
 from .allocation import COMPOSITE, empty_like, without_change
 from .arrays import STEPS, Array, computed, values
 from .generator import Generator, default_generator, generator_of
-from .operand_checks import check_fits
+from .operand_checks import check_fits, check_implemented
 from .ranges import Plan
 from .registration import kernel
 
@@ -259,8 +258,7 @@ def permutation(dtype: DType, n: int, generator: Generator | None = None) -> Pla
     Raises RuntimeError for a dtype too narrow for `n`, NotImplementedError for bool and complex.
     """
     check_sizes("randperm", (n,))
-    if dtype.kind in (0, 3):
-        raise NotImplementedError(f"\"randperm\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+    check_implemented("randperm", dtype, dtype.kind in (1, 2))
     check_fits("randperm", max(n - 1, 0), dtype)
 
     def fill(result: Tensor) -> None:

@@ -8,32 +8,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from struct import error as struct_error
+from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from ..core.away import away
-from ..core.dtype import DEFAULTS, DType, bool_, complex32, dtype_of_number, float32, float64, int64
-from ..core.promotion import UPSTREAM_NAMES
+from ..core.dtype import DEFAULTS, DType, bool_, complex32, complex128, dtype_of_number, float32, float64, int64
 from ..core.warn import warn
 from ..dispatch.dispatcher import call
 from ..iteration.tensor_iterator import Number
 from ..kernels.compiler import Builtin
-from ..memory.elements import pack_elements, read_bytes, store_bytes
+from ..kernels.conversion import Immediate
 from ..tensor.array_view import array_of
+from ..tensor.reinterpret import view_as_real
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import contiguous_meta, remember
+from ..tensor.tensor_meta import contiguous_meta
+from ..tensor.views import select
 from .allocation import COPY, resized
-from .arrays import STEPS, Array
-from .fresh_fill import FEW_BYTES, fill_zeros
+from .copy import copy_values
+from .fresh_fill import fill_zeros
+from .launch import element_launch
+from .operand_checks import check_implemented
 
-SHORT = 32
-"""Values up to which Python's arithmetic is quicker than a call of NumPy's."""
-MOST = 1 << 53
-"""Values beyond which their number is not known exactly."""
 NUMBERS = frozenset({int, float})
+Steps = tuple[Number, ...]
+"""What the compiled loop of int64 or that of float64 takes to count the values of a vector."""
 
 
 class Plan(NamedTuple):
@@ -43,33 +41,17 @@ class Plan(NamedTuple):
     fill: Callable[[Tensor], object]
 
 
-class Line(NamedTuple):
-    """The values of a vector as an array, and what the compiled loop of the dtype takes to count them; None where it
-    cannot."""
-
-    values: Callable[[], Array]
-    steps: tuple[Number, ...] | None
-
-    def fill(self, result: Tensor) -> None:
-        """Fill a vector on the CPU."""
-        if self.steps is not None:
-            count_by(result, self.steps)
-        else:
-            away(STEPS * result.meta.numel, _assign, array_of(result), self.values)
-
-
-def _assign(into: Array, values: Callable[[], Array]) -> None:
-    with np.errstate(all="ignore"):
-        into[...] = values().astype(into.dtype)
-
-
 _COUNTING: dict[DType, Builtin] = {}
 """The compiled loops by dtype, of the instruction set of this process."""
 
 
-def count_by(result: Tensor, steps: tuple[Number, ...]) -> Tensor:
-    """Fill a contiguous tensor by the compiled loop of its dtype; `steps` are the numbers that it takes."""
+def count_by(result: Tensor, steps: Steps) -> Tensor:
+    """Fill a vector on the CPU."""
     meta = result.meta
+    wide = int64 if len(steps) == 2 else float64
+    if meta.dtype is not wide and (meta.dtype is not float32 or wide is int64):
+        copy_values(result, count_by(new_like(contiguous_meta(meta.sizes, wide)), steps))
+        return result
     kernel = _COUNTING.get(meta.dtype)
     if kernel is None:
         from ..kernels.ranges import steps_kernel
@@ -77,16 +59,6 @@ def count_by(result: Tensor, steps: tuple[Number, ...]) -> Tensor:
         kernel = _COUNTING[meta.dtype] = steps_kernel(meta.dtype)
     kernel(result.pointer, result.pointer, *steps, meta.numel)
     return result
-
-
-def _packed(result: Tensor, numbers: list[Any]) -> bool:
-    """Write numbers that fit the dtype; False, with nothing written, when one does not."""
-    try:
-        packed = pack_elements(result.meta.dtype, numbers)
-    except (OverflowError, struct_error, TypeError):
-        return False
-    store_bytes(result.pointer, packed)
-    return True
 
 
 def arange_dtype(end: Number, start: Number = 0, step: Number = 1) -> DType:
@@ -120,61 +92,25 @@ def arange(kind: DType, end: Any, start: Any = 0, step: Any = 1) -> Plan:
         raise RuntimeError(f"arange(): {start} to {end} in steps of {step} has too many elements")
     count = -((start - end) // step) if exact else math.ceil((end - start) / step)
     if kind.kind == 1:
-        start, step = int(start), int(step)
-    steps: tuple[Number, ...] | None = None
-    if kind in (float32, float64):
+        steps: Steps = (_wrapped(int(start)), _wrapped(int(step)))
+    else:
         steps = (float(start), float(step), 0.0, math.inf, 0.0)
-    elif kind is int64 and max(abs(start), abs(step), abs(start + count * step)) < 1 << 63:
-        steps = (start, step)
-    return Plan((count,), Line(lambda: _steps(start, step, count, kind), steps).fill)
+    return Plan((count,), partial(count_by, steps=steps))
 
 
-def _steps(start: Any, step: Any, count: int, kind: DType) -> Array:
-    if kind.kind == 1:
-        wrapped = np.arange(count, dtype=np.uint64) * np.uint64(step % (1 << 64)) + np.uint64(start % (1 << 64))
-        return wrapped.view(np.int64)
-    values = np.arange(count, dtype=np.float64)
-    values *= np.float64(step)
-    values += np.float64(start)
-    return values
+def _wrapped(number: int) -> int:
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def quick_arange(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
     """Return arange of ints and floats given by position, on the CPU; None for anything else."""
-    if len(given) == 1 and dtype is None and given[0].__class__ is int and given[0] >= 0:
-        return _counting(given[0])
-    kinds = set(map(type, given))
-    if not 1 <= len(given) <= 3 or not kinds <= NUMBERS:
+    if len(given) == 1 and dtype is None and given[0].__class__ is int and given[0] > 0:
+        return count_by(new_like(contiguous_meta(given, int64)), (0, 1))
+    if not 1 <= len(given) <= 3 or not set(map(type, given)) <= NUMBERS:
         return None
     start, end, step = given if len(given) == 3 else (*given, 1) if len(given) == 2 else (0, *given, 1)
-    if dtype is None and len(given) > 1 and step:
-        length = (end - start) / step
-        kind = DEFAULTS.dtype
-        if float in kinds and 0 < length < MOST and kind in (float32, float64):
-            made = new_like(contiguous_meta((math.ceil(length),), kind))
-            return count_by(made, (float(start), float(step), 0.0, math.inf, 0.0))
-        if float not in kinds and 0 < length <= SHORT:
-            numbers = range(start, end, step)
-            made = new_like(contiguous_meta((len(numbers),), int64))
-            if _packed(made, list(numbers)):
-                return made
     kind = dtype or arange_dtype(end, start, step)
     return planned(arange(kind, end, start, step), kind)
-
-
-def _counting(count: int) -> Tensor:
-    """0, 1, ... below `count`; the bytes of a short one are kept with its meta."""
-    meta = contiguous_meta((count,), int64)
-    result = new_like(meta)
-    pattern = meta.plans.get("arange")
-    if pattern is None:
-        if meta.nbytes > FEW_BYTES:
-            return count_by(result, (0, 1))
-        array_of(result)[...] = np.arange(count, dtype=np.int64)
-        remember(meta.plans, "arange", read_bytes(result.pointer, meta.nbytes))
-    else:
-        store_bytes(result.pointer, pattern)
-    return result
 
 
 def planned(plan: Plan, dtype: DType) -> Tensor:
@@ -198,67 +134,39 @@ def linspace(kind: DType, start: Any, end: Any, steps: int) -> Plan:
     NotImplementedError for bool.
     """
     first, last = _ends("linspace", start, end, steps, kind)
-    real = kind in (float32, float64) and not isinstance(first, complex) and not isinstance(last, complex)
-    halves = _halves(float(first), float(last), steps) if real and steps > 1 else None
-    return Plan((steps,), Line(lambda: _line(first, last, steps), halves).fill)
+    return Plan((steps,), partial(_fill_line, first=first, last=last))
 
 
 def logspace(kind: DType, start: Any, end: Any, steps: int, base: float = 10.0) -> Plan:
     """`base` to the powers of linspace. Raises as `linspace`."""
     first, last = _ends("logspace", start, end, steps, kind)
+    wide = complex128 if kind.is_complex else float64
 
-    def values() -> Array:
-        return np.asarray(base ** _line(first, last, steps))
+    def fill(result: Tensor) -> None:
+        exponents = new_like(contiguous_meta((steps,), wide))
+        _fill_line(exponents, first, last)
+        launch = element_launch("pow", result.meta, [Immediate(wide), exponents.meta], wide)
+        assert launch is not None
+        launch.run([result.pointer, base, exponents.pointer])
 
-    return Plan((steps,), Line(values, None).fill)
-
-
-def quick_linspace(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
-    """Return linspace of two real numbers and an int given by position, on the CPU; None for anything else."""
-    if len(given) != 3 or given[0].__class__ not in NUMBERS or given[1].__class__ not in NUMBERS:
-        return None
-    first, last, count = given
-    if count.__class__ is not int:
-        return None
-    kind = dtype or DEFAULTS.dtype
-    if dtype is None and count > 1 and kind in (float32, float64):
-        begin, end = float(first), float(last)
-        steps = (begin, (end - begin) / (count - 1), end, float((count + 1) // 2), float(count - 1))
-        return count_by(new_like(contiguous_meta((count,), kind)), steps)
-    return planned(linspace(kind, first, last, count), kind)
+    return Plan((steps,), fill)
 
 
-def _line(first: Any, last: Any, count: int) -> Array:
-    mixed = isinstance(first, complex) or isinstance(last, complex)
-    wide: Callable[[Any], Any] = np.complex128 if mixed else np.float64
-    if count == 1:
-        return np.array([wide(first)])
-    step = (wide(last) - wide(first)) / (count - 1)
-    if not mixed:
-        return _real_line(float(first), float(last), count, step)
-    places = np.arange(count)
-    line: Array = np.where(places < count / 2, first + step * places, last - step * (count - 1 - places))
-    return line
+def _fill_line(result: Tensor, first: Any, last: Any) -> None:
+    """Fill a vector from `first` to `last`, each component of complex numbers by itself."""
+    if result.meta.dtype.is_complex:
+        parts = view_as_real(result)
+        line = new_like(contiguous_meta(result.meta.sizes, float64))
+        for place in range(2):
+            begin, end = ((complex(bound).real, complex(bound).imag)[place] for bound in (first, last))
+            copy_values(select(parts, -1, place), count_by(line, _halves(begin, end, line.meta.numel)))
+    else:
+        count_by(result, _halves(float(first), float(last), result.meta.numel))
 
 
-def _real_line(first: float, last: float, count: int, step: Any) -> Array:
-    """The first half counted from `first`, the second one back from `last`."""
-    half = (count + 1) // 2
-    line = np.arange(count, dtype=np.float64)
-    begin, end = line[:half], line[half:]
-    begin *= step
-    begin += first
-    np.subtract(count - 1, end, out=end)
-    end *= step
-    np.subtract(last, end, out=end)
-    return line
-
-
-def _halves(first: float, last: float, count: int) -> tuple[float, ...]:
-    """Return the values of `_real_line` as the compiled loop takes them."""
-    with np.errstate(all="ignore"):
-        step = float((np.float64(last) - np.float64(first)) / (count - 1))
-    return first, step, last, float((count + 1) // 2), float(count - 1)
+def _halves(first: float, last: float, count: int) -> Steps:
+    """Return the steps of a line whose first half counts from `first`, the second one back from `last`."""
+    return first, (last - first) / max(count - 1, 1), last, float((count + 1) // 2), float(count - 1)
 
 
 def _ends(name: str, start: Any, end: Any, count: int, kind: DType) -> tuple[Any, Any]:
@@ -270,8 +178,7 @@ def _ends(name: str, start: Any, end: Any, count: int, kind: DType) -> tuple[Any
             f"{name}(): inferred dtype {dtype_of_number(0j).name} can't be safely cast to passed dtype {kind.name}: "
             f"{start} to {end} are complex"
         )
-    if kind is bool_ or kind is complex32:
-        raise NotImplementedError(f"\"{name}\" not implemented for '{UPSTREAM_NAMES[kind.name]}'")
+    check_implemented(name, kind, kind is not bool_ and kind is not complex32)
     if kind.kind != 1:
         return start, end
     for bound in (start, end):
@@ -282,8 +189,7 @@ def _ends(name: str, start: Any, end: Any, count: int, kind: DType) -> tuple[Any
 
 def eye(kind: DType, n: int, m: int | None = None) -> Plan:
     """Ones on the diagonal of an n x m matrix of zeros, square by default. Raises RuntimeError for negative sizes."""
-    if kind is complex32:
-        raise NotImplementedError(f"\"eye\" not implemented for '{UPSTREAM_NAMES[kind.name]}'")
+    check_implemented("eye", kind, kind is not complex32)
     sizes = (n, n if m is None else m)
     for argument, value in zip(("n", "m"), sizes, strict=True):
         if value < 0:
@@ -292,29 +198,10 @@ def eye(kind: DType, n: int, m: int | None = None) -> Plan:
 
 
 def _fill_eye(result: Tensor) -> None:
-    """Fill a matrix on the CPU; the bytes of a small one are kept with its meta."""
-    meta = result.meta
-    pattern = meta.plans.get("eye")
-    if pattern is not None:
-        store_bytes(result.pointer, pattern)
-        return
+    """Fill a matrix on the CPU."""
     fill_zeros(result)
-    np.fill_diagonal(array_of(result)[: min(meta.sizes)], 1)
-    if meta.nbytes <= FEW_BYTES:
-        remember(meta.plans, "eye", read_bytes(result.pointer, meta.nbytes))
-
-
-def quick_eye(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
-    """Return eye of one or two ints, on the CPU; None for anything else."""
-    sizes = given if len(given) == 2 else given * 2
-    if len(sizes) != 2 or sizes[0].__class__ is not int or sizes[1].__class__ is not int:
-        return None
-    if min(sizes) < 0 or dtype is complex32:
-        return None
-    result = new_like(contiguous_meta(sizes, dtype or DEFAULTS.dtype))
-    if result.meta.numel:
-        _fill_eye(result)
-    return result
+    rows, columns = result.meta.sizes
+    array_of(result).reshape(-1)[: min(rows, columns) * columns : columns + 1] = 1
 
 
 def write_vector(out: Tensor, result: Tensor) -> Tensor:

@@ -92,16 +92,15 @@ def flip(self: Tensor, dims: Sequence[int]) -> Tensor | Planned[Tensor]:
         if places.count(place) > 1:
             raise RuntimeError(f"dim {place} appears multiple times in the list of dims")
     strides = preserve_format_strides(meta.sizes, meta.strides)
-    result = new_like(meta_of(meta.sizes, strides, meta.dtype, meta.device))
-    if meta.device is cpu and meta.numel:
-        runner = _reversing(meta, result.meta, places)
-        runner(self, result)
-        return Planned(result, runner)
-    return result
+    made = meta_of(meta.sizes, strides, meta.dtype, meta.device)
+    if meta.device is not cpu or not meta.numel:
+        return new_like(made)
+    runner = _reversing(meta, made, places)
+    return Planned(runner(self), runner)
 
 
-def _reversing(meta: TensorMeta, out: TensorMeta, dims: Sequence[int]) -> Callable[..., Tensor]:
-    """Return a function that copies a tensor with `dims` reversed into one of meta `out`, new or given."""
+def _reversing(meta: TensorMeta, out: TensorMeta, dims: Sequence[int]) -> Callable[[Tensor], Tensor]:
+    """Return a function that copies a tensor with `dims` reversed into a new one of meta `out`."""
     itemsize = meta.dtype.itemsize
     steps = [-step if d in dims else step for d, step in enumerate(meta.strides)]
     start = itemsize * sum((meta.sizes[d] - 1) * meta.strides[d] for d in dims if meta.ndim)
@@ -110,8 +109,8 @@ def _reversing(meta: TensorMeta, out: TensorMeta, dims: Sequence[int]) -> Callab
     kernel = formula_kernel("identity", [meta.dtype], meta.dtype, meta.dtype)
     launch = Launch(kernel, shape, moved, (itemsize, itemsize), (0, 1))
 
-    def run(self: Tensor, result: Tensor | None = None) -> Tensor:
-        made = new_like(out) if result is None else result
+    def run(self: Tensor) -> Tensor:
+        made = new_like(out)
         launch.run([made.pointer, self.pointer + start])
         return made
 

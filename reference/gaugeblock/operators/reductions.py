@@ -16,13 +16,14 @@ from ..core.errors import check_ints, wrap_dim
 from ..core.promotion import UPSTREAM_NAMES
 from ..core.tracing import TRACING
 from ..core.warn import warn
+from ..iteration.dimensions import coalesce_dimensions
 from ..kernels import reduction_ops
 from ..kernels.bound_call import Fresh
 from ..kernels.reduction import reduction_kernel
 from ..kernels.reduction_phases import Reduction
 from ..kernels.sharing import FEW, TRANSPOSED
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import TensorMeta, contiguous_meta, remember
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, remember
 from .arguments import dtype_argument
 from .operand_checks import check_number, real_number
 from .plan import Planned, plannable
@@ -132,10 +133,10 @@ def _plan(
         return Fresh(None, outputs, ())
     itemsize = meta.dtype.itemsize
     kept = [d for d in range(meta.ndim) if d not in dims]
-    out_steps = [_row_major([meta.sizes[d] for d in kept], dtype.itemsize) for dtype in results]
+    out_steps = default_strides(tuple([meta.sizes[d] for d in kept]))
     keep = [
-        (meta.sizes[d], meta.strides[d] * itemsize, *(steps[k] for steps in out_steps))
-        for k, d in enumerate(kept)
+        (meta.sizes[d], meta.strides[d] * itemsize, *(step * dtype.itemsize for dtype in results))
+        for d, step in zip(kept, out_steps, strict=True)
     ]
     inner = [(meta.sizes[d], meta.strides[d] * itemsize) for d in dims]
     positions = "arg" in name or name in ("max", "min")
@@ -159,26 +160,13 @@ def _plan(
     return Fresh(builtin, outputs, tuple(tail))
 
 
-def _row_major(sizes: Sequence[int], itemsize: int) -> list[int]:
-    strides, step = [], itemsize
-    for size in reversed(sizes):
-        strides.append(step)
-        step *= size
-    return strides[::-1]
-
-
 def coalesced(dims: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """Dims (size, strides...), innermost first, with neighbours merged where all strides allow and size 1 dropped."""
-    merged: list[tuple[int, ...]] = []
-    for dim in dims:
-        if dim[0] == 1:
-            continue
-        last = merged[-1] if merged else None
-        if last is not None and all(last[0] * a == b for a, b in zip(last[1:], dim[1:], strict=True)):
-            merged[-1] = (last[0] * dim[0], *last[1:])
-        else:
-            merged.append(dim)
-    return merged
+    if not dims:
+        return []
+    sizes, *strides = zip(*dims, strict=True)
+    merged, steps = coalesce_dimensions(sizes, strides)
+    return [] if merged == (1,) else list(zip(merged, *steps, strict=True))
 
 
 def check_not_empty(operator: str, meta: TensorMeta, dims: Dims, *, full: bool, error: Any = RuntimeError) -> None:
@@ -205,25 +193,6 @@ def _accumulated(operator: str, self: Tensor, dtype: DType | None) -> DType:
     return int64 if own.kind < 2 else own
 
 
-def _total(name: str, build: Any, self: Tensor, dims: Dims, keepdim: bool, dtype: DType | None) -> Planned[Tensor]:
-    compute = _accumulated(name, self, dtype)
-    return planned_reduction(name, build(compute), self, dims, keepdim, compute, compute)
-
-
-@kernel("sum")
-@plannable
-def sum_all(self: Tensor, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
-    """Sum of all elements; bool and ints in int64; `dtype` converts the elements first."""
-    return _total("sum", reduction_ops.sum_reduction, self, tuple(range(self.meta.ndim)), False, dtype)
-
-
-@kernel("sum.dim_IntList")
-@plannable
-def sum_dims(self: Tensor, dim: Dim, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
-    """Sum over dims (None or none given: all). Raises IndexError, RuntimeError for wrong dims."""
-    return _total("sum", reduction_ops.sum_reduction, self, reduced_dims("sum", dim, self.meta.ndim), keepdim, dtype)
-
-
 @kernel("nansum")
 @plannable
 def nansum(
@@ -233,21 +202,8 @@ def nansum(
     dims = reduced_dims("nansum", dim, self.meta.ndim)
     if self.meta.dtype.is_complex:
         raise RuntimeError("nansum(): nansum on CPU does not support complex inputs")
-    return _total("nansum", reduction_ops.nansum_reduction, self, dims, keepdim, dtype)
-
-
-@kernel("prod")
-@plannable
-def prod_all(self: Tensor, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
-    """Product of all elements; bool and ints in int64."""
-    return _total("prod", reduction_ops.prod_reduction, self, tuple(range(self.meta.ndim)), False, dtype)
-
-
-@kernel("prod.dim_int")
-@plannable
-def prod_dim(self: Tensor, dim: int, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
-    """Product over one dim. Raises IndexError."""
-    return _total("prod", reduction_ops.prod_reduction, self, reduced_dims("prod", dim, self.meta.ndim), keepdim, dtype)
+    compute = _accumulated("nansum", self, dtype)
+    return planned_reduction("nansum", reduction_ops.nansum_reduction(compute), self, dims, keepdim, compute, compute)
 
 
 def _inexact(operator: str, self: Tensor, dtype: DType | None) -> DType:
@@ -262,24 +218,27 @@ def _inexact(operator: str, self: Tensor, dtype: DType | None) -> DType:
     return found
 
 
-def _mean(self: Tensor, dim: Dim, keepdim: bool, dtype: DType | None) -> Planned[Tensor]:
-    compute = _inexact("mean", self, dtype)
-    dims = reduced_dims("mean", dim, self.meta.ndim)
-    return planned_reduction("mean", reduction_ops.mean_reduction(compute), self, dims, keepdim, compute, compute)
+def _register_total(name: str, dims: str, build: Any, accumulated: Callable[..., DType]) -> None:
+    """Register sum, prod or mean: of all elements, and over dims; `dtype` converts the elements first."""
+
+    def total(self: Tensor, dim: Dim, keepdim: bool, dtype: DType | None) -> Planned[Tensor]:
+        compute, places = accumulated(name, self, dtype), reduced_dims(name, dim, self.meta.ndim)
+        return planned_reduction(name, build(compute), self, places, keepdim, compute, compute)
+
+    @kernel(name)
+    @plannable
+    def whole(self: Tensor, *, dtype: DType | None = None) -> Planned[Tensor]:
+        return total(self, None, False, dtype)
+
+    @kernel(f"{name}.{dims}")
+    @plannable
+    def over(self: Tensor, dim: Dim, keepdim: bool = False, *, dtype: DType | None = None) -> Planned[Tensor]:
+        return total(self, dim, keepdim, dtype)
 
 
-@kernel("mean")
-@plannable
-def mean_all(self: Tensor, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
-    """Mean of all elements. Raises RuntimeError for bool and ints without a floating `dtype`."""
-    return _mean(self, None, False, dtype)
-
-
-@kernel("mean.dim")
-@plannable
-def mean_dims(self: Tensor, dim: Dim, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
-    """Mean over dims. Raises RuntimeError for bool and ints without a floating `dtype`, IndexError for wrong dims."""
-    return _mean(self, dim, keepdim, dtype)
+_register_total("sum", "dim_IntList", reduction_ops.sum_reduction, _accumulated)
+_register_total("prod", "dim_int", reduction_ops.prod_reduction, _accumulated)
+_register_total("mean", "dim", reduction_ops.mean_reduction, _inexact)
 
 
 @kernel("nanmean")

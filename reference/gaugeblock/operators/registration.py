@@ -11,7 +11,7 @@ checks that the row's `out_cast` asks for; an operator that writes in place nati
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ..core.away import LONG, away
@@ -34,12 +34,7 @@ from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import contiguous_meta, meta_of
 from ..tensor.versions import bump_version
-from .complex_half import (
-    called,
-    is_numpy,
-    named_as,
-    taking,
-)
+from .complex_half import called, is_numpy, taking
 from .invoke import invoke
 from .plan import Plannable, Planned, planned_by, written
 from .rows import Row, rows
@@ -90,17 +85,12 @@ def kernel(name: str, *keys: str, derive: bool = True) -> Callable[[F], F]:
 
 
 def _derive(row: Row, function: Callable[..., Any], keys: tuple[str, ...]) -> None:
-    if row.inplace_name is not None:
-        _register_once(row.inplace_name, keys, derived_inplace(row, function))
-    if row.out_name is not None:
-        _register_once(row.out_name, keys, derived_out(row, function))
-
-
-def _register_once(name: str, keys: tuple[str, ...], function: Callable[..., Any]) -> None:
-    operator = REGISTRY.find(name)
-    for key in keys:
-        if not operator.has_kernel(key):
-            REGISTRY.put(name, (key,), _for_key(name, key, function))
+    for name, derived in ((row.inplace_name, derived_inplace), (row.out_name, derived_out)):
+        if name is not None:
+            form = derived(row, function)
+            for key in keys:
+                if not REGISTRY.find(name).has_kernel(key):
+                    REGISTRY.put(name, (key,), _for_key(name, key, form))
 
 
 def _for_key(name: str, key: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -132,27 +122,23 @@ def _answering(name: str | None, function: Callable[..., Any]) -> Callable[..., 
     def run(*args: Any, **kwargs: Any) -> Any:
         check = bool(kwargs)
         for value in args:
-            if isinstance(value, Tensor):
-                if value.meta.numel >= LARGE:
-                    return away(LONG, called, name, function, args, kwargs)
-                check = check or value.meta.dtype is complex32
-            elif isinstance(value, (list, tuple)):
-                for part in value:
-                    if isinstance(part, Tensor):
-                        if part.meta.numel >= LARGE:
-                            return away(LONG, called, name, function, args, kwargs)
-                        check = check or part.meta.dtype is complex32
+            for part in value if isinstance(value, (list, tuple)) else (value,):
+                if isinstance(part, Tensor):
+                    if part.meta.numel >= LARGE:
+                        return away(LONG, called, name, function, args, kwargs)
+                    check = check or part.meta.dtype is complex32
         return called(name, function, args, kwargs) if check else function(*args, **kwargs)
 
     return run
 
 
 def _on_one_device(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
     def guarded(*args: Any, **kwargs: Any) -> Any:
         check_one_device(name, inputs_of(args, kwargs))
         return function(*args, **kwargs)
 
-    return named_as(function, guarded)
+    return guarded
 
 
 def check_one_device(name: str, tensors: list[Tensor]) -> None:
@@ -204,7 +190,8 @@ def derived_out(row: Row, function: Callable[..., Any]) -> Plannable[..., Any]:
         for tensor, result in zip(outs, parts, strict=True):
             check_out_dtype(row, result.meta.dtype, tensor.meta.dtype)
         if row.base in JOINS and parts[0].meta.dtype is not outs[0].meta.dtype:
-            parts = (_joined_in(outs[0].meta.dtype, function, *args, **kwargs),)
+            wanted = [invoke("to.dtype", tensor, outs[0].meta.dtype) for tensor in args[0]]
+            parts = (function(wanted, *args[1:], **kwargs),)
         same = args is given and len(outs) == 1 and parts[0].meta is outs[0].meta
         for tensor, result in zip(outs, parts, strict=True):
             write_out(tensor, result, as_made=row.family == "linalg")
@@ -215,11 +202,6 @@ def derived_out(row: Row, function: Callable[..., Any]) -> Plannable[..., Any]:
         return named(outs)
 
     return Plannable(into)
-
-
-def _joined_in(dtype: DType, function: Callable[..., Any], tensors: Sequence[Tensor], *args: Any, **kwargs: Any) -> Any:
-    """Return the join of tensors converted to `dtype` first."""
-    return function([invoke("to.dtype", tensor, dtype) for tensor in tensors], *args, **kwargs)
 
 
 def computed_in_out(

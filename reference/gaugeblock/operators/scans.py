@@ -11,7 +11,6 @@ from ..core.away import long_call
 from ..core.device import cpu
 from ..core.dtype import DType, bool_, int64
 from ..core.errors import wrap_dim
-from ..core.promotion import UPSTREAM_NAMES
 from ..kernels import scan
 from ..kernels.bound_call import Fresh
 from ..kernels.reduction_phases import Phase
@@ -21,6 +20,7 @@ from ..tensor.tensor_meta import TensorMeta, default_strides, meta_of, remember
 from .arguments import dtype_argument
 from .arrays import Array, from_array, outline, values
 from .invoke import result_type
+from .operand_checks import check_implemented
 from .plan import Planned, plannable
 from .reductions import coalesced, planned_fresh
 from .registration import kernel
@@ -85,50 +85,36 @@ def _abreast(
     return call, ()
 
 
-def _running(name: str, build: Any, self: Tensor, dim: int, dtype: DType | None) -> Planned[Tensor]:
-    place = wrap_dim(name, dim, self.meta.ndim)
-    own = self.meta.dtype
-    compute = dtype_argument(name, dtype) or (int64 if own.kind < 2 else own)
-    if compute is bool_:
-        raise NotImplementedError(f"\"{name}_out_cpu\" not implemented for 'Bool'")
-    return planned_scan(name, build(compute), self, place, compute, compute)
+def _register_running(name: str, build: Any) -> None:
+    """Register cumsum or cumprod, of bool and ints in int64."""
+
+    @kernel(name)
+    @plannable
+    def running(self: Tensor, dim: int, *, dtype: DType | None = None) -> Planned[Tensor]:
+        place = wrap_dim(name, dim, self.meta.ndim)
+        own = self.meta.dtype
+        compute = dtype_argument(name, dtype) or (int64 if own.kind < 2 else own)
+        check_implemented(f"{name}_out_cpu", compute, compute is not bool_)
+        return planned_scan(name, build(compute), self, place, compute, compute)
 
 
-@kernel("cumsum")
-@plannable
-def cumsum(self: Tensor, dim: int, *, dtype: DType | None = None) -> Planned[Tensor]:
-    """Running sum along a dim; bool and ints in int64. Raises IndexError."""
-    return _running("cumsum", scan.running_sum, self, dim, dtype)
+def _register_extreme(name: str) -> None:
+    """Register cummax or cummin: the extreme element so far and the index of its last occurrence; NaN stays."""
+
+    @kernel(name)
+    @plannable
+    def extreme(self: Tensor, dim: int) -> Planned[Any]:
+        place = wrap_dim(name, dim, self.meta.ndim)
+        own = self.meta.dtype
+        check_implemented(name, own, not own.is_complex)
+        phase = scan.running_extreme(own, name == "cummax")
+        return planned_scan(name, phase, self, place, own, own, int64, choose=result_type(name))
 
 
-@kernel("cumprod")
-@plannable
-def cumprod(self: Tensor, dim: int, *, dtype: DType | None = None) -> Planned[Tensor]:
-    """Running product along a dim; bool and ints in int64. Raises IndexError."""
-    return _running("cumprod", scan.running_product, self, dim, dtype)
-
-
-def _extreme(name: str, self: Tensor, dim: int) -> Planned[Any]:
-    place = wrap_dim(name, dim, self.meta.ndim)
-    own = self.meta.dtype
-    if own.is_complex:
-        raise NotImplementedError(f"\"{name}\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
-    phase = scan.running_extreme(own, name == "cummax")
-    return planned_scan(name, phase, self, place, own, own, int64, choose=result_type(name))
-
-
-@kernel("cummax")
-@plannable
-def cummax(self: Tensor, dim: int) -> Planned[Any]:
-    """Largest element so far along a dim and the index of its last occurrence; NaN stays. Raises IndexError."""
-    return _extreme("cummax", self, dim)
-
-
-@kernel("cummin")
-@plannable
-def cummin(self: Tensor, dim: int) -> Planned[Any]:
-    """Smallest element so far along a dim and the index of its last occurrence; NaN stays. Raises IndexError."""
-    return _extreme("cummin", self, dim)
+_register_running("cumsum", scan.running_sum)
+_register_running("cumprod", scan.running_product)
+_register_extreme("cummax")
+_register_extreme("cummin")
 
 
 @kernel("logcumsumexp")
@@ -137,8 +123,7 @@ def logcumsumexp(self: Tensor, dim: int) -> Tensor | Planned[Tensor]:
     """log of the running sum of exp along a dim. Raises NotImplementedError for bool and ints, IndexError."""
     place = wrap_dim("logcumsumexp", dim, self.meta.ndim)
     own = self.meta.dtype
-    if own.kind < 2:
-        raise NotImplementedError(f"\"logcumsumexp_out_cpu\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
+    check_implemented("logcumsumexp_out_cpu", own, own.kind >= 2)
     if own.is_complex:
         return _complex_logcumsumexp(self, place)
     return planned_scan("logcumsumexp", scan.running_exponentials(own), self, place, own, own)

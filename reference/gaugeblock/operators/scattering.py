@@ -1,4 +1,5 @@
-"""Writing at computed places, in place and on a copy: scatter, index_add, index_copy, index_fill, put."""
+"""Writing at computed places, in place and on a copy: scatter, index_add, index_copy, index_fill, put, and reductions
+of values that meet at a place."""
 
 from __future__ import annotations
 
@@ -8,34 +9,36 @@ from typing import Any
 import numpy as np
 
 from ..core.device import cpu
-from ..core.dtype import bool_, int64
+from ..core.dtype import DType, bool_, int64
 from ..core.errors import wrap_dim
+from ..core.limits import iinfo
 from ..core.memory_format import contiguous_format
 from ..core.promotion import UPSTREAM_NAMES
 from ..core.warn import warn_deprecated
 from ..iteration.dimensions import broadcast_shapes
 from ..iteration.overlap import check_no_internal_overlap
 from ..iteration.tensor_iterator import Number
-from ..tensor.array_view import FEW, array_of
+from ..tensor.array_view import array_of
+from ..tensor.reshaping import reshape
 from ..tensor.scalars import item
 from ..tensor.tensor import Tensor
-from ..tensor.tensor_meta import TensorMeta, default_strides, remember
 from ..tensor.versions import bump_version, check_written_in_inference
 from ..tensor.views import expand
 from .advanced_indexing import index_error
-from .arrays import Array, has_many_dims, number_as, outside, values, without_dims
+from .arrays import from_array, number_as, outside, values
 from .complex_half import taking
-from .copy import clone
+from .copy import clone, copy_values
 from .gathering import (
     check_index_dtype,
     check_not_empty,
+    check_places,
     check_take,
     check_within,
     gather_dim,
-    gather_places,
     index_values,
 )
-from .operand_checks import check_fits, check_no_overlap, warn_of_internal_overlap
+from .invoke import apply
+from .operand_checks import check_fits, check_implemented, check_no_overlap, warn_of_internal_overlap
 from .plan import Plannable, Planned
 from .registration import F, derived_out, kernel
 from .rows import rows
@@ -73,14 +76,18 @@ def _planned(operator: str, result: Tensor, self: Tensor, args: tuple[Any, ...])
     if operator not in ("scatter", "scatter_add") or len(args) != 3 or not args[1].meta.numel:
         return result
     dim = gather_dim(operator, self, args[0], args[1])
-    return planned_scatter(operator, result, self, dim, *args[1:], add=operator == "scatter_add")
+    return planned_scatter(operator, result, self, dim, *args[1:], "add" if operator == "scatter_add" else None)
 
 
-def writable(self: Tensor) -> Array:
-    """The memory of `self`, 1-D for a 0-dim tensor."""
+def _write(
+    operator: str, self: Tensor, dim: int, index: Tensor, source: Tensor | Number, combine: str | None = None
+) -> None:
+    """Write into a tensor on the CPU, at places that have been checked."""
+    from .indexing.scatter_loop import write_at
+
     check_written_in_inference(self)
-    array = array_of(self)
-    return array if array.ndim else array.reshape(1)
+    if index.meta.numel:
+        write_at(operator, self, dim, index, source, combine)
 
 
 def check_same_dtype(operator: str, self: Tensor, source: Tensor, name: str) -> None:
@@ -93,66 +100,20 @@ def check_same_dtype(operator: str, self: Tensor, source: Tensor, name: str) -> 
         )
 
 
-def _offsets(meta: TensorMeta, sizes: tuple[int, ...], dim: int) -> Array:
-    """For an index of these sizes, the row-major place of each element but for its step along `dim`."""
-    key = ("scatter offsets", sizes, dim)
-    known: Array | None = meta.plans.get(key)
-    if known is None:
-        known = np.zeros(sizes, np.int64)
-        for d, step in enumerate(default_strides(meta.sizes or (1,))):
-            if d != dim:
-                known += (np.arange(sizes[d]) * step).reshape((-1,) + (1,) * (len(sizes) - 1 - d))
-        if known.size <= FEW:
-            remember(meta.plans, key, known)
-    return known
-
-
-def add_at(target: Array, key: tuple[Any, ...], source: Any) -> None:
-    """Add `source` at places that may repeat; booleans by or."""
-    with np.errstate(all="ignore"):
-        operation = np.logical_or if target.dtype == np.bool_ else np.add
-        operation.at(target, key[0] if len(key) == 1 else key, source)
-
-
-Combine = Callable[[Array, tuple[Any, ...], Any], None]
-"""Writes values at places that may repeat."""
-
-
-def replace_at(target: Array, key: tuple[Any, ...], source: Any) -> None:
-    """Write `source`; of places that repeat the last one counts."""
-    target[key] = source
-
-
-def multiply_at(target: Array, key: tuple[Any, ...], source: Any) -> None:
-    """Multiply by `source` at places that may repeat; booleans by and."""
-    with np.errstate(all="ignore"):
-        np.multiply.at(target, key[0] if len(key) == 1 else key, source)
-
-
-def _reduction(reduce: str) -> Combine:
-    if reduce == "add":
-        return add_at
-    if reduce == "multiply":
-        return multiply_at
-    raise RuntimeError(f"scatter(): reduce argument must be either add or multiply, got {reduce!r}")
-
-
-def placed(operator: str, self: Tensor, dim: int, index: Tensor, source: Tensor | Number, *, add: bool) -> bool:
-    """Return whether a compiled loop has written `source`; there is none for some dtypes and operands that share
-    memory."""
-    from .indexing.scatter_loop import run_scatter, scatter_loop_of
-
-    steps = scatter_loop_of(self, dim, index, source, add=add)
-    return steps is not None and run_scatter(operator, steps, self, index, source)
-
-
-def _scatter(operator: str, self: Tensor, dim: int, index: Tensor, source: Tensor | Number, combine: Combine) -> Tensor:
-    """Combine `source` into `self` at the places of `index`; the checks are those of all scatters."""
+def check_scatter(operator: str, self: Tensor, dim: int, index: Tensor, source: Tensor | Number) -> int:
+    """Return the wrapped `dim` of a scatter. Raises RuntimeError for dtypes, sizes and places that do not fit."""
+    if not isinstance(source, Tensor):
+        check_fits(operator, source, self.meta.dtype)
     dim = gather_dim(operator, self, dim, index)
     check_no_internal_overlap(self.meta.sizes, self.meta.strides)
     check_no_overlap(self, index)
     if isinstance(source, Tensor):
-        _check_source(operator, self, index, source)
+        check_same_dtype(operator, self, source, "src")
+        if index.meta.numel and max(source.meta.ndim, 1) != max(index.meta.ndim, 1):
+            raise RuntimeError(
+                f"{operator}(): Index tensor must have the same number of dimensions as src tensor, got "
+                f"{index.meta.ndim} and {source.meta.ndim}"
+            )
         check_no_overlap(self, source)
     mine, theirs = self.meta.sizes or (1,), index.meta.sizes or (1,)
     given = source.meta.sizes or (1,) if isinstance(source, Tensor) else None
@@ -162,83 +123,51 @@ def _scatter(operator: str, self: Tensor, dim: int, index: Tensor, source: Tenso
                 f"Expected index {list(theirs)} to be no larger than self {list(mine)} apart from "
                 f"dimension {dim} and to be no larger size than src {list(given or ())}"
             )
-    if has_many_dims(self.meta) and index.meta.numel:
-        ones = {other for other, size in enumerate(mine) if size == 1 and other != dim}
-        if ones:
-            dim -= sum(other < dim for other in ones)
-            given_parts = without_dims(source, ones) if isinstance(source, Tensor) else source
-            _scatter(operator, without_dims(self, ones), dim, without_dims(index, ones), given_parts, combine)
-            return self
     if index.meta.numel and self.meta.device is cpu:
-        places = gather_places(operator, self, dim, index)
-        check_written_in_inference(self)
-        if combine in (replace_at, add_at) and placed(operator, self, dim, index, source, add=combine is add_at):
-            bump_version(self)
-            return self
-        target, added = writable(self), _added(operator, self, places, source)
-        elements = target.reshape(-1)
-        flat = _offsets(self.meta, places.shape, dim) + places * default_strides(mine)[dim]
-        combine(elements, (flat.reshape(-1),), added.reshape(-1) if added.ndim else added)
-        if not self.meta.contiguous:
-            target[...] = elements.reshape(target.shape)
+        check_places(operator, self, dim, index)
+    return dim
+
+
+def _scatter(
+    operator: str, self: Tensor, dim: int, index: Tensor, source: Tensor | Number, combine: str | None = None
+) -> Tensor:
+    """Write `source` into `self` at the places of `index`, or combine it with what is there."""
+    dim = check_scatter(operator, self, dim, index, source)
+    if index.meta.numel and self.meta.device is cpu:
+        _write(operator, self, dim, index, source, combine)
     bump_version(self)
     return self
 
 
-def _check_source(operator: str, self: Tensor, index: Tensor, src: Tensor) -> None:
-    check_same_dtype(operator, self, src, "src")
-    if index.meta.numel and max(src.meta.ndim, 1) != max(index.meta.ndim, 1):
-        raise RuntimeError(
-            f"{operator}(): Index tensor must have the same number of dimensions as src tensor, got "
-            f"{index.meta.ndim} and {src.meta.ndim}"
-        )
-
-
-def _added(operator: str, self: Tensor, places: Array, source: Tensor | Number) -> Array:
-    """Return what goes to `places`: the corner of a tensor that they cover, or one number."""
-    if not isinstance(source, Tensor):
-        return number_as(operator, self.meta.dtype, source)
-    array = values(source).reshape(source.meta.sizes or (1,))[tuple([slice(size) for size in places.shape])]
-    return array.copy() if source.storage_impl is self.storage_impl else array
-
-
 @writing("scatter.src", "scatter_.src")
-def scatter_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """``self[index[i][j]][j] = src[i][j]`` (for dim 0); repeated places keep the last value.
-
-    Raises RuntimeError for an index out of [0, size), sizes that do not fit and dtypes that differ.
-    """
-    return _scatter("scatter", self, dim, index, src, replace_at)
-
-
 @writing("scatter.value", "scatter_.value")
-def scatter_value_(self: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
-    """scatter of one number. Raises RuntimeError as scatter, and for a number that does not fit the dtype."""
-    check_fits("scatter", value, self.meta.dtype)
-    return _scatter("scatter", self, dim, index, value, replace_at)
+def scatter_(self: Tensor, dim: int, index: Tensor, source: Tensor | Number) -> Tensor:
+    """``self[index[i][j]][j] = source[i][j]`` (for dim 0), or a number; repeated places keep the last value.
+
+    Raises RuntimeError for an index out of [0, size), sizes that do not fit, dtypes that differ and a number that does
+    not fit the dtype.
+    """
+    return _scatter("scatter", self, dim, index, source)
 
 
 @writing("scatter.reduce", "scatter_.reduce")
-def scatter_reduce_(self: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor:
-    """scatter that adds ("add") or multiplies ("multiply"), repeated places included. Raises as scatter."""
-    warn_deprecated("scatter(reduce=)", "scatter_reduce")
-    return _scatter("scatter", self, dim, index, src, _reduction(reduce))
-
-
 @writing("scatter.value_reduce", "scatter_.value_reduce")
-def scatter_value_reduce_(self: Tensor, dim: int, index: Tensor, value: Number, *, reduce: str) -> Tensor:
-    """scatter of one number that adds or multiplies. Raises RuntimeError as scatter."""
-    check_fits("scatter", value, self.meta.dtype)
-    return _scatter("scatter", self, dim, index, value, _reduction(reduce))
+def scatter_reduce_(self: Tensor, dim: int, index: Tensor, source: Tensor | Number, *, reduce: str) -> Tensor:
+    """scatter that adds ("add") or multiplies ("multiply"), repeated places included. Raises as scatter."""
+    if isinstance(source, Tensor):
+        warn_deprecated("scatter(reduce=)", "scatter_reduce")
+    if reduce not in ("add", "multiply"):
+        raise RuntimeError(f"scatter(): reduce argument must be either add or multiply, got {reduce!r}")
+    return _scatter("scatter", self, dim, index, source, reduce)
 
 
 @writing("scatter_add", "scatter_add_")
 def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """scatter that adds, repeated places included. Raises RuntimeError as scatter."""
-    return _scatter("scatter_add", self, dim, index, src, add_at)
+    return _scatter("scatter_add", self, dim, index, src, "add")
 
 
-def _vector(operator: str, self: Tensor, dim: int, index: Tensor) -> int:
+def vector_dim(operator: str, self: Tensor, dim: int, index: Tensor) -> int:
     """The wrapped `dim`. Raises IndexError and RuntimeError for an index that is no vector of integers."""
     place = wrap_dim(operator, dim, self.meta.ndim)
     if index.meta.ndim > 1:
@@ -252,26 +181,9 @@ def _vector(operator: str, self: Tensor, dim: int, index: Tensor) -> int:
     return place
 
 
-def _part(dim: int, places: Array) -> tuple[Any, ...]:
-    return (slice(None),) * dim + (places,)
-
-
-def _check_part(operator: str, self: Tensor, dim: int, index: Tensor, source: Tensor) -> None:
-    check_no_overlap(self, source)
-    mine, given = self.meta.sizes or (1,), source.meta.sizes or (1,)
-    wanted = (*mine[:dim], index.meta.numel, *mine[dim + 1 :])
-    if given != wanted:
-        raise RuntimeError(
-            f"{operator}(): source/destination slices must have same sizes: expected source {list(wanted)}, got "
-            f"{list(given)}"
-        )
-
-
-def _vector_places(operator: str, target: Array, dim: int, index: Tensor) -> Array:
-    """The values of a vector of places along `dim`. Raises IndexError out of [0, size)."""
-    places = index_values(index).reshape(-1)
-    check_within(operator, places, target.shape[dim], IndexError)
-    return places
+def check_vector_places(operator: str, self: Tensor, dim: int, index: Tensor) -> None:
+    """Raise IndexError unless a vector of places along `dim` lies in [0, size)."""
+    check_within(operator, index_values(index), (self.meta.sizes or (1,))[dim], IndexError)
 
 
 @writing("index_add", "index_add_")
@@ -285,23 +197,25 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 
 def _into_parts(operator: str, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Number | None) -> Tensor:
     """Add ``alpha * source`` to the parts at `index`, or without `alpha` write it there."""
-    dim = _vector(operator, self, dim, index)
+    dim = vector_dim(operator, self, dim, index)
     check_same_dtype(operator, self, source, "source")
     if alpha is not None:
         check_fits(operator, alpha, self.meta.dtype)
-    _check_part(operator, self, dim, index, source)
+    check_no_overlap(self, source)
+    mine, given = self.meta.sizes or (1,), source.meta.sizes or (1,)
+    wanted = (*mine[:dim], index.meta.numel, *mine[dim + 1 :])
+    if given != wanted:
+        raise RuntimeError(
+            f"{operator}(): source/destination slices must have same sizes: expected source {list(wanted)}, got "
+            f"{list(given)}"
+        )
     if self.meta.device is cpu:
-        target = writable(self)
-        places = _vector_places(operator, target, dim, index)
-        looped = alpha in (None, 1) and places.size
-        if not (looped and placed(operator, self, dim, index, source, add=alpha is not None)):
-            given = values(source).reshape(source.meta.sizes or (1,))
-            if alpha is None:
-                target[_part(dim, places)] = given.copy() if source.storage_impl is self.storage_impl else given
-            else:
-                with np.errstate(all="ignore"):
-                    scaled = given if alpha == 1 else given * number_as(operator, self.meta.dtype, alpha)
-                add_at(target, _part(dim, places), scaled)
+        check_vector_places(operator, self, dim, index)
+        if alpha not in (None, 1):
+            with np.errstate(all="ignore"):
+                scaled = values(source) * number_as(operator, self.meta.dtype, alpha)
+            source = from_array(np.asarray(scaled), self.meta.dtype)
+        _write(operator, self, dim, index, source, None if alpha is None else "add")
     bump_version(self)
     return self
 
@@ -319,20 +233,18 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
     """Fill the parts at `index` (negative from the end) along `dim`. Raises IndexError out of range."""
     if index.meta.dtype is not int64:
         raise IndexError(f"index_fill_(): Expected dtype int64 for index, but got {index.meta.dtype.name}")
-    dim = _vector("index_fill_", self, dim, index)
+    dim = vector_dim("index_fill_", self, dim, index)
     check_fits("index_fill_", value, self.meta.dtype)
     if self.meta.device is cpu:
-        _fill_places(writable(self), dim, index_values(index).reshape(-1), number_as("", self.meta.dtype, value))
+        places, size = index_values(index), (self.meta.sizes or (1,))[dim]
+        bad = outside(places, size, -size)
+        if bad is not None:
+            raise index_error(bad, dim, size)
+        check_written_in_inference(self)
+        target = array_of(self if self.meta.ndim else reshape(self, (1,)))
+        target[(slice(None),) * dim + (places.reshape(-1),)] = number_as("index_fill_", self.meta.dtype, value)
     bump_version(self)
     return self
-
-
-def _fill_places(target: Array, dim: int, places: Array, value: Array) -> None:
-    size = target.shape[dim]
-    bad = outside(places, size, -size)
-    if bad is not None:
-        raise index_error(bad, dim, size)
-    target[_part(dim, places)] = value
 
 
 @writing("index_fill.int_Tensor", "index_fill_.int_Tensor")
@@ -363,18 +275,14 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     check_no_internal_overlap(self.meta.sizes, self.meta.strides)
     check_no_overlap(self, index, source)
     if index.meta.numel and self.meta.device is cpu:
-        _put_into(writable(self), index_values(index).reshape(-1), values(source).reshape(-1).copy(), accumulate)
+        places = index_values(index)
+        check_take("put_", places, self.meta.numel)
+        flat, from_start = reshape(self, (-1,)), from_array((places % self.meta.numel).reshape(-1), int64)
+        _write("put_", flat, 0, from_start, reshape(source, (-1,)), "add" if accumulate else None)
+        if flat.storage_impl is not self.storage_impl:
+            copy_values(self, reshape(flat, self.meta.sizes))
     bump_version(self)
     return self
-
-
-def _put_into(target: Array, places: Array, given: Array, accumulate: bool) -> None:
-    check_take("put_", places, target.size)
-    key = np.unravel_index(places % target.size, target.shape)
-    if accumulate:
-        add_at(target, key, given)
-    else:
-        target[key] = given
 
 
 @kernel("masked_scatter", derive=False)
@@ -403,17 +311,110 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         )
     check_no_internal_overlap(self.meta.sizes, self.meta.strides)
     if self.meta.device is cpu:
-        target = writable(self)
-        chosen = np.broadcast_to(values(mask), self.meta.sizes).reshape(target.shape)
-        _write_chosen(target, chosen, values(source).reshape(-1))
+        check_written_in_inference(self)
+        chosen = np.broadcast_to(values(mask), self.meta.sizes)
+        count = int(np.count_nonzero(chosen))
+        if count > source.meta.numel:
+            raise RuntimeError(
+                f"masked_scatter_: Number of elements of source < number of ones in mask: {source.meta.numel} < {count}"
+            )
+        array_of(self)[chosen] = values(source).reshape(-1)[:count].copy()
     bump_version(self)
     return self
 
 
-def _write_chosen(target: Array, chosen: Array, source: Array) -> None:
-    count = int(np.count_nonzero(chosen))
-    if count > source.size:
+SCATTERED = ("sum", "prod", "mean", "amax", "amin")
+INDEXED = ("prod", "mean", "amax", "amin")
+COMBINING = {"sum": "add", "mean": "add", "prod": "multiply"}
+"""Reduction -> how the kernel combines two values; the others have the kernel's names."""
+
+
+def _start(reduce: str, dtype: DType) -> Any:
+    """Return what a reduction begins with where the old value does not count."""
+    if reduce not in ("amax", "amin"):
+        return int(reduce == "prod")
+    if dtype is bool_:
+        return reduce == "amin"
+    if dtype.kind == 1:
+        return iinfo(dtype).min if reduce == "amax" else iinfo(dtype).max
+    return -float("inf") if reduce == "amax" else float("inf")
+
+
+def _reduce(
+    operator: str, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
+) -> None:
+    """Reduce values that meet at a place of `self`, the old one among them if `include_self`."""
+    if not include_self:
+        _write(operator, self, dim, index, _start(reduce, self.meta.dtype))
+    _write(operator, self, dim, index, source, COMBINING.get(reduce, reduce))
+    if reduce == "mean":
+        counts = apply("full_like", self, int(include_self), dtype=int64)
+        _write(operator, counts, dim, index, 1, "add")
+        total = apply("clamp_min", counts, 1)
+        if self.meta.dtype.kind == 1:  # rounded down
+            quotient = apply("floor_divide", apply("to.dtype", self, int64), total)
+        else:
+            quotient = apply("div.Tensor", self, apply("to.dtype", total, self.meta.dtype))
+        copy_values(self, quotient)
+
+
+def _check_reduction(operator: str, self: Tensor, reduce: str, allowed: tuple[str, ...], message: str) -> None:
+    dtype = self.meta.dtype
+    if reduce not in allowed:
+        raise RuntimeError(message)
+    refused = dtype is bool_ if reduce == "mean" else reduce in ("amax", "amin") and dtype.is_complex
+    check_implemented(operator, dtype, not refused)
+
+
+@writing("scatter_reduce.two", "scatter_reduce_.two")
+def scatter_reduce_two_(
+    self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """Reduce the values of `src` at the places of `index` along `dim` into `self`, with the old ones if `include_self`.
+
+    Raises RuntimeError for an unknown reduction, sizes, dtypes and places that do not fit.
+    """
+    message = f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
+    _check_reduction("scatter_reduce", self, reduce, SCATTERED, f"scatter_reduce(): {message}")
+    place = check_scatter("scatter_reduce", self, dim, index, src)
+    if self.meta.device is cpu and index.meta.numel:
+        _reduce("scatter_reduce", self, place, index, src, reduce, include_self)
+    bump_version(self)
+    return self
+
+
+@writing("index_reduce", "index_reduce_")
+def index_reduce_(
+    self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """Reduce parts of `source` into the parts of `self` at `index` along `dim`.
+
+    Raises RuntimeError for an unknown reduction, sizes and dtypes that do not fit, IndexError for places out of range.
+    """
+    message = f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
+    _check_reduction("index_reduce", self, reduce, INDEXED, message)
+    place = vector_dim("index_reduce_", self, dim, index)
+    if self.meta.dtype is not source.meta.dtype:
         raise RuntimeError(
-            f"masked_scatter_: Number of elements of source < number of ones in mask: {source.size} < {count}"
+            f"index_reduce_(): self ({UPSTREAM_NAMES[self.meta.dtype.name]}) and source "
+            f"({UPSTREAM_NAMES[source.meta.dtype.name]}) must have the same scalar type"
         )
-    target[chosen] = source[:count].copy()
+    given = source.meta.sizes or (1,)
+    count = index.meta.numel
+    if len(given) <= place or given[place] != count:
+        raise RuntimeError(
+            f"index_reduce_(): Number of indices ({count}) should be equal to source.size(dim): "
+            f"({given[place] if place < len(given) else 0}), for dim: {place}"
+        )
+    mine = self.meta.sizes or (1,)
+    if given[:place] + given[place + 1 :] != mine[:place] + mine[place + 1 :]:
+        raise RuntimeError(
+            f"index_reduce_(): source of sizes {list(given)} must have those of self {list(mine)} apart from dim "
+            f"{place}"
+        )
+    check_no_overlap(self, source)
+    if self.meta.device is cpu and count:
+        check_vector_places("index_reduce_", self, place, index)
+        _reduce("index_reduce_", self, place, index, source, reduce, include_self)
+    bump_version(self)
+    return self

@@ -10,7 +10,7 @@ import numpy as np
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, dtype_of_number, int32, int64, uint64
 from ..core.errors import INT64_MAX, wrap_dim
-from ..core.promotion import UPSTREAM_NAMES, common_dtype
+from ..core.promotion import common_dtype
 from ..core.warn import warn_once
 from ..dispatch.dispatcher import REGISTRY, call
 from ..iteration.tensor_iterator import Number
@@ -19,15 +19,9 @@ from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import default_strides, meta_of
 from .arrays import Array, computed, filled, from_array, has_many_dims, values
-from .operand_checks import check_number
+from .operand_checks import check_implemented, check_number
 from .registration import kernel
 from .sorting import sortable
-
-
-def _refuse_complex(operator: str, tensor: Tensor, *, refuse_bool: bool = False) -> None:
-    dtype = tensor.meta.dtype
-    if dtype.is_complex or (refuse_bool and dtype is bool_):
-        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
 
 
 @kernel("_unique2", "CPU")
@@ -38,14 +32,10 @@ def unique2(
 
     NaNs are all distinct. Results that are not asked for have no elements.
     """
-    _refuse_complex("unique", self)
-    flat = sortable(values(reshape(self, (-1,))))
-    found, inverse, counts = np.unique(flat, return_inverse=True, return_counts=True, equal_nan=False)
-    return (
-        from_array(found, self.meta.dtype),
-        reshape(from_array(inverse.reshape(-1), int64), self.meta.sizes) if return_inverse else _nothing(),
-        from_array(counts, int64) if return_counts else _nothing(),
-    )
+    check_implemented("unique", self.meta.dtype, not self.meta.dtype.is_complex)
+    found, inverse, counts = unique_dim(reshape(self, (-1,)), 0)
+    inverse = reshape(inverse, self.meta.sizes) if return_inverse else _nothing()
+    return found, inverse, counts if return_counts else _nothing()
 
 
 def _nothing() -> Tensor:
@@ -57,7 +47,7 @@ def unique_dim(
     self: Tensor, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The distinct parts along `dim` in lexicographic order, with inverse and counts. Raises IndexError."""
-    _refuse_complex("unique_dim", self)
+    check_implemented("unique_dim", self.meta.dtype, not self.meta.dtype.is_complex)
     place = wrap_dim("unique_dim", dim, self.meta.ndim)
     if has_many_dims(self.meta):
         sizes = self.meta.sizes
@@ -100,8 +90,8 @@ def searchsorted(
         raise RuntimeError(f"searchsorted(): side can only be 'left' or 'right' but got {side!r}")
     if side == "left" and right:
         raise RuntimeError("searchsorted(): side and right can't be set to opposites, got side of left while right")
-    _refuse_complex("searchsorted", self, refuse_bool=True)
-    _refuse_complex("searchsorted", sorted_sequence)
+    check_implemented("searchsorted", self.meta.dtype, self.meta.dtype.kind in (1, 2))
+    check_implemented("searchsorted", sorted_sequence.meta.dtype, not sorted_sequence.meta.dtype.is_complex)
     given, wanted = sorted_sequence.meta.sizes, self.meta.sizes
     if not given:
         raise RuntimeError("searchsorted(): boundaries tensor should have positive dimension, but got 0 dimension")

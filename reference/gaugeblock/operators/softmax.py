@@ -8,7 +8,6 @@ from typing import cast
 
 from ..core.device import cpu
 from ..core.dtype import DType, float64
-from ..core.promotion import UPSTREAM_NAMES
 from ..kernels import reduction_ops, rowwise
 from ..kernels.bound_call import bound
 from ..kernels.pointwise import Launch
@@ -22,6 +21,7 @@ from .conversion import converted
 from .copy import copy_values
 from .launch import element_launch
 from .loop_plan import RowLaunch, row_launch
+from .operand_checks import check_implemented
 from .plan import Planned, plannable
 from .reductions import reduce, reduced_dims
 from .registration import kernel
@@ -73,8 +73,7 @@ class _Plan:
 
 def _plan(operator: str, meta: TensorMeta, dim: int) -> _Plan:
     own = meta.dtype
-    if own.kind != 2:
-        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
+    check_implemented(operator, own, own.kind == 2)
     dims = reduced_dims(operator, dim, meta.ndim)
     target = meta_of(meta.sizes, default_strides(meta.sizes), own, meta.device)
     plan = _Plan(target, dims)

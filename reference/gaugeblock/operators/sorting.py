@@ -12,10 +12,9 @@ from ..core.away import away
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, int64
 from ..core.errors import wrap_dim
-from ..core.promotion import UPSTREAM_NAMES
 from ..tensor.array_view import FEW, array_of, kept_array
 from ..tensor.reshaping import reshape
-from ..tensor.tensor import Tensor, empty_tensor, new_like
+from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import (
     TensorMeta,
     contiguous_meta,
@@ -25,8 +24,9 @@ from ..tensor.tensor_meta import (
     remember,
 )
 from .arrays import Array, along, computed, has_many_dims, values
-from .invoke import invoke, pair, result_type
+from .invoke import invoke, result_type
 from .loop_plan import Picking, picking
+from .operand_checks import check_implemented
 from .plan import Planned, plannable
 from .reductions import reduced_sizes
 from .registration import kernel
@@ -158,12 +158,6 @@ def msort(self: Tensor) -> Tensor:
     return values
 
 
-def check_not_bool(operator: str, dtype: DType) -> None:
-    """Raise NotImplementedError for bool."""
-    if dtype is bool_:
-        raise NotImplementedError(f"\"{operator}\" not implemented for 'Bool'")
-
-
 @kernel("topk")
 @plannable
 def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
@@ -209,32 +203,42 @@ def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
 
     Raises IndexError for a dim of size 0, RuntimeError when `k` is out of [1, size], NotImplementedError for bool.
     """
-    if has_many_dims(self.meta):
-        return along("kthvalue", self, dim, lambda three: kthvalue(three, k, 1, True), keepdim=keepdim)
     place = wrap_dim("kthvalue", dim, self.meta.ndim)
     size = self.meta.sizes[place] if self.meta.ndim else 1
-    if not size:
-        raise IndexError(f"kthvalue(): Expected reduction dim {place} to have non-zero size.")
-    if not 1 <= k <= size:
-        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {place}: {k} not in [1, {size}]")
-    check_not_bool("kthvalue", self.meta.dtype)
-    _dim_of("kthvalue", self, dim)
+    if size:
+        if not 1 <= k <= size:
+            raise RuntimeError(
+                f"kthvalue(): selected number k out of range for dimension {place}: {k} not in [1, {size}]"
+            )
+        check_implemented("kthvalue", self.meta.dtype, self.meta.dtype is not bool_)
+        _dim_of("kthvalue", self, dim)
+    return one_along("kthvalue", self, dim, keepdim, lambda rows: order_along(rows, -1, False)[..., k - 1])
+
+
+def one_along(operator: str, self: Tensor, dim: int, keepdim: bool, find: Finder) -> Any:
+    """One value along `dim` and its index, which `find` gives for an array along its last axis.
+
+    Raises IndexError for a dim out of range or without elements.
+    """
+    base = operator.partition(".")[0]
+    if has_many_dims(self.meta):
+        call = partial(one_along, operator, dim=1, keepdim=True, find=find)
+        return along(base, self, dim, call, keepdim=keepdim)
+    place = wrap_dim(base, dim, self.meta.ndim)
     sizes = self.meta.sizes
-    one = (*sizes[:place], 1, *sizes[place + 1 :]) if sizes else ()
-    part = (slice(None),) * place + (slice(k - 1, k),)
-    order = partial(order_along, dim=place, descending=False)
-    found = _found("kthvalue", self, place, one, default_strides(one), lambda array: order(array)[part]).result
+    if sizes and not sizes[place]:
+        raise IndexError(f"{base}(): Expected reduction dim {place} to have non-zero size.")
+    one = reduced_sizes(sizes, (place,), True)
+
+    def indices(array: Array) -> Array:
+        return find(np.moveaxis(array, place, -1))
+
+    found = _found(operator, self, place, one, default_strides(one), indices).result
     if not keepdim and sizes:
-        kept = (*sizes[:place], *sizes[place + 1 :])
         for tensor in found:
+            kept = reduced_sizes(sizes, (place,), False)
             tensor._meta = contiguous_meta(kept, tensor.meta.dtype, tensor.meta.device)
     return found
-
-
-def _check_median(operator: str, self: Tensor) -> None:
-    dtype = self.meta.dtype
-    if dtype.is_complex or dtype.kind == 0:
-        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
 
 
 def _middle(array: Array, ignore_nan: bool) -> Array:
@@ -257,7 +261,7 @@ def _middle(array: Array, ignore_nan: bool) -> Array:
 
 
 def _median_all(operator: str, self: Tensor, ignore_nan: bool) -> Tensor:
-    _check_median(operator, self)
+    check_implemented(operator, self.meta.dtype, self.meta.dtype.kind in (1, 2))
     if has_many_dims(self.meta):
         self = reshape(self, (-1,))
     dtype = self.meta.dtype
@@ -277,23 +281,8 @@ def _median_of(flat: Array, dtype: DType, ignore_nan: bool) -> Any:
 
 
 def _median_dim(operator: str, self: Tensor, dim: int, keepdim: bool, ignore_nan: bool) -> Any:
-    _check_median(operator, self)
-    if has_many_dims(self.meta):
-        call = partial(_median_dim, operator, dim=1, keepdim=True, ignore_nan=ignore_nan)
-        return along(operator, self, dim, call, keepdim=keepdim)
-    place = wrap_dim(operator, dim, self.meta.ndim)
-    meta = self.meta
-    if meta.ndim and meta.sizes[place] == 0:
-        raise IndexError(f"{operator}(): Expected reduction dim {place} to have non-zero size.")
-    sizes = reduced_sizes(meta.sizes, (place,), keepdim)
-    found = empty_tensor(sizes, meta.dtype, meta.device)
-    found_at = empty_tensor(sizes, int64, meta.device)
-    if meta.device is cpu:
-        last = np.moveaxis(values(self).reshape(meta.sizes or (1,)), place, -1)
-        index = _middle(last, ignore_nan)
-        array_of(found)[...] = np.take_along_axis(last, index[..., None], -1).reshape(sizes)
-        array_of(found_at)[...] = index.reshape(sizes)
-    return pair(f"{operator}.dim", found, found_at)
+    check_implemented(operator, self.meta.dtype, self.meta.dtype.kind in (1, 2))
+    return one_along(f"{operator}.dim", self, dim, keepdim, partial(_middle, ignore_nan=ignore_nan))
 
 
 @kernel("median")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from struct import error as struct_error
 from typing import Any, NoReturn
 
@@ -201,21 +201,13 @@ def _from_leaves(leaves: list[Any], sizes: tuple[int, ...], dtype: DType | None)
     kinds: set[type] = set()
     for begin in range(0, len(leaves), PIECE):
         kinds.update(map(type, leaves[begin : begin + PIECE]))
-    if not kinds <= set(_NUMBERS):
+    if kinds <= set(_NUMBERS):
+        found = inferred_dtype([kind() for kind in kinds])
+    else:
         found = inferred_dtype(leaves)
         leaves = [_number(leaf) for leaf in leaves]
-    else:
-        found = _widest(kinds)
     target = found if dtype is None else dtype
     return _as_array(leaves, target).reshape(sizes), target
-
-
-def _widest(kinds: Iterable[type]) -> DType:
-    kinds = set(kinds)
-    for kind, example in ((complex, 0j), (float, 0.0), (int, 0), (bool, False)):
-        if kind in kinds:
-            return dtype_of_number(example)
-    return dtype_of_number(0.0)
 
 
 def inferred_dtype(leaves: Sequence[Any]) -> DType:

@@ -155,11 +155,7 @@ def _later(value: Tensor, dim: int) -> Tensor:
 
 def prod_back(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     """The gradient of the product of all elements."""
-    if not self.ndim:
-        return grad
-    if _without_zeros(self):
-        return grad * (result / self).conj()
-    return grad * _others(self.reshape(-1), 0).reshape(self.shape).conj()
+    return prod_dim_back(grad, self.reshape(-1), result, 0, False).reshape(self.shape)
 
 
 def prod_dim_back(grad: Tensor, self: Tensor, result: Tensor, dim: int, keepdim: bool) -> Tensor:

@@ -28,11 +28,6 @@ def sub_alpha(self: Value, other: Value, alpha: Value) -> Value:
     return add_alpha(self, other, -alpha)
 
 
-def rsub_alpha(self: Value, other: Value, alpha: Value) -> Value:
-    """other - alpha * self, fused for floats."""
-    return add_alpha(other, self, -alpha)
-
-
 def true_divide(self: Value, other: Value) -> Value:
     """Quotient of floats or complex numbers."""
     return elementary.divide(self, other)
@@ -172,8 +167,6 @@ FORMULAS = (
     Formula("add.alpha", add_alpha, 3),
     Formula("sub", lambda a, b: a - b, 2),
     Formula("sub.alpha", sub_alpha, 3),
-    Formula("rsub", lambda a, b: b - a, 2),
-    Formula("rsub.alpha", rsub_alpha, 3),
     Formula("mul", lambda a, b: a * b, 2),
     Formula("div", true_divide, 2, compute="float"),
     Formula("div.floor", floor_divide, 2),
@@ -183,14 +176,12 @@ FORMULAS = (
     Formula("fmod", fmod, 2),
     Formula("pow", power, 2),
     Formula("pow.square", lambda a, exponent: a * a, 2),
-    Formula("float_power", power, 2, compute="float"),
     Formula("neg", lambda a: -a, 1),
     Formula("abs", absolute, 1, result="real"),
     Formula("sign", sign, 1),
     Formula("sgn", sgn, 1),
     Formula("reciprocal", reciprocal, 1, compute="float"),
     Formula("square", lambda a: a * a, 1),
-    Formula("cube", lambda a: a * a * a, 1),
     Formula("sqrt", square_root, 1, compute="float"),
     Formula("rsqrt", reciprocal_root, 1, compute="float"),
     Formula("conj_physical", conjugate, 1),

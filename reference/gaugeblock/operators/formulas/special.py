@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import math
-from importlib import import_module
 
 from ...core.dtype import DType, bfloat16, float16
 from ...kernels import elementary, exponential, logarithm, special, trigonometry
@@ -16,6 +15,7 @@ from ...kernels.conversion import from_storage, to_storage
 from ...kernels.division import trunc_divide_int
 from ...kernels.expression import F64, UINT, Complex, Expr, Value, choose, constant, select, while_loop
 from ...kernels.functions import cast, copysign, fabs, isnan, maximum
+from ..deferred import Deferred
 from . import comparison
 from .comparison import truth
 from .table import Formula
@@ -155,20 +155,11 @@ def log_softmax(self: Expr, largest: Expr, total: Expr) -> Expr:
     return cast(cast(self, F64) - cast(largest, F64) - logarithm.log(total), self.type)
 
 
-class _Late:
-    """A function of a module of `kernels`, given as "module.function", that is imported when it is called."""
-
-    def __init__(self, place: str) -> None:
-        self.place = place
-
-    def __call__(self, library: special.Function, *exprs: Expr) -> Expr:
-        module, _, name = self.place.partition(".")
-        result: Expr = getattr(import_module(f"...kernels.{module}", __package__), name)(library, *exprs)
-        return result
-
-
 def _late(name: str, place: str, operands: int = 1) -> Formula:
-    return Formula(name, functools.partial(special.in_double, _Late(place)), operands, compute="float")
+    """A formula made by a function of a module of `kernels`, given as "module.function"."""
+    module, _, function = place.partition(".")
+    made = functools.partial(special.in_double, Deferred(f"{special.__package__}.{module}", function))
+    return Formula(name, made, operands, compute="float")
 
 
 _POLYNOMIALS = (

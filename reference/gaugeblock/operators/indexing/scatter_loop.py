@@ -1,4 +1,4 @@
-"""The loop of scatter and scatter_add: elements are written where an index tensor says along one dim."""
+"""The loop of all that writes where an index tensor says along one dim: scatter, index_add, put and their kin."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import ctypes
 from typing import NamedTuple
 
 from ...core.device import cpu
-from ...core.dtype import float32, float64
 from ...iteration.dimensions import iteration_strides, loop_dimensions
 from ...iteration.tensor_iterator import Number
 from ...kernels.compiler import Builtin
@@ -14,6 +13,7 @@ from ...kernels.scatter import scatter_kernel
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, remember
 from ..arrays import number_as
+from ..copy import clone
 from ..operand_checks import check_fits
 from ..plan import Planned
 
@@ -36,42 +36,35 @@ class ScatterLoop(NamedTuple):
 
 
 def scatter_loop(
-    target: TensorMeta, source: TensorMeta | None, index: TensorMeta, dim: int, *, add: bool
-) -> ScatterLoop | None:
+    target: TensorMeta, source: TensorMeta | None, index: TensorMeta, dim: int, combine: str | None = None
+) -> ScatterLoop:
     """Return the loop of ``target[..index[..i..]..] = source[..i..]``, the index along `dim`, for a strided target.
 
-    A vector of places serves every line of the source along `dim`. Without a source meta one element is written
-    everywhere. The result is None if there is no kernel for it.
+    A vector of places serves every line along `dim`. Without a source meta one element is written everywhere. With
+    `combine`, a name of the kernel's, elements are combined with those that are there.
     """
-    dtype = target.dtype
-    if add and not (dtype in (float32, float64) or (dtype.kind == 1 and dtype.itemsize <= 8)):
-        return None
-    steps, itemsize = target.strides or (1,), dtype.itemsize
+    steps, itemsize = target.strides or (1,), target.dtype.itemsize
     shape, places = index.sizes or (1,), index.strides or (1,)
-    if len(shape) < len(steps) and source is not None:
-        shape, places = source.sizes, tuple([places[0] if d == dim else 0 for d in range(len(steps))])
+    if len(shape) < len(steps):
+        shape = (*target.sizes[:dim], *shape, *target.sizes[dim + 1 :])
+        places = tuple([places[0] if d == dim else 0 for d in range(len(steps))])
     walked = tuple([0 if d == dim or shape[d] == 1 else step * itemsize for d, step in enumerate(steps)])
     given = (0,) * len(shape) if source is None else tuple([step * itemsize for step in source.strides or (1,)])
     strides = [walked, given, iteration_strides(shape, places, shape, index.dtype.itemsize)]
     merged, moved = loop_dimensions(shape, strides)
     first = 1 + max((d for d, size in enumerate(merged) if size > 1 and not moved[0][d]), default=-1)
-    kernel = scatter_kernel(itemsize, index.dtype, dtype if add else None)
     pick = (steps[dim] * itemsize, (target.sizes or (1,))[dim])
     tail = (*pick, len(merged), *merged, *(step for operand in moved for step in operand))
-    return ScatterLoop(kernel.strided(first), tail)
+    return ScatterLoop(scatter_kernel(target.dtype, index.dtype, combine).strided(first), tail)
 
 
-def scatter_loop_of(self: Tensor, dim: int, index: Tensor, source: Tensor | Number, *, add: bool) -> ScatterLoop | None:
-    """Return the loop of a scatter whose sizes fit; None where there is none, or where the operands share memory."""
-    meta, given = self.meta, source.meta if isinstance(source, Tensor) else None
-    operands = (index, source) if isinstance(source, Tensor) else (index,)
-    if any(operand.storage_impl is self.storage_impl for operand in operands):
-        return None
-    key = ("scatter", add, index.meta, given, dim)
-    found: ScatterLoop | None = meta.plans.get(key)
+def scatter_loop_of(self: Tensor, dim: int, index: Tensor, source: Tensor | Number, combine: str | None) -> ScatterLoop:
+    """Return the loop of a scatter whose sizes fit."""
+    given = source.meta if isinstance(source, Tensor) else None
+    key = ("scatter", combine, index.meta, given, dim)
+    found: ScatterLoop | None = self.meta.plans.get(key)
     if found is None:
-        found = scatter_loop(meta, given, index.meta, dim, add=add)
-        remember(meta.plans, key, found)
+        found = remember(self.meta.plans, key, scatter_loop(self.meta, given, index.meta, dim, combine))
     return found
 
 
@@ -83,17 +76,25 @@ def run_scatter(operator: str, steps: ScatterLoop, target: Tensor, index: Tensor
     return steps.run(target.pointer, element.ctypes.data, index.pointer)
 
 
+def write_at(
+    operator: str, self: Tensor, dim: int, index: Tensor, source: Tensor | Number, combine: str | None = None
+) -> None:
+    """Write `source` into `self` at places that lie within the dim."""
+    if isinstance(source, Tensor) and source.storage_impl is self.storage_impl:
+        source = clone(source)
+    if index.storage_impl is self.storage_impl:
+        index = clone(index)
+    run_scatter(operator, scatter_loop_of(self, dim, index, source, combine), self, index, source)
+
+
 def planned_scatter(
-    operator: str, result: Tensor, self: Tensor, dim: int, index: Tensor, source: Tensor | Number, *, add: bool
+    operator: str, result: Tensor, self: Tensor, dim: int, index: Tensor, source: Tensor | Number, combine: str | None
 ) -> Tensor | Planned[Tensor]:
-    """Return `result`, with its call where a compiled loop wrote it into a copy of a contiguous `self`."""
+    """Return `result`, with its call if it was written into a copy of a contiguous `self`."""
     meta = self.meta
     if not meta.contiguous or meta.device is not cpu or meta is not result.meta:
         return result
-    steps = scatter_loop_of(result, dim, index, source, add=add)
-    if steps is None:
-        return result
-    memmove, nbytes = ctypes.memmove, meta.nbytes
+    steps, memmove, nbytes = scatter_loop_of(result, dim, index, source, combine), ctypes.memmove, meta.nbytes
 
     def run(self: Tensor, index: Tensor, source: Tensor | Number) -> Tensor | None:
         if not isinstance(source, Tensor):

@@ -12,7 +12,7 @@ from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, format_strides, meta_of, remember, suggested_format
 from ..launch import element_launch
-from ..pointwise import Call, PointwiseRule, run_functional
+from ..pointwise import Call, PointwiseRule, run
 from ..rows import rows
 
 
@@ -30,7 +30,7 @@ def evaluated(
     result: str = "common",
 ) -> Tensor:
     """A formula of the tables over broadcast operands, computed and refused as the row's dtypes say; works on meta."""
-    return run_functional(_rule(row, "default", result), Call(formula, tuple(operands), tuple(numbers)))
+    return run(_rule(row, "default", result), Call(formula, tuple(operands), tuple(numbers)))
 
 
 def check_dtype(row: str, tensor: Tensor) -> None:

@@ -55,8 +55,7 @@ def _unpooled(operator: str, self: Tensor, indices: Tensor, output_size: Ints, d
     operands = [one if _flat(one.meta, dims) else contiguous(one) for one in (self, indices)]
     target, source, index = (_flat(one, dims) for one in (meta, *(one.meta for one in operands)))
     assert target is not None and index is not None
-    scatter = scatter_loop(target, source, index, target.ndim - 1, add=False)
-    assert scatter is not None
+    scatter = scatter_loop(target, source, index, target.ndim - 1)
 
     def unpool(self: Tensor, indices: Tensor) -> Tensor:
         result = new_like(meta)

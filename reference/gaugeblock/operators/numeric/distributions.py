@@ -17,6 +17,7 @@ from ..arrays import outline, values
 from ..conversion import host
 from ..generator import Generator, generator_of
 from ..invoke import apply
+from ..operand_checks import check_implemented
 from ..random_numbers import store
 
 MOST_TRIALS = 2.0**53
@@ -46,8 +47,7 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
     if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
     dtype = self.meta.dtype
-    if dtype.kind != 2:
-        raise NotImplementedError(f"\"log_normal_cpu\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+    check_implemented("log_normal_cpu", dtype, dtype.kind == 2)
     draw = generator_of("log_normal_", generator)
     return store(self, lambda: draw.lognormal(mean, std, self.meta.sizes))
 
@@ -57,8 +57,7 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
     dtype = self.meta.dtype
-    if dtype.kind not in (1, 2):
-        raise NotImplementedError(f"\"geometric_cpu\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+    check_implemented("geometric_cpu", dtype, dtype.kind in (1, 2))
     draw = generator_of("geometric_", generator)
     return store(self, lambda: draw.geometric(p, self.meta.sizes))
 
@@ -69,8 +68,7 @@ def poisson(self: Tensor, generator: Generator | None = None) -> Tensor:
     Raises RuntimeError for a negative rate, NotImplementedError for other than floats.
     """
     dtype = self.meta.dtype
-    if dtype.kind != 2:
-        raise NotImplementedError(f"\"poisson_cpu\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+    check_implemented("poisson_cpu", dtype, dtype.kind == 2)
     result, target = outline(self.meta.sizes, dtype, self.meta.device)
     if target is not None:
         rates = values(self).astype(np.float64)
@@ -88,8 +86,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
     dtype = count.meta.dtype
     if dtype.kind != 2:
         raise ValueError(f"binomial only supports floating-point dtypes for count, got: {UPSTREAM_NAMES[dtype.name]}")
-    if dtype.itemsize < 4:
-        raise NotImplementedError(f"\"binomial_cpu\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+    check_implemented("binomial_cpu", dtype, dtype.itemsize >= 4)
     if prob.meta.dtype is not dtype:
         raise RuntimeError(
             f"binomial(): Found dtype {UPSTREAM_NAMES[prob.meta.dtype.name]} for argument 'prob' but expected "

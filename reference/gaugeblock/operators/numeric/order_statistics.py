@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,14 @@ import numpy as np
 from ...core.device import meta_device
 from ...core.dtype import float32, float64, int64
 from ...core.errors import type_error, wrap_dim
-from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
-from ..arrays import along, filled, from_array, has_many_dims, outline, values
+from ..arrays import Array, filled, from_array, values
+from ..composites import asked
 from ..conversion import host
-from ..invoke import apply, apply_for_many, invoke, pair
+from ..invoke import apply, apply_for_many, invoke
+from ..operand_checks import check_implemented
 from ..searching import parts_first
-from ..sorting import sortable
+from ..sorting import one_along, sortable
 
 METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
@@ -46,37 +48,6 @@ def _check(operator: str, self: Tensor, q: Tensor | float, interpolation: str) -
         )
 
 
-def quantiles(
-    operator: str,
-    self: Tensor,
-    q: Tensor | float,
-    dim: int | None,
-    keepdim: bool,
-    interpolation: str,
-    ignore_nan: bool,
-) -> Tensor:
-    """The values below which shares `q` of the elements lie; a vector of shares is the first dim of the result.
-
-    Raises RuntimeError for no elements, other dtypes than float32 and float64, shares outside [0, 1] and an unknown
-    interpolation, IndexError for a dim out of range.
-    """
-    _check(operator, self, q, interpolation)
-    meta = self.meta
-    place = 0 if dim is None else wrap_dim(operator, dim, meta.ndim)
-    flat = dim is None or not meta.ndim
-    shares = q if isinstance(q, Tensor) else apply("full", (), q, dtype=meta.dtype, device=meta.device)
-    if flat:
-        rows = apply("reshape", self, (*((1,) * meta.ndim if keepdim else ()), -1))
-    else:
-        rows = apply("transpose.int", apply("unsqueeze", self, -1), place, -1)
-    ordered = apply_for_many("sort", rows, -1)[0]
-    found = _along_last(ordered, apply("reshape", shares, (-1,)), interpolation, ignore_nan)
-    found = apply("movedim.int", found, -1, 0)
-    if not keepdim and not flat:
-        found = apply("squeeze.dim", found, place + 1)
-    return found if shares.meta.ndim else apply("squeeze.dim", found, 0)
-
-
 ROUNDED = {"lower": "floor", "higher": "ceil", "nearest": "round"}
 
 
@@ -100,31 +71,39 @@ def _along_last(ordered: Tensor, shares: Tensor, interpolation: str, ignore_nan:
     return apply("where.self", apply("eq.Tensor", below, above), low, blended)
 
 
-def quantile(
-    self: Tensor,
-    q: Tensor | float,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-) -> Tensor:
-    """The quantiles of one share, or of a tensor of shares; NaN spreads."""
-    return quantiles("quantile", self, q, dim, keepdim, interpolation, False)
+def _quantiles(operator: str, ignore_nan: bool) -> Callable[..., Tensor]:
+    """Return quantile, where NaN spreads, or nanquantile, which leaves it out."""
+
+    def quantiles(
+        self: Tensor, q: Tensor | float, dim: int | None = None, keepdim: bool = False, *,
+        interpolation: str = "linear",
+    ) -> Tensor:  # fmt: skip
+        """The values below which shares `q` of the elements lie; a vector of shares is the first dim of the result.
+
+        Raises RuntimeError for no elements, other dtypes than float32 and float64, shares outside [0, 1] and an unknown
+        interpolation, IndexError for a dim out of range.
+        """
+        _check(operator, self, q, interpolation)
+        meta = self.meta
+        place = 0 if dim is None else wrap_dim(operator, dim, meta.ndim)
+        flat = dim is None or not meta.ndim
+        shares = q if isinstance(q, Tensor) else apply("full", (), q, dtype=meta.dtype, device=meta.device)
+        if flat:
+            rows = apply("reshape", self, (*((1,) * meta.ndim if keepdim else ()), -1))
+        else:
+            rows = apply("transpose.int", apply("unsqueeze", self, -1), place, -1)
+        ordered = apply_for_many("sort", rows, -1)[0]
+        found = _along_last(ordered, apply("reshape", shares, (-1,)), interpolation, ignore_nan)
+        found = apply("movedim.int", found, -1, 0)
+        if not keepdim and not flat:
+            found = apply("squeeze.dim", found, place + 1)
+        return found if shares.meta.ndim else apply("squeeze.dim", found, 0)
+
+    return quantiles
 
 
-def nanquantile(
-    self: Tensor,
-    q: Tensor | float,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    interpolation: str = "linear",
-) -> Tensor:
-    """The quantiles of one share, or of a tensor of shares, NaN left out."""
-    return quantiles("nanquantile", self, q, dim, keepdim, interpolation, True)
-
-
-quantile_scalar, nanquantile_scalar = quantile, nanquantile
+quantile = quantile_scalar = _quantiles("quantile", False)
+nanquantile = nanquantile_scalar = _quantiles("nanquantile", True)
 
 
 def mode(self: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
@@ -132,29 +111,21 @@ def mode(self: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
 
     Raises IndexError for a dim that is out of range or empty, NotImplementedError for complex values.
     """
-    meta = self.meta
-    if has_many_dims(meta):
-        return along("mode", self, dim, lambda three: mode(three, 1, True), keepdim=keepdim)
-    place = wrap_dim("mode", dim, meta.ndim)
-    if meta.dtype.is_complex:
-        raise NotImplementedError(f"\"mode_cpu\" not implemented for '{UPSTREAM_NAMES[meta.dtype.name]}'")
-    if meta.ndim and not meta.sizes[place]:
-        raise IndexError(f"mode(): Expected reduction dim {place} to have non-zero size.")
-    sizes = tuple(1 if d == place else size for d, size in enumerate(meta.sizes) if keepdim or d != place)
-    found, chosen = outline(sizes, meta.dtype, meta.device)
-    indices, places = outline(sizes, int64, meta.device)
-    if chosen is not None and places is not None and chosen.size:
-        array = np.moveaxis(sortable(values(self)).reshape(meta.sizes or (1,)), place, -1)
-        order = np.argsort(array, -1, kind="stable")
-        ordered = np.take_along_axis(array, order, -1)
-        new = np.ones(ordered.shape, bool)
-        new[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
-        k = np.arange(ordered.shape[-1])
-        length = k - np.maximum.accumulate(np.where(new, k, 0), -1)
-        last = np.argmax(length, -1)[..., None]
-        chosen[...] = np.take_along_axis(ordered, last, -1).reshape(sizes)
-        places[...] = np.take_along_axis(order, last, -1).reshape(sizes)
-    return pair("mode", found, indices)
+    wrap_dim("mode", dim, self.meta.ndim)
+    check_implemented("mode_cpu", self.meta.dtype, not self.meta.dtype.is_complex)
+    return one_along("mode", self, dim, keepdim, _last_of_most)
+
+
+def _last_of_most(rows: Array) -> Array:
+    """The last place of the most frequent value along the last axis."""
+    rows = sortable(rows)
+    order = np.argsort(rows, -1, kind="stable")
+    ordered = np.take_along_axis(rows, order, -1)
+    new = np.ones(ordered.shape, bool)
+    new[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
+    k = np.arange(ordered.shape[-1])
+    length = k - np.maximum.accumulate(np.where(new, k, 0), -1)
+    return np.take_along_axis(order, np.argmax(length, -1)[..., None], -1)[..., 0]
 
 
 def unique_consecutive(
@@ -166,8 +137,7 @@ def unique_consecutive(
     values and for a meta tensor, whose runs are not known.
     """
     meta = self.meta
-    if meta.dtype.is_complex:
-        raise NotImplementedError(f"\"unique\" not implemented for '{UPSTREAM_NAMES[meta.dtype.name]}'")
+    check_implemented("unique", meta.dtype, not meta.dtype.is_complex)
     if meta.device.type != "cpu":
         raise NotImplementedError("unique_consecutive: the sizes depend on data, which a meta tensor has not")
     array = values(self)
@@ -199,6 +169,5 @@ def public_unique_consecutive(
     """The first of every run; a tuple with each element's run and the lengths of the runs when asked for."""
     if not isinstance(input, Tensor):
         type_error("unique_consecutive", "input", input, "Tensor")
-    found, inverse, counts = invoke("unique_consecutive", input, return_inverse, return_counts, dim)
-    wanted = [found, *([inverse] if return_inverse else []), *([counts] if return_counts else [])]
-    return tuple(wanted) if len(wanted) > 1 else found
+    found = invoke("unique_consecutive", input, return_inverse, return_counts, dim)
+    return asked(found, return_inverse, return_counts)

@@ -9,7 +9,6 @@ import numpy as np
 
 from ...core.device import meta_device
 from ...core.dtype import bool_, float32, float64, int64
-from ...core.promotion import UPSTREAM_NAMES
 from ...core.warn import warn
 from ...iteration.tensor_iterator import Number
 from ...tensor.scalars import item
@@ -17,6 +16,7 @@ from ...tensor.tensor import Tensor
 from ..arrays import Array, from_array, outline, values
 from ..conversion import host
 from ..invoke import apply, reshape, result_type, unsqueeze
+from ..operand_checks import check_implemented
 
 
 def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
@@ -32,8 +32,7 @@ def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) ->
         raise RuntimeError(f"minlength should be >= 0, got {minlength}")
     if weights is not None and (weights.meta.ndim != 1 or weights.meta.numel != self.meta.numel):
         raise RuntimeError("weights should be 1-d and have the same length as input")
-    if dtype.kind != 1 or dtype.name in ("uint16", "uint32", "uint64"):
-        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+    check_implemented("bincount_cpu", dtype, dtype.kind == 1 and dtype.name not in ("uint16", "uint32", "uint64"))
     if self.meta.device.type != "cpu":
         raise NotImplementedError("bincount: the size of the result depends on data, which a meta tensor has not")
     numbers = values(self)
@@ -47,8 +46,7 @@ def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) ->
 
 def _floating(operator: str, self: Tensor, *, halves: bool = False) -> None:
     dtype = self.meta.dtype
-    if dtype.kind != 2 or (not halves and dtype not in (float32, float64)):
-        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+    check_implemented(operator, dtype, dtype.kind == 2 and (halves or dtype in (float32, float64)))
 
 
 def _range(operator: str, array: Array, low: float, high: float, *, chosen: bool) -> tuple[Any, Any]:

@@ -10,49 +10,29 @@ import numpy as np
 
 from ...core.dtype import DType, int64
 from ...core.errors import INT64_MAX, check_ints, type_error, wrap_dim
-from ...core.promotion import UPSTREAM_NAMES
 from ...core.warn import warn_once
+from ...iteration.dimensions import broadcast_shapes
 from ...iteration.overlap import Overlap, internal_overlap
 from ...iteration.tensor_iterator import Number
 from ...tensor.array_view import array_of
-from ...tensor.hooks import SPECIAL
-from ...tensor.reshaping import view
 from ...tensor.tensor import Tensor
 from ...tensor.versions import INFERENCE, VersionCounter
-from ...tensor.views import as_strided, expand
+from ...tensor.views import as_strided
 from ..arguments import tensors_argument
 from ..arrays import outline, values
-from ..invoke import apply, invoke
+from ..invoke import apply, expand, invoke, reshape
+from ..operand_checks import check_implemented
 from ..ranges import Plan
-
-View = Callable[..., Tensor]
-recorded_expand = partial(apply, "expand")
-
-
-def broadcast_sizes(operator: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """The sizes that all `shapes` broadcast to. Raises RuntimeError when they do not."""
-    result: list[int] = [1] * max([len(shape) for shape in shapes], default=0)
-    for shape in shapes:
-        lead = len(result) - len(shape)
-        for dim, size in enumerate(shape, lead):
-            if size != 1 and result[dim] != size:
-                if result[dim] != 1:
-                    raise RuntimeError(
-                        f"{operator}(): The size of tensor a ({result[dim]}) must match the size of tensor b ({size}) "
-                        f"at non-singleton dimension {dim}"
-                    )
-                result[dim] = size
-    return tuple(result)
 
 
 def broadcast_tensors(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Each tensor expanded to the common sizes; one that has them is given back itself. Raises RuntimeError."""
-    return _broadcast(tensors, recorded_expand)
-
-
-def _broadcast(tensors: Sequence[Tensor], expanded: View) -> tuple[Tensor, ...]:
-    sizes = broadcast_sizes("broadcast_tensors", [tensor.meta.sizes for tensor in tensors])
-    return tuple([one if one.meta.sizes == sizes else expanded(one, sizes) for one in tensors])
+    shapes = [tensor.meta.sizes for tensor in tensors]
+    try:
+        sizes = broadcast_shapes([(1,) * max(map(len, shapes), default=0), *shapes])
+    except RuntimeError as error:
+        raise RuntimeError(f"broadcast_tensors(): {str(error).partition(';')[0]}") from None
+    return tuple([one if one.meta.sizes == sizes else expand(one, sizes) for one in tensors])
 
 
 def meshgrid_indexing(tensors: Sequence[Tensor], *, indexing: str) -> tuple[Tensor, ...]:
@@ -61,10 +41,6 @@ def meshgrid_indexing(tensors: Sequence[Tensor], *, indexing: str) -> tuple[Tens
     With "xy" the first tensor runs along the second dim and the second along the first.
     Raises RuntimeError for no tensors, other ranks, mixed dtypes and another `indexing`.
     """
-    return _grids(tensors, indexing, partial(apply, "view"), recorded_expand)
-
-
-def _grids(tensors: Sequence[Tensor], indexing: str, viewed: View, expanded: View) -> tuple[Tensor, ...]:
     lines = list(tensors)
     if not lines:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
@@ -82,7 +58,7 @@ def _grids(tensors: Sequence[Tensor], indexing: str, viewed: View, expanded: Vie
     grids = []
     for place, line in enumerate(lines):
         column = (1,) * place + (sizes[place],) + (1,) * (len(lines) - place - 1)
-        grids.append(expanded(viewed(line, column), sizes))
+        grids.append(expand(reshape(line, column), sizes))
     if swap:
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
@@ -90,8 +66,7 @@ def _grids(tensors: Sequence[Tensor], indexing: str, viewed: View, expanded: Vie
 
 def public_broadcast_tensors(*tensors: Any) -> Any:
     """broadcast_tensors of the arguments, or of one list of them."""
-    given = tensors_argument("broadcast_tensors", tensors)
-    return _broadcast(given, expand) if _plain(given) else invoke("broadcast_tensors", given)
+    return invoke("broadcast_tensors", tensors_argument("broadcast_tensors", tensors))
 
 
 def public_meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
@@ -100,16 +75,7 @@ def public_meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
     if indexing is None:
         warn_once("meshgrid(): in an upcoming release it will be required to pass the argument 'indexing'; it is 'ij'")
         indexing = "ij"
-    if _plain(given):
-        return _grids(given, indexing, view, expand)
     return invoke("meshgrid.indexing", given, indexing=indexing)
-
-
-def _plain(tensors: Sequence[Tensor]) -> bool:
-    """Return whether nobody watches the call, so that views may be made without the dispatcher."""
-    if SPECIAL:
-        return False
-    return all(one.__class__ is Tensor and not one.meta.has_autograd for one in tensors)
 
 
 def atleast_1d(self: Tensor) -> Tensor:
@@ -188,27 +154,23 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     return tuple(reversed(places))
 
 
-def _apart(parts: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    for part in parts:
-        part.base = None
-        if part.counter is not INFERENCE:
-            part.counter = VersionCounter()
-    return tuple(parts)
+def _unsafe(view: str) -> Callable[..., Any]:
+    """Return the function that gives the parts of a view, which may be written to while the input is not used any
+    more, and the other way round."""
+
+    def run(self: Tensor, *args: Any) -> Any:
+        parts = tuple(invoke(view, self, *args))
+        for part in parts:
+            part.base = None
+            if part.counter is not INFERENCE:
+                part.counter = VersionCounter()
+        return parts
+
+    return run
 
 
-def unsafe_chunk(self: Tensor, chunks: int, dim: int = 0) -> Any:
-    """The parts of `chunk`, which may be written to while the input is not used any more, and the other way round."""
-    return _apart(invoke("chunk", self, chunks, dim))
-
-
-def unsafe_split_Tensor(self: Tensor, split_size: int, dim: int = 0) -> Any:
-    """The parts of `split`, which may be written to while the input is not used any more."""
-    return _apart(invoke("split.Tensor", self, split_size, dim))
-
-
-def unsafe_split_with_sizes(self: Tensor, split_sizes: Sequence[int], dim: int = 0) -> Any:
-    """The parts of `split_with_sizes`, which may be written to while the input is not used any more."""
-    return _apart(invoke("split_with_sizes", self, split_sizes, dim))
+unsafe_chunk, unsafe_split_Tensor = _unsafe("chunk"), _unsafe("split.Tensor")
+unsafe_split_with_sizes = _unsafe("split_with_sizes")
 
 
 def sum_to_size(self: Tensor, size: Sequence[int]) -> Tensor:
@@ -274,22 +236,12 @@ def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tens
     return self
 
 
-def lower_triangle(dtype: DType, row: int, col: int, offset: int = 0) -> Plan:
-    """Rows and columns of the places on and below a diagonal, row by row, as two rows. Raises RuntimeError."""
-    return _triangle("tril_indices", dtype, row, col, offset, True)
-
-
-def upper_triangle(dtype: DType, row: int, col: int, offset: int = 0) -> Plan:
-    """Rows and columns of the places on and above a diagonal, row by row, as two rows. Raises RuntimeError."""
-    return _triangle("triu_indices", dtype, row, col, offset, False)
-
-
-def _triangle(operator: str, dtype: DType, row: int, col: int, offset: int, lower: bool) -> Plan:
+def _triangle(operator: str, dtype: DType, row: int, col: int, offset: int = 0, *, lower: bool) -> Plan:
+    """Rows and columns of the places on and below, or above, a diagonal, row by row, as two rows."""
     for name, size in (("row", row), ("col", col)):
         if size < 0:
             raise RuntimeError(f"{operator}(): {name} must be non-negative, got {size}")
-    if dtype.kind != 1:
-        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+    check_implemented(operator, dtype, dtype.kind == 1)
     if max(row, col, offset, -offset - 1) > INT64_MAX:
         raise RuntimeError(f"{operator}(): the numbers of a triangle must fit 64 bits, got {row}, {col} and {offset}")
     if lower:
@@ -310,6 +262,10 @@ def _triangle(operator: str, dtype: DType, row: int, col: int, offset: int, lowe
         target[1] = np.arange(places) - np.repeat(np.cumsum(counts) - counts - starts, counts)
 
     return Plan((2, places), fill)
+
+
+lower_triangle = partial(_triangle, "tril_indices", lower=True)
+upper_triangle = partial(_triangle, "triu_indices", lower=False)
 
 
 def _places(first: int, last: int, col: int, offset: int, lower: bool) -> int:
@@ -348,39 +304,25 @@ def _copy(self: Tensor, whole: bool = False) -> Tensor:
     return apply("as_strided_", copy, meta.sizes, meta.strides, self.offset - start)
 
 
-def _replaced(operator: str, copy: Tensor, part: Tensor, src: Tensor) -> Tensor:
-    if part.meta.sizes != src.meta.sizes:
-        raise RuntimeError(
-            f"{operator}(): expected src to have a size equal to the slice of self. src size = "
-            f"{list(src.meta.sizes)}, slice size = {list(part.meta.sizes)}"
-        )
-    apply("copy_", part, src)
-    return copy
+def _replacing(operator: str, view: str, whole: bool = False) -> Callable[..., Tensor]:
+    """Return the function that copies a tensor with what a view of it shows replaced by `src`. Raises RuntimeError for
+    other sizes, and as the view."""
+
+    def run(self: Tensor, src: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        copy = _copy(self, whole)
+        part = apply(view, copy, *args, **kwargs)
+        if part.meta.sizes != src.meta.sizes:
+            raise RuntimeError(
+                f"{operator}(): expected src to have a size equal to the slice of self. src size = "
+                f"{list(src.meta.sizes)}, slice size = {list(part.meta.sizes)}"
+            )
+        apply("copy_", part, src)
+        return copy
+
+    return run
 
 
-def select_scatter(self: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
-    """`self` with ``select(dim, index)`` replaced by `src`. Raises RuntimeError for other sizes, IndexError."""
-    copy = _copy(self)
-    return _replaced("select_scatter", copy, apply("select.int", copy, dim, index), src)
-
-
-def slice_scatter(
-    self: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
-) -> Tensor:
-    """`self` with a slice along `dim` replaced by `src`. Raises RuntimeError for other sizes, IndexError."""
-    copy = _copy(self)
-    return _replaced("slice_scatter", copy, apply("slice.Tensor", copy, dim, start, end, step), src)
-
-
-def diagonal_scatter(self: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """`self` with a diagonal replaced by `src`. Raises RuntimeError for other sizes, IndexError."""
-    copy = _copy(self)
-    return _replaced("diagonal_scatter", copy, apply("diagonal", copy, offset, dim1, dim2), src)
-
-
-def as_strided_scatter(
-    self: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
-) -> Tensor:
-    """`self` with the elements of ``as_strided(size, stride, storage_offset)`` replaced. Raises RuntimeError."""
-    copy = _copy(self, whole=True)
-    return _replaced("as_strided_scatter", copy, apply("as_strided", copy, size, stride, storage_offset), src)
+select_scatter = _replacing("select_scatter", "select.int")
+slice_scatter = _replacing("slice_scatter", "slice.Tensor")
+diagonal_scatter = _replacing("diagonal_scatter", "diagonal")
+as_strided_scatter = _replacing("as_strided_scatter", "as_strided", whole=True)
