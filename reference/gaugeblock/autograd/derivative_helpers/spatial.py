@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ...bindings.functions import tensor_ops as ops
 from ...dispatch.dispatcher import REGISTRY, call
@@ -61,29 +61,17 @@ def convolution_weight_back(
     groups: int,
 ) -> Tensor:
     """The convolution of the input with `grad` over all samples, cut to the kernel's `shape`."""
-    count = len(shape) - 2
-    stride, padding, dilation = _per_dim(count, stride, padding, dilation)
-    small, large = (input, grad) if transposed else (grad, input)
-    pair: tuple[Any, Any] = small, large
-    found: Any = weight_gradient(*pair, shape, stride, padding, dilation, groups)
-    if found is not None:
-        weight: Tensor = found
-        return weight
-    wide, kernel = (grad, input.conj()) if transposed else (input.conj(), grad)
-    parts = [
-        _correlated(one, other, shape, stride, padding, dilation)
-        for one, other in zip(wide.chunk(groups, 1), kernel.chunk(groups, 1), strict=True)
-    ]
-    return parts[0] if groups == 1 else ops.cat(parts, 0)
-
-
-def _correlated(wide: Tensor, kernel: Tensor, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Tensor:
-    """Return the sums of products for each kernel element: samples act as channels, dilations as strides."""
-    none = [0] * (len(shape) - 2)
-    found = ops.convolution(
-        wide.transpose(0, 1), kernel.transpose(0, 1), None, dilation, padding, stride, False, none, 1
-    ).transpose(0, 1)
-    return _cut(found, shape)
+    stride, padding, dilation = _per_dim(len(shape) - 2, stride, padding, dilation)
+    pair: tuple[Any, Any] = (input, grad) if transposed else (grad, input)
+    summed: Any = weight_gradient(*pair, shape, stride, padding, dilation, groups)
+    if summed is not None:
+        return cast("Tensor", summed)
+    wide, small = (grad, input.conj()) if transposed else (input.conj(), grad)
+    images, kernel = wide.unflatten(1, (groups, shape[1])).transpose(0, 2), small.transpose(0, 1)
+    # Samples act as channels, and dilations as strides.
+    none = [0] * len(stride)
+    found = ops.convolution(images.flatten(1, 2), kernel, None, dilation, padding, stride, False, none, groups)
+    return _cut(found.transpose(0, 1), shape)
 
 
 def _cut(found: Tensor, shape: Sizes) -> Tensor:

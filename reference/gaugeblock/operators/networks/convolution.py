@@ -300,7 +300,7 @@ def _is_depthwise(plan: Convolution, weight: Tensor) -> bool:
 def _depthwise(into: Array, input: Array, weight: Array, plan: Convolution, dtype: DType) -> None:
     batch, counts, window = into.shape[0], into.shape[2:], weight.shape[2:]
     shape = (batch, plan.groups, into.shape[1] // plan.groups, *counts)
-    source = padded(input, plan.padding, plan.padding)[:, :, None]
+    source = padded(input, plan.padding)[:, :, None]
     columns = weight.reshape(1, plan.groups, shape[2], *window)
     parts, weights = [], []
     for place in product(*map(range, window)):
@@ -319,7 +319,7 @@ def _correlate(into: Array, input: Array, weight: Array, plan: Convolution) -> N
     batch, counts, kernel = into.shape[0], into.shape[2:], weight.shape[2:]
     groups, length = plan.groups, prod(kernel) * weight.shape[1]
     rows = weight.reshape(groups, weight.shape[0] // groups, length)
-    source = padded(input, plan.padding, plan.padding)
+    source = padded(input, plan.padding)
     total = prod(counts)
     out = into.reshape(batch, groups, rows.shape[1], total)
     if prod(kernel) == 1 and max(plan.stride) == 1 and source.flags.c_contiguous and source.dtype == into.dtype:
@@ -376,10 +376,9 @@ def weight_gradient(
     target = array_of(result)
     target[...] = 0
     if small.meta.numel and wide.meta.numel and result.meta.numel:
-        around = tuple(padding)
         setting = (tuple(stride), tuple(dilation), groups)
         work = small.meta.numel * prod(sizes[1:])
-        away(work, _add_products, target, values(small), padded(values(wide), around, around), *setting)
+        away(work, _add_products, target, values(small), padded(values(wide), tuple(padding)), *setting)
     return result
 
 
@@ -389,10 +388,4 @@ def _add_products(into: Array, small: Array, source: Array, stride: Ints, dilati
     total = into.reshape(groups, given.shape[2], -1)
     with np.errstate(all="ignore"):
         for samples, places, block in column_blocks(source, kernel, stride, dilation, counts, groups, into.dtype):
-            total += _product(given[samples, :, :, places], block)
-
-
-def _product(given: Array, columns: Array) -> Array:
-    """[groups, channels, length]: over all samples, each channel with each line of the columns."""
-    found: Array = np.matmul(given, columns.swapaxes(-1, -2)).sum(0)
-    return found
+            total += np.matmul(given[samples, :, :, places], block.swapaxes(-1, -2)).sum(0)
