@@ -39,46 +39,50 @@ def _taper(name: str, dtype: DType, length: int, periodic: bool, shape: Callable
     return Plan((length,), fill)
 
 
-def _cosines(*weights: float) -> Callable[[Array], Array]:
-    def shape(place: Array) -> Array:
-        total = np.zeros_like(place)
-        for k, weight in enumerate(weights):
-            total += (-1) ** k * weight * np.cos(2 * np.pi * k * place)
-        return total
+def cosine_sum(place: Array, *weights: float) -> Array:
+    """The sum of cosines over one period, with signs in turn."""
+    total = np.zeros_like(place)
+    for k, weight in enumerate(weights):
+        total += (-1) ** k * weight * np.cos(2 * np.pi * k * place)
+    return total
 
-    return shape
+
+def triangle(place: Array) -> Array:
+    """1 in the middle, 0 at both ends."""
+    return np.asarray(1 - np.abs(2 * place - 1))
+
+
+def circle_bessel(place: Array, beta: float) -> Array:
+    """The Bessel function I0 over a half circle, relative to its middle, with the shape `beta`."""
+    circle = np.sqrt(np.maximum(1 - (2 * place - 1) ** 2, 0))
+    return np.asarray(np.i0(beta * circle) / np.i0(beta))
 
 
 def hann(dtype: DType, window_length: int, periodic: bool = True) -> Plan:
     """A raised cosine that reaches 0."""
-    return _taper("hann_window", dtype, window_length, periodic, _cosines(0.5, 0.5))
+    return _taper("hann_window", dtype, window_length, periodic, lambda place: cosine_sum(place, 0.5, 0.5))
 
 
 def hamming(
     dtype: DType, window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46
 ) -> Plan:
     """A raised cosine: alpha - beta * cos."""
-    return _taper("hamming_window", dtype, window_length, periodic, _cosines(alpha, beta))
+    return _taper("hamming_window", dtype, window_length, periodic, lambda place: cosine_sum(place, alpha, beta))
 
 
 def blackman(dtype: DType, window_length: int, periodic: bool = True) -> Plan:
     """Three terms of cosines."""
-    return _taper("blackman_window", dtype, window_length, periodic, _cosines(0.42, 0.5, 0.08))
+    return _taper("blackman_window", dtype, window_length, periodic, lambda place: cosine_sum(place, 0.42, 0.5, 0.08))
 
 
 def bartlett(dtype: DType, window_length: int, periodic: bool = True) -> Plan:
     """A triangle that reaches 0."""
-    return _taper("bartlett_window", dtype, window_length, periodic, lambda place: 1 - np.abs(2 * place - 1))
+    return _taper("bartlett_window", dtype, window_length, periodic, triangle)
 
 
 def kaiser(dtype: DType, window_length: int, periodic: bool = True, beta: float = 12.0) -> Plan:
-    """The Bessel function I0 over a half circle, with the shape `beta`."""
-
-    def shape(place: Array) -> Array:
-        circle = np.sqrt(np.maximum(1 - (2 * place - 1) ** 2, 0))
-        return np.asarray(np.i0(beta * circle) / np.i0(beta))
-
-    return _taper("kaiser_window", dtype, window_length, periodic, shape)
+    """circle_bessel."""
+    return _taper("kaiser_window", dtype, window_length, periodic, lambda place: circle_bessel(place, beta))
 
 
 PADDING = ("reflect", "constant", "replicate", "circular")
