@@ -117,26 +117,14 @@ def padded_back(grad: Tensor, shape: Sizes, pad: Sizes, mode: str) -> Tensor:
     """
     if mode == "constant":
         return ops.constant_pad_nd(grad, [-count for count in pad])
-    for k in range(len(pad) // 2):
-        before, after = pad[2 * k], pad[2 * k + 1]
+    for k, (before, after) in enumerate(zip(pad[::2], pad[1::2], strict=True)):
         dim = len(shape) - 1 - k
+        last = shape[dim] - 1
         if before or after:
-            index = _sources(shape[dim], before, after, mode)
-            sizes = (*grad.shape[:dim], shape[dim], *grad.shape[dim + 1 :])
-            grad = collected(sizes, dim, index.to(grad.device), grad)
+            places = ops.arange(-before, shape[dim] + after, device=grad.device)
+            index = places.clamp(0, last) if mode == "replicate" else last - (last - places.abs()).abs()
+            grad = collected((*grad.shape[:dim], shape[dim], *grad.shape[dim + 1 :]), dim, index, grad)
     return grad
-
-
-def _sources(size: int, before: int, after: int, mode: str) -> Tensor:
-    """Return the element that each place along a padded dim shows."""
-    places = ops.arange(-before, size + after)
-    if mode == "replicate":
-        return places.clamp(0, size - 1)
-    if mode == "circular":
-        first, kept = max(-before, 0), size - max(-before, 0) - max(-after, 0)
-        return first + (places - first).remainder(max(kept, 1))
-    inside = places.abs()
-    return (size - 1) - ((size - 1) - inside).abs()
 
 
 def _separable_back(grad: Tensor, shape: Sizes, lead: int, along: Callable[[Tensor, int], Tensor]) -> Tensor:
