@@ -260,14 +260,14 @@ def by_scales(operator: str) -> Callable[..., Tensor]:
     return upsample
 
 
-upsample_nearest1d_vec, upsample_nearest2d_vec, upsample_nearest3d_vec = map(
-    by_scales, "upsample_nearest1d upsample_nearest2d upsample_nearest3d".split()
-)
-_upsample_nearest_exact1d_vec, _upsample_nearest_exact2d_vec, _upsample_nearest_exact3d_vec = map(
-    by_scales, "_upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d".split()
-)
-upsample_linear1d_vec, upsample_bilinear2d_vec = by_scales("upsample_linear1d"), by_scales("upsample_bilinear2d")
-upsample_trilinear3d_vec, upsample_bicubic2d_vec = by_scales("upsample_trilinear3d"), by_scales("upsample_bicubic2d")
+def __getattr__(name: str) -> Callable[..., Tensor]:
+    """Return the form that takes factors of an operator here."""
+    operator, ending, _ = name.partition("_vec")
+    if not ending:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return by_scales(operator)
+
+
 SMOOTH_CUBIC = -0.5
 """The parameter of the cubic filter, another than that of interpolation."""
 
@@ -320,5 +320,3 @@ def _resampled(operator: str, filter: Callable[[Array], Array], reach: int) -> A
 
 _upsample_bilinear2d_aa = _resampled("_upsample_bilinear2d_aa", triangle, 1)
 _upsample_bicubic2d_aa = _resampled("_upsample_bicubic2d_aa", cubic, 2)
-_upsample_bilinear2d_aa_vec = by_scales("_upsample_bilinear2d_aa")
-_upsample_bicubic2d_aa_vec = by_scales("_upsample_bicubic2d_aa")
