@@ -192,6 +192,6 @@ def _interruptible(name: str) -> Callable[..., Any]:
 
 
 lapack = SimpleNamespace(
-    **{name: _interruptible(name) for name in "svd qr eig eigvals eigh eigvalsh solve inv det slogdet cholesky".split()}
+    **{name: _interruptible(name) for name in "svd qr eig eigvals eigh eigvalsh solve det slogdet cholesky".split()}
 )
 """NumPy's linear algebra, called so that Ctrl-C is answered during long calls."""

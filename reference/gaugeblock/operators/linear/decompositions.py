@@ -43,11 +43,8 @@ def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
     inner = m if mode == "complete" else k
 
     def compute() -> tuple[Any, Any]:
-        array = values(A)
-        if not array.size:
-            return (np.eye(m, inner) if mode != "r" else 0), 0
         with np.errstate(all="ignore"):
-            return (0, lapack.qr(array, "r")) if mode == "r" else tuple(lapack.qr(array, mode))
+            return (0, lapack.qr(values(A), "r")) if mode == "r" else tuple(lapack.qr(values(A), mode))
 
     first = (outline, (0,), dtype) if mode == "r" else (matrices, (*batch, m, inner), dtype)
     return result_type("linalg_qr")(*made(A.meta.device, compute, first, (matrices, (*batch, inner, n), dtype)))
@@ -65,10 +62,7 @@ def geqrf(self: Tensor) -> Any:
     *batch, m, n = check_matrix("torch.geqrf", self, "input")
 
     def compute() -> tuple[Any, Any]:
-        array = values(self)
-        if not array.size:
-            return 0, 0
-        turned, taus = lapack.qr(array, "raw")
+        turned, taus = lapack.qr(values(self), "raw")
         return np.swapaxes(turned, -2, -1), taus
 
     wanted = (matrices, (*batch, m, n), dtype), (outline, (*batch, min(m, n)), dtype)
@@ -113,11 +107,12 @@ def linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor:
         raise RuntimeError(f"{operator}: input.shape[-2] must be greater than or equal to input.shape[-1]")
     if tau.meta.sizes[-1] > n:
         raise RuntimeError(f"{operator}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
-    result, target = matrices(sizes, dtype, input.meta.device)
-    if target is not None:
+
+    def compute() -> tuple[Array]:
         start = np.broadcast_to(np.eye(m, n, dtype=dtype.numpy), sizes)
-        store(target, reflected(values(input), values(tau), start))
-    return result
+        return (reflected(values(input), values(tau), start),)
+
+    return made(input.meta.device, compute, (matrices, sizes, dtype))[0]
 
 
 orgqr = linalg_householder_product
@@ -212,27 +207,8 @@ def linalg_eigvals(self: Tensor) -> Tensor:
     return _general("linalg.eigvals", self, False)[0]
 
 
-def decomposed(operator: str, array: Array, full: bool) -> tuple[Array, Array, Array]:
-    """U, S and Vh of a stack of matrices. Raises LinAlgError for what is not finite."""
-    m, n = array.shape[-2:]
-    if not array.size:
-        k = min(m, n)
-        batch = array.shape[:-2]
-        left = np.broadcast_to(np.eye(m, m if full else k), (*batch, m, m if full else k))
-        right = np.broadcast_to(np.eye(n if full else k, n), (*batch, n if full else k, n))
-        return left, np.zeros((*batch, k)), right
-    u, s, vh = _svd(operator, array, full_matrices=full)
-    return u, s, vh
-
-
-def singular_values(operator: str, array: Array) -> Array:
-    """The singular values of a stack of matrices, largest first. Raises LinAlgError for what is not finite."""
-    if not array.size:
-        return np.zeros((*array.shape[:-2], min(array.shape[-2:])))
-    return np.asarray(_svd(operator, array, compute_uv=False))
-
-
-def _svd(operator: str, array: Array, **options: bool) -> Any:
+def decomposed(operator: str, array: Array, **options: bool) -> Any:
+    """U, S and Vh of a stack of matrices, or S. Raises LinAlgError for what is not finite."""
     if not np.isfinite(array).all():  # LAPACK may never return
         raise LinAlgError(f"{operator}: {NOT_FINITE}")
     try:
@@ -260,7 +236,7 @@ def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = No
     wanted = (matrices, (*batch, m, rows), dtype), (outline, (*batch, k), dtype.to_real()), (
         matrices, (*batch, columns, n), dtype
     )  # fmt: skip
-    found = made(A.meta.device, lambda: decomposed("linalg.svd", values(A), full_matrices), *wanted)
+    found = made(A.meta.device, lambda: decomposed("linalg.svd", values(A), full_matrices=full_matrices), *wanted)
     return result_type("linalg_svd")(*found)
 
 
@@ -270,7 +246,7 @@ def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     *batch, m, n = check_matrix("linalg.svd", A)
     check_driver(driver)
     wanted = (outline, (*batch, min(m, n)), dtype.to_real())
-    return made(A.meta.device, lambda: [singular_values("linalg.svd", values(A))], wanted)[0]
+    return made(A.meta.device, lambda: [decomposed("linalg.svd", values(A), compute_uv=False)], wanted)[0]
 
 
 def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> Any:

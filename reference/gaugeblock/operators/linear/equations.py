@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -74,15 +75,13 @@ def logdet(self: Tensor) -> Tensor:
     return apply("add.Tensor", logarithm, apply("log", sign))
 
 
-def _solved(array: Array, right: Array | None = None) -> tuple[Array, Array]:
-    """Solutions for right sides, or inverses, and infos as `factor` gives them; inf and NaN for a singular matrix."""
+def _solved(array: Array, right: Array) -> tuple[Array, Array]:
+    """Solutions for right sides, and infos as `factor` gives them; inf and NaN for a singular matrix."""
     with np.errstate(all="ignore"):
         try:
-            found = lapack.inv(array) if right is None else lapack.solve(array, right)
-            return found, np.zeros(array.shape[:-2], np.int32)
+            return lapack.solve(array, right), np.zeros(array.shape[:-2], np.int32)
         except np.linalg.LinAlgError:
             factors, pivots, infos = factor(array)
-            right = np.eye(array.shape[-1], dtype=array.dtype) if right is None else right
             return solve_factored(factors, pivots, right), infos
 
 
@@ -94,7 +93,7 @@ def inverse_and_info(operator: str, matrix: Tensor, check_errors: bool) -> tuple
     dtype, sizes = check_squares(operator, matrix)
 
     def compute() -> tuple[Array, Array]:
-        found, infos = _solved(values(matrix))
+        found, infos = _solved(values(matrix), np.eye(sizes[-1], dtype=dtype.numpy))
         if check_errors and infos.any():
             fail(operator, infos, SINGULAR)
         return found, infos
@@ -115,7 +114,7 @@ def linalg_inv(A: Tensor) -> Tensor:
 inverse = linalg_inv
 
 
-def solution_and_info(operator: str, A: Tensor, B: Tensor, left: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
+def solution_and_info(operator: str, A: Tensor, B: Tensor, left: bool, check_errors: bool) -> tuple[Tensor, ...]:
     """X and int32 infos of ``A @ X = B``; leading dims broadcast; B is a matrix or, as `is_vector` says, a vector.
 
     Raises LinAlgError for a singular matrix if `check_errors`, RuntimeError for other shapes and dtypes.
@@ -127,20 +126,21 @@ def solution_and_info(operator: str, A: Tensor, B: Tensor, left: bool, check_err
     vector = is_vector(A, B)
     right = (*B.meta.sizes, 1) if vector else B.meta.sizes
     sizes = solved_sizes(operator, A.meta.sizes, right, left)
-    result, target = matrices(sizes[:-1] if vector else sizes, dtype, device, column_major=left)
-    info, infos = outline(A.meta.sizes[:-2], int32, device)
-    if target is not None:
+    wanted = sizes[:-1] if vector else sizes
+
+    def compute() -> tuple[Array, Array]:
         array, given = values(A), values(B).reshape(right)
         if left:
-            found = _solved(array, given)
+            found, infos = _solved(array, given)
         else:
-            turned = _solved(np.swapaxes(array, -2, -1), np.swapaxes(given, -2, -1))
-            found = (np.swapaxes(turned[0], -2, -1), turned[1])
-        if check_errors and found[1].any():
-            fail(f"torch.{operator}", found[1], "The solver failed because the input matrix is singular.")
-        store(target, found[0].reshape(target.shape))
-        store(infos, found[1])
-    return result, info
+            turned, infos = _solved(np.swapaxes(array, -2, -1), np.swapaxes(given, -2, -1))
+            found = np.swapaxes(turned, -2, -1)
+        if check_errors and infos.any():
+            fail(f"torch.{operator}", infos, "The solver failed because the input matrix is singular.")
+        return found.reshape(wanted), infos
+
+    first = (partial(matrices, column_major=left), wanted, dtype)
+    return made(device, compute, first, (outline, A.meta.sizes[:-2], int32))
 
 
 def linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:

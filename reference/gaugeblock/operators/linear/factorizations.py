@@ -43,9 +43,8 @@ def substitute(matrix: Array, right: Array, *, upper: bool, unit: bool = False) 
     """
     batch = np.broadcast_shapes(matrix.shape[:-2], right.shape[:-2])
     solution = np.array(np.broadcast_to(right, batch + right.shape[-2:]))
-    if solution.size:
-        with np.errstate(all="ignore"):
-            _substitute(matrix, solution, upper, unit)
+    with np.errstate(all="ignore"):
+        _substitute(matrix, solution, upper, unit)
     return solution
 
 
@@ -77,9 +76,8 @@ def factor(array: Array, *, pivot: bool = True) -> tuple[Array, Array, Array]:
     work = np.array(array.reshape(count, m, n))
     pivots = np.tile(np.arange(min(m, n)), (count, 1))
     infos = np.zeros(count, np.int64)
-    if work.size:
-        with np.errstate(all="ignore"):
-            _factor(work, pivots, infos, 0, pivot)
+    with np.errstate(all="ignore"):
+        _factor(work, pivots, infos, 0, pivot)
     return work.reshape(array.shape), pivots.reshape(*batch, min(m, n)), infos.reshape(batch)
 
 
@@ -155,7 +153,11 @@ def _placed(rows: Array, order: Array) -> Array:
     return np.take_along_axis(rows, order[..., None], axis=-2)
 
 
-def _checked(operator: str, matrix: Tensor, pivot: bool) -> tuple[int, ...]:
+def factors_and_info(operator: str, matrix: Tensor, pivot: bool, check_errors: bool) -> tuple[Tensor, ...]:
+    """L and U of each matrix (..., m, n) in one tensor, int32 pivots counted from 1, int32 infos.
+
+    Raises RuntimeError for a zero pivot if `check_errors`.
+    """
     sizes = matrix.meta.sizes
     if len(sizes) < 2:
         raise RuntimeError(f"{operator}: Expected tensor with 2 or more dimensions. Got size: {list(sizes)} instead")
@@ -164,56 +166,25 @@ def _checked(operator: str, matrix: Tensor, pivot: bool) -> tuple[int, ...]:
         raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
     if not pivot:
         raise RuntimeError(f"{operator}: LU without pivoting is not implemented on the CPU")
-    return sizes
-
-
-def factors_and_info(operator: str, matrix: Tensor, pivot: bool) -> tuple[Tensor, ...]:
-    """L and U of each matrix (..., m, n) in one tensor, int32 pivots counted from 1, int32 infos."""
-    sizes, meta = _checked(operator, matrix, pivot), matrix.meta
 
     def compute() -> tuple[Array, ...]:
         factors, pivots, infos = factor(values(matrix))
+        if check_errors and infos.any():
+            fail(operator, infos, ZERO_PIVOT, RuntimeError)
         return factors, pivots + 1, infos
 
     pivoted = (outline, (*sizes[:-2], min(sizes[-2:])), int32)
-    return made(meta.device, compute, (matrices, sizes, meta.dtype), pivoted, (outline, sizes[:-2], int32))
+    return made(matrix.meta.device, compute, (matrices, sizes, dtype), pivoted, (outline, sizes[:-2], int32))
 
 
 def linalg_lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """(LU, pivots, info) of each matrix. Raises RuntimeError for a zero pivot if `check_errors`."""
-    found = factors_and_info("torch.linalg.lu_factor_ex", A, pivot)
-    if check_errors:
-        check_pivots("torch.linalg.lu_factor_ex", found[2])
-    return result_type("linalg_lu_factor_ex")(*found)
+    return result_type("linalg_lu_factor_ex")(*factors_and_info("torch.linalg.lu_factor_ex", A, pivot, check_errors))
 
 
 def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     """(LU, pivots) of each matrix. Raises RuntimeError for a zero pivot."""
-    both, pivots, info = factors_and_info("torch.linalg.lu_factor", A, pivot)
-    check_pivots("torch.linalg.lu_factor", info)
-    return result_type("linalg_lu_factor")(both, pivots)
-
-
-def check_pivots(operator: str, info: Tensor) -> None:
-    """Raise RuntimeError for the first matrix with a zero pivot."""
-    if info.meta.device.type != "cpu":
-        return
-    infos = values(info)
-    if infos.any():
-        fail(operator, infos, ZERO_PIVOT, RuntimeError)
-
-
-def split(factors: Array) -> tuple[Array, Array]:
-    """The lower factor, with ones on its diagonal, and the upper one."""
-    k = min(factors.shape[-2:])
-    lower = np.tril(factors[..., :k], -1) + np.eye(factors.shape[-2], k, dtype=factors.dtype)
-    return lower, np.triu(factors[..., :k, :])
-
-
-def permutation_matrix(pivots: Array, rows: int) -> Array:
-    """P with ``P @ L @ U`` equal to the factored matrix; `pivots` are counted from 0."""
-    order = permutation(pivots, rows)
-    return np.asarray(np.arange(rows)[:, None] == order[..., None, :])
+    return result_type("linalg_lu_factor")(*factors_and_info("torch.linalg.lu_factor", A, pivot, True)[:2])
 
 
 def linalg_lu(A: Tensor, *, pivot: bool = True) -> Any:
@@ -235,12 +206,18 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
             f"torch.lu_unpack: LU_pivots must have sizes {[*batch, min(m, n)]} for factors of sizes "
             f"{list(LU_data.meta.sizes)}, got {list(LU_pivots.meta.sizes)}"
         )
-    def compute() -> tuple[Any, ...]:
-        rows = pivot_rows("torch.lu_unpack", LU_pivots, m) if unpack_pivots else None
-        parts = split(values(LU_data)) if unpack_data else (0, 0)
-        return 0 if rows is None else permutation_matrix(rows, m), *parts
-
     k = min(m, n)
+
+    def compute() -> tuple[Any, ...]:
+        P: Any = 0
+        if unpack_pivots:
+            order = permutation(pivot_rows("torch.lu_unpack", LU_pivots, m), m)
+            P = np.arange(m)[:, None] == order[..., None, :]
+        if not unpack_data:
+            return P, 0, 0
+        factors = values(LU_data)
+        return P, np.tril(factors[..., :k], -1) + np.eye(m, k, dtype=factors.dtype), np.triu(factors[..., :k, :])
+
     shapes = (((m, m), unpack_pivots), ((m, k), unpack_data), ((k, n), unpack_data))
     wanted = [(outline, (*batch, *sizes) if given else (0,), LU_data.meta.dtype) for sizes, given in shapes]
     return result_type("lu_unpack")(*made(LU_data.meta.device, compute, *wanted))

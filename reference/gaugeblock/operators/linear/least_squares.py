@@ -13,7 +13,7 @@ from ...tensor.tensor import Tensor
 from ..arrays import Array, outline, values
 from ..invoke import result_type
 from .checks import FULL, adjoint, check_float, check_matrix, check_square, is_vector, matrices, store
-from .decompositions import decomposed, hermitian, singular_values
+from .decompositions import decomposed, hermitian
 
 DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 Bound = float | Tensor | None
@@ -91,7 +91,7 @@ def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver:
         return result_type("linalg_lstsq")(solution, residual, rank, spectrum)
     matrix = np.broadcast_to(values(self), (*batch, m, n))
     wanted = np.broadcast_to(values(b).reshape(right), (*batch, m, k))
-    U, S, Vh = decomposed("linalg.lstsq", matrix, False)
+    U, S, Vh = decomposed("linalg.lstsq", matrix, full_matrices=False)
     share = _epsilon(dtype, (m, n)) if rcond is None or rcond < 0 else rcond
     kept = np.greater(S, share * S.max(-1, keepdims=True, initial=0))
     with np.errstate(all="ignore"):
@@ -125,15 +125,14 @@ def pseudo_inverse(self: Tensor, atol: Bound, rtol: Bound, is_hermitian: bool) -
         return result
     with np.errstate(all="ignore"):
         if is_hermitian:
-            found, vectors = hermitian(operator, values(self), "L")
-            limit = cut(np.abs(found).max(-1), dtype, sizes, atol, rtol)
-            inverse = np.where(np.abs(found) > limit[..., None], 1 / found, 0)
-            store(target, np.matmul(vectors * inverse[..., None, :], adjoint(vectors)))
+            found, right = hermitian(operator, values(self), "L")
+            left = adjoint(right)
         else:
-            U, S, Vh = decomposed(operator, values(self), False)
-            limit = cut(S[..., 0], dtype, sizes, atol, rtol)
-            inverse = np.where(np.greater(S, limit[..., None]), 1 / S, 0)
-            store(target, np.matmul(adjoint(Vh) * inverse[..., None, :], adjoint(U)))
+            U, found, Vh = decomposed(operator, values(self), full_matrices=False)
+            left, right = adjoint(U), adjoint(Vh)
+        limit = cut(np.abs(found).max(-1), dtype, sizes, atol, rtol)
+        inverse = np.where(np.abs(found) > limit[..., None], 1 / found, 0)
+        store(target, np.matmul(right * inverse[..., None, :], left))
     return result
 
 
@@ -169,7 +168,7 @@ def rank(matrix: Tensor, atol: Bound, rtol: Bound, is_hermitian: bool) -> Tensor
     if is_hermitian:
         found = np.abs(hermitian(operator, values(matrix), "L")[0])
     else:
-        found = singular_values("linalg.svd", values(matrix))
+        found = decomposed("linalg.svd", values(matrix), compute_uv=False)
     limit = cut(found.max(-1, initial=0), dtype, sizes, atol, rtol)
     store(target, (found > limit[..., None]).sum(-1))
     return result
