@@ -44,7 +44,7 @@ def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
 
     def compute() -> tuple[Any, Any]:
         with np.errstate(all="ignore"):
-            return (0, lapack.qr(values(A), "r")) if mode == "r" else tuple(lapack.qr(values(A), mode))
+            return (0, lapack("qr", values(A), "r")) if mode == "r" else tuple(lapack("qr", values(A), mode))
 
     first = (outline, (0,), dtype) if mode == "r" else (matrices, (*batch, m, inner), dtype)
     return result_type("linalg_qr")(*made(A.meta.device, compute, first, (matrices, (*batch, inner, n), dtype)))
@@ -62,7 +62,7 @@ def geqrf(self: Tensor) -> Any:
     *batch, m, n = check_matrix("torch.geqrf", self, "input")
 
     def compute() -> tuple[Any, Any]:
-        turned, taus = lapack.qr(values(self), "raw")
+        turned, taus = lapack("qr", values(self), "raw")
         return np.swapaxes(turned, -2, -1), taus
 
     wanted = (matrices, (*batch, m, n), dtype), (outline, (*batch, min(m, n)), dtype)
@@ -147,7 +147,7 @@ def hermitian(operator: str, array: Array, triangle: str) -> tuple[Array, Array]
     bad = np.asarray(~np.isfinite(array).all((-2, -1)))
     given = np.where(bad[..., None, None], 0, array) if bad.any() else array
     try:
-        found = lapack.eigh(given, triangle)
+        found = lapack("eigh", given, triangle)
     except np.linalg.LinAlgError:
         raise LinAlgError(f"{operator}: {NOT_CONVERGED}") from None
     if not bad.any():
@@ -188,7 +188,7 @@ def _general(operator: str, self: Tensor, vectors: bool) -> tuple[Tensor, ...]:
         if not np.isfinite(array).all():
             raise RuntimeError(f"torch.{operator}: input tensor should not contain infs or NaNs.")
         try:
-            return tuple(lapack.eig(array)) if vectors else (lapack.eigvals(array),)
+            return tuple(lapack("eig", array)) if vectors else (lapack("eigvals", array),)
         except np.linalg.LinAlgError:
             raise LinAlgError(f"{operator}: {NOT_CONVERGED}") from None
 
@@ -212,7 +212,7 @@ def decomposed(operator: str, array: Array, **options: bool) -> Any:
     if not np.isfinite(array).all():  # LAPACK may never return
         raise LinAlgError(f"{operator}: {NOT_FINITE}")
     try:
-        return lapack.svd(array, **options)
+        return lapack("svd", array, **options)
     except np.linalg.LinAlgError:
         raise LinAlgError(f"{operator}: {NOT_CONVERGED}") from None
 

@@ -44,7 +44,7 @@ def linalg_det(A: Tensor) -> Tensor:
 
     def compute() -> tuple[Array]:
         with np.errstate(all="ignore"):
-            return (lapack.det(values(A)),)
+            return (lapack("det", values(A)),)
 
     return made(A.meta.device, compute, (outline, sizes[:-2], dtype))[0]
 
@@ -58,7 +58,7 @@ def linalg_slogdet(A: Tensor) -> Any:
 
     def compute() -> Any:
         with np.errstate(all="ignore"):
-            return lapack.slogdet(values(A))
+            return lapack("slogdet", values(A))
 
     wanted = (outline, sizes[:-2], dtype), (outline, sizes[:-2], dtype.to_real())
     return result_type("linalg_slogdet")(*made(A.meta.device, compute, *wanted))
@@ -79,7 +79,7 @@ def _solved(array: Array, right: Array) -> tuple[Array, Array]:
     """Solutions for right sides, and infos as `factor` gives them; inf and NaN for a singular matrix."""
     with np.errstate(all="ignore"):
         try:
-            return lapack.solve(array, right), np.zeros(array.shape[:-2], np.int32)
+            return lapack("solve", array, right), np.zeros(array.shape[:-2], np.int32)
         except np.linalg.LinAlgError:
             factors, pivots, infos = factor(array)
             return solve_factored(factors, pivots, right), infos
@@ -295,7 +295,7 @@ def exponential(array: Array) -> Array:
             odd = np.matmul(odd, square) + _PADE[k] * identity
             even = np.matmul(even, square) + _PADE[k - 1] * identity
         odd = np.matmul(scaled, odd)
-        result = lapack.solve(even - odd, even + odd)
+        result = lapack("solve", even - odd, even + odd)
         for k in range(int(halvings.max(initial=0))):
             result = np.where((k < halvings)[..., None, None], np.matmul(result, result), result)
     return np.where(finite[..., None, None], result, np.nan)
