@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...bindings.functions import tensor_ops as ops
 from ...core.dtype import bool_
+from ...operators.linear.checks import is_vector
 from .decompositions import _triangle
 
 if TYPE_CHECKING:
@@ -88,15 +89,11 @@ def inverse_back(grad: Tensor, inverse: Tensor) -> Tensor:
     return -inverse.adjoint().matmul(grad).matmul(inverse.adjoint())
 
 
-def _is_vector(matrix: tuple[int, ...], right: tuple[int, ...]) -> bool:
-    return len(right) == 1 or right == matrix[:-1]
-
-
 def solve_back(
     grad: Tensor, A: Tensor, solution: Tensor, right: tuple[int, ...], left: bool, needed: tuple[bool, bool]
 ) -> Pair:
     """The gradients of the matrix and of the right side, of sizes `right`, of linalg.solve."""
-    vector = _is_vector(tuple(A.shape), tuple(right))
+    vector = is_vector(tuple(A.shape), tuple(right))
     if vector:
         grad, solution = grad.unsqueeze(-1), solution.unsqueeze(-1)
     theirs = ops.linalg_solve(A.adjoint(), grad, left=left)
@@ -120,11 +117,12 @@ def triangular_solve_back(
     grads: tuple[Tensor, ...], A: Tensor, solution: Tensor, upper: bool, transpose: bool, unitriangular: bool
 ) -> Pair:
     """The gradients of the right side and of the matrix, of which the second result is a copy."""
-    turned = A.conj() if transpose else A.adjoint()
-    lower = upper == transpose
-    theirs = ops.linalg_solve_triangular(turned, grads[0], upper=lower, unitriangular=unitriangular)
-    product = _outer(theirs, solution, True)
-    return theirs, _triangle(product.mT if transpose else product, upper, int(unitriangular)) + grads[1]
+    turned = A.mT if transpose else A
+    mine, theirs = solve_triangular_back(
+        grads[0], turned, solution, upper != transpose, True, unitriangular, (True, True)
+    )
+    assert mine is not None
+    return theirs, (mine.mT if transpose else mine) + grads[1]
 
 
 def det_back(grad: Tensor, A: Tensor, det: Tensor) -> Tensor:
@@ -181,7 +179,7 @@ def lstsq_back(
     grad_solution: Tensor, grad_residuals: Tensor, A: Tensor, b: Tensor, solution: Tensor, needed: tuple[bool, bool]
 ) -> Pair:
     """The gradients of the matrix and of the right side from those of the solution and of the squared residuals."""
-    vector = _is_vector(tuple(A.shape), tuple(b.shape))
+    vector = is_vector(tuple(A.shape), tuple(b.shape))
     if vector:
         b, solution, grad_solution = b.unsqueeze(-1), solution.unsqueeze(-1), grad_solution.unsqueeze(-1)
     inverse = ops.linalg_pinv(A)

@@ -152,10 +152,9 @@ def adjoint(array: Array) -> Array:
     return np.conjugate(np.swapaxes(array, -2, -1))
 
 
-def is_vector(matrix: Tensor, right: Tensor) -> bool:
-    """Return whether the right side is a vector for each matrix."""
-    sizes = right.meta.sizes
-    return len(sizes) == 1 or (len(sizes) == matrix.meta.ndim - 1 and sizes == matrix.meta.sizes[:-1])
+def is_vector(matrix: tuple[int, ...], right: tuple[int, ...]) -> bool:
+    """Return whether the right side of these sizes is a vector for each matrix."""
+    return len(right) == 1 or right == matrix[:-1]
 
 
 def solved_sizes(operator: str, A: tuple[int, ...], B: tuple[int, ...], left: bool) -> tuple[int, ...]:

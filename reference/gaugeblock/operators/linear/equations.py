@@ -123,7 +123,7 @@ def solution_and_info(operator: str, A: Tensor, B: Tensor, left: bool, check_err
     dtype, device = check_one_dtype(operator, A, B)
     if not B.meta.ndim:
         check_matrix(operator, B, "B")
-    vector = is_vector(A, B)
+    vector = is_vector(A.meta.sizes, B.meta.sizes)
     right = (*B.meta.sizes, 1) if vector else B.meta.sizes
     sizes = solved_sizes(operator, A.meta.sizes, right, left)
     wanted = sizes[:-1] if vector else sizes
@@ -168,11 +168,9 @@ def linalg_solve_triangular(
     result, target = matrices(sizes, dtype, device, column_major=left)
     if target is not None:
         array, right = values(self), values(B)
-        if left:
-            store(target, substitute(array, right, upper=upper, unit=unitriangular))
-        else:
-            turned = np.swapaxes(array, -2, -1), np.swapaxes(right, -2, -1)
-            store(target, np.swapaxes(substitute(*turned, upper=not upper, unit=unitriangular), -2, -1))
+        if not left:
+            array, right, target = (np.swapaxes(one, -2, -1) for one in (array, right, target))
+        store(target, substitute(array, right, upper=upper == left, unit=unitriangular))
     return result
 
 

@@ -74,7 +74,7 @@ def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver:
         raise RuntimeError(f"{operator}: This function doesn't handle types other than float and double")
     if chosen not in DRIVERS:
         raise RuntimeError(f"{operator}: parameter `driver` should be one of ({', '.join(DRIVERS)})")
-    vector = is_vector(self, b)
+    vector = is_vector(self.meta.sizes, b.meta.sizes)
     *given, m, n = self.meta.sizes
     right = (*b.meta.sizes, 1) if vector else b.meta.sizes
     if right[-2] != m:

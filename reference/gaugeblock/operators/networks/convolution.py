@@ -13,7 +13,6 @@ import numpy as np
 from ...core.away import away
 from ...core.device import cpu
 from ...core.dtype import DType, float32, float64, int64
-from ...core.memory_format import MemoryFormat, contiguous_format
 from ...core.promotion import UPSTREAM_NAMES
 from ...dispatch.keys import any_autograd
 from ...iteration.dimensions import loop_dimensions
@@ -22,11 +21,12 @@ from ...kernels.windows import convolution_kernel, products_kernel
 from ...tensor.array_view import array_of
 from ...tensor.hooks import SPECIAL
 from ...tensor.tensor import Tensor, empty_tensor, new_like
-from ...tensor.tensor_meta import TensorMeta, contiguous_meta, format_strides, meta_of, remember, suggested_format
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember, suggested_format
 from ..arrays import Array, check_same_device, values, widened
 from ..invoke import apply
 from ..operand_checks import check_scalar_type
 from ..plan import Planned, plannable
+from .calls import suggested
 from .windows import BLOCK, Ints, at_offset, column_blocks, padded, repeated, spans, window_counts
 
 OPERATOR = "convolution"
@@ -268,27 +268,17 @@ class _Ready(NamedTuple):
 
 def _ready(input: Tensor, weight: Tensor, bias: Tensor | None, options: Options) -> _Ready:
     plan, sizes = planned(input, weight, bias, options)
-    result = _empty(input, weight, sizes).meta
+    result = _result(input.meta, weight.meta, sizes)
     added = None if bias is None else bias.meta
     return _Ready(plan, result, small_convolution(input.meta, weight.meta, added, result, plan))
 
 
-def _empty(input: Tensor, weight: Tensor, sizes: Ints) -> Tensor:
+def _result(input: TensorMeta, weight: TensorMeta, sizes: Ints) -> TensorMeta:
     """Channels last when input or weight is, else row-major; one small volume always is."""
-    meta = input.meta
-    if meta.ndim == 5 and meta.sizes[0] == 1 and prod(meta.sizes[:4]) <= MOST_OF_A_VOLUME:
-        return new_like(contiguous_meta(sizes, meta.dtype, meta.device))
-    strides = format_strides("convolution", sizes, sizes, _format(input, weight))
-    return new_like(meta_of(sizes, strides, meta.dtype, meta.device))
-
-
-def _format(*tensors: Tensor) -> MemoryFormat:
-    for tensor in tensors:
-        meta = tensor.meta
-        format = suggested_format(meta.sizes, meta.strides) if meta.dtype.kind == 2 else None
-        if format is not None:
-            return format
-    return contiguous_format
+    small_volume = input.ndim == 5 and input.sizes[0] == 1 and prod(input.sizes[:4]) <= MOST_OF_A_VOLUME
+    if small_volume or input.dtype.kind != 2:
+        return contiguous_meta(sizes, input.dtype, input.device)
+    return suggested(input if suggested_format(input.sizes, input.strides) else weight, sizes)
 
 
 def _is_depthwise(plan: Convolution, weight: Tensor) -> bool:

@@ -44,13 +44,6 @@ def computed_dtype(operator: str, self: Tensor, *, real: bool) -> DType:
     return DEFAULTS.dtype if dtype.kind < 2 else dtype
 
 
-def one_dim(operator: str, self: Tensor, dim: int) -> int:
-    """The wrapped dim. Raises IndexError for a 0-dim tensor and out of range."""
-    if not self.meta.ndim:
-        raise IndexError(f"{operator}: Dimension specified as {dim} but tensor has no dimensions")
-    return wrap_dim(operator, dim, self.meta.ndim)
-
-
 def dims_and_sizes(
     operator: str, self: Tensor, s: Sequence[int] | int | None, dim: Sequence[int] | int | None
 ) -> tuple[Ints, list[int | None]]:
@@ -194,7 +187,9 @@ def _line(operator: str, function: Transform, length: str = "") -> Callable[...,
     """The transform along one dim. It raises IndexError for a dim out of range, RuntimeError as `_transformed`."""
 
     def transform(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-        return _transformed(operator, function, self, (one_dim(operator, self, dim),), [n], norm, length)
+        if not self.meta.ndim:
+            raise IndexError(f"{operator}: Dimension specified as {dim} but tensor has no dimensions")
+        return _transformed(operator, function, self, (wrap_dim(operator, dim, self.meta.ndim),), [n], norm, length)
 
     return transform
 
