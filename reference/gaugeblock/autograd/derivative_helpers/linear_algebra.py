@@ -57,22 +57,18 @@ def matmul_back(grad: Tensor, self: Tensor, other: Tensor, needed: tuple[bool, b
             product_like(grad, other.adjoint(), self.stride()) if needed[0] else None,
             product_like(self.adjoint(), grad, other.stride()) if needed[1] else None,
         )
-    left = self.unsqueeze(0) if self.ndim == 1 else self
-    right = other.unsqueeze(-1) if other.ndim == 1 else other
+    left, right = self, other
     if self.ndim == 1:
-        grad = grad.unsqueeze(-2)
+        left, grad = self.unsqueeze(0), grad.unsqueeze(-2)
     if other.ndim == 1:
-        grad = grad.unsqueeze(-1)
+        right, grad = other.unsqueeze(-1), grad.unsqueeze(-1)
     mine = theirs = None
     if needed[0]:
         mine = grad.matmul(right.adjoint())
         mine = mine.squeeze(-2) if self.ndim == 1 else mine
     if needed[1]:
-        if right.ndim == 2 and left.ndim > 2:
-            rows = prod(left.shape[:-1])
-            theirs = left.reshape((rows, left.shape[-1])).adjoint().mm(grad.reshape((rows, grad.shape[-1])))
-        else:
-            theirs = left.adjoint().matmul(grad)
+        summed = right.ndim == 2 and left.ndim > 2
+        theirs = _rows(left).adjoint().mm(_rows(grad)) if summed else left.adjoint().matmul(grad)
         theirs = theirs.squeeze(-1) if other.ndim == 1 else theirs
     return mine, theirs
 

@@ -81,13 +81,13 @@ def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver:
         raise RuntimeError(f"{operator}: input.size(-2) should match other.size({-1 if vector else -2})")
     batch = broadcast_shapes((tuple(given), right[:-2]))
     k = right[-1]
-    wide = chosen != "gels"
+    wide, tall = chosen != "gels", m > n and chosen != "gelsy"
     with_values = chosen in ("gelsd", "gelss")
     solution, target = matrices((*batch, n) if vector else (*batch, n, k), dtype, device, column_major=not vector)
     rank, ranks = outline(batch if wide else (0,), int64, device)
     spectrum, numbers = outline((*batch, min(m, n)) if with_values else (0,), dtype.to_real(), device)
     if target is None:
-        residual = outline((*batch, k) if m > n and chosen != "gelsy" else (0,), dtype.to_real(), device)[0]
+        residual = outline((*batch, k) if tall else (0,), dtype.to_real(), device)[0]
         return result_type("linalg_lstsq")(solution, residual, rank, spectrum)
     matrix = np.broadcast_to(values(self), (*batch, m, n))
     wanted = np.broadcast_to(values(b).reshape(right), (*batch, m, k))
@@ -98,9 +98,9 @@ def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver:
         scaled = np.matmul(adjoint(U), wanted) * np.where(kept, 1 / S, 0)[..., None]
         found = np.matmul(adjoint(Vh), scaled)
     store(target, found.reshape(target.shape))
-    full = bool(kept.sum(-1).min(initial=n) == n)
-    residual, rest = outline((*batch, k) if m > n and chosen != "gelsy" and full else (0,), dtype.to_real(), device)
-    if rest is not None and rest.ndim == len(batch) + 1 and rest.shape != (0,):
+    tall = tall and bool(kept.sum(-1).min(initial=n) == n)
+    residual, rest = outline((*batch, k) if tall else (0,), dtype.to_real(), device)
+    if tall:
         store(rest, np.square(np.abs(wanted - np.matmul(matrix, found))).sum(-2))
     if wide:
         store(ranks, kept.sum(-1))

@@ -7,11 +7,11 @@ import numpy as np
 from ...core.device import cpu
 from ...core.dtype import float32, float64
 from ...kernels import reduction_ops
-from ...tensor.tensor import Tensor, empty_tensor
+from ...tensor.tensor import Tensor, empty_tensor, new_like
 from ..arrays import Array, filled, store, values
 from ..invoke import apply, apply_for_many, reshape
 from ..reductions import reduce
-from .calls import empty_in_suggested_format, scaled_into
+from .calls import scaled_into, suggested
 from .row_normalization import statistics_dtype
 
 Parameters = tuple[Tensor | None, Tensor | None, Tensor | None, Tensor | None]
@@ -48,7 +48,7 @@ def native_batch_norm(
         raise RuntimeError(
             f"batch_norm(): input tensor must have at least one element, but got input_sizes = {list(meta.sizes)}"
         )
-    result = empty_in_suggested_format(meta)
+    result = new_like(suggested(meta))
     count = channels if training else 0
     if meta.device is not cpu:
         means, inverses = (empty_tensor((count,), kept, meta.device) for _ in range(2))

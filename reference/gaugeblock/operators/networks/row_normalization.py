@@ -23,7 +23,7 @@ from ..invoke import apply, apply_for_many
 from ..loop_plan import RowLaunch, row_launch
 from ..plan import Planned, plannable
 from ..reductions import reduce
-from .calls import empty_in_suggested_format, scaled_into
+from .calls import scaled_into, suggested
 
 
 def normalized_rows(
@@ -211,8 +211,8 @@ def native_group_norm(
     grouped = view(source, (N, group, C // group, HxW))
     moments = reduction_ops.moments_reduction(own)
     mean, inverse = reduce("group_norm", moments, grouped, (2, 3), True, own, (wide, wide), (eps,))
-    result = empty_in_suggested_format(input.meta)
-    target = result if result.meta.contiguous else empty_in_suggested_format(source.meta)
+    result = new_like(suggested(input.meta))
+    target = result if result.meta.contiguous else new_like(suggested(source.meta))
     per_channel = [None if p is None else view(contiguous(p), (group, C // group, 1)) for p in (weight, bias)]
     scaled_into(view(target, grouped.meta.sizes), grouped, mean, inverse, *per_channel)
     if target is not result:
