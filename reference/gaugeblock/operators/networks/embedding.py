@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,11 +10,12 @@ from ...core.device import cpu, meta_device
 from ...core.dtype import DType, int32, int64
 from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.array_view import array_of
-from ...tensor.tensor import Tensor, empty_tensor, new_like
+from ...tensor.tensor import Tensor, empty_tensor
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember
 from ...tensor.versions import bump_version
 from ..arrays import Array, check_same_device, overwrite, values, widened
 from ..conversion import host
+from ..gathering import picker
 from ..invoke import apply
 from ..loop_plan import Picking, picking
 from ..plan import Planned, plannable
@@ -49,7 +49,7 @@ def embedding(
     if device is cpu:
         steps = _picking(result.meta, weight.meta, indices.meta)
         if steps is not None and steps.run(result, weight, indices):
-            return Planned(result, _picker(steps, result.meta))
+            return Planned(result, picker(lambda table, _, given: embedding(table, given), result.meta, steps, 0))
         places = values(indices)
         _check_range("embedding", places, rows)
         if result.meta.numel:
@@ -68,16 +68,6 @@ def _picking(out: TensorMeta, weight: TensorMeta, indices: TensorMeta) -> Pickin
         flat, vector = contiguous_meta((count, width), out.dtype), contiguous_meta((count,), indices.dtype)
         steps = remember(weight.plans, key, picking(flat, weight, vector, 0, (count, 1)))
     return steps
-
-
-def _picker(steps: Picking, meta: TensorMeta) -> Callable[[Tensor, Tensor], Tensor | None]:
-    """The loop into a fresh tensor; None for an index that is no row."""
-
-    def run(weight: Tensor, indices: Tensor) -> Tensor | None:
-        result = new_like(meta)
-        return result if steps.run(result, weight, indices) else None
-
-    return run
 
 
 def _check_range(operator: str, places: Array, rows: int) -> None:
