@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ...core.device import cpu, meta_device
@@ -143,16 +141,23 @@ def embedding_bag(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(a row for each bag, the bag of each index, the sizes of the bags, where each maximum came from).
 
-    Bag k holds the indices from offset k to the next; those equal to `padding_idx` do not count. The three other
-    results are empty or zeros where the mode does not need them. Raises RuntimeError for what does not fit, IndexError
-    for a row that there is not.
+    Bag k holds the indices from offset k to the next; those equal to `padding_idx`, which counts from the end if it is
+    negative, do not count. The three other results are empty or zeros where the mode does not need them. Raises
+    RuntimeError for what does not fit, IndexError for a row that there is not.
     """
     _check_bags(weight, indices, offsets, mode, per_sample_weights)
+    rows, width = weight.meta.sizes
+    if padding_idx is not None:
+        if not -rows <= padding_idx < rows:
+            raise RuntimeError(
+                f"embedding_bag(): padding_idx must be within the number of embeddings, -{rows} through {rows - 1}, "
+                f"but got {padding_idx}"
+            )
+        padding_idx %= rows
     device = check_same_device("embedding_bag", weight, indices, offsets)
     both: DType = int64 if int64 in (indices.meta.dtype, offsets.meta.dtype) else int32
     count, starts_given = indices.meta.numel, offsets.meta.numel
     bags = starts_given - 1 if include_last_offset else starts_given
-    width = weight.meta.sizes[1]
     result = empty_tensor((bags, width), weight.meta.dtype, device)
     lengths_given = starts_given if mode == SUM else bags
     place_sizes = (bags, width) if mode == MAX else (lengths_given,)
@@ -161,7 +166,7 @@ def embedding_bag(
     if device is not cpu:
         return result, owner, lengths, places
     found = _Bags(values(indices), values(offsets), bags, padding_idx)
-    _check_range("embedding_bag", found.indices, weight.meta.sizes[0])
+    _check_range("embedding_bag", found.indices, rows)
     table = widened(values(weight), weight.meta.dtype)
     scale = None if per_sample_weights is None else values(per_sample_weights)[found.counted]
     with np.errstate(all="ignore"):
@@ -176,31 +181,7 @@ def embedding_bag(
     return result, owner, lengths, places
 
 
-def embedding_bag_padding_idx(
-    weight: Tensor, indices: Tensor, offsets: Tensor, *options: Any
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """embedding_bag with a padding index as the last argument: None for none, negative ones counted from the end.
-
-    Raises RuntimeError for one that is no row.
-    """
-    by_frequency, mode, sparse, scale, last, padding = options
-    _check_rank("weight", weight, 2)
-    rows = weight.meta.sizes[0]
-    if padding is not None and not -rows <= padding < rows:
-        raise RuntimeError(
-            f"embedding_bag(): padding_idx must be within the number of embeddings, -{rows} through {rows - 1}, but "
-            f"got {padding}"
-        )
-    place = None if padding is None else padding % rows
-    return embedding_bag(weight, indices, offsets, by_frequency, mode, sparse, scale, last, place)
-
-
-def _check_rank(label: str, tensor: Tensor, dims: int) -> None:
-    """Raise RuntimeError for another number of dims."""
-    if tensor.meta.ndim != dims:
-        raise RuntimeError(
-            f"embedding_bag(): {label} has to be a {dims}D Tensor, but got {tensor.meta.ndim}D"
-        )
+embedding_bag_padding_idx = embedding_bag
 
 
 def _check_bags(weight: Tensor, indices: Tensor, offsets: Tensor, mode: int, scale: Tensor | None) -> None:
@@ -209,7 +190,8 @@ def _check_bags(weight: Tensor, indices: Tensor, offsets: Tensor, mode: int, sca
     _check_indices(name, "offsets", offsets)
     check_dtype(name, weight)
     for label, tensor, dims in (("weight", weight, 2), ("indices", indices, 1), ("offsets", offsets, 1)):
-        _check_rank(label, tensor, dims)
+        if tensor.meta.ndim != dims:
+            raise RuntimeError(f"{name}(): {label} has to be a {dims}D Tensor, but got {tensor.meta.ndim}D")
     if mode not in (SUM, MEAN, MAX):
         raise RuntimeError(f"{name}(): mode has to be 0 (sum), 1 (mean) or 2 (max), got {mode}")
     if scale is not None:

@@ -228,33 +228,31 @@ fft_hfftn, fft_hfft2 = _over("hfftn", _hermitian, DOUBLED)
 fft_ihfftn, fft_ihfft2 = _over("ihfftn", _inverse_hermitian, HALVED)
 
 
-def _frequencies(operator: str, dtype: DType, count: int, places: Callable[[], Array], n: int, d: float) -> Plan:
-    """`count` of the `places` divided by the length of `n` points `d` apart."""
-    if n > 1 << 59:
-        raise RuntimeError(f"{operator}(): Storage size calculation overflowed: {n} frequencies")
-    if dtype.kind < 2:
-        raise RuntimeError(f"{operator} requires a floating point or complex dtype, got {dtype.name}")
+def _frequencies(operator: str, count: Callable[[int], int], places: Callable[[int], Array]) -> Callable[..., Plan]:
+    """Return the plan of ``count(n)`` frequencies: their places divided by the length of `n` points `d` apart.
 
-    def fill(result: Tensor) -> None:
-        with np.errstate(all="ignore"):
-            array_of(result)[...] = places() * (np.float64(1.0) / np.float64(n * d))
+    The plan raises RuntimeError for a dtype that is no float.
+    """
 
-    return Plan((count,), fill)
+    def plan(dtype: DType, n: int, d: float = 1.0) -> Plan:
+        if n > 1 << 59:
+            raise RuntimeError(f"{operator}(): Storage size calculation overflowed: {n} frequencies")
+        if dtype.kind < 2:
+            raise RuntimeError(f"{operator} requires a floating point or complex dtype, got {dtype.name}")
 
+        def fill(result: Tensor) -> None:
+            with np.errstate(all="ignore"):
+                array_of(result)[...] = places(result.meta.numel) * (np.float64(1.0) / np.float64(n * d))
 
-def fftfreq(dtype: DType, n: int, d: float = 1.0) -> Plan:
-    """The frequencies of n points `d` apart: 0 and the positive ones, then the negative ones. Raises RuntimeError."""
+        return Plan((count(n),), fill)
 
-    def places() -> Array:
-        return np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)])
-
-    return _frequencies("fftfreq", dtype, n, places, n, d)
+    return plan
 
 
-def rfftfreq(dtype: DType, n: int, d: float = 1.0) -> Plan:
-    """The frequencies that are not negative. Raises RuntimeError for a dtype that is no float."""
-    count = (n // 2 if n > 0 else -(-n // 2)) + 1
-    return _frequencies("rfftfreq", dtype, count, lambda: np.arange(count), n, d)
+fftfreq = _frequencies(
+    "fftfreq", lambda n: n, lambda n: np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)])
+)
+rfftfreq = _frequencies("rfftfreq", lambda n: (n // 2 if n > 0 else -(-n // 2)) + 1, np.arange)
 
 
 def _shifted(operator: str, self: Tensor, dim: Sequence[int] | int | None, sign: int) -> Tensor:
