@@ -165,19 +165,29 @@ def embedding_bag(
     owner, lengths, places = (empty_tensor(sizes, both, device) for sizes in rest)
     if device is not cpu:
         return result, owner, lengths, places
-    found = _Bags(values(indices), values(offsets), bags, padding_idx)
-    _check_range("embedding_bag", found.indices, rows)
-    table = widened(values(weight), weight.meta.dtype)
-    scale = None if per_sample_weights is None else values(per_sample_weights)[found.counted]
+    flat, begins, every = values(indices), values(offsets), np.arange(count)
+    owners = np.searchsorted(begins[:bags], every, "right") - 1
+    used = every < (begins[-1] if include_last_offset and starts_given else count if bags else 0)
+    counted = used & (flat != padding_idx) if padding_idx is not None else used
+    kept, sizes = flat[counted], np.bincount(owners[counted], minlength=bags)
+    _check_range("embedding_bag", kept, rows)
+    read = widened(values(weight)[kept], weight.meta.dtype)
+    if per_sample_weights is not None:
+        read = read * values(per_sample_weights)[counted].astype(read.dtype)[:, None]
+    filled = sizes > 0
+    firsts = (np.cumsum(sizes) - sizes)[filled]
+    total = np.zeros((bags, width), read.dtype)
     with np.errstate(all="ignore"):
-        array_of(result)[...] = found.reduced(table, mode, scale)
+        if firsts.size:
+            total[filled] = (np.maximum if mode == MAX else np.add).reduceat(read, firsts, axis=0)
+        array_of(result)[...] = total / np.maximum(sizes, 1)[:, None].astype(read.dtype) if mode == MEAN else total
     if mode != SUM:
-        array_of(owner)[...] = found.every_owner
+        array_of(owner)[...] = np.where(used, owners, 0)
+    array_of(lengths)[...] = 0 if mode == SUM else sizes
+    array_of(places)[...] = 0 if mode == MAX else array_of(lengths)
     if mode == MAX:
-        array_of(places)[...] = found.largest(table)
-    array_of(lengths)[...] = 0 if mode == SUM else found.lengths
-    if mode != MAX:
-        array_of(places)[...] = array_of(lengths)
+        for bag, first in zip(np.nonzero(filled)[0], firsts, strict=True):
+            array_of(places)[bag] = kept[first + np.argmax(read[first : first + sizes[bag]], axis=0)]
     return result, owner, lengths, places
 
 
@@ -214,45 +224,3 @@ def _check_bags(weight: Tensor, indices: Tensor, offsets: Tensor, mode: int, sca
                 f"{name}(): offsets[-1] can not be greater than input's length {indices.meta.numel} but got "
                 f"offsets[-1] of {starts[-1]}"
             )
-
-
-class _Bags:
-    """Indices in order, without those skipped, and where each bag begins among them."""
-
-    def __init__(self, indices: Array, offsets: Array, bags: int, skipped: int | None) -> None:
-        ends = np.append(offsets[1:], indices.size)[:bags]
-        spans = ends - offsets[:bags]
-        self.every_owner = np.zeros(indices.size, np.int64)
-        self.every_owner[: int(ends[-1]) if bags else 0] = np.repeat(np.arange(bags), spans)
-        self.counted = np.zeros(indices.size, bool)
-        self.counted[: int(ends[-1]) if bags else 0] = True
-        if skipped is not None:
-            self.counted &= indices != skipped
-        self.indices = indices[self.counted]
-        self.lengths = np.bincount(self.every_owner[self.counted], minlength=bags)
-        self.filled = self.lengths > 0
-        starts = np.cumsum(self.lengths) - self.lengths
-        self.starts = starts[self.filled]
-
-    def reduced(self, table: Array, mode: int, scale: Array | None) -> Array:
-        result = np.zeros((self.lengths.size, table.shape[1]), table.dtype)
-        if not self.starts.size:
-            return result
-        rows = table[self.indices]
-        if scale is not None:
-            rows = rows * scale.astype(table.dtype)[:, None]
-        if mode == MAX:
-            result[self.filled] = np.maximum.reduceat(rows, self.starts, axis=0)
-            return result
-        result[self.filled] = np.add.reduceat(rows, self.starts, axis=0)
-        if mode == MEAN:
-            result[self.filled] /= self.lengths[self.filled][:, None].astype(table.dtype)
-        return result
-
-    def largest(self, table: Array) -> Array:
-        """For each bag and column the index whose row holds the maximum."""
-        found = np.zeros((self.lengths.size, table.shape[1]), np.int64)
-        for bag, start in zip(np.nonzero(self.filled)[0], self.starts, strict=True):
-            members = self.indices[start : start + self.lengths[bag]]
-            found[bag] = members[np.argmax(table[members], axis=0)]
-        return found
