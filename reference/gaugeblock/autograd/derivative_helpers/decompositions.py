@@ -56,7 +56,8 @@ def householder_back(grad: Tensor, input: Tensor, tau: Tensor) -> Pair:
     rows, count = input.shape[-2], tau.shape[-1]
     if not count or not grad.numel():
         return ops.zeros_like(input), ops.zeros_like(tau)
-    vectors = _reflectors(input, count)
+    below = input.narrow(-1, 0, count).tril(-1)
+    vectors = (below + ops.eye(rows, count, dtype=input.dtype, device=input.device)).split(1, -1)
     factors = [tau.narrow(-1, k, 1).unsqueeze(-1) for k in range(count)]
     behind = [ops.eye(rows, grad.shape[-1], dtype=grad.dtype, device=grad.device).expand(grad.shape)]
     for v, factor in zip(vectors[:0:-1], factors[:0:-1], strict=True):
@@ -70,12 +71,6 @@ def householder_back(grad: Tensor, input: Tensor, tau: Tensor) -> Pair:
     lower = ops.cat(columns, -1).tril(-1)
     missing = input.shape[-1] - count
     return ops.constant_pad_nd(lower, (0, missing)) if missing else lower, ops.cat(scalars, -1)
-
-
-def _reflectors(input: Tensor, count: int) -> list[Tensor]:
-    lower = input.narrow(-1, 0, count).tril(-1)
-    lower = lower + ops.eye(input.shape[-2], count, dtype=input.dtype, device=input.device)
-    return [lower.narrow(-1, k, 1) for k in range(count)]
 
 
 def ormqr_back(

@@ -188,17 +188,11 @@ def lstsq_back(
     return mine, theirs.squeeze(-1) if vector and theirs is not None else theirs
 
 
-def _enlarged(A: Tensor, grad: Tensor) -> Tensor:
-    """[[A^H, grad], [0, A^H]]: a function of it has the function's derivative along `grad` in the corner."""
-    turned = A.adjoint()
-    return ops.cat((ops.cat((turned, grad), -1), ops.cat((ops.zeros_like(turned), turned), -1)), -2)
-
-
-def _corner(matrix: Tensor) -> Tensor:
-    n = matrix.shape[-1] // 2
-    return matrix.narrow(-2, 0, n).narrow(-1, n, n)
-
-
 def matrix_exp_back(grad: Tensor, A: Tensor) -> Tensor:
-    """The gradient of a square matrix from that of its exponential."""
-    return _corner(ops.linalg_matrix_exp(_enlarged(A, grad)))
+    """The gradient of a square matrix from that of its exponential.
+
+    The exponential of [[A^H, grad], [0, A^H]] has the derivative along `grad` in its corner.
+    """
+    n, turned = A.shape[-1], A.adjoint()
+    enlarged = ops.cat((ops.cat((turned, grad), -1), ops.cat((ops.zeros_like(turned), turned), -1)), -2)
+    return ops.linalg_matrix_exp(enlarged).narrow(-2, 0, n).narrow(-1, n, n)

@@ -155,22 +155,16 @@ def hermitian(operator: str, array: Array, triangle: str) -> tuple[Array, Array]
     return np.where(bad[..., None], np.nan, found[0]), np.where(bad[..., None, None], np.nan, found[1])
 
 
-def check_triangle(uplo: str) -> str:
-    """The letter in upper case. Raises RuntimeError for another letter."""
-    if uplo.upper() not in ("L", "U"):
-        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {uplo}")
-    return uplo.upper()
-
-
 def linalg_eigh(self: Tensor, UPLO: str = "L") -> Any:
     """(eigenvalues, eigenvectors) of Hermitian matrices, read from one triangle; ascending and real.
 
     Raises RuntimeError for other shapes, NotImplementedError for other dtypes.
     """
     dtype, sizes = check_squares("linalg.eigh", self)
-    triangle = check_triangle(UPLO)
+    if UPLO.upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     wanted = (outline, sizes[:-1], dtype.to_real()), (matrices, sizes, dtype)
-    found = made(self.meta.device, lambda: hermitian("linalg.eigh", values(self), triangle), *wanted)
+    found = made(self.meta.device, lambda: hermitian("linalg.eigh", values(self), UPLO.upper()), *wanted)
     return result_type("linalg_eigh")(*found)
 
 
@@ -273,23 +267,17 @@ def _product_less(A: Tensor, M: Tensor | None, right: Tensor, adjoint: bool = Fa
     return apply("sub.Tensor", made, less)
 
 
-def _basis(A: Tensor, M: Tensor | None, q: int, niter: int) -> Tensor:
-    """q orthonormal columns that nearly span the range of ``A - M``, each step of `niter` nearer."""
-    meta = A.meta
-    drawn = apply("randn", (meta.sizes[-1], q), dtype=meta.dtype, device=meta.device)
-    columns: Tensor = invoke("linalg_qr", _product_less(A, M, drawn))[0]
-    for _ in range(niter):
-        rows = invoke("linalg_qr", _product_less(A, M, columns, adjoint=True))[0]
-        columns = invoke("linalg_qr", _product_less(A, M, rows))[0]
-    return columns
-
-
 def _factors(A: Tensor, M: Tensor | None, q: int, niter: int) -> Factors:
+    """U, S and V of q orthonormal columns that nearly span the range of ``A - M``, each step of `niter` nearer."""
     rows, columns = A.meta.sizes[-2:]
     if rows < columns:
         V, S, U = _factors(apply("adjoint", A), None if M is None else apply("adjoint", M), q, niter)
         return U, S, V
-    basis = _basis(A, M, q, niter)
+    drawn = apply("randn", (columns, q), dtype=A.meta.dtype, device=A.meta.device)
+    basis: Tensor = invoke("linalg_qr", _product_less(A, M, drawn))[0]
+    for _ in range(niter):
+        turned = invoke("linalg_qr", _product_less(A, M, basis, adjoint=True))[0]
+        basis = invoke("linalg_qr", _product_less(A, M, turned))[0]
     small = apply("adjoint", _product_less(A, M, basis, adjoint=True))
     U, S, Vh = invoke("linalg_svd", small, False)
     return apply("matmul", basis, U), S, apply("adjoint", Vh)

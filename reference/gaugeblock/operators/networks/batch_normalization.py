@@ -54,7 +54,10 @@ def native_batch_norm(
         means, inverses = (empty_tensor((count,), kept, meta.device) for _ in range(2))
         return result, means, inverses
     if training:
-        mean, variance = _statistics(input)
+        dims = tuple(d for d in range(meta.ndim) if d != 1)
+        reduction = reduction_ops.variance_reduction(meta.dtype, False, True)
+        both = reduce("batch_norm", reduction, input, dims, False, meta.dtype, (float64, float64), (0.0,))
+        variance, mean = (values(one).copy() for one in both)
         _update(running_mean, mean, momentum)
         size = meta.numel // channels
         with np.errstate(all="ignore"):
@@ -82,14 +85,6 @@ def _check(channels: int, parameters: Parameters, *, training: bool) -> None:
             )
         if parameter is None and not training and name in NAMES[2:]:
             raise RuntimeError(f"batch_norm(): {name} must be defined in evaluation mode")
-
-
-def _statistics(input: Tensor) -> tuple[Array, Array]:
-    own = input.meta.dtype
-    dims = tuple(d for d in range(input.meta.ndim) if d != 1)
-    reduction = reduction_ops.variance_reduction(own, False, True)
-    variance, mean = reduce("batch_norm", reduction, input, dims, False, own, (float64, float64), (0.0,))
-    return values(mean).copy(), values(variance).copy()
 
 
 def _update(running: Tensor | None, found: Array, momentum: float) -> None:

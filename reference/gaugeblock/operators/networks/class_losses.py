@@ -97,7 +97,9 @@ def _likelihood(
     plain = weight is None and reduction != NONE and len(self.meta.sizes) == 2 and ignore_index < 0
     if plain and self.meta.numel and dtype in (float32, float64) and target.meta.dtype is int64:
         try:
-            return _plain_likelihood(self, target, reduction)
+            total = apply("neg", apply("sum", apply("gather", self, 1, apply("unsqueeze", target, 1))))
+            count = self.meta.sizes[0]
+            return (apply("div.Scalar", total, count) if reduction == MEAN else total), filled((), dtype, count)
         except RuntimeError:
             pass  # a class is ignored, or not there: what follows tells which
     scores = values(self)
@@ -124,15 +126,6 @@ def _likelihood(
     result, weighed = empty_tensor((), dtype), empty_tensor((), dtype)
     array_of(result)[...], array_of(weighed)[...] = loss, weights
     return result, weighed
-
-
-def _plain_likelihood(self: Tensor, target: Tensor, reduction: int) -> tuple[Tensor, Tensor]:
-    """Return the sum or mean of -self at the classes, and how many there are. Raises RuntimeError for one not there."""
-    count = self.meta.sizes[0]
-    loss = apply("neg", apply("sum", apply("gather", self, 1, apply("unsqueeze", target, 1))))
-    if reduction == MEAN:
-        loss = apply("div.Scalar", loss, count)
-    return loss, filled((), self.meta.dtype, count)
 
 
 def _first(operator: str) -> Callable[..., Tensor]:

@@ -202,7 +202,7 @@ def small_convolution(
 
 
 MOST_PLACES = 32
-"""Windows of more places are not summed in one loop."""
+"""Windows of more places are not summed in one loop, where each channel is by itself."""
 MOST_OF_A_VOLUME = 20480
 """Elements of a small volume, the last dim aside; results of larger ones may be channels last."""
 
@@ -243,7 +243,8 @@ def convolution(
     into: Array = target if wide == target.dtype and result.meta.contiguous else np.empty(sizes, wide)
     filters = np.ascontiguousarray(widened(values(weight), dtype))
     work = (input if transposed else result).meta.numel * weight.meta.numel // weight.meta.sizes[0]
-    if _is_depthwise(plan, weight) and result.meta.contiguous:
+    places = prod(weight.meta.sizes[2:]) if weight.meta.sizes[1] == 1 and plan.groups > 1 else 0
+    if 1 < places <= MOST_PLACES and not transposed and result.meta.contiguous:
         _depthwise(target, values(input), np.ascontiguousarray(values(weight)), plan, dtype)
         if bias is not None:
             column = apply("reshape", bias, (-1, *(1,) * (len(sizes) - 2)))
@@ -279,12 +280,6 @@ def _result(input: TensorMeta, weight: TensorMeta, sizes: Ints) -> TensorMeta:
     if small_volume or input.dtype.kind != 2:
         return contiguous_meta(sizes, input.dtype, input.device)
     return suggested(input if suggested_format(input.sizes, input.strides) else weight, sizes)
-
-
-def _is_depthwise(plan: Convolution, weight: Tensor) -> bool:
-    """Return whether each channel is by itself, and its windows have few places."""
-    sizes = weight.meta.sizes
-    return not plan.transposed and sizes[1] == 1 and plan.groups > 1 and 1 < prod(sizes[2:]) <= MOST_PLACES
 
 
 def _depthwise(into: Array, input: Array, weight: Array, plan: Convolution, dtype: DType) -> None:

@@ -272,7 +272,11 @@ def _fused_rms_norm(
     count = normalized_dims("rms_norm", input, normalized_shape, weight)
     own = input.meta.dtype
     if own.is_complex:
-        return _complex_rms_norm(input, tuple(range(-count, 0)), weight, eps)
+        # The square is the complex one, which is no magnitude.
+        mean = apply("mean.dim", apply("mul.Tensor", input, input), tuple(range(-count, 0)), True)
+        inverse = apply("rsqrt", apply("add.Scalar", mean, finfo(own).eps if eps is None else eps))
+        result = apply("mul.Tensor", input, inverse)
+        return result if weight is None else apply("mul.Tensor", result, weight), inverse
     if own.kind != 2:
         raise NotImplementedError(f"\"rms_norm\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
     wide = float64 if own is float64 else float32
@@ -282,17 +286,6 @@ def _fused_rms_norm(
         "rms_norm", partial(rowwise_normalization.rms_norm, own, weighted), input, count, (weight,), (wide,), small
     )
     return result, inverse
-
-
-def _complex_rms_norm(
-    input: Tensor, dims: tuple[int, ...], weight: Tensor | None, eps: float | None
-) -> tuple[Tensor, Tensor]:
-    """The same with the complex square, which is no magnitude."""
-    small = finfo(input.meta.dtype).eps if eps is None else eps
-    mean = apply("mean.dim", apply("mul.Tensor", input, input), dims, True)
-    inverse = apply("rsqrt", apply("add.Scalar", mean, small))
-    result = apply("mul.Tensor", input, inverse)
-    return result if weight is None else apply("mul.Tensor", result, weight), inverse
 
 
 @plannable

@@ -24,13 +24,6 @@ NORMS = ("backward", "ortho", "forward")
 OPPOSITE: dict[str, Norm] = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
-def check_norm(norm: str | None) -> str:
-    """The normalisation; None is "backward". Raises RuntimeError for an unknown one."""
-    if norm is not None and norm not in NORMS:
-        raise RuntimeError(f'Invalid normalization mode: "{norm}"; it must be one of {", ".join(NORMS)}')
-    return norm or "backward"
-
-
 def computed_dtype(operator: str, self: Tensor, *, real: bool) -> DType:
     """The dtype that is transformed: ints become the default float dtype.
 
@@ -130,7 +123,8 @@ def _transformed(
     A length of None is that of the input. Raises RuntimeError for no points or dims, half precision and an unknown
     normalisation.
     """
-    mode = check_norm(norm)
+    if norm is not None and norm not in NORMS:
+        raise RuntimeError(f'Invalid normalization mode: "{norm}"; it must be one of {", ".join(NORMS)}')
     dtype = computed_dtype(operator, self, real=length == HALVED)
     if length and not dims:
         raise RuntimeError(f"{operator} must transform at least one axis")
@@ -155,7 +149,7 @@ def _transformed(
             target[...] = 0
             return result
         given = values(self).astype(dtype.numpy if length == HALVED else dtype.to_complex().numpy)
-        target[...] = transform(given, points, dims, mode) if dims else given
+        target[...] = transform(given, points, dims, norm or "backward") if dims else given
     return result
 
 
