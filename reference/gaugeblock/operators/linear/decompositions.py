@@ -142,7 +142,7 @@ def ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, trans
     return result
 
 
-def hermitian(operator: str, array: Array, triangle: str) -> tuple[Array, Array]:
+def eigen_of_hermitian(operator: str, array: Array, triangle: str) -> tuple[Array, Array]:
     """Ascending real eigenvalues and orthonormal eigenvectors; NaN for matrices that are not finite."""
     bad = np.asarray(~np.isfinite(array).all((-2, -1)))
     given = np.where(bad[..., None, None], 0, array) if bad.any() else array
@@ -164,7 +164,7 @@ def linalg_eigh(self: Tensor, UPLO: str = "L") -> Any:
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     wanted = (outline, sizes[:-1], dtype.to_real()), (matrices, sizes, dtype)
-    found = made(self.meta.device, lambda: hermitian("linalg.eigh", values(self), UPLO.upper()), *wanted)
+    found = made(self.meta.device, lambda: eigen_of_hermitian("linalg.eigh", values(self), UPLO.upper()), *wanted)
     return result_type("linalg_eigh")(*found)
 
 

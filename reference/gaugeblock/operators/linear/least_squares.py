@@ -13,7 +13,7 @@ from ...tensor.tensor import Tensor
 from ..arrays import Array, outline, values
 from ..invoke import result_type
 from .checks import FULL, adjoint, check_float, check_matrix, check_square, is_vector, matrices, store
-from .decompositions import decomposed, hermitian
+from .decompositions import decomposed, eigen_of_hermitian
 
 DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 Bound = float | Tensor | None
@@ -109,7 +109,9 @@ def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver:
     return result_type("linalg_lstsq")(solution, residual, rank, spectrum)
 
 
-def pseudo_inverse(self: Tensor, atol: Bound, rtol: Bound, is_hermitian: bool) -> Tensor:
+def linalg_pinv_atol_rtol_tensor(
+    self: Tensor, *, atol: Bound = None, rtol: Bound = None, hermitian: bool = False
+) -> Tensor:
     """The pseudo-inverse of each matrix (..., m, n), singular values within the cut left out. Raises RuntimeError."""
     operator = "linalg.pinv"
     dtype = self.meta.dtype
@@ -118,14 +120,14 @@ def pseudo_inverse(self: Tensor, atol: Bound, rtol: Bound, is_hermitian: bool) -
             f"{operator}({dtype.name}{list(self.meta.sizes)}): expected a tensor with 2 or more dimensions of "
             f"float, double, cfloat or cdouble types"
         )
-    sizes = check_square("linalg.eigh", self) if is_hermitian else self.meta.sizes
+    sizes = check_square("linalg.eigh", self) if hermitian else self.meta.sizes
     batch = _bounded(operator, sizes[:-2], atol, rtol)
     result, target = outline((*batch, sizes[-1], sizes[-2]), dtype, self.meta.device)
     if target is None or not target.size:
         return result
     with np.errstate(all="ignore"):
-        if is_hermitian:
-            found, right = hermitian(operator, values(self), "L")
+        if hermitian:
+            found, right = eigen_of_hermitian(operator, values(self), "L")
             left = adjoint(right)
         else:
             U, found, Vh = decomposed(operator, values(self), full_matrices=False)
@@ -137,56 +139,40 @@ def pseudo_inverse(self: Tensor, atol: Bound, rtol: Bound, is_hermitian: bool) -
 
 
 def linalg_pinv(self: Tensor, rcond: float | Tensor = 1e-15, hermitian: bool = False) -> Tensor:
-    """pseudo_inverse with a relative bound, or one for each matrix."""
-    return pseudo_inverse(self, 0.0, rcond, hermitian)
+    """The pseudo-inverse with a relative bound, or one for each matrix."""
+    return linalg_pinv_atol_rtol_tensor(self, atol=0.0, rtol=rcond, hermitian=hermitian)
 
 
 linalg_pinv_rcond_tensor = pinverse = linalg_pinv
-
-
-def linalg_pinv_atol_rtol_tensor(
-    self: Tensor, *, atol: Bound = None, rtol: Bound = None, hermitian: bool = False
-) -> Tensor:
-    """pseudo_inverse with an absolute and a relative bound."""
-    return pseudo_inverse(self, atol, rtol, hermitian)
-
-
 linalg_pinv_atol_rtol_float = linalg_pinv_atol_rtol_tensor
 
 
-def rank(matrix: Tensor, atol: Bound, rtol: Bound, is_hermitian: bool) -> Tensor:
+def linalg_matrix_rank_atol_rtol_tensor(
+    self: Tensor, *, atol: Bound = None, rtol: Bound = None, hermitian: bool = False
+) -> Tensor:
     """The number of singular values of each matrix beyond the cut. Raises RuntimeError."""
     operator = "torch.linalg.matrix_rank"
-    sizes = check_matrix(operator, matrix, "input")
-    dtype = check_float(operator, matrix, "input")
+    sizes = check_matrix(operator, self, "input")
+    dtype = check_float(operator, self, "input")
     batch = _bounded(operator, sizes[:-2], atol, rtol)
-    if is_hermitian:
-        check_square("linalg.eigh", matrix)
-    result, target = outline(batch, int64, matrix.meta.device)
+    if hermitian:
+        check_square("linalg.eigh", self)
+    result, target = outline(batch, int64, self.meta.device)
     if target is None:
         return result
-    if is_hermitian:
-        found = np.abs(hermitian(operator, values(matrix), "L")[0])
+    if hermitian:
+        found = np.abs(eigen_of_hermitian(operator, values(self), "L")[0])
     else:
-        found = decomposed("linalg.svd", values(matrix), compute_uv=False)
+        found = decomposed("linalg.svd", values(self), compute_uv=False)
     limit = cut(found.max(-1, initial=0), dtype, sizes, atol, rtol)
     store(target, (found > limit[..., None]).sum(-1))
     return result
 
 
 def linalg_matrix_rank(self: Tensor, tol: float | Tensor, hermitian: bool = False) -> Tensor:
-    """rank with an absolute bound, or one for each matrix."""
-    return rank(self, tol, 0.0, hermitian)
+    """The rank with an absolute bound, or one for each matrix."""
+    return linalg_matrix_rank_atol_rtol_tensor(self, atol=tol, rtol=0.0, hermitian=hermitian)
 
 
 linalg_matrix_rank_tol_tensor = linalg_matrix_rank
-
-
-def linalg_matrix_rank_atol_rtol_tensor(
-    self: Tensor, *, atol: Bound = None, rtol: Bound = None, hermitian: bool = False
-) -> Tensor:
-    """rank with an absolute and a relative bound."""
-    return rank(self, atol, rtol, hermitian)
-
-
 linalg_matrix_rank_atol_rtol_float = linalg_matrix_rank_atol_rtol_tensor

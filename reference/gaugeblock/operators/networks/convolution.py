@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -227,14 +227,16 @@ def convolution(
     """
     options = (tuple(stride), tuple(padding), tuple(dilation), transposed, tuple(output_padding), groups)
     key = ("convolution", weight.meta, None if bias is None else bias.meta, options)
-    ready: _Ready | None = input.meta.plans.get(key)
+    ready: tuple[Convolution, TensorMeta, Runner | None] | None = input.meta.plans.get(key)
     if ready is None:
-        ready = remember(input.meta.plans, key, _ready(input, weight, bias, options))
-    plan, small = ready.plan, ready.small
+        plan, sizes = planned(input, weight, bias, options)
+        made, added = _result(input.meta, weight.meta, sizes), None if bias is None else bias.meta
+        small = small_convolution(input.meta, weight.meta, added, made, plan)
+        ready = remember(input.meta.plans, key, (plan, made, small))
+    plan, made, small = ready
     if small is not None:
         return Planned(small(input, weight, bias), small)
-    result = new_like(ready.result)
-    sizes = result.meta.sizes
+    result, sizes = new_like(made), made.sizes
     if result.meta.device is not cpu or not result.meta.numel:
         return result
     dtype = input.meta.dtype
@@ -257,21 +259,6 @@ def convolution(
         if into is not target:
             target[...] = into
     return result
-
-
-class _Ready(NamedTuple):
-    """What follows from the metas and options of a call."""
-
-    plan: Convolution
-    result: TensorMeta
-    small: Runner | None
-
-
-def _ready(input: Tensor, weight: Tensor, bias: Tensor | None, options: Options) -> _Ready:
-    plan, sizes = planned(input, weight, bias, options)
-    result = _result(input.meta, weight.meta, sizes)
-    added = None if bias is None else bias.meta
-    return _Ready(plan, result, small_convolution(input.meta, weight.meta, added, result, plan))
 
 
 def _result(input: TensorMeta, weight: TensorMeta, sizes: Ints) -> TensorMeta:
