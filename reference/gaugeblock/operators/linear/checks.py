@@ -147,7 +147,7 @@ def store(target: Array | None, values: Any) -> None:
             target[...] = values
 
 
-def adjoint(array: Array) -> Array:
+def adjoint_of(array: Array) -> Array:
     """The conjugate transpose of each matrix."""
     return np.conjugate(np.swapaxes(array, -2, -1))
 

@@ -16,7 +16,7 @@ from .checks import (
     NOT_CONVERGED,
     NOT_FINITE,
     LinAlgError,
-    adjoint,
+    adjoint_of,
     check_float,
     check_matrix,
     check_one_dtype,
@@ -138,7 +138,7 @@ def ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, trans
         if left:
             store(target, reflected(vectors, taus, onto, turned=transpose))
         else:
-            store(target, adjoint(reflected(vectors, taus, adjoint(onto), turned=not transpose)))
+            store(target, adjoint_of(reflected(vectors, taus, adjoint_of(onto), turned=not transpose)))
     return result
 
 

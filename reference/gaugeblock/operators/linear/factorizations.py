@@ -18,7 +18,7 @@ from .checks import (
     NOT_POSITIVE,
     SINGULAR,
     ZERO_PIVOT,
-    adjoint,
+    adjoint_of,
     check_float,
     check_matrix,
     check_one_dtype,
@@ -235,8 +235,12 @@ def pivot_rows(operator: str, pivots: Tensor, rows: int) -> Array:
     return np.asarray(places - 1)
 
 
-def solve_with_factors(operator: str, LU: Tensor, pivots: Tensor, B: Tensor, left: bool, turned: bool) -> Tensor:
-    """X of ``A @ X = B`` from A's packed factors; with `turned` A.mH stands for A. Raises RuntimeError."""
+def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
+    """X of ``A @ X = B`` (``X @ A = B`` if not `left`) from A's packed factors; A.mH in the place of A if `adjoint`.
+
+    Raises RuntimeError unless sizes and dtypes fit.
+    """
+    operator = "linalg.lu_solve"
     dtype, device = check_one_dtype(operator, LU, B, ("LU", "B"))
     if dtype.name not in FULL:
         raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
@@ -254,22 +258,15 @@ def solve_with_factors(operator: str, LU: Tensor, pivots: Tensor, B: Tensor, lef
         return result
     factors, right = values(LU), values(B)
     places = pivot_rows(operator, pivots, A[-1])
-    if not left:
-        right, turned = adjoint(right), not turned
-    found = solve_factored(factors, places, right, turned=turned)
-    store(target, found if left else adjoint(found))
+    found = solve_factored(factors, places, right if left else adjoint_of(right), turned=adjoint == left)
+    store(target, found if left else adjoint_of(found))
     return result
-
-
-def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
-    """X of ``A @ X = B`` (``X @ A = B`` if not `left`) from A's factors; A.mH in the place of A if `adjoint`."""
-    return solve_with_factors("linalg.lu_solve", LU, pivots, B, left, adjoint)
 
 
 def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """X of ``A @ X = self`` from A's factors."""
     warn_deprecated("lu_solve", "linalg.lu_solve")
-    return solve_with_factors("linalg.lu_solve", LU_data, LU_pivots, self, True, False)
+    return linalg_lu_solve(LU_data, LU_pivots, self)
 
 
 def _lower(array: Array) -> tuple[Array, Array]:
@@ -307,10 +304,10 @@ def factor_and_info(operator: str, matrix: Tensor, upper: bool, check_errors: bo
 
     def compute() -> tuple[Array, Array]:
         array = values(matrix)
-        factors, infos = _lower(adjoint(array) if upper else array)
+        factors, infos = _lower(adjoint_of(array) if upper else array)
         if check_errors and infos.any():
             fail(operator, infos, NOT_POSITIVE)
-        return adjoint(factors) if upper else factors, infos
+        return adjoint_of(factors) if upper else factors, infos
 
     return made(matrix.meta.device, compute, (matrices, sizes, dtype), (outline, sizes[:-2], int32))
 
@@ -332,8 +329,8 @@ def cholesky(self: Tensor, upper: bool = False) -> Tensor:
 
 
 def _solved(factors: Array, right: Array, upper: bool) -> Array:
-    lower = adjoint(factors) if upper else factors
-    return substitute(adjoint(lower), substitute(lower, right, upper=False), upper=True)
+    lower = adjoint_of(factors) if upper else factors
+    return substitute(adjoint_of(lower), substitute(lower, right, upper=False), upper=True)
 
 
 def cholesky_inverse(self: Tensor, upper: bool = False) -> Tensor:

@@ -12,7 +12,7 @@ from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
 from ..arrays import Array, outline, values
 from ..invoke import result_type
-from .checks import FULL, adjoint, check_float, check_matrix, check_square, is_vector, matrices, store
+from .checks import FULL, adjoint_of, check_float, check_matrix, check_square, is_vector, matrices, store
 from .decompositions import decomposed, eigen_of_hermitian
 
 DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
@@ -95,8 +95,8 @@ def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver:
     share = _epsilon(dtype, (m, n)) if rcond is None or rcond < 0 else rcond
     kept = np.greater(S, share * S.max(-1, keepdims=True, initial=0))
     with np.errstate(all="ignore"):
-        scaled = np.matmul(adjoint(U), wanted) * np.where(kept, 1 / S, 0)[..., None]
-        found = np.matmul(adjoint(Vh), scaled)
+        scaled = np.matmul(adjoint_of(U), wanted) * np.where(kept, 1 / S, 0)[..., None]
+        found = np.matmul(adjoint_of(Vh), scaled)
     store(target, found.reshape(target.shape))
     tall = tall and bool(kept.sum(-1).min(initial=n) == n)
     residual, rest = outline((*batch, k) if tall else (0,), dtype.to_real(), device)
@@ -128,10 +128,10 @@ def linalg_pinv_atol_rtol_tensor(
     with np.errstate(all="ignore"):
         if hermitian:
             found, right = eigen_of_hermitian(operator, values(self), "L")
-            left = adjoint(right)
+            left = adjoint_of(right)
         else:
             U, found, Vh = decomposed(operator, values(self), full_matrices=False)
-            left, right = adjoint(U), adjoint(Vh)
+            left, right = adjoint_of(U), adjoint_of(Vh)
         limit = cut(np.abs(found).max(-1), dtype, sizes, atol, rtol)
         inverse = np.where(np.abs(found) > limit[..., None], 1 / found, 0)
         store(target, np.matmul(right * inverse[..., None, :], left))
