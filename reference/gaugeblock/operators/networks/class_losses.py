@@ -181,13 +181,16 @@ def cross_entropy_loss(
     """
     own = self.meta.sizes
     place = 0 if len(own) == 1 else 1
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(
+            f"cross_entropy_loss(): label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}"
+        )
     if target.meta.sizes == own and target.meta.dtype.kind == 2:
         if ignore_index >= 0:
             raise RuntimeError(
                 f"cross_entropy_loss(): ignore_index is not supported for floating point target, got {ignore_index}"
             )
         return _with_probabilities(self, target, weight, reduction, label_smoothing, place)
-    _check_smoothing(label_smoothing)
     logarithms = apply("log_softmax.int", self, place)
     plain = apply("nll_loss_nd", logarithms, target, weight, reduction, ignore_index)
     if label_smoothing == 0.0:
@@ -208,13 +211,6 @@ def cross_entropy_loss(
     )
 
 
-def _check_smoothing(label_smoothing: float) -> None:
-    if not 0.0 <= label_smoothing <= 1.0:
-        raise RuntimeError(
-            f"cross_entropy_loss(): label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}"
-        )
-
-
 def _along(weight: Tensor, place: int, ndim: int) -> Tensor:
     return apply("reshape", weight, (-1, *(1,) * (ndim - place - 1)))
 
@@ -231,7 +227,6 @@ def _counted(target: Tensor, weight: Tensor | None, ignored: Tensor, ignore_inde
 def _with_probabilities(
     self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, label_smoothing: float, place: int
 ) -> Tensor:
-    _check_smoothing(label_smoothing)
     own = self.meta.sizes
     if weight is not None and weight.meta.sizes != (own[place],):
         raise RuntimeError(

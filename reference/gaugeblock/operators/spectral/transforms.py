@@ -24,19 +24,6 @@ NORMS = ("backward", "ortho", "forward")
 OPPOSITE: dict[str, Norm] = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
-def computed_dtype(operator: str, self: Tensor, *, real: bool) -> DType:
-    """The dtype that is transformed: ints become the default float dtype.
-
-    Raises RuntimeError for half precision, and for complex numbers where the transform takes only `real` ones.
-    """
-    dtype = self.meta.dtype
-    if real and dtype.is_complex:
-        raise RuntimeError(f"{operator} expects a real input tensor, but got {UPSTREAM_NAMES[dtype.name]}")
-    if dtype.kind == 2 and dtype.itemsize < 4:
-        raise RuntimeError(f"{operator}: Unsupported dtype {UPSTREAM_NAMES[dtype.name]}")
-    return DEFAULTS.dtype if dtype.kind < 2 else dtype
-
-
 def dims_and_sizes(
     operator: str, self: Tensor, s: Sequence[int] | int | None, dim: Sequence[int] | int | None
 ) -> tuple[Ints, list[int | None]]:
@@ -63,19 +50,6 @@ def dims_and_sizes(
         if shape is not None and len(shape) != len(dims):
             raise RuntimeError(f"{operator}: When given, dim and shape arguments must have the same length")
     return dims, [None if shape is None or shape[k] == -1 else shape[k] for k in range(len(dims))]
-
-
-def fitted_layout(meta: TensorMeta, points: dict[int, int], *, cast: bool) -> tuple[Ints, Ints]:
-    """Return sizes and strides of the input after it is cut or zero-padded to `points` along dims.
-
-    Padding makes a new tensor. `cast` tells whether the elements are converted to another dtype first.
-    """
-    sizes, strides = meta.sizes, meta.strides
-    if cast:
-        strides = preserve_format_strides(sizes, strides)
-    fitted = tuple([points.get(dim, size) for dim, size in enumerate(sizes)])
-    longer = any(new > size for new, size in zip(fitted, sizes, strict=True))
-    return fitted, default_strides(fitted) if longer else strides
 
 
 def transformed_strides(sizes: Sequence[int], strides: Ints, dims: Sequence[int], *, last: bool = False) -> Ints:
@@ -125,7 +99,11 @@ def _transformed(
     """
     if norm is not None and norm not in NORMS:
         raise RuntimeError(f'Invalid normalization mode: "{norm}"; it must be one of {", ".join(NORMS)}')
-    dtype = computed_dtype(operator, self, real=length == HALVED)
+    dtype = DEFAULTS.dtype if self.meta.dtype.kind < 2 else self.meta.dtype
+    if length == HALVED and dtype.is_complex:
+        raise RuntimeError(f"{operator} expects a real input tensor, but got {UPSTREAM_NAMES[dtype.name]}")
+    if self.meta.dtype.kind == 2 and dtype.itemsize < 4:
+        raise RuntimeError(f"{operator}: Unsupported dtype {UPSTREAM_NAMES[dtype.name]}")
     if length and not dims:
         raise RuntimeError(f"{operator} must transform at least one axis")
     sizes, points = list(self.meta.sizes), []
@@ -162,7 +140,12 @@ def _strides_over(
         given[dims[-1]] = points[-1] // 2 + 1
     # Transforms along one dim take real numbers as they are.
     cast = own.kind < 2 or not (own.is_complex or length == HALVED or operator in ("fft", "ifft"))
-    fitted, strides = fitted_layout(self.meta, given, cast=cast)
+    own_sizes, strides = self.meta.sizes, self.meta.strides
+    if cast:
+        strides = preserve_format_strides(own_sizes, strides)
+    fitted = tuple([given.get(dim, size) for dim, size in enumerate(own_sizes)])
+    if any(new > size for new, size in zip(fitted, own_sizes, strict=True)):  # padding makes a new tensor
+        strides = default_strides(fitted)
     if not dims:
         return preserve_format_strides(fitted, strides)
     if operator in ("hfft", "hfftn") and not dims[:-1]:
