@@ -176,4 +176,5 @@ def lapack(name: str, array: Any, *args: Any, **kwargs: Any) -> Any:
     """NumPy's linear algebra by name, called so that Ctrl-C is answered during long calls."""
     shape = np.shape(array)
     work = LAPACK_STEPS.get(name, 8.0) * float(np.prod(shape)) * min(shape[-2:], default=0)
-    return away(work, getattr(np.linalg, name), array, *args, **kwargs)
+    with np.errstate(all="ignore"):
+        return away(work, getattr(np.linalg, name), array, *args, **kwargs)

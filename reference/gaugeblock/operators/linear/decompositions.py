@@ -43,8 +43,7 @@ def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
     inner = m if mode == "complete" else k
 
     def compute() -> tuple[Any, Any]:
-        with np.errstate(all="ignore"):
-            return (0, lapack("qr", values(A), "r")) if mode == "r" else tuple(lapack("qr", values(A), mode))
+        return (0, lapack("qr", values(A), "r")) if mode == "r" else tuple(lapack("qr", values(A), mode))
 
     first = (outline, (0,), dtype) if mode == "r" else (matrices, (*batch, m, inner), dtype)
     return result_type("linalg_qr")(*made(A.meta.device, compute, first, (matrices, (*batch, inner, n), dtype)))

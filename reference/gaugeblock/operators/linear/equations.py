@@ -41,12 +41,7 @@ from .factorizations import factor, solve_factored, substitute
 def linalg_det(A: Tensor) -> Tensor:
     """The determinant of each matrix of (..., n, n); 1 for n = 0. Raises RuntimeError for other shapes and dtypes."""
     dtype, sizes = check_squares("linalg.det", A)
-
-    def compute() -> tuple[Array]:
-        with np.errstate(all="ignore"):
-            return (lapack("det", values(A)),)
-
-    return made(A.meta.device, compute, (outline, sizes[:-2], dtype))[0]
+    return made(A.meta.device, lambda: (lapack("det", values(A)),), (outline, sizes[:-2], dtype))[0]
 
 
 det = linalg_det
@@ -55,13 +50,8 @@ det = linalg_det
 def linalg_slogdet(A: Tensor) -> Any:
     """(sign, logabsdet) of each matrix, the sign of modulus 1; (0, -inf) for singular ones."""
     dtype, sizes = check_squares("linalg.slogdet", A)
-
-    def compute() -> Any:
-        with np.errstate(all="ignore"):
-            return lapack("slogdet", values(A))
-
     wanted = (outline, sizes[:-2], dtype), (outline, sizes[:-2], dtype.to_real())
-    return result_type("linalg_slogdet")(*made(A.meta.device, compute, *wanted))
+    return result_type("linalg_slogdet")(*made(A.meta.device, lambda: lapack("slogdet", values(A)), *wanted))
 
 
 def slogdet(self: Tensor) -> Any:
@@ -77,12 +67,11 @@ def logdet(self: Tensor) -> Tensor:
 
 def _solved(array: Array, right: Array) -> tuple[Array, Array]:
     """Solutions for right sides, and infos as `factor` gives them; inf and NaN for a singular matrix."""
-    with np.errstate(all="ignore"):
-        try:
-            return lapack("solve", array, right), np.zeros(array.shape[:-2], np.int32)
-        except np.linalg.LinAlgError:
-            factors, pivots, infos = factor(array)
-            return solve_factored(factors, pivots, right), infos
+    try:
+        return lapack("solve", array, right), np.zeros(array.shape[:-2], np.int32)
+    except np.linalg.LinAlgError:
+        factors, pivots, infos = factor(array)
+        return solve_factored(factors, pivots, right), infos
 
 
 def inverse_and_info(operator: str, matrix: Tensor, check_errors: bool) -> tuple[Tensor, ...]:

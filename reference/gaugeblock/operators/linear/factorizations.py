@@ -271,10 +271,10 @@ def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 
 def _lower(array: Array) -> tuple[Array, Array]:
     """Lower factors from the lower triangles, and infos: 0, or the order of the first minor that is not positive."""
-    with np.errstate(all="ignore"):
-        try:
-            return lapack("cholesky", array), np.zeros(array.shape[:-2], np.int32)
-        except np.linalg.LinAlgError:
+    try:
+        return lapack("cholesky", array), np.zeros(array.shape[:-2], np.int32)
+    except np.linalg.LinAlgError:
+        with np.errstate(all="ignore"):
             return _column_by_column(array)
 
 
