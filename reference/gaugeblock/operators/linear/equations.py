@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from ...core.device import cpu
 from ...core.dtype import bool_, int32
 from ...core.errors import wrap_dims
 from ...core.memory_format import contiguous_format
@@ -295,11 +294,8 @@ def linalg_matrix_exp(self: Tensor) -> Tensor:
     """
     dtype = check_float("linalg.matrix_exp", self, halves=True)
     sizes = check_square("linalg.matrix_exp", self)
-    result, target = outline(sizes, dtype, self.meta.device)
-    if self.meta.device is cpu and result.meta.numel:
-        wide = np.complex128 if dtype.is_complex else np.float64
-        store(target, exponential(values(self).astype(wide)))
-    return result
+    wide = np.complex128 if dtype.is_complex else np.float64
+    return made(self.meta.device, lambda: (exponential(values(self).astype(wide)),), (outline, sizes, dtype))[0]
 
 
 matrix_exp = linalg_matrix_exp

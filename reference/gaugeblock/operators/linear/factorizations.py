@@ -364,7 +364,5 @@ def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
             f"Incompatible matrix sizes for cholesky_solve: each A matrix is {A[-2]} by {A[-1]} but each b matrix is "
             f"{b[-2]} by {b[-1]}"
         )
-    result, target = matrices(broadcast_shapes((A[:-2], b[:-2])) + b[-2:], dtype, device)
-    if target is not None:
-        store(target, _solved(values(input2), values(self), upper))
-    return result
+    wanted = (matrices, broadcast_shapes((A[:-2], b[:-2])) + b[-2:], dtype)
+    return made(device, lambda: (_solved(values(input2), values(self), upper),), wanted)[0]
