@@ -24,34 +24,19 @@ OPERATORS = {
 }
 """Name here -> operator of the same signature."""
 
-FUNCTIONS = (
-    "adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool1d_with_indices adaptive_max_pool2d "
-    "adaptive_max_pool2d_with_indices adaptive_max_pool3d adaptive_max_pool3d_with_indices affine_grid alpha_dropout "
-    "batch_norm binary_cross_entropy binary_cross_entropy_with_logits celu cosine_embedding_loss cross_entropy "
-    "ctc_loss dropout dropout1d dropout2d dropout3d elu embedding embedding_bag feature_alpha_dropout fold "
-    "fractional_max_pool2d fractional_max_pool2d_with_indices fractional_max_pool3d "
-    "fractional_max_pool3d_with_indices gaussian_nll_loss glu grid_sample group_norm gumbel_softmax hardsigmoid "
-    "hardswish hardtanh hinge_embedding_loss huber_loss instance_norm interpolate kl_div l1_loss layer_norm "
-    "leaky_relu local_response_norm log_softmax lp_pool1d lp_pool2d lp_pool3d margin_ranking_loss max_pool1d "
-    "max_pool1d_with_indices max_pool2d max_pool2d_with_indices max_pool3d max_pool3d_with_indices max_unpool1d "
-    "max_unpool2d max_unpool3d mish mse_loss multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss "
-    "nll_loss normalize pad poisson_nll_loss relu relu6 rms_norm rrelu selu silu smooth_l1_loss soft_margin_loss "
-    "softmax softmin softsign tanhshrink threshold triplet_margin_loss triplet_margin_with_distance_loss unfold "
-    "upsample upsample_bilinear upsample_nearest"
-).split()
+__all__: list[str] = []
 """Names of the functions of this package's modules."""
-__all__ = [*FUNCTIONS]
-
 DIRECT = frozenset(
     "celu elu gumbel_softmax hardsigmoid hardswish hardtanh leaky_relu mish relu relu6 rrelu selu silu softsign "
     "softmax log_softmax softmin tanhshrink threshold dropout alpha_dropout feature_alpha_dropout layer_norm".split()
 )
 """Functions whose arguments go straight to operators, which check them."""
 for _module in (activations, dropout, embedding, losses, normalizations, pooling, vision):
-    for _name in set(FUNCTIONS) & vars(_module).keys():
-        _function = getattr(_module, _name)
-        globals()[_name] = _function if _name in DIRECT else checked(_function)
-        globals()[_name].__module__ = __name__
+    for _name, _function in [*vars(_module).items()]:
+        if _name[0] != "_" and getattr(_function, "__module__", None) in (_module.__name__, "gaugeblock"):
+            globals()[_name] = _function if _name in DIRECT else checked(_function)
+            globals()[_name].__module__ = __name__
+            __all__.append(_name)
 
 
 def __getattr__(name: str) -> Any:

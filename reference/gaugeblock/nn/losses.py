@@ -14,7 +14,7 @@ from ..tensor.tensor import Tensor
 NUMBERS = {"none": 0, "mean": 1, "sum": 2}
 
 
-def number(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> int:
+def _number(reduction: str, size_average: bool | None = None, reduce: bool | None = None) -> int:
     """The number that operators take. Warns about the older flags, raises ValueError for another word."""
     if size_average is not None or reduce is not None:
         reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
@@ -25,7 +25,7 @@ def number(reduction: str, size_average: bool | None = None, reduce: bool | None
     return found
 
 
-def reduced(loss: Any, kind: int) -> Any:
+def _reduced(loss: Any, kind: int) -> Any:
     """The loss as it is, its mean or its sum, for the number that operators take."""
     return loss if kind == 0 else getattr(ops, "mean" if kind == 1 else "sum")(loss)
 
@@ -54,7 +54,7 @@ def _of_difference(name: str, input: Any, target: Any, weight: Any, kind: int, *
     loss = getattr(ops, name)(*pair, 0, *numbers) * weight
     if kind == 1 and name != "huber_loss":
         return ops.sum(loss) / ops.sum(weight)
-    return reduced(loss, kind)
+    return _reduced(loss, kind)
 
 
 def l1_loss(
@@ -62,7 +62,7 @@ def l1_loss(
     weight: Maybe = None,
 ) -> Any:  # fmt: skip
     """|input - target|; with weights the mean is weighted."""
-    return _of_difference("l1_loss", input, target, weight, number(reduction, size_average, reduce))
+    return _of_difference("l1_loss", input, target, weight, _number(reduction, size_average, reduce))
 
 
 def mse_loss(
@@ -70,14 +70,14 @@ def mse_loss(
     weight: Maybe = None,
 ) -> Any:  # fmt: skip
     """(input - target)**2; with weights the mean is weighted."""
-    return _of_difference("mse_loss", input, target, weight, number(reduction, size_average, reduce))
+    return _of_difference("mse_loss", input, target, weight, _number(reduction, size_average, reduce))
 
 
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Maybe = None
 ) -> Any:
     """Half the square within delta of the target, linear outside; with weights the mean is a plain one."""
-    return _of_difference("huber_loss", input, target, weight, number(reduction), delta)
+    return _of_difference("huber_loss", input, target, weight, _number(reduction), delta)
 
 
 def smooth_l1_loss(
@@ -86,7 +86,7 @@ def smooth_l1_loss(
 ) -> Any:  # fmt: skip
     """huber_loss divided by its delta, here beta; l1_loss for 0."""
     pair = _paired(input, target)
-    kind = number(reduction, size_average, reduce)
+    kind = _number(reduction, size_average, reduce)
     return ops.l1_loss(*pair, kind) if beta == 0.0 else ops.smooth_l1_loss(*pair, kind, beta)
 
 
@@ -95,7 +95,7 @@ def binary_cross_entropy(
     reduction: str = "mean",
 ) -> Any:  # fmt: skip
     """-(target log input + (1 - target) log(1 - input)). Raises ValueError for two sizes."""
-    kind = number(reduction, size_average, reduce)
+    kind = _number(reduction, size_average, reduce)
     if target.shape != input.shape:
         raise ValueError(
             f"binary_cross_entropy(): Using a target size ({target.shape}) that is different to the input size "
@@ -116,7 +116,7 @@ def binary_cross_entropy_with_logits(
             f"binary_cross_entropy_with_logits(): Target size ({target.shape}) must be the same as input size "
             f"({input.shape})"
         )
-    kind = number(reduction, size_average, reduce)
+    kind = _number(reduction, size_average, reduce)
     return ops.binary_cross_entropy_with_logits(input, target, weight, pos_weight, kind)
 
 
@@ -125,7 +125,7 @@ def nll_loss(
     reduce: Flag = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
     """-input at the classes that target names, weighted."""
-    kind = number(reduction, size_average, reduce)
+    kind = _number(reduction, size_average, reduce)
     return ops.nll_loss_nd(input, target, weight, kind, ignore_index)
 
 
@@ -134,7 +134,7 @@ def cross_entropy(
     reduce: Flag = None, reduction: str = "mean", label_smoothing: float = 0.0,
 ) -> Any:  # fmt: skip
     """nll_loss of log_softmax of input, or for probabilities as target the cross entropy with them."""
-    kind = number(reduction, size_average, reduce)
+    kind = _number(reduction, size_average, reduce)
     return ops.cross_entropy_loss(input, target, weight, kind, ignore_index, label_smoothing)
 
 
@@ -144,7 +144,7 @@ def ctc_loss(
 ) -> Any:  # fmt: skip
     """The loss of labels whose places in time are not known."""
     given = (log_probs, targets, input_lengths, target_lengths, blank)
-    return ops.ctc_loss(*given, number(reduction), zero_infinity)
+    return ops.ctc_loss(*given, _number(reduction), zero_infinity)
 
 
 def kl_div(
@@ -161,7 +161,7 @@ def kl_div(
             "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides "
             "only by the batch size, and aligns with the KL div math definition."
         )
-    kind = number(reduction, size_average, reduce)
+    kind = _number(reduction, size_average, reduce)
     return ops.kl_div(input, target, kind, log_target=log_target)
 
 
@@ -170,7 +170,7 @@ def poisson_nll_loss(
     eps: float = 1e-8, reduce: Flag = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
     """Negative log likelihood of a Poisson distribution."""
-    kind = number(reduction, size_average, reduce)
+    kind = _number(reduction, size_average, reduce)
     return ops.poisson_nll_loss(input, target, log_input, full, eps, kind)
 
 
@@ -192,10 +192,10 @@ def gaussian_nll_loss(
                 f"gaussian_nll_loss(): var is of incorrect size {tuple(var.shape)} for input of size "
                 f"{tuple(input.shape)}"
             )
-    kind = number(reduction)
+    kind = _number(reduction)
     var = var.clamp(min=eps)
     loss = (var.log() + (input - target) ** 2 / var) * 0.5
-    return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, kind)
+    return _reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, kind)
 
 
 def triplet_margin_with_distance_loss(
@@ -211,7 +211,7 @@ def triplet_margin_with_distance_loss(
     """max(0, margin + distance to positive - distance to negative). Raises ValueError for a margin not above 0."""
     if margin <= 0:
         raise ValueError(f"triplet_margin_with_distance_loss(): margin must be greater than 0, got {margin}")
-    kind = number(reduction)
+    kind = _number(reduction)
     if not anchor.ndim == positive.ndim == negative.ndim:
         raise RuntimeError(
             f"triplet_margin_with_distance_loss(): The anchor, positive, and negative tensors are expected to have the "
@@ -222,7 +222,7 @@ def triplet_margin_with_distance_loss(
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = ops.minimum(far, distance(positive, negative))
-    return reduced(ops.clamp_min(near - far + margin, 0), kind)
+    return _reduced(ops.clamp_min(near - far + margin, 0), kind)
 
 
 def hinge_embedding_loss(
@@ -230,7 +230,7 @@ def hinge_embedding_loss(
     reduction: str = "mean",
 ) -> Any:  # fmt: skip
     """input where target is 1, max(0, margin - input) where it is -1."""
-    return ops.hinge_embedding_loss(input, target, margin, number(reduction, size_average, reduce))
+    return ops.hinge_embedding_loss(input, target, margin, _number(reduction, size_average, reduce))
 
 
 def margin_ranking_loss(
@@ -238,7 +238,7 @@ def margin_ranking_loss(
     reduce: Flag = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
     """max(0, margin - target (input1 - input2)). Raises RuntimeError for different numbers of dims."""
-    kind = number(reduction, size_average, reduce)
+    kind = _number(reduction, size_average, reduce)
     if not input1.ndim == input2.ndim == target.ndim:
         raise RuntimeError(
             f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
@@ -252,7 +252,7 @@ def cosine_embedding_loss(
     reduce: Flag = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
     """1 - cosine where target is 1, max(0, cosine - margin) where it is -1."""
-    kind = number(reduction, size_average, reduce)
+    kind = _number(reduction, size_average, reduce)
     return ops.cosine_embedding_loss(input1, input2, target, margin, kind)
 
 
@@ -261,7 +261,7 @@ def triplet_margin_loss(
     swap: bool = False, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
     """max(0, margin + distance to positive - distance to negative). Raises ValueError for a margin not above 0."""
-    kind = number(reduction, size_average, reduce)
+    kind = _number(reduction, size_average, reduce)
     if margin <= 0:
         raise ValueError(f"triplet_margin_loss(): margin must be greater than 0, got {margin}")
     return ops.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, kind)
@@ -271,7 +271,7 @@ def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
 ) -> Any:
     """log(1 + e**(-target input))."""
-    return ops.soft_margin_loss(input, target, number(reduction, size_average, reduce))
+    return ops.soft_margin_loss(input, target, _number(reduction, size_average, reduce))
 
 
 def multi_margin_loss(
@@ -279,7 +279,7 @@ def multi_margin_loss(
     size_average: Flag = None, reduce: Flag = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
     """Mean over the other classes of max(0, margin - input[target] + input)**p. ValueError for other p and weight."""
-    kind = number(reduction, size_average, reduce)
+    kind = _number(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError(f"multi_margin_loss(): only p == 1 and p == 2 supported, got {p}")
     if weight is not None and weight.ndim != 1:
@@ -291,7 +291,7 @@ def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
 ) -> Any:
     """Sum of max(0, 1 - input[label] + input) over labels and the classes that are none, divided by the classes."""
-    return ops.multilabel_margin_loss(input, target, number(reduction, size_average, reduce))
+    return ops.multilabel_margin_loss(input, target, _number(reduction, size_average, reduce))
 
 
 def multilabel_soft_margin_loss(
@@ -299,10 +299,10 @@ def multilabel_soft_margin_loss(
     reduction: str = "mean",
 ) -> Any:  # fmt: skip
     """Mean over the classes of binary_cross_entropy_with_logits."""
-    kind = number(reduction, size_average, reduce)
+    kind = _number(reduction, size_average, reduce)
     positive, negative = ops.log_sigmoid(input), ops.log_sigmoid(-input)
     loss = -(target * positive + (1 - target) * negative)
     if weight is not None:
         loss = loss * weight
     mean = loss.sum(dim=input.ndim - 1) / input.size(-1)
-    return reduced(mean, kind)
+    return _reduced(mean, kind)

@@ -12,9 +12,16 @@ from ..tensor.tensor import Tensor
 from .checked import named, repeated
 
 Ints = int | Sequence[int]
+INDICES = "_with_indices"
+"""The end of the names of functions that give the places too, whatever `return_indices` says."""
 
 
-def _max_pool(dims: int) -> Callable[..., Any]:
+def _documented(function: Callable[..., Any], dims: int, ending: str, document: str) -> Callable[..., Any]:
+    document = f"{document} And the place of each." if ending else document
+    return named(function, f"{function.__name__}{dims}d{ending}", document)
+
+
+def _max_pool(dims: int, ending: str = "") -> Callable[..., Any]:
     def max_pool(
         input: Tensor,
         kernel_size: Ints,
@@ -24,10 +31,10 @@ def _max_pool(dims: int) -> Callable[..., Any]:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:
-        name = f"max_pool{dims}d" + ("_with_indices" if return_indices else "")
+        name = f"max_pool{dims}d" + (INDICES if return_indices else ending)
         return getattr(ops, name)(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
 
-    return named(max_pool, f"max_pool{dims}d", f"The largest element of each window over the last {dims} dims.")
+    return _documented(max_pool, dims, ending, f"The largest element of each window over the last {dims} dims.")
 
 
 def _sizes(input: Tensor, output_size: Any, dims: int) -> tuple[int, ...]:
@@ -39,31 +46,17 @@ def _sizes(input: Tensor, output_size: Any, dims: int) -> tuple[int, ...]:
     return tuple(b if a is None else a for a, b in zip(given, own[len(own) - len(given) :], strict=True))
 
 
-def _adaptive_max_pool(dims: int) -> Callable[..., Any]:
+def _adaptive_max_pool(dims: int, ending: str = "") -> Callable[..., Any]:
     def adaptive_max_pool(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
         sizes = _sizes(input, output_size, dims)
         found = getattr(ops, f"adaptive_max_pool{dims}d")(input, sizes)
-        return found if return_indices else found[0]
+        return found if return_indices or ending else found[0]
 
     document = f"The largest element of each of `output_size` parts of the last {dims} dims."
-    return named(adaptive_max_pool, f"adaptive_max_pool{dims}d", document)
+    return _documented(adaptive_max_pool, dims, ending, document)
 
 
-def _with_indices(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with the places of the elements, where it may leave them out."""
-    name = f"{function.__name__}_with_indices"
-
-    def pool(input: Tensor, *sizes: Any, **options: Any) -> Any:
-        count = {"max": 6, "ada": 2, "fra": 4}[name[:3]]
-        if len(sizes) >= count or "return_indices" in options:
-            options.pop("return_indices", None)
-            sizes = sizes[: count - 1]
-        return function(input, *sizes, **options, return_indices=True)
-
-    return named(pool, name, f"{function.__doc__} And the place of each.")
-
-
-def _fractional(dims: int) -> Callable[..., Any]:
+def _fractional(dims: int, ending: str = "") -> Callable[..., Any]:
     name = f"fractional_max_pool{dims}d"
 
     def fractional_max_pool(
@@ -87,24 +80,10 @@ def _fractional(dims: int) -> Callable[..., Any]:
             shape = (batch, input.shape[-dims - 1], dims)
             _random_samples = ops.rand(shape, dtype=input.dtype, device=input.device)
         found = getattr(ops, name)(input, repeated(kernel_size, dims), repeated(output_size, dims), _random_samples)
-        return found if return_indices else found[0]
+        return found if return_indices or ending else found[0]
 
     document = "The largest element of windows at random distances, as many as sizes or ratios say."
-    return named(fractional_max_pool, name, document)
-
-
-fractional_max_pool2d, fractional_max_pool3d = (_fractional(dims) for dims in (2, 3))
-max_pool1d, max_pool2d, max_pool3d = (_max_pool(dims) for dims in (1, 2, 3))
-adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = (_adaptive_max_pool(dims) for dims in (1, 2, 3))
-max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = (
-    _with_indices(function) for function in (max_pool1d, max_pool2d, max_pool3d)
-)
-adaptive_max_pool1d_with_indices, adaptive_max_pool2d_with_indices, adaptive_max_pool3d_with_indices = (
-    _with_indices(function) for function in (adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d)
-)
-fractional_max_pool2d_with_indices, fractional_max_pool3d_with_indices = (
-    _with_indices(function) for function in (fractional_max_pool2d, fractional_max_pool3d)
-)
+    return _documented(fractional_max_pool, dims, ending, document)
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Any:
@@ -136,9 +115,6 @@ def _lp_pool(dims: int) -> Callable[..., Any]:
 
     document = f"The norm of order `norm_type` of each window over the last {dims} dims."
     return named(lp_pool, f"lp_pool{dims}d", document)
-
-
-lp_pool1d, lp_pool2d, lp_pool3d = (_lp_pool(dims) for dims in (1, 2, 3))
 
 
 def _unpooled_sizes(
@@ -192,4 +168,9 @@ def _max_unpool(dims: int) -> Callable[..., Any]:
     return named(max_unpool, f"max_unpool{dims}d", document)
 
 
-max_unpool1d, max_unpool2d, max_unpool3d = (_max_unpool(dims) for dims in (1, 2, 3))
+for _dims in (1, 2, 3):
+    for _ending in ("", INDICES):
+        for _make in (_max_pool, _adaptive_max_pool, *((_fractional,) if _dims > 1 else ())):
+            _function = _make(_dims, _ending)
+            globals()[_function.__name__] = _function
+    globals().update({f"lp_pool{_dims}d": _lp_pool(_dims), f"max_unpool{_dims}d": _max_unpool(_dims)})

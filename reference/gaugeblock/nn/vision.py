@@ -11,16 +11,9 @@ from ..core.warn import warn
 from ..tensor.tensor import Tensor
 from .checked import repeated
 
-UPSAMPLING = {
-    ("nearest", 3): "upsample_nearest1d", ("nearest", 4): "upsample_nearest2d", ("nearest", 5): "upsample_nearest3d",
-    ("nearest-exact", 3): "_upsample_nearest_exact1d", ("nearest-exact", 4): "_upsample_nearest_exact2d",
-    ("nearest-exact", 5): "_upsample_nearest_exact3d", ("linear", 3): "upsample_linear1d",
-    ("bilinear", 4): "upsample_bilinear2d", ("trilinear", 5): "upsample_trilinear3d",
-    ("bicubic", 4): "upsample_bicubic2d",
-}  # fmt: skip
-"""(mode, number of dims) -> operator."""
-ANTIALIASED = {("bilinear", 4): "_upsample_bilinear2d_aa", ("bicubic", 4): "_upsample_bicubic2d_aa"}
-"""The same where every element counts."""
+UPSAMPLING = {"nearest": (1, 2, 3), "nearest-exact": (1, 2, 3), "linear": (1,), "bilinear": (2,), "trilinear": (3,),
+              "bicubic": (2,)}  # fmt: skip
+"""Mode -> how many dims behind the channels its operators take."""
 SMOOTH = ("linear", "bilinear", "bicubic", "trilinear")
 
 
@@ -86,7 +79,7 @@ def interpolate(
         raise ValueError(
             "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
         )
-    if antialias and (mode, input.ndim) not in ANTIALIASED:
+    if antialias and (mode not in ("bilinear", "bicubic") or input.ndim != 4):
         raise ValueError(
             f"Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D tensor as input, got "
             f"{mode} and {input.ndim} dims"
@@ -115,15 +108,16 @@ def interpolate(
         scales = None
     if mode == "area":
         return getattr(ops, f"adaptive_avg_pool{dims}d")(input, sizes)
-    name = (ANTIALIASED if antialias else UPSAMPLING).get((mode, input.ndim), "")
-    if not name:
+    if dims not in UPSAMPLING.get(mode, ()):
         raise NotImplementedError(
             f"interpolate(): Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the modes: nearest | "
             f"linear | bilinear | bicubic | trilinear | area | nearest-exact (got {mode})"
         )
+    name = f"upsample_{mode.replace('-', '_')}{dims}d"
     if mode in SMOOTH:
-        return getattr(ops, name)(input, sizes, bool(align_corners), scales)
-    return getattr(ops, name)(input, sizes, scales)
+        smooth = getattr(ops, f"_{name}_aa" if antialias else name)
+        return smooth(input, sizes, bool(align_corners), scales)
+    return getattr(ops, f"_{name}" if mode == "nearest-exact" else name)(input, sizes, scales)
 
 
 MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}

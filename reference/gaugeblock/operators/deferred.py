@@ -28,7 +28,7 @@ KERNELS = {
     "linear.least_squares": """linalg_lstsq linalg_pinv linalg_pinv.rcond_tensor linalg_pinv.atol_rtol_tensor
         linalg_pinv.atol_rtol_float pinverse linalg_matrix_rank linalg_matrix_rank.tol_tensor
         linalg_matrix_rank.atol_rtol_tensor linalg_matrix_rank.atol_rtol_float""",
-    "linear.outer_products": "combinations linalg_cross addbmm addr",
+    "linear.outer_products": "combinations addbmm",
     "networks.activation": "native_dropout glu rrelu_with_noise",
     "networks.alignment": "_ctc_loss _ctc_loss.Tensor",
     "networks.batch_normalization": "native_batch_norm",
@@ -61,6 +61,7 @@ KERNELS = {
 }
 """Module -> its operators with a kernel for CPU and Meta."""
 EXPLICIT = {
+    "linear.outer_products": "linalg_cross addr",
     "networks.distances": "dist",
     "numeric.distributions": "normal.Tensor_float normal.float_Tensor normal.Tensor_Tensor normal.float_float",
     "numeric.powers": "float_power.Tensor_Tensor float_power.Tensor_Scalar float_power.Scalar",

@@ -70,7 +70,7 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor | Planned[Tens
         remember(meta.plans, key, (result.meta, steps))
         if not steps.run(result, self, index):
             _check_selected(meta, place, index)
-        return Planned(result, _picker(index_select, result.meta, steps, dim))
+        return Planned(result, picker(index_select, result.meta, steps, dim))
     if meta.device is cpu:
         _check_selected(meta, place, index)
     return result
@@ -144,11 +144,11 @@ def gather(
         if not steps.run(result, self, index):
             check_places("gather", self, place, index)
         remember(plans, key, (result.meta, steps))
-        return Planned(result, _picker(gather, result.meta, steps, dim))
+        return Planned(result, picker(gather, result.meta, steps, dim))
     return result
 
 
-def _picker(
+def picker(
     operator: Callable[[Tensor, int, Tensor], Tensor], meta: TensorMeta, steps: Picking, dim: int
 ) -> Callable[[Tensor, Tensor], Tensor]:
     """Return the function that gathers into a new tensor; an error for an index outside of the dim names `operator`."""

@@ -6,15 +6,18 @@ All of them take `dtype`, `layout`, `device` and `requires_grad`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from typing import Any
+
+import numpy as np
 
 from ..core.dtype import float32, float64, get_default_dtype
 from ..core.errors import check_int, type_error
 from ..core.layout import strided
 from ..operators.arguments import tensor_options
+from ..operators.arrays import Array, filled
 from ..operators.invoke import apply
+from ..operators.spectral.short_time import circle_bessel, cosine_sum, triangle
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import Tensor
 
@@ -27,10 +30,9 @@ OPTIONS = frozenset({"dtype", "layout", "device", "requires_grad"})
 
 
 def _window(
-    name: str, M: int, span: tuple[float, float], shape: Callable[[Tensor], Tensor], given: dict[str, Any],
-    least: int = 2,
-) -> Tensor:  # fmt: skip
-    """`shape` of M points evenly from the first to the last number of `span`; fewer points than `least` are 1.
+    name: str, M: int, sym: bool, shape: Callable[[Array, int], Array], given: dict[str, Any], least: int = 2
+) -> Tensor:
+    """`shape` of the numbers of M points and of their distance in all; fewer points than `least` are 1.
 
     Raises TypeError for M that is no int and for other options than OPTIONS, ValueError for M below 0, for other
     layouts than strided and for other dtypes than float32 and float64.
@@ -47,10 +49,9 @@ def _window(
     kind = options.setdefault("dtype", get_default_dtype())
     if kind is not float32 and kind is not float64:
         raise ValueError(f"{name}(): argument 'dtype' must be float32 or float64, got {kind.name}")
-    if count < least:
-        made = apply("ones", (count,), **options)
-    else:
-        made = shape(apply("linspace", span[0], span[1], count, **options))
+    steps = count - 1 if sym or count == 1 else count
+    points = filled((count,), float64, 1 if count < least else shape(np.arange(count), steps))
+    made = apply("copy_", apply("empty.memory_format", (count,), **options), points)
     return set_requires_grad(made, True) if requires_grad else made
 
 
@@ -67,38 +68,28 @@ def _positive(name: str, argument: str, value: Any) -> float:
     return number
 
 
-def _steps(M: int, sym: bool) -> int:
-    """The distance from the first point to the one that mirrors it, in points."""
-    return max(M - 1 if sym else M, 1) if isinstance(M, int) else 1
-
-
-def _last(M: int) -> int:
-    return max(M - 1, 0) if isinstance(M, int) else 0
-
-
 def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, **options: Any) -> Tensor:
     """exp(-|n - center| / tau). Raises ValueError for tau that is not positive and a center of a symmetric window."""
     decay = _positive("exponential", "tau", tau)
     if sym and center is not None:
         raise ValueError("exponential(): argument 'center' must be None for a symmetric window")
-    middle = (_steps(M, sym) / 2 if M != 1 else 0.0) if center is None else _number("exponential", "center", center)
-    span = (-middle / decay, (_last(M) - middle) / decay)
-    return _window("exponential", M, span, lambda n: apply("exp", apply("neg", apply("abs", n))), options, least=1)
+    given = None if center is None else _number("exponential", "center", center)
+
+    def shape(n: Array, steps: int) -> Array:
+        return np.exp(-np.abs(n - (steps / 2 if given is None else given)) / decay)
+
+    return _window("exponential", M, sym, shape, options, least=1)
 
 
 def cosine(M: int, *, sym: bool = True, **options: Any) -> Tensor:
     """sin(pi (n + 1/2) / M)."""
-    step = math.pi / (_steps(M, sym) + 1)
-    span = (0.5 * step, (0.5 + _last(M)) * step)
-    return _window("cosine", M, span, lambda points: apply("sin", points), options)
+    return _window("cosine", M, sym, lambda n, steps: np.sin(np.pi * (n + 0.5) / (steps + 1)), options)
 
 
 def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> Tensor:
     """exp(-(n - middle)**2 / (2 std**2)). Raises ValueError for std that is not positive."""
-    step = 1 / (_positive("gaussian", "std", std) * math.sqrt(2))
-    start = -_steps(M, sym) / 2
-    span = (start * step, (start + _last(M)) * step)
-    return _window("gaussian", M, span, lambda n: apply("exp", apply("neg", apply("square", n))), options)
+    width = _positive("gaussian", "std", std)
+    return _window("gaussian", M, sym, lambda n, steps: np.exp(-(((n - steps / 2) / width) ** 2) / 2), options)
 
 
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> Tensor:
@@ -106,34 +97,17 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> T
     width = _number("kaiser", "beta", beta)
     if width < 0:
         raise ValueError(f"kaiser(): argument 'beta' must be non-negative, got {beta}")
-    span = (-width, min(width, -width + _last(M) * 2 * width / _steps(M, sym)))
-
-    def shape(points: Tensor) -> Tensor:
-        inside = apply("clamp_min", apply("rsub.Scalar", apply("square", points), width * width), 0)
-        top = apply("i0", apply("full_like", points, width))
-        return apply("div.Tensor", apply("i0", apply("sqrt", inside)), top)
-
-    return _window("kaiser", M, span, shape, options)
+    return _window("kaiser", M, sym, lambda n, steps: circle_bessel(n / steps, width), options)
 
 
 def bartlett(M: int, *, sym: bool = True, **options: Any) -> Tensor:
     """1 - |x| for x from -1 to 1."""
-    span = (-1.0, -1.0 + _last(M) * 2 / _steps(M, sym))
-    return _window("bartlett", M, span, lambda points: apply("rsub.Scalar", apply("abs", points), 1), options)
+    return _window("bartlett", M, sym, lambda n, steps: triangle(n / steps), options)
 
 
 def _cosines(name: str, M: int, weights: list[float], sym: bool, options: dict[str, Any]) -> Tensor:
     """The sum of ``(-1)**i a[i] cos(i x)`` for x over one period."""
-    span = (0.0, _last(M) * 2 * math.pi / _steps(M, sym))
-
-    def shape(points: Tensor) -> Tensor:
-        total = apply("full_like", points, weights[0])
-        for order, weight in enumerate(weights[1:], start=1):
-            wave = apply("cos", apply("mul.Scalar", points, order))
-            total = apply("add.Tensor", total, wave, alpha=weight if order % 2 == 0 else -weight)
-        return total
-
-    return _window(name, M, span, shape, options)
+    return _window(name, M, sym, lambda n, steps: cosine_sum(n / steps, *weights), options)
 
 
 def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: Any) -> Tensor:

@@ -56,7 +56,8 @@ def householder_back(grad: Tensor, input: Tensor, tau: Tensor) -> Pair:
     rows, count = input.shape[-2], tau.shape[-1]
     if not count or not grad.numel():
         return ops.zeros_like(input), ops.zeros_like(tau)
-    vectors = _reflectors(input, count)
+    below = input.narrow(-1, 0, count).tril(-1)
+    vectors = (below + ops.eye(rows, count, dtype=input.dtype, device=input.device)).split(1, -1)
     factors = [tau.narrow(-1, k, 1).unsqueeze(-1) for k in range(count)]
     behind = [ops.eye(rows, grad.shape[-1], dtype=grad.dtype, device=grad.device).expand(grad.shape)]
     for v, factor in zip(vectors[:0:-1], factors[:0:-1], strict=True):
@@ -70,12 +71,6 @@ def householder_back(grad: Tensor, input: Tensor, tau: Tensor) -> Pair:
     lower = ops.cat(columns, -1).tril(-1)
     missing = input.shape[-1] - count
     return ops.constant_pad_nd(lower, (0, missing)) if missing else lower, ops.cat(scalars, -1)
-
-
-def _reflectors(input: Tensor, count: int) -> list[Tensor]:
-    lower = input.narrow(-1, 0, count).tril(-1)
-    lower = lower + ops.eye(input.shape[-2], count, dtype=input.dtype, device=input.device)
-    return [lower.narrow(-1, k, 1) for k in range(count)]
 
 
 def ormqr_back(
@@ -119,35 +114,28 @@ def cholesky_solve_back(grad: Tensor, factor: Tensor, solution: Tensor, upper: b
     return right, -_triangle(own.matmul(both) if upper else both.matmul(own), upper)
 
 
-def _lu_back(grad_l: Tensor, grad_u: Tensor, P: Tensor, L: Tensor, U: Tensor) -> Tensor:
-    """The gradient of a matrix from those of L and U in P L U; an empty P stands for the identity."""
-    rows, columns = L.shape[-2], U.shape[-1]
+def lu_factor_back(grad: Tensor, LU: Tensor, pivots: Tensor) -> Tensor:
+    """The gradient of a matrix from that of both its factors in one matrix."""
+    P, L, U = ops.lu_unpack(LU, pivots)
+    rows, columns = LU.shape[-2:]
     k = min(rows, columns)
     top, left = L.narrow(-2, 0, k), U.narrow(-1, 0, k)
-    back_l, back_u = grad_l.narrow(-2, 0, k), grad_u.narrow(-1, 0, k)
+    back = grad.narrow(-2, 0, k).narrow(-1, 0, k)
+    back_l, back_u = back.tril(-1), back.triu()
     rest = None
     if columns > k:
-        rest = ops.linalg_solve_triangular(
-            top.adjoint(), grad_u.narrow(-1, k, columns - k), upper=True, unitriangular=True
-        )
+        beside = grad.narrow(-1, k, columns - k)
+        rest = ops.linalg_solve_triangular(top.adjoint(), beside, upper=True, unitriangular=True)
         back_l = back_l - rest.matmul(U.narrow(-1, k, columns - k).adjoint())
     elif rows > k:
-        below = grad_l.narrow(-2, k, rows - k)
+        below = grad.narrow(-2, k, rows - k)
         rest = ops.linalg_solve_triangular(left.adjoint(), below, upper=False, left=False)
         back_u = back_u - L.narrow(-2, k, rows - k).adjoint().matmul(rest)
     inner = top.adjoint().matmul(back_l).tril(-1) + back_u.matmul(left.adjoint()).triu()
     total = ops.linalg_solve_triangular(left.adjoint(), inner, upper=False, left=False)
     total = ops.linalg_solve_triangular(top.adjoint(), total, upper=True, unitriangular=True)
-    if rest is not None:
-        total = ops.cat((total, rest), -1 if columns > k else -2)
-    return P.matmul(total) if P.numel() else total
-
-
-def lu_factor_back(grad: Tensor, LU: Tensor, pivots: Tensor, pivot: bool) -> Tensor:
-    """The gradient of a matrix from that of both its factors in one matrix."""
-    P, L, U = ops.lu_unpack(LU, pivots, True, pivot)
-    k = min(LU.shape[-2:])
-    return _lu_back(grad.narrow(-1, 0, k).tril(-1), grad.narrow(-2, 0, k).triu(), P, L, U)
+    found: Tensor = P.matmul(total if rest is None else ops.cat((total, rest), -1 if columns > k else -2))
+    return found
 
 
 def lu_unpack_back(grad_l: Tensor, grad_u: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -194,7 +182,7 @@ def svd_back(
     u, grad_u = u.narrow(-1, 0, k), grad_u.narrow(-1, 0, k)
     vh, grad_vh = vh.narrow(-2, 0, k), grad_vh.narrow(-2, 0, k)
     of_u, of_v = _skew(u.adjoint().matmul(grad_u)), _skew(vh.matmul(grad_vh.adjoint()))
-    _check_phase("svd", "singular vectors", (of_u + of_v).diagonal(0, -2, -1), s)
+    _check_phase("svd", "singular vectors", (of_u + of_v).diagonal(0, -2, -1))
     gaps = s.unsqueeze(-2).square() - s.unsqueeze(-1).square()
     row, column = s.unsqueeze(-2), s.unsqueeze(-1)
     turns = _divided(_off_diagonal(of_u), gaps) * row + column * _divided(_off_diagonal(of_v), gaps)
@@ -220,7 +208,7 @@ def _divided(above: Tensor, below: Tensor) -> Tensor:
     return above / below.masked_fill((below == 0) & (above == 0), 1)
 
 
-def _check_phase(operator: str, vectors: str, diagonal: Tensor, values: Tensor) -> None:
+def _check_phase(operator: str, vectors: str, diagonal: Tensor) -> None:
     if not diagonal.is_complex() or not diagonal.numel() or diagonal.device.type == "meta":
         return
     if diagonal.detach().imag.abs().max().item() > CLOSE:
@@ -237,7 +225,7 @@ def svdvals_back(grad: Tensor, A: Tensor) -> Tensor:
 def eigh_back(grad_values: Tensor, grad_vectors: Tensor, values: Tensor, vectors: Tensor) -> Tensor:
     """The gradient of a Hermitian matrix. Raises RuntimeError when it depends on the phases of the vectors."""
     inner = vectors.adjoint().matmul(grad_vectors)
-    _check_phase("linalg_eigh", "eigenvectors", inner.diagonal(0, -2, -1), values)
+    _check_phase("linalg_eigh", "eigenvectors", inner.diagonal(0, -2, -1))
     gaps = values.unsqueeze(-2) - values.unsqueeze(-1)
     inner = _divided(_off_diagonal(inner), gaps) + ops.diag_embed(grad_values)
     return vectors.matmul((inner + inner.adjoint()) / 2).matmul(vectors.adjoint())
@@ -254,7 +242,7 @@ def eig_back(grad_values: Tensor, grad_vectors: Tensor, values: Tensor, vectors:
     """
     inner = vectors.adjoint().matmul(grad_vectors)
     along = inner.diagonal(0, -2, -1)
-    _check_phase("linalg_eig", "eigenvectors", along, values)
+    _check_phase("linalg_eig", "eigenvectors", along)
     inner = inner - vectors.adjoint().matmul(vectors * along.real.unsqueeze(-2))
     gaps = (values.unsqueeze(-2) - values.unsqueeze(-1)).conj()
     inner = _divided(_off_diagonal(inner), gaps) + ops.diag_embed(grad_values)

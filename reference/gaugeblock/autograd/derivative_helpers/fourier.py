@@ -25,10 +25,11 @@ def _fitted(tensor: Tensor, dim: int, size: int) -> Tensor:
     return ops.constant_pad_nd(tensor, (0, 0) * (tensor.ndim - 1 - dim % tensor.ndim) + (0, size - own))
 
 
-def _dims(shape: Sizes, count: int | None, dim: int | Sizes | None) -> tuple[int, ...]:
-    """The transformed dims; without any named the last `count`, or all."""
+def _dims(shape: Sizes, s: int | Sizes | None, dim: int | Sizes | None) -> tuple[int, ...]:
+    """The transformed dims; without any named the last, as many as `s` has lengths, or all."""
     if dim is None:
-        return tuple(range(0 if count is None else len(shape) - count, len(shape)))
+        count = len(shape) if s is None else 1 if isinstance(s, int) else len(s)
+        return tuple(range(len(shape) - count, len(shape)))
     return (dim,) if isinstance(dim, int) else tuple(dim)
 
 
@@ -46,11 +47,7 @@ def fft_back(
     grad: Tensor, shape: Sizes, s: int | Sizes | None, dim: int | Sizes | None, norm: str | None, inverse: bool
 ) -> Tensor:
     """The gradient of a tensor of `shape` from that of its transform, or inverse transform, over dims."""
-    return _back(grad, shape, _dims(shape, _count(s), dim), norm, inverse)
-
-
-def _count(s: int | Sizes | None) -> int | None:
-    return None if s is None else 1 if isinstance(s, int) else len(s)
+    return _back(grad, shape, _dims(shape, s, dim), norm, inverse)
 
 
 def _length(shape: Sizes, s: int | Sizes | None, dim: int) -> int:
@@ -63,7 +60,7 @@ def rfft_back(
     grad: Tensor, shape: Sizes, s: int | Sizes | None, dim: int | Sizes | None, norm: str | None, conjugate: bool
 ) -> Tensor:
     """The gradient of a real tensor of `shape` from that of its one-sided transform, or of the conjugate of that."""
-    dims = _dims(shape, _count(s), dim)
+    dims = _dims(shape, s, dim)
     full = _fitted(grad.conj() if conjugate else grad, dims[-1], _length(shape, s, dims[-1]))
     return _back(full, shape, dims, ADJOINT[norm] if conjugate else norm, False)
 
@@ -75,7 +72,7 @@ def irfft_back(
 
     All frequencies count twice but the zeroth and, for even lengths, the last.
     """
-    dims = _dims(shape, _count(s), dim)
+    dims = _dims(shape, s, dim)
     own = ADJOINT[norm] if conjugate else norm
     last, length = dims[-1], grad.shape[dims[-1]]
     half = ops.fft_rfft(grad, None, last, ADJOINT[own])

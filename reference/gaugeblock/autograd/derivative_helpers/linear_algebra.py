@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...calls.functions import tensor_ops as ops
 from ...core.dtype import bool_
+from ...operators.linear.checks import is_vector
 from .decompositions import _triangle
 
 if TYPE_CHECKING:
@@ -56,22 +57,18 @@ def matmul_back(grad: Tensor, self: Tensor, other: Tensor, needed: tuple[bool, b
             product_like(grad, other.adjoint(), self.stride()) if needed[0] else None,
             product_like(self.adjoint(), grad, other.stride()) if needed[1] else None,
         )
-    left = self.unsqueeze(0) if self.ndim == 1 else self
-    right = other.unsqueeze(-1) if other.ndim == 1 else other
+    left, right = self, other
     if self.ndim == 1:
-        grad = grad.unsqueeze(-2)
+        left, grad = self.unsqueeze(0), grad.unsqueeze(-2)
     if other.ndim == 1:
-        grad = grad.unsqueeze(-1)
+        right, grad = other.unsqueeze(-1), grad.unsqueeze(-1)
     mine = theirs = None
     if needed[0]:
         mine = grad.matmul(right.adjoint())
         mine = mine.squeeze(-2) if self.ndim == 1 else mine
     if needed[1]:
-        if right.ndim == 2 and left.ndim > 2:
-            rows = prod(left.shape[:-1])
-            theirs = left.reshape((rows, left.shape[-1])).adjoint().mm(grad.reshape((rows, grad.shape[-1])))
-        else:
-            theirs = left.adjoint().matmul(grad)
+        summed = right.ndim == 2 and left.ndim > 2
+        theirs = _rows(left).adjoint().mm(_rows(grad)) if summed else left.adjoint().matmul(grad)
         theirs = theirs.squeeze(-1) if other.ndim == 1 else theirs
     return mine, theirs
 
@@ -88,15 +85,11 @@ def inverse_back(grad: Tensor, inverse: Tensor) -> Tensor:
     return -inverse.adjoint().matmul(grad).matmul(inverse.adjoint())
 
 
-def _is_vector(matrix: tuple[int, ...], right: tuple[int, ...]) -> bool:
-    return len(right) == 1 or right == matrix[:-1]
-
-
 def solve_back(
     grad: Tensor, A: Tensor, solution: Tensor, right: tuple[int, ...], left: bool, needed: tuple[bool, bool]
 ) -> Pair:
     """The gradients of the matrix and of the right side, of sizes `right`, of linalg.solve."""
-    vector = _is_vector(tuple(A.shape), tuple(right))
+    vector = is_vector(tuple(A.shape), tuple(right))
     if vector:
         grad, solution = grad.unsqueeze(-1), solution.unsqueeze(-1)
     theirs = ops.linalg_solve(A.adjoint(), grad, left=left)
@@ -120,11 +113,12 @@ def triangular_solve_back(
     grads: tuple[Tensor, ...], A: Tensor, solution: Tensor, upper: bool, transpose: bool, unitriangular: bool
 ) -> Pair:
     """The gradients of the right side and of the matrix, of which the second result is a copy."""
-    turned = A.conj() if transpose else A.adjoint()
-    lower = upper == transpose
-    theirs = ops.linalg_solve_triangular(turned, grads[0], upper=lower, unitriangular=unitriangular)
-    product = _outer(theirs, solution, True)
-    return theirs, _triangle(product.mT if transpose else product, upper, int(unitriangular)) + grads[1]
+    turned = A.mT if transpose else A
+    mine, theirs = solve_triangular_back(
+        grads[0], turned, solution, upper != transpose, True, unitriangular, (True, True)
+    )
+    assert mine is not None
+    return theirs, (mine.mT if transpose else mine) + grads[1]
 
 
 def det_back(grad: Tensor, A: Tensor, det: Tensor) -> Tensor:
@@ -181,7 +175,7 @@ def lstsq_back(
     grad_solution: Tensor, grad_residuals: Tensor, A: Tensor, b: Tensor, solution: Tensor, needed: tuple[bool, bool]
 ) -> Pair:
     """The gradients of the matrix and of the right side from those of the solution and of the squared residuals."""
-    vector = _is_vector(tuple(A.shape), tuple(b.shape))
+    vector = is_vector(tuple(A.shape), tuple(b.shape))
     if vector:
         b, solution, grad_solution = b.unsqueeze(-1), solution.unsqueeze(-1), grad_solution.unsqueeze(-1)
     inverse = ops.linalg_pinv(A)
@@ -194,17 +188,11 @@ def lstsq_back(
     return mine, theirs.squeeze(-1) if vector and theirs is not None else theirs
 
 
-def _enlarged(A: Tensor, grad: Tensor) -> Tensor:
-    """[[A^H, grad], [0, A^H]]: a function of it has the function's derivative along `grad` in the corner."""
-    turned = A.adjoint()
-    return ops.cat((ops.cat((turned, grad), -1), ops.cat((ops.zeros_like(turned), turned), -1)), -2)
-
-
-def _corner(matrix: Tensor) -> Tensor:
-    n = matrix.shape[-1] // 2
-    return matrix.narrow(-2, 0, n).narrow(-1, n, n)
-
-
 def matrix_exp_back(grad: Tensor, A: Tensor) -> Tensor:
-    """The gradient of a square matrix from that of its exponential."""
-    return _corner(ops.linalg_matrix_exp(_enlarged(A, grad)))
+    """The gradient of a square matrix from that of its exponential.
+
+    The exponential of [[A^H, grad], [0, A^H]] has the derivative along `grad` in its corner.
+    """
+    n, turned = A.shape[-1], A.adjoint()
+    enlarged = ops.cat((ops.cat((turned, grad), -1), ops.cat((ops.zeros_like(turned), turned), -1)), -2)
+    return ops.linalg_matrix_exp(enlarged).narrow(-2, 0, n).narrow(-1, n, n)

@@ -18,12 +18,6 @@ def _wide(*tensors: Tensor | None) -> tuple[Any, ...]:
     return tuple(t.float() if t is not None and t.dtype in halves else t for t in tensors)
 
 
-def _through(grad: Tensor, normal: Tensor, inverse: Tensor, dims: list[int]) -> Tensor:
-    """Return the gradient of x in (x - mean) * inverse over dims, from that of the normalized values."""
-    aligned = (grad * normal).mean(dims, keepdim=True)
-    return inverse * (grad - grad.mean(dims, keepdim=True) - normal * aligned)
-
-
 def _normal(input: Tensor, dims: list[int], eps: float) -> tuple[Tensor, Tensor]:
     centred = input - input.mean(dims, keepdim=True)
     inverse = ((centred * centred).mean(dims, keepdim=True) + eps).rsqrt()
@@ -58,7 +52,11 @@ def _gradients(
     weighted = grad if weight is None else grad * weight
     own = None
     if needed[0]:
-        own = weighted * inverse if fixed else _through(weighted, normal, inverse, dims)
+        slope = weighted
+        if not fixed:
+            aligned = (weighted * normal).mean(dims, keepdim=True)
+            slope = weighted - weighted.mean(dims, keepdim=True) - normal * aligned
+        own = inverse * slope
     return own, _summed(grad * normal, summed) if needed[1] else None, _summed(grad, summed) if needed[2] else None
 
 

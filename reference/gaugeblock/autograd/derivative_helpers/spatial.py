@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ...calls.functions import tensor_ops as ops
 from ...dispatch.dispatcher import REGISTRY, call
@@ -61,29 +61,17 @@ def convolution_weight_back(
     groups: int,
 ) -> Tensor:
     """The convolution of the input with `grad` over all samples, cut to the kernel's `shape`."""
-    count = len(shape) - 2
-    stride, padding, dilation = _per_dim(count, stride, padding, dilation)
-    small, large = (input, grad) if transposed else (grad, input)
-    pair: tuple[Any, Any] = small, large
-    found: Any = weight_gradient(*pair, shape, stride, padding, dilation, groups)
-    if found is not None:
-        weight: Tensor = found
-        return weight
-    wide, kernel = (grad, input.conj()) if transposed else (input.conj(), grad)
-    parts = [
-        _correlated(one, other, shape, stride, padding, dilation)
-        for one, other in zip(wide.chunk(groups, 1), kernel.chunk(groups, 1), strict=True)
-    ]
-    return parts[0] if groups == 1 else ops.cat(parts, 0)
-
-
-def _correlated(wide: Tensor, kernel: Tensor, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes) -> Tensor:
-    """Return the sums of products for each kernel element: samples act as channels, dilations as strides."""
-    none = [0] * (len(shape) - 2)
-    found = ops.convolution(
-        wide.transpose(0, 1), kernel.transpose(0, 1), None, dilation, padding, stride, False, none, 1
-    ).transpose(0, 1)
-    return _cut(found, shape)
+    stride, padding, dilation = _per_dim(len(shape) - 2, stride, padding, dilation)
+    pair: tuple[Any, Any] = (input, grad) if transposed else (grad, input)
+    summed: Any = weight_gradient(*pair, shape, stride, padding, dilation, groups)
+    if summed is not None:
+        return cast("Tensor", summed)
+    wide, small = (grad, input.conj()) if transposed else (input.conj(), grad)
+    images, kernel = wide.unflatten(1, (groups, shape[1])).transpose(0, 2), small.transpose(0, 1)
+    # Samples act as channels, and dilations as strides.
+    none = [0] * len(stride)
+    found = ops.convolution(images.flatten(1, 2), kernel, None, dilation, padding, stride, False, none, groups)
+    return _cut(found.transpose(0, 1), shape)
 
 
 def _cut(found: Tensor, shape: Sizes) -> Tensor:
@@ -129,26 +117,14 @@ def padded_back(grad: Tensor, shape: Sizes, pad: Sizes, mode: str) -> Tensor:
     """
     if mode == "constant":
         return ops.constant_pad_nd(grad, [-count for count in pad])
-    for k in range(len(pad) // 2):
-        before, after = pad[2 * k], pad[2 * k + 1]
+    for k, (before, after) in enumerate(zip(pad[::2], pad[1::2], strict=True)):
         dim = len(shape) - 1 - k
+        last = shape[dim] - 1
         if before or after:
-            index = _sources(shape[dim], before, after, mode)
-            sizes = (*grad.shape[:dim], shape[dim], *grad.shape[dim + 1 :])
-            grad = collected(sizes, dim, index.to(grad.device), grad)
+            places = ops.arange(-before, shape[dim] + after, device=grad.device)
+            index = places.clamp(0, last) if mode == "replicate" else last - (last - places.abs()).abs()
+            grad = collected((*grad.shape[:dim], shape[dim], *grad.shape[dim + 1 :]), dim, index, grad)
     return grad
-
-
-def _sources(size: int, before: int, after: int, mode: str) -> Tensor:
-    """Return the element that each place along a padded dim shows."""
-    places = ops.arange(-before, size + after)
-    if mode == "replicate":
-        return places.clamp(0, size - 1)
-    if mode == "circular":
-        first, kept = max(-before, 0), size - max(-before, 0) - max(-after, 0)
-        return first + (places - first).remainder(max(kept, 1))
-    inside = places.abs()
-    return (size - 1) - ((size - 1) - inside).abs()
 
 
 def _separable_back(grad: Tensor, shape: Sizes, lead: int, along: Callable[[Tensor, int], Tensor]) -> Tensor:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -148,15 +147,14 @@ def store(target: Array | None, values: Any) -> None:
             target[...] = values
 
 
-def adjoint(array: Array) -> Array:
+def adjoint_of(array: Array) -> Array:
     """The conjugate transpose of each matrix."""
     return np.conjugate(np.swapaxes(array, -2, -1))
 
 
-def is_vector(matrix: Tensor, right: Tensor) -> bool:
-    """Return whether the right side is a vector for each matrix."""
-    sizes = right.meta.sizes
-    return len(sizes) == 1 or (len(sizes) == matrix.meta.ndim - 1 and sizes == matrix.meta.sizes[:-1])
+def is_vector(matrix: tuple[int, ...], right: tuple[int, ...]) -> bool:
+    """Return whether the right side of these sizes is a vector for each matrix."""
+    return len(right) == 1 or right == matrix[:-1]
 
 
 def solved_sizes(operator: str, A: tuple[int, ...], B: tuple[int, ...], left: bool) -> tuple[int, ...]:
@@ -170,28 +168,13 @@ def solved_sizes(operator: str, A: tuple[int, ...], B: tuple[int, ...], left: bo
     return broadcast_shapes((A[:-2], B[:-2])) + B[-2:]
 
 
-LAPACK_STEPS = {"svd": 64.0, "eig": 256.0, "eigvals": 128.0, "eigh": 64.0, "eigvalsh": 32.0, "qr": 16.0}
+LAPACK_STEPS = {"svd": 64.0, "eig": 256.0, "eigvals": 128.0, "eigh": 64.0, "qr": 16.0}
 """Steps for each element and column of a matrix, about; 8 for the others."""
 
 
-def _work(name: str, array: Any) -> float:
-    """Steps that a decomposition of a stack of matrices takes, about."""
+def lapack(name: str, array: Any, *args: Any, **kwargs: Any) -> Any:
+    """NumPy's linear algebra by name, called so that Ctrl-C is answered during long calls."""
     shape = np.shape(array)
-    return LAPACK_STEPS.get(name, 8.0) * float(np.prod(shape)) * min(shape[-2:]) if len(shape) > 1 else 0.0
-
-
-def _interruptible(name: str) -> Callable[..., Any]:
-    function = getattr(np.linalg, name)
-
-    def call(array: Any, *args: Any, **kwargs: Any) -> Any:
-        return away(_work(name, array), function, array, *args, **kwargs)
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"``numpy.linalg.{name}``."
-    return call
-
-
-lapack = SimpleNamespace(
-    **{name: _interruptible(name) for name in "svd qr eig eigvals eigh eigvalsh solve inv det slogdet cholesky".split()}
-)
-"""NumPy's linear algebra, called so that Ctrl-C is answered during long calls."""
+    work = LAPACK_STEPS.get(name, 8.0) * float(np.prod(shape)) * min(shape[-2:], default=0)
+    with np.errstate(all="ignore"):
+        return away(work, getattr(np.linalg, name), array, *args, **kwargs)

@@ -11,7 +11,7 @@ from ...core.errors import check_ints, type_error, wrap_dims
 from ...core.warn import warn_deprecated
 from ...tensor.tensor import Tensor
 from ..arguments import tensor_argument, tensors_argument
-from ..invoke import apply, diagonal, expand, permute, reshape, squeeze, unsqueeze
+from ..invoke import apply, diagonal, expand, permute, reshape, unsqueeze
 
 
 def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> Tensor:
@@ -263,53 +263,33 @@ def _summed(tensor: Tensor, labels: Labels, keep: set[str]) -> tuple[Tensor, Lab
     return total, tuple(label for label in labels if label in keep)
 
 
-def _matched(left: tuple[Tensor, Labels], right: tuple[Tensor, Labels], keep: set[str]) -> Any:
-    """Both sides with equal sizes for labels that are summed: where one size is 1, the other is summed first."""
-    (a, mine), (b, theirs) = left, right
-    for label in [label for label in mine if label in theirs and label not in keep]:
-        i, j = mine.index(label), theirs.index(label)
-        if a.meta.sizes[i] == b.meta.sizes[j]:
-            continue
-        if a.meta.sizes[i] == 1:
-            b, theirs = _summed(b, theirs, set(theirs) - {label})
-            a, mine = squeeze(a, i), mine[:i] + mine[i + 1 :]
-        else:
-            a, mine = _summed(a, mine, set(mine) - {label})
-            b, theirs = squeeze(b, j), theirs[:j] + theirs[j + 1 :]
-    return a, mine, b, theirs
-
-
 def _ordered(tensor: Tensor, labels: Labels, wanted: Labels) -> Tensor:
     return permute(tensor, tuple(labels.index(label) for label in wanted))
 
 
 def _contracted(left: tuple[Tensor, Labels], right: tuple[Tensor, Labels], keep: set[str]) -> tuple[Tensor, Labels]:
     """The product of two operands, summed over the labels that are not in `keep`."""
-    a, mine, b, theirs = _matched(_summed(*left, keep | set(right[1])), _summed(*right, keep | set(left[1])), keep)
+    (a, mine), (b, theirs) = _summed(*left, keep | set(right[1])), _summed(*right, keep | set(left[1]))
     shared = tuple(label for label in mine if label in theirs and label in keep)
     inner = tuple(label for label in mine if label in theirs and label not in keep)
     rows = tuple(label for label in mine if label not in theirs)
     columns = tuple(label for label in theirs if label not in mine)
     a, b = _ordered(a, mine, shared + rows + inner), _ordered(b, theirs, shared + inner + columns)
     s, r, n = len(shared), len(rows), len(inner)
-    labels = shared + rows + columns
+    batch, left_sizes, right_sizes = a.meta.sizes[:s], a.meta.sizes[s : s + r], b.meta.sizes[s + n :]
     if not inner:
-        for _ in columns:
-            a = unsqueeze(a, -1)
-        for _ in rows:
-            b = unsqueeze(b, s)
-        return apply("mul.Tensor", a, b), labels
-    pairs = zip(a.meta.sizes[:s], b.meta.sizes[:s], strict=True)
-    batch = tuple(y if x == 1 else x for x, y in pairs)
-    a, b = expand(a, batch + a.meta.sizes[s:]), expand(b, batch + b.meta.sizes[s:])
-    kept = batch + a.meta.sizes[s : s + r] + b.meta.sizes[s + n :]
+        a = reshape(a, (*a.meta.sizes, *(1,) * len(columns)))
+        b = reshape(b, (*batch, *(1,) * r, *right_sizes))
+        return apply("mul.Tensor", a, b), shared + rows + columns
     count, total = prod(batch), prod(a.meta.sizes[s + r :])
-    left_matrix = reshape(a, (count, prod(a.meta.sizes[s : s + r]), total))
-    right_matrix = reshape(b, (count, total, prod(b.meta.sizes[s + n :])))
-    return reshape(apply("bmm", left_matrix, right_matrix), kept), labels
+    left_matrix = reshape(a, (count, prod(left_sizes), total))
+    right_matrix = reshape(b, (count, total, prod(right_sizes)))
+    product = apply("bmm", left_matrix, right_matrix)
+    return reshape(product, batch + left_sizes + right_sizes), shared + rows + columns
 
 
-def _check_sizes(operands: list[tuple[Tensor, Labels]]) -> None:
+def _broadcast(operands: list[tuple[Tensor, Labels]]) -> list[tuple[Tensor, Labels]]:
+    """The operands with one size for each label. Raises RuntimeError for sizes that do not broadcast."""
     known: dict[str, int] = {}
     for k, (tensor, labels) in enumerate(operands):
         for label, size in zip(labels, tensor.meta.sizes, strict=True):
@@ -320,6 +300,11 @@ def _check_sizes(operands: list[tuple[Tensor, Labels]]) -> None:
                     f"operand {k}"
                 )
             known[label] = size if seen == 1 else seen
+    sizes = [tuple([known[label] for label in labels]) for _, labels in operands]
+    return [
+        (tensor if tensor.meta.sizes == wanted else expand(tensor, wanted), labels)
+        for (tensor, labels), wanted in zip(operands, sizes, strict=True)
+    ]
 
 
 def einsum(equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | None = None) -> Tensor:
@@ -331,7 +316,7 @@ def einsum(equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | No
         raise RuntimeError("einsum(): at least one operand must be provided")
     given, output = parsed(equation, [tensor.meta.ndim for tensor in tensors])
     operands = [_without_repeats(k, t, labels) for k, (t, labels) in enumerate(zip(tensors, given, strict=True))]
-    _check_sizes(operands)
+    operands = _broadcast(operands)
     steps = list(path or (0, 1) * (len(operands) - 1))
     if len(steps) != 2 * (len(operands) - 1):
         raise RuntimeError(

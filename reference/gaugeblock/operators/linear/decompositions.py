@@ -16,7 +16,7 @@ from .checks import (
     NOT_CONVERGED,
     NOT_FINITE,
     LinAlgError,
-    adjoint,
+    adjoint_of,
     check_float,
     check_matrix,
     check_one_dtype,
@@ -43,11 +43,7 @@ def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
     inner = m if mode == "complete" else k
 
     def compute() -> tuple[Any, Any]:
-        array = values(A)
-        if not array.size:
-            return (np.eye(m, inner) if mode != "r" else 0), 0
-        with np.errstate(all="ignore"):
-            return (0, lapack.qr(array, "r")) if mode == "r" else tuple(lapack.qr(array, mode))
+        return (0, lapack("qr", values(A), "r")) if mode == "r" else tuple(lapack("qr", values(A), mode))
 
     first = (outline, (0,), dtype) if mode == "r" else (matrices, (*batch, m, inner), dtype)
     return result_type("linalg_qr")(*made(A.meta.device, compute, first, (matrices, (*batch, inner, n), dtype)))
@@ -65,10 +61,7 @@ def geqrf(self: Tensor) -> Any:
     *batch, m, n = check_matrix("torch.geqrf", self, "input")
 
     def compute() -> tuple[Any, Any]:
-        array = values(self)
-        if not array.size:
-            return 0, 0
-        turned, taus = lapack.qr(array, "raw")
+        turned, taus = lapack("qr", values(self), "raw")
         return np.swapaxes(turned, -2, -1), taus
 
     wanted = (matrices, (*batch, m, n), dtype), (outline, (*batch, min(m, n)), dtype)
@@ -113,11 +106,12 @@ def linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor:
         raise RuntimeError(f"{operator}: input.shape[-2] must be greater than or equal to input.shape[-1]")
     if tau.meta.sizes[-1] > n:
         raise RuntimeError(f"{operator}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
-    result, target = matrices(sizes, dtype, input.meta.device)
-    if target is not None:
+
+    def compute() -> tuple[Array]:
         start = np.broadcast_to(np.eye(m, n, dtype=dtype.numpy), sizes)
-        store(target, reflected(values(input), values(tau), start))
-    return result
+        return (reflected(values(input), values(tau), start),)
+
+    return made(input.meta.device, compute, (matrices, sizes, dtype))[0]
 
 
 orgqr = linalg_householder_product
@@ -143,28 +137,21 @@ def ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, trans
         if left:
             store(target, reflected(vectors, taus, onto, turned=transpose))
         else:
-            store(target, adjoint(reflected(vectors, taus, adjoint(onto), turned=not transpose)))
+            store(target, adjoint_of(reflected(vectors, taus, adjoint_of(onto), turned=not transpose)))
     return result
 
 
-def hermitian(operator: str, array: Array, triangle: str) -> tuple[Array, Array]:
+def eigen_of_hermitian(operator: str, array: Array, triangle: str) -> tuple[Array, Array]:
     """Ascending real eigenvalues and orthonormal eigenvectors; NaN for matrices that are not finite."""
     bad = np.asarray(~np.isfinite(array).all((-2, -1)))
     given = np.where(bad[..., None, None], 0, array) if bad.any() else array
     try:
-        found = lapack.eigh(given, triangle)
+        found = lapack("eigh", given, triangle)
     except np.linalg.LinAlgError:
         raise LinAlgError(f"{operator}: {NOT_CONVERGED}") from None
     if not bad.any():
         return found[0], found[1]
     return np.where(bad[..., None], np.nan, found[0]), np.where(bad[..., None, None], np.nan, found[1])
-
-
-def check_triangle(uplo: str) -> str:
-    """The letter in upper case. Raises RuntimeError for another letter."""
-    if uplo.upper() not in ("L", "U"):
-        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {uplo}")
-    return uplo.upper()
 
 
 def linalg_eigh(self: Tensor, UPLO: str = "L") -> Any:
@@ -173,9 +160,10 @@ def linalg_eigh(self: Tensor, UPLO: str = "L") -> Any:
     Raises RuntimeError for other shapes, NotImplementedError for other dtypes.
     """
     dtype, sizes = check_squares("linalg.eigh", self)
-    triangle = check_triangle(UPLO)
+    if UPLO.upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     wanted = (outline, sizes[:-1], dtype.to_real()), (matrices, sizes, dtype)
-    found = made(self.meta.device, lambda: hermitian("linalg.eigh", values(self), triangle), *wanted)
+    found = made(self.meta.device, lambda: eigen_of_hermitian("linalg.eigh", values(self), UPLO.upper()), *wanted)
     return result_type("linalg_eigh")(*found)
 
 
@@ -193,7 +181,7 @@ def _general(operator: str, self: Tensor, vectors: bool) -> tuple[Tensor, ...]:
         if not np.isfinite(array).all():
             raise RuntimeError(f"torch.{operator}: input tensor should not contain infs or NaNs.")
         try:
-            return tuple(lapack.eig(array)) if vectors else (lapack.eigvals(array),)
+            return tuple(lapack("eig", array)) if vectors else (lapack("eigvals", array),)
         except np.linalg.LinAlgError:
             raise LinAlgError(f"{operator}: {NOT_CONVERGED}") from None
 
@@ -212,31 +200,12 @@ def linalg_eigvals(self: Tensor) -> Tensor:
     return _general("linalg.eigvals", self, False)[0]
 
 
-def decomposed(operator: str, array: Array, full: bool) -> tuple[Array, Array, Array]:
-    """U, S and Vh of a stack of matrices. Raises LinAlgError for what is not finite."""
-    m, n = array.shape[-2:]
-    if not array.size:
-        k = min(m, n)
-        batch = array.shape[:-2]
-        left = np.broadcast_to(np.eye(m, m if full else k), (*batch, m, m if full else k))
-        right = np.broadcast_to(np.eye(n if full else k, n), (*batch, n if full else k, n))
-        return left, np.zeros((*batch, k)), right
-    u, s, vh = _svd(operator, array, full_matrices=full)
-    return u, s, vh
-
-
-def singular_values(operator: str, array: Array) -> Array:
-    """The singular values of a stack of matrices, largest first. Raises LinAlgError for what is not finite."""
-    if not array.size:
-        return np.zeros((*array.shape[:-2], min(array.shape[-2:])))
-    return np.asarray(_svd(operator, array, compute_uv=False))
-
-
-def _svd(operator: str, array: Array, **options: bool) -> Any:
+def decomposed(operator: str, array: Array, **options: bool) -> Any:
+    """U, S and Vh of a stack of matrices, or S. Raises LinAlgError for what is not finite."""
     if not np.isfinite(array).all():  # LAPACK may never return
         raise LinAlgError(f"{operator}: {NOT_FINITE}")
     try:
-        return lapack.svd(array, **options)
+        return lapack("svd", array, **options)
     except np.linalg.LinAlgError:
         raise LinAlgError(f"{operator}: {NOT_CONVERGED}") from None
 
@@ -260,7 +229,7 @@ def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = No
     wanted = (matrices, (*batch, m, rows), dtype), (outline, (*batch, k), dtype.to_real()), (
         matrices, (*batch, columns, n), dtype
     )  # fmt: skip
-    found = made(A.meta.device, lambda: decomposed("linalg.svd", values(A), full_matrices), *wanted)
+    found = made(A.meta.device, lambda: decomposed("linalg.svd", values(A), full_matrices=full_matrices), *wanted)
     return result_type("linalg_svd")(*found)
 
 
@@ -270,7 +239,7 @@ def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     *batch, m, n = check_matrix("linalg.svd", A)
     check_driver(driver)
     wanted = (outline, (*batch, min(m, n)), dtype.to_real())
-    return made(A.meta.device, lambda: [singular_values("linalg.svd", values(A))], wanted)[0]
+    return made(A.meta.device, lambda: [decomposed("linalg.svd", values(A), compute_uv=False)], wanted)[0]
 
 
 def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
@@ -297,23 +266,17 @@ def _product_less(A: Tensor, M: Tensor | None, right: Tensor, adjoint: bool = Fa
     return apply("sub.Tensor", made, less)
 
 
-def _basis(A: Tensor, M: Tensor | None, q: int, niter: int) -> Tensor:
-    """q orthonormal columns that nearly span the range of ``A - M``, each step of `niter` nearer."""
-    meta = A.meta
-    drawn = apply("randn", (meta.sizes[-1], q), dtype=meta.dtype, device=meta.device)
-    columns: Tensor = invoke("linalg_qr", _product_less(A, M, drawn))[0]
-    for _ in range(niter):
-        rows = invoke("linalg_qr", _product_less(A, M, columns, adjoint=True))[0]
-        columns = invoke("linalg_qr", _product_less(A, M, rows))[0]
-    return columns
-
-
 def _factors(A: Tensor, M: Tensor | None, q: int, niter: int) -> Factors:
+    """U, S and V of q orthonormal columns that nearly span the range of ``A - M``, each step of `niter` nearer."""
     rows, columns = A.meta.sizes[-2:]
     if rows < columns:
         V, S, U = _factors(apply("adjoint", A), None if M is None else apply("adjoint", M), q, niter)
         return U, S, V
-    basis = _basis(A, M, q, niter)
+    drawn = apply("randn", (columns, q), dtype=A.meta.dtype, device=A.meta.device)
+    basis: Tensor = invoke("linalg_qr", _product_less(A, M, drawn))[0]
+    for _ in range(niter):
+        turned = invoke("linalg_qr", _product_less(A, M, basis, adjoint=True))[0]
+        basis = invoke("linalg_qr", _product_less(A, M, turned))[0]
     small = apply("adjoint", _product_less(A, M, basis, adjoint=True))
     U, S, Vh = invoke("linalg_svd", small, False)
     return apply("matmul", basis, U), S, apply("adjoint", Vh)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from ...core.device import cpu
 from ...core.dtype import bool_, int32
 from ...core.errors import wrap_dims
 from ...core.memory_format import contiguous_format
@@ -40,12 +40,7 @@ from .factorizations import factor, solve_factored, substitute
 def linalg_det(A: Tensor) -> Tensor:
     """The determinant of each matrix of (..., n, n); 1 for n = 0. Raises RuntimeError for other shapes and dtypes."""
     dtype, sizes = check_squares("linalg.det", A)
-
-    def compute() -> tuple[Array]:
-        with np.errstate(all="ignore"):
-            return (lapack.det(values(A)),)
-
-    return made(A.meta.device, compute, (outline, sizes[:-2], dtype))[0]
+    return made(A.meta.device, lambda: (lapack("det", values(A)),), (outline, sizes[:-2], dtype))[0]
 
 
 det = linalg_det
@@ -54,13 +49,8 @@ det = linalg_det
 def linalg_slogdet(A: Tensor) -> Any:
     """(sign, logabsdet) of each matrix, the sign of modulus 1; (0, -inf) for singular ones."""
     dtype, sizes = check_squares("linalg.slogdet", A)
-
-    def compute() -> Any:
-        with np.errstate(all="ignore"):
-            return lapack.slogdet(values(A))
-
     wanted = (outline, sizes[:-2], dtype), (outline, sizes[:-2], dtype.to_real())
-    return result_type("linalg_slogdet")(*made(A.meta.device, compute, *wanted))
+    return result_type("linalg_slogdet")(*made(A.meta.device, lambda: lapack("slogdet", values(A)), *wanted))
 
 
 def slogdet(self: Tensor) -> Any:
@@ -74,16 +64,13 @@ def logdet(self: Tensor) -> Tensor:
     return apply("add.Tensor", logarithm, apply("log", sign))
 
 
-def _solved(array: Array, right: Array | None = None) -> tuple[Array, Array]:
-    """Solutions for right sides, or inverses, and infos as `factor` gives them; inf and NaN for a singular matrix."""
-    with np.errstate(all="ignore"):
-        try:
-            found = lapack.inv(array) if right is None else lapack.solve(array, right)
-            return found, np.zeros(array.shape[:-2], np.int32)
-        except np.linalg.LinAlgError:
-            factors, pivots, infos = factor(array)
-            right = np.eye(array.shape[-1], dtype=array.dtype) if right is None else right
-            return solve_factored(factors, pivots, right), infos
+def _solved(array: Array, right: Array) -> tuple[Array, Array]:
+    """Solutions for right sides, and infos as `factor` gives them; inf and NaN for a singular matrix."""
+    try:
+        return lapack("solve", array, right), np.zeros(array.shape[:-2], np.int32)
+    except np.linalg.LinAlgError:
+        factors, pivots, infos = factor(array)
+        return solve_factored(factors, pivots, right), infos
 
 
 def inverse_and_info(operator: str, matrix: Tensor, check_errors: bool) -> tuple[Tensor, ...]:
@@ -94,7 +81,7 @@ def inverse_and_info(operator: str, matrix: Tensor, check_errors: bool) -> tuple
     dtype, sizes = check_squares(operator, matrix)
 
     def compute() -> tuple[Array, Array]:
-        found, infos = _solved(values(matrix))
+        found, infos = _solved(values(matrix), np.eye(sizes[-1], dtype=dtype.numpy))
         if check_errors and infos.any():
             fail(operator, infos, SINGULAR)
         return found, infos
@@ -115,7 +102,7 @@ def linalg_inv(A: Tensor) -> Tensor:
 inverse = linalg_inv
 
 
-def solution_and_info(operator: str, A: Tensor, B: Tensor, left: bool, check_errors: bool) -> tuple[Tensor, Tensor]:
+def solution_and_info(operator: str, A: Tensor, B: Tensor, left: bool, check_errors: bool) -> tuple[Tensor, ...]:
     """X and int32 infos of ``A @ X = B``; leading dims broadcast; B is a matrix or, as `is_vector` says, a vector.
 
     Raises LinAlgError for a singular matrix if `check_errors`, RuntimeError for other shapes and dtypes.
@@ -124,23 +111,24 @@ def solution_and_info(operator: str, A: Tensor, B: Tensor, left: bool, check_err
     dtype, device = check_one_dtype(operator, A, B)
     if not B.meta.ndim:
         check_matrix(operator, B, "B")
-    vector = is_vector(A, B)
+    vector = is_vector(A.meta.sizes, B.meta.sizes)
     right = (*B.meta.sizes, 1) if vector else B.meta.sizes
     sizes = solved_sizes(operator, A.meta.sizes, right, left)
-    result, target = matrices(sizes[:-1] if vector else sizes, dtype, device, column_major=left)
-    info, infos = outline(A.meta.sizes[:-2], int32, device)
-    if target is not None:
+    wanted = sizes[:-1] if vector else sizes
+
+    def compute() -> tuple[Array, Array]:
         array, given = values(A), values(B).reshape(right)
         if left:
-            found = _solved(array, given)
+            found, infos = _solved(array, given)
         else:
-            turned = _solved(np.swapaxes(array, -2, -1), np.swapaxes(given, -2, -1))
-            found = (np.swapaxes(turned[0], -2, -1), turned[1])
-        if check_errors and found[1].any():
-            fail(f"torch.{operator}", found[1], "The solver failed because the input matrix is singular.")
-        store(target, found[0].reshape(target.shape))
-        store(infos, found[1])
-    return result, info
+            turned, infos = _solved(np.swapaxes(array, -2, -1), np.swapaxes(given, -2, -1))
+            found = np.swapaxes(turned, -2, -1)
+        if check_errors and infos.any():
+            fail(f"torch.{operator}", infos, "The solver failed because the input matrix is singular.")
+        return found.reshape(wanted), infos
+
+    first = (partial(matrices, column_major=left), wanted, dtype)
+    return made(device, compute, first, (outline, A.meta.sizes[:-2], int32))
 
 
 def linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
@@ -168,11 +156,9 @@ def linalg_solve_triangular(
     result, target = matrices(sizes, dtype, device, column_major=left)
     if target is not None:
         array, right = values(self), values(B)
-        if left:
-            store(target, substitute(array, right, upper=upper, unit=unitriangular))
-        else:
-            turned = np.swapaxes(array, -2, -1), np.swapaxes(right, -2, -1)
-            store(target, np.swapaxes(substitute(*turned, upper=not upper, unit=unitriangular), -2, -1))
+        if not left:
+            array, right, target = (np.swapaxes(one, -2, -1) for one in (array, right, target))
+        store(target, substitute(array, right, upper=upper == left, unit=unitriangular))
     return result
 
 
@@ -295,7 +281,7 @@ def exponential(array: Array) -> Array:
             odd = np.matmul(odd, square) + _PADE[k] * identity
             even = np.matmul(even, square) + _PADE[k - 1] * identity
         odd = np.matmul(scaled, odd)
-        result = lapack.solve(even - odd, even + odd)
+        result = lapack("solve", even - odd, even + odd)
         for k in range(int(halvings.max(initial=0))):
             result = np.where((k < halvings)[..., None, None], np.matmul(result, result), result)
     return np.where(finite[..., None, None], result, np.nan)
@@ -308,11 +294,8 @@ def linalg_matrix_exp(self: Tensor) -> Tensor:
     """
     dtype = check_float("linalg.matrix_exp", self, halves=True)
     sizes = check_square("linalg.matrix_exp", self)
-    result, target = outline(sizes, dtype, self.meta.device)
-    if self.meta.device is cpu and result.meta.numel:
-        wide = np.complex128 if dtype.is_complex else np.float64
-        store(target, exponential(values(self).astype(wide)))
-    return result
+    wide = np.complex128 if dtype.is_complex else np.float64
+    return made(self.meta.device, lambda: (exponential(values(self).astype(wide)),), (outline, sizes, dtype))[0]
 
 
 matrix_exp = linalg_matrix_exp

@@ -18,7 +18,7 @@ from .checks import (
     NOT_POSITIVE,
     SINGULAR,
     ZERO_PIVOT,
-    adjoint,
+    adjoint_of,
     check_float,
     check_matrix,
     check_one_dtype,
@@ -43,9 +43,8 @@ def substitute(matrix: Array, right: Array, *, upper: bool, unit: bool = False) 
     """
     batch = np.broadcast_shapes(matrix.shape[:-2], right.shape[:-2])
     solution = np.array(np.broadcast_to(right, batch + right.shape[-2:]))
-    if solution.size:
-        with np.errstate(all="ignore"):
-            _substitute(matrix, solution, upper, unit)
+    with np.errstate(all="ignore"):
+        _substitute(matrix, solution, upper, unit)
     return solution
 
 
@@ -77,9 +76,8 @@ def factor(array: Array, *, pivot: bool = True) -> tuple[Array, Array, Array]:
     work = np.array(array.reshape(count, m, n))
     pivots = np.tile(np.arange(min(m, n)), (count, 1))
     infos = np.zeros(count, np.int64)
-    if work.size:
-        with np.errstate(all="ignore"):
-            _factor(work, pivots, infos, 0, pivot)
+    with np.errstate(all="ignore"):
+        _factor(work, pivots, infos, 0, pivot)
     return work.reshape(array.shape), pivots.reshape(*batch, min(m, n)), infos.reshape(batch)
 
 
@@ -155,7 +153,11 @@ def _placed(rows: Array, order: Array) -> Array:
     return np.take_along_axis(rows, order[..., None], axis=-2)
 
 
-def _checked(operator: str, matrix: Tensor, pivot: bool) -> tuple[int, ...]:
+def factors_and_info(operator: str, matrix: Tensor, pivot: bool, check_errors: bool) -> tuple[Tensor, ...]:
+    """L and U of each matrix (..., m, n) in one tensor, int32 pivots counted from 1, int32 infos.
+
+    Raises RuntimeError for a zero pivot if `check_errors`.
+    """
     sizes = matrix.meta.sizes
     if len(sizes) < 2:
         raise RuntimeError(f"{operator}: Expected tensor with 2 or more dimensions. Got size: {list(sizes)} instead")
@@ -164,56 +166,25 @@ def _checked(operator: str, matrix: Tensor, pivot: bool) -> tuple[int, ...]:
         raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
     if not pivot:
         raise RuntimeError(f"{operator}: LU without pivoting is not implemented on the CPU")
-    return sizes
-
-
-def factors_and_info(operator: str, matrix: Tensor, pivot: bool) -> tuple[Tensor, ...]:
-    """L and U of each matrix (..., m, n) in one tensor, int32 pivots counted from 1, int32 infos."""
-    sizes, meta = _checked(operator, matrix, pivot), matrix.meta
 
     def compute() -> tuple[Array, ...]:
         factors, pivots, infos = factor(values(matrix))
+        if check_errors and infos.any():
+            fail(operator, infos, ZERO_PIVOT, RuntimeError)
         return factors, pivots + 1, infos
 
     pivoted = (outline, (*sizes[:-2], min(sizes[-2:])), int32)
-    return made(meta.device, compute, (matrices, sizes, meta.dtype), pivoted, (outline, sizes[:-2], int32))
+    return made(matrix.meta.device, compute, (matrices, sizes, dtype), pivoted, (outline, sizes[:-2], int32))
 
 
 def linalg_lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """(LU, pivots, info) of each matrix. Raises RuntimeError for a zero pivot if `check_errors`."""
-    found = factors_and_info("torch.linalg.lu_factor_ex", A, pivot)
-    if check_errors:
-        check_pivots("torch.linalg.lu_factor_ex", found[2])
-    return result_type("linalg_lu_factor_ex")(*found)
+    return result_type("linalg_lu_factor_ex")(*factors_and_info("torch.linalg.lu_factor_ex", A, pivot, check_errors))
 
 
 def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     """(LU, pivots) of each matrix. Raises RuntimeError for a zero pivot."""
-    both, pivots, info = factors_and_info("torch.linalg.lu_factor", A, pivot)
-    check_pivots("torch.linalg.lu_factor", info)
-    return result_type("linalg_lu_factor")(both, pivots)
-
-
-def check_pivots(operator: str, info: Tensor) -> None:
-    """Raise RuntimeError for the first matrix with a zero pivot."""
-    if info.meta.device.type != "cpu":
-        return
-    infos = values(info)
-    if infos.any():
-        fail(operator, infos, ZERO_PIVOT, RuntimeError)
-
-
-def split(factors: Array) -> tuple[Array, Array]:
-    """The lower factor, with ones on its diagonal, and the upper one."""
-    k = min(factors.shape[-2:])
-    lower = np.tril(factors[..., :k], -1) + np.eye(factors.shape[-2], k, dtype=factors.dtype)
-    return lower, np.triu(factors[..., :k, :])
-
-
-def permutation_matrix(pivots: Array, rows: int) -> Array:
-    """P with ``P @ L @ U`` equal to the factored matrix; `pivots` are counted from 0."""
-    order = permutation(pivots, rows)
-    return np.asarray(np.arange(rows)[:, None] == order[..., None, :])
+    return result_type("linalg_lu_factor")(*factors_and_info("torch.linalg.lu_factor", A, pivot, True)[:2])
 
 
 def linalg_lu(A: Tensor, *, pivot: bool = True) -> Any:
@@ -235,12 +206,18 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
             f"torch.lu_unpack: LU_pivots must have sizes {[*batch, min(m, n)]} for factors of sizes "
             f"{list(LU_data.meta.sizes)}, got {list(LU_pivots.meta.sizes)}"
         )
-    def compute() -> tuple[Any, ...]:
-        rows = pivot_rows("torch.lu_unpack", LU_pivots, m) if unpack_pivots else None
-        parts = split(values(LU_data)) if unpack_data else (0, 0)
-        return 0 if rows is None else permutation_matrix(rows, m), *parts
-
     k = min(m, n)
+
+    def compute() -> tuple[Any, ...]:
+        P: Any = 0
+        if unpack_pivots:
+            order = permutation(pivot_rows("torch.lu_unpack", LU_pivots, m), m)
+            P = np.arange(m)[:, None] == order[..., None, :]
+        if not unpack_data:
+            return P, 0, 0
+        factors = values(LU_data)
+        return P, np.tril(factors[..., :k], -1) + np.eye(m, k, dtype=factors.dtype), np.triu(factors[..., :k, :])
+
     shapes = (((m, m), unpack_pivots), ((m, k), unpack_data), ((k, n), unpack_data))
     wanted = [(outline, (*batch, *sizes) if given else (0,), LU_data.meta.dtype) for sizes, given in shapes]
     return result_type("lu_unpack")(*made(LU_data.meta.device, compute, *wanted))
@@ -258,8 +235,12 @@ def pivot_rows(operator: str, pivots: Tensor, rows: int) -> Array:
     return np.asarray(places - 1)
 
 
-def solve_with_factors(operator: str, LU: Tensor, pivots: Tensor, B: Tensor, left: bool, turned: bool) -> Tensor:
-    """X of ``A @ X = B`` from A's packed factors; with `turned` A.mH stands for A. Raises RuntimeError."""
+def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
+    """X of ``A @ X = B`` (``X @ A = B`` if not `left`) from A's packed factors; A.mH in the place of A if `adjoint`.
+
+    Raises RuntimeError unless sizes and dtypes fit.
+    """
+    operator = "linalg.lu_solve"
     dtype, device = check_one_dtype(operator, LU, B, ("LU", "B"))
     if dtype.name not in FULL:
         raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
@@ -277,30 +258,23 @@ def solve_with_factors(operator: str, LU: Tensor, pivots: Tensor, B: Tensor, lef
         return result
     factors, right = values(LU), values(B)
     places = pivot_rows(operator, pivots, A[-1])
-    if not left:
-        right, turned = adjoint(right), not turned
-    found = solve_factored(factors, places, right, turned=turned)
-    store(target, found if left else adjoint(found))
+    found = solve_factored(factors, places, right if left else adjoint_of(right), turned=adjoint == left)
+    store(target, found if left else adjoint_of(found))
     return result
-
-
-def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
-    """X of ``A @ X = B`` (``X @ A = B`` if not `left`) from A's factors; A.mH in the place of A if `adjoint`."""
-    return solve_with_factors("linalg.lu_solve", LU, pivots, B, left, adjoint)
 
 
 def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """X of ``A @ X = self`` from A's factors."""
     warn_deprecated("lu_solve", "linalg.lu_solve")
-    return solve_with_factors("linalg.lu_solve", LU_data, LU_pivots, self, True, False)
+    return linalg_lu_solve(LU_data, LU_pivots, self)
 
 
 def _lower(array: Array) -> tuple[Array, Array]:
     """Lower factors from the lower triangles, and infos: 0, or the order of the first minor that is not positive."""
-    with np.errstate(all="ignore"):
-        try:
-            return lapack.cholesky(array), np.zeros(array.shape[:-2], np.int32)
-        except np.linalg.LinAlgError:
+    try:
+        return lapack("cholesky", array), np.zeros(array.shape[:-2], np.int32)
+    except np.linalg.LinAlgError:
+        with np.errstate(all="ignore"):
             return _column_by_column(array)
 
 
@@ -330,10 +304,10 @@ def factor_and_info(operator: str, matrix: Tensor, upper: bool, check_errors: bo
 
     def compute() -> tuple[Array, Array]:
         array = values(matrix)
-        factors, infos = _lower(adjoint(array) if upper else array)
+        factors, infos = _lower(adjoint_of(array) if upper else array)
         if check_errors and infos.any():
             fail(operator, infos, NOT_POSITIVE)
-        return adjoint(factors) if upper else factors, infos
+        return adjoint_of(factors) if upper else factors, infos
 
     return made(matrix.meta.device, compute, (matrices, sizes, dtype), (outline, sizes[:-2], int32))
 
@@ -355,8 +329,8 @@ def cholesky(self: Tensor, upper: bool = False) -> Tensor:
 
 
 def _solved(factors: Array, right: Array, upper: bool) -> Array:
-    lower = adjoint(factors) if upper else factors
-    return substitute(adjoint(lower), substitute(lower, right, upper=False), upper=True)
+    lower = adjoint_of(factors) if upper else factors
+    return substitute(adjoint_of(lower), substitute(lower, right, upper=False), upper=True)
 
 
 def cholesky_inverse(self: Tensor, upper: bool = False) -> Tensor:
@@ -390,7 +364,5 @@ def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
             f"Incompatible matrix sizes for cholesky_solve: each A matrix is {A[-2]} by {A[-1]} but each b matrix is "
             f"{b[-2]} by {b[-1]}"
         )
-    result, target = matrices(broadcast_shapes((A[:-2], b[:-2])) + b[-2:], dtype, device)
-    if target is not None:
-        store(target, _solved(values(input2), values(self), upper))
-    return result
+    wanted = (matrices, broadcast_shapes((A[:-2], b[:-2])) + b[-2:], dtype)
+    return made(device, lambda: (_solved(values(input2), values(self), upper),), wanted)[0]

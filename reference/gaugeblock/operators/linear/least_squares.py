@@ -12,8 +12,8 @@ from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
 from ..arrays import Array, outline, values
 from ..invoke import result_type
-from .checks import FULL, adjoint, check_float, check_matrix, check_square, is_vector, matrices, store
-from .decompositions import decomposed, hermitian, singular_values
+from .checks import FULL, adjoint_of, check_float, check_matrix, check_square, is_vector, matrices, store
+from .decompositions import decomposed, eigen_of_hermitian
 
 DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 Bound = float | Tensor | None
@@ -74,33 +74,33 @@ def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver:
         raise RuntimeError(f"{operator}: This function doesn't handle types other than float and double")
     if chosen not in DRIVERS:
         raise RuntimeError(f"{operator}: parameter `driver` should be one of ({', '.join(DRIVERS)})")
-    vector = is_vector(self, b)
+    vector = is_vector(self.meta.sizes, b.meta.sizes)
     *given, m, n = self.meta.sizes
     right = (*b.meta.sizes, 1) if vector else b.meta.sizes
     if right[-2] != m:
         raise RuntimeError(f"{operator}: input.size(-2) should match other.size({-1 if vector else -2})")
     batch = broadcast_shapes((tuple(given), right[:-2]))
     k = right[-1]
-    wide = chosen != "gels"
+    wide, tall = chosen != "gels", m > n and chosen != "gelsy"
     with_values = chosen in ("gelsd", "gelss")
     solution, target = matrices((*batch, n) if vector else (*batch, n, k), dtype, device, column_major=not vector)
     rank, ranks = outline(batch if wide else (0,), int64, device)
     spectrum, numbers = outline((*batch, min(m, n)) if with_values else (0,), dtype.to_real(), device)
     if target is None:
-        residual = outline((*batch, k) if m > n and chosen != "gelsy" else (0,), dtype.to_real(), device)[0]
+        residual = outline((*batch, k) if tall else (0,), dtype.to_real(), device)[0]
         return result_type("linalg_lstsq")(solution, residual, rank, spectrum)
     matrix = np.broadcast_to(values(self), (*batch, m, n))
     wanted = np.broadcast_to(values(b).reshape(right), (*batch, m, k))
-    U, S, Vh = decomposed("linalg.lstsq", matrix, False)
+    U, S, Vh = decomposed("linalg.lstsq", matrix, full_matrices=False)
     share = _epsilon(dtype, (m, n)) if rcond is None or rcond < 0 else rcond
     kept = np.greater(S, share * S.max(-1, keepdims=True, initial=0))
     with np.errstate(all="ignore"):
-        scaled = np.matmul(adjoint(U), wanted) * np.where(kept, 1 / S, 0)[..., None]
-        found = np.matmul(adjoint(Vh), scaled)
+        scaled = np.matmul(adjoint_of(U), wanted) * np.where(kept, 1 / S, 0)[..., None]
+        found = np.matmul(adjoint_of(Vh), scaled)
     store(target, found.reshape(target.shape))
-    full = bool(kept.sum(-1).min(initial=n) == n)
-    residual, rest = outline((*batch, k) if m > n and chosen != "gelsy" and full else (0,), dtype.to_real(), device)
-    if rest is not None and rest.ndim == len(batch) + 1 and rest.shape != (0,):
+    tall = tall and bool(kept.sum(-1).min(initial=n) == n)
+    residual, rest = outline((*batch, k) if tall else (0,), dtype.to_real(), device)
+    if tall:
         store(rest, np.square(np.abs(wanted - np.matmul(matrix, found))).sum(-2))
     if wide:
         store(ranks, kept.sum(-1))
@@ -109,7 +109,9 @@ def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver:
     return result_type("linalg_lstsq")(solution, residual, rank, spectrum)
 
 
-def pseudo_inverse(self: Tensor, atol: Bound, rtol: Bound, is_hermitian: bool) -> Tensor:
+def linalg_pinv_atol_rtol_tensor(
+    self: Tensor, *, atol: Bound = None, rtol: Bound = None, hermitian: bool = False
+) -> Tensor:
     """The pseudo-inverse of each matrix (..., m, n), singular values within the cut left out. Raises RuntimeError."""
     operator = "linalg.pinv"
     dtype = self.meta.dtype
@@ -118,76 +120,59 @@ def pseudo_inverse(self: Tensor, atol: Bound, rtol: Bound, is_hermitian: bool) -
             f"{operator}({dtype.name}{list(self.meta.sizes)}): expected a tensor with 2 or more dimensions of "
             f"float, double, cfloat or cdouble types"
         )
-    sizes = check_square("linalg.eigh", self) if is_hermitian else self.meta.sizes
+    sizes = check_square("linalg.eigh", self) if hermitian else self.meta.sizes
     batch = _bounded(operator, sizes[:-2], atol, rtol)
     result, target = outline((*batch, sizes[-1], sizes[-2]), dtype, self.meta.device)
     if target is None or not target.size:
         return result
     with np.errstate(all="ignore"):
-        if is_hermitian:
-            found, vectors = hermitian(operator, values(self), "L")
-            limit = cut(np.abs(found).max(-1), dtype, sizes, atol, rtol)
-            inverse = np.where(np.abs(found) > limit[..., None], 1 / found, 0)
-            store(target, np.matmul(vectors * inverse[..., None, :], adjoint(vectors)))
+        if hermitian:
+            found, right = eigen_of_hermitian(operator, values(self), "L")
+            left = adjoint_of(right)
         else:
-            U, S, Vh = decomposed(operator, values(self), False)
-            limit = cut(S[..., 0], dtype, sizes, atol, rtol)
-            inverse = np.where(np.greater(S, limit[..., None]), 1 / S, 0)
-            store(target, np.matmul(adjoint(Vh) * inverse[..., None, :], adjoint(U)))
+            U, found, Vh = decomposed(operator, values(self), full_matrices=False)
+            left, right = adjoint_of(U), adjoint_of(Vh)
+        limit = cut(np.abs(found).max(-1), dtype, sizes, atol, rtol)
+        inverse = np.where(np.abs(found) > limit[..., None], 1 / found, 0)
+        store(target, np.matmul(right * inverse[..., None, :], left))
     return result
 
 
 def linalg_pinv(self: Tensor, rcond: float | Tensor = 1e-15, hermitian: bool = False) -> Tensor:
-    """pseudo_inverse with a relative bound, or one for each matrix."""
-    return pseudo_inverse(self, 0.0, rcond, hermitian)
+    """The pseudo-inverse with a relative bound, or one for each matrix."""
+    return linalg_pinv_atol_rtol_tensor(self, atol=0.0, rtol=rcond, hermitian=hermitian)
 
 
 linalg_pinv_rcond_tensor = pinverse = linalg_pinv
-
-
-def linalg_pinv_atol_rtol_tensor(
-    self: Tensor, *, atol: Bound = None, rtol: Bound = None, hermitian: bool = False
-) -> Tensor:
-    """pseudo_inverse with an absolute and a relative bound."""
-    return pseudo_inverse(self, atol, rtol, hermitian)
-
-
 linalg_pinv_atol_rtol_float = linalg_pinv_atol_rtol_tensor
 
 
-def rank(matrix: Tensor, atol: Bound, rtol: Bound, is_hermitian: bool) -> Tensor:
+def linalg_matrix_rank_atol_rtol_tensor(
+    self: Tensor, *, atol: Bound = None, rtol: Bound = None, hermitian: bool = False
+) -> Tensor:
     """The number of singular values of each matrix beyond the cut. Raises RuntimeError."""
     operator = "torch.linalg.matrix_rank"
-    sizes = check_matrix(operator, matrix, "input")
-    dtype = check_float(operator, matrix, "input")
+    sizes = check_matrix(operator, self, "input")
+    dtype = check_float(operator, self, "input")
     batch = _bounded(operator, sizes[:-2], atol, rtol)
-    if is_hermitian:
-        check_square("linalg.eigh", matrix)
-    result, target = outline(batch, int64, matrix.meta.device)
+    if hermitian:
+        check_square("linalg.eigh", self)
+    result, target = outline(batch, int64, self.meta.device)
     if target is None:
         return result
-    if is_hermitian:
-        found = np.abs(hermitian(operator, values(matrix), "L")[0])
+    if hermitian:
+        found = np.abs(eigen_of_hermitian(operator, values(self), "L")[0])
     else:
-        found = singular_values("linalg.svd", values(matrix))
+        found = decomposed("linalg.svd", values(self), compute_uv=False)
     limit = cut(found.max(-1, initial=0), dtype, sizes, atol, rtol)
     store(target, (found > limit[..., None]).sum(-1))
     return result
 
 
 def linalg_matrix_rank(self: Tensor, tol: float | Tensor, hermitian: bool = False) -> Tensor:
-    """rank with an absolute bound, or one for each matrix."""
-    return rank(self, tol, 0.0, hermitian)
+    """The rank with an absolute bound, or one for each matrix."""
+    return linalg_matrix_rank_atol_rtol_tensor(self, atol=tol, rtol=0.0, hermitian=hermitian)
 
 
 linalg_matrix_rank_tol_tensor = linalg_matrix_rank
-
-
-def linalg_matrix_rank_atol_rtol_tensor(
-    self: Tensor, *, atol: Bound = None, rtol: Bound = None, hermitian: bool = False
-) -> Tensor:
-    """rank with an absolute and a relative bound."""
-    return rank(self, atol, rtol, hermitian)
-
-
 linalg_matrix_rank_atol_rtol_float = linalg_matrix_rank_atol_rtol_tensor

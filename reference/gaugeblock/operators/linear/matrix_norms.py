@@ -16,27 +16,33 @@ from ..reductions import reduced_sizes
 from .checks import FULL, check_float, check_matrix, check_square
 
 Order = float | str | None
+OPERATOR = "linalg.matrix_norm"
 NAMES = ("fro", "nuc")
 NUMBERS = (1, 2, math.inf)
 
 
-def matrix_norm(
-    operator: str, self: Tensor, ord: float | str, dim: Sequence[int], keepdim: bool, dtype: DType | None
+def linalg_matrix_norm(
+    self: Tensor,
+    ord: float | str = "fro",
+    dim: Sequence[int] = (-2, -1),
+    keepdim: bool = False,
+    *,
+    dtype: DType | None = None,
 ) -> Tensor:
     """The norm of the matrices that two dims span: "fro", "nuc", or the induced norms 1, 2 and inf (or their minima).
 
     Raises RuntimeError for another order, other than two different dims, bool, ints, and a dtype that narrows.
     """
-    check_matrix(operator, self)
-    own = check_float(operator, self, halves=True)
+    check_matrix(OPERATOR, self)
+    own = check_float(OPERATOR, self, halves=True)
     if len(dim) != 2:
-        raise RuntimeError(f"{operator}: dim must be a 2-tuple. Got {list(dim)}")
-    rows, columns = (wrap_dim(operator, d, self.meta.ndim) for d in dim)
+        raise RuntimeError(f"{OPERATOR}: dim must be a 2-tuple. Got {list(dim)}")
+    rows, columns = (wrap_dim(OPERATOR, d, self.meta.ndim) for d in dim)
     if rows == columns:
-        raise RuntimeError(f"{operator}: dims must be different. Got ({dim[0]}, {dim[1]})")
-    chosen = norm_compute_dtype(operator, own, dtype_argument(operator, dtype))
+        raise RuntimeError(f"{OPERATOR}: dims must be different. Got ({dim[0]}, {dim[1]})")
+    chosen = norm_compute_dtype(OPERATOR, own, dtype_argument(OPERATOR, dtype))
     if ord not in NAMES if isinstance(ord, str) else abs(ord) not in NUMBERS:
-        raise RuntimeError(f"{operator}: Order {ord} not supported.")
+        raise RuntimeError(f"{OPERATOR}: Order {ord} not supported.")
     source = apply("to.dtype", self, chosen)
     if ord == "fro":
         return apply("linalg_vector_norm", source, 2, (rows, columns), keepdim)
@@ -48,8 +54,8 @@ def matrix_norm(
         return zeros(kept, chosen.to_real(), self)
     if spectral:
         if own.name not in FULL:
-            raise RuntimeError(f"{operator}: Low precision dtypes not supported. Got {UPSTREAM_NAMES[own.name]}")
-        return _spectral(operator, source, ord, rows, columns, keepdim)
+            raise RuntimeError(f"{OPERATOR}: Low precision dtypes not supported. Got {UPSTREAM_NAMES[own.name]}")
+        return _spectral(source, ord, rows, columns, keepdim)
     if not keepdim and inner < outer:
         outer -= 1
     sums = apply("sum.dim_IntList", apply("abs", source), (inner,), keepdim)
@@ -61,10 +67,10 @@ def zeros(sizes: tuple[int, ...], dtype: DType, like: Tensor) -> Tensor:
     return apply("zeros", sizes, dtype=dtype, device=like.meta.device)
 
 
-def _spectral(operator: str, source: Tensor, ord: float | str, rows: int, columns: int, keepdim: bool) -> Tensor:
+def _spectral(source: Tensor, ord: float | str, rows: int, columns: int, keepdim: bool) -> Tensor:
     dtype, sizes = source.meta.dtype, source.meta.sizes
     if ord != "nuc" and not min(sizes[rows], sizes[columns]) and source.meta.device.type != "meta":
-        raise RuntimeError(f"{operator}: the norm of order {ord} has no identity, so matrices must not be empty")
+        raise RuntimeError(f"{OPERATOR}: the norm of order {ord} has no identity, so matrices must not be empty")
     kept = reduced_sizes(sizes, tuple(sorted((rows, columns))), keepdim)
     found = apply("linalg_svdvals", apply("movedim.intlist", source, (rows, columns), (-2, -1)))
     if ord == "nuc":
@@ -72,18 +78,6 @@ def _spectral(operator: str, source: Tensor, ord: float | str, rows: int, column
     if not found.meta.sizes[-1]:
         return zeros(kept, dtype.to_real(), source)
     return reshape(apply("amax" if float(ord) > 0 else "amin", found, (-1,)), kept)
-
-
-def linalg_matrix_norm(
-    self: Tensor,
-    ord: float | str = "fro",
-    dim: Sequence[int] = (-2, -1),
-    keepdim: bool = False,
-    *,
-    dtype: DType | None = None,
-) -> Tensor:
-    """matrix_norm of a number or a name."""
-    return matrix_norm("linalg.matrix_norm", self, ord, dim, keepdim, dtype)
 
 
 linalg_matrix_norm_str_ord = linalg_matrix_norm
@@ -115,7 +109,7 @@ def linalg_norm(
     if dims is None:
         dims = tuple(range(ndim))
     if len(dims) == 2:
-        return matrix_norm("linalg.matrix_norm", self, ord, dims, keepdim, dtype)
+        return linalg_matrix_norm(self, ord, dims, keepdim, dtype=dtype)
     if isinstance(ord, str):
         raise RuntimeError(f"linalg.norm: the order {ord!r} is one of matrices, so two dims are needed, got {dims}")
     return apply("linalg_vector_norm", self, ord, dims, keepdim, dtype=dtype)
@@ -148,7 +142,7 @@ def linalg_cond(self: Tensor, p: Order = None) -> Tensor:
     if p == "nuc":
         lost = apply("logical_not", apply("isfinite", inverse))
         inverse = apply("masked_fill.Scalar", inverse, lost, 0)
-    norms = [matrix_norm("linalg.matrix_norm", one, p, (-2, -1), False, None) for one in (self, inverse)]
+    norms = [linalg_matrix_norm(one, p) for one in (self, inverse)]
     singular = apply("ne.Scalar", info, 0)
     return apply("masked_fill.Scalar", apply("mul.Tensor", *norms), singular, math.inf)
 
@@ -158,7 +152,7 @@ linalg_cond_p_str = linalg_cond
 
 def nuclear_norm_dim(self: Tensor, dim: Sequence[int] = (-2, -1), keepdim: bool = False) -> Tensor:
     """The sum of the singular values of the matrices that two dims span."""
-    return matrix_norm("linalg.matrix_norm", self, "nuc", dim, keepdim, None)
+    return linalg_matrix_norm(self, "nuc", dim, keepdim)
 
 
 def nuclear_norm(self: Tensor, keepdim: bool = False) -> Tensor:

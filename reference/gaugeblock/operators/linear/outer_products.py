@@ -18,11 +18,10 @@ from ...iteration.dimensions import broadcast_shapes
 from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
 from ..arguments import tensors_argument
-from ..arrays import check_same_device, outline, outline_between, values, widened
+from ..arrays import check_same_device, outline, values
 from ..invoke import apply, diagonal, expand, invoke, reshape, unsqueeze
 from ..operand_checks import check_fits, check_scalar_type
-from ..products import check_batches, scaled
-from .checks import store
+from ..products import HALF, check_batches, scaled
 
 
 def kron(self: Tensor, other: Tensor) -> Tensor:
@@ -51,7 +50,7 @@ def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: N
     for tensor, name in ((vec1, "vec1"), (vec2, "vec2")):
         if tensor.meta.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {tensor.meta.ndim}-D")
-    device = check_same_device("addr", self, vec1, vec2)
+    check_same_device("addr", self, vec1, vec2)
     dtype = promote_types(promote_types(self.meta.dtype, vec1.meta.dtype), vec2.meta.dtype)
     for name, number in (("beta", beta), ("alpha", alpha)):
         kind = 1 if isinstance(number, int) else 2 if isinstance(number, float) else 3
@@ -61,20 +60,17 @@ def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: N
                 f"{type(number).__name__}, got {number!r}"
             )
         check_fits("addr", number, dtype)
-    sizes = (vec1.meta.numel, vec2.meta.numel)
-    addend = expand(self, sizes)
-    result, target = outline_between(sizes, dtype, device, (self, apply("unsqueeze", vec1, 1), vec2))
-    if target is None:
-        return result
-    a, b, c = (widened(values(t).astype(dtype.numpy), dtype) for t in (vec1, vec2, addend))
-    with np.errstate(all="ignore"):
-        if dtype is bool_:
-            total = (a[:, None] & b) & bool(alpha)
-            store(target, total | (c & bool(beta)) if beta else total)
-            return result
-        total = np.asarray(alpha).astype(a.dtype) * (a[:, None] * b)
-        store(target, total + np.asarray(beta).astype(a.dtype) * c if beta != 0 else total)
-    return result
+    wide = float32 if dtype in HALF else dtype
+    addend, column, row = (apply("to.dtype", one, wide) for one in (self, vec1, vec2))
+    total = apply("mul.Tensor", unsqueeze(column, 1), row)
+    if dtype is bool_:
+        alpha, beta = bool(alpha), bool(beta)
+    if alpha != 1:
+        total = apply("mul.Scalar", total, alpha)
+    addend = expand(addend, total.meta.sizes)
+    if beta != 0:
+        total = apply("add.Tensor", addend if beta == 1 else apply("mul.Scalar", addend, beta), total)
+    return apply("to.dtype", total, dtype)
 
 
 def trace(self: Tensor) -> Tensor:
@@ -93,7 +89,7 @@ def linalg_cross(self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     Raises RuntimeError for different dtypes or numbers of dims and for vectors of another length.
     """
     left, right = self.meta, other.meta
-    device = check_same_device("linalg.cross", self, other)
+    check_same_device("linalg.cross", self, other)
     if left.ndim != right.ndim:
         raise RuntimeError(
             f"linalg.cross: inputs must have the same number of dimensions, got {left.ndim} and {right.ndim}."
@@ -105,17 +101,12 @@ def linalg_cross(self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     check_scalar_type("linalg.cross", left.dtype, right.dtype)
     if left.dtype is bool_:
         raise NotImplementedError("\"cross\" not implemented for 'Bool'")
+    wide = float32 if left.dtype in HALF else left.dtype
     sizes = broadcast_shapes((left.sizes, right.sizes))
-    result, target = outline(sizes, left.dtype, device)
-    if target is not None:
-        a = np.moveaxis(np.broadcast_to(widened(values(self), left.dtype), sizes), place, 0)
-        b = np.moveaxis(np.broadcast_to(widened(values(other), left.dtype), sizes), place, 0)
-        places = np.moveaxis(target, place, 0)
-        with np.errstate(all="ignore"):
-            for k in range(3):
-                i, j = (k + 1) % 3, (k + 2) % 3
-                store(places[k : k + 1], a[i] * b[j] - a[j] * b[i])
-    return result
+    both = [expand(apply("to.dtype", one, wide), sizes) for one in (self, other)]
+    a1, a2, b1, b2 = (apply("roll", one, (-step,), (place,)) for one in both for step in (1, 2))
+    difference = apply("sub.Tensor", apply("mul.Tensor", a1, b2), apply("mul.Tensor", a2, b1))
+    return apply("to.dtype", difference, left.dtype)
 
 
 def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:

@@ -103,23 +103,10 @@ SATURATION = SELU_ALPHA * SELU_SCALE
 """Minus what alpha dropout puts in place of an element, before mean and variance are put right."""
 
 
-def _check(operator: str, p: float) -> None:
-    if p < 0 or p > 1:
-        raise RuntimeError(f"{operator}(): dropout probability has to be between 0 and 1, but got {p}")
-
-
-def _noise(input: Tensor, p: float, whole_channels: bool) -> Tensor:
-    """1 with probability 1 - p, else 0, for each element or for each channel (dim 1) of each sample."""
-    if not whole_channels:
-        return apply("bernoulli_.float", apply("empty_like", input), 1 - p)
-    own = input.meta.sizes
-    sizes = own[:2] + (1,) * (len(own) - 2)
-    return apply("bernoulli_.float", apply("new_empty", input, sizes), 1 - p)
-
-
 def _family(operator: str, *, whole_channels: bool, alpha: bool) -> Callable[..., Tensor]:
     def drop(input: Tensor, p: float, train: bool) -> Tensor:
-        _check(operator, p)
+        if p < 0 or p > 1:
+            raise RuntimeError(f"{operator}(): dropout probability has to be between 0 and 1, but got {p}")
         if p == 0 or not train or not input.meta.numel:
             return input
         if p == 1:
@@ -128,7 +115,9 @@ def _family(operator: str, *, whole_channels: bool, alpha: bool) -> Callable[...
             raise RuntimeError(
                 f"{operator}(): Feature dropout requires at least 2 dimensions in the input, got {input.meta.ndim}"
             )
-        noise = _noise(input, p, whole_channels)
+        one_each = (*input.meta.sizes[:2], *(1,) * (input.meta.ndim - 2))
+        fresh = apply("new_empty", input, one_each) if whole_channels else apply("empty_like", input)
+        noise = apply("bernoulli_.float", fresh, 1 - p)
         if not alpha:
             return apply("mul.Tensor", input, apply("div.Scalar", noise, 1 - p))
         factor = 1.0 / math.sqrt((SATURATION**2 * p + 1) * (1 - p))

@@ -89,14 +89,15 @@ def likelihoods(scores: Any, skips: Any) -> Any:
 
 
 def _ctc_loss(
-    log_probs: Tensor, targets: Tensor, input_lengths: Lengths, target_lengths: Lengths, blank: int = 0,
-    zero_infinity: bool = False,
+    log_probs: Tensor, targets: Tensor, input_lengths: Lengths | Tensor, target_lengths: Lengths | Tensor,
+    blank: int = 0, zero_infinity: bool = False,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """(the negative log likelihood of each sequence, the log likelihoods of its states) for log_probs [time, batch,
     classes] and targets [batch, length], or 1-D one behind the other. States that no sequence reaches have -inf.
 
     Raises RuntimeError for sizes, lengths and labels that do not fit, NotImplementedError for other dtypes.
     """
+    input_lengths, target_lengths = _numbers(input_lengths, target_lengths)
     _check_ctc(log_probs, targets, input_lengths, target_lengths, blank)
     steps, batch, classes = log_probs.meta.sizes
     dtype, device = log_probs.meta.dtype, log_probs.meta.device
@@ -123,29 +124,27 @@ def _ctc_loss(
     return apply("stack", losses), alphas
 
 
-def _ctc_loss_Tensor(
-    log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int = 0,
-    zero_infinity: bool = False,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """_ctc_loss with lengths as tensors."""
-    lengths = _numbers(input_lengths, target_lengths)
-    losses, alphas = apply_for_many("_ctc_loss", log_probs, targets, *lengths, blank, zero_infinity)
-    return losses, alphas
-
-
-def _numbers(input_lengths: Tensor, target_lengths: Tensor) -> list[tuple[int, ...]]:
-    """Lengths given as tensors. Raises RuntimeError for those that are no whole numbers."""
+def _numbers(input_lengths: Lengths | Tensor, target_lengths: Lengths | Tensor) -> list[Lengths]:
+    """Lengths, which may be given as tensors. Raises RuntimeError for those that are no whole numbers."""
+    found: list[Lengths] = []
     for name, given in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
-        if given.meta.dtype.kind > 1 or given.meta.dtype.name == "bool":
-            raise RuntimeError(f"ctc_loss(): {name} must be integral")
-    return [tuple(int(n) for n in values(host(given)).reshape(-1)) for given in (input_lengths, target_lengths)]
+        if isinstance(given, Tensor):
+            if given.meta.dtype.kind > 1 or given.meta.dtype.name == "bool":
+                raise RuntimeError(f"ctc_loss(): {name} must be integral")
+            given = tuple(int(n) for n in values(host(given)).reshape(-1))
+        found.append(given)
+    return found
+
+
+_ctc_loss_Tensor = _ctc_loss
 
 
 def ctc_loss_IntList(
-    log_probs: Tensor, targets: Tensor, input_lengths: Lengths, target_lengths: Lengths, blank: int = 0,
-    reduction: int = MEAN, zero_infinity: bool = False,
+    log_probs: Tensor, targets: Tensor, input_lengths: Lengths | Tensor, target_lengths: Lengths | Tensor,
+    blank: int = 0, reduction: int = MEAN, zero_infinity: bool = False,
 ) -> Tensor:  # fmt: skip
     """_ctc_loss reduced; the mean is of losses over the lengths of their targets. One sequence needs no batch dim."""
+    input_lengths, target_lengths = _numbers(input_lengths, target_lengths)
     single = log_probs.meta.ndim == 2
     if single:
         log_probs = apply("unsqueeze", log_probs, 1)
@@ -161,9 +160,4 @@ def ctc_loss_IntList(
     return apply("squeeze.dim", loss, 0) if single else loss
 
 
-def ctc_loss_Tensor(
-    log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, *options: Any
-) -> Tensor:
-    """ctc_loss with lengths as tensors. Raises RuntimeError for lengths that are no whole numbers."""
-    lengths = _numbers(input_lengths, target_lengths)
-    return apply("ctc_loss.IntList", log_probs, targets, *lengths, *options)
+ctc_loss_Tensor = ctc_loss_IntList

@@ -159,26 +159,17 @@ def scaled_dot_product_attention(
     width = query.meta.sizes[-1]
     factor = (1.0 / math.sqrt(width) if width else 1.0) if scale is None else scale
     scores = apply("matmul", apply("mul.Scalar", query, factor), apply("transpose.int", key, -2, -1))
-    allowed = _allowed(scores, attn_mask, is_causal)
-    if allowed is not None:
-        scores = apply("where.ScalarOther", allowed, scores, -math.inf)
+    if is_causal:
+        attn_mask = apply("tril", apply("new_ones", scores, scores.meta.sizes[-2:], dtype=bool_))
+    if attn_mask is not None and attn_mask.meta.dtype is bool_:
+        scores = apply("where.ScalarOther", attn_mask, scores, -math.inf)
     elif attn_mask is not None:
         scores = apply("add.Tensor", scores, apply("to.dtype", attn_mask, scores.meta.dtype))
     weights = apply("softmax.int", scores, -1)
-    if attn_mask is not None or is_causal:
-        nothing = apply("eq.Scalar", apply("amax", scores, (-1,), True), -math.inf) if scores.meta.numel else None
-        if nothing is not None:
-            weights = apply("where.ScalarSelf", nothing, 0, weights)
+    if attn_mask is not None and scores.meta.numel:
+        nothing = apply("eq.Scalar", apply("amax", scores, (-1,), True), -math.inf)
+        weights = apply("where.ScalarSelf", nothing, 0, weights)
     if dropout_p > 0.0:
         weights = apply("dropout", weights, dropout_p, True)
     result = apply("matmul", weights, value)
     return apply("to.dtype", result, own) if own.itemsize == 2 else result
-
-
-def _allowed(scores: Tensor, attn_mask: Tensor | None, is_causal: bool) -> Tensor | None:
-    """Return which scores count, None for all."""
-    if is_causal:
-        sizes = scores.meta.sizes[-2:]
-        every = apply("new_ones", scores, sizes, dtype=bool_)
-        return apply("tril", every)
-    return attn_mask if attn_mask is not None and attn_mask.meta.dtype is bool_ else None

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ...core.device import cpu
-from ...core.dtype import DType, float32, float64
+from ...core.dtype import float32, float64
 from ...kernels import reduction_ops
-from ...tensor.tensor import Tensor, empty_tensor
+from ...tensor.tensor import Tensor, empty_tensor, new_like
 from ..arrays import Array, filled, store, values
-from ..invoke import apply, apply_for_many
+from ..invoke import apply, apply_for_many, reshape
 from ..reductions import reduce
-from .calls import empty_in_suggested_format, write
+from .calls import scaled_into, suggested
 from .row_normalization import statistics_dtype
 
 Parameters = tuple[Tensor | None, Tensor | None, Tensor | None, Tensor | None]
@@ -48,14 +48,16 @@ def native_batch_norm(
         raise RuntimeError(
             f"batch_norm(): input tensor must have at least one element, but got input_sizes = {list(meta.sizes)}"
         )
-    result = empty_in_suggested_format(meta)
+    result = new_like(suggested(meta))
     count = channels if training else 0
     if meta.device is not cpu:
         means, inverses = (empty_tensor((count,), kept, meta.device) for _ in range(2))
         return result, means, inverses
-    wide = float64 if meta.dtype is float64 else float32
     if training:
-        mean, variance = _statistics(input)
+        dims = tuple(d for d in range(meta.ndim) if d != 1)
+        reduction = reduction_ops.variance_reduction(meta.dtype, False, True)
+        both = reduce("batch_norm", reduction, input, dims, False, meta.dtype, (float64, float64), (0.0,))
+        variance, mean = (values(one).copy() for one in both)
         _update(running_mean, mean, momentum)
         size = meta.numel // channels
         with np.errstate(all="ignore"):
@@ -66,7 +68,10 @@ def native_batch_norm(
         mean, variance = (values(t).astype(np.float64) for t in (running_mean, running_var))
     with np.errstate(all="ignore"):
         inverse = 1.0 / np.sqrt(variance + eps)
-    _normalize(result, input, mean, inverse, parameters, wide)
+        factor = inverse if weight is None else inverse * values(weight).astype(np.float64)
+    wide, along = float64 if meta.dtype is float64 else float32, (channels, *(1,) * (meta.ndim - 2))
+    middle, scale = (filled(along, wide, found.reshape(along)) for found in (mean, factor))
+    scaled_into(result, input, middle, scale, None, None if bias is None else reshape(bias, along))
     if not training:
         return result, empty_tensor((0,), kept), empty_tensor((0,), kept)
     return result, filled((channels,), kept, mean), filled((channels,), kept, inverse)
@@ -82,33 +87,10 @@ def _check(channels: int, parameters: Parameters, *, training: bool) -> None:
             raise RuntimeError(f"batch_norm(): {name} must be defined in evaluation mode")
 
 
-def _statistics(input: Tensor) -> tuple[Array, Array]:
-    own = input.meta.dtype
-    dims = tuple(d for d in range(input.meta.ndim) if d != 1)
-    reduction = reduction_ops.variance_reduction(own, False, True)
-    variance, mean = reduce("batch_norm", reduction, input, dims, False, own, (float64, float64), (0.0,))
-    return values(mean).copy(), values(variance).copy()
-
-
 def _update(running: Tensor | None, found: Array, momentum: float) -> None:
     """Without a new version: what was normalized before can be differentiated still, as it used other statistics."""
     if running is not None:
         store(running, values(running).astype(np.float64) * (1.0 - momentum) + found * momentum)
-
-
-def _normalize(
-    result: Tensor, input: Tensor, mean: Array, inverse: Array, parameters: Parameters, wide: DType
-) -> None:
-    weight, bias = parameters[:2]
-    sizes = (mean.size, *(1,) * (input.meta.ndim - 2))
-    with np.errstate(all="ignore"):
-        factor = inverse if weight is None else inverse * values(weight).astype(np.float64)
-    parts = [filled(sizes, wide, mean.reshape(sizes)), filled(sizes, wide, factor.reshape(sizes))]
-    if bias is None:
-        write("normalized", result, [input, *parts], wide)
-    else:
-        shift = filled(sizes, wide, values(bias).reshape(sizes))
-        write("normalized.bias", result, [input, *parts, shift], wide)
 
 
 def batch_norm(

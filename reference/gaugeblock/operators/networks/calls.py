@@ -9,7 +9,7 @@ from ...core.device import cpu
 from ...core.dtype import DType
 from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.tensor_iterator import Number
-from ...tensor.tensor import Tensor, new_like
+from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, format_strides, meta_of, remember, suggested_format
 from ..launch import element_launch
 from ..pointwise import Call, PointwiseRule, run
@@ -73,8 +73,3 @@ def suggested(meta: TensorMeta, sizes: tuple[int, ...] | None = None, dtype: DTy
     wanted, kind = meta.sizes if sizes is None else sizes, dtype or meta.dtype
     target = contiguous_meta(wanted, kind, meta.device)
     return target if chosen is None else meta_of(wanted, format_strides("clone", wanted, (), chosen), kind, meta.device)
-
-
-def empty_in_suggested_format(meta: TensorMeta, sizes: tuple[int, ...] | None = None) -> Tensor:
-    """A fresh tensor like one of `meta`, of other sizes if given: channels last if it resembles that."""
-    return new_like(suggested(meta, sizes))

@@ -97,7 +97,9 @@ def _likelihood(
     plain = weight is None and reduction != NONE and len(self.meta.sizes) == 2 and ignore_index < 0
     if plain and self.meta.numel and dtype in (float32, float64) and target.meta.dtype is int64:
         try:
-            return _plain_likelihood(self, target, reduction)
+            total = apply("neg", apply("sum", apply("gather", self, 1, apply("unsqueeze", target, 1))))
+            count = self.meta.sizes[0]
+            return (apply("div.Scalar", total, count) if reduction == MEAN else total), filled((), dtype, count)
         except RuntimeError:
             pass  # a class is ignored, or not there: what follows tells which
     scores = values(self)
@@ -124,15 +126,6 @@ def _likelihood(
     result, weighed = empty_tensor((), dtype), empty_tensor((), dtype)
     array_of(result)[...], array_of(weighed)[...] = loss, weights
     return result, weighed
-
-
-def _plain_likelihood(self: Tensor, target: Tensor, reduction: int) -> tuple[Tensor, Tensor]:
-    """Return the sum or mean of -self at the classes, and how many there are. Raises RuntimeError for one not there."""
-    count = self.meta.sizes[0]
-    loss = apply("neg", apply("sum", apply("gather", self, 1, apply("unsqueeze", target, 1))))
-    if reduction == MEAN:
-        loss = apply("div.Scalar", loss, count)
-    return loss, filled((), self.meta.dtype, count)
 
 
 def _first(operator: str) -> Callable[..., Tensor]:
@@ -188,13 +181,16 @@ def cross_entropy_loss(
     """
     own = self.meta.sizes
     place = 0 if len(own) == 1 else 1
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(
+            f"cross_entropy_loss(): label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}"
+        )
     if target.meta.sizes == own and target.meta.dtype.kind == 2:
         if ignore_index >= 0:
             raise RuntimeError(
                 f"cross_entropy_loss(): ignore_index is not supported for floating point target, got {ignore_index}"
             )
         return _with_probabilities(self, target, weight, reduction, label_smoothing, place)
-    _check_smoothing(label_smoothing)
     logarithms = apply("log_softmax.int", self, place)
     plain = apply("nll_loss_nd", logarithms, target, weight, reduction, ignore_index)
     if label_smoothing == 0.0:
@@ -215,13 +211,6 @@ def cross_entropy_loss(
     )
 
 
-def _check_smoothing(label_smoothing: float) -> None:
-    if not 0.0 <= label_smoothing <= 1.0:
-        raise RuntimeError(
-            f"cross_entropy_loss(): label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}"
-        )
-
-
 def _along(weight: Tensor, place: int, ndim: int) -> Tensor:
     return apply("reshape", weight, (-1, *(1,) * (ndim - place - 1)))
 
@@ -238,7 +227,6 @@ def _counted(target: Tensor, weight: Tensor | None, ignored: Tensor, ignore_inde
 def _with_probabilities(
     self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, label_smoothing: float, place: int
 ) -> Tensor:
-    _check_smoothing(label_smoothing)
     own = self.meta.sizes
     if weight is not None and weight.meta.sizes != (own[place],):
         raise RuntimeError(

@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ...core.away import away
 from ...core.device import cpu
 from ...core.dtype import DType, float32, float64, int64
-from ...core.memory_format import MemoryFormat, contiguous_format
 from ...core.promotion import UPSTREAM_NAMES
 from ...dispatch.keys import any_autograd
 from ...iteration.dimensions import loop_dimensions
@@ -22,11 +21,12 @@ from ...kernels.windows import convolution_kernel, products_kernel
 from ...tensor.array_view import array_of
 from ...tensor.hooks import SPECIAL
 from ...tensor.tensor import Tensor, empty_tensor, new_like
-from ...tensor.tensor_meta import TensorMeta, contiguous_meta, format_strides, meta_of, remember, suggested_format
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember, suggested_format
 from ..arrays import Array, check_same_device, values, widened
 from ..invoke import apply
 from ..operand_checks import check_scalar_type
 from ..plan import Planned, plannable
+from .calls import suggested
 from .windows import BLOCK, Ints, at_offset, column_blocks, padded, repeated, spans, window_counts
 
 OPERATOR = "convolution"
@@ -202,7 +202,7 @@ def small_convolution(
 
 
 MOST_PLACES = 32
-"""Windows of more places are not summed in one loop."""
+"""Windows of more places are not summed in one loop, where each channel is by itself."""
 MOST_OF_A_VOLUME = 20480
 """Elements of a small volume, the last dim aside; results of larger ones may be channels last."""
 
@@ -227,14 +227,16 @@ def convolution(
     """
     options = (tuple(stride), tuple(padding), tuple(dilation), transposed, tuple(output_padding), groups)
     key = ("convolution", weight.meta, None if bias is None else bias.meta, options)
-    ready: _Ready | None = input.meta.plans.get(key)
+    ready: tuple[Convolution, TensorMeta, Runner | None] | None = input.meta.plans.get(key)
     if ready is None:
-        ready = remember(input.meta.plans, key, _ready(input, weight, bias, options))
-    plan, small = ready.plan, ready.small
+        plan, sizes = planned(input, weight, bias, options)
+        made, added = _result(input.meta, weight.meta, sizes), None if bias is None else bias.meta
+        small = small_convolution(input.meta, weight.meta, added, made, plan)
+        ready = remember(input.meta.plans, key, (plan, made, small))
+    plan, made, small = ready
     if small is not None:
         return Planned(small(input, weight, bias), small)
-    result = new_like(ready.result)
-    sizes = result.meta.sizes
+    result, sizes = new_like(made), made.sizes
     if result.meta.device is not cpu or not result.meta.numel:
         return result
     dtype = input.meta.dtype
@@ -243,7 +245,8 @@ def convolution(
     into: Array = target if wide == target.dtype and result.meta.contiguous else np.empty(sizes, wide)
     filters = np.ascontiguousarray(widened(values(weight), dtype))
     work = (input if transposed else result).meta.numel * weight.meta.numel // weight.meta.sizes[0]
-    if _is_depthwise(plan, weight) and result.meta.contiguous:
+    places = prod(weight.meta.sizes[2:]) if weight.meta.sizes[1] == 1 and plan.groups > 1 else 0
+    if 1 < places <= MOST_PLACES and not transposed and result.meta.contiguous:
         _depthwise(target, values(input), np.ascontiguousarray(values(weight)), plan, dtype)
         if bias is not None:
             column = apply("reshape", bias, (-1, *(1,) * (len(sizes) - 2)))
@@ -258,49 +261,18 @@ def convolution(
     return result
 
 
-class _Ready(NamedTuple):
-    """What follows from the metas and options of a call."""
-
-    plan: Convolution
-    result: TensorMeta
-    small: Runner | None
-
-
-def _ready(input: Tensor, weight: Tensor, bias: Tensor | None, options: Options) -> _Ready:
-    plan, sizes = planned(input, weight, bias, options)
-    result = _empty(input, weight, sizes).meta
-    added = None if bias is None else bias.meta
-    return _Ready(plan, result, small_convolution(input.meta, weight.meta, added, result, plan))
-
-
-def _empty(input: Tensor, weight: Tensor, sizes: Ints) -> Tensor:
+def _result(input: TensorMeta, weight: TensorMeta, sizes: Ints) -> TensorMeta:
     """Channels last when input or weight is, else row-major; one small volume always is."""
-    meta = input.meta
-    if meta.ndim == 5 and meta.sizes[0] == 1 and prod(meta.sizes[:4]) <= MOST_OF_A_VOLUME:
-        return new_like(contiguous_meta(sizes, meta.dtype, meta.device))
-    strides = format_strides("convolution", sizes, sizes, _format(input, weight))
-    return new_like(meta_of(sizes, strides, meta.dtype, meta.device))
-
-
-def _format(*tensors: Tensor) -> MemoryFormat:
-    for tensor in tensors:
-        meta = tensor.meta
-        format = suggested_format(meta.sizes, meta.strides) if meta.dtype.kind == 2 else None
-        if format is not None:
-            return format
-    return contiguous_format
-
-
-def _is_depthwise(plan: Convolution, weight: Tensor) -> bool:
-    """Return whether each channel is by itself, and its windows have few places."""
-    sizes = weight.meta.sizes
-    return not plan.transposed and sizes[1] == 1 and plan.groups > 1 and 1 < prod(sizes[2:]) <= MOST_PLACES
+    small_volume = input.ndim == 5 and input.sizes[0] == 1 and prod(input.sizes[:4]) <= MOST_OF_A_VOLUME
+    if small_volume or input.dtype.kind != 2:
+        return contiguous_meta(sizes, input.dtype, input.device)
+    return suggested(input if suggested_format(input.sizes, input.strides) else weight, sizes)
 
 
 def _depthwise(into: Array, input: Array, weight: Array, plan: Convolution, dtype: DType) -> None:
     batch, counts, window = into.shape[0], into.shape[2:], weight.shape[2:]
     shape = (batch, plan.groups, into.shape[1] // plan.groups, *counts)
-    source = padded(input, plan.padding, plan.padding)[:, :, None]
+    source = padded(input, plan.padding)[:, :, None]
     columns = weight.reshape(1, plan.groups, shape[2], *window)
     parts, weights = [], []
     for place in product(*map(range, window)):
@@ -319,7 +291,7 @@ def _correlate(into: Array, input: Array, weight: Array, plan: Convolution) -> N
     batch, counts, kernel = into.shape[0], into.shape[2:], weight.shape[2:]
     groups, length = plan.groups, prod(kernel) * weight.shape[1]
     rows = weight.reshape(groups, weight.shape[0] // groups, length)
-    source = padded(input, plan.padding, plan.padding)
+    source = padded(input, plan.padding)
     total = prod(counts)
     out = into.reshape(batch, groups, rows.shape[1], total)
     if prod(kernel) == 1 and max(plan.stride) == 1 and source.flags.c_contiguous and source.dtype == into.dtype:
@@ -376,10 +348,9 @@ def weight_gradient(
     target = array_of(result)
     target[...] = 0
     if small.meta.numel and wide.meta.numel and result.meta.numel:
-        around = tuple(padding)
         setting = (tuple(stride), tuple(dilation), groups)
         work = small.meta.numel * prod(sizes[1:])
-        away(work, _add_products, target, values(small), padded(values(wide), around, around), *setting)
+        away(work, _add_products, target, values(small), padded(values(wide), tuple(padding)), *setting)
     return result
 
 
@@ -389,10 +360,4 @@ def _add_products(into: Array, small: Array, source: Array, stride: Ints, dilati
     total = into.reshape(groups, given.shape[2], -1)
     with np.errstate(all="ignore"):
         for samples, places, block in column_blocks(source, kernel, stride, dilation, counts, groups, into.dtype):
-            total += _product(given[samples, :, :, places], block)
-
-
-def _product(given: Array, columns: Array) -> Array:
-    """[groups, channels, length]: over all samples, each channel with each line of the columns."""
-    found: Array = np.matmul(given, columns.swapaxes(-1, -2)).sum(0)
-    return found
+            total += np.matmul(given[samples, :, :, places], block.swapaxes(-1, -2)).sum(0)

@@ -52,32 +52,17 @@ def _convolve(dims: int) -> Callable[..., Tensor]:
         weight: Tensor,
         bias: Tensor | None = None,
         stride: Ints = (1,),
-        padding: Ints = (0,),
+        padding: Ints | str = (0,),
         dilation: Ints = (1,),
         groups: int = 1,
     ) -> Tensor | Planned[Tensor]:
+        if isinstance(padding, str):
+            given = (weight, bias, stride, padding, dilation, groups)
+            return _in_batch(name, dims, input, lambda batch: _named_padding(name, batch, *given))
         options = (stride, padding, dilation, False, (0,) * dims, groups)
         if input.meta.ndim == dims + 2 and not input.meta.dtype.is_complex:
             return planned("convolution", input, weight, bias, *options)
         return _in_batch(name, dims, input, lambda batch: convolved(batch, weight, bias, *options))
-
-    return conv
-
-
-def _convolve_padded(dims: int) -> Callable[..., Tensor]:
-    name = f"conv{dims}d"
-
-    def conv(
-        input: Tensor,
-        weight: Tensor,
-        bias: Tensor | None = None,
-        stride: Ints = (1,),
-        padding: str = "valid",
-        dilation: Ints = (1,),
-        groups: int = 1,
-    ) -> Tensor:
-        options = (weight, bias, stride, padding, dilation, groups)
-        return _in_batch(name, dims, input, lambda batch: _named_padding(name, batch, *options))
 
     return conv
 
@@ -125,6 +110,5 @@ def _spread(dims: int) -> Callable[..., Tensor]:
     return conv_transpose
 
 
-conv1d, conv2d, conv3d = (_convolve(dims) for dims in (1, 2, 3))
-conv1d_padding, conv2d_padding, conv3d_padding = (_convolve_padded(dims) for dims in (1, 2, 3))
+conv1d, conv2d, conv3d = conv1d_padding, conv2d_padding, conv3d_padding = [_convolve(dims) for dims in (1, 2, 3)]
 conv_transpose1d, conv_transpose2d_input, conv_transpose3d_input = (_spread(dims) for dims in (1, 2, 3))

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
 from ...core.device import cpu, meta_device
 from ...core.dtype import DType, int32, int64
 from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.array_view import array_of
-from ...tensor.tensor import Tensor, empty_tensor, new_like
+from ...tensor.tensor import Tensor, empty_tensor
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember
 from ...tensor.versions import bump_version
 from ..arrays import Array, check_same_device, overwrite, values, widened
 from ..conversion import host
+from ..gathering import picker
 from ..invoke import apply
 from ..loop_plan import Picking, picking
 from ..plan import Planned, plannable
@@ -49,7 +47,7 @@ def embedding(
     if device is cpu:
         steps = _picking(result.meta, weight.meta, indices.meta)
         if steps is not None and steps.run(result, weight, indices):
-            return Planned(result, _picker(steps, result.meta))
+            return Planned(result, picker(lambda table, _, given: embedding(table, given), result.meta, steps, 0))
         places = values(indices)
         _check_range("embedding", places, rows)
         if result.meta.numel:
@@ -68,16 +66,6 @@ def _picking(out: TensorMeta, weight: TensorMeta, indices: TensorMeta) -> Pickin
         flat, vector = contiguous_meta((count, width), out.dtype), contiguous_meta((count,), indices.dtype)
         steps = remember(weight.plans, key, picking(flat, weight, vector, 0, (count, 1)))
     return steps
-
-
-def _picker(steps: Picking, meta: TensorMeta) -> Callable[[Tensor, Tensor], Tensor | None]:
-    """The loop into a fresh tensor; None for an index that is no row."""
-
-    def run(weight: Tensor, indices: Tensor) -> Tensor | None:
-        result = new_like(meta)
-        return result if steps.run(result, weight, indices) else None
-
-    return run
 
 
 def _check_range(operator: str, places: Array, rows: int) -> None:
@@ -153,16 +141,23 @@ def embedding_bag(
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """(a row for each bag, the bag of each index, the sizes of the bags, where each maximum came from).
 
-    Bag k holds the indices from offset k to the next; those equal to `padding_idx` do not count. The three other
-    results are empty or zeros where the mode does not need them. Raises RuntimeError for what does not fit, IndexError
-    for a row that there is not.
+    Bag k holds the indices from offset k to the next; those equal to `padding_idx`, which counts from the end if it is
+    negative, do not count. The three other results are empty or zeros where the mode does not need them. Raises
+    RuntimeError for what does not fit, IndexError for a row that there is not.
     """
     _check_bags(weight, indices, offsets, mode, per_sample_weights)
+    rows, width = weight.meta.sizes
+    if padding_idx is not None:
+        if not -rows <= padding_idx < rows:
+            raise RuntimeError(
+                f"embedding_bag(): padding_idx must be within the number of embeddings, -{rows} through {rows - 1}, "
+                f"but got {padding_idx}"
+            )
+        padding_idx %= rows
     device = check_same_device("embedding_bag", weight, indices, offsets)
     both: DType = int64 if int64 in (indices.meta.dtype, offsets.meta.dtype) else int32
     count, starts_given = indices.meta.numel, offsets.meta.numel
     bags = starts_given - 1 if include_last_offset else starts_given
-    width = weight.meta.sizes[1]
     result = empty_tensor((bags, width), weight.meta.dtype, device)
     lengths_given = starts_given if mode == SUM else bags
     place_sizes = (bags, width) if mode == MAX else (lengths_given,)
@@ -170,47 +165,33 @@ def embedding_bag(
     owner, lengths, places = (empty_tensor(sizes, both, device) for sizes in rest)
     if device is not cpu:
         return result, owner, lengths, places
-    found = _Bags(values(indices), values(offsets), bags, padding_idx)
-    _check_range("embedding_bag", found.indices, weight.meta.sizes[0])
-    table = widened(values(weight), weight.meta.dtype)
-    scale = None if per_sample_weights is None else values(per_sample_weights)[found.counted]
+    flat, begins, every = values(indices), values(offsets), np.arange(count)
+    owners = np.searchsorted(begins[:bags], every, "right") - 1
+    used = every < (begins[-1] if include_last_offset and starts_given else count if bags else 0)
+    counted = used & (flat != padding_idx) if padding_idx is not None else used
+    kept, sizes = flat[counted], np.bincount(owners[counted], minlength=bags)
+    _check_range("embedding_bag", kept, rows)
+    read = widened(values(weight)[kept], weight.meta.dtype)
+    if per_sample_weights is not None:
+        read = read * values(per_sample_weights)[counted].astype(read.dtype)[:, None]
+    filled = sizes > 0
+    firsts = (np.cumsum(sizes) - sizes)[filled]
+    total = np.zeros((bags, width), read.dtype)
     with np.errstate(all="ignore"):
-        array_of(result)[...] = found.reduced(table, mode, scale)
+        if firsts.size:
+            total[filled] = (np.maximum if mode == MAX else np.add).reduceat(read, firsts, axis=0)
+        array_of(result)[...] = total / np.maximum(sizes, 1)[:, None].astype(read.dtype) if mode == MEAN else total
     if mode != SUM:
-        array_of(owner)[...] = found.every_owner
+        array_of(owner)[...] = np.where(used, owners, 0)
+    array_of(lengths)[...] = 0 if mode == SUM else sizes
+    array_of(places)[...] = 0 if mode == MAX else array_of(lengths)
     if mode == MAX:
-        array_of(places)[...] = found.largest(table)
-    array_of(lengths)[...] = 0 if mode == SUM else found.lengths
-    if mode != MAX:
-        array_of(places)[...] = array_of(lengths)
+        for bag, first in zip(np.nonzero(filled)[0], firsts, strict=True):
+            array_of(places)[bag] = kept[first + np.argmax(read[first : first + sizes[bag]], axis=0)]
     return result, owner, lengths, places
 
 
-def embedding_bag_padding_idx(
-    weight: Tensor, indices: Tensor, offsets: Tensor, *options: Any
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """embedding_bag with a padding index as the last argument: None for none, negative ones counted from the end.
-
-    Raises RuntimeError for one that is no row.
-    """
-    by_frequency, mode, sparse, scale, last, padding = options
-    _check_rank("weight", weight, 2)
-    rows = weight.meta.sizes[0]
-    if padding is not None and not -rows <= padding < rows:
-        raise RuntimeError(
-            f"embedding_bag(): padding_idx must be within the number of embeddings, -{rows} through {rows - 1}, but "
-            f"got {padding}"
-        )
-    place = None if padding is None else padding % rows
-    return embedding_bag(weight, indices, offsets, by_frequency, mode, sparse, scale, last, place)
-
-
-def _check_rank(label: str, tensor: Tensor, dims: int) -> None:
-    """Raise RuntimeError for another number of dims."""
-    if tensor.meta.ndim != dims:
-        raise RuntimeError(
-            f"embedding_bag(): {label} has to be a {dims}D Tensor, but got {tensor.meta.ndim}D"
-        )
+embedding_bag_padding_idx = embedding_bag
 
 
 def _check_bags(weight: Tensor, indices: Tensor, offsets: Tensor, mode: int, scale: Tensor | None) -> None:
@@ -219,7 +200,8 @@ def _check_bags(weight: Tensor, indices: Tensor, offsets: Tensor, mode: int, sca
     _check_indices(name, "offsets", offsets)
     check_dtype(name, weight)
     for label, tensor, dims in (("weight", weight, 2), ("indices", indices, 1), ("offsets", offsets, 1)):
-        _check_rank(label, tensor, dims)
+        if tensor.meta.ndim != dims:
+            raise RuntimeError(f"{name}(): {label} has to be a {dims}D Tensor, but got {tensor.meta.ndim}D")
     if mode not in (SUM, MEAN, MAX):
         raise RuntimeError(f"{name}(): mode has to be 0 (sum), 1 (mean) or 2 (max), got {mode}")
     if scale is not None:
@@ -242,45 +224,3 @@ def _check_bags(weight: Tensor, indices: Tensor, offsets: Tensor, mode: int, sca
                 f"{name}(): offsets[-1] can not be greater than input's length {indices.meta.numel} but got "
                 f"offsets[-1] of {starts[-1]}"
             )
-
-
-class _Bags:
-    """Indices in order, without those skipped, and where each bag begins among them."""
-
-    def __init__(self, indices: Array, offsets: Array, bags: int, skipped: int | None) -> None:
-        ends = np.append(offsets[1:], indices.size)[:bags]
-        spans = ends - offsets[:bags]
-        self.every_owner = np.zeros(indices.size, np.int64)
-        self.every_owner[: int(ends[-1]) if bags else 0] = np.repeat(np.arange(bags), spans)
-        self.counted = np.zeros(indices.size, bool)
-        self.counted[: int(ends[-1]) if bags else 0] = True
-        if skipped is not None:
-            self.counted &= indices != skipped
-        self.indices = indices[self.counted]
-        self.lengths = np.bincount(self.every_owner[self.counted], minlength=bags)
-        self.filled = self.lengths > 0
-        starts = np.cumsum(self.lengths) - self.lengths
-        self.starts = starts[self.filled]
-
-    def reduced(self, table: Array, mode: int, scale: Array | None) -> Array:
-        result = np.zeros((self.lengths.size, table.shape[1]), table.dtype)
-        if not self.starts.size:
-            return result
-        rows = table[self.indices]
-        if scale is not None:
-            rows = rows * scale.astype(table.dtype)[:, None]
-        if mode == MAX:
-            result[self.filled] = np.maximum.reduceat(rows, self.starts, axis=0)
-            return result
-        result[self.filled] = np.add.reduceat(rows, self.starts, axis=0)
-        if mode == MEAN:
-            result[self.filled] /= self.lengths[self.filled][:, None].astype(table.dtype)
-        return result
-
-    def largest(self, table: Array) -> Array:
-        """For each bag and column the index whose row holds the maximum."""
-        found = np.zeros((self.lengths.size, table.shape[1]), np.int64)
-        for bag, start in zip(np.nonzero(self.filled)[0], self.starts, strict=True):
-            members = self.indices[start : start + self.lengths[bag]]
-            found[bag] = members[np.argmax(table[members], axis=0)]
-        return found

@@ -12,7 +12,7 @@ from ...core.dtype import bool_, float32, int64
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta
 from ..arrays import check_same_device
-from ..invoke import apply
+from ..invoke import apply, invoke
 from ..operand_checks import check_scalar_type
 from .calls import check_dtype
 from .upsampling import CUBIC, cubic_weights
@@ -188,13 +188,8 @@ def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: boo
         )
     batch, spatial = size[0], tuple(size[2:])
     dims = len(spatial)
-    dtype, device = theta.meta.dtype, theta.meta.device
-    base = apply("ones", (batch, *spatial, dims + 1), dtype=dtype, device=device)
-    for k in range(dims):
-        # x, the first of a place's numbers, counts along the last dim.
-        steps = _steps(theta, spatial[dims - 1 - k], align_corners)
-        shown = apply("view", steps, (-1, *[1] * k)) if spatial[dims - 1 - k] else steps
-        if base.meta.numel:
-            apply("copy_", apply("select.int", base, -1, k), shown)
-    rows = apply("view", base, (batch, prod(spatial), dims + 1))
+    along = invoke("meshgrid.indexing", [_steps(theta, count, align_corners) for count in spatial], indexing="ij")
+    # x, the first of a place's numbers, counts along the last dim.
+    places = apply("stack", [*along[::-1], apply("ones_like", along[0])], -1)
+    rows = apply("reshape", apply("expand", places, (batch, *spatial, dims + 1)), (batch, prod(spatial), dims + 1))
     return apply("view", apply("bmm", rows, apply("transpose.int", theta, 1, 2)), (batch, *spatial, dims))

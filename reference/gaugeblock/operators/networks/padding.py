@@ -10,7 +10,7 @@ from ...core.device import cpu
 from ...core.dtype import int64
 from ...core.memory_format import contiguous_format
 from ...iteration.tensor_iterator import Number
-from ...tensor.tensor import Tensor
+from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import suggested_format
 from ...tensor.views import sliced
 from ..arrays import filled, number_as
@@ -21,7 +21,7 @@ from ..invoke import apply
 from ..loop_plan import LoopPlan, planned_loops
 from ..plan import Planned, plannable
 from ..pointwise import formula_kernel
-from .calls import check_dtype, empty_in_suggested_format, suggested
+from .calls import check_dtype, suggested
 
 NATIVE = {"reflect": "reflection_pad{}d", "replicate": "replication_pad{}d", "circular": "_pad_circular"}
 """Mode -> operator, by how many dims."""
@@ -54,7 +54,7 @@ def constant_pad_nd(self: Tensor, pad: Sequence[int], value: Number = 0) -> Tens
                 f"negative output size, which is invalid. Check dimension {d} of your input."
             )
     sizes = tuple(size + before + after for size, (before, after) in zip(own, amounts, strict=True))
-    result = empty_in_suggested_format(self.meta, sizes)
+    result = new_like(suggested(self.meta, sizes))
     if result.meta.device is cpu and result.meta.numel:
         fill_scalar(result, number_as("constant_pad_nd", self.meta.dtype, value).item())
         inner, source = result, self

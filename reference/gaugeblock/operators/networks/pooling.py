@@ -38,10 +38,6 @@ class Pool:
     dilation: Ints
     counts: Ints
 
-    @property
-    def dims(self) -> int:
-        return len(self.kernel)
-
     def covered(self, own: Ints) -> list[list[int]]:
         """Return how many places of the padded dims, of sizes `own` without the padding, each window covers."""
         found = []
@@ -52,14 +48,11 @@ class Pool:
 
 
 def _each(operator: str, name: str, value: int | Sequence[int], dims: int) -> Ints:
-    if isinstance(value, int):
-        return (value,) * dims
-    if len(value) == dims:
-        return tuple(value)
-    if len(value) == 1:
-        return (value[0],) * dims
+    given: Ints = (value,) if isinstance(value, int) else tuple(value)
+    if len(given) in (1, dims):
+        return given * (dims // len(given))
     raise RuntimeError(
-        f"{operator}(): {operator}: {name} must either be a single int, or a tuple of {dims} ints, got {list(value)}"
+        f"{operator}(): {operator}: {name} must either be a single int, or a tuple of {dims} ints, got {list(given)}"
     )
 
 

@@ -23,7 +23,7 @@ from ..invoke import apply, apply_for_many
 from ..loop_plan import RowLaunch, row_launch
 from ..plan import Planned, plannable
 from ..reductions import reduce
-from .calls import empty_in_suggested_format, scaled_into
+from .calls import scaled_into, suggested
 
 
 def normalized_rows(
@@ -211,8 +211,8 @@ def native_group_norm(
     grouped = view(source, (N, group, C // group, HxW))
     moments = reduction_ops.moments_reduction(own)
     mean, inverse = reduce("group_norm", moments, grouped, (2, 3), True, own, (wide, wide), (eps,))
-    result = empty_in_suggested_format(input.meta)
-    target = result if result.meta.contiguous else empty_in_suggested_format(source.meta)
+    result = new_like(suggested(input.meta))
+    target = result if result.meta.contiguous else new_like(suggested(source.meta))
     per_channel = [None if p is None else view(contiguous(p), (group, C // group, 1)) for p in (weight, bias)]
     scaled_into(view(target, grouped.meta.sizes), grouped, mean, inverse, *per_channel)
     if target is not result:
@@ -272,7 +272,11 @@ def _fused_rms_norm(
     count = normalized_dims("rms_norm", input, normalized_shape, weight)
     own = input.meta.dtype
     if own.is_complex:
-        return _complex_rms_norm(input, tuple(range(-count, 0)), weight, eps)
+        # The square is the complex one, which is no magnitude.
+        mean = apply("mean.dim", apply("mul.Tensor", input, input), tuple(range(-count, 0)), True)
+        inverse = apply("rsqrt", apply("add.Scalar", mean, finfo(own).eps if eps is None else eps))
+        result = apply("mul.Tensor", input, inverse)
+        return result if weight is None else apply("mul.Tensor", result, weight), inverse
     if own.kind != 2:
         raise NotImplementedError(f"\"rms_norm\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
     wide = float64 if own is float64 else float32
@@ -282,17 +286,6 @@ def _fused_rms_norm(
         "rms_norm", partial(rowwise_normalization.rms_norm, own, weighted), input, count, (weight,), (wide,), small
     )
     return result, inverse
-
-
-def _complex_rms_norm(
-    input: Tensor, dims: tuple[int, ...], weight: Tensor | None, eps: float | None
-) -> tuple[Tensor, Tensor]:
-    """The same with the complex square, which is no magnitude."""
-    small = finfo(input.meta.dtype).eps if eps is None else eps
-    mean = apply("mean.dim", apply("mul.Tensor", input, input), dims, True)
-    inverse = apply("rsqrt", apply("add.Scalar", mean, small))
-    result = apply("mul.Tensor", input, inverse)
-    return result if weight is None else apply("mul.Tensor", result, weight), inverse
 
 
 @plannable

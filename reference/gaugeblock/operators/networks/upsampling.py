@@ -59,15 +59,6 @@ def _step(size: int, wanted: int, align: bool, scale: float | None) -> float:
     return 1.0 / scale if scale is not None and scale > 0.0 else size / wanted
 
 
-def nearest_places(size: int, wanted: int, scale: float | None, exact: bool) -> Array:
-    """The element that stands nearest to each place; not `exact` is the floor of the place itself."""
-    step = np.float32(_step(size, wanted, False, scale))
-    places = np.arange(wanted, dtype=np.float32)
-    found = np.floor((places + np.float32(0.5)) * step) if exact else np.floor(places * step)
-    clipped: Array = np.minimum(found.astype(np.int64), size - 1)
-    return clipped
-
-
 def _real_places(size: int, wanted: int, align: bool, scale: float | None, kind: Any) -> Any:
     places, step = np.arange(wanted, dtype=kind), kind.type(_step(size, wanted, align, scale))
     return places * step if align else step * (places + kind.type(0.5)) - kind.type(0.5)
@@ -127,8 +118,13 @@ def checked(operator: str, self: Tensor, output_size: Sizes, dims: int) -> Tenso
 
 @functools.lru_cache(maxsize=256)
 def _nearest_index(size: int, wanted: int, scale: float | None, exact: bool) -> tuple[Tensor, int]:
-    """Return the nearest element of each place, and how often each is taken; 0 where that varies."""
-    places, times = nearest_places(size, wanted, scale, exact), wanted // size
+    """Return the nearest element of each place, and how often each is taken; 0 where that varies.
+
+    Not `exact` is the floor of the place itself.
+    """
+    step, half = np.float32(_step(size, wanted, False, scale)), np.float32(0.5 if exact else 0)
+    found = np.floor((np.arange(wanted, dtype=np.float32) + half) * step)
+    places, times = np.minimum(found.astype(np.int64), size - 1), wanted // size
     return from_array(places, int64), times if np.array_equal(places, np.arange(size).repeat(times)) else 0
 
 
@@ -260,14 +256,14 @@ def by_scales(operator: str) -> Callable[..., Tensor]:
     return upsample
 
 
-upsample_nearest1d_vec, upsample_nearest2d_vec, upsample_nearest3d_vec = map(
-    by_scales, "upsample_nearest1d upsample_nearest2d upsample_nearest3d".split()
-)
-_upsample_nearest_exact1d_vec, _upsample_nearest_exact2d_vec, _upsample_nearest_exact3d_vec = map(
-    by_scales, "_upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d".split()
-)
-upsample_linear1d_vec, upsample_bilinear2d_vec = by_scales("upsample_linear1d"), by_scales("upsample_bilinear2d")
-upsample_trilinear3d_vec, upsample_bicubic2d_vec = by_scales("upsample_trilinear3d"), by_scales("upsample_bicubic2d")
+def __getattr__(name: str) -> Callable[..., Tensor]:
+    """Return the form that takes factors of an operator here."""
+    operator, ending, _ = name.partition("_vec")
+    if not ending:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return by_scales(operator)
+
+
 SMOOTH_CUBIC = -0.5
 """The parameter of the cubic filter, another than that of interpolation."""
 
@@ -320,5 +316,3 @@ def _resampled(operator: str, filter: Callable[[Array], Array], reach: int) -> A
 
 _upsample_bilinear2d_aa = _resampled("_upsample_bilinear2d_aa", triangle, 1)
 _upsample_bicubic2d_aa = _resampled("_upsample_bicubic2d_aa", cubic, 2)
-_upsample_bilinear2d_aa_vec = by_scales("_upsample_bilinear2d_aa")
-_upsample_bicubic2d_aa_vec = by_scales("_upsample_bicubic2d_aa")

@@ -48,17 +48,17 @@ def window_counts(sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, dilati
     return tuple((n + 2 * p - r) // s + 1 for n, p, r, s in zip(sizes, padding, reach, stride, strict=True))
 
 
-def padded(array: Array, before: Ints, after: Ints, value: Any = 0) -> Array:
-    """The array with `value` around its last dims; itself when nothing is added."""
-    if not any(before) and not any(after):
+def padded(array: Array, around: Ints) -> Array:
+    """The array with zeros around its last dims; itself when nothing is added."""
+    if not any(around):
         return array
-    lead = array.ndim - len(before)
+    lead = array.ndim - len(around)
     own = array.shape[lead:]
-    sizes = array.shape[:lead] + tuple(n + a + b for n, a, b in zip(own, before, after, strict=True))
+    sizes = array.shape[:lead] + tuple(n + 2 * p for n, p in zip(own, around, strict=True))
     if prod(sizes) * array.itemsize > np.iinfo(np.intp).max:
         raise RuntimeError(f"an input padded to sizes {list(sizes)} has more bytes than memory has addresses")
-    result: Array = np.full(sizes, value, array.dtype) if value else np.zeros(sizes, array.dtype)
-    middle: list[Any] = [slice(a, a + n) for n, a in zip(own, before, strict=True)]
+    result: Array = np.zeros(sizes, array.dtype)
+    middle: list[Any] = [slice(p, p + n) for n, p in zip(own, around, strict=True)]
     result[(..., *middle)] = array
     return result
 
@@ -160,7 +160,7 @@ def im2col(
     lead, channels = sizes[:-3], sizes[-3]
     result = empty_tensor((*lead, channels * prod(kernel), prod(counts)), self.meta.dtype, self.meta.device)
     if result.meta.device is cpu and result.meta.numel:
-        view = windows(padded(values(self), around, around), kernel, step, spread, counts)
+        view = windows(padded(values(self), around), kernel, step, spread, counts)
         array_of(result).reshape(view.shape)[...] = view
     return result
 

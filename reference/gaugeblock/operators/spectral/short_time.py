@@ -22,64 +22,51 @@ from ..invoke import apply
 from ..ranges import Plan
 
 
-def _taper(name: str, dtype: DType, length: int, periodic: bool, shape: Callable[[Array], Array]) -> Plan:
-    """`shape` at places from 0 to 1; a periodic window leaves out the last of one more place.
+def _tapered(name: str, shape: Callable[..., Array]) -> Callable[..., Plan]:
+    """Return the plan of a window: `shape` at places from 0 to 1; a periodic one leaves out the last of one more.
 
-    Raises RuntimeError for a negative length and a dtype that is no float.
+    The plan raises RuntimeError for a negative length and a dtype that is no float.
     """
-    if dtype.kind != 2:
-        raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype.name}")
-    if length < 0:
-        raise RuntimeError(f"{name} requires non-negative window_length, got window_length={length}")
 
-    def fill(result: Tensor) -> None:
-        points = length + 1 if periodic else length
-        array_of(result)[...] = 1 if length == 1 else shape(np.arange(length) / max(points - 1, 1))
+    def plan(dtype: DType, window_length: int, periodic: bool = True, **options: float) -> Plan:
+        if dtype.kind != 2:
+            raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype.name}")
+        if window_length < 0:
+            raise RuntimeError(f"{name} requires non-negative window_length, got window_length={window_length}")
 
-    return Plan((length,), fill)
+        def fill(result: Tensor) -> None:
+            last = window_length if periodic else window_length - 1
+            places = np.arange(window_length) / max(last, 1)
+            array_of(result)[...] = 1 if window_length == 1 else shape(places, **options)
 
+        return Plan((window_length,), fill)
 
-def _cosines(*weights: float) -> Callable[[Array], Array]:
-    def shape(place: Array) -> Array:
-        total = np.zeros_like(place)
-        for k, weight in enumerate(weights):
-            total += (-1) ** k * weight * np.cos(2 * np.pi * k * place)
-        return total
-
-    return shape
+    return plan
 
 
-def hann(dtype: DType, window_length: int, periodic: bool = True) -> Plan:
-    """A raised cosine that reaches 0."""
-    return _taper("hann_window", dtype, window_length, periodic, _cosines(0.5, 0.5))
+def cosine_sum(place: Array, *weights: float) -> Array:
+    """The sum of cosines over one period, with signs in turn."""
+    total = np.zeros_like(place)
+    for k, weight in enumerate(weights):
+        total += (-1) ** k * weight * np.cos(2 * np.pi * k * place)
+    return total
 
 
-def hamming(
-    dtype: DType, window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46
-) -> Plan:
-    """A raised cosine: alpha - beta * cos."""
-    return _taper("hamming_window", dtype, window_length, periodic, _cosines(alpha, beta))
+def triangle(place: Array) -> Array:
+    """1 in the middle, 0 at both ends."""
+    return np.asarray(1 - np.abs(2 * place - 1))
 
 
-def blackman(dtype: DType, window_length: int, periodic: bool = True) -> Plan:
-    """Three terms of cosines."""
-    return _taper("blackman_window", dtype, window_length, periodic, _cosines(0.42, 0.5, 0.08))
+def circle_bessel(place: Array, beta: float = 12.0) -> Array:
+    """The Bessel function I0 over a half circle, relative to its middle, with the shape `beta`."""
+    circle = np.sqrt(np.maximum(1 - (2 * place - 1) ** 2, 0))
+    return np.asarray(np.i0(beta * circle) / np.i0(beta))
 
 
-def bartlett(dtype: DType, window_length: int, periodic: bool = True) -> Plan:
-    """A triangle that reaches 0."""
-    return _taper("bartlett_window", dtype, window_length, periodic, lambda place: 1 - np.abs(2 * place - 1))
-
-
-def kaiser(dtype: DType, window_length: int, periodic: bool = True, beta: float = 12.0) -> Plan:
-    """The Bessel function I0 over a half circle, with the shape `beta`."""
-
-    def shape(place: Array) -> Array:
-        circle = np.sqrt(np.maximum(1 - (2 * place - 1) ** 2, 0))
-        return np.asarray(np.i0(beta * circle) / np.i0(beta))
-
-    return _taper("kaiser_window", dtype, window_length, periodic, shape)
-
+hann = _tapered("hann_window", lambda place: cosine_sum(place, 0.5, 0.5))
+hamming = _tapered("hamming_window", lambda place, alpha=0.54, beta=0.46: cosine_sum(place, alpha, beta))
+blackman = _tapered("blackman_window", lambda place: cosine_sum(place, 0.42, 0.5, 0.08))
+bartlett, kaiser = _tapered("bartlett_window", triangle), _tapered("kaiser_window", circle_bessel)
 
 PADDING = ("reflect", "constant", "replicate", "circular")
 

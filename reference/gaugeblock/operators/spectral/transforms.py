@@ -24,33 +24,6 @@ NORMS = ("backward", "ortho", "forward")
 OPPOSITE: dict[str, Norm] = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
-def check_norm(norm: str | None) -> str:
-    """The normalisation; None is "backward". Raises RuntimeError for an unknown one."""
-    if norm is not None and norm not in NORMS:
-        raise RuntimeError(f'Invalid normalization mode: "{norm}"; it must be one of {", ".join(NORMS)}')
-    return norm or "backward"
-
-
-def computed_dtype(operator: str, self: Tensor, *, real: bool) -> DType:
-    """The dtype that is transformed: ints become the default float dtype.
-
-    Raises RuntimeError for half precision, and for complex numbers where the transform takes only `real` ones.
-    """
-    dtype = self.meta.dtype
-    if real and dtype.is_complex:
-        raise RuntimeError(f"{operator} expects a real input tensor, but got {UPSTREAM_NAMES[dtype.name]}")
-    if dtype.kind == 2 and dtype.itemsize < 4:
-        raise RuntimeError(f"{operator}: Unsupported dtype {UPSTREAM_NAMES[dtype.name]}")
-    return DEFAULTS.dtype if dtype.kind < 2 else dtype
-
-
-def one_dim(operator: str, self: Tensor, dim: int) -> int:
-    """The wrapped dim. Raises IndexError for a 0-dim tensor and out of range."""
-    if not self.meta.ndim:
-        raise IndexError(f"{operator}: Dimension specified as {dim} but tensor has no dimensions")
-    return wrap_dim(operator, dim, self.meta.ndim)
-
-
 def dims_and_sizes(
     operator: str, self: Tensor, s: Sequence[int] | int | None, dim: Sequence[int] | int | None
 ) -> tuple[Ints, list[int | None]]:
@@ -77,19 +50,6 @@ def dims_and_sizes(
         if shape is not None and len(shape) != len(dims):
             raise RuntimeError(f"{operator}: When given, dim and shape arguments must have the same length")
     return dims, [None if shape is None or shape[k] == -1 else shape[k] for k in range(len(dims))]
-
-
-def fitted_layout(meta: TensorMeta, points: dict[int, int], *, cast: bool) -> tuple[Ints, Ints]:
-    """Return sizes and strides of the input after it is cut or zero-padded to `points` along dims.
-
-    Padding makes a new tensor. `cast` tells whether the elements are converted to another dtype first.
-    """
-    sizes, strides = meta.sizes, meta.strides
-    if cast:
-        strides = preserve_format_strides(sizes, strides)
-    fitted = tuple([points.get(dim, size) for dim, size in enumerate(sizes)])
-    longer = any(new > size for new, size in zip(fitted, sizes, strict=True))
-    return fitted, default_strides(fitted) if longer else strides
 
 
 def transformed_strides(sizes: Sequence[int], strides: Ints, dims: Sequence[int], *, last: bool = False) -> Ints:
@@ -137,8 +97,13 @@ def _transformed(
     A length of None is that of the input. Raises RuntimeError for no points or dims, half precision and an unknown
     normalisation.
     """
-    mode = check_norm(norm)
-    dtype = computed_dtype(operator, self, real=length == HALVED)
+    if norm is not None and norm not in NORMS:
+        raise RuntimeError(f'Invalid normalization mode: "{norm}"; it must be one of {", ".join(NORMS)}')
+    dtype = DEFAULTS.dtype if self.meta.dtype.kind < 2 else self.meta.dtype
+    if length == HALVED and dtype.is_complex:
+        raise RuntimeError(f"{operator} expects a real input tensor, but got {UPSTREAM_NAMES[dtype.name]}")
+    if self.meta.dtype.kind == 2 and dtype.itemsize < 4:
+        raise RuntimeError(f"{operator}: Unsupported dtype {UPSTREAM_NAMES[dtype.name]}")
     if length and not dims:
         raise RuntimeError(f"{operator} must transform at least one axis")
     sizes, points = list(self.meta.sizes), []
@@ -162,7 +127,7 @@ def _transformed(
             target[...] = 0
             return result
         given = values(self).astype(dtype.numpy if length == HALVED else dtype.to_complex().numpy)
-        target[...] = transform(given, points, dims, mode) if dims else given
+        target[...] = transform(given, points, dims, norm or "backward") if dims else given
     return result
 
 
@@ -175,7 +140,12 @@ def _strides_over(
         given[dims[-1]] = points[-1] // 2 + 1
     # Transforms along one dim take real numbers as they are.
     cast = own.kind < 2 or not (own.is_complex or length == HALVED or operator in ("fft", "ifft"))
-    fitted, strides = fitted_layout(self.meta, given, cast=cast)
+    own_sizes, strides = self.meta.sizes, self.meta.strides
+    if cast:
+        strides = preserve_format_strides(own_sizes, strides)
+    fitted = tuple([given.get(dim, size) for dim, size in enumerate(own_sizes)])
+    if any(new > size for new, size in zip(fitted, own_sizes, strict=True)):  # padding makes a new tensor
+        strides = default_strides(fitted)
     if not dims:
         return preserve_format_strides(fitted, strides)
     if operator in ("hfft", "hfftn") and not dims[:-1]:
@@ -194,7 +164,9 @@ def _line(operator: str, function: Transform, length: str = "") -> Callable[...,
     """The transform along one dim. It raises IndexError for a dim out of range, RuntimeError as `_transformed`."""
 
     def transform(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
-        return _transformed(operator, function, self, (one_dim(operator, self, dim),), [n], norm, length)
+        if not self.meta.ndim:
+            raise IndexError(f"{operator}: Dimension specified as {dim} but tensor has no dimensions")
+        return _transformed(operator, function, self, (wrap_dim(operator, dim, self.meta.ndim),), [n], norm, length)
 
     return transform
 
@@ -233,33 +205,31 @@ fft_hfftn, fft_hfft2 = _over("hfftn", _hermitian, DOUBLED)
 fft_ihfftn, fft_ihfft2 = _over("ihfftn", _inverse_hermitian, HALVED)
 
 
-def _frequencies(operator: str, dtype: DType, count: int, places: Callable[[], Array], n: int, d: float) -> Plan:
-    """`count` of the `places` divided by the length of `n` points `d` apart."""
-    if n > 1 << 59:
-        raise RuntimeError(f"{operator}(): Storage size calculation overflowed: {n} frequencies")
-    if dtype.kind < 2:
-        raise RuntimeError(f"{operator} requires a floating point or complex dtype, got {dtype.name}")
+def _frequencies(operator: str, count: Callable[[int], int], places: Callable[[int], Array]) -> Callable[..., Plan]:
+    """Return the plan of ``count(n)`` frequencies: their places divided by the length of `n` points `d` apart.
 
-    def fill(result: Tensor) -> None:
-        with np.errstate(all="ignore"):
-            array_of(result)[...] = places() * (np.float64(1.0) / np.float64(n * d))
+    The plan raises RuntimeError for a dtype that is no float.
+    """
 
-    return Plan((count,), fill)
+    def plan(dtype: DType, n: int, d: float = 1.0) -> Plan:
+        if n > 1 << 59:
+            raise RuntimeError(f"{operator}(): Storage size calculation overflowed: {n} frequencies")
+        if dtype.kind < 2:
+            raise RuntimeError(f"{operator} requires a floating point or complex dtype, got {dtype.name}")
 
+        def fill(result: Tensor) -> None:
+            with np.errstate(all="ignore"):
+                array_of(result)[...] = places(result.meta.numel) * (np.float64(1.0) / np.float64(n * d))
 
-def fftfreq(dtype: DType, n: int, d: float = 1.0) -> Plan:
-    """The frequencies of n points `d` apart: 0 and the positive ones, then the negative ones. Raises RuntimeError."""
+        return Plan((count(n),), fill)
 
-    def places() -> Array:
-        return np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)])
-
-    return _frequencies("fftfreq", dtype, n, places, n, d)
+    return plan
 
 
-def rfftfreq(dtype: DType, n: int, d: float = 1.0) -> Plan:
-    """The frequencies that are not negative. Raises RuntimeError for a dtype that is no float."""
-    count = (n // 2 if n > 0 else -(-n // 2)) + 1
-    return _frequencies("rfftfreq", dtype, count, lambda: np.arange(count), n, d)
+fftfreq = _frequencies(
+    "fftfreq", lambda n: n, lambda n: np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)])
+)
+rfftfreq = _frequencies("rfftfreq", lambda n: (n // 2 if n > 0 else -(-n // 2)) + 1, np.arange)
 
 
 def _shifted(operator: str, self: Tensor, dim: Sequence[int] | int | None, sign: int) -> Tensor:
