@@ -315,10 +315,10 @@ def formula_kernel(
     if "::" in name:
         formula, kinds = _found(name, operands)
         return pointwise_kernel(name, formula, kinds, compute, results)
-    return named_kernel(name, lambda: _found(name, operands), operands, compute, results)
+    return named_kernel(name, _found, operands, compute, results)
 
 
-def _found(name: str, operands: Sequence[DType | Immediate]) -> tuple[Formula, tuple[Operand, ...]]:
+def _found(name: str, operands: Sequence[Operand]) -> tuple[Formula, tuple[Operand, ...]]:
     """Return a formula and its operands; those that it wants unconverted are handed over so."""
     from .formulas import FORMULAS
 
@@ -327,7 +327,7 @@ def _found(name: str, operands: Sequence[DType | Immediate]) -> tuple[Formula, t
     return formula.function, tuple(kinds)
 
 
-def _unconverted(operand: DType | Immediate) -> Raw | Immediate:
+def _unconverted(operand: Operand) -> Operand:
     return Raw(operand) if isinstance(operand, DType) else Immediate(operand.dtype, raw=True)
 
 

@@ -10,7 +10,7 @@ from ...core.dtype import float32, float64
 from ...iteration.dimensions import iteration_strides, loop_dimensions
 from ...iteration.tensor_iterator import Number
 from ...kernels.compiler import Builtin
-from ...kernels.scatter import scatter_kernel
+from ...kernels.indexed import scatter_kernel
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, remember
 from ..arrays import number_as
@@ -55,10 +55,9 @@ def scatter_loop(
     strides = [walked, given, iteration_strides(shape, places, shape, index.dtype.itemsize)]
     merged, moved = loop_dimensions(shape, strides)
     first = 1 + max((d for d, size in enumerate(merged) if size > 1 and not moved[0][d]), default=-1)
-    kernel = scatter_kernel(itemsize, index.dtype, dtype if add else None)
     pick = (steps[dim] * itemsize, (target.sizes or (1,))[dim])
     tail = (*pick, len(merged), *merged, *(step for operand in moved for step in operand))
-    return ScatterLoop(kernel.strided(first), tail)
+    return ScatterLoop(scatter_kernel(itemsize, index.dtype, dtype if add else None, first), tail)
 
 
 def scatter_loop_of(self: Tensor, dim: int, index: Tensor, source: Tensor | Number, *, add: bool) -> ScatterLoop | None:
