@@ -146,21 +146,22 @@ def get_poison() -> int | None:
     return MODE.poison
 
 
+def _without_memory(cls: type[Storage], nbytes: int, device: Device, *, resizable: bool) -> Storage:
+    storage = new_object(cls)
+    storage._pointer = storage.version = 0
+    storage.pool = storage.allocator = storage.deleter = storage.owner = None
+    storage.device = device
+    storage.resizable = resizable
+    storage._nbytes = nbytes
+    return storage
+
+
 def allocate_storage(nbytes: int, device: Device = cpu) -> Storage:
     """A fresh resizable storage of `nbytes` bytes on `device`; contents are undefined.
 
     Raises RuntimeError for a negative or impossible size.
     """
-    storage = new_object(Storage)
-    storage.pool = None
-    storage._pointer = 0
-    storage.allocator = None
-    storage.deleter = None
-    storage.owner = None
-    storage.device = device
-    storage.resizable = True
-    storage.version = 0
-    storage._nbytes = nbytes
+    storage = _without_memory(Storage, nbytes, device, resizable=True)
     if nbytes < 0:
         raise RuntimeError(f"Storage(): argument 'nbytes' must not be negative, got {nbytes}")
     if device is cpu:
@@ -229,25 +230,11 @@ def foreign_storage(
     device: Device = cpu,
 ) -> Storage:
     """A storage over memory that it did not allocate: never resized, `owner` kept alive, ``deleter(pointer)`` once."""
-    storage = new_object(Storage)
-    storage.pool = None
+    storage = _without_memory(Storage, nbytes, device, resizable=False)
     storage._pointer = pointer
-    storage.allocator = None
     storage.deleter = deleter
     storage.owner = owner
-    storage.device = device
-    storage.resizable = False
-    storage.version = 0
-    storage._nbytes = nbytes
     return storage
-
-
-def move_bytes(device: Device, destination: int, source: int, nbytes: int) -> None:
-    """Copy bytes within the memory of one device."""
-    if device is cpu:
-        memmove(destination, source, nbytes)
-    else:
-        move_in_device(device, destination, source, nbytes)
 
 
 class Lent:
@@ -369,13 +356,7 @@ class DatalessStorage(Storage):
 
 def dataless_storage(nbytes: int, device: Device) -> Storage:
     """The storage of a wrapper tensor that claims `nbytes` bytes on `device`; it is never resized."""
-    storage = new_object(DatalessStorage)
-    storage.pool = storage.allocator = storage.deleter = storage.owner = None
-    storage.device = device
-    storage.resizable = False
-    storage.version = 0
-    storage._nbytes = nbytes
-    return storage
+    return _without_memory(DatalessStorage, nbytes, device, resizable=False)
 
 
 _ALLOCATORS: dict[str, Any] = {}
@@ -429,9 +410,9 @@ def write_device(device: Device, address: int, data: bytes) -> None:
         getattr(_reached(device), "write", write_bytes)(address, data)
 
 
-def move_in_device(device: Device, destination: int, source: int, nbytes: int) -> None:
-    """Copy bytes, which do not overlap, within a device's memory."""
-    move = getattr(_reached(device), "move", None)
+def move_bytes(device: Device, destination: int, source: int, nbytes: int) -> None:
+    """Copy bytes, which do not overlap, within the memory of one device."""
+    move = memmove if device is cpu else getattr(_reached(device), "move", None)
     if move is None:
         write_device(device, destination, read_device(device, source, nbytes))
     elif nbytes:

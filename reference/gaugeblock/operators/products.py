@@ -18,7 +18,7 @@ from ..core.promotion import UPSTREAM_NAMES
 from ..iteration.dimensions import broadcast_shapes
 from ..iteration.tensor_iterator import Number
 from ..kernels.accessor import INT32_MAX
-from ..kernels.bound_call import Fresh
+from ..kernels.bound_call import Fresh, form_of
 from ..kernels.matrix_product import gemm, lay
 from ..tensor.array_view import FEW, array_of, kept_array
 from ..tensor.reshaping import reshape
@@ -46,7 +46,8 @@ def product(self: Tensor, other: Tensor, sizes: tuple[int, ...]) -> Tensor | Pla
     multiply = _matrix_runner(*metas) or _runner(*metas)
     if multiply is not None:
         with np.errstate(all="ignore"):
-            return Planned(multiply(self, other), multiply.native() if isinstance(multiply, Fresh) else multiply)
+            form = form_of(multiply)
+            return Planned(multiply(self, other), multiply if form is None else form.native())
     result = new_like(made)
     target = array_of(result)
     work = 2.0 * target.size * self.meta.sizes[-1]
@@ -76,7 +77,7 @@ def _matrix_runner(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Call
             return result
 
         return run_long
-    return Fresh(multiply, (out,), tail)
+    return Fresh(multiply, (out,), tail).__call__
 
 
 def _gemm_tail(left: TensorMeta, right: TensorMeta) -> tuple[int, ...] | None:
