@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16
+from ..iteration.dimensions import fits_32bit
 from ..memory.elements import pack_element, read_element, write_element
 
 if TYPE_CHECKING:
     from ..tensor.tensor import Tensor
 
-INT32_MAX = (1 << 31) - 1
 INDEX_BITS = (32, 64)
 _PLAIN = frozenset({"bool", "int", "float"})
 
@@ -122,17 +122,8 @@ def _check(function: str, tensor: Tensor, dtype: DType, ndim: int, index_bits: i
         raise RuntimeError(f"{function}(): a tensor on device '{meta.device}' has no memory to access")
     if meta.lazy:
         raise RuntimeError(f"{function}(): the tensor is lazily conjugate or negative: resolve it first")
-    if index_bits == 32 and not fits_32bit(meta.sizes, meta.strides, dtype.itemsize):
+    if index_bits == 32 and not fits_32bit(meta.sizes, [meta.byte_strides]):
         raise RuntimeError(
             f"{function}(): 32-bit indices cannot reach every byte of a {dtype.name} tensor of size "
             f"{list(meta.sizes)} with strides {list(meta.strides)}"
         )
-
-
-def fits_32bit(sizes: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
-    """Return whether the number of elements and the byte offset of each one fit a signed 32-bit int."""
-    count, last = 1, 0
-    for size, stride in zip(sizes, strides, strict=True):
-        count *= size
-        last += max(size - 1, 0) * stride
-    return count <= INT32_MAX and (not count or last * itemsize <= INT32_MAX)

@@ -15,9 +15,8 @@ from ..core.away import LONG, away
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, float16, float32, float64
 from ..core.promotion import UPSTREAM_NAMES
-from ..iteration.dimensions import broadcast_shapes
+from ..iteration.dimensions import INT32_MAX, broadcast_shapes
 from ..iteration.tensor_iterator import Number
-from ..kernels.accessor import INT32_MAX
 from ..kernels.bound_call import Fresh, form_of
 from ..kernels.matrix_product import gemm, lay
 from ..tensor.array_view import FEW, array_of, kept_array
