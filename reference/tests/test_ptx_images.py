@@ -10,7 +10,7 @@ from gaugeblock.core.dtype import float32, float64
 from gaugeblock.cuda.ptx import launching, target
 from gaugeblock.cuda.ptx.layout import Layout
 from gaugeblock.cuda.ptx.target import device_target, host_target
-from gaugeblock.kernels.object_cache import ObjectCache
+from gaugeblock.kernels.object_cache import CacheFolder
 from gaugeblock.operators.pointwise import formula_kernel
 
 TARGET = device_target((8, 0))
@@ -29,7 +29,7 @@ def compilations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return before(text, name, target)
 
     before("define void @k() {\n  ret void\n}\n", "k", TARGET)
-    monkeypatch.setattr(launching.back_end(), "cache", ObjectCache(tmp_path))
+    monkeypatch.setattr(launching.back_end(), "cache", CacheFolder(tmp_path))
     monkeypatch.setattr(launching, "assembly", counted)
     return found
 

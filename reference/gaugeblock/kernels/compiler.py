@@ -23,7 +23,7 @@ from . import common
 from .code import NAME, PLAIN, Module
 from .entry import METH_FASTCALL, MethodDef
 from .isa import llvm
-from .object_cache import Described, Descriptions, ObjectCache, digest
+from .object_cache import Described, Descriptions, cache_folder, digest
 from .parallel import THREADS, NativePool, look
 
 Builtin = Callable[..., None]
@@ -48,7 +48,7 @@ class Compiler:
             binding.parse_assembly(""), target.create_target_machine(opt=2, jit=True)
         )
         self._salt = f"parts {llvmlite.__version__} {binding.llvm_version_info} {self._machines[0].triple}"
-        self._cache = ObjectCache()
+        self._cache = cache_folder()
         self._descriptions = Descriptions(self._salt)
         self._loaded: set[str] = set()
         self._common = False
@@ -75,7 +75,7 @@ class Compiler:
         module = write()
         found = self.load_all(module.text, suffixes)
         key = self._key(module.text)
-        if self._cache.holds(key):
+        if self._cache.holds(f"{key}.o"):
             self._descriptions.write(description, Described(key, _uses_common(module.text), module.facts))
         return found, module.facts
 
@@ -100,12 +100,12 @@ class Compiler:
         name = _name(key)
         with _LOCK:
             if name not in self._loaded:
-                data = self._cache.read(key)
+                data = self._cache.read(f"{key}.o")
                 if data is None:
                     if text is None:
                         return None
                     data = joined(self._compiled(text.replace(NAME, name)))
-                    self._cache.write(key, data)
+                    self._cache.write(f"{key}.o", data)
                 for part in parted(data):
                     self._engine.add_object_file(self._llvm.ObjectFileRef.from_data(part))
                 self._engine.finalize_object()

@@ -15,7 +15,7 @@ from ...kernels.body import Body, record
 from ...kernels.code import NAME, Declarations
 from ...kernels.expression import all_nodes
 from ...kernels.isa import llvm
-from ...kernels.object_cache import ObjectCache, digest
+from ...kernels.object_cache import cache_folder, digest
 from ...kernels.pointwise import PointwiseKernel
 from .grid_kernel import GridWriter, Parameter, parameters
 from .layout import Ints, Layout, fitting_width, layout_of, meta
@@ -62,7 +62,7 @@ class BackEnd:
         self._llvm.initialize_all_asmprinters()
         self._lock = fork_safe(threading.RLock())
         self._machines: dict[Target, Any] = {}
-        self.cache = ObjectCache()
+        self.cache = cache_folder()
         self.salt = f"ptx {llvmlite.__version__} {self._llvm.llvm_version_info}"
 
     def assembly(self, text: str, target: Target) -> str:
@@ -94,10 +94,10 @@ def compiled(written: GridText, target: Target) -> Image:
     found = back_end()
     key = digest(f"{found.salt} {target.name} {target.ptx}\n{written.text}".encode()).hex()
     name = f"gb_{key[:32]}"
-    data = found.cache.read(key)
+    data = found.cache.read(f"{key}.o")
     if data is None:
         data = assembly(written.text, name, target).encode() + b"\0"
-        found.cache.write(key, data)
+        found.cache.write(f"{key}.o", data)
     return Image(data, name)
 
 
