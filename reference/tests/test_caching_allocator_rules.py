@@ -241,9 +241,3 @@ def test_observers_hear_of_failures() -> None:
 def test_the_example_of_the_page_holds() -> None:
     page = (Path(__file__).parents[1] / "caching_allocator.md").read_text()
     exec(re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0], {})
-
-
-def test_base_allocation_is_the_segment() -> None:
-    memory, _ = allocator()
-    memory.malloc(1000)
-    assert memory.base_allocation(memory.malloc(512)) == (1 << 40, 2 * MIB)

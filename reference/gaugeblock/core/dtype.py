@@ -146,13 +146,11 @@ def dtype_from_numpy(dtype: np.dtype[Any]) -> DType | None:
 class _Defaults:
     __slots__ = ("complex_dtype", "dtype")
 
-    dtype: DType
-    complex_dtype: DType
+    def __init__(self) -> None:
+        self.dtype, self.complex_dtype = float32, complex64
 
 
 DEFAULTS = _Defaults()
-DEFAULTS.dtype = float32
-DEFAULTS.complex_dtype = complex64
 
 
 def get_default_dtype() -> DType:

@@ -19,6 +19,7 @@ from ..core.device import Device
 from ..core.errors import check_int
 from ..core.fork_safety import fork_safe
 from ..operators.generator import Generator
+from .allocator.allocator_config import VARIABLE as ALLOC_CONF
 from .allocator.caching_allocator import CachingAllocator
 from .driver.protocol import Driver
 
@@ -28,7 +29,6 @@ DRIVERS = {
     "cupy": ("gaugeblock.cuda.driver.cupy_driver", "CupyDriver"),
 }
 """Name of a driver -> module and callable that makes it from options; imported when the driver is first asked for."""
-CONFIG_VARIABLE = "GAUGEBLOCK_CUDA_ALLOC_CONF"
 NEEDED = (
     "it needs CuPy and an NVIDIA GPU (the extras cuda12 and cuda13), or the simulated "
     f"driver, which is asked for by {VARIABLE}=simulated in the environment or by "
@@ -218,7 +218,7 @@ class Runtime:
         """The memory of a device, its allocator made when it is first asked for."""
         found = self._memories.get(index)
         if found is None:
-            made = DeviceMemory(self.driver, index, os.environ.get(CONFIG_VARIABLE, ""))
+            made = DeviceMemory(self.driver, index, os.environ.get(ALLOC_CONF, ""))
             found = self._memories.setdefault(index, made)
         return found
 

@@ -27,12 +27,6 @@ _lock = fork_safe(RLock())
 _pools: WeakKeyDictionary[Driver, dict[tuple[int, int, int], tuple[list[int], int]]] = WeakKeyDictionary()
 
 
-def clamp_priority(driver: Driver, device: int, priority: int) -> int:
-    """Return the nearest priority of streams in the pool."""
-    lowest, highest = priority_range(driver, device)
-    return min(max(priority, highest), lowest)
-
-
 def priority_range(driver: Driver, device: int) -> tuple[int, int]:
     """The lowest and the highest priority that the pool has on a device."""
     lowest, highest = driver.stream_priority_range(device)
@@ -69,7 +63,8 @@ class Stream:
     def __init__(self, device: object = None, priority: int = 0) -> None:
         self.driver = get_driver()
         self.device_index = device_index("Stream", device)
-        self.priority = clamp_priority(self.driver, self.device_index, check_int("Stream", "priority", priority))
+        lowest, highest = priority_range(self.driver, self.device_index)
+        self.priority = min(max(check_int("Stream", "priority", priority), highest), lowest)
         self.cuda_stream = pooled_stream(self.driver, self.device_index, self.priority)
 
     @staticmethod

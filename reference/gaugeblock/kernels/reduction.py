@@ -84,7 +84,7 @@ def reduction_entry(outputs: int, numbers: int) -> str:
     call += f"ptr null, i64 {outputs}, i64 {outputs + 1}"
     shared = f"call i1 @{SHARE_GRID}(ptr @kept, {call}, i64 0, i64 {volumes[1]})"
     entry.run(f"call i1 @kept({call})", amount, shared)
-    text = entry.text([f"  %right = icmp sge i64 %nargs, {position}", "  br i1 %right, label %read, label %wrong"])
+    text = entry.text("sge", position)
     return "\n".join([PLAIN, PYTHON_API, declaration(SHARE_GRID), _kept(outputs), MEMCPY, text, ""])
 
 

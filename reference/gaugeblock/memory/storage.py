@@ -96,13 +96,12 @@ class Finalisers:
 class _Mode:
     __slots__ = ("allocator", "poison")
 
-    allocator: Allocator
-    poison: int | None
+    def __init__(self) -> None:
+        self.allocator: Allocator = host_allocator
+        self.poison: int | None = None
 
 
 MODE = _Mode()
-MODE.allocator = host_allocator
-MODE.poison = None
 
 
 def apply_mode() -> None:

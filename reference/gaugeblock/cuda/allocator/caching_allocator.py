@@ -405,22 +405,6 @@ class CachingAllocator:
             stack = None if history is None or block is None else history.block_stacks.get(block)
             return None if stack is None else ShownStacks().frames(stack)
 
-    def base_allocation(self, pointer: int) -> tuple[int, int]:
-        """Address and size of the segment that a live block lies in."""
-        with self._exclusive:
-            block = self._allocated("base_allocation", pointer)
-            if block.expandable is not None:
-                raise RuntimeError(
-                    "base_allocation(): blocks of expandable segments cannot be shared with other processes; "
-                    "allocate them while expandable_segments is False"
-                )
-            head = block.head()
-            size, last = head.size, head
-            while last.next is not None:
-                last = last.next
-                size += last.size
-            return head.pointer, size
-
     def check_invariants(self) -> None:
         """AssertionError that names what is broken, if anything is."""
         with self._exclusive:

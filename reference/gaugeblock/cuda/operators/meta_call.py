@@ -139,7 +139,8 @@ class TensorConverter:
             if original is tensor:
                 return made
         if tensor.meta.device.type == "cuda":
-            check_backed(tensor)
+            if tensor.__class__ is UnbackedTensor:
+                _ = tensor.pointer  # raises RuntimeError
             meta = meta_elsewhere(tensor.meta, self.device)
             made = self._on_device(tensor, meta)
         else:
@@ -154,12 +155,6 @@ class TensorConverter:
         made = make_tensor(meta, self._storage_of(tensor.storage_impl), tensor.offset, None)
         self.owners.append((tensor, made))
         return made
-
-
-def check_backed(tensor: Tensor) -> None:
-    """RuntimeError when the storage has become too small for the tensor."""
-    if tensor.__class__ is UnbackedTensor:
-        _ = tensor.pointer
 
 
 def meta_elsewhere(meta: TensorMeta, device: Device) -> TensorMeta:

@@ -65,15 +65,15 @@ class BackEnd:
         self.cache = cache_folder()
         self.salt = f"ptx {llvmlite.__version__} {self._llvm.llvm_version_info}"
 
-    def assembly(self, text: str, target: Target) -> str:
-        """PTX of a module given as IR text."""
+    def assembly(self, text: str, name: str, target: Target) -> str:
+        """PTX of a module given as IR text, whose kernel gets a name; compiled now."""
         with self._lock:
             machine = self._machines.get(target)
             if machine is None:
                 triple = self._llvm.Target.from_triple(TRIPLE)
                 machine = triple.create_target_machine(cpu=target.name, features=f"+ptx{target.ptx}", opt=3)
                 self._machines[target] = machine
-            module = self._llvm.parse_assembly(f'target triple = "{TRIPLE}"\n{text}')
+            module = self._llvm.parse_assembly(f'target triple = "{TRIPLE}"\n{text.replace(NAME, name)}')
             module.data_layout = str(machine.target_data)
             return str(machine.emit_assembly(module))
 
@@ -84,11 +84,6 @@ def back_end() -> BackEnd:
     return BackEnd()
 
 
-def assembly(text: str, name: str, target: Target) -> str:
-    """PTX of a module whose kernel gets a name; compiled now."""
-    return back_end().assembly(text.replace(NAME, name), target)
-
-
 def compiled(written: GridText, target: Target) -> Image:
     """The image of a kernel for a device target, taken from the cache or compiled now."""
     found = back_end()
@@ -96,7 +91,7 @@ def compiled(written: GridText, target: Target) -> Image:
     name = f"gb_{key[:32]}"
     data = found.cache.read(f"{key}.o")
     if data is None:
-        data = assembly(written.text, name, target).encode() + b"\0"
+        data = found.assembly(written.text, name, target).encode() + b"\0"
         found.cache.write(f"{key}.o", data)
     return Image(data, name)
 
