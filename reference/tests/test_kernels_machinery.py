@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from gaugeblock.kernels import parallel
 from gaugeblock.kernels.code import NAME, PLAIN
-from gaugeblock.kernels.compiler import compiler, joined, parted
+from gaugeblock.kernels.compiler import compiler
 from gaugeblock.kernels.isa import known_levels, supported_levels
 from gaugeblock.kernels.object_cache import CacheFolder
 
@@ -145,7 +145,7 @@ import ctypes
 import os
 from gaugeblock.kernels import parallel
 from gaugeblock.kernels.code import NAME, PLAIN
-from gaugeblock.kernels.compiler import compiler, joined, parted
+from gaugeblock.kernels.compiler import compiler
 parallel.set_num_threads(2)
 parallel.parallel_for(100, 10, lambda a, b: None)
 child = os.fork()
@@ -178,4 +178,3 @@ define i64 @{NAME}_second(i64 %x) {{
     first, third = compiler().load_all(text, ("", "_third"))
     call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
     assert (call(first)(4), call(third)(4)) == (15, 12)
-    assert parted(joined([b"one", b"", b"three"])) == [b"one", b"", b"three"]

@@ -42,15 +42,6 @@ def exp(x: Expr) -> Expr:
     return select(x < -700.0, 0.0, mul_add(tail, scale, scale))
 
 
-def exp2(x: Expr) -> Expr:
-    """2**x."""
-    x = _within(x, 160.0)
-    k, bits = DOUBLE.nearest(x, 1.0)
-    scale = DOUBLE.power_of_two(bits)
-    r = (x - k) * math.log(2.0)
-    return mul_add(mul_add(r * r, polynomial(r, _EXP_TAIL), r), scale, scale)
-
-
 def expm1(x: Expr) -> Expr:
     """e**x - 1; keeps -0.0."""
     tail, scale = _exp_parts(_within(x, 110.0))

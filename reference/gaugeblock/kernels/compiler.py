@@ -13,7 +13,7 @@ from __future__ import annotations
 import array
 import ctypes
 import functools
-import struct
+import marshal
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
@@ -47,7 +47,7 @@ class Compiler:
         self._engine = binding.create_mcjit_compiler(
             binding.parse_assembly(""), target.create_target_machine(opt=2, jit=True)
         )
-        self._salt = f"parts {llvmlite.__version__} {binding.llvm_version_info} {self._machines[0].triple}"
+        self._salt = f"lists {llvmlite.__version__} {binding.llvm_version_info} {self._machines[0].triple}"
         self._cache = cache_folder()
         self._descriptions = Descriptions(self._salt)
         self._loaded: set[str] = set()
@@ -104,9 +104,9 @@ class Compiler:
                 if data is None:
                     if text is None:
                         return None
-                    data = joined(self._compiled(text.replace(NAME, name)))
+                    data = marshal.dumps(self._compiled(text.replace(NAME, name)))
                     self._cache.write(f"{key}.o", data)
-                for part in parted(data):
+                for part in marshal.loads(data):
                     self._engine.add_object_file(self._llvm.ObjectFileRef.from_data(part))
                 self._engine.finalize_object()
                 self._loaded.add(name)
@@ -213,24 +213,6 @@ def named(build: Builder) -> Builder:
         return build(*args, **kwargs)._replace(name=" ".join([build.__name__, *words]))
 
     return functools.wraps(build)(memoised)  # type: ignore[return-value]
-
-
-_LENGTH = struct.Struct("<q")
-
-
-def joined(objects: Sequence[bytes]) -> bytes:
-    """Objects as one piece of data, each after its length."""
-    return b"".join(_LENGTH.pack(len(data)) + data for data in objects)
-
-
-def parted(data: bytes) -> list[bytes]:
-    """The objects that were joined."""
-    objects, place = [], 0
-    while place < len(data):
-        begin = place + _LENGTH.size
-        place = begin + _LENGTH.unpack_from(data, place)[0]
-        objects.append(data[begin:place])
-    return objects
 
 
 LIBM = "ceil ceilf floor floorf fma fmaf nearbyint nearbyintf rint rintf roundeven roundevenf trunc truncf".split()

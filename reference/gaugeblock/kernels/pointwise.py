@@ -25,7 +25,7 @@ from .conversion import Immediate, Raw
 from .isa import Level, current_level
 from .loops import RowWriter, row_text
 from .pointwise_entry import Signature, contiguous_entry, rows_text, strided_entry
-from .tiles import MAX_OPERANDS, packing_routine, tiled_driver, unpacking_routine
+from .tiles import MAX_OPERANDS, tiled_driver, transfer_routine
 
 Operand = DType | Raw | Immediate
 Find = Callable[[str, tuple[Operand, ...]], tuple[Formula, tuple[Operand, ...]]]
@@ -146,7 +146,7 @@ class PointwiseKernel:
         if found is None:
             outputs, level = len(self.results), self.level
             transfers = [
-                (unpacking_routine if place < outputs else packing_routine)(itemsize, level) if through else 0
+                transfer_routine(itemsize, level, filling=place >= outputs) if through else 0
                 for place, (itemsize, through) in enumerate(zip(self.itemsizes, apart, strict=True))
             ]
             descriptor = [self._row[0], *self.itemsizes, tiled_driver(level), 0, *transfers]

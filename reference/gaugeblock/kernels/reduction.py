@@ -33,7 +33,7 @@ from .reduction_phases import (
     record_reduction,
 )
 from .sharing import MAX_DIMS, context_of, each_row
-from .tiles import packing_routine
+from .tiles import transfer_routine
 
 
 def reduction_entry(outputs: int, numbers: int) -> str:
@@ -147,13 +147,13 @@ class ReductionKernel:
     def gathering(self) -> Builtin:
         """The builtin for an input that is contiguous in no dim."""
         itemsize = self.input.itemsize
-        return self._builtin([self._row, packing_routine(itemsize, self.level), itemsize, 0, 0])
+        return self._builtin([self._row, transfer_routine(itemsize, self.level, filling=True), itemsize, 0, 0])
 
     @made_once
     def turning(self) -> Builtin:
         """The builtin for few adjacent elements of each output, for a reduction with one result."""
         itemsize = self.input.itemsize
-        turn = packing_routine(itemsize, self.level)
+        turn = transfer_routine(itemsize, self.level, filling=True)
         return self._builtin([compiler().common(TRANSPOSED_REDUCTION), 0, itemsize, turn, self._wide_row])
 
     def _builtin(self, descriptor: list[int]) -> Builtin:

@@ -353,12 +353,7 @@ _POWERS: dict[str, Callable[[Value, Context], Value]] = {
 }
 
 
-def _square_root(total: Value, context: Context) -> tuple[Value, ...]:
-    return (sqrt(_real(total)),)
-
-
-def _general_root(total: Value, context: Context) -> tuple[Value, ...]:
-    return (pow(_real(total), 1.0 / context.numbers[0]),)
-
-
-_ROOTS: dict[str, Project] = {"2": _square_root, "p": _general_root}
+_ROOTS: dict[str, Project] = {
+    "2": lambda total, context: (sqrt(_real(total)),),
+    "p": lambda total, context: (pow(_real(total), 1.0 / context.numbers[0]),),
+}

@@ -29,15 +29,10 @@ _UNROLLED = 4
 
 
 @functools.cache
-def packing_routine(itemsize: int, level: Level) -> int:
-    """Address of the routine that fills a buffer."""
-    return compiler().load(f"pack {itemsize} {level.name}", lambda: _module(itemsize, level, filling=True))
-
-
-@functools.cache
-def unpacking_routine(itemsize: int, level: Level) -> int:
-    """Address of the routine that writes a buffer to its place."""
-    return compiler().load(f"unpack {itemsize} {level.name}", lambda: _module(itemsize, level, filling=False))
+def transfer_routine(itemsize: int, level: Level, *, filling: bool) -> int:
+    """Address of the routine that fills a buffer, or that writes it to its place."""
+    name = "pack" if filling else "unpack"
+    return compiler().load(f"{name} {itemsize} {level.name}", lambda: _module(itemsize, level, filling=filling))
 
 
 def _module(itemsize: int, level: Level, *, filling: bool) -> str:

@@ -269,7 +269,7 @@ class CachingAllocator:
     def _synchronize(self, owner: PrivatePool | None = None) -> None:
         self._store.statistics.counters["num_sync_all_streams"] += 1
         if self._uses is not None:
-            self._uses.synchronize(self._complete, owner)
+            self._uses.process(self._complete, wait=True, owner=owner)
 
     def _complete(self, block: Block) -> None:
         self._store.free_block(block, COMPLETED)
