@@ -214,20 +214,6 @@ def test_beyond_an_exbibyte_no_device_is_asked() -> None:
     assert device.log == []
 
 
-def test_callbacks_free_memory_before_the_device_is_asked() -> None:
-    memory, device = allocator()
-    held = [memory.malloc(2 * MIB)]
-
-    def callback() -> bool:
-        while held:
-            memory.free(held.pop())
-        return True
-
-    memory.add_free_memory_callback(callback)
-    assert memory.malloc(19 * MIB) == 1 << 40
-    assert len(device.log) == 1
-
-
 def test_observers_hear_of_failures() -> None:
     memory, _ = allocator(total=30 * MIB)
     heard: list[tuple[int, int, int, int]] = []

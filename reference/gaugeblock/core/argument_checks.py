@@ -10,7 +10,7 @@ They come before an output is allocated, so that a call that fails leaves nothin
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn, Protocol
 
 from .dtype import DType
@@ -116,7 +116,8 @@ def check_contiguous(function: str, *arguments: Argument) -> None:
 def check_dtype(function: str, argument: Argument, *allowed: DType) -> None:
     """The argument's dtype is among `allowed`."""
     if argument.dtype not in allowed:
-        names = _either(dtype.name for dtype in allowed)
+        names = ", ".join(dtype.name for dtype in allowed)
+        names = names if len(allowed) == 1 else f"one of {names}"
         _fail(function, f"Expected tensor for {argument} to have dtype {names}; but got {argument.dtype.name} instead")
 
 
@@ -147,8 +148,3 @@ def _same(function: str, what: str, found: Sequence[tuple[Argument, object]]) ->
         if other != value:
             _fail(function, f"Expected tensor for {first} to have the same {what} as tensor for {argument}; but "
                   f"{what} {value} does not equal {other}")  # fmt: skip
-
-
-def _either(names: Collection[str] | Any) -> str:
-    listed = list(names)
-    return listed[0] if len(listed) == 1 else f"one of {', '.join(listed)}"

@@ -26,7 +26,7 @@ from .loops import load_operand, store_operand
 from .lower import Emitter
 from .pointwise import rows_builtin
 from .pointwise_entry import Signature
-from .reduction_ops import SumState, extreme_reduction, two_sum
+from .reduction_ops import extreme_reduction, real_expr, sum_phase, two_sum
 from .reduction_phases import Context, Phase, State, arguments, merge_lanes, record_phase
 
 
@@ -212,27 +212,13 @@ def _exponentials(
     compute: DType, element: Callable[[Value, Context], Expr], project: Callable[[Expr, Expr], tuple[Value, ...]]
 ) -> tuple[Phase, ...]:
     """The largest element, then what `finish` makes of the sum of e**(x - largest), in float64, and the largest."""
-    type = SCALAR_TYPES[compute]
-    total = SumState(type, 1)
-    (largest,) = extreme_reduction(compute, True).phases
+    factor = _factor(SCALAR_TYPES[compute])
 
-    def projected(state: State, context: Context) -> tuple[Value, ...]:
+    def projected(total: Value, context: Context) -> tuple[Value, ...]:
         top = context.earlier[0]
-        sum = _real(total.total(state)) * _factor(type)
-        return project(select(isfinite(top), sum, float("nan")), top)
+        return project(select(isfinite(top), real_expr(total) * factor, float("nan")), top)
 
-    summed = Phase(
-        lambda x: total.init(),
-        lambda state, x, index, context: total.add(state, element(x, context)),
-        total.merge,
-        projected,
-    )
-    return largest, summed
-
-
-def _real(x: Value) -> Expr:
-    assert isinstance(x, Expr)
-    return x
+    return *extreme_reduction(compute, True).phases, sum_phase(compute, element, projected, real=True)
 
 
 @named
@@ -244,10 +230,10 @@ def softmax(compute: DType) -> RowProgram:
         return (cast(1.0 / total, type) * _factor(type),)
 
     def share(power: Value, context: Context) -> Value:
-        return _real(power) * context.earlier[1]
+        return real_expr(power) * context.earlier[1]
 
-    phases = _exponentials(compute, lambda power, context: _real(power), inverse)
-    return RowProgram(phases, share, kept=lambda x, context: _power(_real(x), context.earlier[0]))
+    phases = _exponentials(compute, lambda power, context: real_expr(power), inverse)
+    return RowProgram(phases, share, kept=lambda x, context: _power(real_expr(x), context.earlier[0]))
 
 
 @named
@@ -259,7 +245,7 @@ def log_softmax(compute: DType) -> RowProgram:
 
     def difference(x: Value, context: Context) -> Value:
         _, shift, logarithm = context.earlier
-        return cast(cast(_real(x), F64) - shift - logarithm, SCALAR_TYPES[compute])
+        return cast(cast(real_expr(x), F64) - shift - logarithm, SCALAR_TYPES[compute])
 
-    phases = _exponentials(compute, lambda x, context: _power(_real(x), context.earlier[0]), spread)
+    phases = _exponentials(compute, lambda x, context: _power(real_expr(x), context.earlier[0]), spread)
     return RowProgram(phases, difference)

@@ -113,7 +113,6 @@ class CachingAllocator:
         self._late: list[int] = []
         """Blocks to be freed by the next call."""
         self._observers: list[OutOfMemoryObserver] = []
-        self._callbacks: list[Callable[[], bool]] = []
         self._blocks = store.blocks
         self._small = store.small.streams
         self._large = store.large.streams
@@ -235,8 +234,6 @@ class CachingAllocator:
         """A free block for a request, by all means in their order; None when there is no memory."""
         store, driver = self._store, self.driver
         block = store.find(request)
-        if block is None and self._callbacks and self._ask_for_memory():
-            block = store.find(request)
         if block is not None:
             return block
         if store.collects_garbage:
@@ -257,14 +254,6 @@ class CachingAllocator:
         if block is None:
             store.statistics.counters["num_ooms"] += 1
         return block
-
-    def _ask_for_memory(self) -> bool:
-        self._busy = False
-        try:
-            freed = [callback() for callback in self._callbacks]
-            return any(freed)
-        finally:
-            self._busy = True
 
     def _synchronize(self, owner: PrivatePool | None = None) -> None:
         self._store.statistics.counters["num_sync_all_streams"] += 1
@@ -446,10 +435,6 @@ class CachingAllocator:
     def attach_out_of_memory_observer(self, observer: OutOfMemoryObserver) -> None:
         """Call `observer` with the device, the bytes tried, those allowed and those free before an error is raised."""
         self._observers.append(observer)
-
-    def add_free_memory_callback(self, callback: Callable[[], bool]) -> None:
-        """Call `callback` when no cached block fits; it frees what it can, and returns whether it freed anything."""
-        self._callbacks.append(callback)
 
     create_pool = _locked(private_pools.create_pool)
     begin_allocate_to_pool = _locked(private_pools.begin_allocate_to_pool)
