@@ -47,7 +47,7 @@ class Device:
         plan = prepared.plan(values, fault)
         module = self.driver.module_load(0, plan.image)
         function = self.driver.module_function(0, module, plan.name)
-        self.driver.define_kernel(plan.name, self.walk(kernel, prepared.on_grid(values).layout, plan))
+        self.driver.define_kernel(plan.name, self.walk(kernel, prepared.on_grid(values)[0], plan))
         self.driver.launch(0, function, plan.grid, plan.block, plan.shared_bytes, self.stream, plan.arguments)
 
 

@@ -158,9 +158,9 @@ def test_ptx_computes_what_the_cpu_does(name: str) -> None:
         own, other = new_like(meta), new_like(meta)
         launch.run([other.pointer, *arguments(call)])
         prepared = PreparedLaunch(launch.kernel, launch.shape, tuple(launch.strides), TARGET, 132)
-        launched = prepared.on_grid([own.pointer, *arguments(call)])
-        assert launched.layout == prepared.layout
-        Machine(written(name, dtype, strided).encode()).run("kernel", (2, 1, 1), (16, 1, 1), launched.arguments)
+        layout, _, given = prepared.on_grid([own.pointer, *arguments(call)])
+        assert layout == prepared.layout
+        Machine(written(name, dtype, strided).encode()).run("kernel", (2, 1, 1), (16, 1, 1), given)
         check(dtype, own, other)
 
 

@@ -104,7 +104,7 @@ def test_ptx_computes_what_the_cpu_does(name: str) -> None:
     wanted = call(name, given)
     own = [gb.empty_like(one) for one in wanted]
     loop = loop_for(name, given, own)
-    Machine(ptx(loop)).run("kernel", (1, 1, 1), (4, 1, 1), prepared(loop).on_grid(loop.values).arguments)
+    Machine(ptx(loop)).run("kernel", (1, 1, 1), (4, 1, 1), prepared(loop).on_grid(loop.values)[2])
     check(name, own, wanted)
 
 

@@ -12,7 +12,6 @@ import os
 from importlib import import_module
 from importlib.util import find_spec
 from threading import RLock, local
-from types import TracebackType
 from typing import Any, NamedTuple
 
 from ..core.device import Device
@@ -291,9 +290,7 @@ class device:
     def __enter__(self) -> None:
         self._before.append(set_current_device_index(self.index))
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         set_current_device_index(self._before.pop())
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 from contextlib import suppress
 from threading import RLock, local
-from types import TracebackType
 from typing import Self
 from weakref import WeakKeyDictionary
 
@@ -122,9 +121,7 @@ class Stream:
         enter_stream(self)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         leave_stream()
 
     def __eq__(self, other: object) -> bool:
@@ -354,9 +351,7 @@ class StreamContext:
         if self.stream is not None:
             enter_stream(self.stream)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self.stream is not None:
             leave_stream()
 

@@ -8,6 +8,7 @@ what compiled index loops take (`index_loop`). Access to an element is not check
 from __future__ import annotations
 
 from ctypes import memmove
+from dataclasses import dataclass
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
@@ -23,22 +24,16 @@ INDEX_BITS = (32, 64)
 _PLAIN = frozenset({"bool", "int", "float"})
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class PackedAccessor:
     """Address, sizes and strides (elements) of a tensor by value; it does not keep the memory alive."""
 
-    __slots__ = ("_step", "dtype", "index_bits", "pointer", "sizes", "storage", "strides")
-
-    def __init__(
-        self, pointer: int, dtype: DType, sizes: tuple[int, ...], strides: tuple[int, ...], index_bits: int = 64,
-        storage: Any = None,
-    ) -> None:  # fmt: skip
-        self.pointer = pointer
-        self.dtype = dtype
-        self.sizes = sizes
-        self.strides = strides
-        self.index_bits = index_bits
-        self.storage = storage
-        self._step = dtype.itemsize
+    pointer: int
+    dtype: DType
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    index_bits: int = 64
+    storage: Any = None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.dtype.name} {list(self.sizes)} strides {list(self.strides)}>"
@@ -59,7 +54,7 @@ class PackedAccessor:
     def address(self, *indices: int) -> int:
         """The address of an element, or of the first element behind leading indices."""
         offset = sum([index * stride for index, stride in zip(indices, self.strides, strict=False)])
-        return self.pointer + offset * self._step
+        return self.pointer + offset * self.dtype.itemsize
 
     def __getitem__(self, index: int | tuple[int, ...]) -> Any:
         indices = index if isinstance(index, tuple) else (index,)
@@ -75,7 +70,7 @@ class PackedAccessor:
             raise TypeError(f"an element has {len(self.sizes)} indices, got {len(indices)}")
         place = self.address(*indices)
         if self.dtype.category in _PLAIN and self.dtype is not bfloat16:
-            memmove(place, pack_element(self.dtype, value), self._step)
+            memmove(place, pack_element(self.dtype, value), self.dtype.itemsize)
         else:
             write_element(place, self.dtype, value)
 

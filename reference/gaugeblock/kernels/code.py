@@ -104,11 +104,6 @@ class Code:
         less = self.register(f"icmp slt i64 {a}, {b}")
         return self.register(f"select i1 {less}, i64 {a}, i64 {b}")
 
-    def maximum(self, a: str, b: str | int) -> str:
-        """The greater of two i64."""
-        more = self.register(f"icmp sgt i64 {a}, {b}")
-        return self.register(f"select i1 {more}, i64 {a}, i64 {b}")
-
     @contextmanager
     def loop(self, start: str | int, stop: str | int, step: str | int = 1) -> Iterator[str]:
         """A loop while index < stop; gives the register of the index."""

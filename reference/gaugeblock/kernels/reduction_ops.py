@@ -18,7 +18,7 @@ from .compiler import named
 from .conversion import SCALAR_TYPES
 from .exponential import exp
 from .expression import BOOL, F32, F64, INT, Complex, Expr, ScalarType, Value, constant, select
-from .functions import cast, fabs, isnan, maximum, minimum, sqrt
+from .functions import cast, exact_sum, fabs, isnan, maximum, minimum, sqrt
 from .logarithm import log, pow
 from .reduction_phases import Context, Phase, Reduction, State
 from .trigonometry import hypot
@@ -26,9 +26,8 @@ from .trigonometry import hypot
 
 def two_sum(total: Expr, error: Expr, x: Expr) -> tuple[Expr, Expr]:
     """total + x, with the rounding error of the addition added to `error`."""
-    new = total + x
-    virtual = new - total
-    return new, error + ((total - (new - virtual)) + (x - virtual))
+    new, lost = exact_sum(total, x)
+    return new, error + lost
 
 
 class SumState(NamedTuple):

@@ -10,7 +10,6 @@ import functools
 import sys
 from collections.abc import Callable, Sequence
 from threading import RLock
-from types import TracebackType
 from typing import Any, Concatenate, Literal, NoReturn, ParamSpec, TypeVar
 
 from ...core.errors import check_int
@@ -57,12 +56,10 @@ class Exclusive:
                     allocator._late.append(pointer)
                     raise
         except BaseException:
-            self.__exit__(None, None, None)
+            self.__exit__()
             raise
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         allocator = self._allocator
         allocator._busy = False
         allocator._choose_path()
@@ -418,12 +415,12 @@ class CachingAllocator:
         """The share of the device's memory that may be reserved."""
         return self._fraction
 
-    def set_memory_fraction(self, fraction: float) -> None:
+    def set_memory_fraction(self, fraction: float, operator: str = "set_memory_fraction") -> None:
         """Limit what may be reserved. TypeError for anything but a float, ValueError outside of [0, 1]."""
         if not isinstance(fraction, float):
-            raise TypeError(f"set_memory_fraction(): argument 'fraction' must be float, not {type(fraction).__name__}")
+            raise TypeError(f"{operator}(): argument 'fraction' must be float, not {type(fraction).__name__}")
         if not 0.0 <= fraction <= 1.0:
-            raise ValueError(f"set_memory_fraction(): argument 'fraction' must be from 0.0 to 1.0, got {fraction}")
+            raise ValueError(f"{operator}(): argument 'fraction' must be in [0, 1], got {fraction}")
         with self._exclusive:
             self._set_fraction(fraction)
 

@@ -184,6 +184,11 @@ def host_aliases() -> TensorConverter:
     return TensorConverter(cpu, lambda storage: foreign_storage(storage.pointer, storage.nbytes), clone)
 
 
+def on_host(operands: tuple[Any, ...]) -> Any:
+    """Return tensors of the CPU at the same addresses in the place of those of the device."""
+    return host_aliases().of(operands)
+
+
 HOST_KEYS = BACKEND_BIT["CPU"] | FUNCTIONALITY_BIT["Dense"]
 META_KEYS = BACKEND_BIT["Meta"] | FUNCTIONALITY_BIT["Dense"]
 REFUSED = (IndexError, RuntimeError, TypeError, ValueError)

@@ -120,14 +120,6 @@ class LaunchPlan(NamedTuple):
     arguments: tuple[Any, ...]
 
 
-class GridLaunch(NamedTuple):
-    """A grid of `blocks` of BLOCK threads, its kernel's layout, and ctypes values in the order of the parameters."""
-
-    layout: Layout
-    blocks: int
-    arguments: tuple[Any, ...]
-
-
 def _integer(value: Any, bits: int = 64) -> list[Any]:
     number = operator.index(value)
     if not -(1 << 63) <= number < 1 << bits:
@@ -201,10 +193,10 @@ class PreparedLaunch:
         data, name, grid = found
         return LaunchPlan(data, name, grid, (BLOCK, 1, 1), 0, arguments)
 
-    def on_grid(self, values: Sequence[Any], fault: int = 0) -> GridLaunch:
-        """The same without the image."""
+    def on_grid(self, values: Sequence[Any], fault: int = 0) -> tuple[Layout, int, tuple[Any, ...]]:
+        """The kernel's layout, the number of blocks, and ctypes values in the order of the parameters."""
         width, arguments = self._arguments(values, fault)
-        return GridLaunch(self.layout.of_width(width), self._blocks(width), arguments)
+        return self.layout.of_width(width), self._blocks(width), arguments
 
     def _tail(self, width: int) -> list[Any]:
         """Return the last arguments: the number of elements, or of steps, and the layout of a strided kernel."""
