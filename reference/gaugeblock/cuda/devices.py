@@ -12,7 +12,7 @@ import os
 from importlib import import_module
 from importlib.util import find_spec
 from threading import RLock, local
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..core.device import Device
 from ..core.errors import check_int
@@ -20,7 +20,7 @@ from ..core.fork_safety import fork_safe
 from ..operators.generator import Generator
 from .allocator.allocator_config import VARIABLE as ALLOC_CONF
 from .allocator.caching_allocator import CachingAllocator
-from .driver.protocol import Driver
+from .driver.protocol import DeviceProperties, Driver
 
 VARIABLE = "GAUGEBLOCK_CUDA_DRIVER"
 DRIVERS = {
@@ -301,25 +301,9 @@ class device_of(device):
         super().__init__(obj.get_device() if obj.is_cuda else None)
 
 
-class Properties(NamedTuple):
-    """The result of get_device_properties, with torch's names."""
-
-    name: str
-    major: int
-    minor: int
-    total_memory: int
-    multi_processor_count: int
-    max_threads_per_multi_processor: int
-    warp_size: int
-
-
-def get_device_properties(device: AnyDevice = None) -> Properties:
+def get_device_properties(device: AnyDevice = None) -> DeviceProperties:
     """Name, compute capability, memory and processors of a device."""
-    found = runtime().driver.properties(device_index("get_device_properties", device))
-    major, minor = found.compute_capability
-    return Properties(
-        found.name, major, minor, found.total_memory, found.multiprocessors, found.max_threads, found.warp_size
-    )
+    return runtime().driver.properties(device_index("get_device_properties", device))
 
 
 def get_device_name(device: AnyDevice = None) -> str:

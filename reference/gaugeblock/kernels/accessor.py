@@ -1,8 +1,8 @@
 """Accessors: typed element access for kernel writers; dtype and number of dims are checked once, strides always apply.
 
 `accessor(t, float32, 2)` reads and writes elements, `a[i, j]`, or gives the accessor of a row, `a[i]`. A packed
-accessor holds address, sizes and strides by value: it can be handed to code that cannot follow references, and is
-what compiled index loops take (`index_loop`). Access to an element is not checked: indices lie in [0, size).
+accessor holds address, sizes and strides by value: it can be handed to code that cannot follow references. Access to
+an element is not checked: indices lie in [0, size).
 """
 
 from __future__ import annotations

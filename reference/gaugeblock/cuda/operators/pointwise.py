@@ -77,10 +77,9 @@ def launch_loop(launch: Launch, values: Sequence[Any], index: int) -> None:
     """Put a loop over device memory on the current stream; `values` are addresses and numbers, outputs first."""
     assert isinstance(launch.kernel, PointwiseKernel)
     found = runtime()
-    properties = found.driver.properties(index)
-    prepared = prepare(
-        launch.kernel, launch.shape, tuple(launch.strides), properties.compute_capability, properties.multiprocessors
-    )
+    device = found.driver.properties(index)
+    capability, multiprocessors = (device.major, device.minor), device.multi_processor_count
+    prepared = prepare(launch.kernel, launch.shape, tuple(launch.strides), capability, multiprocessors)
     plan = prepared.plan(values)
     function = _function(found, index, plan.image, plan.name)
     stream = current_handle(index)
