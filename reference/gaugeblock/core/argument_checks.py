@@ -11,22 +11,15 @@ They come before an output is allocated, so that a call that fails leaves nothin
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import Any, NamedTuple, NoReturn
 
 from .dtype import DType
-
-
-class HasMeta(Protocol):
-    """What a checked tensor shows of itself."""
-
-    @property
-    def meta(self) -> Any: ...
 
 
 class Argument(NamedTuple):
     """A tensor (or None) with the name and the position, from 1 on, that it has in the call."""
 
-    tensor: HasMeta | None
+    tensor: Any
     name: str
     position: int
 
@@ -36,14 +29,12 @@ class Argument(NamedTuple):
     @property
     def sizes(self) -> tuple[int, ...]:
         """Its sizes."""
-        assert self.tensor is not None
         sizes: tuple[int, ...] = self.tensor.meta.sizes
         return sizes
 
     @property
     def dtype(self) -> DType:
         """Its dtype."""
-        assert self.tensor is not None
         dtype: DType = self.tensor.meta.dtype
         return dtype
 
@@ -97,7 +88,6 @@ def check_size_at(function: str, argument: Argument, dim: int, size: int) -> Non
 
 def check_numel(function: str, argument: Argument, numel: int) -> None:
     """The argument has `numel` elements."""
-    assert argument.tensor is not None
     found = argument.tensor.meta.numel
     if found != numel:
         _fail(function, f"Expected tensor for {argument} to have {numel} elements; but it actually has {found} "
@@ -108,7 +98,6 @@ def check_contiguous(function: str, *arguments: Argument) -> None:
     """Every argument is row-major without gaps."""
     for argument in arguments:
         check_defined(function, argument)
-        assert argument.tensor is not None
         if not argument.tensor.meta.contiguous:
             _fail(function, "Expected contiguous tensor, but got non-contiguous tensor for ", argument)
 

@@ -121,14 +121,12 @@ _BINARY = frozenset("add sub mul fadd fsub fmul fdiv and or xor shl ashr lshr sd
 _CASTS = frozenset("trunc sext zext sitofp uitofp fpext fptrunc bitcast".split())
 
 
-def reachable(results: Iterable[Expr]) -> tuple[Expr, ...]:
-    """Every lane used by `results`, arguments before users."""
-    return _ordered(tuple(results))
-
-
 @functools.lru_cache(maxsize=8)
-def _ordered(results: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    """The same; the vector form and the scalar form of a loop ask for it one after the other."""
+def reachable(results: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """Every lane used by `results`, arguments before users.
+
+    The vector form and the scalar form of a loop ask for it one after the other.
+    """
     order: list[Expr] = []
     done: set[int] = set()
     stack = list(reversed(results))
@@ -190,7 +188,7 @@ class Emitter(Code):
         """Instructions for `results`; returns their registers or literals."""
         names, kept, lines, prefix = self.names, self._kept, self.lines, self.prefix
         before, after = ("", "") if self.width == 1 else (f"<{self.width} x ", ">")
-        for expr in reachable(results):
+        for expr in reachable(tuple(results)):
             if id(expr) in names:
                 continue
             kept.append(expr)

@@ -136,27 +136,29 @@ class ReductionKernel:
     @made_once
     def reduce(self) -> Builtin:
         """The builtin for any strides."""
-        return self._builtin([self._wide_row, 0, self.input.itemsize, 0, 0])
+        return self._builtin(self._wide_row)
 
     @made_once
     def along(self) -> Builtin:
         """The builtin for outputs that are not adjacent in the input."""
-        return self._builtin([self._row, 0, self.input.itemsize, 0, 0])
+        return self._builtin(self._row)
 
     @made_once
     def gathering(self) -> Builtin:
         """The builtin for an input that is contiguous in no dim."""
-        itemsize = self.input.itemsize
-        return self._builtin([self._row, transfer_routine(itemsize, self.level, filling=True), itemsize, 0, 0])
+        return self._builtin(self._row, pack=self._packing())
 
     @made_once
     def turning(self) -> Builtin:
         """The builtin for few adjacent elements of each output, for a reduction with one result."""
-        itemsize = self.input.itemsize
-        turn = transfer_routine(itemsize, self.level, filling=True)
-        return self._builtin([compiler().common(TRANSPOSED_REDUCTION), 0, itemsize, turn, self._wide_row])
+        row = compiler().common(TRANSPOSED_REDUCTION)
+        return self._builtin(row, turn=self._packing(), reduction=self._wide_row)
 
-    def _builtin(self, descriptor: list[int]) -> Builtin:
+    def _packing(self) -> int:
+        return transfer_routine(self.input.itemsize, self.level, filling=True)
+
+    def _builtin(self, row: int, pack: int = 0, turn: int = 0, reduction: int = 0) -> Builtin:
+        descriptor = [row, pack, self.input.itemsize, turn, reduction]
         return compiler().builtin(self.name, _entry(len(self.results), self.reduction.numbers), descriptor)
 
     @made_once
