@@ -56,16 +56,13 @@ class Fresh(NamedTuple):
     def native(self) -> Callable[..., Any]:
         """Return the call in machine code, if the compiler has loaded it."""
         if self.kernel is nothing and not self.limited and len(self.results) == 1 and not _METHODS:
-            return _without_elements(self.results[0])
+            meta = self.results[0]
+            return lambda *values: new_like(meta)
         return _builtin(self)
 
 
 def nothing(*values: Any) -> None:
     """Do nothing: the kernel over no elements."""
-
-
-def _without_elements(meta: TensorMeta) -> Callable[..., Tensor]:
-    return lambda *values: new_like(meta)
 
 
 class Into(NamedTuple):

@@ -158,7 +158,7 @@ def _without_memory(cls: type[Storage], nbytes: int, device: Device, *, resizabl
 def allocate_storage(nbytes: int, device: Device = cpu) -> Storage:
     """A fresh resizable storage of `nbytes` bytes on `device`; contents are undefined.
 
-    Raises RuntimeError for a negative or impossible size.
+    Raises RuntimeError for a negative or impossible size, and for a device without an allocator.
     """
     storage = _without_memory(Storage, nbytes, device, resizable=True)
     if nbytes < 0:
@@ -167,7 +167,10 @@ def allocate_storage(nbytes: int, device: Device = cpu) -> Storage:
         if nbytes:
             _give_memory(storage, nbytes)
     elif device.type != "meta":
-        give_device_memory(storage, nbytes)
+        allocator = device_allocator(device)
+        if nbytes:
+            storage._pointer = allocator.allocate(check_nbytes("Storage", nbytes))
+            storage.allocator = allocator
     return storage
 
 
@@ -210,14 +213,6 @@ def _give_memory(storage: Storage, nbytes: int) -> None:
     storage.allocator = MODE.allocator
     if MODE.poison is not None:
         memset(storage.pointer, MODE.poison, nbytes)
-
-
-def give_device_memory(storage: Storage, nbytes: int) -> None:
-    """A block for a storage that lies neither on the CPU nor on meta. RuntimeError when its device has no allocator."""
-    allocator = device_allocator(storage.device)
-    if nbytes > 0:
-        storage._pointer = allocator.allocate(check_nbytes("Storage", nbytes))
-        storage.allocator = allocator
 
 
 def foreign_storage(
