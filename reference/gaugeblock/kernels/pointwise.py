@@ -266,34 +266,17 @@ class Launch:
 
     def run(self, values: Sequence[Any]) -> None:
         """Run over everything; `values` are addresses and numbers, outputs first."""
-        if self.contiguous:
-            self.kernel.contiguous(*values, self.count)
-        else:
-            self.strided()(*values, *self.tail)
-
-    def strided(self) -> Callable[..., None]:
-        """The builtin for these strides: over rows as they lie, or over tiles where a row's elements lie apart."""
-        return self.kernel.strided if self.apart is None else self.kernel.tiled(self.apart)
-
-    def builtin(self) -> Callable[..., None]:
-        """Return what a fast path calls with addresses, numbers and then the count or the tail."""
-        return self.kernel.contiguous if self.contiguous else self.strided()
+        builtin, tail = self.call()
+        builtin(*values, *tail)
 
     def call(self) -> tuple[Callable[..., None], tuple[int, ...]]:
-        """The builtin, and its arguments behind the addresses and numbers."""
-        return self.builtin(), (self.count,) if self.contiguous else self.tail
+        """The builtin, and its arguments behind the addresses and numbers.
 
-    def counted(self) -> Callable[..., None]:
-        """As `builtin`, always called with the count last."""
-        call = self.builtin()
+        It runs over rows as they lie, or over tiles where a row's elements lie apart.
+        """
         if self.contiguous:
-            return call
-        tail = self.tail
-
-        def run_strided(*values: Any) -> None:
-            call(*values[:-1], *tail)
-
-        return run_strided
+            return self.kernel.contiguous, (self.count,)
+        return self.kernel.strided if self.apart is None else self.kernel.tiled(self.apart), self.tail
 
 
 class _NoElements:

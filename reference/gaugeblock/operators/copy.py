@@ -155,7 +155,10 @@ def clone(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Planned
     result = new_like(made)
     copy_values(result, self)
     launch = made.plans.get(("copy", meta))
-    return Planned(result, None if launch is None else Fresh(launch.builtin(), (made,), launch.call()[1]).native())
+    if launch is None:
+        return Planned(result, None)
+    builtin, tail = launch.call()
+    return Planned(result, Fresh(builtin, (made,), tail).native())
 
 
 hooks.copy_into = copy_values
