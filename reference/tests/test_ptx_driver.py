@@ -42,7 +42,7 @@ class Device:
 
     def launch(self, kernel: PointwiseKernel, shape: Any, strides: Any, values: list[Any], fault: int = 0) -> None:
         properties = self.driver.properties(0)
-        given = (properties.compute_capability, properties.multiprocessors)
+        given = ((properties.major, properties.minor), properties.multi_processor_count)
         prepared = ptx.prepare(kernel, shape, strides, *given)
         plan = prepared.plan(values, fault)
         module = self.driver.module_load(0, plan.image)

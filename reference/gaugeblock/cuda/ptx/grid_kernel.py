@@ -79,11 +79,6 @@ class GridWriter:
         """The function @NAME."""
         given = parameters(self.body, self.layout, self.target)
         head = ", ".join(f"{one.declared} {one.register}" for one in given)
-        if self.target.is_device:
-            begin = [f"define ptx_kernel void @{NAME}({head}) {{", "entry:", *self._thread_numbers()]
-        else:
-            numbers = ", ".join(f"i32 %{name}" for name in THREAD_NUMBERS)
-            begin = [f"define internal void @{NAME}_thread({head}, {numbers}) #0 {{", "entry:"]
         first, step = self._start()
         for operand, single in zip(self.body.memory, self.layout.single, strict=True):
             if single:
@@ -92,22 +87,22 @@ class GridWriter:
             self._loop(first, "%n", step, self.layout.width)
         else:
             self._flat(first, step)
-        end = ["  ret void", "}"]
-        if self.target.is_device:
-            end.append(f'!nvvm.annotations = !{{!0}}\n!0 = !{{ptr @{NAME}, !"maxntidx", i32 {BLOCK}}}')
-        return "\n".join([*begin, *self.code.lines, *end])
+        if not self.target.is_device:
+            numbers = ", ".join(f"i32 %{name}" for name in THREAD_NUMBERS)
+            return self.code.function(f"define internal void @{NAME}_thread({head}, {numbers}) #0", "  ret void")
+        kernel = self.code.function(f"define ptx_kernel void @{NAME}({head})", "  ret void")
+        return f'{kernel}\n!nvvm.annotations = !{{!0}}\n!0 = !{{ptr @{NAME}, !"maxntidx", i32 {BLOCK}}}'
 
-    def _thread_numbers(self) -> list[str]:
-        lines = []
-        for name in THREAD_NUMBERS:
-            intrinsic = f"@llvm.nvvm.read.ptx.sreg.{name}.x"
-            self.declarations[intrinsic] = f"declare i32 {intrinsic}()"
-            lines.append(f"  %{name} = call i32 {intrinsic}()")
-        return lines
+    def _thread_number(self, name: str) -> str:
+        if not self.target.is_device:
+            return f"%{name}"
+        intrinsic = f"@llvm.nvvm.read.ptx.sreg.{name}.x"
+        self.declarations[intrinsic] = f"declare i32 {intrinsic}()"
+        return self.code.register(f"call i32 {intrinsic}()")
 
     def _start(self) -> tuple[str, str]:
         """The index of the thread's first step, and the number of threads."""
-        numbers = [f"%{name}" for name in THREAD_NUMBERS]
+        numbers = [self._thread_number(name) for name in THREAD_NUMBERS]
         if self.layout.bits == 64:
             numbers = [self.code.register(f"zext i32 {number} to i64") for number in numbers]
         thread, block, threads, blocks = numbers
