@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from gaugeblock.cuda.allocator.allocator_config import AllocatorConfig
 from gaugeblock.cuda.allocator.caching_allocator import CachingAllocator
+from gaugeblock.cuda.devices import Runtime
 from gaugeblock_testing.cuda_simulator import SimulatedDriver
 
 MIB = 1 << 20
@@ -95,9 +96,10 @@ def test_a_configuration_is_text() -> None:
 
 def test_the_environment_is_read_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GAUGEBLOCK_CUDA_ALLOC_CONF", "max_split_size_mb:64")
-    assert AllocatorConfig.from_environment().max_split_size == 64 * MIB
+    runtime = Runtime(SimulatedDriver(backed=False, devices=2))
+    assert runtime.memory(0).allocator.config.max_split_size == 64 * MIB
     monkeypatch.delenv("GAUGEBLOCK_CUDA_ALLOC_CONF")
-    assert AllocatorConfig.from_environment() == AllocatorConfig()
+    assert runtime.memory(1).allocator.config == AllocatorConfig()
 
 
 def test_an_allocator_takes_another_configuration_from_then_on() -> None:

@@ -224,9 +224,3 @@ def test_an_expandable_segment_without_memory_leaves_all_valid() -> None:
     memory.free(held)
     assert memory.malloc(15 * MIB, 1)
     memory.check_invariants()
-
-
-def test_blocks_of_expandable_segments_are_not_shared() -> None:
-    memory, _ = allocator(EXPANDABLE)
-    with pytest.raises(RuntimeError, match="expandable_segments"):
-        memory.base_allocation(memory.malloc(512))

@@ -214,20 +214,6 @@ def test_beyond_an_exbibyte_no_device_is_asked() -> None:
     assert device.log == []
 
 
-def test_callbacks_free_memory_before_the_device_is_asked() -> None:
-    memory, device = allocator()
-    held = [memory.malloc(2 * MIB)]
-
-    def callback() -> bool:
-        while held:
-            memory.free(held.pop())
-        return True
-
-    memory.add_free_memory_callback(callback)
-    assert memory.malloc(19 * MIB) == 1 << 40
-    assert len(device.log) == 1
-
-
 def test_observers_hear_of_failures() -> None:
     memory, _ = allocator(total=30 * MIB)
     heard: list[tuple[int, int, int, int]] = []
@@ -241,9 +227,3 @@ def test_observers_hear_of_failures() -> None:
 def test_the_example_of_the_page_holds() -> None:
     page = (Path(__file__).parents[1] / "caching_allocator.md").read_text()
     exec(re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0], {})
-
-
-def test_base_allocation_is_the_segment() -> None:
-    memory, _ = allocator()
-    memory.malloc(1000)
-    assert memory.base_allocation(memory.malloc(512)) == (1 << 40, 2 * MIB)

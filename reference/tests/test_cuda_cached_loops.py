@@ -8,7 +8,6 @@ from typing import Any
 
 import gaugeblock as gb
 import pytest
-from gaugeblock.cuda.operators import pointwise
 
 CALLS: list[Callable[..., Any]] = [
     lambda x, y: x + y, lambda x, y: x - 2, lambda x, y: 2 - x, lambda x, y: gb.add(x, y, alpha=3),
@@ -106,10 +105,6 @@ def test_a_tensor_without_memory_is_refused_again() -> None:
     y.untyped_storage().resize_(0)
     with pytest.raises(RuntimeError):
         (x + y).tolist()
-
-
-def test_names_of_fresh_results() -> None:
-    assert "add.Tensor" in pointwise.FRESH and "add_.Tensor" not in pointwise.FRESH
 
 
 def test_numbers_that_do_not_fit_are_refused_at_once() -> None:

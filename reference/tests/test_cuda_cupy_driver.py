@@ -45,7 +45,7 @@ def driver(fake: FakeCupy) -> CupyDriver:
 def test_the_driver_follows_the_protocol(driver: CupyDriver) -> None:
     used: Driver = driver
     assert used.name == "cupy" and used.device_count() == 2
-    assert used.properties(1)[:4] == ("Fake H100", 16 * MIB, (9, 0), 132)
+    assert used.properties(1)[:5] == ("Fake H100", 16 * MIB, 9, 0, 132)
     assert used.stream_priority_range(0) == (0, -5) and used.granularity(1) == G
 
 

@@ -7,7 +7,8 @@ import struct
 
 import gaugeblock as gb
 import pytest
-from gaugeblock.kernels.accessor import INT32_MAX, PackedAccessor, accessor, fits_32bit, packed_accessor
+from gaugeblock.iteration.dimensions import INT32_MAX, fits_32bit
+from gaugeblock.kernels.accessor import PackedAccessor, accessor, packed_accessor
 
 
 def views() -> dict[str, gb.Tensor]:
@@ -57,11 +58,11 @@ def test_other_dtype_or_rank_is_refused_at_creation() -> None:
 
 
 def test_32_bit_limits() -> None:
-    assert fits_32bit((1 << 29,), (1,), 4)
-    assert not fits_32bit(((1 << 29) + 1,), (1,), 4)
-    assert fits_32bit((INT32_MAX,), (1,), 1)
-    assert not fits_32bit((INT32_MAX + 1,), (0,), 1)
-    assert fits_32bit((0, 1 << 40), (1 << 40, 1), 4)
+    assert fits_32bit((1 << 29,), [(4,)])
+    assert not fits_32bit(((1 << 29) + 1,), [(4,)])
+    assert fits_32bit((INT32_MAX,), [(1,)])
+    assert not fits_32bit((INT32_MAX + 1,), [(0,)])
+    assert fits_32bit((0, 1 << 40), [(1 << 42, 4)])
     wide = gb.empty_strided((2, 2), (1 << 29, 1), dtype=gb.float32)
     assert accessor(wide, gb.float32, 2).index_bits == 64
     with pytest.raises(RuntimeError, match="32-bit indices cannot reach every byte"):

@@ -16,7 +16,6 @@ from gaugeblock.kernels import object_cache as module
 from gaugeblock.kernels.object_cache import (
     MAX_FILE,
     CacheFolder,
-    ObjectCache,
     UntrustedFolder,
     cache_place,
     trusted_folder,
@@ -226,7 +225,7 @@ def test_a_process_that_changes_user_leaves_the_folder(tmp_path: Path, monkeypat
 def test_files_of_killed_writers_are_removed_at_the_first_write(tmp_path: Path) -> None:
     left = tmp_path / ".0123.part"
     left.write_bytes(b"half of it")
-    ObjectCache(tmp_path).write("key", b"content")
+    CacheFolder(tmp_path).write("key.o", b"content")
     assert [one.name for one in tmp_path.iterdir()] == ["key.o"]
 
 

@@ -150,8 +150,8 @@ def scanned(name: str, array: Array, dim: int, dtype: DType, results: Sequence[D
     order = [dim, *(d for d in range(array.ndim) if d != dim)]
     arrays = [*outs, array]
     strides = [a.strides[d] for a in arrays for d in order]
-    kernel = scan_kernel(name, phase, dtype, dtype, results)
-    kernel.strided(*[a.ctypes.data for a in arrays], array.ndim, *[array.shape[d] for d in order], *strides)
+    kernel = scan_kernel(name, phase, dtype, dtype, tuple(results))
+    kernel(*[a.ctypes.data for a in arrays], array.ndim, *[array.shape[d] for d in order], *strides)
     return outs
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gaugeblock as gb
 import numpy as np
 import pytest
-from gaugeblock.core.dtype import float32, float64
+from gaugeblock.core.dtype import float64
 from gaugeblock.kernels import scan
 from gaugeblock.kernels.scan import scan_kernel
 
@@ -17,7 +17,7 @@ CASES = [
     *(("logcumsumexp", dtype) for dtype in ("float16", "float32", "float64")),
     ("cumsum", "float64"), ("cumprod", "complex64"),
 ]  # fmt: skip
-WIDTH = scan_kernel("sum", scan.running_sum(float32), float32, float32, (float32,)).width
+WIDTH = scan.neighbours()
 SPECIAL = (np.nan, np.inf, -np.inf, -0.0, 5e-324, 3e38)
 
 
@@ -89,9 +89,7 @@ def test_columns_in_place_and_into_an_out() -> None:
 def test_the_kernel_itself() -> None:
     array = np.arange(4.0 * WIDTH).reshape(4, WIDTH)
     out = np.empty_like(array)
-    kernel = scan_kernel("sum", scan.running_sum(float64), float64, float64, (float64,))
+    kernel = scan_kernel("sum", scan.running_sum(float64), float64, float64, (float64,), WIDTH)
     step = array.strides[0]
-    kernel.abreast(out.ctypes.data, array.ctypes.data, 1, 4, step, step)
+    kernel(out.ctypes.data, array.ctypes.data, 1, 4, step, step)
     np.testing.assert_array_equal(out, array.cumsum(0))
-    with pytest.raises(AttributeError, match="aside"):
-        kernel.aside  # noqa: B018

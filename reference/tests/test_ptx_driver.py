@@ -42,12 +42,12 @@ class Device:
 
     def launch(self, kernel: PointwiseKernel, shape: Any, strides: Any, values: list[Any], fault: int = 0) -> None:
         properties = self.driver.properties(0)
-        given = (properties.compute_capability, properties.multiprocessors)
+        given = ((properties.major, properties.minor), properties.multi_processor_count)
         prepared = ptx.prepare(kernel, shape, strides, *given)
         plan = prepared.plan(values, fault)
         module = self.driver.module_load(0, plan.image)
         function = self.driver.module_function(0, module, plan.name)
-        self.driver.define_kernel(plan.name, self.walk(kernel, prepared.on_grid(values).layout, plan))
+        self.driver.define_kernel(plan.name, self.walk(kernel, prepared.on_grid(values)[0], plan))
         self.driver.launch(0, function, plan.grid, plan.block, plan.shared_bytes, self.stream, plan.arguments)
 
 

@@ -10,7 +10,7 @@ from gaugeblock.core.dtype import float32, float64
 from gaugeblock.cuda.ptx import launching, target
 from gaugeblock.cuda.ptx.layout import Layout
 from gaugeblock.cuda.ptx.target import device_target, host_target
-from gaugeblock.kernels.object_cache import ObjectCache
+from gaugeblock.kernels.object_cache import CacheFolder
 from gaugeblock.operators.pointwise import formula_kernel
 
 TARGET = device_target((8, 0))
@@ -22,15 +22,15 @@ ADD = formula_kernel("add", (float32, float32), float32, float32)
 def compilations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the kernels compiled from now on, with an empty cache."""
     found: list[str] = []
-    before = launching.assembly
+    before = launching.back_end().assembly
 
     def counted(text: str, name: str, target: Any) -> str:
         found.append(name)
         return before(text, name, target)
 
     before("define void @k() {\n  ret void\n}\n", "k", TARGET)
-    monkeypatch.setattr(launching.back_end(), "cache", ObjectCache(tmp_path))
-    monkeypatch.setattr(launching, "assembly", counted)
+    monkeypatch.setattr(launching.back_end(), "cache", CacheFolder(tmp_path))
+    monkeypatch.setattr(launching.back_end(), "assembly", counted)
     return found
 
 
@@ -53,7 +53,7 @@ def test_tables_lie_in_global_memory_of_the_device() -> None:
     device = launching.grid_text(pow64, FLAT, TARGET).text
     assert "internal unnamed_addr addrspace(1) constant" in device
     assert "addrspace" not in launching.grid_text(pow64, FLAT, host_target()).text
-    assert ".global .align 64 .b8 gb_table" in launching.assembly(device, "k", TARGET)
+    assert ".global .align 64 .b8 gb_table" in launching.back_end().assembly(device, "k", TARGET)
 
 
 def test_a_missing_assembler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from gaugeblock.core.dtype import BY_NAME
 from gaugeblock.cuda.ptx import host_grid
-from gaugeblock.cuda.ptx.launching import PreparedLaunch, assembly, grid_text
+from gaugeblock.cuda.ptx.launching import PreparedLaunch, back_end, grid_text
 from gaugeblock.cuda.ptx.target import assemble, device_target, find_ptxas
 from gaugeblock.operators.pointwise import Call, arguments, fitted, plan_call
 from gaugeblock.operators.pointwise_operators import RULES, call_builder
@@ -129,7 +129,7 @@ def written(name: str, dtype: str, strided: bool) -> str:
     """PTX of an operator, written anew."""
     launch, _, _ = launch_of(rows()[name], dtype, strided)
     layout = PreparedLaunch(launch.kernel, launch.shape, tuple(launch.strides), TARGET, 132).layout
-    return assembly(grid_text(launch.kernel, layout, TARGET).text, "kernel", TARGET)
+    return back_end().assembly(grid_text(launch.kernel, layout, TARGET).text, "kernel", TARGET)
 
 
 def cases(name: str, classes: int) -> list[tuple[str, bool]]:
@@ -158,9 +158,9 @@ def test_ptx_computes_what_the_cpu_does(name: str) -> None:
         own, other = new_like(meta), new_like(meta)
         launch.run([other.pointer, *arguments(call)])
         prepared = PreparedLaunch(launch.kernel, launch.shape, tuple(launch.strides), TARGET, 132)
-        launched = prepared.on_grid([own.pointer, *arguments(call)])
-        assert launched.layout == prepared.layout
-        Machine(written(name, dtype, strided).encode()).run("kernel", (2, 1, 1), (16, 1, 1), launched.arguments)
+        layout, _, given = prepared.on_grid([own.pointer, *arguments(call)])
+        assert layout == prepared.layout
+        Machine(written(name, dtype, strided).encode()).run("kernel", (2, 1, 1), (16, 1, 1), given)
         check(dtype, own, other)
 
 

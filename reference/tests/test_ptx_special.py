@@ -10,7 +10,7 @@ import pytest
 from gaugeblock.core.dtype import BY_NAME
 from gaugeblock.cuda.operators.pointwise import COMPONENTS, KERNELS, Loop, pointwise_loop
 from gaugeblock.cuda.ptx import host_grid
-from gaugeblock.cuda.ptx.launching import PreparedLaunch, assembly, grid_text
+from gaugeblock.cuda.ptx.launching import PreparedLaunch, back_end, grid_text
 from gaugeblock.cuda.ptx.target import assemble, device_target, find_ptxas
 from gaugeblock.operators.invoke import apply
 from gaugeblock.operators.rows import rows
@@ -71,7 +71,8 @@ def prepared(loop: Loop) -> PreparedLaunch:
 
 def ptx(loop: Loop) -> bytes:
     """PTX of a loop's kernel, written anew."""
-    return assembly(grid_text(loop.launch.kernel, prepared(loop).layout, TARGET).text, "kernel", TARGET).encode()  # type: ignore[arg-type]
+    written = grid_text(loop.launch.kernel, prepared(loop).layout, TARGET)  # type: ignore[arg-type]
+    return back_end().assembly(written.text, "kernel", TARGET).encode()
 
 
 def check(name: str, own: list[Any], wanted: list[Any]) -> None:
@@ -103,7 +104,7 @@ def test_ptx_computes_what_the_cpu_does(name: str) -> None:
     wanted = call(name, given)
     own = [gb.empty_like(one) for one in wanted]
     loop = loop_for(name, given, own)
-    Machine(ptx(loop)).run("kernel", (1, 1, 1), (4, 1, 1), prepared(loop).on_grid(loop.values).arguments)
+    Machine(ptx(loop)).run("kernel", (1, 1, 1), (4, 1, 1), prepared(loop).on_grid(loop.values)[2])
     check(name, own, wanted)
 
 

@@ -10,23 +10,16 @@ They come before an output is allocated, so that a call that fails leaves nothin
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple, NoReturn, Protocol
+from collections.abc import Sequence
+from typing import Any, NamedTuple, NoReturn
 
 from .dtype import DType
-
-
-class HasMeta(Protocol):
-    """What a checked tensor shows of itself."""
-
-    @property
-    def meta(self) -> Any: ...
 
 
 class Argument(NamedTuple):
     """A tensor (or None) with the name and the position, from 1 on, that it has in the call."""
 
-    tensor: HasMeta | None
+    tensor: Any
     name: str
     position: int
 
@@ -36,14 +29,12 @@ class Argument(NamedTuple):
     @property
     def sizes(self) -> tuple[int, ...]:
         """Its sizes."""
-        assert self.tensor is not None
         sizes: tuple[int, ...] = self.tensor.meta.sizes
         return sizes
 
     @property
     def dtype(self) -> DType:
         """Its dtype."""
-        assert self.tensor is not None
         dtype: DType = self.tensor.meta.dtype
         return dtype
 
@@ -97,7 +88,6 @@ def check_size_at(function: str, argument: Argument, dim: int, size: int) -> Non
 
 def check_numel(function: str, argument: Argument, numel: int) -> None:
     """The argument has `numel` elements."""
-    assert argument.tensor is not None
     found = argument.tensor.meta.numel
     if found != numel:
         _fail(function, f"Expected tensor for {argument} to have {numel} elements; but it actually has {found} "
@@ -108,7 +98,6 @@ def check_contiguous(function: str, *arguments: Argument) -> None:
     """Every argument is row-major without gaps."""
     for argument in arguments:
         check_defined(function, argument)
-        assert argument.tensor is not None
         if not argument.tensor.meta.contiguous:
             _fail(function, "Expected contiguous tensor, but got non-contiguous tensor for ", argument)
 
@@ -116,7 +105,8 @@ def check_contiguous(function: str, *arguments: Argument) -> None:
 def check_dtype(function: str, argument: Argument, *allowed: DType) -> None:
     """The argument's dtype is among `allowed`."""
     if argument.dtype not in allowed:
-        names = _either(dtype.name for dtype in allowed)
+        names = ", ".join(dtype.name for dtype in allowed)
+        names = names if len(allowed) == 1 else f"one of {names}"
         _fail(function, f"Expected tensor for {argument} to have dtype {names}; but got {argument.dtype.name} instead")
 
 
@@ -147,8 +137,3 @@ def _same(function: str, what: str, found: Sequence[tuple[Argument, object]]) ->
         if other != value:
             _fail(function, f"Expected tensor for {first} to have the same {what} as tensor for {argument}; but "
                   f"{what} {value} does not equal {other}")  # fmt: skip
-
-
-def _either(names: Collection[str] | Any) -> str:
-    listed = list(names)
-    return listed[0] if len(listed) == 1 else f"one of {', '.join(listed)}"

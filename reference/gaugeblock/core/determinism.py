@@ -9,12 +9,11 @@ from __future__ import annotations
 class _Mode:
     __slots__ = ("enabled", "warn_only")
 
-    enabled: bool
-    warn_only: bool
+    def __init__(self) -> None:
+        self.enabled = self.warn_only = False
 
 
 MODE = _Mode()
-MODE.enabled = MODE.warn_only = False
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:

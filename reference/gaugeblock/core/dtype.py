@@ -130,8 +130,6 @@ BY_NAME: dict[str, DType] = {dtype.name: dtype for dtype in ALL_DTYPES}
 
 _FROM_NUMPY: dict[np.dtype[Any], DType] = {dtype.numpy: dtype for dtype in ALL_DTYPES if dtype is not complex32}
 
-_FROM_PYTHON: dict[type, DType] = {bool: bool_, int: int64}
-
 
 def dtype_by_name(name: str) -> DType:
     """The dtype called `name` ("float32" or an alias such as "half"); KeyError when there is none."""
@@ -146,13 +144,11 @@ def dtype_from_numpy(dtype: np.dtype[Any]) -> DType | None:
 class _Defaults:
     __slots__ = ("complex_dtype", "dtype")
 
-    dtype: DType
-    complex_dtype: DType
+    def __init__(self) -> None:
+        self.dtype, self.complex_dtype = float32, complex64
 
 
 DEFAULTS = _Defaults()
-DEFAULTS.dtype = float32
-DEFAULTS.complex_dtype = complex64
 
 
 def get_default_dtype() -> DType:
@@ -174,4 +170,4 @@ def dtype_of_number(value: object) -> DType:
         return DEFAULTS.dtype
     if isinstance(value, complex):
         return DEFAULTS.complex_dtype
-    return _FROM_PYTHON[bool if isinstance(value, bool) else int]
+    return bool_ if isinstance(value, bool) else int64

@@ -12,15 +12,15 @@ import os
 from importlib import import_module
 from importlib.util import find_spec
 from threading import RLock, local
-from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..core.device import Device
 from ..core.errors import check_int
 from ..core.fork_safety import fork_safe
 from ..operators.generator import Generator
+from .allocator.allocator_config import VARIABLE as ALLOC_CONF
 from .allocator.caching_allocator import CachingAllocator
-from .driver.protocol import Driver
+from .driver.protocol import DeviceProperties, Driver
 
 VARIABLE = "GAUGEBLOCK_CUDA_DRIVER"
 DRIVERS = {
@@ -28,7 +28,6 @@ DRIVERS = {
     "cupy": ("gaugeblock.cuda.driver.cupy_driver", "CupyDriver"),
 }
 """Name of a driver -> module and callable that makes it from options; imported when the driver is first asked for."""
-CONFIG_VARIABLE = "GAUGEBLOCK_CUDA_ALLOC_CONF"
 NEEDED = (
     "it needs CuPy and an NVIDIA GPU (the extras cuda12 and cuda13), or the simulated "
     f"driver, which is asked for by {VARIABLE}=simulated in the environment or by "
@@ -218,7 +217,7 @@ class Runtime:
         """The memory of a device, its allocator made when it is first asked for."""
         found = self._memories.get(index)
         if found is None:
-            made = DeviceMemory(self.driver, index, os.environ.get(CONFIG_VARIABLE, ""))
+            made = DeviceMemory(self.driver, index, os.environ.get(ALLOC_CONF, ""))
             found = self._memories.setdefault(index, made)
         return found
 
@@ -291,9 +290,7 @@ class device:
     def __enter__(self) -> None:
         self._before.append(set_current_device_index(self.index))
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         set_current_device_index(self._before.pop())
 
 
@@ -304,25 +301,9 @@ class device_of(device):
         super().__init__(obj.get_device() if obj.is_cuda else None)
 
 
-class Properties(NamedTuple):
-    """The result of get_device_properties, with torch's names."""
-
-    name: str
-    major: int
-    minor: int
-    total_memory: int
-    multi_processor_count: int
-    max_threads_per_multi_processor: int
-    warp_size: int
-
-
-def get_device_properties(device: AnyDevice = None) -> Properties:
+def get_device_properties(device: AnyDevice = None) -> DeviceProperties:
     """Name, compute capability, memory and processors of a device."""
-    found = runtime().driver.properties(device_index("get_device_properties", device))
-    major, minor = found.compute_capability
-    return Properties(
-        found.name, major, minor, found.total_memory, found.multiprocessors, found.max_threads, found.warp_size
-    )
+    return runtime().driver.properties(device_index("get_device_properties", device))
 
 
 def get_device_name(device: AnyDevice = None) -> str:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from ..core.device import Device
-from ..dispatch.dispatcher import REGISTRY, Operator, Registration
-from ..kernels.pointwise import Launch
+from ..dispatch.dispatcher import REGISTRY, Registration
 from ..memory.storage import register_allocator, registered_allocator
 from ..operators.copy import ELSEWHERE
 from ..operators.device_loops import DEVICE_LOOPS
-from ..tensor.tensor_meta import TensorMeta
 from .devices import DeviceMemory, check_device_index, current_device, runtime
 
 DIRECT = ("fill_.Scalar", "zero_")
@@ -35,7 +34,7 @@ def placed(device: Device) -> Device:
 
 def _join() -> None:
     register_allocator("cuda", Memories())
-    ELSEWHERE["cuda"] = _copy
+    ELSEWHERE["cuda"] = _later(".operators.copies", "copy_cuda")
     DEVICE_LOOPS["cuda"] = Loops()
     REGISTRY.register_fallback("CUDA", run, own=True)
     for name in DIRECT:
@@ -58,41 +57,22 @@ class Memories:
         runtime().memory(current_device()).free(address, nbytes)
 
 
-# What launches something is imported when it is first called.
+def _later(module: str, name: str) -> Callable[..., Any]:
+    """Return a function of this package whose module is imported when it is first called: it launches something."""
+
+    def call(*args: Any) -> Any:
+        return getattr(import_module(module, __package__), name)(*args)
+
+    return call
 
 
-def run(operator: Operator, keys: int, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """The boxed kernel of the key CUDA; see `fallback.run`."""
-    from .operators import fallback
-
-    return fallback.run(operator, keys, args, kwargs)
-
-
-def _copy(*args: Any) -> Any:
-    """Copy between devices; see `copy_cuda`."""
-    from .operators.copies import copy_cuda
-
-    return copy_cuda(*args)
+run = _later(".operators.fallback", "run")
+"""The boxed kernel of the key CUDA."""
 
 
 class Loops:
     """CUDA devices as DEVICE_LOOPS has them, whichever driver is in use."""
 
-    def on_host(self, operands: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Tensors of the CPU at the same addresses."""
-        from .operators.meta_call import host_aliases
-
-        aliases: tuple[Any, ...] = host_aliases().of(operands)
-        return aliases
-
-    def meta(self, meta: TensorMeta, device: Device) -> TensorMeta:
-        """Return `meta` with another device."""
-        from .operators.meta_call import meta_elsewhere
-
-        return meta_elsewhere(meta, device)
-
-    def entry(self, operator: str, launch: Launch, operands: tuple[Any, ...]) -> Callable[..., None]:
-        """Return what puts the loop on the current stream; see `loop_entry`."""
-        from .operators.pointwise import loop_entry
-
-        return loop_entry(operator, launch, operands)
+    on_host = staticmethod(_later(".operators.meta_call", "on_host"))
+    meta = staticmethod(_later(".operators.meta_call", "meta_elsewhere"))
+    entry = staticmethod(_later(".operators.pointwise", "loop_entry"))

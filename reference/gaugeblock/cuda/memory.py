@@ -75,13 +75,8 @@ def empty_cache() -> None:
 def set_per_process_memory_fraction(fraction: float, device: AnyDevice = None) -> None:
     """Let the allocator hold at most this part of a device's memory. TypeError unless a float, ValueError outside
     [0, 1]."""
-    if not isinstance(fraction, float):
-        raise TypeError(
-            f"set_per_process_memory_fraction(): argument 'fraction' must be float, not {type(fraction).__name__}"
-        )
-    if not 0 <= fraction <= 1:
-        raise ValueError(f"set_per_process_memory_fraction(): argument 'fraction' must be in [0, 1], got {fraction}")
-    _allocator("set_per_process_memory_fraction", device).set_memory_fraction(fraction)
+    operator = "set_per_process_memory_fraction"
+    _allocator(operator, device).set_memory_fraction(fraction, operator)
 
 
 def get_per_process_memory_fraction(device: AnyDevice = None) -> float:

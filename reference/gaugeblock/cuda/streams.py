@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 from contextlib import suppress
 from threading import RLock, local
-from types import TracebackType
 from typing import Self
 from weakref import WeakKeyDictionary
 
@@ -25,12 +24,6 @@ PRIORITIES = 4
 
 _lock = fork_safe(RLock())
 _pools: WeakKeyDictionary[Driver, dict[tuple[int, int, int], tuple[list[int], int]]] = WeakKeyDictionary()
-
-
-def clamp_priority(driver: Driver, device: int, priority: int) -> int:
-    """Return the nearest priority of streams in the pool."""
-    lowest, highest = priority_range(driver, device)
-    return min(max(priority, highest), lowest)
 
 
 def priority_range(driver: Driver, device: int) -> tuple[int, int]:
@@ -69,7 +62,8 @@ class Stream:
     def __init__(self, device: object = None, priority: int = 0) -> None:
         self.driver = get_driver()
         self.device_index = device_index("Stream", device)
-        self.priority = clamp_priority(self.driver, self.device_index, check_int("Stream", "priority", priority))
+        lowest, highest = priority_range(self.driver, self.device_index)
+        self.priority = min(max(check_int("Stream", "priority", priority), highest), lowest)
         self.cuda_stream = pooled_stream(self.driver, self.device_index, self.priority)
 
     @staticmethod
@@ -127,9 +121,7 @@ class Stream:
         enter_stream(self)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         leave_stream()
 
     def __eq__(self, other: object) -> bool:
@@ -359,9 +351,7 @@ class StreamContext:
         if self.stream is not None:
             enter_stream(self.stream)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self.stream is not None:
             leave_stream()
 

@@ -108,7 +108,7 @@ def fits_32bit(shape: Ints, strides: Sequence[Ints]) -> bool:
     if prod(shape) > INT32_MAX:
         return False
     return all(
-        1 + sum((size - 1) * abs(step) for size, step in zip(shape, operand, strict=True)) <= INT32_MAX
+        sum((size - 1) * abs(step) for size, step in zip(shape, operand, strict=True)) <= INT32_MAX
         for operand in strides
     )
 

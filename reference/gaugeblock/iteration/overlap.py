@@ -6,6 +6,7 @@ Undecidable-cheaply cases (gaps, strides that need number theory) are reported a
 from __future__ import annotations
 
 from enum import Enum
+from math import prod
 from typing import NamedTuple
 
 from ..tensor.tensor import Tensor
@@ -65,11 +66,8 @@ def pair_overlap(a: Extent, b: Extent) -> Overlap:
 
 
 def _range(operand: Extent) -> tuple[int, int]:
-    count = 1
-    for size in operand.sizes:
-        count *= size
     begin = operand.offset * operand.itemsize
-    return begin, begin + count * operand.itemsize
+    return begin, begin + prod(operand.sizes) * operand.itemsize
 
 
 def check_no_internal_overlap(sizes: Ints, strides: Ints) -> None:

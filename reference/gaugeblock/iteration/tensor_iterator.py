@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
@@ -97,7 +98,6 @@ class IteratorConfig(NamedTuple):
     allow_cpu_scalars: bool = False
     promote_inputs_to_common_dtype: bool = False
     promote_integer_inputs_to_float: bool = False
-    cast_common_dtype_to_outputs: bool = False
     enforce_safe_casting_to_output: bool = False
     enforce_linear_iteration: bool = False
     resize_outputs: bool = True
@@ -112,20 +112,10 @@ UNARY = BINARY = IteratorConfig(
     check_all_same_dtype=False,
     allow_cpu_scalars=True,
     promote_inputs_to_common_dtype=True,
-    cast_common_dtype_to_outputs=True,
     enforce_safe_casting_to_output=True,
 )
-FLOAT = IteratorConfig(
-    check_all_same_dtype=False,
-    allow_cpu_scalars=True,
-    promote_inputs_to_common_dtype=True,
-    promote_integer_inputs_to_float=True,
-    cast_common_dtype_to_outputs=True,
-    enforce_safe_casting_to_output=True,
-)
-COMPARISON = IteratorConfig(
-    check_all_same_dtype=False, allow_cpu_scalars=True, promote_inputs_to_common_dtype=True
-)
+FLOAT = BINARY._replace(promote_integer_inputs_to_float=True)
+COMPARISON = BINARY._replace(enforce_safe_casting_to_output=False)
 COPY = IteratorConfig(check_all_same_dtype=False, check_all_same_device=False, resize_outputs=False)
 
 
@@ -418,20 +408,12 @@ class TensorIterator:
         addresses = tuple(0 if o.tensor is None else o.tensor.pointer for o in self.operands)
         inner = tuple(operand[0] if operand else 0 for operand in strides)
         count = self.shape[0] if self.shape else 1
-        index = [0] * len(self.shape)
-        while True:
+        for place in product(*map(range, reversed(self.shape[1:]))):
             moved = tuple(
-                address + sum(i * s for i, s in zip(index, operand, strict=True))
+                address + sum(i * s for i, s in zip(reversed(place), operand[1:], strict=True))
                 for address, operand in zip(addresses, strides, strict=True)
             )
             loop(moved, inner, count)
-            for dim in range(1, len(self.shape)):
-                index[dim] += 1
-                if index[dim] < self.shape[dim]:
-                    break
-                index[dim] = 0
-            else:
-                return
 
     def _record(self, step: str, note: str = "") -> None:
         self.snapshots.append(Snapshot(step, self.shape, tuple(o.strides for o in self.operands), note))

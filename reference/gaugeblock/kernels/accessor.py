@@ -1,44 +1,39 @@
 """Accessors: typed element access for kernel writers; dtype and number of dims are checked once, strides always apply.
 
 `accessor(t, float32, 2)` reads and writes elements, `a[i, j]`, or gives the accessor of a row, `a[i]`. A packed
-accessor holds address, sizes and strides by value: it can be handed to code that cannot follow references, and is
-what compiled index loops take (`index_loop`). Access to an element is not checked: indices lie in [0, size).
+accessor holds address, sizes and strides by value: it can be handed to code that cannot follow references. Access to
+an element is not checked: indices lie in [0, size).
 """
 
 from __future__ import annotations
 
 from ctypes import memmove
+from dataclasses import dataclass
 from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16
+from ..iteration.dimensions import fits_32bit
 from ..memory.elements import pack_element, read_element, write_element
 
 if TYPE_CHECKING:
     from ..tensor.tensor import Tensor
 
-INT32_MAX = (1 << 31) - 1
 INDEX_BITS = (32, 64)
 _PLAIN = frozenset({"bool", "int", "float"})
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class PackedAccessor:
     """Address, sizes and strides (elements) of a tensor by value; it does not keep the memory alive."""
 
-    __slots__ = ("_step", "dtype", "index_bits", "pointer", "sizes", "storage", "strides")
-
-    def __init__(
-        self, pointer: int, dtype: DType, sizes: tuple[int, ...], strides: tuple[int, ...], index_bits: int = 64,
-        storage: Any = None,
-    ) -> None:  # fmt: skip
-        self.pointer = pointer
-        self.dtype = dtype
-        self.sizes = sizes
-        self.strides = strides
-        self.index_bits = index_bits
-        self.storage = storage
-        self._step = dtype.itemsize
+    pointer: int
+    dtype: DType
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    index_bits: int = 64
+    storage: Any = None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.dtype.name} {list(self.sizes)} strides {list(self.strides)}>"
@@ -59,7 +54,7 @@ class PackedAccessor:
     def address(self, *indices: int) -> int:
         """The address of an element, or of the first element behind leading indices."""
         offset = sum([index * stride for index, stride in zip(indices, self.strides, strict=False)])
-        return self.pointer + offset * self._step
+        return self.pointer + offset * self.dtype.itemsize
 
     def __getitem__(self, index: int | tuple[int, ...]) -> Any:
         indices = index if isinstance(index, tuple) else (index,)
@@ -75,7 +70,7 @@ class PackedAccessor:
             raise TypeError(f"an element has {len(self.sizes)} indices, got {len(indices)}")
         place = self.address(*indices)
         if self.dtype.category in _PLAIN and self.dtype is not bfloat16:
-            memmove(place, pack_element(self.dtype, value), self._step)
+            memmove(place, pack_element(self.dtype, value), self.dtype.itemsize)
         else:
             write_element(place, self.dtype, value)
 
@@ -122,17 +117,8 @@ def _check(function: str, tensor: Tensor, dtype: DType, ndim: int, index_bits: i
         raise RuntimeError(f"{function}(): a tensor on device '{meta.device}' has no memory to access")
     if meta.lazy:
         raise RuntimeError(f"{function}(): the tensor is lazily conjugate or negative: resolve it first")
-    if index_bits == 32 and not fits_32bit(meta.sizes, meta.strides, dtype.itemsize):
+    if index_bits == 32 and not fits_32bit(meta.sizes, [meta.byte_strides]):
         raise RuntimeError(
             f"{function}(): 32-bit indices cannot reach every byte of a {dtype.name} tensor of size "
             f"{list(meta.sizes)} with strides {list(meta.strides)}"
         )
-
-
-def fits_32bit(sizes: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
-    """Return whether the number of elements and the byte offset of each one fit a signed 32-bit int."""
-    count, last = 1, 0
-    for size, stride in zip(sizes, strides, strict=True):
-        count *= size
-        last += max(size - 1, 0) * stride
-    return count <= INT32_MAX and (not count or last * itemsize <= INT32_MAX)

@@ -25,10 +25,6 @@ _MANTISSA = (1 << 52) - 1
 _INFINITY = float("inf")
 
 
-def _within(x: Expr, limit: float) -> Expr:
-    return within(x, -limit, limit)
-
-
 def _exp_parts(x: Expr) -> tuple[Expr, Expr]:
     """(e**r - 1, 2**k) with x = k ln 2 + r."""
     k, bits = DOUBLE.nearest(x, 1.0 / math.log(2.0))
@@ -38,22 +34,13 @@ def _exp_parts(x: Expr) -> tuple[Expr, Expr]:
 
 def exp(x: Expr) -> Expr:
     """e**x; 0 below -700, e**700 above 700."""
-    tail, scale = _exp_parts(_within(x, 700.0))
+    tail, scale = _exp_parts(within(x, -700.0, 700.0))
     return select(x < -700.0, 0.0, mul_add(tail, scale, scale))
-
-
-def exp2(x: Expr) -> Expr:
-    """2**x."""
-    x = _within(x, 160.0)
-    k, bits = DOUBLE.nearest(x, 1.0)
-    scale = DOUBLE.power_of_two(bits)
-    r = (x - k) * math.log(2.0)
-    return mul_add(mul_add(r * r, polynomial(r, _EXP_TAIL), r), scale, scale)
 
 
 def expm1(x: Expr) -> Expr:
     """e**x - 1; keeps -0.0."""
-    tail, scale = _exp_parts(_within(x, 110.0))
+    tail, scale = _exp_parts(within(x, -110.0, 110.0))
     return select(x == 0.0, x, mul_add(tail, scale, scale - 1.0))
 
 

@@ -1,12 +1,11 @@
 """Bound calls: a kernel with everything that follows from the metas of its arguments, as one builtin in machine code.
 
-    call = bound(kernel, (result_meta,), tail)
+    call = Fresh(kernel, (result_meta,), tail).native()
     result = call(self, other)
 
 ``call`` allocates the results, passes the addresses of results and tensors, the numbers and the tail to the kernel, and
-returns the results: `Fresh` below, in machine code. ``bound_into`` is the same for a call that writes into its first
-argument: `Into`. A `View` returns a view of its first argument. All return None, before anything has changed, for a
-call that the general path has to decide.
+returns the results. `Into` is the same for a call that writes into its first argument. A `View` returns a view of its
+first argument. All return None, before anything has changed, for a call that the general path has to decide.
 """
 
 from __future__ import annotations
@@ -57,16 +56,13 @@ class Fresh(NamedTuple):
     def native(self) -> Callable[..., Any]:
         """Return the call in machine code, if the compiler has loaded it."""
         if self.kernel is nothing and not self.limited and len(self.results) == 1 and not METHODS:
-            return _without_elements(self.results[0])
+            meta = self.results[0]
+            return lambda *values: new_like(meta)
         return builtin(self)
 
 
 def nothing(*values: Any) -> None:
     """Do nothing: the kernel over no elements."""
-
-
-def _without_elements(meta: TensorMeta) -> Callable[..., Tensor]:
-    return lambda *values: new_like(meta)
 
 
 class Into(NamedTuple):
@@ -149,26 +145,6 @@ def builtin(call: Any) -> Callable[..., Any]:
     return made
 
 
-def bound(
-    kernel: Callable[..., None] | None, results: Sequence[TensorMeta], tail: tuple[int, ...], *, limited: bool = False
-) -> Callable[..., Any]:
-    """Return the call of a kernel that writes into new tensors with the metas `results`."""
-    return Fresh(kernel, tuple(results), tail, limited).native()
-
-
-def bound_into(
-    kernel: Callable[..., None] | None, tail: tuple[int, ...], *, limited: bool = False, read: bool = False
-) -> Callable[..., Any]:
-    """Return the call of a kernel that writes into the first argument."""
-    return Into(kernel, tail, limited, read).native()
-
-
-def native(call: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a bound call in machine code, if the compiler has loaded it; any other callable as it is."""
-    form = form_of(call)
-    return call if form is None else form.native()
-
-
 def form_of(call: Any) -> Fresh | Into | None:
     """Return what a bound call was made of; None for any other callable."""
     form = getattr(call, "__self__", call)
@@ -176,7 +152,7 @@ def form_of(call: Any) -> Fresh | Into | None:
 
 
 def install(compiler: Any) -> None:
-    """Compile the finaliser of storages, and what `bound` uses if lists and tuples lie in memory as it expects."""
+    """Compile the finaliser of storages, and bound calls if lists and tuples lie in memory as it expects."""
     if not all(OFFSETS[cls] for cls in (Tensor, Storage, TensorMeta)):
         return
     _install_finalisers(compiler)

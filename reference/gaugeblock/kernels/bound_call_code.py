@@ -5,6 +5,9 @@ The first does what `Fresh`, `Into` and `View` do in Python.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from ..core.sealed import OFFSETS
 from ..memory.storage import Storage
 from ..tensor.tensor import INITIAL, Tensor
@@ -47,22 +50,34 @@ class ObjectCode(Code):
     def same(self, one: str, other: str) -> str:
         return self.register(f"icmp eq ptr {one}, {other}")
 
+    @contextmanager
+    def ending(self, condition: str) -> Iterator[None]:
+        """A block that runs only when the condition holds, and returns."""
+        out, on = self.label(), self.label()
+        self.branch(condition, out, on)
+        self.begin(out)
+        yield
+        self.begin(on)
+
     def leave(self, condition: str, value: str) -> None:
         """Return `value` if the condition holds."""
-        out, on = self.label(), self.label()
-        self.line(f"br i1 {condition}, label %{out}, label %{on}")
-        self.begin(out)
-        self.line(f"ret ptr {value}")
-        self.begin(on)
+        with self.ending(condition):
+            self.line(f"ret ptr {value}")
 
     def decline(self, condition: str) -> None:
         """Return None if the condition holds."""
-        out, on = self.label(), self.label()
-        self.line(f"br i1 {condition}, label %{out}, label %{on}")
-        self.begin(out)
-        self.line(f"call void @Py_IncRef(ptr {NONE})")
-        self.line(f"ret ptr {NONE}")
-        self.begin(on)
+        with self.ending(condition):
+            self.line(f"call void @Py_IncRef(ptr {NONE})")
+            self.line(f"ret ptr {NONE}")
+
+    def both(self, one: str, other: str) -> str:
+        return self.register(f"and i1 {one}, {other}")
+
+    def either(self, one: str, other: str) -> str:
+        return self.register(f"or i1 {one}, {other}")
+
+    def unless(self, condition: str) -> str:
+        return self.register(f"xor i1 {condition}, true")
 
 
 NONE = "@_Py_NoneStruct"
@@ -106,35 +121,27 @@ def _new_like() -> str:
     code = ObjectCode()
     pool = code.member("%meta", _offset(TensorMeta, "_pool"))
     pointer = code.register("alloca ptr")
-    nothing = code.same(pool, code.object("no_blocks"))
-    listed = code.same(code.load("ptr", code.move(pool, TYPE)), "@PyList_Type")
-    either = code.register(f"or i1 {nothing}, {listed}")
-    look, python, pop, zero, found = (code.label() for _ in range(5))
-    code.line(f"br i1 {either}, label %{look}, label %{python}")
-    code.begin(python)
-    made = f"call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr {code.object('new_like')}, ptr %meta, ptr null)"
-    code.line(f"ret ptr {code.register(made)}")
-    code.begin(look)
-    size = code.load("i64", code.move(pool, SIZE))
-    some = code.register(f"icmp sgt i64 {size}, 0")
-    code.line(f"br i1 {some}, label %{pop}, label %{zero}")
-    code.begin(pop)
-    last = code.register(f"sub i64 {size}, 1")
-    code.store("i64", last, code.move(pool, SIZE))
-    code.store("ptr", code.load("ptr", code.slot(code.member(pool, LIST_ITEMS), last)), pointer)
-    code.line(f"br label %{found}")
-    code.begin(zero)
-    code.line(f"call void @Py_IncRef(ptr {code.object('zero')})")
     code.store("ptr", code.object("zero"), pointer)
-    code.line(f"br i1 {nothing}, label %{found}, label %{python}")
-    code.begin(found)
+    nothing = code.same(pool, code.object("no_blocks"))
+    listed = code.either(nothing, code.same(code.load("ptr", code.move(pool, TYPE)), "@PyList_Type"))
+    known = code.register(f"select i1 {listed}, ptr {pool}, ptr {code.object('no_blocks')}")
+    size = code.load("i64", code.move(known, SIZE))
+    some = code.both(listed, code.register(f"icmp sgt i64 {size}, 0"))
+    with code.ending(code.unless(code.either(some, nothing))):
+        made = f"call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr {code.object('new_like')}, ptr %meta, ptr null)"
+        code.line(f"ret ptr {code.register(made)}")
+    with code.when(some):
+        last = code.register(f"sub i64 {size}, 1")
+        code.store("i64", last, code.move(pool, SIZE))
+        code.store("ptr", code.load("ptr", code.slot(code.member(pool, LIST_ITEMS), last)), pointer)
+    with code.when(code.unless(some)):
+        code.line(f"call void @Py_IncRef(ptr {code.object('zero')})")
     address = code.load("ptr", pointer)
     storage = code.register(f"call ptr @PyType_GenericAlloc(ptr {code.object('Storage')}, i64 0)")
-    missing = code.same(storage, "null")
-    with code.when(missing):
+    with code.ending(code.same(storage, "null")):
         code.line(f"call i32 @PyList_Append(ptr {pool}, ptr {address})")
         code.line(f"call void @Py_DecRef(ptr {address})")
-    code.leave(missing, "null")
+        code.line("ret ptr null")
     code.store("ptr", address, code.move(storage, _offset(Storage, "_pointer")))
     values = {
         "pool": pool, "_nbytes": code.member("%meta", _offset(TensorMeta, "_nbytes")), "device": code.object("cpu"),
@@ -144,10 +151,9 @@ def _new_like() -> str:
     for slot, value in values.items():
         code.put(storage, _offset(Storage, slot), value)
     tensor = code.register(f"call ptr @PyType_GenericAlloc(ptr {code.object('Tensor')}, i64 0)")
-    missing = code.same(tensor, "null")
-    with code.when(missing):
+    with code.ending(code.same(tensor, "null")):
         code.line(f"call void @Py_DecRef(ptr {storage})")
-    code.leave(missing, "null")
+        code.line("ret ptr null")
     code.store("ptr", storage, code.move(tensor, _offset(Tensor, "_storage_impl")))
     values = {"_meta": "%meta", "_offset": code.object("zero"), "_pointer": address}
     for slot, value in (values | {slot: CONSTANTS[initial] for slot, initial in INITIAL.items()}).items():
@@ -167,35 +173,20 @@ def _gather() -> str:
     with code.loop(0, "%nargs") as i:
         value = code.load("ptr", code.slot("%args", i))
         type = code.load("ptr", code.move(value, TYPE))
-        keep, number, skip, refuse, on = (code.label() for _ in range(5))
-        tensor = code.same(type, code.object("Tensor"))
-        read = code.label()
-        code.line(f"br i1 {tensor}, label %{read}, label %{number}")
-        code.begin(read)
-        address = code.member(value, _offset(Tensor, "_pointer"))
-        code.line(f"br label %{keep}")
-        code.begin(number)
-        known = code.same(type, "@PyFloat_Type")
-        for other in ("@PyLong_Type", "@PyBool_Type", "@PyComplex_Type"):
-            known = code.register(f"or i1 {known}, {code.same(type, other)}")
-        unknown = code.label()
-        code.line(f"br i1 {known}, label %{keep}, label %{unknown}")
-        code.begin(unknown)
-        missing = code.register(f"or i1 {code.same(value, NONE)}, {code.same(value, code.object('unset'))}")
-        code.line(f"br i1 {missing}, label %{skip}, label %{refuse}")
-        code.begin(refuse)
-        code.line(f"call void @drop(ptr %given, i64 {code.load('i64', count)})")
-        code.line("ret i64 -1")
-        code.begin(keep)
-        found = code.register(f"phi ptr [{address}, %{read}], [{value}, %{number}]")
-        at = code.load("i64", count)
-        code.line(f"call void @Py_IncRef(ptr {found})")
-        code.store("ptr", found, code.slot("%given", at))
-        code.store("i64", code.register(f"add i64 {at}, 1"), count)
-        code.line(f"br label %{skip}")
-        code.begin(skip)
-        code.line(f"br label %{on}")
-        code.begin(on)
+        known = tensor = code.same(type, code.object("Tensor"))
+        for number in ("@PyFloat_Type", "@PyLong_Type", "@PyBool_Type", "@PyComplex_Type"):
+            known = code.either(known, code.same(type, number))
+        with code.when(known):
+            address = code.move(value, _offset(Tensor, "_pointer"))
+            found = code.load("ptr", code.register(f"select i1 {tensor}, ptr {address}, ptr {code.slot('%args', i)}"))
+            at = code.load("i64", count)
+            code.line(f"call void @Py_IncRef(ptr {found})")
+            code.store("ptr", found, code.slot("%given", at))
+            code.store("i64", code.register(f"add i64 {at}, 1"), count)
+        missing = code.either(code.same(value, NONE), code.same(value, code.object("unset")))
+        with code.ending(code.unless(code.either(known, missing))):
+            code.line(f"call void @drop(ptr %given, i64 {code.load('i64', count)})")
+            code.line("ret i64 -1")
     total = code.load("i64", count)
     return code.function("define internal i64 @gather(ptr %given, ptr %args, i64 %nargs)", f"  ret i64 {total}")
 
@@ -212,11 +203,8 @@ def _ran() -> str:
     """@ran(kernel, given, count, tail): the kernel called with `count` values and the tail behind them, for which there
     is space; false if it raised."""
     code = ObjectCode()
-    idle, busy = code.label(), code.label()
-    code.line(f"br i1 {code.same('%kernel', NONE)}, label %{idle}, label %{busy}")
-    code.begin(idle)
-    code.line("ret i1 true")
-    code.begin(busy)
+    with code.ending(code.same("%kernel", NONE)):
+        code.line("ret i1 true")
     size = code.load("i64", code.move("%tail", SIZE))
     with code.loop(0, size) as i:
         value = code.load("ptr", code.slot(code.move("%tail", ITEMS), i))
@@ -234,8 +222,7 @@ def _check_numbers(code: ObjectCode, limited: str, first: int) -> None:
     with code.when(code.same(limited, "@_Py_TrueStruct")), code.loop(first, "%nargs") as i:
         value = code.load("ptr", code.slot("%args", i))
         type = code.load("ptr", code.move(value, TYPE))
-        number = code.register(f"or i1 {code.same(type, '@PyFloat_Type')}, {code.same(type, '@PyLong_Type')}")
-        with code.when(number):
+        with code.when(code.either(code.same(type, "@PyFloat_Type"), code.same(type, "@PyLong_Type"))):
             real = code.register(f"call double @PyFloat_AsDouble(ptr {value})")
             size = code.register(f"call double @llvm.fabs.f64(double {real})")
             large = code.register(f"fcmp ugt double {size}, {float(LARGEST_NUMBER)}")
@@ -243,7 +230,7 @@ def _check_numbers(code: ObjectCode, limited: str, first: int) -> None:
             failed = code.register(f"icmp ne ptr {error}, null")
             with code.when(failed):
                 code.line("call void @PyErr_Clear()")
-            code.decline(code.register(f"or i1 {large}, {failed}"))
+            code.decline(code.either(large, failed))
 
 
 def _fresh() -> str:
@@ -296,8 +283,8 @@ def _into() -> str:
         tensor = code.same(code.load("ptr", code.move(value, TYPE)), code.object("Tensor"))
         with code.when(tensor):
             shared = code.same(code.member(value, _offset(Tensor, "_storage_impl")), storage)
-            itself = code.register(f"and i1 {elementwise}, {code.same(value, out)}")
-            code.decline(code.register(f"and i1 {shared}, {code.register(f'xor i1 {itself}, true')}"))
+            itself = code.both(elementwise, code.same(value, out))
+            code.decline(code.both(shared, code.unless(itself)))
     most = _sum(code, code.load("i64", code.move(tail, SIZE)), "1", "%nargs")
     given = code.register(f"alloca ptr, i64 {most}")
     twice = code.register(f"zext i1 {inplace} to i64")
@@ -325,7 +312,7 @@ def _view() -> str:
     alone = code.same(detached, "@_Py_TrueStruct")
     counted = code.register(f"icmp ne ptr {code.member(tensor, _offset(Tensor, 'counter'))}, {NONE}")
     foreign = code.register(f"icmp ne ptr {code.load('ptr', code.move(tensor, TYPE))}, {code.object('Tensor')}")
-    refused = code.register(f"or i1 {foreign}, {code.register(f'and i1 {alone}, {counted}')}")
+    refused = code.either(foreign, code.both(alone, counted))
     with code.when(refused):
         code.line(f"call void @Py_DecRef(ptr {view})")
     code.decline(refused)
@@ -334,7 +321,7 @@ def _view() -> str:
         code.put(view, _offset(Tensor, slot), code.member(tensor, _offset(Tensor, slot)))
     code.store("ptr", code.member(tensor, _offset(Tensor, "base")), root)
     first = code.same(code.load("ptr", root), NONE)
-    with code.when(code.register(f"and i1 {first}, {code.register(f'xor i1 {alone}, true')}")):
+    with code.when(code.both(first, code.unless(alone))):
         code.store("ptr", tensor, root)
         viewed = code.move(tensor, _offset(Tensor, "viewed"))
         with code.when(code.same(code.load("ptr", viewed), "null")):
@@ -369,25 +356,21 @@ def _count_write() -> str:
     code = ObjectCode()
     own = code.register(f"icmp ne ptr {code.member('%out', _offset(Tensor, 'counter'))}, {NONE}")
     plain = code.same(code.load("ptr", code.move("%storage", TYPE)), code.object("Storage"))
-    special = code.register(f"or i1 {own}, {code.register(f'xor i1 {plain}, true')}")
-    python, here, release = code.label(), code.label(), code.label()
-    code.line(f"br i1 {special}, label %{python}, label %{here}")
-    code.begin(python)
-    bump = code.object("bump_version")
-    result = code.register(f"call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr {bump}, ptr %out, ptr null)")
-    code.line(f"br label %{release}")
-    code.begin(here)
-    slot = code.move("%storage", _offset(Storage, "version"))
-    before = code.load("ptr", slot)
-    after = code.register(f"call ptr @PyNumber_Add(ptr {before}, ptr {code.object('one')})")
-    counted = code.register(f"icmp ne ptr {after}, null")
-    old = code.register(f"select i1 {counted}, ptr {before}, ptr null")
-    with code.when(counted):
-        code.store("ptr", after, slot)
-    last = code.block
-    code.line(f"br label %{release}")
-    code.begin(release)
-    gone = code.register(f"phi ptr [{result}, %{python}], [{old}, %{last}]")
+    special = code.either(own, code.unless(plain))
+    kept = code.register("alloca ptr")
+    code.store("ptr", "null", kept)
+    with code.when(special):
+        bump = code.object("bump_version")
+        result = code.register(f"call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr {bump}, ptr %out, ptr null)")
+        code.store("ptr", result, kept)
+    with code.when(code.unless(special)):
+        slot = code.move("%storage", _offset(Storage, "version"))
+        before = code.load("ptr", slot)
+        after = code.register(f"call ptr @PyNumber_Add(ptr {before}, ptr {code.object('one')})")
+        with code.when(code.register(f"icmp ne ptr {after}, null")):
+            code.store("ptr", after, slot)
+            code.store("ptr", before, kept)
+    gone = code.load("ptr", kept)
     good = code.register(f"icmp ne ptr {gone}, null")
     with code.when(good):
         code.line(f"call void @Py_DecRef(ptr {gone})")
@@ -399,10 +382,10 @@ def finaliser_text() -> str:
 
     @NAME_direct returns small blocks itself, @NAME_managed never does; @NAME_set stores the function that releases.
     """
-    pool, pointer, allocator, deleter = (
-        _offset(Storage, slot) for slot in ("pool", "_pointer", "allocator", "deleter")
-    )
-    return f"""@_Py_NoneStruct = external global i8
+    return "\n".join([_FINALISER_DECLARATIONS, _direct(), _managed()])
+
+
+_FINALISER_DECLARATIONS = f"""@_Py_NoneStruct = external global i8
 @PyExc_KeyboardInterrupt = external global ptr
 @release = internal global ptr null
 declare i32 @PyList_Append(ptr, ptr)
@@ -415,66 +398,47 @@ declare void @Py_DecRef(ptr)
 define void @{NAME}_set(ptr %release) {{
   store ptr %release, ptr @release
   ret void
-}}
-define internal i1 @given(ptr %storage, i64 %offset) {{
-  %place = getelementptr i8, ptr %storage, i64 %offset
-  %value = load ptr, ptr %place
-  %missing = icmp eq ptr %value, null
-  %none = icmp eq ptr %value, @_Py_NoneStruct
-  %either = or i1 %missing, %none
-  %given = xor i1 %either, true
-  ret i1 %given
-}}
-define ptr @{NAME}_direct(ptr %storage, ptr %unused) {{
-  %pooled = call i1 @given(ptr %storage, i64 {pool})
-  br i1 %pooled, label %append, label %other
-append:
-  %pool_place = getelementptr i8, ptr %storage, i64 {pool}
-  %pool = load ptr, ptr %pool_place
-  %pointer_place = getelementptr i8, ptr %storage, i64 {pointer}
-  %pointer = load ptr, ptr %pointer_place
-  %failed = call i32 @PyList_Append(ptr %pool, ptr %pointer)
-  call void @Py_IncRef(ptr @_Py_NoneStruct)
-  ret ptr @_Py_NoneStruct
-other:
-  %result = call ptr @{NAME}_managed(ptr %storage, ptr null)
-  ret ptr %result
-}}
-define ptr @{NAME}_managed(ptr %storage, ptr %unused) {{
-entry:
-  br label %look
-look:
-  %again = phi i1 [false, %entry], [true, %interrupted]
-  %pooled = call i1 @given(ptr %storage, i64 {pool})
-  %allocated = call i1 @given(ptr %storage, i64 {allocator})
-  %foreign = call i1 @given(ptr %storage, i64 {deleter})
-  %either = or i1 %pooled, %allocated
-  %any = or i1 %either, %foreign
-  br i1 %any, label %call, label %done
-call:
-  %release = load ptr, ptr @release
-  %result = call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr %release, ptr %storage, ptr null)
-  %failed = icmp eq ptr %result, null
-  br i1 %failed, label %judge, label %returned
-returned:
-  call void @Py_DecRef(ptr %result)
-  br label %done
-judge:
-  %interrupt = load ptr, ptr @PyExc_KeyboardInterrupt
-  %matches = call i32 @PyErr_ExceptionMatches(ptr %interrupt)
-  %yes = icmp ne i32 %matches, 0
-  br i1 %yes, label %interrupted, label %raise
-interrupted:
-  call void @PyErr_Clear()
-  br i1 %again, label %pass_on, label %look
-raise:
-  ret ptr null
-done:
-  br i1 %again, label %pass_on, label %end
-pass_on:
-  call void @PyErr_SetInterrupt()
-  br label %end
-end:
-  call void @Py_IncRef(ptr @_Py_NoneStruct)
-  ret ptr @_Py_NoneStruct
 }}"""
+
+
+def _is_given(code: ObjectCode, slot: str) -> str:
+    """Return whether a slot of %storage holds something."""
+    value = code.member("%storage", _offset(Storage, slot))
+    return code.unless(code.either(code.same(value, "null"), code.same(value, NONE)))
+
+
+def _direct() -> str:
+    code = ObjectCode()
+    pooled = _is_given(code, "pool")
+    with code.when(pooled):
+        pool, pointer = (code.member("%storage", _offset(Storage, slot)) for slot in ("pool", "_pointer"))
+        code.line(f"call i32 @PyList_Append(ptr {pool}, ptr {pointer})")
+    code.decline(pooled)
+    result = code.register(f"call ptr @{NAME}_managed(ptr %storage, ptr null)")
+    return code.function(f"define ptr @{NAME}_direct(ptr %storage, ptr %unused)", f"  ret ptr {result}")
+
+
+def _managed() -> str:
+    """Release the block, a second time if Ctrl-C has come between, which is put off until then."""
+    code = ObjectCode()
+    interrupted = code.register("alloca i1")
+    code.store("i1", "false", interrupted, 1)
+    with code.loop(0, 2):
+        pooled, allocated, foreign = (_is_given(code, slot) for slot in ("pool", "allocator", "deleter"))
+        with code.when(code.either(code.either(pooled, allocated), foreign)):
+            release = code.load("ptr", "@release")
+            call = f"call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr {release}, ptr %storage, ptr null)"
+            result = code.register(call)
+            failed = code.same(result, "null")
+            with code.when(failed):
+                interrupt = code.load("ptr", "@PyExc_KeyboardInterrupt")
+                matches = code.register(f"call i32 @PyErr_ExceptionMatches(ptr {interrupt})")
+                code.leave(code.register(f"icmp eq i32 {matches}, 0"), "null")
+                code.line("call void @PyErr_Clear()")
+                code.store("i1", "true", interrupted, 1)
+            with code.when(code.unless(failed)):
+                code.line(f"call void @Py_DecRef(ptr {result})")
+    with code.when(code.load("i1", interrupted, 1)):
+        code.line("call void @PyErr_SetInterrupt()")
+    code.line(f"call void @Py_IncRef(ptr {NONE})")
+    return code.function(f"define ptr @{NAME}_managed(ptr %storage, ptr %unused)", f"  ret ptr {NONE}")

@@ -104,11 +104,6 @@ class Code:
         less = self.register(f"icmp slt i64 {a}, {b}")
         return self.register(f"select i1 {less}, i64 {a}, i64 {b}")
 
-    def maximum(self, a: str, b: str | int) -> str:
-        """The greater of two i64."""
-        more = self.register(f"icmp sgt i64 {a}, {b}")
-        return self.register(f"select i1 {more}, i64 {a}, i64 {b}")
-
     @contextmanager
     def loop(self, start: str | int, stop: str | int, step: str | int = 1) -> Iterator[str]:
         """A loop while index < stop; gives the register of the index."""
@@ -117,26 +112,30 @@ class Code:
 
     @contextmanager
     def carry(
-        self, start: str | int, stop: str | int, step: str | int, state: Sequence[tuple[str, str]]
-    ) -> Iterator[Carried]:
-        """A loop while index < stop that carries values, given by type and register, in registers."""
+        self, start: str | int, stop: str | int, step: str | int, state: Sequence[tuple[str, str]],
+        index: str = "i64", less: str = "slt",
+    ) -> Iterator[Carried]:  # fmt: skip
+        """A loop while index < stop that carries values, given by type and register, in registers.
+
+        `index` is the type of the index, and `less` says how it is compared.
+        """
         begin, body, last, done = (self.label() for _ in range(4))
         loop = Carried(f"%i_{body}", [f"%{body}.{k}" for k in range(len(state))])
         self.jump(begin)
         self.begin(begin)
-        self.branch(self.register(f"icmp slt i64 {start}, {stop}"), body, done)
+        self.branch(self.register(f"icmp {less} {index} {start}, {stop}"), body, done)
         self.begin(body)
         heads = len(self.lines)
         yield loop
         self.jump(last)
         self.begin(last)
-        self.line(f"{loop.index}.next = add i64 {loop.index}, {step}")
-        self.branch(self.register(f"icmp slt i64 {loop.index}.next, {stop}"), body, done)
+        self.line(f"{loop.index}.next = add {index} {loop.index}, {step}")
+        self.branch(self.register(f"icmp {less} {index} {loop.index}.next, {stop}"), body, done)
         carried = [(type, first, then) for (type, first), then in zip(state, loop.following, strict=True)]
         self.lines[heads:heads] = [
             f"  {name} = phi {type} [{first}, %{begin}], [{then}, %{last}]"
             for name, (type, first, then) in zip(
-                (loop.index, *loop.values), [("i64", start, f"{loop.index}.next"), *carried], strict=True
+                (loop.index, *loop.values), [(index, start, f"{loop.index}.next"), *carried], strict=True
             )
         ]
         self.begin(done)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import array
 import ctypes
 import functools
-import struct
+import marshal
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
@@ -23,7 +23,7 @@ from . import common
 from .code import NAME, PLAIN, Module
 from .entry import METH_FASTCALL, MethodDef
 from .isa import llvm
-from .object_cache import Described, Descriptions, ObjectCache, digest
+from .object_cache import Described, Descriptions, cache_folder, digest
 from .parallel import THREADS, NativePool, look
 
 Builtin = Callable[..., None]
@@ -47,8 +47,8 @@ class Compiler:
         self._engine = binding.create_mcjit_compiler(
             binding.parse_assembly(""), target.create_target_machine(opt=2, jit=True)
         )
-        self._salt = f"parts {llvmlite.__version__} {binding.llvm_version_info} {self._machines[0].triple}"
-        self._cache = ObjectCache()
+        self._salt = f"lists {llvmlite.__version__} {binding.llvm_version_info} {self._machines[0].triple}"
+        self._cache = cache_folder()
         self._descriptions = Descriptions(self._salt)
         self._loaded: set[str] = set()
         self._common = False
@@ -75,7 +75,7 @@ class Compiler:
         module = write()
         found = self.load_all(module.text, suffixes)
         key = self._key(module.text)
-        if self._cache.holds(key):
+        if self._cache.holds(f"{key}.o"):
             self._descriptions.write(description, Described(key, _uses_common(module.text), module.facts))
         return found, module.facts
 
@@ -100,13 +100,13 @@ class Compiler:
         name = _name(key)
         with _LOCK:
             if name not in self._loaded:
-                data = self._cache.read(key)
+                data = self._cache.read(f"{key}.o")
                 if data is None:
                     if text is None:
                         return None
-                    data = joined(self._compiled(text.replace(NAME, name)))
-                    self._cache.write(key, data)
-                for part in parted(data):
+                    data = marshal.dumps(self._compiled(text.replace(NAME, name)))
+                    self._cache.write(f"{key}.o", data)
+                for part in marshal.loads(data):
                     self._engine.add_object_file(self._llvm.ObjectFileRef.from_data(part))
                 self._engine.finalize_object()
                 self._loaded.add(name)
@@ -213,24 +213,6 @@ def named(build: Builder) -> Builder:
         return build(*args, **kwargs)._replace(name=" ".join([build.__name__, *words]))
 
     return functools.wraps(build)(memoised)  # type: ignore[return-value]
-
-
-_LENGTH = struct.Struct("<q")
-
-
-def joined(objects: Sequence[bytes]) -> bytes:
-    """Objects as one piece of data, each after its length."""
-    return b"".join(_LENGTH.pack(len(data)) + data for data in objects)
-
-
-def parted(data: bytes) -> list[bytes]:
-    """The objects that were joined."""
-    objects, place = [], 0
-    while place < len(data):
-        begin = place + _LENGTH.size
-        place = begin + _LENGTH.unpack_from(data, place)[0]
-        objects.append(data[begin:place])
-    return objects
 
 
 LIBM = "ceil ceilf floor floorf fma fmaf nearbyint nearbyintf rint rintf roundeven roundevenf trunc truncf".split()

@@ -6,11 +6,13 @@ cuts for complex elementary functions", 1987), from square roots of 1 + z and 1 
 
 from __future__ import annotations
 
-from .exponential import exp
+from .exponential import exp as real_exp
 from .exponential import expm1 as real_expm1
 from .exponential import sinh as real_sinh
 from .expression import F64, Complex, Expr, constant, select
-from .functions import copysign, exact_product, exact_sum, fabs, fused, isnan, sign_bit, sqrt
+from .expression import divide as divide
+from .functions import copysign, exact_product, exact_sum, fabs, fused, isnan, sign_bit
+from .functions import sqrt as real_sqrt
 from .logarithm import asinh as real_asinh
 from .logarithm import log as real_log
 from .logarithm import log1p as real_log1p
@@ -43,11 +45,11 @@ def turned_back(z: Complex) -> Complex:
 def _scaled_parts(x: Expr) -> tuple[Expr, Expr]:
     """Two factors whose product is e**x, though it may overflow."""
     large = x > _LARGE
-    half = exp(select(large, x * 0.5, x))
+    half = real_exp(select(large, x * 0.5, x))
     return half, select(large, half, 1.0)
 
 
-def exponential(z: Complex) -> Complex:
+def exp(z: Complex) -> Complex:
     """e**z."""
     first, second = _scaled_parts(z.re)
     gone = z.re == -INFINITY
@@ -77,12 +79,12 @@ def log_of_size(z: Complex) -> Expr:
     return select(close, near, real_log(hypot(z.re * factor, z.im * factor)) + back)
 
 
-def logarithm(z: Complex) -> Complex:
+def log(z: Complex) -> Complex:
     """log z; the imaginary part lies in [-pi, pi]."""
     return Complex(log_of_size(z), atan2(z.im, z.re))
 
 
-def root(z: Complex) -> Complex:
+def sqrt(z: Complex) -> Complex:
     """The square root with a real part that is not negative."""
     a, b = fabs(z.re), fabs(z.im)
     large = select(a > b, a, b)
@@ -90,7 +92,7 @@ def root(z: Complex) -> Complex:
     factor = select(tiny, number(2.0**540), select(huge, number(2.0**-40), 1.0))
     back = select(tiny, number(2.0**-270), select(huge, number(2.0**20), 1.0))
     x, y = a * factor, b * factor
-    size = sqrt((x + hypot(x, y)) * 0.5)
+    size = real_sqrt((x + hypot(x, y)) * 0.5)
     other = select(size == 0.0, 0.0, y / (size + size))
     size, other = size * back, other * back
     right = ~(z.re < 0.0)
@@ -111,7 +113,7 @@ def _hyperbolic(z: Complex) -> tuple[Expr, Expr, Expr, Expr]:
     large = fabs(x) > 20.0
     size = real_sinh(fabs(x))
     odd = select(large, first * 0.5, size)
-    even = select(large, first * 0.5, sqrt(size * size + 1.0))
+    even = select(large, first * 0.5, real_sqrt(size * size + 1.0))
     more = select(large, second, 1.0)
     odd = copysign(odd, x)
     level, upright = y == 0.0, x == 0.0
@@ -147,13 +149,13 @@ def tanh(z: Complex) -> Complex:
     slope = real_tan(y)
     sine = real_sinh(size)
     stretch = slope * slope + 1.0
-    even = sqrt(sine * sine + 1.0)
+    even = real_sqrt(sine * sine + 1.0)
     below = stretch * sine * sine + 1.0
     re, im = stretch * even * sine / below, slope / below
     steep = fabs(slope) > 1e150
     re = select(steep, even / sine, re)
     im = select(steep, 1.0 / slope / (sine * sine), im)
-    falling = exp(fabs(x) * -2.0)
+    falling = real_exp(fabs(x) * -2.0)
     sine, cosine = sin_cos(y)
     small = sine * cosine * 4.0 * falling
     small = select(fabs(y) < INFINITY, small, copysign(number(0.0), y))
@@ -184,37 +186,37 @@ def _scaled(z: Complex, factor: float) -> Complex:
 
 def exp2(z: Complex) -> Complex:
     """2**z."""
-    return exponential(_scaled(z, LOG_TWO))
+    return exp(_scaled(z, LOG_TWO))
 
 
 def log2(z: Complex) -> Complex:
     """Logarithm to base 2."""
-    return _scaled(logarithm(z), 1.0 / LOG_TWO)
+    return _scaled(log(z), 1.0 / LOG_TWO)
 
 
 def log10(z: Complex) -> Complex:
     """Logarithm to base 10."""
-    return _scaled(logarithm(z), 1.0 / LOG_TEN)
+    return _scaled(log(z), 1.0 / LOG_TEN)
 
 
 def expm1(z: Complex) -> Complex:
     """e**z - 1."""
     half = real_sin(z.im * 0.5)
     sine, cosine = sin_cos(z.im)
-    return Complex(real_expm1(z.re) * cosine - half * half * 2.0, exp(z.re) * sine)
+    return Complex(real_expm1(z.re) * cosine - half * half * 2.0, real_exp(z.re) * sine)
 
 
 def log1p(z: Complex) -> Complex:
     """log(1 + z)."""
     near = real_log1p(fused(z.im, z.im, z.re * (z.re + 2.0))) * 0.5
-    far = logarithm(z + 1.0)
+    far = log(z + 1.0)
     small = (fabs(z.re) < 0.5) & (fabs(z.im) < 0.5)
     return Complex(select(small, near, far.re), far.im)
 
 
-def power(base: Complex, exponent: Complex) -> Complex:
+def pow(base: Complex, exponent: Complex) -> Complex:
     """base**exponent by the logarithm."""
-    return exponential(exponent * logarithm(base))
+    return exp(exponent * log(base))
 
 
 QUARTER = 1.5707963267948966
@@ -223,7 +225,7 @@ QUARTER = 1.5707963267948966
 
 def _roots(z: Complex) -> tuple[Complex, Complex]:
     """sqrt(1 - z) and sqrt(1 + z)."""
-    return root(Complex(1.0 - z.re, -z.im)), root(Complex(z.re + 1.0, z.im))
+    return sqrt(Complex(1.0 - z.re, -z.im)), sqrt(Complex(z.re + 1.0, z.im))
 
 
 def _huge(z: Complex) -> Expr:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 from . import complex_functions, error_function, exponential, log_gamma, logarithm, trigonometry
 from .expression import F64, Complex, Expr, Value, choose, constant, select
-from .expression import divide as smith_divide
 from .functions import cast, format_of, fused, mul_add, sqrt
 
 FUNCTIONS: dict[str, Callable[..., Expr]] = {
@@ -24,18 +23,6 @@ FUNCTIONS: dict[str, Callable[..., Expr]] = {
 }  # fmt: skip
 """Functions of float32 or float64 expressions for results of the same type."""
 
-COMPLEX: dict[str, Callable[..., Complex]] = {
-    "exp": complex_functions.exponential, "log": complex_functions.logarithm, "sqrt": complex_functions.root,
-    "exp2": complex_functions.exp2, "log2": complex_functions.log2, "log10": complex_functions.log10,
-    "expm1": complex_functions.expm1, "log1p": complex_functions.log1p, "pow": complex_functions.power,
-    "sin": complex_functions.sin, "cos": complex_functions.cos, "tan": complex_functions.tan,
-    "sinh": complex_functions.sinh, "cosh": complex_functions.cosh, "tanh": complex_functions.tanh,
-    "asin": complex_functions.asin, "acos": complex_functions.acos, "atan": complex_functions.atan,
-    "asinh": complex_functions.asinh, "acosh": complex_functions.acosh, "atanh": complex_functions.atanh,
-    "divide": smith_divide,
-}  # fmt: skip
-"""Functions of complex float64 expressions."""
-
 
 def one_like(x: Value) -> Value:
     """1 of the type of x."""
@@ -44,10 +31,10 @@ def one_like(x: Value) -> Value:
 
 
 def complex_function(name: str, *arguments: Value) -> Complex:
-    """Return C99's complex function of this name without its c, evaluated in double precision."""
+    """Return C99's complex function of this name without its c, or "divide", evaluated in double precision."""
     first = next(z for z in arguments if isinstance(z, Complex))
     parts = ((z.re, z.im) for z in map(first.lift, arguments))
-    wide = COMPLEX[name](*(Complex(cast(re, F64), cast(im, F64)) for re, im in parts))
+    wide = getattr(complex_functions, name)(*(Complex(cast(re, F64), cast(im, F64)) for re, im in parts))
     return Complex(cast(wide.re, first.type), cast(wide.im, first.type))
 
 
@@ -59,7 +46,7 @@ def function(self: Value, name: str) -> Value:
 def sigmoid(self: Value) -> Value:
     """1 / (1 + e**-self)."""
     if isinstance(self, Complex):
-        return smith_divide(self.lift(1.0), complex_function("exp", -self) + 1.0)
+        return complex_functions.divide(self.lift(1.0), complex_function("exp", -self) + 1.0)
     return exponential.sigmoid(self)
 
 

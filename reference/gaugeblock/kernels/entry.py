@@ -6,7 +6,6 @@ Pieces used by every kernel family: argument count check, reading of ints, error
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
 
 from .code import Code
 
@@ -201,13 +200,14 @@ class EntryWriter(Code):
         self.jump("leave")
         self.begin(good)
 
-    def text(self, count_check: Sequence[str]) -> str:
-        """The function and its messages; `count_check` are lines that branch to %read or %wrong."""
+    def text(self, relation: str, number: int) -> str:
+        """The function and its messages; the number of arguments has this relation to `number`, or is wrong."""
         body = "\n".join(self.lines)
         return f"""{self.message("count", f"{self.title} got %zd arguments, which does not fit its signature")}
 define ptr @{self.name}(ptr %self, ptr %args, i64 %nargs) {{
 entry:
-{chr(10).join(count_check)}
+  %right = icmp {relation} i64 %nargs, {number}
+  br i1 %right, label %read, label %wrong
 wrong:
   %wrong_kind = load ptr, ptr @PyExc_TypeError
   %wrong_set = call ptr (ptr, ptr, ...) @PyErr_Format(ptr %wrong_kind, ptr @{self.name}_count, i64 %nargs)

@@ -27,7 +27,7 @@ from .functions import (
 )
 
 # ln 2 in two parts, the first so short that its products with k are exact.
-_LN2 = {
+LN2 = {
     F32: (float.fromhex("0x1.62e4p-1"), float.fromhex("0x1.7f7d1cp-20")),
     F64: (float.fromhex("0x1.62e42fee00000p-1"), float.fromhex("0x1.a39ef35793c76p-33")),
 }
@@ -84,7 +84,7 @@ def within(x: Expr, low: float, high: float) -> Expr:
 
 def _reduced(x: Expr) -> Reduced:
     format = format_of(x)
-    high, rest = _LN2[x.type]
+    high, rest = LN2[x.type]
     k, bits = format.nearest(x, _PER_LN2)
     start = mul_add(k, format.number(-high), x)
     return Reduced(format, k, bits, start, mul_add(k, format.number(-rest), start), format.number(-rest))

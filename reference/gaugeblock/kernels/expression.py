@@ -14,6 +14,7 @@ round while any of their lanes does; a lane that is done keeps its state, so vec
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
@@ -211,17 +212,9 @@ def literal(value: bool | int | float, type: ScalarType) -> str:
         return "true" if value else "false"
     if type.is_float:
         if type is F32:
-            value = round_to_float32(float(value))
+            value = ctypes.c_float(value).value
         return "0x" + struct.pack(">d", value).hex().upper()
     return str(value)
-
-
-def round_to_float32(value: float) -> float:
-    """The float32 nearest to a Python float, as a Python float."""
-    try:
-        return float(struct.unpack("<f", struct.pack("<f", value))[0])
-    except OverflowError:
-        return float("inf") if value > 0 else float("-inf")
 
 
 ComplexOperand = Union["Complex", Expr, complex, float, int]

@@ -84,6 +84,12 @@ def truncate(x: Expr) -> Expr:
     return intrinsic("trunc", x)
 
 
+def is_even(x: Expr) -> Expr:
+    """True for even numbers."""
+    half = x * 0.5
+    return truncate(half) == half
+
+
 def sqrt(x: Expr) -> Expr:
     """Correctly rounded square root."""
     return intrinsic("sqrt", x)

@@ -16,7 +16,7 @@ import math
 from .error_function import erfc
 from .exponential import exp, expm1
 from .expression import F64, Expr, constant, select, when, while_loop
-from .functions import ceil, copysign, fabs, floor, isfinite, isnan, mul_add, polynomial, rint, sqrt, truncate
+from .functions import ceil, copysign, fabs, floor, is_even, isfinite, isnan, mul_add, polynomial, rint, sqrt
 from .log_gamma import about_two
 from .logarithm import log, log1p, pow
 from .special import Function, sin_pi
@@ -240,8 +240,7 @@ def _zeta_sum(s: Expr, q: Expr, mirrored: Expr) -> Expr:
     """
     count = select(mirrored, ceil(-q), 0.0)
     start = q + count
-    half = s * 0.5
-    sign = select(truncate(half) == half, constant(1.0, F64), -1.0)
+    sign = select(is_even(s), constant(1.0, F64), -1.0)
 
     def add(part: Expr, total: Expr) -> tuple[Expr, Expr]:
         beyond = part == 2.0
@@ -277,14 +276,12 @@ def trigamma(library: Function, x: Expr) -> Expr:
 
 def polygamma(library: Function, x: Expr, order: Expr, factorial: Expr) -> Expr:
     """Derivative of digamma of a whole order >= 2, with its factorial: a factorial times zeta."""
-    half = order * 0.5
     value = factorial * zeta(library, order + 1.0, x)
-    return select(truncate(half) == half, -value, value)
+    return select(is_even(order), -value, value)
 
 
 def polygamma_by_logarithm(library: Function, x: Expr, order: Expr, log_factorial: Expr) -> Expr:
     """polygamma for factorials that are no floats; 0 where zeta is below the smallest float."""
-    half = order * 0.5
     value = zeta(library, order + 1.0, x)
     value = copysign(exp(log_factorial + log(fabs(value))), value)
-    return select(truncate(half) == half, -value, value)
+    return select(is_even(order), -value, value)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 
 from . import approximation
-from .exponential import exp_of_pair, within
+from .exponential import LN2, exp_of_pair, within
 from .expression import F32, F64, Expr, ScalarType, select
 from .functions import (
     DOUBLE,
@@ -53,9 +53,7 @@ _RECIPROCAL = (-0.8222004771232605, 1.061202049255371)
 
 Parts = dict[ScalarType, tuple[float, float]]
 _hex = float.fromhex
-# log_b 2, its first part short enough for exact products with exponents.
-_LN2: Parts = {F32: (_hex("0x1.62e4p-1"), _hex("0x1.7f7d1cp-20"))}
-_LN2[F64] = (_hex("0x1.62e42fee00000p-1"), _hex("0x1.a39ef35793c76p-33"))
+# log10(2), its first part short enough for exact products with exponents.
 _LG2: Parts = {F32: (_hex("0x1.3442p-2"), _hex("-0x1.95ec10p-19"))}
 _LG2[F64] = (_hex("0x1.34413509f7800p-2"), _hex("0x1.fef311f12b358p-46"))
 # 1 / ln b, its first part with half of the mantissa.
@@ -103,7 +101,7 @@ def _series(f: Expr) -> tuple[Expr, Expr, Expr]:
 def log(x: Expr) -> Expr:
     """Natural logarithm."""
     k, m = split(x)
-    high, rest = _LN2[x.type]
+    high, rest = LN2[x.type]
     f = m - 1.0
     s, half, series = _series(f)
     low = mul_add(s, series, k * rest)
@@ -140,7 +138,7 @@ def _of_pair(u: Expr, low: Expr, doubled: Expr | None = None, subnormal: bool = 
     """log(u + low) for u > 0 and |low| <= ulp(u); plus ln 2 where `doubled` holds; for subnormal u only on demand."""
     format = format_of(u)
     k, m = split(u, subnormal)
-    high, rest = _LN2[u.type]
+    high, rest = LN2[u.type]
     f = m - 1.0
     s, half, series = _series(f)
     raised = select(1.0 - k > float(format.bias), float(format.bias), 1.0 - k)

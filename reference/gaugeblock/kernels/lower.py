@@ -15,21 +15,8 @@ from .expression import BOOL, Expr, Loop, ScalarType, literal
 
 Form = Callable[["Emitter", Expr, list[str]], str]
 
-# Instructions of 512-bit vectors: the intrinsic and its arguments, "{}" standing for a lane; None keeps the lane.
-INSTRUCTIONS_512: dict[tuple[str, int], tuple[str, str] | None] = {
-    ("scale", 32): ("@llvm.x86.avx512.mask.scalef.ps.512", "{}, {}, {type} zeroinitializer, i16 -1, i32 4"),
-    ("scale", 64): ("@llvm.x86.avx512.mask.scalef.pd.512", "{}, {}, {type} zeroinitializer, i8 -1, i32 4"),
-    ("exponent", 32): ("@llvm.x86.avx512.mask.getexp.ps.512", "{}, {type} zeroinitializer, i16 -1, i32 4"),
-    ("exponent", 64): ("@llvm.x86.avx512.mask.getexp.pd.512", "{}, {type} zeroinitializer, i8 -1, i32 4"),
-    ("mantissa", 32): ("@llvm.x86.avx512.mask.getmant.ps.512", "{}, i32 15, {type} zeroinitializer, i16 -1, i32 4"),
-    ("mantissa", 64): ("@llvm.x86.avx512.mask.getmant.pd.512", "{}, i32 15, {type} zeroinitializer, i8 -1, i32 4"),
-    ("same", 32): None,
-    ("same", 64): None,
-}
-# Permutations of 512-bit registers by bits and number of registers.
-PERMUTATIONS_512 = {
-    (64, 1): "permvar.df", (64, 2): "vpermi2var.pd",
-}  # fmt: skip
+# Instructions of 512-bit vectors: the intrinsic and its first arguments, "{}" standing for a lane.
+INSTRUCTIONS_512 = {"scale": ("scalef", "{}, {}"), "exponent": ("getexp", "{}"), "mantissa": ("getmant", "{}, i32 15")}
 
 
 def _halves(emitter: Emitter, expr: Expr, arguments: list[str], form: Form) -> str:
@@ -57,12 +44,14 @@ def native(emitter: Emitter, expr: Expr, arguments: list[str]) -> str:
         return arguments[0]
     if bits > 512:
         return _halves(emitter, expr, arguments, native)
-    instruction = INSTRUCTIONS_512[expr.attribute, expr.type.bits]
-    if instruction is None:
+    if expr.attribute == "same":
         return arguments[1]
     type = emitter.type(expr.type)
-    name, pattern = instruction
-    given = pattern.format(*(f"{type} {value}" for value in arguments[1:]), type=type)
+    word, pattern = INSTRUCTIONS_512[expr.attribute]
+    kind, mask = ("ps", "i16") if expr.type.bits == 32 else ("pd", "i8")
+    name = f"@llvm.x86.avx512.mask.{word}.{kind}.512"
+    given = pattern.format(*(f"{type} {value}" for value in arguments[1:]))
+    given += f", {type} zeroinitializer, {mask} -1, i32 4"
     types = ", ".join(value.rpartition(" ")[0] for value in given.split(", "))
     emitter.declarations[name] = f"declare {type} {name}({types})"
     return emitter.register(f"call {type} {name}({given})")
@@ -77,10 +66,10 @@ def looked_up(emitter: Emitter, expr: Expr, arguments: list[str]) -> str:
     entries: tuple[float, ...] = expr.attribute
     size, scalar, index_type = len(entries), expr.type.ir, expr.arguments[0].type
     values = [f"{scalar} {literal(entry, expr.type)}" for entry in entries]
-    if emitter.wide and bits == 512 and size in (emitter.width, 2 * emitter.width):
+    if emitter.wide and bits == 512 and scalar == "double" and size in (emitter.width, 2 * emitter.width):
         type, places = emitter.type(expr.type), f"{emitter.type(index_type)} {index}"
         parts = [f"{type} <{', '.join(values[k : k + emitter.width])}>" for k in range(0, size, emitter.width)]
-        name = f"@llvm.x86.avx512.{PERMUTATIONS_512[expr.type.bits, len(parts)]}.512"
+        name = f"@llvm.x86.avx512.{'permvar.df' if len(parts) == 1 else 'vpermi2var.pd'}.512"
         given = [parts[0], places, *parts[1:]]
         types = [type, emitter.type(index_type), *([type] * (len(parts) - 1))]
         emitter.declarations[name] = f"declare {type} {name}({', '.join(types)})"
@@ -132,14 +121,12 @@ _BINARY = frozenset("add sub mul fadd fsub fmul fdiv and or xor shl ashr lshr sd
 _CASTS = frozenset("trunc sext zext sitofp uitofp fpext fptrunc bitcast".split())
 
 
-def reachable(results: Iterable[Expr]) -> tuple[Expr, ...]:
-    """Every lane used by `results`, arguments before users."""
-    return _ordered(tuple(results))
-
-
 @functools.lru_cache(maxsize=8)
-def _ordered(results: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    """The same; the vector form and the scalar form of a loop ask for it one after the other."""
+def reachable(results: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """Every lane used by `results`, arguments before users.
+
+    The vector form and the scalar form of a loop ask for it one after the other.
+    """
     order: list[Expr] = []
     done: set[int] = set()
     stack = list(reversed(results))
@@ -201,7 +188,7 @@ class Emitter(Code):
         """Instructions for `results`; returns their registers or literals."""
         names, kept, lines, prefix = self.names, self._kept, self.lines, self.prefix
         before, after = ("", "") if self.width == 1 else (f"<{self.width} x ", ">")
-        for expr in reachable(results):
+        for expr in reachable(tuple(results)):
             if id(expr) in names:
                 continue
             kept.append(expr)

@@ -62,7 +62,7 @@ def _text(type: str, bits: int) -> str:
              f"ptr {out}")  # fmt: skip
     work = entry.register(f"mul i64 {entry.register(f'mul i64 {rows}, {columns}')}, {inner}")
     entry.run(f"call i1 @multiply({', '.join(given)})", work)
-    text = entry.text(["  %right = icmp eq i64 %nargs, 10", "  br i1 %right, label %read, label %wrong"])
+    text = entry.text("eq", 10)
     names = "function first second rows columns inner left left_step right right_step out".split()
     types = ("ptr", "i32", "i32", *(f"i{bits}",) * 3, "ptr", f"i{bits}", "ptr", f"i{bits}", "ptr")
     parameters = ", ".join(f"{type} %{name}" for type, name in zip(types, names, strict=True))

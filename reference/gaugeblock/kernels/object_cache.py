@@ -34,6 +34,9 @@ def digest(content: bytes, name: bytes = b"") -> bytes:
 
 VARIABLE = "GAUGEBLOCK_CACHE_DIR"
 MAX_FILE = 64 * 1024 * 1024
+MAX_BYTES = 256 * 1024 * 1024
+_CHECK_EVERY = 256
+"""Files that a process writes before it looks again whether there are too many bytes."""
 _MAX_LINKS = 40
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _READ = os.O_RDONLY | sum(getattr(os, f"O_{name}", 0) for name in ("NOFOLLOW", "NONBLOCK", "CLOEXEC", "BINARY"))
@@ -142,6 +145,7 @@ class CacheFolder:
         self.owner = _user()
         self.folder: str | None = None
         self.problem: OSError | None = None
+        self._writes = 0
         if folder is not None:
             try:
                 self.folder = trusted_folder(os.path.abspath(folder))
@@ -193,9 +197,12 @@ class CacheFolder:
                 file.write(digest(content, name.encode()) + content)
         except OSError:
             return False
+        if self._writes % _CHECK_EVERY == 0:
+            self.shrink()
+        self._writes += 1
         return True
 
-    def shrink(self, max_bytes: int) -> None:
+    def shrink(self, max_bytes: int = MAX_BYTES) -> None:
         """Remove the oldest files, if there are more than `max_bytes`, until at most three quarters of it are left.
 
         Temporary files of writers that died are removed at once.
@@ -248,42 +255,12 @@ def cache_folder() -> CacheFolder:
         return CacheFolder(None)
 
 
-MAX_BYTES = 256 * 1024 * 1024
-_CHECK_EVERY = 256
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _SOURCES = (
     "kernels", "operators/formulas", "operators/pointwise.py", "core/dtype.py", "autograd/edge_code.py",
     "autograd/recorded_call_code.py",
 )  # fmt: skip
 """The folders and files that the text of kernels follows from."""
-
-
-class ObjectCache:
-    """Reads and writes objects by key; every file operation that fails counts as a miss."""
-
-    def __init__(self, folder: str | os.PathLike[str] | None = None, max_bytes: int = MAX_BYTES) -> None:
-        self.max_bytes = max_bytes
-        self._writes = 0
-        self._folder = cache_folder() if folder is None else CacheFolder(folder)
-
-    def read(self, key: str) -> bytes | None:
-        """Return the object stored for `key`, or None."""
-        return self._folder.read(f"{key}.o")
-
-    def holds(self, key: str) -> bool:
-        """Return whether an object is stored for `key`."""
-        return self._folder.holds(f"{key}.o")
-
-    def write(self, key: str, content: bytes) -> None:
-        """Store an object under `key` atomically."""
-        if self._folder.write(f"{key}.o", content):
-            if self._writes % _CHECK_EVERY == 0:
-                self.shrink()
-            self._writes += 1
-
-    def shrink(self) -> None:
-        """Remove the oldest objects until the folder holds at most three quarters of the limit, when it is above it."""
-        self._folder.shrink(self.max_bytes)
 
 
 class Described(NamedTuple):

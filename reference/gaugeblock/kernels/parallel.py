@@ -9,13 +9,9 @@ import ctypes
 import functools
 import importlib
 import os
+import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
-
-from ..core.thread_pool import POOL
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
+from typing import NamedTuple
 
 GRAIN = 32768
 BLAS_SETTERS = (
@@ -95,6 +91,15 @@ def _set_blas_threads(n: int) -> None:
             return
 
 
+class _Worker(threading.local):
+    """Whether this is a thread that `parallel_for` has started."""
+
+    inside = False
+
+
+_WORKER = _Worker()
+
+
 def chunks(n: int, grain: int = GRAIN) -> list[tuple[int, int]]:
     """Disjoint ranges (begin, end) that cover range(n): one per thread, none shorter than the grain but the last."""
     if n <= 0:
@@ -113,19 +118,27 @@ def parallel_for(n: int, grain: int, body: Callable[[int, int], object]) -> None
     """
     if n <= 0:
         return
-    if n <= grain or THREADS.number == 1 or POOL.is_inside():
+    if n <= grain or THREADS.number == 1 or _WORKER.inside:
         body(0, n)
         return
-    ranges = chunks(n, grain)
-    pending: list[Future[object]] = [POOL.submit(body, *r) for r in ranges[1:]]
-    failures: list[BaseException] = []
-    try:
-        body(*ranges[0])
-    except BaseException as caught:
-        failures.append(caught)
-    for future in pending:
-        failure = future.exception()
-        if failure is not None:
-            failures.append(failure)
+    first, *others = chunks(n, grain)
+    failures: dict[int, BaseException] = {}
+
+    def run(begin: int, end: int) -> None:
+        try:
+            body(begin, end)
+        except BaseException as caught:
+            failures[begin] = caught
+
+    def work(begin: int, end: int) -> None:
+        _WORKER.inside = True
+        run(begin, end)
+
+    threads = [threading.Thread(target=work, args=one) for one in others]
+    for thread in threads:
+        thread.start()
+    run(*first)
+    for thread in threads:
+        thread.join()
     if failures:
-        raise failures[0]
+        raise failures[min(failures)]

@@ -25,10 +25,11 @@ from .conversion import Immediate, Raw
 from .isa import Level, current_level
 from .loops import RowWriter, row_text
 from .pointwise_entry import Signature, contiguous_entry, rows_text, strided_entry
-from .tiles import MAX_OPERANDS, packing_routine, tiled_driver, unpacking_routine
+from .tiles import MAX_OPERANDS, tiled_driver, transfer_routine
 
 Operand = DType | Raw | Immediate
-Find = Callable[[], tuple[Formula, tuple[Operand, ...]]]
+Find = Callable[[str, tuple[Operand, ...]], tuple[Formula, tuple[Operand, ...]]]
+"""Gives the formula of a name, and the operands as the formula takes them."""
 
 
 def number_kind(dtype: DType) -> str:
@@ -47,10 +48,11 @@ def operand_kinds(operands: Sequence[DType | Raw | Immediate]) -> list[str]:
 
 
 class PointwiseKernel:
-    """A compiled loop family; the attributes `contiguous` and `strided` are builtins made on first use."""
+    """A compiled loop family; the attributes `contiguous` and `strided` are builtins made on first use.
 
-    formula: Formula
-    operands: tuple[Operand, ...]
+    With `find` the formula is the one that stands for `name` in every process. It is looked up where its loop has to be
+    written for the first time, with the operands as the formula takes them.
+    """
 
     def __init__(
         self,
@@ -60,9 +62,8 @@ class PointwiseKernel:
         compute: DType,
         results: tuple[DType, ...],
         level: Level,
+        find: Find | None = None,
     ) -> None:
-        if formula is not None:
-            self.formula, self.operands = formula, operands
         self.name = name
         self.compute = compute
         self.results = results
@@ -70,7 +71,26 @@ class PointwiseKernel:
         self.signature = Signature(len(results), "".join(operand_kinds(operands)))
         memory = [one if isinstance(one, DType) else one.dtype for one in operands if not isinstance(one, Immediate)]
         self.itemsizes = [dtype.itemsize for dtype in (*results, *memory)]
+        dtypes = (one.name if isinstance(one, DType) else f"{one}" for one in (*operands, compute, *results))
+        self.description = "" if find is None else f"pointwise {name} {' '.join(dtypes)} {level.name}"
+        self._given = formula, operands
+        self._find = find
         self._tiled: dict[tuple[bool, ...], Builtin] = {}
+
+    @made_once
+    def _taken(self) -> tuple[Any, tuple[Operand, ...]]:
+        return self._given if self._find is None else self._find(self.name, self._given[1])
+
+    @property
+    def formula(self) -> Formula:
+        """What is computed."""
+        formula: Formula = self._taken[0]
+        return formula
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """The operands as the formula takes them."""
+        return self._taken[1]
 
     def __repr__(self) -> str:
         return f"<pointwise kernel {self.title}>"
@@ -92,11 +112,15 @@ class PointwiseKernel:
     @made_once
     def _row(self) -> tuple[int, int]:
         """The address of the row function, and its width."""
-        return self._loaded()
+        if not self.description:
+            body = self.body()
+            return compiler().load_text(self.text(body)), body.width
+        (row,), width = compiler().described(self.description, self._module)
+        return row, int(width)
 
-    def _loaded(self) -> tuple[int, int]:
+    def _module(self) -> Module:
         body = self.body()
-        return compiler().load_text(self.text(body)), body.width
+        return Module(self.text(body), f"{body.width}")
 
     @property
     def width(self) -> int:
@@ -122,43 +146,13 @@ class PointwiseKernel:
         if found is None:
             outputs, level = len(self.results), self.level
             transfers = [
-                (unpacking_routine if place < outputs else packing_routine)(itemsize, level) if through else 0
+                transfer_routine(itemsize, level, filling=place >= outputs) if through else 0
                 for place, (itemsize, through) in enumerate(zip(self.itemsizes, apart, strict=True))
             ]
             descriptor = [self._row[0], *self.itemsizes, tiled_driver(level), 0, *transfers]
             found = compiler().builtin(self.name, strided_address(self.signature), descriptor)
             self._tiled[apart] = found
         return found
-
-
-class NamedKernel(PointwiseKernel):
-    """The loop family of a formula with a name, which is looked up where its loop has to be written for the first time.
-
-    `find` gives the formula for the name, and the operands as the formula takes them.
-    """
-
-    def __init__(
-        self, name: str, find: Find, operands: tuple[Operand, ...], compute: DType, results: tuple[DType, ...],
-        level: Level,
-    ) -> None:  # fmt: skip
-        super().__init__(name, None, operands, compute, results, level)
-        self.find = find
-        dtypes = (one.name if isinstance(one, DType) else f"{one}" for one in (*operands, compute, *results))
-        self.description = f"pointwise {name} {' '.join(dtypes)} {level.name}"
-
-    def __getattr__(self, attribute: str) -> Any:
-        if attribute not in ("formula", "operands"):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
-        self.formula, self.operands = self.find()
-        return self.__dict__[attribute]
-
-    def _loaded(self) -> tuple[int, int]:
-        (row,), width = compiler().described(self.description, self._module)
-        return row, int(width)
-
-    def _module(self) -> Module:
-        body = self.body()
-        return Module(self.text(body), f"{body.width}")
 
 
 def rows_builtin(name: str, signature: Signature, row: int, itemsizes: Sequence[int], first: int) -> Builtin:
@@ -184,34 +178,21 @@ def strided_address(signature: Signature) -> int:
     return compiler().load(f"strided {signature}", lambda: strided_entry(signature))
 
 
-_KERNELS: dict[tuple[object, ...], PointwiseKernel] = {}
+_kernel = functools.cache(PointwiseKernel)
 
 
 def pointwise_kernel(
     name: str, formula: Formula, operands: Sequence[Operand], compute: DType, results: Sequence[DType]
 ) -> PointwiseKernel:
     """The kernel of a formula for operand dtypes (memory or Immediate), compute dtype and result dtypes; memoised."""
-    return _memoised(PointwiseKernel, formula, name, formula, operands, compute, results)
+    return _kernel(name, formula, tuple(operands), compute, tuple(results), current_level())
 
 
 def named_kernel(
     name: str, find: Find, operands: Sequence[Operand], compute: DType, results: Sequence[DType]
 ) -> PointwiseKernel:
     """The kernel of the formula that stands for `name` in every process; memoised."""
-    return _memoised(NamedKernel, name, name, find, operands, compute, results)
-
-
-def _memoised(
-    kind: Callable[..., PointwiseKernel], identity: object, name: str, source: Formula | Find,
-    operands: Sequence[Operand], compute: DType, results: Sequence[DType],
-) -> PointwiseKernel:  # fmt: skip
-    level = current_level()
-    key = (identity, *operands, None, compute, *results, level.name)
-    kernel = _KERNELS.get(key)
-    if kernel is None:
-        made = kind(name, source, tuple(operands), compute, tuple(results), level)
-        kernel = _KERNELS.setdefault(key, made)
-    return kernel
+    return _kernel(name, None, tuple(operands), compute, tuple(results), current_level(), find)
 
 
 TILED_FROM = 8
@@ -283,36 +264,19 @@ class Launch:
         if TRACING.hook is not None:
             TRACING.hook("loop", self)
 
-    def run(self, values: list[Any]) -> None:
+    def run(self, values: Sequence[Any]) -> None:
         """Run over everything; `values` are addresses and numbers, outputs first."""
-        if self.contiguous:
-            self.kernel.contiguous(*values, self.count)
-        else:
-            self.strided()(*values, *self.tail)
-
-    def strided(self) -> Callable[..., None]:
-        """The builtin for these strides: over rows as they lie, or over tiles where a row's elements lie apart."""
-        return self.kernel.strided if self.apart is None else self.kernel.tiled(self.apart)
-
-    def builtin(self) -> Callable[..., None]:
-        """Return what a fast path calls with addresses, numbers and then the count or the tail."""
-        return self.kernel.contiguous if self.contiguous else self.strided()
+        builtin, tail = self.call()
+        builtin(*values, *tail)
 
     def call(self) -> tuple[Callable[..., None], tuple[int, ...]]:
-        """The builtin, and its arguments behind the addresses and numbers."""
-        return self.builtin(), (self.count,) if self.contiguous else self.tail
+        """The builtin, and its arguments behind the addresses and numbers.
 
-    def counted(self) -> Callable[..., None]:
-        """As `builtin`, always called with the count last."""
-        call = self.builtin()
+        It runs over rows as they lie, or over tiles where a row's elements lie apart.
+        """
         if self.contiguous:
-            return call
-        tail = self.tail
-
-        def run_strided(*values: Any) -> None:
-            call(*values[:-1], *tail)
-
-        return run_strided
+            return self.kernel.contiguous, (self.count,)
+        return self.kernel.strided if self.apart is None else self.kernel.tiled(self.apart), self.tail
 
 
 class _NoElements:

@@ -88,8 +88,7 @@ def contiguous_entry(signature: Signature) -> str:
     call = f"ptr {given.pointers}, ptr {given.numbers}, i64 {given.last}, ptr {given.itemsizes}"
     shared = f"call i1 @{SHARE_FLAT}(ptr {given.row}, {call}, i64 {signature.memory})"
     entry.run(f"call i1 {given.row}({call})", given.last, shared)
-    check = f"  %right = icmp eq i64 %nargs, {signature.operands + 1}"
-    text = entry.text([check, "  br i1 %right, label %read, label %wrong"])
+    text = entry.text("eq", signature.operands + 1)
     return "\n".join([PLAIN, PYTHON_API, declaration(SHARE_FLAT), text, ""])
 
 
@@ -120,5 +119,5 @@ def strided_entry(signature: Signature) -> str:
     along = entry.load("i64", entry.slot(given.itemsizes, many + 1))
     shared = f"call i1 @{SHARE_GRID}(ptr {driver}, {call}, i64 {along}, i64 1)"
     entry.run(f"call i1 {driver}({call})", volume, shared)
-    text = entry.text([f"  %right = icmp sge i64 %nargs, {first}", "  br i1 %right, label %read, label %wrong"])
+    text = entry.text("sge", first)
     return "\n".join([PLAIN, PYTHON_API, declaration(SHARE_GRID), text, ""])

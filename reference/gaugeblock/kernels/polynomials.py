@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from .exponential import cosh, sinh
 from .expression import F64, Expr, constant, select, when, while_loop
-from .functions import fabs, isnan, truncate
+from .functions import fabs, is_even, isnan, truncate
 from .logarithm import acosh
 from .special import Function
 from .trigonometry import acos, cos, sin
@@ -25,11 +25,6 @@ _NAN = float("nan")
 def _degree(n: Expr) -> Expr:
     """Whole degrees; -1 for what no 64-bit integer holds."""
     return select(fabs(n) < 2.0**63, truncate(n), -1.0)
-
-
-def _even(degree: Expr) -> Expr:
-    half = degree * 0.5
-    return truncate(half) == half
 
 
 def _recurrence(x: Expr, degree: Expr, linear: Expr, step: Step) -> Expr:
@@ -67,7 +62,7 @@ def _chebyshev(
     def far() -> Expr:
         area = acosh(size)
         left = mirrored(degree, area)
-        return select(x < 0.0, select(_even(degree), left, -left), outside(degree, area))
+        return select(x < 0.0, select(is_even(degree), left, -left), outside(degree, area))
 
     found = when(hyperbolic, far, found)
     return select(isnan(x) & (degree > 0.0), _NAN, found)
@@ -137,7 +132,7 @@ def legendre_p(library: Function, x: Expr, n: Expr) -> Expr:
     step: Step = lambda k, last, before: ((2.0 * k + 1.0) * x * last - k * before) / (k + 1.0)  # noqa: E731
     found = _limited(x, n, RECURRENCE_LIMIT, x, step)
     degree = _degree(n)
-    ends = select((x > 0.0) | _even(degree), constant(1.0, F64), -1.0)
+    ends = select((x > 0.0) | is_even(degree), constant(1.0, F64), -1.0)
     return select((fabs(x) == 1.0) & (degree >= 0.0), ends, found)
 
 

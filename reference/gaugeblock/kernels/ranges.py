@@ -22,15 +22,12 @@ from .pointwise_entry import Signature
 
 
 @functools.cache
-def _kernel(dtype: DType, level: Level) -> Builtin:
+def steps_kernel(dtype: DType) -> Builtin:
+    """The builtin for float32, float64 or int64; memoised."""
+    level = current_level()
     signature = Signature(1, "iii" if dtype is int64 else "iddddd")
     row = compiler().load(f"steps {dtype.name} {level.name}", lambda: _text(dtype, level))
     return compiler().builtin("steps", contiguous_address(signature), [row, dtype.itemsize])
-
-
-def steps_kernel(dtype: DType) -> Builtin:
-    """The builtin for float32, float64 or int64; memoised."""
-    return _kernel(dtype, current_level())
 
 
 def _text(dtype: DType, level: Level) -> str:

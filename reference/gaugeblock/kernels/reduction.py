@@ -33,7 +33,7 @@ from .reduction_phases import (
     record_reduction,
 )
 from .sharing import MAX_DIMS, context_of, each_row
-from .tiles import packing_routine
+from .tiles import transfer_routine
 
 
 def reduction_entry(outputs: int, numbers: int) -> str:
@@ -84,7 +84,7 @@ def reduction_entry(outputs: int, numbers: int) -> str:
     call += f"ptr null, i64 {outputs}, i64 {outputs + 1}"
     shared = f"call i1 @{SHARE_GRID}(ptr @kept, {call}, i64 0, i64 {volumes[1]})"
     entry.run(f"call i1 @kept({call})", amount, shared)
-    text = entry.text([f"  %right = icmp sge i64 %nargs, {position}", "  br i1 %right, label %read, label %wrong"])
+    text = entry.text("sge", position)
     return "\n".join([PLAIN, PYTHON_API, declaration(SHARE_GRID), _kept(outputs), MEMCPY, text, ""])
 
 
@@ -136,27 +136,29 @@ class ReductionKernel:
     @made_once
     def reduce(self) -> Builtin:
         """The builtin for any strides."""
-        return self._builtin([self._wide_row, 0, self.input.itemsize, 0, 0])
+        return self._builtin(self._wide_row)
 
     @made_once
     def along(self) -> Builtin:
         """The builtin for outputs that are not adjacent in the input."""
-        return self._builtin([self._row, 0, self.input.itemsize, 0, 0])
+        return self._builtin(self._row)
 
     @made_once
     def gathering(self) -> Builtin:
         """The builtin for an input that is contiguous in no dim."""
-        itemsize = self.input.itemsize
-        return self._builtin([self._row, packing_routine(itemsize, self.level), itemsize, 0, 0])
+        return self._builtin(self._row, pack=self._packing())
 
     @made_once
     def turning(self) -> Builtin:
         """The builtin for few adjacent elements of each output, for a reduction with one result."""
-        itemsize = self.input.itemsize
-        turn = packing_routine(itemsize, self.level)
-        return self._builtin([compiler().common(TRANSPOSED_REDUCTION), 0, itemsize, turn, self._wide_row])
+        row = compiler().common(TRANSPOSED_REDUCTION)
+        return self._builtin(row, turn=self._packing(), reduction=self._wide_row)
 
-    def _builtin(self, descriptor: list[int]) -> Builtin:
+    def _packing(self) -> int:
+        return transfer_routine(self.input.itemsize, self.level, filling=True)
+
+    def _builtin(self, row: int, pack: int = 0, turn: int = 0, reduction: int = 0) -> Builtin:
+        descriptor = [row, pack, self.input.itemsize, turn, reduction]
         return compiler().builtin(self.name, _entry(len(self.results), self.reduction.numbers), descriptor)
 
     @made_once

@@ -18,7 +18,7 @@ from .compiler import named
 from .conversion import SCALAR_TYPES
 from .exponential import exp
 from .expression import BOOL, F32, F64, INT, Complex, Expr, ScalarType, Value, constant, select
-from .functions import cast, fabs, isnan, maximum, minimum, sqrt
+from .functions import cast, exact_sum, fabs, isnan, maximum, minimum, sqrt
 from .logarithm import log, pow
 from .reduction_phases import Context, Phase, Reduction, State
 from .trigonometry import hypot
@@ -26,9 +26,8 @@ from .trigonometry import hypot
 
 def two_sum(total: Expr, error: Expr, x: Expr) -> tuple[Expr, Expr]:
     """total + x, with the rounding error of the addition added to `error`."""
-    new = total + x
-    virtual = new - total
-    return new, error + ((total - (new - virtual)) + (x - virtual))
+    new, lost = exact_sum(total, x)
+    return new, error + lost
 
 
 class SumState(NamedTuple):
@@ -75,7 +74,8 @@ class SumState(NamedTuple):
 Project = Callable[[Value, Context], tuple[Value, ...]]
 
 
-def _sum_phase(compute: DType, element: Callable[[Value, Context], Value], project: Project, *, real: bool) -> Phase:
+def sum_phase(compute: DType, element: Callable[[Value, Context], Value], project: Project, *, real: bool) -> Phase:
+    """The phase that adds up what is made of each element, and what it makes of the total."""
     state = SumState(SCALAR_TYPES[compute], 1 if real or not compute.is_complex else 2)
     return Phase(
         lambda x: state.init(),
@@ -115,19 +115,19 @@ def _average(total: Value, context: Context) -> tuple[Value, ...]:
 @named
 def sum_reduction(compute: DType) -> Reduction:
     """Sum: ints wrap in int64, floats are summed in float64, float64 with compensation."""
-    return Reduction((_sum_phase(compute, _plain, _whole, real=False),))
+    return Reduction((sum_phase(compute, _plain, _whole, real=False),))
 
 
 @named
 def nansum_reduction(compute: DType) -> Reduction:
     """Sum with NaN counted as 0."""
-    return Reduction((_sum_phase(compute, _without_nan, _whole, real=False),))
+    return Reduction((sum_phase(compute, _without_nan, _whole, real=False),))
 
 
 @named
 def mean_reduction(compute: DType) -> Reduction:
     """Sum divided by the count, rounded once."""
-    return Reduction((_sum_phase(compute, _plain, _average, real=False),))
+    return Reduction((sum_phase(compute, _plain, _average, real=False),))
 
 
 @named
@@ -155,7 +155,7 @@ def _moment(x: Value, mean: State) -> Expr:
 def _spread(root: bool, with_mean: bool) -> Project:
     def project(total: Value, context: Context) -> tuple[Value, ...]:
         degrees = cast(context.count, F64) - context.numbers[0]
-        variance = _real(total) / select(degrees > 0.0, degrees, 0.0)
+        variance = real_expr(total) / select(degrees > 0.0, degrees, 0.0)
         value = sqrt(variance) if root else variance
         return (value, rebuild(context.earlier)) if with_mean else (value,)
 
@@ -165,20 +165,20 @@ def _spread(root: bool, with_mean: bool) -> Project:
 @named
 def variance_reduction(compute: DType, root: bool, with_mean: bool) -> Reduction:
     """Variance or standard deviation in two passes, optionally with the mean; takes the correction as a number."""
-    second = _sum_phase(compute, lambda x, context: _moment(x, context.earlier), _spread(root, with_mean), real=True)
-    return Reduction((_sum_phase(compute, _plain, _average, real=False), second), numbers=1)
+    second = sum_phase(compute, lambda x, context: _moment(x, context.earlier), _spread(root, with_mean), real=True)
+    return Reduction((sum_phase(compute, _plain, _average, real=False), second), numbers=1)
 
 
 def _mean_and_inverse_deviation(total: Value, context: Context) -> tuple[Value, ...]:
-    variance = _real(total) / cast(context.count, F64)
+    variance = real_expr(total) / cast(context.count, F64)
     return context.earlier[0], 1.0 / sqrt(variance + context.numbers[0])
 
 
 @named
 def moments_reduction(compute: DType) -> Reduction:
     """(mean, 1 / sqrt(biased variance + eps)) in two passes; takes eps as a number."""
-    second = _sum_phase(compute, lambda x, context: _moment(x, context.earlier), _mean_and_inverse_deviation, real=True)
-    return Reduction((_sum_phase(compute, _plain, _average, real=False), second), numbers=1)
+    second = sum_phase(compute, lambda x, context: _moment(x, context.earlier), _mean_and_inverse_deviation, real=True)
+    return Reduction((sum_phase(compute, _plain, _average, real=False), second), numbers=1)
 
 
 @named
@@ -186,9 +186,9 @@ def mean_square_reduction(compute: DType) -> Reduction:
     """1 / sqrt(mean of squares + eps); takes eps as a number."""
 
     def project(total: Value, context: Context) -> tuple[Value, ...]:
-        return (1.0 / sqrt(_real(total) / cast(context.count, F64) + context.numbers[0]),)
+        return (1.0 / sqrt(real_expr(total) / cast(context.count, F64) + context.numbers[0]),)
 
-    return Reduction((_sum_phase(compute, _squared, project, real=True),), numbers=1)
+    return Reduction((sum_phase(compute, _squared, project, real=True),), numbers=1)
 
 
 @named
@@ -245,10 +245,11 @@ def _chosen(start: Expr, choose: Callable[[Expr, Expr], Expr], element: Callable
 def extreme_reduction(compute: DType, largest: bool) -> Reduction:
     """Largest or smallest element; NaN wins."""
     type = SCALAR_TYPES[compute]
-    return _chosen(lowest(type) if largest else highest(type), maximum if largest else minimum, _real)
+    return _chosen(lowest(type) if largest else highest(type), maximum if largest else minimum, real_expr)
 
 
-def _real(x: Value) -> Expr:
+def real_expr(x: Value) -> Expr:
+    """`x` unless it is complex: TypeError."""
     if isinstance(x, Complex):
         raise TypeError("complex numbers have no order")
     return x
@@ -266,8 +267,8 @@ def position_reduction(compute: DType, largest: bool) -> Reduction:
     type = SCALAR_TYPES[compute]
 
     def step(state: State, x: Value, index: Expr, context: Context) -> State:
-        better = _before(_real(x), state[0], largest) | (state[1] < 0)
-        return select(better, _real(x), state[0]), select(better, index, state[1])
+        better = _before(real_expr(x), state[0], largest) | (state[1] < 0)
+        return select(better, real_expr(x), state[0]), select(better, index, state[1])
 
     def combine(a: State, b: State) -> State:
         tied = ~_before(a[0], b[0], largest) & (b[1] < a[1])
@@ -304,7 +305,7 @@ def norm_reduction(compute: DType, order: str) -> Reduction:
     if order in ("inf", "-inf"):
         start = constant(0.0 if order == "inf" else float("inf"), SCALAR_TYPES[compute])
         return _chosen(start, maximum if order == "inf" else minimum, _size)
-    phase = _sum_phase(compute, _POWERS[order], _ROOTS.get(order, _whole), real=True)
+    phase = sum_phase(compute, _POWERS[order], _ROOTS.get(order, _whole), real=True)
     return Reduction((phase,), numbers=1 if order == "p" else 0)
 
 
@@ -315,7 +316,7 @@ def exponentials_reduction(compute: DType, logarithm: bool) -> Reduction:
     exponential = approximation.exp if type is F32 else exp
 
     def element(x: Value, context: Context) -> Expr:
-        return exponential(cast(_real(x), F64) - _shift(context.earlier[0]))
+        return exponential(cast(real_expr(x), F64) - _shift(context.earlier[0]))
 
     def project(total: Value, context: Context) -> tuple[Value, ...]:
         shift = _shift(context.earlier[0])
@@ -323,9 +324,9 @@ def exponentials_reduction(compute: DType, logarithm: bool) -> Reduction:
             return (shift, total)
         largest = cast(context.earlier[0], F64)
         # The exponential of float32 expressions ends at e**700.
-        return (select(largest == float("inf"), largest, log(_real(total)) + shift),)
+        return (select(largest == float("inf"), largest, log(real_expr(total)) + shift),)
 
-    return Reduction((*extreme_reduction(compute, True).phases, _sum_phase(compute, element, project, real=True)))
+    return Reduction((*extreme_reduction(compute, True).phases, sum_phase(compute, element, project, real=True)))
 
 
 def _shift(largest: Expr) -> Expr:
@@ -353,12 +354,7 @@ _POWERS: dict[str, Callable[[Value, Context], Value]] = {
 }
 
 
-def _square_root(total: Value, context: Context) -> tuple[Value, ...]:
-    return (sqrt(_real(total)),)
-
-
-def _general_root(total: Value, context: Context) -> tuple[Value, ...]:
-    return (pow(_real(total), 1.0 / context.numbers[0]),)
-
-
-_ROOTS: dict[str, Project] = {"2": _square_root, "p": _general_root}
+_ROOTS: dict[str, Project] = {
+    "2": lambda total, context: (sqrt(real_expr(total)),),
+    "p": lambda total, context: (pow(real_expr(total), 1.0 / context.numbers[0]),),
+}

@@ -1,6 +1,6 @@
 """Kernels over whole rows: reductions one after another, then a formula of each element and of what they found.
 
-    kernel.strided(out_ptr, found_ptr..., in_ptr, beside_ptr..., number..., ndim, sizes..., byte strides...) -> None
+    kernel(out_ptr, found_ptr..., in_ptr, beside_ptr..., number..., ndim, sizes..., byte strides...) -> None
 
 as for pointwise kernels, but dimension 0 is the row, contiguous in both operands. The result may lie over the input.
 What the reductions find can be stored too, once for each row, and the map can take further elements from beside.
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ..core.dtype import DType
 from .code import Declarations, row_module
-from .compiler import Builtin, compiler, made_once, named
+from .compiler import Builtin, compiler, named
 from .conversion import SCALAR_TYPES, Memory, from_storage, memory, storage_type, to_storage
 from .exponential import exp
 from .expression import F32, F64, INT, Expr, ScalarType, Value, constant, select
@@ -26,7 +26,7 @@ from .loops import load_operand, store_operand
 from .lower import Emitter
 from .pointwise import rows_builtin
 from .pointwise_entry import Signature
-from .reduction_ops import SumState, extreme_reduction, two_sum
+from .reduction_ops import extreme_reduction, real_expr, sum_phase, two_sum
 from .reduction_phases import Context, Phase, State, arguments, merge_lanes, record_phase
 
 
@@ -47,49 +47,21 @@ class RowProgram(NamedTuple):
     name: str = ""
 
 
-class RowMapKernel:
-    """A compiled program for a dtype; the attribute `strided` is a builtin made on first use.
+class RowMapWriter:
+    """Writes the row function of a program for a dtype.
 
     `found` are the dtypes of what is stored for each row, `beside` those of the map's further operands.
     """
 
     def __init__(
-        self,
-        name: str,
-        program: RowProgram,
-        dtype: DType,
-        level: Level,
-        found: tuple[DType, ...] = (),
-        beside: tuple[DType, ...] = (),
+        self, program: RowProgram, dtype: DType, level: Level, found: tuple[DType, ...], beside: tuple[DType, ...]
     ) -> None:
-        self.name = name
-        self.program = program
-        self.dtype = dtype
-        self.level = level
-        self.found = found
-        self.beside = beside
-
-    @made_once
-    def strided(self) -> Builtin:
-        """The builtin; dims from the second on may have any strides."""
-        dtypes = [dtype.name for dtype in (self.dtype, *self.found)], [dtype.name for dtype in self.beside]
-        description = f"row map {self.program.name} {dtypes} {self.level.name}"
-        row = compiler().load(description, lambda: RowMapWriter(self).text())
-        kinds = "m" * (1 + len(self.beside)) + "d" * self.program.numbers
-        itemsizes = [dtype.itemsize for dtype in (self.dtype, *self.found, self.dtype, *self.beside)]
-        return rows_builtin(self.name, Signature(1 + len(self.found), kinds), row, itemsizes, 1)
-
-
-class RowMapWriter:
-    """Writes the row function of a program."""
-
-    def __init__(self, kernel: RowMapKernel) -> None:
-        self.program, self.dtype, self.level = kernel.program, kernel.dtype, kernel.level
-        self.found, self.beside = kernel.found, kernel.beside
-        self.width = max(1, self.level.vector_bytes * 8 // SCALAR_TYPES[self.dtype].bits)
-        self.held = self.program.kept is not None and storage_type(self.dtype) is SCALAR_TYPES[self.dtype]
+        self.program, self.dtype, self.level = program, dtype, level
+        self.found, self.beside = found, beside
+        self.width = max(1, level.vector_bytes * 8 // SCALAR_TYPES[dtype].bits)
+        self.held = program.kept is not None and storage_type(dtype) is SCALAR_TYPES[dtype]
         """Whether kept elements are held in the result between the last reduction and the map."""
-        self.declarations = Declarations(self.level.vector_bytes)
+        self.declarations = Declarations(level.vector_bytes)
         self.code = Emitter(1, "x", self.declarations)
         self.shared: list[tuple[Expr, str]] = []
 
@@ -181,15 +153,19 @@ class RowMapWriter:
                 store_operand(self.code, memory("f", dtype), place, self.code.emit(exprs))
 
 
-_kernel = functools.cache(RowMapKernel)
-
-
+@functools.cache
 def row_map_kernel(
     name: str, program: RowProgram, dtype: DType, found: tuple[DType, ...] = (), beside: tuple[DType, ...] = ()
-) -> RowMapKernel:
-    """The kernel of a program for elements and results of a float dtype, what it stores for each row in the dtypes
-    `found` and takes from beside in those of `beside`; memoised."""
-    return _kernel(name, program, dtype, current_level(), found, beside)
+) -> Builtin:
+    """Return the builtin of a program for elements and results of a float dtype; dims from the second on may have any
+    strides. It stores for each row what is found in the dtypes `found`, and takes elements of `beside`; memoised."""
+    level = current_level()
+    dtypes = [one.name for one in (dtype, *found)], [one.name for one in beside]
+    description = f"row map {program.name} {dtypes} {level.name}"
+    row = compiler().load(description, lambda: RowMapWriter(program, dtype, level, found, beside).text())
+    kinds = "m" * (1 + len(beside)) + "d" * program.numbers
+    itemsizes = [one.itemsize for one in (dtype, *found, dtype, *beside)]
+    return rows_builtin(name, Signature(1 + len(found), kinds), row, itemsizes, 1)
 
 
 _TAYLOR = tuple(1.0 / math.factorial(n) for n in range(7, 1, -1))
@@ -236,27 +212,13 @@ def _exponentials(
     compute: DType, element: Callable[[Value, Context], Expr], project: Callable[[Expr, Expr], tuple[Value, ...]]
 ) -> tuple[Phase, ...]:
     """The largest element, then what `finish` makes of the sum of e**(x - largest), in float64, and the largest."""
-    type = SCALAR_TYPES[compute]
-    total = SumState(type, 1)
-    (largest,) = extreme_reduction(compute, True).phases
+    factor = _factor(SCALAR_TYPES[compute])
 
-    def projected(state: State, context: Context) -> tuple[Value, ...]:
+    def projected(total: Value, context: Context) -> tuple[Value, ...]:
         top = context.earlier[0]
-        sum = _real(total.total(state)) * _factor(type)
-        return project(select(isfinite(top), sum, float("nan")), top)
+        return project(select(isfinite(top), real_expr(total) * factor, float("nan")), top)
 
-    summed = Phase(
-        lambda x: total.init(),
-        lambda state, x, index, context: total.add(state, element(x, context)),
-        total.merge,
-        projected,
-    )
-    return largest, summed
-
-
-def _real(x: Value) -> Expr:
-    assert isinstance(x, Expr)
-    return x
+    return *extreme_reduction(compute, True).phases, sum_phase(compute, element, projected, real=True)
 
 
 @named
@@ -268,10 +230,10 @@ def softmax(compute: DType) -> RowProgram:
         return (cast(1.0 / total, type) * _factor(type),)
 
     def share(power: Value, context: Context) -> Value:
-        return _real(power) * context.earlier[1]
+        return real_expr(power) * context.earlier[1]
 
-    phases = _exponentials(compute, lambda power, context: _real(power), inverse)
-    return RowProgram(phases, share, kept=lambda x, context: _power(_real(x), context.earlier[0]))
+    phases = _exponentials(compute, lambda power, context: real_expr(power), inverse)
+    return RowProgram(phases, share, kept=lambda x, context: _power(real_expr(x), context.earlier[0]))
 
 
 @named
@@ -283,7 +245,7 @@ def log_softmax(compute: DType) -> RowProgram:
 
     def difference(x: Value, context: Context) -> Value:
         _, shift, logarithm = context.earlier
-        return cast(cast(_real(x), F64) - shift - logarithm, SCALAR_TYPES[compute])
+        return cast(cast(real_expr(x), F64) - shift - logarithm, SCALAR_TYPES[compute])
 
-    phases = _exponentials(compute, lambda x, context: _power(_real(x), context.earlier[0]), spread)
+    phases = _exponentials(compute, lambda x, context: _power(real_expr(x), context.earlier[0]), spread)
     return RowProgram(phases, difference)

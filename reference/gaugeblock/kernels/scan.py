@@ -1,21 +1,19 @@
 """Scan kernels: running sums, products and extremes along the innermost dim given.
 
-    kernel.strided(out_ptr..., in_ptr, ndim, sizes..., byte strides operand by operand...) -> None
-    kernel.abreast(the same) -> None
+    kernel(out_ptr..., in_ptr, ndim, sizes..., byte strides operand by operand...) -> None
 
-as for pointwise kernels, but dimension 0 is the one that is scanned, in index order. `abreast` scans `kernel.width`
-neighbours in memory at once, as the lanes of vectors; sizes and strides are those of the groups.
+as for pointwise kernels, but dimension 0 is the one that is scanned, in index order. A kernel of some width scans so
+many neighbours in memory at once, as the lanes of vectors; sizes and strides are those of the groups.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ..core.dtype import DType
 from .code import Declarations, row_module
-from .compiler import Builtin, compiler, made_once, named
+from .compiler import Builtin, compiler, named
 from .conversion import SCALAR_TYPES, from_storage, memory, rounded, to_storage
 from .exponential import exp
 from .expression import F64, INT, Expr, Value, constant, select
@@ -88,80 +86,56 @@ def _weight(x: Expr, top: Expr) -> Expr:
     return select(same, 1.0, exp(x - top))
 
 
-@dataclass(eq=False, repr=False)
-class ScanKernel:
-    """A compiled scan; its builtins are made on first use."""
-
-    name: str
-    phase: Phase
-    input: DType
-    compute: DType
-    results: tuple[DType, ...]
-    level: Level
-
-    def __repr__(self) -> str:
-        return f"<scan kernel {self.name}({self.input.name})>"
-
-    @property
-    def width(self) -> int:
-        """Return how many neighbours `abreast` takes: four vectors of 64-bit states, whose steps are independent."""
-        return self.level.vector_bytes // 2
-
-    @made_once
-    def strided(self) -> Builtin:
-        """The builtin that scans one row after another."""
-        return self._builtin(1)
-
-    @made_once
-    def abreast(self) -> Builtin:
-        """The builtin that scans `width` neighbours at once."""
-        return self._builtin(self.width)
-
-    def _builtin(self, width: int) -> Builtin:
-        dtypes = [dtype.name for dtype in (self.input, self.compute, *self.results)]
-        row = compiler().load(f"scan {self.phase.name} {width} {dtypes} {self.level.name}", lambda: self.text(width))
-        itemsizes = [dtype.itemsize for dtype in (*self.results, self.input)]
-        return rows_builtin(self.name, Signature(len(self.results), "m"), row, itemsizes, 1)
-
-    def text(self, width: int) -> str:
-        """LLVM IR of the row function, named @NAME, for elements of `width` expressions."""
-        half = self.level.half_hardware
-        source = memory("x", self.input)
-        outputs = [memory(f"o{index}", dtype) for index, dtype in enumerate(self.results)]
-        element, count = source.symbols(), Expr("argument", INT[64])
-        value = from_storage(element, self.input, half)
-        if self.compute is not self.input:
-            value = rounded(value, self.compute, half)
-        phase, context = self.phase, Context(count, (), ())
-        init = phase.init(value)
-        index, state = Expr("argument", INT[64]), arguments([expr.type for expr in init])
-        stepped = phase.step(state, value, index, context)
-        stored = [
-            to_storage(value, dtype, half)
-            for value, dtype in zip(phase.project(stepped, context), self.results, strict=True)
-        ]
-        declarations = Declarations(self.level.vector_bytes)
-        code = Emitter(width, "x", declarations)
-        places = [
-            (code.load("ptr", code.slot("%pointers", k)), code.load("i64", code.slot("%strides", k)))
-            for k in range(len(outputs) + 1)
-        ]
-        code.bind(count, code.splat("%n", count.type))
-        initial = [(code.type(expr.type), first) for expr, first in zip(init, code.emit(init), strict=True)]
-        with code.carry(0, "%n", 1, initial) as loop:
-            *targets, at = [code.at(pointer, loop.index, stride) for pointer, stride in places]
-            code.bind_all(state, loop.values)
-            code.bind(index, code.splat(loop.index, index.type))
-            load_operand(code, source, at, element)
-            loop.following = code.emit(stepped)
-            for operand, target, exprs in zip(outputs, targets, stored, strict=True):
-                store_operand(code, operand, target, code.emit(exprs))
-        return row_module(code, declarations, self.level.attributes)
+def neighbours() -> int:
+    """Return how many a kernel takes abreast: four vectors of 64-bit states, whose steps are independent."""
+    return current_level().vector_bytes // 2
 
 
-_kernel = functools.cache(ScanKernel)
+@functools.cache
+def scan_kernel(
+    name: str, phase: Phase, input: DType, compute: DType, results: tuple[DType, ...], width: int = 1
+) -> Builtin:
+    """The builtin of a scan of one row after another, or of `width` neighbours at once; memoised.
+
+    The finished state after each element is stored.
+    """
+    level = current_level()
+    dtypes = [dtype.name for dtype in (input, compute, *results)]
+    description = f"scan {phase.name} {width} {dtypes} {level.name}"
+    row = compiler().load(description, lambda: _text(phase, input, compute, results, level, width))
+    itemsizes = [dtype.itemsize for dtype in (*results, input)]
+    return rows_builtin(name, Signature(len(results), "m"), row, itemsizes, 1)
 
 
-def scan_kernel(name: str, phase: Phase, input: DType, compute: DType, results: Sequence[DType]) -> ScanKernel:
-    """The kernel of a scan: the finished state after each element is stored; memoised."""
-    return _kernel(name, phase, input, compute, tuple(results), current_level())
+def _text(phase: Phase, input: DType, compute: DType, results: Sequence[DType], level: Level, width: int) -> str:
+    """LLVM IR of the row function, named @NAME, for elements of `width` expressions."""
+    half = level.half_hardware
+    source = memory("x", input)
+    outputs = [memory(f"o{index}", dtype) for index, dtype in enumerate(results)]
+    element, count = source.symbols(), Expr("argument", INT[64])
+    value = from_storage(element, input, half)
+    if compute is not input:
+        value = rounded(value, compute, half)
+    context = Context(count, (), ())
+    init = phase.init(value)
+    index, state = Expr("argument", INT[64]), arguments([expr.type for expr in init])
+    stepped = phase.step(state, value, index, context)
+    projected = zip(phase.project(stepped, context), results, strict=True)
+    stored = [to_storage(value, dtype, half) for value, dtype in projected]
+    declarations = Declarations(level.vector_bytes)
+    code = Emitter(width, "x", declarations)
+    places = [
+        (code.load("ptr", code.slot("%pointers", k)), code.load("i64", code.slot("%strides", k)))
+        for k in range(len(outputs) + 1)
+    ]
+    code.bind(count, code.splat("%n", count.type))
+    initial = [(code.type(expr.type), first) for expr, first in zip(init, code.emit(init), strict=True)]
+    with code.carry(0, "%n", 1, initial) as loop:
+        *targets, at = [code.at(pointer, loop.index, stride) for pointer, stride in places]
+        code.bind_all(state, loop.values)
+        code.bind(index, code.splat(loop.index, index.type))
+        load_operand(code, source, at, element)
+        loop.following = code.emit(stepped)
+        for operand, target, exprs in zip(outputs, targets, stored, strict=True):
+            store_operand(code, operand, target, code.emit(exprs))
+    return row_module(code, declarations, level.attributes)

@@ -237,10 +237,7 @@ def _split_run(name: str) -> str:
     with code.when(big):
         size, step = _outermost(code)
         strips = code.minimum(code.minimum(parts_of(code, volume), MOST_PARTS), size)
-        even = code.register(f"udiv i64 {code.register(f'add i64 {size}, {strips}')}, {strips}")
-        flat = code.register("icmp eq i64 %ndim, 1")
-        rounded = code.register(f"and i64 {code.register(f'add i64 {even}, 63')}, -64")
-        chunk = code.register(f"select i1 {flat}, i64 {rounded}, i64 {even}")
+        chunk = _chunk(code, size, strips, code.register("icmp eq i64 %ndim, 1"))
         inner = code.register(f"udiv i64 {volume}, {size}")
         states = code.register(f"alloca i8, i64 {MOST_PARTS * STATE_BYTES}, align 64")
         with code.loop(0, strips) as k:

@@ -31,7 +31,7 @@ from .trigonometry import half_turns, sin_cos, sine_of
 
 Function = Callable[..., Expr]
 SHORT: dict[str, Function] = {
-    name: getattr(approximation, name) for name in ("exp", "exp2", "expm1", "log", "log1p")
+    name: getattr(approximation, name) for name in ("exp", "expm1", "log", "log1p")
 }
 """Functions of float64 expressions inside formulas whose result is rounded to float32."""
 

@@ -26,25 +26,21 @@ from .isa import Level
 LANES = 8
 """Rows and columns of the squares that are turned in registers."""
 _UNROLLED = 4
+_SMAX = "declare i64 @llvm.smax.i64(i64, i64)"
 
 
 @functools.cache
-def packing_routine(itemsize: int, level: Level) -> int:
-    """Address of the routine that fills a buffer."""
-    return compiler().load(f"pack {itemsize} {level.name}", lambda: _module(itemsize, level, filling=True))
-
-
-@functools.cache
-def unpacking_routine(itemsize: int, level: Level) -> int:
-    """Address of the routine that writes a buffer to its place."""
-    return compiler().load(f"unpack {itemsize} {level.name}", lambda: _module(itemsize, level, filling=False))
+def transfer_routine(itemsize: int, level: Level, *, filling: bool) -> int:
+    """Address of the routine that fills a buffer, or that writes it to its place."""
+    name = "pack" if filling else "unpack"
+    return compiler().load(f"{name} {itemsize} {level.name}", lambda: _module(itemsize, level, filling=filling))
 
 
 def _module(itemsize: int, level: Level, *, filling: bool) -> str:
     move = _line(itemsize, level.vector_bytes) if filling else _spread(itemsize)
     parts = [move, _turn(itemsize, level.vector_bytes, filling=filling)]
     if "@llvm.smax" in move:
-        parts.append("declare i64 @llvm.smax.i64(i64, i64)")
+        parts.append(_SMAX)
     attributes = f"attributes #0 = {{ {level.attributes} }}"
     turn, move = f"@{NAME}_turn(ptr, i64, ptr, i64, i64, i64)", f"@{NAME}_move(ptr, ptr, i64, i64)"
     parts += [attributes, PLAIN, f"declare void {turn}", f"declare void {move}", _tile(filling=filling), attributes, ""]
@@ -205,7 +201,7 @@ def tiled_driver(level: Level) -> int:
 def _text(level: Level) -> str:
     attributes = f"attributes #0 = {{ {level.attributes} }}"
     plane = f"declare i1 @{NAME}_plane(ptr, ptr, ptr, i64, i64, ptr, ptr, ptr, ptr, i64, i64)"
-    return "\n".join([_plane(), attributes, PLAIN, plane, _grid(), attributes, ""])
+    return "\n".join([_plane(), _SMAX, attributes, PLAIN, plane, _grid(), attributes, ""])
 
 
 def _plane() -> str:
@@ -219,7 +215,8 @@ def _plane() -> str:
     widest = code.register("alloca i64")
     code.store("i64", 1, widest)
     with code.loop(0, "%operands") as k, code.when(_is_strided(code, k)):
-        code.store("i64", code.maximum(code.load("i64", widest), code.load("i64", code.slot("%itemsizes", k))), widest)
+        own, before = code.load("i64", code.slot("%itemsizes", k)), code.load("i64", widest)
+        code.store("i64", code.register(f"call i64 @llvm.smax.i64(i64 {own}, i64 {before})"), widest)
     fitting = code.register(f"udiv i64 {BUFFER_BYTES}, {code.load('i64', widest)}")
     broad = code.minimum(code.minimum("%width", COLUMNS), code.register(f"udiv i64 {fitting}, {ROWS}"))
     rows = code.register(f"udiv i64 {fitting}, {broad}")

@@ -103,15 +103,12 @@ NUMBERS = 4 + 6 * 3 + 1
 
 
 @functools.cache
-def _kernel(dtype: DType, level: Level) -> Builtin:
+def convolution_kernel(dtype: DType) -> Builtin:
+    """The builtin for float32 or float64; memoised."""
+    level = current_level()
     row = compiler().load(f"convolution {dtype.name} {level.name}", lambda: _text(dtype, level))
     address = contiguous_address(Signature(1, "mmm" + "i" * NUMBERS))
     return compiler().builtin("convolution", address, [row, *(dtype.itemsize,) * 4])
-
-
-def convolution_kernel(dtype: DType) -> Builtin:
-    """The builtin for float32 or float64; memoised."""
-    return _kernel(dtype, current_level())
 
 
 def _text(dtype: DType, level: Level) -> str:

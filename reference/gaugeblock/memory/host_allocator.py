@@ -34,9 +34,10 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _aligned_alloc = _libc.aligned_alloc
 _aligned_alloc.argtypes = (ctypes.c_size_t, ctypes.c_size_t)
 _aligned_alloc.restype = ctypes.c_void_p
-_free = _libc.free
-_free.argtypes = (ctypes.c_void_p,)
-_free.restype = None
+release_block = _libc.free
+"""Gives a block of aligned_block, by its address, back to the system."""
+release_block.argtypes = (ctypes.c_void_p,)
+release_block.restype = None
 _madvise = getattr(_libc, "madvise", None)
 if _madvise is not None:
     _madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
@@ -86,11 +87,6 @@ def is_mapped(address: int, nbytes: int) -> bool:
     seen = ctypes.create_string_buffer(1)
     page = mmap.PAGESIZE
     return all(_mincore(byte // page * page, 1, seen) == 0 for byte in (address, address + nbytes - 1))
-
-
-def release_block(address: int) -> None:
-    """Give a block of aligned_block back to the system."""
-    _free(address)
 
 
 SMALL_LIMIT = 1 << 23

@@ -96,13 +96,12 @@ class Finalisers:
 class _Mode:
     __slots__ = ("allocator", "poison")
 
-    allocator: Allocator
-    poison: int | None
+    def __init__(self) -> None:
+        self.allocator: Allocator = host_allocator
+        self.poison: int | None = None
 
 
 MODE = _Mode()
-MODE.allocator = host_allocator
-MODE.poison = None
 
 
 def apply_mode() -> None:
@@ -146,28 +145,32 @@ def get_poison() -> int | None:
     return MODE.poison
 
 
+def _without_memory(cls: type[Storage], nbytes: int, device: Device, *, resizable: bool) -> Storage:
+    storage = new_object(cls)
+    storage._pointer = storage.version = 0
+    storage.pool = storage.allocator = storage.deleter = storage.owner = None
+    storage.device = device
+    storage.resizable = resizable
+    storage._nbytes = nbytes
+    return storage
+
+
 def allocate_storage(nbytes: int, device: Device = cpu) -> Storage:
     """A fresh resizable storage of `nbytes` bytes on `device`; contents are undefined.
 
-    Raises RuntimeError for a negative or impossible size.
+    Raises RuntimeError for a negative or impossible size, and for a device without an allocator.
     """
-    storage = new_object(Storage)
-    storage.pool = None
-    storage._pointer = 0
-    storage.allocator = None
-    storage.deleter = None
-    storage.owner = None
-    storage.device = device
-    storage.resizable = True
-    storage.version = 0
-    storage._nbytes = nbytes
+    storage = _without_memory(Storage, nbytes, device, resizable=True)
     if nbytes < 0:
         raise RuntimeError(f"Storage(): argument 'nbytes' must not be negative, got {nbytes}")
     if device is cpu:
         if nbytes:
             _give_memory(storage, nbytes)
     elif device.type != "meta":
-        give_device_memory(storage, nbytes)
+        allocator = device_allocator(device)
+        if nbytes:
+            storage._pointer = allocator.allocate(check_nbytes("Storage", nbytes))
+            storage.allocator = allocator
     return storage
 
 
@@ -212,14 +215,6 @@ def _give_memory(storage: Storage, nbytes: int) -> None:
         memset(storage.pointer, MODE.poison, nbytes)
 
 
-def give_device_memory(storage: Storage, nbytes: int) -> None:
-    """A block for a storage that lies neither on the CPU nor on meta. RuntimeError when its device has no allocator."""
-    allocator = device_allocator(storage.device)
-    if nbytes > 0:
-        storage._pointer = allocator.allocate(check_nbytes("Storage", nbytes))
-        storage.allocator = allocator
-
-
 def foreign_storage(
     pointer: int,
     nbytes: int,
@@ -229,25 +224,11 @@ def foreign_storage(
     device: Device = cpu,
 ) -> Storage:
     """A storage over memory that it did not allocate: never resized, `owner` kept alive, ``deleter(pointer)`` once."""
-    storage = new_object(Storage)
-    storage.pool = None
+    storage = _without_memory(Storage, nbytes, device, resizable=False)
     storage._pointer = pointer
-    storage.allocator = None
     storage.deleter = deleter
     storage.owner = owner
-    storage.device = device
-    storage.resizable = False
-    storage.version = 0
-    storage._nbytes = nbytes
     return storage
-
-
-def move_bytes(device: Device, destination: int, source: int, nbytes: int) -> None:
-    """Copy bytes within the memory of one device."""
-    if device is cpu:
-        memmove(destination, source, nbytes)
-    else:
-        move_in_device(device, destination, source, nbytes)
 
 
 class Lent:
@@ -369,13 +350,7 @@ class DatalessStorage(Storage):
 
 def dataless_storage(nbytes: int, device: Device) -> Storage:
     """The storage of a wrapper tensor that claims `nbytes` bytes on `device`; it is never resized."""
-    storage = new_object(DatalessStorage)
-    storage.pool = storage.allocator = storage.deleter = storage.owner = None
-    storage.device = device
-    storage.resizable = False
-    storage.version = 0
-    storage._nbytes = nbytes
-    return storage
+    return _without_memory(DatalessStorage, nbytes, device, resizable=False)
 
 
 _ALLOCATORS: dict[str, Any] = {}
@@ -429,9 +404,9 @@ def write_device(device: Device, address: int, data: bytes) -> None:
         getattr(_reached(device), "write", write_bytes)(address, data)
 
 
-def move_in_device(device: Device, destination: int, source: int, nbytes: int) -> None:
-    """Copy bytes, which do not overlap, within a device's memory."""
-    move = getattr(_reached(device), "move", None)
+def move_bytes(device: Device, destination: int, source: int, nbytes: int) -> None:
+    """Copy bytes, which do not overlap, within the memory of one device."""
+    move = memmove if device is cpu else getattr(_reached(device), "move", None)
     if move is None:
         write_device(device, destination, read_device(device, source, nbytes))
     elif nbytes:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..core.device import Device, as_device, cpu
-from ..core.dtype import uint8
 from ..core.errors import check_int, type_error, value_error
-from .elements import read_bytes, read_element, write_bytes
 from .storage import Storage, allocate_storage, read_device, resize_storage, write_device
 
 
@@ -77,7 +75,7 @@ class UntypedStorage:
         byte = _byte("fill_", value)
         storage = self.storage_impl
         pointer, nbytes = storage.pointer, storage.nbytes  # read together: other threads may resize it
-        self._write(pointer, byte * nbytes)
+        write_device(storage.device, pointer, byte * nbytes)
         return self
 
     def copy_(self, source: UntypedStorage) -> UntypedStorage:
@@ -89,7 +87,7 @@ class UntypedStorage:
         pointer, nbytes = self.storage_impl.pointer, self.storage_impl.nbytes
         if len(data) != nbytes:
             raise RuntimeError(f"copy_(): sizes differ, {nbytes} and {len(data)} bytes")
-        self._write(pointer, data)
+        write_device(self.device, pointer, data)
         return self
 
     def clone(self) -> UntypedStorage:
@@ -105,17 +103,9 @@ class UntypedStorage:
         if storage.device is not cpu and storage.nbytes and storage.allocator is None:
             raise NotImplementedError(f"{operator}(): a storage on {storage.device} has no data")
 
-    def _write(self, address: int, data: bytes) -> None:
-        if self.storage_impl.device is cpu:
-            write_bytes(address, data)
-        else:
-            write_device(self.storage_impl.device, address, data)
-
     def __bytes__(self) -> bytes:
         self._check_data("__bytes__")
         storage = self.storage_impl
-        if storage.device is cpu:
-            return read_bytes(storage.pointer, storage.nbytes)
         return read_device(storage.device, storage.pointer, storage.nbytes)
 
     def __len__(self) -> int:
@@ -123,14 +113,11 @@ class UntypedStorage:
 
     def __getitem__(self, index: int) -> int:
         self._check_data("__getitem__")
-        address = self._address("__getitem__", index)
-        if self.storage_impl.device is not cpu:
-            return read_device(self.storage_impl.device, address, 1)[0]
-        return int(read_element(address, uint8))
+        return read_device(self.device, self._address("__getitem__", index), 1)[0]
 
     def __setitem__(self, index: int, value: int) -> None:
         self._check_data("__setitem__")
-        self._write(self._address("__setitem__", index), _byte("__setitem__", value))
+        write_device(self.device, self._address("__setitem__", index), _byte("__setitem__", value))
 
     def _address(self, operator: str, index: int) -> int:
         place = check_int(operator, "index", index)

@@ -10,7 +10,7 @@ from ..core.warn import warn
 from ..dispatch.dispatcher import REGISTRY, call
 from ..iteration.dimensions import broadcast_shapes
 from ..iteration.overlap import check_no_internal_overlap, check_no_partial_overlap
-from ..kernels.bound_call import bound
+from ..kernels.bound_call import Fresh
 from ..kernels.pointwise import Launch
 from ..memory.elements import read_bytes, write_bytes
 from ..memory.storage import allocate_storage, read_device, write_device
@@ -155,7 +155,10 @@ def clone(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Planned
     result = new_like(made)
     copy_values(result, self)
     launch = made.plans.get(("copy", meta))
-    return Planned(result, None if launch is None else bound(launch.builtin(), (made,), launch.call()[1]))
+    if launch is None:
+        return Planned(result, None)
+    builtin, tail = launch.call()
+    return Planned(result, Fresh(builtin, (made,), tail).native())
 
 
 hooks.copy_into = copy_values

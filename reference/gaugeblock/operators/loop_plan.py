@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from ..core.away import long_call
 from ..core.dtype import DType
 from ..iteration.dimensions import coalesce_dimensions, iteration_strides, loop_dimensions
 from ..kernels.compiler import Builtin
-from ..kernels.gather import gather_kernel
+from ..kernels.indexed import gather_kernel
 from ..kernels.pointwise import Launch, PointwiseKernel
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, remember
@@ -145,11 +145,8 @@ ROW_STEPS = 64
 """Steps of work that an element of a row takes, about; the loops look for signals between two rows only."""
 
 
-class RowKernel(Protocol):
-    """A kernel whose dimension 0 is a row that it takes as a whole."""
-
-    @property
-    def strided(self) -> Builtin: ...
+RowKernel = Callable[[], Builtin]
+"""Gives the builtin whose dimension 0 is a row that it takes as a whole, compiled when it is first asked for."""
 
 
 class RowLaunch:
@@ -163,7 +160,7 @@ class RowLaunch:
 
     def builtin(self) -> Callable[..., None]:
         """Return what takes the addresses and the tail."""
-        return long_call(ROW_STEPS * self.tail[1], self.kernel.strided)
+        return long_call(ROW_STEPS * self.tail[1], self.kernel())
 
     def run(self, addresses: list[int], numbers: Sequence[Any] = ()) -> None:
         """Run over all rows; `addresses` of the operands in memory, outputs first."""

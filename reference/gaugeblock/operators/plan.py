@@ -20,7 +20,7 @@ from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, overload
 
 from ..core.device import cpu
 from ..dispatch.dispatcher import REGISTRY, call, plain_kernel
-from ..kernels.bound_call import Fresh, bound_into, form_of
+from ..kernels.bound_call import Fresh, Into, form_of
 from ..memory.host_allocator import memmove
 from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor
@@ -106,7 +106,7 @@ def written(call: Callable[..., Any], meta: TensorMeta) -> Callable[..., Tensor 
     it there, any other result is copied if it is small. It returns None where out= shares memory with an argument."""
     form = form_of(call)
     if isinstance(form, Fresh) and form.results == (meta,):
-        return bound_into(form.kernel, form.tail, limited=form.limited)
+        return Into(form.kernel, form.tail, form.limited).native()
     small = 0 < meta.nbytes <= SMALL_BYTES and meta.contiguous and meta.device is cpu
     if not small or meta.lazy or meta.has_autograd:
         return None

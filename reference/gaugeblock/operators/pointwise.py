@@ -310,10 +310,10 @@ def formula_kernel(
     if "::" in name:
         formula, kinds = _found(name, operands)
         return pointwise_kernel(name, formula, kinds, compute, results)
-    return named_kernel(name, lambda: _found(name, operands), operands, compute, results)
+    return named_kernel(name, _found, operands, compute, results)
 
 
-def _found(name: str, operands: Sequence[DType | Immediate]) -> tuple[Formula, tuple[Operand, ...]]:
+def _found(name: str, operands: Sequence[Operand]) -> tuple[Formula, tuple[Operand, ...]]:
     """Return a formula and its operands; those that it wants unconverted are handed over so."""
     from .formulas import FORMULAS
 
@@ -323,6 +323,10 @@ def _found(name: str, operands: Sequence[DType | Immediate]) -> tuple[Formula, t
         one = operands[place]
         kinds[place] = Raw(one) if isinstance(one, DType) else Immediate(one.dtype, raw=True)
     return formula.function, tuple(kinds)
+
+
+def _unconverted(operand: Operand) -> Operand:
+    return Raw(operand) if isinstance(operand, DType) else Immediate(operand.dtype, raw=True)
 
 
 def arguments(call: Call) -> list[Any]:

@@ -15,10 +15,9 @@ from ..core.away import LONG, away
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, float16, float32, float64
 from ..core.promotion import UPSTREAM_NAMES
-from ..iteration.dimensions import broadcast_shapes
+from ..iteration.dimensions import INT32_MAX, broadcast_shapes
 from ..iteration.tensor_iterator import Number
-from ..kernels.accessor import INT32_MAX
-from ..kernels.bound_call import Fresh, native
+from ..kernels.bound_call import Fresh, form_of
 from ..kernels.matrix_product import gemm, lay
 from ..tensor.array_view import FEW, array_of, kept_array
 from ..tensor.reshaping import reshape
@@ -46,7 +45,7 @@ def product(self: Tensor, other: Tensor, sizes: tuple[int, ...]) -> Tensor | Pla
     multiply = _multiplying(self.meta, other.meta, made)
     if multiply is not None:
         with np.errstate(all="ignore"):
-            return Planned(multiply(self, other), native(multiply))
+            return Planned(multiply(self, other), multiply)
     result = new_like(made)
     target = array_of(result)
     work = 2.0 * target.size * self.meta.sizes[-1]
@@ -62,7 +61,9 @@ def product(self: Tensor, other: Tensor, sizes: tuple[int, ...]) -> Tensor | Pla
 
 def _multiplying(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Callable[[Tensor, Tensor], Tensor] | None:
     """Return the function that multiplies by BLAS or, small operands, by NumPy's dot; None for others."""
-    return _matrix_runner(left, right, out) or _runner(left, right, out)
+    found = _matrix_runner(left, right, out) or _runner(left, right, out)
+    form = form_of(found)
+    return found if form is None else form.native()
 
 
 def _matrix_runner(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Callable[[Tensor, Tensor], Tensor] | None:
@@ -363,10 +364,10 @@ def _call(
     launch = element_launch("add", out, [addend, out], out.dtype)
     if multiply is None or launch is None:
         return None
-    multiplied, (builtin, tail) = native(multiply), launch.call()
+    builtin, tail = launch.call()
 
     def run(self: Tensor, first: Tensor, second: Tensor) -> Tensor:
-        result: Tensor = multiplied(first, second)
+        result = multiply(first, second)
         builtin(result.pointer, self.pointer, result.pointer, *tail)
         return result
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from ..core.dtype import DType, bool_, int64
 from ..core.errors import wrap_dim
 from ..kernels import scan
 from ..kernels.bound_call import Fresh
+from ..kernels.compiler import Builtin
 from ..kernels.reduction_phases import Phase
-from ..kernels.scan import ScanKernel, scan_kernel
+from ..kernels.scan import neighbours, scan_kernel
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta, default_strides, meta_of, remember
 from .arguments import dtype_argument
@@ -50,12 +52,12 @@ def _plan(name: str, phase: Phase, meta: TensorMeta, dim: int, compute: DType, r
     dims = [(sizes[d], *(g.strides[d] * g.dtype.itemsize for g in every)) for d in range(meta.ndim)]
     scanned = dims.pop(dim) if dims else (1, *(0 for _ in every))
     laid = [scanned, *coalesced(dims[::-1])]
-    chosen = scan_kernel(name, phase, meta.dtype, compute, results)
+    chosen = partial(scan_kernel, name, phase, meta.dtype, compute, results)
     itemsizes = [g.dtype.itemsize for g in every]
-    if len(laid) > 1 and list(laid[1][1:]) == itemsizes and laid[1][0] >= chosen.width and scanned[0] > 1:
+    if len(laid) > 1 and list(laid[1][1:]) == itemsizes and laid[1][0] >= neighbours() and scanned[0] > 1:
         call, tail = _abreast(chosen, laid, itemsizes)
     else:
-        call, tail = chosen.strided, _tail(laid)
+        call, tail = chosen(), _tail(laid)
     return Fresh(long_call(256 * meta.numel, call), outputs, tail)
 
 
@@ -66,16 +68,17 @@ def _tail(laid: Sequence[Dim]) -> tuple[int, ...]:
 
 
 def _abreast(
-    chosen: ScanKernel, laid: Sequence[Dim], itemsizes: Sequence[int]
+    chosen: Callable[..., Builtin], laid: Sequence[Dim], itemsizes: Sequence[int]
 ) -> tuple[Callable[..., None], tuple[int, ...]]:
     """Return what scans groups of neighbours in the second dim, then the rest one by one, and its arguments
     behind the addresses."""
     scanned, (size, *_), *others = laid
-    groups, left = divmod(size, chosen.width)
-    whole, run = _tail([scanned, (groups, *(chosen.width * nbytes for nbytes in itemsizes)), *others]), chosen.abreast
+    width = neighbours()
+    groups, left = divmod(size, width)
+    whole, run = _tail([scanned, (groups, *(width * nbytes for nbytes in itemsizes)), *others]), chosen(width)
     if not left:
         return run, whole
-    rest, singly = _tail([scanned, (left, *itemsizes), *others]), chosen.strided
+    rest, singly = _tail([scanned, (left, *itemsizes), *others]), chosen()
     ahead = [(size - left) * nbytes for nbytes in itemsizes]
 
     def call(*addresses: int) -> None:

@@ -9,7 +9,7 @@ from typing import cast
 from ..core.device import cpu
 from ..core.dtype import DType, float64
 from ..kernels import reduction_ops, rowwise
-from ..kernels.bound_call import bound
+from ..kernels.bound_call import Fresh
 from ..kernels.pointwise import Launch
 from ..kernels.reduction_phases import Reduction
 from ..kernels.rowwise import row_map_kernel
@@ -45,7 +45,7 @@ def _normalised(operator: str, self: Tensor, dim: int, dtype: DType | None) -> T
             read = result.pointer
         plan.rows.run([result.pointer, read])
         if not plan.copied and source is self:
-            return Planned(result, bound(plan.rows.builtin(), (plan.meta,), plan.rows.tail), (self,))
+            return Planned(result, Fresh(plan.rows.builtin(), (plan.meta,), plan.rows.tail).native(), (self,))
     elif plan.reduction is not None:
         own = meta.dtype
         largest, total = reduce(operator, plan.reduction, source, plan.dims, True, own, (own, float64))
@@ -83,7 +83,7 @@ def _plan(operator: str, meta: TensorMeta, dim: int) -> _Plan:
             plan.copied = bool(dims) and meta.strides[row] != 1 and meta.sizes[row] > 1
             program = rowwise.softmax(own) if operator == "softmax" else rowwise.log_softmax(own)
             source = target if plan.copied else meta
-            plan.rows = row_launch(row_map_kernel(operator, program, own), [target, source], row)
+            plan.rows = row_launch(partial(row_map_kernel, operator, program, own), [target, source], row)
         else:
             plan.reduction = reduction_ops.exponentials_reduction(own, False)
     return plan

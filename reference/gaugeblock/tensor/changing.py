@@ -31,7 +31,6 @@ from typing import Any, NoReturn, TypeVar
 
 from ..core.device import cpu
 from ..core.fork_safety import fork_safe
-from ..core.thread_pool import POOL
 from ..memory.storage import Storage
 from .tensor import Tensor
 from .tensor_meta import TensorMeta, extent, without_autograd
@@ -86,7 +85,7 @@ def _uncollected(find: Callable[[], _Found]) -> _Found:
 
 def alone() -> bool:
     """Return whether this is the main thread and no other thread runs Python code, nor can begin to by itself."""
-    return len(_uncollected(_current_frames)) == 1 + (_count() and POOL.waiting())
+    return not _count() and len(_uncollected(_current_frames)) == 1
 
 
 class Before:

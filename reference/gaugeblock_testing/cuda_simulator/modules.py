@@ -106,10 +106,11 @@ class SimulatedModules(SimulatedVirtualMemory):
             _check_dimensions("grid", grid, GRID_LIMITS)
             _check_dimensions("block", block, BLOCK_LIMITS)
             threads = block[0] * block[1] * block[2]
-            if threads > known.properties.max_block_threads:
-                raise _bad_configuration("block", f"at most {known.properties.max_block_threads} threads", block)
-            if positive("launch", "shared_bytes", shared_bytes, 0) > known.properties.max_shared_bytes:
-                raise _bad_configuration("shared_bytes", f"at most {known.properties.max_shared_bytes}", shared_bytes)
+            if threads > known.properties.max_threads_per_block:
+                raise _bad_configuration("block", f"at most {known.properties.max_threads_per_block} threads", block)
+            if positive("launch", "shared_bytes", shared_bytes, 0) > known.properties.shared_memory_per_block:
+                most = known.properties.shared_memory_per_block
+                raise _bad_configuration("shared_bytes", f"at most {most}", shared_bytes)
             sizes = tuple(ctypes.sizeof(argument) for argument in arguments)
             wanted = known.modules[module][name]
             if sizes != wanted:

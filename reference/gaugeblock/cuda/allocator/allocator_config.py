@@ -6,7 +6,6 @@ From them follows how a request is rounded, which pool serves it, and how much a
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -126,11 +125,6 @@ class AllocatorConfig:
         config = replace(cls(), **fields, text=text)
         config._check_sizes()
         return config
-
-    @classmethod
-    def from_environment(cls) -> AllocatorConfig:
-        """Read the variable; the defaults if it is not set."""
-        return cls.parse(os.environ.get(VARIABLE, ""))
 
     def _check_sizes(self) -> None:
         for key, size in (

@@ -15,8 +15,9 @@ def check_allocator(store: BlockStore, uses: StreamUses) -> None:
         block = store.blocks[address]
         if block.previous is None:
             _that(address >= end_before, f"the segment at {address:#x} begins inside of the one before")
-            covered += _check_segment(store, block)
-            end_before = _end(block)
+            blocks = _check_segment(store, block)
+            covered += len(blocks)
+            end_before = blocks[-1].pointer + blocks[-1].size
     _that(covered == len(store.blocks), "a block is known by address that no segment reaches")
     _check_free(store)
     _check_statistics(store)
@@ -28,19 +29,14 @@ def _that(holds: bool, broken: str) -> None:
         raise AssertionError(broken)
 
 
-def _end(block: Block) -> int:
-    while block.next is not None:
-        block = block.next
-    return block.pointer + block.size
-
-
-def _check_segment(store: BlockStore, head: Block) -> int:
-    """The blocks of a segment tile it, and no two free neighbours stand side by side; returns how many there are."""
-    count = 0
+def _check_segment(store: BlockStore, head: Block) -> list[Block]:
+    """The blocks of a segment, which tile it; no two free neighbours stand side by side."""
+    blocks = [head]
+    while blocks[-1].next is not None:
+        blocks.append(blocks[-1].next)
     address = head.pointer
     before: Block | None = None
-    block: Block | None = head
-    while block is not None:
+    for block in blocks:
         where = f"block {block.pointer:#x}"
         _that(block.pointer == address, f"{where} does not begin where the block before it ends")
         _that(store.blocks.get(address) is block, f"{where} is not the one known by its address")
@@ -54,21 +50,13 @@ def _check_segment(store: BlockStore, head: Block) -> int:
         if block.state not in (FREE, UNMAPPED):
             _that(0 < block.requested <= block.size, f"{where} of {block.size} bytes answers {block.requested}")
         address += block.size
-        before, block = block, block.next
-        count += 1
+        before = block
     segment = head.expandable
     if segment is not None:
         _that(head.pointer == segment.address and address == segment.address + segment.size, "a range is not covered")
-        mapped = sum(block.size for block in _blocks(head) if block.state != UNMAPPED)
+        mapped = sum(block.size for block in blocks if block.state != UNMAPPED)
         _that(mapped == len(segment.handles) * segment.page, "mapped blocks and pages with memory differ")
-    return count
-
-
-def _blocks(head: Block) -> list[Block]:
-    found = [head]
-    while found[-1].next is not None:
-        found.append(found[-1].next)
-    return found
+    return blocks
 
 
 def _check_free(store: BlockStore) -> None:

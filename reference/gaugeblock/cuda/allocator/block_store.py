@@ -136,10 +136,7 @@ class FreeBlocks:
 
     def __iter__(self) -> Iterator[Block]:
         """The free blocks by size and address."""
-        for size in self.sizes:
-            for address in sorted(set(self.lists[size])):
-                if self._stands(address, size):
-                    yield self.blocks[address]
+        return self.from_size(0)
 
     def entries(self) -> int:
         """Return the number of entries, those that no block stands behind included."""

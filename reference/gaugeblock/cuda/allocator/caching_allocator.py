@@ -10,7 +10,6 @@ import functools
 import sys
 from collections.abc import Callable, Sequence
 from threading import RLock
-from types import TracebackType
 from typing import Any, Concatenate, Literal, NoReturn, ParamSpec, TypeVar
 
 from ...core.errors import check_int
@@ -57,12 +56,10 @@ class Exclusive:
                     allocator._late.append(pointer)
                     raise
         except BaseException:
-            self.__exit__(None, None, None)
+            self.__exit__()
             raise
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         allocator = self._allocator
         allocator._busy = False
         allocator._choose_path()
@@ -113,7 +110,6 @@ class CachingAllocator:
         self._late: list[int] = []
         """Blocks to be freed by the next call."""
         self._observers: list[OutOfMemoryObserver] = []
-        self._callbacks: list[Callable[[], bool]] = []
         self._blocks = store.blocks
         self._small = store.small.streams
         self._large = store.large.streams
@@ -235,8 +231,6 @@ class CachingAllocator:
         """A free block for a request, by all means in their order; None when there is no memory."""
         store, driver = self._store, self.driver
         block = store.find(request)
-        if block is None and self._callbacks and self._ask_for_memory():
-            block = store.find(request)
         if block is not None:
             return block
         if store.collects_garbage:
@@ -258,18 +252,10 @@ class CachingAllocator:
             store.statistics.counters["num_ooms"] += 1
         return block
 
-    def _ask_for_memory(self) -> bool:
-        self._busy = False
-        try:
-            freed = [callback() for callback in self._callbacks]
-            return any(freed)
-        finally:
-            self._busy = True
-
     def _synchronize(self, owner: PrivatePool | None = None) -> None:
         self._store.statistics.counters["num_sync_all_streams"] += 1
         if self._uses is not None:
-            self._uses.synchronize(self._complete, owner)
+            self._uses.process(self._complete, wait=True, owner=owner)
 
     def _complete(self, block: Block) -> None:
         self._store.free_block(block, COMPLETED)
@@ -405,22 +391,6 @@ class CachingAllocator:
             stack = None if history is None or block is None else history.block_stacks.get(block)
             return None if stack is None else ShownStacks().frames(stack)
 
-    def base_allocation(self, pointer: int) -> tuple[int, int]:
-        """Address and size of the segment that a live block lies in."""
-        with self._exclusive:
-            block = self._allocated("base_allocation", pointer)
-            if block.expandable is not None:
-                raise RuntimeError(
-                    "base_allocation(): blocks of expandable segments cannot be shared with other processes; "
-                    "allocate them while expandable_segments is False"
-                )
-            head = block.head()
-            size, last = head.size, head
-            while last.next is not None:
-                last = last.next
-                size += last.size
-            return head.pointer, size
-
     def check_invariants(self) -> None:
         """AssertionError that names what is broken, if anything is."""
         with self._exclusive:
@@ -445,12 +415,12 @@ class CachingAllocator:
         """The share of the device's memory that may be reserved."""
         return self._fraction
 
-    def set_memory_fraction(self, fraction: float) -> None:
+    def set_memory_fraction(self, fraction: float, operator: str = "set_memory_fraction") -> None:
         """Limit what may be reserved. TypeError for anything but a float, ValueError outside of [0, 1]."""
         if not isinstance(fraction, float):
-            raise TypeError(f"set_memory_fraction(): argument 'fraction' must be float, not {type(fraction).__name__}")
+            raise TypeError(f"{operator}(): argument 'fraction' must be float, not {type(fraction).__name__}")
         if not 0.0 <= fraction <= 1.0:
-            raise ValueError(f"set_memory_fraction(): argument 'fraction' must be from 0.0 to 1.0, got {fraction}")
+            raise ValueError(f"{operator}(): argument 'fraction' must be in [0, 1], got {fraction}")
         with self._exclusive:
             self._set_fraction(fraction)
 
@@ -462,10 +432,6 @@ class CachingAllocator:
     def attach_out_of_memory_observer(self, observer: OutOfMemoryObserver) -> None:
         """Call `observer` with the device, the bytes tried, those allowed and those free before an error is raised."""
         self._observers.append(observer)
-
-    def add_free_memory_callback(self, callback: Callable[[], bool]) -> None:
-        """Call `callback` when no cached block fits; it frees what it can, and returns whether it freed anything."""
-        self._callbacks.append(callback)
 
     create_pool = _locked(private_pools.create_pool)
     begin_allocate_to_pool = _locked(private_pools.begin_allocate_to_pool)

@@ -7,7 +7,7 @@ when enough has come together.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -290,20 +290,21 @@ def _row(name: str, values: list[int], whole: list[int], show: Callable[[int, in
     return "|".join([f" {name:<{_WIDTHS[0] - 1}}", *cells])
 
 
-def _bytes(value: int, unit_by: int) -> str:
-    """In the unit that `unit_by` needs, so that a figure and its parts share one."""
+def _in_unit(value: int, unit_by: int, base: int, units: Sequence[str]) -> tuple[int, str]:
+    """`value` in the unit that `unit_by` needs, so that a figure and its parts share one."""
     unit = 0
-    while unit_by >= 768 * 1024 and unit < len(_BYTE_UNITS) - 1:
-        unit_by //= 1024
-        value //= 1024
+    while unit_by >= 3 * base * base // 4 and unit < len(units) - 1:
+        unit_by //= base
+        value //= base
         unit += 1
-    return f"{value:6d} {_BYTE_UNITS[unit]}"
+    return value, units[unit]
+
+
+def _bytes(value: int, unit_by: int) -> str:
+    number, unit = _in_unit(value, unit_by, 1024, _BYTE_UNITS)
+    return f"{number:6d} {unit}"
 
 
 def _count(value: int, unit_by: int) -> str:
-    unit = 0
-    while unit_by >= 750_000 and unit < len(_COUNT_UNITS) - 1:
-        unit_by //= 1000
-        value //= 1000
-        unit += 1
-    return f"{value:7d} {_COUNT_UNITS[unit]} "
+    number, unit = _in_unit(value, unit_by, 1000, _COUNT_UNITS)
+    return f"{number:7d} {unit} "

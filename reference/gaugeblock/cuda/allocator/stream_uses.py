@@ -87,33 +87,26 @@ class StreamUses:
             if block not in self.waits:
                 completed(block)
 
-    def process(self, completed: Completed) -> None:
-        """Complete the blocks whose events have happened; each stream's in order, up to the first that has not."""
-        self._record_deferred(completed)
-        for stream, queue in list(self.queues.items()):
-            while queue:
-                event, block = queue[0]
-                if not self.driver.event_query(self.device, event):
-                    break
-                queue.popleft()
-                self._done(event, block, completed)
-            if not queue:
-                del self.queues[stream]
+    def process(self, completed: Completed, *, wait: bool = False, owner: PrivatePool | None = None) -> None:
+        """Complete the blocks whose events have happened; each stream's in order, up to the first that has not.
 
-    def synchronize(self, completed: Completed, owner: PrivatePool | None = None) -> None:
-        """Wait for all events, or those of a private pool's blocks, and complete what they stood for."""
+        With `wait` the events are awaited: all, or those of a private pool's blocks.
+        """
         self._record_deferred(completed)
         for stream, queue in list(self.queues.items()):
             kept: deque[tuple[int, Block]] = deque()
             try:
                 while queue:
                     event, block = queue[0]
-                    if owner is None or block.home.pool.owner is owner:
-                        self.driver.event_synchronize(self.device, event)
-                        queue.popleft()
-                        self._done(event, block, completed)
-                    else:
+                    if owner is not None and block.home.pool.owner is not owner:
                         kept.append(queue.popleft())
+                        continue
+                    if wait:
+                        self.driver.event_synchronize(self.device, event)
+                    elif not self.driver.event_query(self.device, event):
+                        break
+                    queue.popleft()
+                    self._done(event, block, completed)
             finally:
                 queue.extendleft(reversed(kept))
             if not queue:

@@ -187,7 +187,8 @@ class CupyDriver:
             found = self._properties[device] = DeviceProperties(
                 told["name"].decode() if isinstance(told["name"], bytes) else str(told["name"]),
                 int(told["totalGlobalMem"]),
-                (int(told["major"]), int(told["minor"])),
+                int(told["major"]),
+                int(told["minor"]),
                 int(told["multiProcessorCount"]),
                 int(told["maxThreadsPerMultiProcessor"]),
                 int(told["maxThreadsPerBlock"]),

@@ -31,15 +31,16 @@ class DriverOutOfMemory(DriverError):
 
 
 class DeviceProperties(NamedTuple):
-    """The properties of a device; memory in bytes, threads per multiprocessor."""
+    """The properties of a device under torch's names; memory in bytes."""
 
     name: str
     total_memory: int
-    compute_capability: tuple[int, int] = (9, 0)
-    multiprocessors: int = 132
-    max_threads: int = 2048
-    max_block_threads: int = 1024
-    max_shared_bytes: int = 48 << 10
+    major: int = 9
+    minor: int = 0
+    multi_processor_count: int = 132
+    max_threads_per_multi_processor: int = 2048
+    max_threads_per_block: int = 1024
+    shared_memory_per_block: int = 48 << 10
     warp_size: int = 32
 
 

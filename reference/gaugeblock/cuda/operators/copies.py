@@ -12,6 +12,7 @@ from ...operators.copy import copy_values, copying
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import contiguous_meta
 from ..devices import current_handle, runtime
+from ..driver.protocol import CopyKind
 from ..pinned_memory import is_pinned_storage, used_on_stream
 from .deferred import defer
 from .meta_call import host_aliases
@@ -43,21 +44,15 @@ def copy_cuda(destination: Tensor, source: Tensor, non_blocking: bool) -> None:
     """Write `source`, broadcast and converted, into `destination`; at least one of them is on a CUDA device."""
     if not destination.meta.numel:
         return
-    there, here = destination.meta.device, source.meta.device
-    if there is here:
+    if destination.meta.device is source.meta.device:
         copy_on_device(destination, source)
-    elif there is cpu:
-        _to_host(destination, source, non_blocking)
-    elif here is cpu:
-        _to_device(destination, source, non_blocking)
     else:
-        _between_devices(destination, source)
+        _copy_across(destination, source, non_blocking)
 
 
-def _like(tensor: Tensor, device: Device, dtype: DType | None = None) -> Tensor:
+def _like(tensor: Tensor, device: Device, dtype: DType) -> Tensor:
     """A fresh row-major tensor of the sizes of `tensor`."""
-    meta = tensor.meta
-    return new_like(contiguous_meta(meta.sizes, dtype or meta.dtype, device))
+    return new_like(contiguous_meta(tensor.meta.sizes, dtype, device))
 
 
 def _plain(tensor: Tensor) -> bool:
@@ -65,62 +60,38 @@ def _plain(tensor: Tensor) -> bool:
 
 
 def _prepared(destination: Tensor, source: Tensor) -> tuple[Tensor, Tensor]:
-    """Return `source` in row-major order on its device, and what its bytes go to, to be converted on the other one."""
-    meta = source.meta
-    if not (_plain(source) and meta.sizes == destination.meta.sizes):
-        prepared = _like(destination, meta.device, meta.dtype)
+    """Return `source` in row-major order on its device, and what its bytes go to; devices convert, not the host."""
+    meta, there = source.meta, destination.meta
+    dtype = there.dtype if there.device is cpu else meta.dtype
+    if not (_plain(source) and meta.dtype is dtype and meta.sizes == there.sizes):
+        prepared = _like(destination, meta.device, dtype)
         copy_values(prepared, source)
         source = prepared
-    direct = _plain(destination) and meta.dtype is destination.meta.dtype
-    return source, destination if direct else _like(destination, destination.meta.device, meta.dtype)
+    direct = _plain(destination) and dtype is there.dtype
+    return source, destination if direct else _like(destination, there.device, dtype)
 
 
-def _to_device(destination: Tensor, source: Tensor, non_blocking: bool) -> None:
+def _copy_across(destination: Tensor, source: Tensor, non_blocking: bool) -> None:
+    """A copy between host and device, or between devices: each one's current stream waits for the other's."""
+    there, here = destination.meta.device, source.meta.device
     source, target = _prepared(destination, source)
-    index = destination.meta.device.index or 0
-    stream = current_handle(index)
-    driver = runtime().driver
-    driver.memcpy(index, target.pointer, source.pointer, source.meta.nbytes, "h2d", stream)
-    if is_pinned_storage(source.storage_impl):
-        used_on_stream(source.storage_impl, index, stream)
-    if target is not destination:
-        copy_on_device(destination, target)
-    if not non_blocking:
-        driver.stream_synchronize(index, stream)
-
-
-def _to_host(destination: Tensor, source: Tensor, non_blocking: bool) -> None:
-    meta = destination.meta
-    device = source.meta.device
-    if not (_plain(source) and source.meta.dtype is meta.dtype and source.meta.sizes == meta.sizes):
-        prepared = _like(destination, device)
-        copy_on_device(prepared, source)
-        source = prepared
-    target = destination if _plain(destination) else _like(destination, cpu)
-    index = device.index or 0
-    stream = current_handle(index)
-    driver = runtime().driver
-    driver.memcpy(index, target.pointer, source.pointer, source.meta.nbytes, "d2h", stream)
-    pinned = is_pinned_storage(target.storage_impl)
-    if pinned:
-        used_on_stream(target.storage_impl, index, stream)
-    if not (non_blocking and pinned and target is destination):
+    between = cpu not in (here, there)
+    index = (here if there is cpu else there).index or 0
+    driver, stream = runtime().driver, current_handle(index)
+    if between:
+        _wait_for(here, there)
+    kind: CopyKind = "d2d" if between else "d2h" if there is cpu else "h2d"
+    driver.memcpy(index, target.pointer, source.pointer, source.meta.nbytes, kind, stream)
+    if between:
+        _wait_for(there, here)
+    host = (target if there is cpu else source).storage_impl
+    used_on_stream(host, index, stream)
+    if there is cpu and not (non_blocking and target is destination and is_pinned_storage(host)):
         driver.stream_synchronize(index, stream)
     if target is not destination:
         copy_values(destination, target)
-
-
-def _between_devices(destination: Tensor, source: Tensor) -> None:
-    """A copy from one device to another: each device's current stream waits for the other where it has to."""
-    there, here = destination.meta.device, source.meta.device
-    source, target = _prepared(destination, source)
-    _wait_for(here, there)
-    index = there.index or 0
-    driver = runtime().driver
-    driver.memcpy(index, target.pointer, source.pointer, source.meta.nbytes, "d2d", current_handle(index))
-    _wait_for(there, here)
-    if target is not destination:
-        copy_on_device(destination, target)
+    if here is cpu and not non_blocking:
+        driver.stream_synchronize(index, stream)
 
 
 def _wait_for(first: Device, later: Device) -> None:

@@ -66,10 +66,6 @@ def _scan(function: str) -> Run:
     return run
 
 
-def _product(cupy: Any, out: TensorMeta, self: Any, other: Any) -> Any:
-    return cupy.matmul(self, other)
-
-
 def _order(cupy: Any, self: Any, dim: int, descending: bool) -> Any:
     """Return where the elements come from in order, equal ones as they stand; NaN is the largest."""
     axis = dim % self.ndim
@@ -83,10 +79,6 @@ def _sort(cupy: Any, out: TensorMeta, self: Any, dim: int = -1, descending: bool
     return cupy.take_along_axis(self, order, dim % self.ndim), order
 
 
-def _argsort(cupy: Any, out: TensorMeta, self: Any, dim: int = -1, descending: bool = False) -> Any:
-    return _order(cupy, self, dim, descending)
-
-
 PRODUCTS = ("mm", "bmm", "mv", "dot", "matmul")
 CUPY: dict[str, Run] = {
     **{name: _reduction(name.partition(".")[0], typed=True)
@@ -94,8 +86,8 @@ CUPY: dict[str, Run] = {
     **{name: _reduction(name.partition(".")[0], typed=False)
        for name in ("amax", "amin", "max", "min", "all", "any", "all.dim", "any.dim")},
     "cumsum": _scan("cumsum"), "cumprod": _scan("cumprod"),
-    **dict.fromkeys(PRODUCTS, _product),
-    "sort": _sort, "argsort": _argsort,
+    **dict.fromkeys(PRODUCTS, lambda cupy, out, self, other: cupy.matmul(self, other)),
+    "sort": _sort, "argsort": lambda cupy, out, self, dim=-1, descending=False: _order(cupy, self, dim, descending),
 }  # fmt: skip
 """Operator -> what CuPy computes of its arguments as arrays, given the meta of the (first) result."""
 NOT_FOR_NUMBERS = frozenset({"cumsum", "cumprod", "sort", "argsort"})
@@ -108,12 +100,7 @@ WIDER: dict[DType, DType] = {
 WIDER_IN_PRODUCTS: dict[DType, DType] = {bfloat16: float32}
 
 
-def _out_forms() -> dict[str, str]:
-    found = {rows()[name].out_name: name for name in CUPY if name != "sort" and name in rows()}
-    return {out: name for out, name in found.items() if out is not None}
-
-
-OUT_FORMS = _out_forms()
+OUT_FORMS = {rows()[name].out_name: name for name in CUPY if name != "sort" and name in rows()}
 """Operator with out= -> the one without."""
 
 

@@ -43,7 +43,7 @@ from .meta_call import (
     meta_call,
     meta_elsewhere,
 )
-from .pointwise import FORMS, FRESH, KERNELS, cache_loop, cached_loop, call_key, launch_loop, pointwise_loop
+from .pointwise import FORMS, KERNELS, launch_loop, pointwise_loop
 
 FILLS = ("fill_.Scalar", "zero_")
 WAITING = frozenset(
@@ -63,10 +63,6 @@ def run(operator: Operator, keys: int, args: tuple[Any, ...], kwargs: Mapping[st
     Raises RuntimeError for tensors on several devices, NotImplementedError for operators from outside.
     """
     name = operator.name
-    key = call_key(name, args, kwargs) if name in FRESH else None
-    cached = None if key is None else cached_loop(args, key)
-    if cached is not None:
-        return cached.run(name, args)
     if "::" in name and name.partition(".")[0].removesuffix("_") not in FORMULAS:
         raise missing_kernel(operator, MISSING, "CUDA")
     operands = Operands(operator, args, kwargs)
@@ -74,20 +70,19 @@ def run(operator: Operator, keys: int, args: tuple[Any, ...], kwargs: Mapping[st
     if name in FILLS and not simulated:
         return fill(args[0], args[1] if len(args) > 1 else 0)
     kwargs, generator = launch_generator(operator, operands.device, kwargs)
-    given = Given(operator, operands, args, kwargs, generator, key)
+    given = Given(operator, operands, args, kwargs, generator)
     found = _deferred(given) if simulated else _on_gpu(given)
     return on_host(given) if found is None else found.results
 
 
 class Given(NamedTuple):
-    """A call: operator, tensors, arguments, the generator that it draws from, and what its loop is cached by."""
+    """A call: operator, tensors, arguments, and the generator that it draws from."""
 
     operator: Operator
     operands: Operands
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
     generator: Generator | None
-    key: Any
 
     def on_host(self, aliases: TensorConverter) -> Callable[[], Any]:
         """Return the call of the CPU's kernel on what stands for the arguments, which it does not keep alive."""
@@ -112,8 +107,8 @@ def _deferred(given: Given) -> MetaCall | None:
 
 
 def _defer_loop(given: Given, result: Tensor) -> bool:
-    """Put the loop of a pointwise call on the stream, and cache it by a key; False where it takes more than one."""
-    operator, operands, args, kwargs, _, key = given
+    """Put the loop of a pointwise call on the stream; False where it takes more than one."""
+    operator, operands, args, kwargs, _ = given
     if not result.meta.numel:
         return True
     with plain_state():
@@ -122,8 +117,6 @@ def _defer_loop(given: Given, result: Tensor) -> bool:
         return False
     nbytes = result.meta.nbytes + sum(tensor.meta.nbytes for tensor in operands.tensors)
     enqueue(operands.index, operator.name, loop.launch.run, (loop.values,), nbytes, loop.kept)
-    if key is not None:
-        cache_loop(args, key, loop, result, operands.index, nbytes)
     return True
 
 
@@ -191,10 +184,7 @@ def _warn(name: str, why: str) -> None:
 
 
 def _computed(given: Given, args: tuple[Any, ...], results: list[Tensor]) -> bool:
-    """Launch what fills the results of a call, with `args` on the device; False where the device has no kernel for it.
-
-    A loop is cached by a key, if there is one, for the call as it was `given`.
-    """
+    """Launch what fills the results of a call, with `args` on the device; False where it has no kernel for that."""
     name, operands = given.operator.name, given.operands
     if all(not one.meta.numel for one in results):
         return True
@@ -202,8 +192,6 @@ def _computed(given: Given, args: tuple[Any, ...], results: list[Tensor]) -> boo
         loop = pointwise_loop(name, args, given.kwargs, results)
         if loop is not None:
             launch_loop(loop.launch, loop.values, operands.index)
-            if given.key is not None:
-                cache_loop(given.args, given.key, loop, results[0], operands.index, results[0].meta.nbytes)
         return loop is not None
     call = (name, *(one.meta.dtype for one in operands.tensors))
     if call in _REFUSED:

@@ -139,7 +139,8 @@ class TensorConverter:
             if original is tensor:
                 return made
         if tensor.meta.device.type == "cuda":
-            check_backed(tensor)
+            if tensor.__class__ is UnbackedTensor:
+                _ = tensor.pointer  # raises RuntimeError
             meta = meta_elsewhere(tensor.meta, self.device)
             made = self._on_device(tensor, meta)
         else:
@@ -154,12 +155,6 @@ class TensorConverter:
         made = make_tensor(meta, self._storage_of(tensor.storage_impl), tensor.offset, None)
         self.owners.append((tensor, made))
         return made
-
-
-def check_backed(tensor: Tensor) -> None:
-    """RuntimeError when the storage has become too small for the tensor."""
-    if tensor.__class__ is UnbackedTensor:
-        _ = tensor.pointer
 
 
 def meta_elsewhere(meta: TensorMeta, device: Device) -> TensorMeta:
@@ -187,6 +182,11 @@ def meta_converter() -> TensorConverter:
 def host_aliases() -> TensorConverter:
     """Return what converts to CPU tensors on the same bytes, which have to stay; of the CPU's own it makes copies."""
     return TensorConverter(cpu, lambda storage: foreign_storage(storage.pointer, storage.nbytes), clone)
+
+
+def on_host(operands: tuple[Any, ...]) -> Any:
+    """Return tensors of the CPU at the same addresses in the place of those of the device."""
+    return host_aliases().of(operands)
 
 
 HOST_KEYS = BACKEND_BIT["CPU"] | FUNCTIONALITY_BIT["Dense"]

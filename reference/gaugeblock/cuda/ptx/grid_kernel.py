@@ -79,35 +79,30 @@ class GridWriter:
         """The function @NAME."""
         given = parameters(self.body, self.layout, self.target)
         head = ", ".join(f"{one.declared} {one.register}" for one in given)
-        if self.target.is_device:
-            begin = [f"define ptx_kernel void @{NAME}({head}) {{", "entry:", *self._thread_numbers()]
-        else:
-            numbers = ", ".join(f"i32 %{name}" for name in THREAD_NUMBERS)
-            begin = [f"define internal void @{NAME}_thread({head}, {numbers}) #0 {{", "entry:"]
         first, step = self._start()
         for operand, single in zip(self.body.memory, self.layout.single, strict=True):
             if single:
                 self.taken[operand.name] = self._read(operand, f"%{operand.name}", 1)
         if self.layout.ndim:
-            self._loop("steps", first, "%n", step, self.layout.width)
+            self._loop(first, "%n", step, self.layout.width)
         else:
             self._flat(first, step)
-        end = ["  ret void", "}"]
-        if self.target.is_device:
-            end.append(f'!nvvm.annotations = !{{!0}}\n!0 = !{{ptr @{NAME}, !"maxntidx", i32 {BLOCK}}}')
-        return "\n".join([*begin, *self.code.lines, *end])
+        if not self.target.is_device:
+            numbers = ", ".join(f"i32 %{name}" for name in THREAD_NUMBERS)
+            return self.code.function(f"define internal void @{NAME}_thread({head}, {numbers}) #0", "  ret void")
+        kernel = self.code.function(f"define ptx_kernel void @{NAME}({head})", "  ret void")
+        return f'{kernel}\n!nvvm.annotations = !{{!0}}\n!0 = !{{ptr @{NAME}, !"maxntidx", i32 {BLOCK}}}'
 
-    def _thread_numbers(self) -> list[str]:
-        lines = []
-        for name in THREAD_NUMBERS:
-            intrinsic = f"@llvm.nvvm.read.ptx.sreg.{name}.x"
-            self.declarations[intrinsic] = f"declare i32 {intrinsic}()"
-            lines.append(f"  %{name} = call i32 {intrinsic}()")
-        return lines
+    def _thread_number(self, name: str) -> str:
+        if not self.target.is_device:
+            return f"%{name}"
+        intrinsic = f"@llvm.nvvm.read.ptx.sreg.{name}.x"
+        self.declarations[intrinsic] = f"declare i32 {intrinsic}()"
+        return self.code.register(f"call i32 {intrinsic}()")
 
     def _start(self) -> tuple[str, str]:
         """The index of the thread's first step, and the number of threads."""
-        numbers = [f"%{name}" for name in THREAD_NUMBERS]
+        numbers = [self._thread_number(name) for name in THREAD_NUMBERS]
         if self.layout.bits == 64:
             numbers = [self.code.register(f"zext i32 {number} to i64") for number in numbers]
         thread, block, threads, blocks = numbers
@@ -120,26 +115,15 @@ class GridWriter:
     def _flat(self, first: str, step: str) -> None:
         width = self.layout.width
         full = "%n" if width == 1 else self.code.register(f"lshr {self.index} %n, {width.bit_length() - 1}")
-        self._loop("steps", first, full, step, width)
+        self._loop(first, full, step, width)
         if width > 1:
             done = self.code.register(f"shl {self.index} {full}, {width.bit_length() - 1}")
-            self._loop("rest", self.code.register(f"add {self.index} {done}, {first}"), "%n", step, 1)
+            self._loop(self.code.register(f"add {self.index} {done}, {first}"), "%n", step, 1)
 
-    def _loop(self, name: str, first: str, stop: str, step: str, width: int) -> None:
+    def _loop(self, first: str, stop: str, step: str, width: int) -> None:
         """A loop over the thread's steps of `width` elements each."""
-        code, index = self.code, self.index
-        here = f"%{name}_index"
-        code.lines += [
-            f"  br label %{name}_before", f"{name}_before:", f"  br label %{name}_test", f"{name}_test:",
-            f"  {here} = phi {index} [{first}, %{name}_before], [{here}_next, %{name}_last]",
-            f"  %{name}_more = icmp ult {index} {here}, {stop}",
-            f"  br i1 %{name}_more, label %{name}_body, label %{name}_done", f"{name}_body:",
-        ]  # fmt: skip
-        self._elements(name, self._places(here, width), width)
-        code.lines += [
-            f"  br label %{name}_last", f"{name}_last:", f"  {here}_next = add {index} {here}, {step}",
-            f"  br label %{name}_test", f"{name}_done:",
-        ]  # fmt: skip
+        with self.code.carry(first, stop, step, [], self.index, "ult") as loop:
+            self._elements(self._places(loop.index, width), width)
 
     def _places(self, index: str, width: int) -> Places:
         """Return where each operand's elements are at a step."""
@@ -178,7 +162,7 @@ class GridWriter:
             found.append(self.code.register(f"getelementptr i8, ptr{self.space} {found[-1]}, {self.index} {step}"))
         return found
 
-    def _elements(self, name: str, places: Places, width: int) -> None:
+    def _elements(self, places: Places, width: int) -> None:
         """Read the inputs of `width` elements, compute each, write the outputs."""
         read = self._inputs(places, width)
         stored: list[list[str]] = []
@@ -205,7 +189,7 @@ class GridWriter:
             first += operand.components
             self._write(operand, places.addresses[operand.name], parts, width)
         if faults:
-            self._report(name, faults)
+            self._report(faults)
 
     def _read(self, operand: Memory, place: str, width: int) -> str:
         type = operand.ir_type(width)
@@ -227,17 +211,14 @@ class GridWriter:
         address = f"ptr{self.space} {place}, align {_alignment(operand, width)}"
         self.code.lines.append(f"  store {type} {whole}, {address}")
 
-    def _report(self, name: str, faults: list[str]) -> None:
+    def _report(self, faults: list[str]) -> None:
         """Store 1 at the address of faults when there is one and a guard failed."""
         failed, pointer = faults[0], f"ptr{self.space} %fault"
         for fault in faults[1:]:
             failed = self.code.register(f"or i1 {failed}, {fault}")
         wanted = self.code.register(f"icmp ne {pointer}, null")
-        failed = self.code.register(f"and i1 {failed}, {wanted}")
-        self.code.lines += [
-            f"  br i1 {failed}, label %{name}_failed, label %{name}_fine", f"{name}_failed:",
-            f"  store i32 1, {pointer}, align 4", f"  br label %{name}_fine", f"{name}_fine:",
-        ]  # fmt: skip
+        with self.code.when(self.code.register(f"and i1 {failed}, {wanted}")):
+            self.code.line(f"store i32 1, {pointer}, align 4")
 
 
 def _alignment(operand: Memory, width: int) -> int:

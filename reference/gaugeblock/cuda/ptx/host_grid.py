@@ -79,5 +79,5 @@ def run(
     `blocks` takes the place of the grid's size, so that a small grid walks over many elements.
     """
     prepared = PreparedLaunch(kernel, tuple(shape), tuple(strides), host_target(), multiprocessors)
-    launch = prepared.on_grid(values, fault)
-    _walk(kernel, launch.layout, launch.arguments, blocks or launch.blocks, BLOCK)
+    layout, most, arguments = prepared.on_grid(values, fault)
+    _walk(kernel, layout, arguments, blocks or most, BLOCK)

@@ -15,7 +15,7 @@ from ...kernels.body import Body, record
 from ...kernels.code import NAME, Declarations
 from ...kernels.expression import all_nodes
 from ...kernels.isa import llvm
-from ...kernels.object_cache import ObjectCache, digest
+from ...kernels.object_cache import cache_folder, digest
 from ...kernels.pointwise import PointwiseKernel
 from .grid_kernel import GridWriter, Parameter, parameters
 from .layout import Ints, Layout, fitting_width, layout_of, meta
@@ -62,18 +62,18 @@ class BackEnd:
         self._llvm.initialize_all_asmprinters()
         self._lock = fork_safe(threading.RLock())
         self._machines: dict[Target, Any] = {}
-        self.cache = ObjectCache()
+        self.cache = cache_folder()
         self.salt = f"ptx {llvmlite.__version__} {self._llvm.llvm_version_info}"
 
-    def assembly(self, text: str, target: Target) -> str:
-        """PTX of a module given as IR text."""
+    def assembly(self, text: str, name: str, target: Target) -> str:
+        """PTX of a module given as IR text, whose kernel gets a name; compiled now."""
         with self._lock:
             machine = self._machines.get(target)
             if machine is None:
                 triple = self._llvm.Target.from_triple(TRIPLE)
                 machine = triple.create_target_machine(cpu=target.name, features=f"+ptx{target.ptx}", opt=3)
                 self._machines[target] = machine
-            module = self._llvm.parse_assembly(f'target triple = "{TRIPLE}"\n{text}')
+            module = self._llvm.parse_assembly(f'target triple = "{TRIPLE}"\n{text.replace(NAME, name)}')
             module.data_layout = str(machine.target_data)
             return str(machine.emit_assembly(module))
 
@@ -84,20 +84,15 @@ def back_end() -> BackEnd:
     return BackEnd()
 
 
-def assembly(text: str, name: str, target: Target) -> str:
-    """PTX of a module whose kernel gets a name; compiled now."""
-    return back_end().assembly(text.replace(NAME, name), target)
-
-
 def compiled(written: GridText, target: Target) -> Image:
     """The image of a kernel for a device target, taken from the cache or compiled now."""
     found = back_end()
     key = digest(f"{found.salt} {target.name} {target.ptx}\n{written.text}".encode()).hex()
     name = f"gb_{key[:32]}"
-    data = found.cache.read(key)
+    data = found.cache.read(f"{key}.o")
     if data is None:
-        data = assembly(written.text, name, target).encode() + b"\0"
-        found.cache.write(key, data)
+        data = found.assembly(written.text, name, target).encode() + b"\0"
+        found.cache.write(f"{key}.o", data)
     return Image(data, name)
 
 
@@ -122,14 +117,6 @@ class LaunchPlan(NamedTuple):
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     shared_bytes: int
-    arguments: tuple[Any, ...]
-
-
-class GridLaunch(NamedTuple):
-    """A grid of `blocks` of BLOCK threads, its kernel's layout, and ctypes values in the order of the parameters."""
-
-    layout: Layout
-    blocks: int
     arguments: tuple[Any, ...]
 
 
@@ -206,10 +193,10 @@ class PreparedLaunch:
         data, name, grid = found
         return LaunchPlan(data, name, grid, (BLOCK, 1, 1), 0, arguments)
 
-    def on_grid(self, values: Sequence[Any], fault: int = 0) -> GridLaunch:
-        """The same without the image."""
+    def on_grid(self, values: Sequence[Any], fault: int = 0) -> tuple[Layout, int, tuple[Any, ...]]:
+        """The kernel's layout, the number of blocks, and ctypes values in the order of the parameters."""
         width, arguments = self._arguments(values, fault)
-        return GridLaunch(self.layout.of_width(width), self._blocks(width), arguments)
+        return self.layout.of_width(width), self._blocks(width), arguments
 
     def _tail(self, width: int) -> list[Any]:
         """Return the last arguments: the number of elements, or of steps, and the layout of a strided kernel."""

@@ -9,7 +9,7 @@ from ...core.device import cpu
 from ...iteration.dimensions import iteration_strides, loop_dimensions
 from ...iteration.tensor_iterator import Number
 from ...kernels.compiler import Builtin
-from ...kernels.scatter import scatter_kernel
+from ...kernels.indexed import scatter_kernel
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, remember
 from ..arrays import number_as
@@ -55,7 +55,7 @@ def scatter_loop(
     first = 1 + max((d for d, size in enumerate(merged) if size > 1 and not moved[0][d]), default=-1)
     pick = (steps[dim] * itemsize, (target.sizes or (1,))[dim])
     tail = (*pick, len(merged), *merged, *(step for operand in moved for step in operand))
-    return ScatterLoop(scatter_kernel(target.dtype, index.dtype, combine).strided(first), tail)
+    return ScatterLoop(scatter_kernel(target.dtype, index.dtype, combine, first), tail)
 
 
 def scatter_loop_of(self: Tensor, dim: int, index: Tensor, source: Tensor | Number, combine: str | None) -> ScatterLoop:

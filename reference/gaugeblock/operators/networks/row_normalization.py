@@ -83,7 +83,7 @@ def normalizing_call(
     def run(input: Tensor, *rest: Any) -> Tensor:
         if not launches:
             launch = _launch(name, program, meta, count, given, ())
-            launches.append((launch.kernel.strided, launch.tail))
+            launches.append((launch.kernel(), launch.tail))
         strided, tail = launches[0]
         result = new_like(made)
         *parameters, number = rest
@@ -102,7 +102,7 @@ def _launch(
 ) -> RowLaunch:  # fmt: skip
     sizes, own = meta.sizes, meta.dtype
     rows, length = prod(sizes[: len(sizes) - count]), prod(sizes[len(sizes) - count :])
-    kernel = row_map_kernel(name, program(), own, found, tuple([p.meta.dtype for p in given]))
+    kernel = partial(row_map_kernel, name, program(), own, found, tuple([p.meta.dtype for p in given]))
     flat = contiguous_meta((rows, length), own)
     each = [contiguous_meta((rows, 1), dtype) for dtype in found]
     beside = [contiguous_meta((length,), p.meta.dtype) for p in given]

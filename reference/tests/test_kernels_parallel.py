@@ -1,4 +1,4 @@
-"""The pool of Python threads: what runs in it, and when a program counts as single-threaded."""
+"""Threads of loops in Python: what runs in them, and when a program counts as single-threaded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import threading
 
 import gaugeblock as gb
 import pytest
-from gaugeblock.core.thread_pool import ThreadPool
 
 WAITING = """
 import os
@@ -71,18 +70,18 @@ def test_a_resize_beside_waiting_threads_changes_no_class() -> None:
     assert y.data_ptr() == x.data_ptr()
 
 
-def test_what_a_submitted_call_returns_and_raises() -> None:
-    pool = ThreadPool()
-    assert not pool.is_inside()
-    assert pool.submit(pool.is_inside).result(60) is True
-    assert pool.submit(divmod, 7, 2).result(60) == (3, 1)
-    with pytest.raises(ZeroDivisionError):
-        pool.submit(divmod, 7, 0).result(60)
+def test_a_loop_inside_of_a_thread_of_a_loop_is_not_shared_out() -> None:
+    before, found = gb.get_num_threads(), []
 
+    def body(begin: int, end: int) -> None:
+        own = threading.get_ident()
+        if own != main:
+            gb.kernel_tools.parallel_for(4, 1, lambda *_: found.append(threading.get_ident() == own))
 
-def test_a_pool_with_work_is_not_waiting() -> None:
-    pool, go = ThreadPool(), threading.Event()
-    future = pool.submit(go.wait, 60)
-    assert pool.waiting() == -1
-    go.set()
-    assert future.result(60) is True
+    main = threading.get_ident()
+    gb.set_num_threads(2)
+    try:
+        gb.kernel_tools.parallel_for(2, 1, body)
+    finally:
+        gb.set_num_threads(before)
+    assert found == [True]
