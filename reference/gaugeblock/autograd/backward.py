@@ -14,7 +14,7 @@ from ..tensor.tensor_meta import TensorMeta, without_autograd
 from .autograd_meta import Edge, requires_grad, unpack
 from .engine import Targets, meta_of_edge, run_backward
 from .hooks import retain_grad
-from .node import GradientEdge
+from .node import GradientEdge, zeros_of
 from .view_history import edge_of
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
@@ -205,8 +205,7 @@ def _once(
 def _zeros(place: Tensor | GradientEdge, *, requires_grad: bool) -> Any:
     if isinstance(place, Tensor):
         return ops.zeros_like(place, requires_grad=requires_grad)
-    meta = _meta(place)
-    return ops.zeros(meta.sizes, dtype=meta.dtype, device=meta.device, requires_grad=requires_grad)
+    return zeros_of(_meta(place), requires_grad=requires_grad)
 
 
 def _batched(

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import gaugeblock_spec
 from gaugeblock_spec.schema import Schema
 
-from ..bindings.functions import ops
 from ..dispatch.state import STATE
 from ..kernels.object_cache import cache_folder
 from ..operators.rows import rows
@@ -21,7 +20,7 @@ from .autograd_meta import DescribedList, described
 from .expressions import DESCRIBED, Expression, expression, find_name
 from .following import following
 from .node import Node
-from .saved_tensor import FREED, RawSaved, saved, used, versions_of, with_history
+from .saved_tensor import FREED, RawSaved, used, with_history
 
 
 class Derivative(NamedTuple):
@@ -169,7 +168,7 @@ def apply_source(formulas: Formulas) -> str:
         lines.append("        raise RuntimeError(FREED)")
     lines += [f"    {line}" for line in _unpacked_edges(formulas)]
     if formulas.all_grads:
-        lines.append("    grads = filled(node, grads)")
+        lines.append("    grads = node.filled(grads)")
     lines.append("    grad = grads[0]")
     if formulas.values:
         lines.append("    recording = STATE.grad")
@@ -251,18 +250,6 @@ def _returned(formulas: Formulas) -> str:
     return f"({', '.join(parts)},)"
 
 
-def filled(node: Node, grads: list[Any]) -> list[Any]:
-    """The gradients of all results, zeros for those that nothing flows into."""
-    if None not in grads:
-        return grads
-    return [
-        ops.zeros(meta.sizes, dtype=meta.dtype, device=meta.device)
-        if grad is None and (meta.dtype.is_floating_point or meta.dtype.is_complex)
-        else grad
-        for grad, meta in zip(grads, node.metas, strict=True)
-    ]
-
-
 def compiled(label: str, source: str, names: dict[str, Any], function: str) -> Any:
     """The function called `function` in `source`, which tracebacks can show."""
     filename = f"<gaugeblock {label}>"
@@ -286,17 +273,15 @@ def node_class(name: str, schema: Schema, real: bool) -> tuple[type[Node], Formu
     formulas = Formulas(name, schema, derivatives()[name], real=real)
     names: dict[str, Any] = {
         "DescribedList": DescribedList, "FREED": FREED, "STATE": STATE, "Tensor": Tensor, "described": described,
-        "filled": filled, "following": following, "used": used,
+        "following": following, "used": used,
         **{one: find_name(one) for one in formulas.globals},
     }  # fmt: skip
     apply = compiled(f"derivative of {name}", apply_source(formulas), names, "apply")
     members: dict[str, Any] = {"__slots__": tuple(slots_of(formulas)), "apply": apply, "label": formulas.label}
     if formulas.values:
         members["release"] = _releasing(tuple([f"v_{use.name}" for use in formulas.values]))
-    members["__getattr__"] = _saved_attribute
-    members["__dir__"] = _listed
-    members["__module__"] = __name__
-    members["formulas"] = formulas
+    members |= {"__getattr__": _saved_attribute, "__dir__": _listed, "__module__": __name__, "formulas": formulas}
+    members["writes_self"] = schema.arguments[0].name in formulas.inputs
     return type(formulas.label, (Node,), members), formulas
 
 
@@ -341,6 +326,3 @@ def _listed(self: Any) -> list[str]:
     """Return the names that dir() lists, those of saved values too."""
     names = [f"_saved_{use.name}" for use in (*self.formulas.plain, *self.formulas.values)]
     return sorted({*object.__dir__(self), *names})
-
-
-__all__ = ["Formulas", "compiled", "condition", "node_class", "result_names", "saved", "versions_of"]

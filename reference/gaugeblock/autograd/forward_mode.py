@@ -25,6 +25,7 @@ from .below_autograd import below
 from .expressions import expression
 from .formulas import Derivative, derivatives, result_names
 from .grad_mode import enable_grad
+from .node import zeros_of
 from .view_history import Window
 
 
@@ -93,15 +94,18 @@ def outside(
     operator: Operator,
     kind: str,
     row_name: str,
-    recording: Callable[[], Callable[..., Any]],
+    record: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
 ) -> Any:
-    """A call while nothing is recorded, or while dual numbers are about."""
-    run = recording() if STATE.grad else lambda *given, **options: below(operator, given, options)
-    if not DUAL.level or PAUSED.value or not has_tangent((*args, *kwargs.values())):
-        return run(*args, **kwargs)
+    """A call while nothing is recorded, or while dual numbers are about; `record`, paused, does nothing but record."""
+    dual = DUAL.level and not PAUSED.value and has_tangent((*args, *kwargs.values()))
+    if not dual and not STATE.grad:
+        return below(operator, args, kwargs)
+    run = record if STATE.grad else lambda *given, **options: below(operator, given, options)
     with Pause():
+        if not dual:
+            return run(*args, **kwargs)
         given = _by_name(operator, args, kwargs)
         if kind == "inplace":
             tangents: Any = _transposed(operator, given, inplace=True)
@@ -285,11 +289,11 @@ def _transposed(operator: Operator, given: dict[str, Any], *, inplace: bool = Fa
         outputs = [one for one in results if one is not None]
         if not outputs:
             return [None] * len(results)
-        probes = [_zeros_like(one).requires_grad_() for one in outputs]
+        probes: list[Any] = [zeros_of(one.meta, requires_grad=True) for one in outputs]
         gradients = grad(outputs, inputs, probes, create_graph=True, allow_unused=True)
         pairs = [(g, t) for g, t in zip(gradients, tangents, strict=True) if g is not None and requires_grad(g)]
         if not pairs:
-            found: Sequence[Any] = [_zeros_like(one) for one in outputs]
+            found: Sequence[Any] = [zeros_of(one.meta) for one in outputs]
         else:
             found = grad(
                 [g for g, _ in pairs], probes, [_laid(t, g) for g, t in pairs], create_graph=recording,
@@ -305,8 +309,3 @@ def _laid(tangent: Any, like: Tensor) -> Any:
 
 def _primal_result(value: Any) -> Tensor | None:
     return value if isinstance(value, Tensor) and requires_grad(value) else None
-
-
-def _zeros_like(tensor: Tensor) -> Any:
-    meta = without_autograd(tensor.meta)
-    return ops.zeros(meta.sizes, dtype=meta.dtype, device=meta.device)

@@ -154,11 +154,6 @@ def _unpacked(packed: Packed, edge: Edge | None) -> Tensor:
     return unpack(tensor)
 
 
-def versions_of(tensors: Any) -> tuple[int, ...]:
-    """The versions of several plain tensors, 0 for None."""
-    return tuple(0 if one is None or one.counter is INFERENCE else version_of(one) for one in tensors)
-
-
 def _changed(plain: Tensor, version: int, edge: Edge | None) -> RuntimeError:
     meta = plain.meta
     kind = UPSTREAM_NAMES[meta.dtype.name]

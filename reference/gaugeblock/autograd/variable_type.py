@@ -31,7 +31,7 @@ from .anomaly import ANOMALY, note_origin
 from .autograd_meta import differentiable, result_of, unpack, version
 from .below_autograd import below, unrecorded_view
 from .formulas import compiled, derivatives, node_class, row_of_form
-from .forward_mode import DUAL, outside
+from .forward_mode import DUAL, PAUSED, outside
 from .node import COUNTER, Node, accumulator_of
 from .saved_tensor import PACKING, saved
 from .variable_type_manual import (
@@ -121,23 +121,11 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
     row_schema = schema if row_name == operator.name else without_keywords(REGISTRY.find(row_name).schema)
     real, formulas = node_class(row_name, row_schema, True)
     quick, function = QUICK[kind](operator, schema) if kind in QUICK else (None, None)
-    writes = kind == "inplace" and schema.arguments[0].name in formulas.inputs
-    if kind == "inplace":
-        real.writes_self = writes  # type: ignore[attr-defined]
 
-    # Few operators ever meet a complex tensor or a dual number: what those need is made when one does.
+    # Few operators ever meet a complex tensor: the class for one is made when that happens.
     @functools.cache
     def complex_class() -> type[Node]:
-        made, _ = node_class(row_name, row_schema, False)
-        if kind == "inplace":
-            made.writes_self = writes  # type: ignore[attr-defined]
-        return made
-
-    @functools.cache
-    def recording() -> Callable[..., Any]:
-        plainly = kernel_source(schema, formulas, kind, quick, looking=False)
-        made: Callable[..., Any] = compiled(f"autograd kernel of {operator.name}, recording", plainly, names, "record")
-        return made
+        return node_class(row_name, row_schema, False)[0]
 
     names: dict[str, Any] = {
         "ANOMALY": ANOMALY, "below": below, "call": call,
@@ -147,7 +135,7 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
         "MAKER": maker_of(real), "new": new_object,
         "note_origin": note_origin, "number_operand": number_operand, "operator": operator, "outside": outside,
         "PACKING": PACKING, "plain_list": plain_list, "unpack": unpack, "quick": function, "Real": real,
-        "rebase": rebase, "recording": recording, "result_of": result_of, "results_of": results_of,
+        "PAUSED": PAUSED, "rebase": rebase, "result_of": result_of, "results_of": results_of,
         "row_name": row_name, "saved": saved,
         "STATE": STATE, "Tensor": Tensor, "unwrap": unwrap, "unwrap_list": unwrap_list,
         "unrecorded_view": unrecorded_view, "version": version,
@@ -155,6 +143,7 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
     }  # fmt: skip
     source = kernel_source(schema, formulas, kind, quick)
     record: Callable[..., Any] = compiled(f"autograd kernel of {operator.name}", source, names, "record")
+    names["record"] = record
     return record
 
 
@@ -207,7 +196,7 @@ def autograd_kernel_of(operator: Operator) -> Callable[..., Any]:
     if operator.derivative is not None:
         return registered_kernel(operator)
     if found is None:
-        return refusing(operator, kind) if _gives_numbers(operator) else quickly_passing(operator, kind)
+        return refusing(operator) if _gives_numbers(operator) else quickly_passing(operator, kind)
     if found.kind == "none":
         return quickly_passing(operator, kind)
     if found.kind == "composite":

@@ -141,14 +141,10 @@ def refusing_out(operator: Operator) -> Callable[..., Any]:
     return record
 
 
-MISSING = "derivative for aten::{name} is not implemented"
-
-
-def refusing(operator: Operator, kind: str, message: str | None = None) -> Callable[..., Any]:
+def refusing(operator: Operator) -> Callable[..., Any]:
     """An autograd kernel whose node refuses to run backwards."""
     name = operator.name.partition(".")[0]
-    text = message or MISSING.format(name=name)
-    label = f"{camel(name.rpartition('::')[2])}Backward0" if message else "NotImplemented"
+    text = f"derivative for aten::{name} is not implemented"
 
     def record(*args: Any, **kwargs: Any) -> Any:
         tensors = list(tensors_in((*args, *kwargs.values())))
@@ -166,7 +162,7 @@ def refusing(operator: Operator, kind: str, message: str | None = None) -> Calla
         fresh = [one for one in made if differentiable(one) and not any(one is other for other in args)]
         if not fresh:
             return result
-        node = NotImplementedNode(label, text, edges, [unpack(one) for one in made])
+        node = NotImplementedNode("NotImplemented", text, edges, [unpack(one) for one in made])
         if isinstance(result, Tensor):
             return result_of(unpack(result), node, 0)
         kept = {id(one) for one in fresh}
@@ -220,7 +216,7 @@ class RegisteredNode(BackwardFunction):
 
     def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
         """The gradients that the registered backward returns, lists spread out."""
-        results = self.backward(self, *(self.materialized(grads) if self.materialize_grads else grads))
+        results = self.backward(self, *(self.filled(grads) if self.materialize_grads else grads))
         parts = results if isinstance(results, tuple) else (results,)
         if len(parts) != len(self.counts):
             raise RuntimeError(
