@@ -14,7 +14,7 @@ from typing import Any
 from ..bindings.functions import ops
 from ..core.away import carried
 from ..dispatch.dispatcher import Operator, call
-from ..dispatch.keys import tensors_in
+from ..dispatch.keys import map_tensors, tensors_in
 from ..dispatch.state import STATE
 from ..operators.rows import rows
 from ..tensor.tensor import Tensor
@@ -194,13 +194,13 @@ def _result_tangents(
 
 
 def _tangents(value: Any) -> Any:
-    """An argument's tangent, zeros where it has none; what is not differentiable stays as it is."""
-    if isinstance(value, (list, tuple)):
-        return type(value)(_tangents(one) for one in value)
-    if not isinstance(value, Tensor) or not differentiable(value):
-        return value
-    found = tangent_of(value)
-    return ops.zeros_like(value) if found is None else found
+    """An argument with its tangents, zeros where it has none; what is not differentiable stays as it is."""
+
+    def tangent(one: Tensor) -> Any:
+        found = tangent_of(one)
+        return found if found is not None else ops.zeros_like(one) if differentiable(one) else one
+
+    return map_tensors(tangent, value)
 
 
 def _expressed(
@@ -270,8 +270,6 @@ def _transposed(operator: Operator, given: dict[str, Any], *, inplace: bool = Fa
     tangents: list[Tensor] = []
 
     def alias(value: Any) -> Any:
-        if isinstance(value, (list, tuple)):
-            return type(value)(alias(one) for one in value)
         tangent = tangent_of(value)
         if tangent is None:
             return value
@@ -281,7 +279,7 @@ def _transposed(operator: Operator, given: dict[str, Any], *, inplace: bool = Fa
         return own
 
     with enable_grad():
-        aliased = {name: alias(value) for name, value in given.items()}
+        aliased = map_tensors(alias, given)
         if inplace:
             first = next(iter(aliased))
             aliased[first] = aliased[first].clone()

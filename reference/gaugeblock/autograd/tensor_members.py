@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.device import cpu
-from ..core.dtype import DType
 from ..core.errors import type_error
 from ..core.warn import warn
 from ..dispatch.dispatcher import REGISTRY, call
 from ..dispatch.overrides import NOT_WRAPPED
 from ..dispatch.state import STATE
-from ..memory.elements import read_bytes, store_bytes, write_element
+from ..memory.elements import write_element
 from ..operators.fresh_fill import fill_ones
 from ..tensor.changing import change_meta
 from ..tensor.hooks import SPECIAL
@@ -147,22 +146,13 @@ def backward(
     run_from(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
-ONES: dict[DType, bytes] = {}
-"""The element 1 of dtypes that `backward` has begun with."""
-
-
 def _one(meta: TensorMeta) -> Tensor:
     """Return a tensor of a meta with one element, which is 1."""
     made = new_like(meta)
-    if meta.device is not cpu:
-        fill_ones(made)
-        return made
-    element = ONES.get(meta.dtype)
-    if element is None:
+    if meta.device is cpu:
         write_element(made.pointer, meta.dtype, 1)
-        ONES[meta.dtype] = read_bytes(made.pointer, meta.nbytes)
     else:
-        store_bytes(made.pointer, element)
+        fill_ones(made)
     return made
 
 

@@ -17,6 +17,7 @@ from ..tensor.tensor import INITIAL, Tensor, tensor_object
 from ..tensor.tensor_meta import default_strides, extent, meta_of, without_autograd
 from .dispatcher import REGISTRY, call
 from .guards import DisableTorchFunctionSubclass
+from .keys import map_tensors
 from .modes import MODE_KEYS
 from .overrides import NOT_WRAPPED, Asking, is_asked
 from .state import enter_overrides
@@ -104,16 +105,6 @@ def make_wrapper_subclass(
     return made
 
 
-def _rewrapped(result: Any, cls: type[Tensor]) -> Any:
-    if isinstance(result, Tensor) and not isinstance(result, cls):
-        return _under_class(result, cls)
-    if isinstance(result, tuple) and hasattr(result, "_fields"):
-        return type(result)(*[_rewrapped(part, cls) for part in result])
-    if isinstance(result, (list, tuple)):
-        return type(result)(_rewrapped(part, cls) for part in result)
-    return result
-
-
 def torch_function(
     cls: type[Tensor],
     func: Callable[..., Any],
@@ -136,7 +127,9 @@ def torch_function(
         )
     with DisableTorchFunctionSubclass(), Asking(torch_function, func, first):
         result = func(*args, **(kwargs or {}))
-    return result if func in NOT_WRAPPED else _rewrapped(result, cls)
+    if func in NOT_WRAPPED:
+        return result
+    return map_tensors(lambda one: one if isinstance(one, cls) else _under_class(one, cls), result)
 
 
 def install_on_tensor() -> None:

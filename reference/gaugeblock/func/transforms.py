@@ -11,17 +11,18 @@ from ..autograd.backward import grad as gradients
 from ..autograd.grad_mode import enable_grad
 from ..bindings.functions import ops
 from ..core.errors import type_error
+from ..dispatch.keys import map_tensors
 from ..tensor.tensor import Tensor
-from .trees import filled, mapped, tensors
+from .trees import filled, tensors
 
 
 def _own(tree: Any) -> Any:
     """Return the tree with tensors that require gradients; those in the caller's graph stay connected to it."""
-    return mapped(lambda one: one.view_as(one) if one.requires_grad else one.detach().requires_grad_(), tree)
+    return map_tensors(lambda one: one.view_as(one) if one.requires_grad else one.detach().requires_grad_(), tree)
 
 
 def _kept(value: Any, *, graph: bool) -> Any:
-    return value if graph else mapped(lambda one: one.detach(), value)
+    return value if graph else map_tensors(lambda one: one.detach(), value)
 
 
 def grad_and_value(
