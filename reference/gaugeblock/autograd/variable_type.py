@@ -28,7 +28,7 @@ from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor
 from ..tensor.versions import INFERENCE
 from .anomaly import ANOMALY, note_origin
-from .autograd_meta import differentiable, result_of, unpack, version
+from .autograd_meta import result_of, unpack, version
 from .below_autograd import below, unrecorded_view
 from .formulas import compiled, derivatives, node_class, row_of_form
 from .forward_mode import DUAL, PAUSED, outside
@@ -45,6 +45,7 @@ from .variable_type_manual import (
     refusing,
     refusing_out,
     registered_kernel,
+    results_of,
 )
 from .variable_type_source import kernel_source, passing_source, quick_call, quick_write
 from .view_history import DEFAULT, check_inplace, creation_by, rebase, recorded_edge, view_of
@@ -82,16 +83,6 @@ def number_operand(number: Any, *others: Any) -> Tensor:
     tensor = next(one for one in others if isinstance(one, Tensor))
     made: Tensor = ops.scalar_tensor(number, dtype=result_type(tensor, number), device=tensor.device)
     return made
-
-
-def results_of(results: Any, node: Node, constant: tuple[int, ...] = ()) -> Any:
-    """Return several results, of which the differentiable ones lead to the node, but those at the places `constant`."""
-    made = [
-        result_of(one, node, nr) if isinstance(one, Tensor) and differentiable(one) and nr not in constant else one
-        for nr, one in enumerate(results)
-    ]
-    kind = type(results)
-    return kind(*made) if hasattr(results, "_fields") else kind(made)
 
 
 def view_results(base: Tensor, results: Any, node: Any) -> Any:

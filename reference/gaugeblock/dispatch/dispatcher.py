@@ -146,11 +146,12 @@ class Registry:
     """All declared operators and the per-key fallbacks.
 
     `autograd` is there once autograd is imported, `bind_operator`, which makes calls that keep their plans, once
-    bindings are.
+    bindings are, and `publish`, which makes the callable object that stands for an operator outside, in the end.
     """
 
     autograd: AutogradKernels
     bind_operator: Callable[[Operator], Callable[..., Any]]
+    publish: Callable[[Operator], Any]
 
     def __init__(self) -> None:
         self.operators: dict[str, Operator] = {}

@@ -65,8 +65,6 @@ AUTOCAST_MASK = sum(bit for name, bit in FUNCTIONALITY_BIT.items() if name.start
 AUTOGRAD_MASK = sum(
     FUNCTIONALITY_BIT[name] for name in ("AutogradOther", "AutogradFunctionality", "AutogradNestedTensor")
 )
-BELOW_AUTOGRAD_MASK = FUNCTIONALITY_BIT["ADInplaceOrView"] - 1 | FUNCTIONALITY_BIT["ADInplaceOrView"]
-AFTER_AUTOGRAD_MASK = BELOW_AUTOGRAD_MASK | FUNCTIONALITY_BIT["PythonDispatcher"]
 
 
 def runtime_key(mask: int) -> str:
@@ -168,9 +166,6 @@ class DispatchKeySet:
     def remove(self, key: str) -> DispatchKeySet:
         """This set without the functionality of `key`."""
         return self - DispatchKeySet(key)
-
-    def highest_priority(self) -> str:
-        return runtime_key(self.mask)
 
     def highestPriorityTypeId(self) -> DispatchKey:
         """The runtime key that a call with these keys is dispatched to."""

@@ -6,13 +6,14 @@ calls goes to the next mode out, at last to the kernels. After the modes come th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from ..tensor.tensor import Tensor
 from .dispatcher import REGISTRY, Operator
 from .keys import BACKEND_MASK, FUNCTIONALITY_BIT, tensors_in
+from .overrides import insert_by_class
 from .state import STATE, enter_special, leave_special
 
 
@@ -89,21 +90,10 @@ ABOVE_PYTHON = ((1 << 64) - 1) & ~(PYTHON | (PYTHON - 1)) & ~BACKEND_MASK
 """The functionalities that are done with when the Python key is reached."""
 
 
-class Publisher:
-    """`make` gives the callable object that stands for an operator outside; a package above provides it."""
-
-    __slots__ = ("make",)
-    make: Callable[[Operator], Any]
-
-
-PUBLISHER = Publisher()
-PUBLISHER.make = lambda operator: operator
-
-
 def public(operator: Operator) -> Any:
     """The callable object that stands for an operator outside, such as ``ops.aten.add.Tensor``."""
     if operator.public is None:
-        operator.public = PUBLISHER.make(operator)
+        operator.public = REGISTRY.publish(operator)
     return operator.public
 
 
@@ -136,9 +126,8 @@ def wrapped_tensors(values: tuple[Any, ...], options: Mapping[str, Any]) -> list
     """The arguments whose classes have ``__torch_dispatch__``: one of each class, subclasses before their bases."""
     found: list[Tensor] = []
     for one in tensors_in((*values, *options.values())):
-        if one.class_keys & PYTHON and all(type(one) is not type(other) for other in found):
-            at = next((i for i, other in enumerate(found) if issubclass(type(one), type(other))), len(found))
-            found.insert(at, one)
+        if one.class_keys & PYTHON:
+            insert_by_class(found, one)
     return found
 
 

@@ -13,8 +13,7 @@ that nothing is active:
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from ..core.away import carried
@@ -98,17 +97,3 @@ def leave_function_mode() -> None:
             for listener in MODE_LISTENERS:
                 listener(False)
     leave_overrides()
-
-
-@contextmanager
-def key_guard(*, include: int = 0, exclude: int = 0, uninclude: int = 0, unexclude: int = 0) -> Iterator[None]:
-    """Change this thread's sets for the duration; restored on every way out."""
-    before = STATE.include, STATE.exclude
-    enter_special()
-    try:
-        STATE.include = (before[0] | include) & ~uninclude
-        STATE.exclude = (before[1] | exclude) & ~unexclude
-        yield
-    finally:
-        STATE.include, STATE.exclude = before
-        leave_special()

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..dispatch.dispatcher import IMPLIED_NAMESPACE, REGISTRY, Operator, call, redispatch
 from ..dispatch.keys import DispatchKeySet, check_key
-from ..dispatch.modes import PUBLISHER, public
+from ..dispatch.modes import public
 from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, intercept
 from ..dispatch.state import OVERRIDING
 from .bind import bind
@@ -181,4 +181,3 @@ class Ops:
 
 
 OPS = Ops()
-PUBLISHER.make = OpOverload
