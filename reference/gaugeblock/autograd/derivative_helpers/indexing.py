@@ -11,6 +11,7 @@ from ...core.dtype import bool_, int32, int64
 from ...dispatch.keys import any_autograd
 from ...operators.composites import broadcast_shapes
 from ...operators.invoke import invoke
+from .reductions import norm_back
 
 if TYPE_CHECKING:
     from gaugeblock import Tensor
@@ -140,34 +141,25 @@ def embedding_back(
     return grad.new_zeros(tuple(shape)).index_add(0, places, rows)
 
 
-def _slopes(difference: Tensor, p: float, distance: Tensor) -> Tensor:
-    """The derivative of the p-norm of differences (last dim) by each of them; 0 where the distance is 0."""
-    if p == 0:
-        return difference * 0
-    if p == 1:
-        return difference.sign()
+def _norm_back(grad: Tensor, difference: Tensor, p: float, distance: Tensor) -> Tensor:
+    """The gradient of the p-norm of differences (last dim); for p inf all largest ones have the whole."""
+    grad, distance = grad.unsqueeze(-1), distance.unsqueeze(-1)
     if p == float("inf"):
-        return difference.sign() * (difference.abs() == distance)
-    apart = distance == 0
-    safe = distance.masked_fill(apart, 1)
-    if p == 2:
-        return (difference / safe).masked_fill(apart, 0)
-    size = difference.abs()
-    part = size.masked_fill(size == 0, 1).pow(p - 1).masked_fill(size == 0, 0)
-    return (difference.sign() * part / safe.pow(p - 1)).masked_fill(apart, 0)
+        return grad * difference.sign() * (difference.abs() == distance)
+    return norm_back(grad, difference, distance, p, -1, True)
 
 
 def cdist_back(grad: Tensor, x1: Tensor, x2: Tensor, p: float, result: Tensor) -> Tensor:
     """Return the gradient of the rows of x1, given that of their distances to all rows of x2."""
     difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
-    return (grad.unsqueeze(-1) * _slopes(difference, p, result.unsqueeze(-1))).sum(-2)
+    return _norm_back(grad, difference, p, result).sum(-2)
 
 
 def pdist_back(grad: Tensor, self: Tensor, p: float, result: Tensor) -> Tensor:
     """Return the gradient of the rows, given that of the distances of all pairs."""
     first, second = ops.triu_indices(self.shape[0], self.shape[0], 1, device=self.device)
     difference = self.index_select(0, first) - self.index_select(0, second)
-    part = grad.unsqueeze(-1) * _slopes(difference, p, result.unsqueeze(-1))
+    part = _norm_back(grad, difference, p, result)
     return grad.new_zeros(tuple(self.shape)).index_add(0, first, part).index_add(0, second, -part)
 
 

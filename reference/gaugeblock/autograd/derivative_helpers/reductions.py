@@ -48,13 +48,6 @@ def mean_back(grad: Tensor, shape: tuple[int, ...], dim: Dims, keepdim: bool) ->
     return spread(grad / max(_count(shape, dim), 1), shape, dim, keepdim)
 
 
-def nanmean_back(grad: Tensor, self: Tensor, dim: Dims, keepdim: bool) -> Tensor:
-    """The gradient of a mean over the elements that are not nan."""
-    there = self.isnan().logical_not()
-    counted = there.sum(_reduced_dims(self.ndim, dim), True)
-    return _restored(grad, self.shape, dim, keepdim) / counted * there
-
-
 def share_back(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
     """`grad` in equal shares to the elements that are `result`, which are the nans where that is nan."""
     mask = (self == result) | (self.isnan() & result.isnan())
@@ -98,22 +91,15 @@ def norm_back(grad: Tensor, self: Tensor, result: Tensor, order: float | None, d
         grad, result = _restored(grad, self.shape, dim, keepdim), _restored(result, self.shape, dim, keepdim)
     if p == 1:
         return self.sgn() * grad
-    if p == 2:
-        return grad * (self / result).masked_fill(result == 0, 0)
     size = self.abs()
     if math.isinf(p):
         largest = (size == result) | (size.isnan() & result.isnan())
         return self.sgn() * (grad / largest.sum(_reduced_dims(self.ndim, dim), True) * largest)
-    if p < 1:
-        return self.sgn() * size.pow(p - 1).masked_fill(self == 0, 0) * grad * result.pow(1 - p)
-    scaled = self.sgn() * size.pow(p - 1) if p < 2 else self * size.pow(p - 2)
-    return scaled * (grad / result.pow(p - 1)).masked_fill(result == 0, 0)
-
-
-def dist_back(grad: Tensor, self: Tensor, other: Tensor, p: float, result: Tensor) -> tuple[Tensor, Tensor]:
-    """The gradients of the norm of ``self - other`` by both."""
-    back = norm_back(grad, self - other, result, p, None, False)
-    return back, -back
+    divisor = result.masked_fill(result == 0, 1)
+    if p == 2:
+        return grad * (self / divisor)
+    powers = size.masked_fill(size == 0, 1).pow(p - 1).masked_fill(size == 0, 0)
+    return self.sgn() * powers * (grad / divisor.pow(p - 1))
 
 
 def logsumexp_back(grad: Tensor, self: Tensor, result: Tensor, dim: Dims, keepdim: bool) -> Tensor:

@@ -185,9 +185,3 @@ def roll_back(grad: Tensor, shifts: int | Sizes, dims: int | Sizes) -> Tensor:
     """`grad` rolled the other way."""
     shifts = (shifts,) if isinstance(shifts, int) else shifts
     return ops.roll(grad, tuple(-shift for shift in shifts), dims)
-
-
-def combinations_back(grad: Tensor, shape: Sizes, r: int, with_replacement: bool) -> Tensor:
-    """The sum for each element over the places at which it was chosen."""
-    chosen = ops.combinations(ops.arange(shape[0]), r, with_replacement).to(grad.device)
-    return collected(shape, 0, chosen.reshape((-1,)), grad.reshape((-1,)))
