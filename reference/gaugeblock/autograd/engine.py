@@ -263,7 +263,7 @@ def _step(node: Node, grads: Grads, keep: bool, targets: Targets | None) -> Sequ
             if changed is not None:
                 grads[:] = replaced_all(prehook, grads, changed)
     given = tuple(grads) if hooks is not None and hooks.after else ()
-    if not node.runs_undefined and all(grad is None for grad in grads):
+    if grads[0] is None and not node.runs_undefined and all(grad is None for grad in grads):
         results: Sequence[Tensor | None] = (None,) * len(node.edges)
     elif ANOMALY.enabled:
         with explain_failure(node):
