@@ -21,7 +21,7 @@ _kept: list[Library] = []
 """Libraries of registrations that name none: they stay."""
 
 
-def library_for(name: str, lib: Library | None, kind: str = "FRAGMENT") -> Library:
+def library_for(name: str, lib: Library | None) -> Library:
     """`lib`, or a library of the operator's namespace that stays for good. ValueError without a namespace."""
     if lib is not None:
         if not isinstance(lib, Library):
@@ -30,7 +30,7 @@ def library_for(name: str, lib: Library | None, kind: str = "FRAGMENT") -> Libra
     namespace, colons, _ = name.partition("::")
     if not colons:
         raise ValueError(f"expected an operator name with a namespace, such as 'mylib::op', got {name!r}")
-    _kept.append(Library(namespace, kind))
+    _kept.append(Library(namespace, "FRAGMENT"))
     return _kept[-1]
 
 
