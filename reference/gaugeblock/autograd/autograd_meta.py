@@ -16,7 +16,7 @@ from ..memory.storage import new_object
 from ..tensor.attributes import METHODS, PROPERTIES
 from ..tensor.changing import change_meta
 from ..tensor.tensor import Tensor, tensor_object
-from ..tensor.tensor_meta import TensorMeta, autograd_twin, remember, with_autograd, without_autograd
+from ..tensor.tensor_meta import TensorMeta, remember, with_autograd, without_autograd
 from ..tensor.versions import HOW_MADE, INFERENCE, version_of
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def new_meta(plain: Tensor, grad_fn: Node | None, output_nr: int) -> AutogradMet
 def result_of(plain: Tensor, grad_fn: Node | None, output_nr: int) -> Tensor:
     """Return the tensor with a node over what a kernel has just made."""
     tensor_meta = plain.meta
-    twin = tensor_meta.twin if tensor_meta.twin is not None else autograd_twin(tensor_meta)
+    twin = tensor_meta.twin if tensor_meta.twin is not None else with_autograd(tensor_meta)
     if plain.__class__ is Tensor:
         made = tensor_object(Tensor, twin, plain.storage_impl, plain.offset)
         made.counter = plain.counter
@@ -103,11 +103,7 @@ def result_of(plain: Tensor, grad_fn: Node | None, output_nr: int) -> Tensor:
     else:
         made = shallow_copy_and_detach(plain)
         made._meta = twin
-    meta = made.autograd = new_object(AutogradMeta)
-    meta.plain = plain
-    meta.grad_fn = grad_fn
-    meta.output_nr = output_nr
-    meta.view = meta.more = None
+    made.autograd = new_meta(plain, grad_fn, output_nr)
     return made
 
 

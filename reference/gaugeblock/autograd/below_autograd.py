@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import count
 from typing import Any
 
-from ..dispatch.dispatcher import Operator, call, redispatch
+from ..dispatch.dispatcher import REGISTRY, Operator, call, redispatch
 from ..dispatch.keys import map_tensors
 from ..dispatch.state import STATE
 from ..tensor.changing import change_meta
@@ -65,17 +65,19 @@ METADATA_INPLACE = frozenset(
 """Operators that change the tensor itself, not its elements."""
 
 
-def _changed(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    from ..dispatch.dispatcher import REGISTRY
+def own_kernel(operator: Operator, tensor: Tensor | None) -> Callable[..., Any] | None:
+    """Return the operator's kernel for tensors with or without data, if it has one."""
+    with_data = tensor is None or tensor.meta.device.type == "cpu"
+    return REGISTRY.lookup(operator, "CPU" if with_data else "Meta").function
 
+
+def _changed(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     self = args[0]
-    entry = REGISTRY.lookup(operator, "CPU" if self.meta.device.type == "cpu" else "Meta")
-    assert entry.function is not None
-    if self.autograd is None:
-        return entry.function(*args, **kwargs)
+    kernel = own_kernel(operator, self)
+    assert kernel is not None
     change_meta(self, without_autograd)
     try:
-        return entry.function(*args, **kwargs)
+        return kernel(*args, **kwargs)
     finally:
         if self.autograd is not None:
             refresh_plain(self)

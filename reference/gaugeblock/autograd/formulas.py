@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import gaugeblock_spec
-from gaugeblock_spec.schema import Schema
+from gaugeblock_spec.schema import Schema, parse
 
 from ..dispatch.state import STATE
 from ..kernels.object_cache import cache_folder
@@ -26,13 +26,13 @@ from .saved_tensor import FREED, RawSaved, used, with_history
 class Derivative(NamedTuple):
     """`formulas` are pairs of the argument names and the expression of their gradients; `kind` as in the spec.
 
-    `nothing` lists the arguments and results without a gradient, `follows` the arguments that gradients are recorded
-    to depend on.
+    `tangent` is "linear", or has the expressions of tangents by result. `nothing` lists the arguments and results
+    without a gradient, `follows` the arguments that gradients are recorded to depend on.
     """
 
     kind: str
     formulas: list[tuple[list[str], str]]
-    tangent: str | None
+    tangent: str | dict[str, str] | None
     nothing: list[str]
     follows: list[str]
 
@@ -41,7 +41,7 @@ class Derivative(NamedTuple):
 def derivatives() -> dict[str, Derivative]:
     """All entries by row name."""
     folder = Path(gaugeblock_spec.__file__).parent / "derivatives"
-    total = hashlib.blake2b(b"3", digest_size=16)
+    total = hashlib.blake2b(b"4", digest_size=16)
     for place in sorted(folder.glob("*.yaml")):
         total.update(place.name.encode() + b"\0" + place.read_bytes())
     file = f"derivatives-{total.hexdigest()}.json"
@@ -53,14 +53,17 @@ def derivatives() -> dict[str, Derivative]:
 
 
 def _read() -> dict[str, list[Any]]:
+    from gaugeblock_spec.derivative_checks import tangent_expressions
     from gaugeblock_spec.derivatives import entries, table_files
 
-    found = {name: entry for file in table_files() for name, entry in entries(file).items()}
-    return {
-        name: [entry.kind, [[list(names), text] for names, text in entry.formulas.items()], entry.tangent,
-               list(entry.nothing), list(entry.follows)]
-        for name, entry in found.items()
-    }  # fmt: skip
+    read: dict[str, list[Any]] = {}
+    for name, entry in [pair for file in table_files() for pair in entries(file).items()]:
+        tangent: Any = entry.tangent
+        if tangent not in (None, "linear"):
+            tangent = dict(tangent_expressions(entry, parse(rows()[name].schema)))
+        formulas = [[list(names), text] for names, text in entry.formulas.items()]
+        read[name] = [entry.kind, formulas, tangent, list(entry.nothing), list(entry.follows)]
+    return read
 
 
 @functools.cache
@@ -225,12 +228,12 @@ def _loading(formulas: Formulas, use: Use) -> list[str]:
 def _value(formulas: Formulas, name: str) -> str:
     if name in formulas.lists:
         edges = f"l_{name}" if name in formulas.inputs else f"(None,) * len(node.v_{name})"
-        return f"[used(node, one, version, edge) for one, version, edge in zip(node.v_{name}, node.w_{name}, {edges})]"
+        return f"[used(one, version, edge) for one, version, edge in zip(node.v_{name}, node.w_{name}, {edges})]"
     if name in formulas.results:
         edge = f"(node, {formulas.results[name]})"
     else:
         edge = _edge(name) if name in formulas.inputs else "None"
-    return f"used(node, node.v_{name}, node.w_{name}, {edge})"
+    return f"used(node.v_{name}, node.w_{name}, {edge})"
 
 
 def _metadata(formulas: Formulas, name: str) -> str:

@@ -179,10 +179,10 @@ def _result_tangents(
 ) -> Sequence[Tensor | None]:
     derivative = derivatives().get(row_name)
     row = rows().get(row_name)
-    text = None if derivative is None else derivative.tangent
-    if text is not None and text != "linear":
-        return _expressed(operator, row_name, text, given, result)
-    if text == "linear" or kind == "view":
+    tangent = None if derivative is None else derivative.tangent
+    if isinstance(tangent, dict):
+        return _expressed(operator, row_name, tangent, given, result)
+    if tangent == "linear" or kind == "view":
         linear = {
             name: _tangents(value) if operator.schema.argument(name).base_type == "Tensor" else value
             for name, value in given.items()
@@ -204,11 +204,10 @@ def _tangents(value: Any) -> Any:
 
 
 def _expressed(
-    operator: Operator, row_name: str, text: str, given: dict[str, Any], result: Any
+    operator: Operator, row_name: str, texts: Mapping[str, str], given: dict[str, Any], result: Any
 ) -> Sequence[Tensor | None]:
-    """The tangents by the row's own expression: one, or ``RESULT=expression, ...``."""
-    schema = operator.schema
-    names = result_names(schema)
+    """The tangents by the row's own expressions."""
+    names = result_names(operator.schema)
     results = _parts(result)
     values = {
         **given,
@@ -216,23 +215,9 @@ def _expressed(
         **{name: results[place] for name, place in names.items() if place < len(results)},
     }
     found: list[Tensor | None] = [None] * len(results)
-    wanted = _named_parts(text, names)
-    for place, part in wanted.items():
-        found[place] = expression(part, frozenset(), False).value(values, f"tangent of {row_name}")
+    for name, text in texts.items():
+        found[names[name]] = expression(text, frozenset(), False).value(values, f"tangent of {row_name}")
     return found
-
-
-def _named_parts(text: str, names: Mapping[str, int]) -> dict[int, str]:
-    """``values=a, indices=b`` as expressions by place; a text that is one expression is that of the first result."""
-    import ast
-
-    try:
-        tree = ast.parse(f"f({text})", mode="eval").body
-    except SyntaxError:
-        return {0: text}
-    if isinstance(tree, ast.Call) and tree.keywords and not tree.args and all(k.arg in names for k in tree.keywords):
-        return {names[str(keyword.arg)]: ast.unparse(keyword.value) for keyword in tree.keywords}
-    return {0: text}
 
 
 def _elementwise(operator: Operator, derivative: Derivative, given: dict[str, Any], result: Tensor) -> Tensor | None:
@@ -283,7 +268,8 @@ def _transposed(operator: Operator, given: dict[str, Any], *, inplace: bool = Fa
         if inplace:
             first = next(iter(aliased))
             aliased[first] = aliased[first].clone()
-        results = [_primal_result(one) for one in _parts(_invoke(operator, aliased))]
+        parts = _parts(_invoke(operator, aliased))
+        results = [one if isinstance(one, Tensor) and requires_grad(one) else None for one in parts]
         outputs = [one for one in results if one is not None]
         if not outputs:
             return [None] * len(results)
@@ -294,16 +280,8 @@ def _transposed(operator: Operator, given: dict[str, Any], *, inplace: bool = Fa
             found: Sequence[Any] = [zeros_of(one.meta) for one in outputs]
         else:
             found = grad(
-                [g for g, _ in pairs], probes, [_laid(t, g) for g, t in pairs], create_graph=recording,
-                allow_unused=True, materialize_grads=True,
+                [g for g, _ in pairs], probes, [t.expand(g.meta.sizes) for g, t in pairs],  # type: ignore[attr-defined]
+                create_graph=recording, allow_unused=True, materialize_grads=True,
             )  # fmt: skip
     order = iter(found)
     return [None if one is None else next(order) for one in results]
-
-
-def _laid(tangent: Any, like: Tensor) -> Any:
-    return tangent if tangent.meta.sizes == like.meta.sizes else tangent.expand(like.meta.sizes)
-
-
-def _primal_result(value: Any) -> Tensor | None:
-    return value if isinstance(value, Tensor) and requires_grad(value) else None

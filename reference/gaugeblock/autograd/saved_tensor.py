@@ -21,7 +21,7 @@ from ..tensor.tensor import Tensor
 from ..tensor.versions import INFERENCE, version_of
 from .autograd_meta import Edge, more_of, result_of, shallow_copy_and_detach, unpack
 from .grad_mode import no_grad
-from .node import AccumulateGrad, Node
+from .node import AccumulateGrad
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
@@ -97,16 +97,14 @@ def _packed(plain: Tensor, tensor: Tensor | None, result_of_node: Edge | None) -
     return Packed(plain if bare else value, unpack, bare=bare)
 
 
-def used(node: Node, kept: Any, version: int, edge: Edge | None) -> Any:
+def used(kept: Any, version: int, edge: Edge | None) -> Any:
     """The tensor that a node saved; with its history, which `edge` leads to, while the pass itself is recorded.
 
     RuntimeError when the tensor was written to since it was saved.
     """
     if kept is None:
         return None
-    if edge is None or not STATE.grad:
-        return checked(kept, version, edge)
-    return with_history(kept, version, edge)
+    return with_history(kept, version, edge) if STATE.grad else checked(kept, version, edge)
 
 
 def checked(kept: Any, version: int, edge: Edge | None) -> Tensor:

@@ -1,7 +1,7 @@
 """Autograd kernels: what stands before an operator's own kernel when one of its tensors has the Autograd key.
 
 An autograd kernel unpacks its arguments into plain tensors and edges, runs the operator on the plain ones, and gives
-the result a node with what its derivative needs. `AutogradKernels.resolve` says which kernel a call gets. Most are
+the result a node with what its derivative needs. `resolve` says which kernel a call gets. Most are
 generated per operator from the derivative of its row, see `variable_type_source.py`; the others are written by hand,
 see `variable_type_manual.py`.
 """
@@ -210,32 +210,27 @@ def without_keywords(schema: Schema) -> Schema:
     return replace(schema, arguments=tuple(named))
 
 
-class AutogradKernels:
-    """Finds the kernel of a call with the Autograd key, for the dispatcher."""
+def resolve(operator: Operator, mask: int) -> Resolved:
+    """Return the autograd kernel for a key set.
 
-    def resolve(self, operator: Operator, mask: int) -> Resolved:
-        """Return the autograd kernel for a key set.
+    It is the operator itself below autograd, and its own kernel where that belongs to autograd.
+    """
+    if not mask & AUTOGRAD_MASK:
+        return _plain(lambda *args, **kwargs: below(operator, args, kwargs, mask))
+    found = REGISTRY.resolve(operator, mask)
+    composed = found.entry.label == "math kernel" and _has_formulas(operator)
+    if runtime_key(found.mask) in AUTOGRAD_KEYS and found.entry.function is not None and not composed:
+        return _plain(lambda *args, **kwargs: run_entry(operator, found, args, kwargs))
+    if mask > HIGHEST_AUTOGRAD and runtime_key(found.mask) not in AUTOGRAD_KEYS and found.mask > HIGHEST_AUTOGRAD:
+        return _plain(lambda *args, **kwargs: redispatch(operator, mask, *args, **kwargs))
+    return _plain(autograd_kernel_of(operator))
 
-        It is the operator itself below autograd, and its own kernel where that belongs to autograd.
-        """
-        if not mask & AUTOGRAD_MASK:
-            return _plain(lambda *args, **kwargs: below(operator, args, kwargs, mask))
-        found = REGISTRY.resolve(operator, mask)
-        composed = found.entry.label == "math kernel" and _has_formulas(operator)
-        if runtime_key(found.mask) in AUTOGRAD_KEYS and found.entry.function is not None and not composed:
-            return _plain(lambda *args, **kwargs: run_entry(operator, found, args, kwargs))
-        if mask > HIGHEST_AUTOGRAD and runtime_key(found.mask) not in AUTOGRAD_KEYS and found.mask > HIGHEST_AUTOGRAD:
-            return _plain(lambda *args, **kwargs: redispatch(operator, mask, *args, **kwargs))
-        return _plain(autograd_kernel_of(operator))
 
-    def guarded(
-        self, operator: Operator, found: Resolved, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> Resolved:
-        """Return the kernel; if a tensor has the Autograd key, one that unpacks it first."""
-        if not any_autograd(args, kwargs):
-            return found
-        mask = found.mask
-        return _plain(lambda *given, **options: below(operator, given, options, mask))
+def guarded(operator: Operator, found: Resolved, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Resolved:
+    """Return the kernel; if a tensor has the Autograd key, one that unpacks it first."""
+    if not any_autograd(args, kwargs):
+        return found
+    return _plain(lambda *given, **options: below(operator, given, options, found.mask))
 
 
 def _has_formulas(operator: Operator) -> bool:
@@ -252,4 +247,4 @@ def _plain(function: Callable[..., Any]) -> Resolved:
     return Resolved(Registration(function, "autograd kernel"), AUTOGRAD_MASK, True)
 
 
-REGISTRY.autograd = AutogradKernels()
+REGISTRY.autograd, REGISTRY.guard = resolve, guarded

@@ -25,7 +25,7 @@ from .autograd_meta import (
     unpack,
     version,
 )
-from .below_autograd import below
+from .below_autograd import below, own_kernel
 from .formulas import camel
 from .forward_mode import DUAL, PAUSED, has_tangent, set_tangent, tangent_of
 from .function import BackwardFunction, meta_of
@@ -77,12 +77,8 @@ def composite(operator: Operator) -> Callable[..., Any]:
     """Return the operator's kernel on the tensors as they are: it is made of operators that are recorded."""
 
     def record(*args: Any, **kwargs: Any) -> Any:
-        device = next((one for one in args if isinstance(one, Tensor)), None)
-        name = "CPU" if device is None or device.meta.device.type == "cpu" else "Meta"
-        entry = REGISTRY.lookup(operator, name)
-        if entry.function is None:
-            return below(operator, args, kwargs)
-        return entry.function(*args, **kwargs)
+        kernel = own_kernel(operator, next((one for one in args if isinstance(one, Tensor)), None))
+        return below(operator, args, kwargs) if kernel is None else kernel(*args, **kwargs)
 
     return record
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from gaugeblock_spec.schema import Schema, parse
 
@@ -123,16 +123,6 @@ class Operator:
         self.resolved.clear()
 
 
-class AutogradKernels(Protocol):
-    """`resolve` gives the autograd kernel of a call; `guarded` one that unpacks tensors before the kernel sees them."""
-
-    def resolve(self, operator: Operator, mask: int) -> Resolved: ...
-
-    def guarded(
-        self, operator: Operator, found: Resolved, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> Resolved: ...
-
-
 BACKEND_KEYS = frozenset(
     prefix + backend for name, prefix in PER_BACKEND.items() if name != "AutogradFunctionality" for backend in BACKENDS
 ) | {"FPGA", "Vulkan", "Metal", "MkldnnCPU", "CustomRNGKeyId"}
@@ -145,11 +135,14 @@ FAST_CALLS = frozenset({"CPU", "AutogradCPU", "CUDA", "AutogradCUDA", "BackendSe
 class Registry:
     """All declared operators and the per-key fallbacks.
 
-    `autograd` is there once autograd is imported, `bind_operator`, which makes calls that keep their plans, once
-    bindings are, and `publish`, which makes the callable object that stands for an operator outside, in the end.
+    Once autograd is imported, `autograd` gives its kernel for an operator and a key set, and `guard` what runs in place
+    of the kernel found for a call: one that unpacks tensors before a kernel sees them. `bind_operator`, which makes
+    calls that keep their plans, is there once bindings are, and `publish`, which makes the callable object that stands
+    for an operator outside, in the end.
     """
 
-    autograd: AutogradKernels
+    autograd: Callable[[Operator, int], Resolved]
+    guard: Callable[[Operator, Resolved, tuple[Any, ...], Mapping[str, Any]], Resolved]
     bind_operator: Callable[[Operator], Callable[..., Any]]
     publish: Callable[[Operator], Any]
 
@@ -335,7 +328,7 @@ class Registry:
         if found is not None:
             return found
         if mask & AUTOGRAD_KEY:
-            found = operator.resolved[mask] = self.autograd.resolve(operator, mask & ~AUTOGRAD_KEY)
+            found = operator.resolved[mask] = self.autograd(operator, mask & ~AUTOGRAD_KEY)
             return found
         remaining = mask
         entry = self.lookup(operator, runtime_key(remaining))
@@ -426,7 +419,7 @@ def redispatch(operator: Operator, mask: int, *args: Any, **kwargs: Any) -> Any:
     """Run the kernel of the highest key in `mask`, whatever the tensors carry."""
     found = REGISTRY.resolve(operator, mask)
     if AUTOGRAD_IN_USE and not found.mask & (AUTOGRAD_MASK | AUTOGRAD_KEY):
-        found = REGISTRY.autograd.guarded(operator, found, args, kwargs)
+        found = REGISTRY.guard(operator, found, args, kwargs)
     if STATE.trace is not None:
         result = STATE.trace(operator, mask, found, args, kwargs)
     else:

@@ -98,28 +98,21 @@ def public(operator: Operator) -> Any:
 
 
 @contextmanager
-def mode_stack(modes: tuple[Any, ...]) -> Iterator[None]:
-    """This thread's stack of dispatch modes is `modes` for the duration; an empty one takes the Python keys out."""
-    before = STATE.modes, STATE.include
+def mode_stack(modes: tuple[Any, ...], exclude: int = 0) -> Iterator[None]:
+    """This thread's stack of dispatch modes is `modes` for the duration; an empty one takes the Python keys out.
+
+    The functionalities of `exclude` are skipped.
+    """
+    before = STATE.modes, STATE.include, STATE.exclude
     STATE.modes = modes
     STATE.include = STATE.include | MODE_KEYS if modes else STATE.include & ~MODE_KEYS
+    STATE.exclude |= exclude
     enter_special()
     try:
         yield
     finally:
-        STATE.modes, STATE.include = before
+        STATE.modes, STATE.include, STATE.exclude = before
         leave_special()
-
-
-@contextmanager
-def _below_python(modes: tuple[Any, ...]) -> Iterator[None]:
-    before = STATE.exclude
-    with mode_stack(modes):
-        STATE.exclude = before | ABOVE_PYTHON
-        try:
-            yield
-        finally:
-            STATE.exclude = before
 
 
 def wrapped_tensors(values: tuple[Any, ...], options: Mapping[str, Any]) -> list[Tensor]:
@@ -142,7 +135,7 @@ def python_fallback(operator: Operator, keys: int, args: tuple[Any, ...], kwargs
     result: Any = NotImplemented
     if modes:
         rule = operator.rules.get(type(modes[-1]))
-        with _below_python(modes[:-1]):
+        with mode_stack(modes[:-1], ABOVE_PYTHON):
             if rule is not None:
                 result = rule(modes[-1], function, types, values, options)
             else:
@@ -151,7 +144,7 @@ def python_fallback(operator: Operator, keys: int, args: tuple[Any, ...], kwargs
         if result is not NotImplemented:
             break
         answer = operator.rules.get(type(tensor)) or type(tensor).__torch_dispatch__  # type: ignore[attr-defined]
-        with _below_python(()):
+        with mode_stack((), ABOVE_PYTHON):
             result = answer(function, types, values, options)
     if result is NotImplemented:
         asked = [*([modes[-1]] if modes else []), *types]

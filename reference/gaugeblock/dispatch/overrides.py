@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from operator import is_
 from typing import Any
 
@@ -76,18 +77,13 @@ def insert_by_class(found: list[Any], value: Any) -> None:
         found.insert(at, value)
 
 
-class Asking:
+@contextmanager
+def asking(*key: Any) -> Iterator[None]:
     """While a handler is at work; `key` tells which and on what."""
-
-    __slots__ = ("key",)
-
-    def __init__(self, *key: Any) -> None:
-        self.key = key
-
-    def __enter__(self) -> None:
-        STATE.asking = (*STATE.asking, self.key)
-
-    def __exit__(self, *error: object) -> None:
+    STATE.asking = (*STATE.asking, key)
+    try:
+        yield
+    finally:
         STATE.asking = STATE.asking[:-1]
 
 
@@ -117,7 +113,7 @@ def ask(public: Any, asked: list[Any], args: tuple[Any, ...], kwargs: Mapping[st
         if is_asked(public, value):
             # Its handler came back with the call as it was: it belongs to a library that does not know this one.
             return NOT_OVERRIDDEN
-        with Asking(public, value):
+        with asking(public, value):
             result = type(value).__torch_function__(public, types, args, dict(kwargs))
         if result is not NotImplemented:
             return result

@@ -19,7 +19,7 @@ from .dispatcher import REGISTRY, call
 from .guards import DisableTorchFunctionSubclass
 from .keys import map_tensors
 from .modes import MODE_KEYS
-from .overrides import NOT_WRAPPED, Asking, is_asked
+from .overrides import NOT_WRAPPED, asking, is_asked
 from .state import enter_overrides
 
 T = TypeVar("T", bound=Tensor)
@@ -125,7 +125,7 @@ def torch_function(
             f"{name}(): got a gaugeblock {cls.__name__}, of which this function of another library knows nothing; hand "
             f"its elements over by DLPack (from_dlpack) or as a NumPy array (numpy())"
         )
-    with DisableTorchFunctionSubclass(), Asking(torch_function, func, first):
+    with DisableTorchFunctionSubclass(), asking(torch_function, func, first):
         result = func(*args, **(kwargs or {}))
     if func in NOT_WRAPPED:
         return result

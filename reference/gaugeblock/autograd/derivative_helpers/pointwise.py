@@ -67,14 +67,6 @@ def angle_back(grad: Tensor, self: Tensor) -> Tensor:
     return grad * turned.masked_fill(self == 0, 0)
 
 
-def angle_forward(tangent: Tensor, self: Tensor) -> Tensor:
-    """``Im(conj(z) t) / |z|**2``, 0 where z is 0, and for real numbers."""
-    if not self.is_complex():
-        return ops.zeros_like(tangent)
-    turned: Tensor = (tangent * self.conj()).imag / (self * self.conj()).real
-    return turned.masked_fill(self == 0, 0)
-
-
 def over_squares(value: Tensor, self: Tensor, other: Tensor) -> Tensor:
     """``value / (self**2 + other**2)``, 0 where that is 0."""
     squares = self * self + other * other
