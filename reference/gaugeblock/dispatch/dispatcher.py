@@ -119,9 +119,6 @@ class Operator:
         stack = self.kernels.get(key)
         return stack[-1] if stack else None
 
-    def forget_resolved(self) -> None:
-        self.resolved.clear()
-
 
 BACKEND_KEYS = frozenset(
     prefix + backend for name, prefix in PER_BACKEND.items() if name != "AutogradFunctionality" for backend in BACKENDS
@@ -191,7 +188,7 @@ class Registry:
                     for _ in stack:
                         self._leave(operator, key)
                 operator.kernels.clear()
-                operator.forget_resolved()
+                operator.resolved.clear()
 
     def overloads(self, base: str) -> list[Operator]:
         """The operators of one name, ``add.Tensor`` and ``add.Scalar`` of ``add``, in the order of declaration."""
@@ -244,7 +241,7 @@ class Registry:
                 if at is not None:
                     del stack[at]
                     self._leave(operator, key)
-                operator.forget_resolved()
+                operator.resolved.clear()
 
         return remove
 
@@ -294,7 +291,7 @@ class Registry:
         else:
             self.fallbacks[key] = entry
         for operator in self.operators.values():
-            operator.forget_resolved()
+            operator.resolved.clear()
 
     def lookup(self, operator: Operator, key: str) -> Registration:
         """Return what a runtime key resolves to, by the table's precedence."""

@@ -28,7 +28,7 @@ OVERRIDING: list[None] = []
 AUTOGRAD_IN_USE: list[None] = []
 
 _COUNTERS = fork_safe(threading.RLock())
-_watching = 0
+_FUNCTION_MODES: list[None] = []
 MODE_LISTENERS: list[Callable[[bool], None]] = []
 """Called with True when the first function mode of any thread begins and with False after the last."""
 
@@ -67,33 +67,21 @@ def leave_special() -> None:
     SPECIAL.pop()
 
 
-def enter_overrides() -> None:
-    """Count one more reason to look for ``__torch_function__`` in every call; pair with `leave_overrides`."""
-    OVERRIDING.append(None)
-
-
-def leave_overrides() -> None:
-    """Take back one `enter_overrides`."""
-    OVERRIDING.pop()
-
-
 def enter_function_mode() -> None:
     """Count one more function mode; pair with `leave_function_mode`."""
-    global _watching
-    enter_overrides()
+    OVERRIDING.append(None)
     with _COUNTERS:
-        _watching += 1
-        if _watching == 1:
+        _FUNCTION_MODES.append(None)
+        if len(_FUNCTION_MODES) == 1:
             for listener in MODE_LISTENERS:
                 listener(True)
 
 
 def leave_function_mode() -> None:
     """Take back one `enter_function_mode`."""
-    global _watching
     with _COUNTERS:
-        _watching -= 1
-        if _watching == 0:
+        _FUNCTION_MODES.pop()
+        if not _FUNCTION_MODES:
             for listener in MODE_LISTENERS:
                 listener(False)
-    leave_overrides()
+    OVERRIDING.pop()

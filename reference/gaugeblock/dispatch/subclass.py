@@ -20,7 +20,7 @@ from .guards import DisableTorchFunctionSubclass
 from .keys import map_tensors
 from .modes import MODE_KEYS
 from .overrides import NOT_WRAPPED, asking, is_asked
-from .state import enter_overrides
+from .state import OVERRIDING
 
 T = TypeVar("T", bound=Tensor)
 LISTENERS: list[Callable[[type[Tensor]], None]] = []
@@ -33,7 +33,7 @@ def _init_subclass(cls: type[Tensor], /, **options: Any) -> None:
         cls.class_keys = MODE_KEYS
     if getattr(cls, "pointer") is Tensor.__dict__["pointer"]:  # noqa: B009
         setattr(cls, "pointer", property(subclass_pointer))  # noqa: B010
-    enter_overrides()
+    OVERRIDING.append(None)
     for listener in LISTENERS:
         listener(cls)
 

@@ -180,8 +180,9 @@ def declare(
     found = None if derivative is None else derivative_from(parse(made.schema), derivative)
     declared = DeclaredOperator(made, namespace, formula, check)
     if found is not None:
-        REGISTRY.find(declared.name).derivative = found
-        REGISTRY.find(declared.name).forget_resolved()
+        registered = REGISTRY.find(declared.name)
+        registered.derivative = found
+        registered.resolved.clear()
     return declared
 
 

@@ -134,7 +134,7 @@ def register_autograd(
     if any(argument.written for argument in schema.arguments) or any(r.alias is not None for r in schema.returns):
         raise RuntimeError(f"Cannot register autograd formula for non-functional operator {operator.text}")
     before, operator.derivative = operator.derivative, Derivative(backward, setup_context)
-    operator.forget_resolved()
+    operator.resolved.clear()
     if lib is not None:
         lib.keep(lambda: setattr(operator, "derivative", before))
 
