@@ -220,7 +220,7 @@ def hessian(
     def gradient(*ins: Tensor) -> Any:
         with enable_grad():
             own = tuple(one.view_as(one) for one in ins)  # type: ignore[attr-defined]
-            own = tuple(one if requires_grad(one) else one.requires_grad_() for one in own)  # type: ignore[union-attr]
+            own = tuple(one if requires_grad(one) else one.requires_grad_() for one in own)
             out = _single("hessian", func(*own))
             found = _grad((out,), own, (_one(out),), create=True)
             return tuple(_filled(found, own, strict=strict, function="hessian"))

@@ -34,7 +34,8 @@ def _in_place(view: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return become
 
 
-t_, transpose_, squeeze_, unsqueeze_ = map(_in_place, (t, transpose, squeeze, unsqueeze))
+t_, transpose_ = _in_place(t), _in_place(transpose)
+squeeze_, unsqueeze_ = _in_place(squeeze), _in_place(unsqueeze)
 
 
 def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
