@@ -68,18 +68,11 @@ def seed_of(output: Tensor | GradientEdge, grad: Tensor | None) -> Tensor:
     return made
 
 
-def _sequence(gradients: Any) -> tuple[Tensor | None, ...]:
-    """Return a sequence of gradients as a tuple. Raises TypeError."""
-    if not isinstance(gradients, list | tuple):
-        type_error("backward", "gradient", gradients, "Tensor, None, or a sequence of them")
-    return tuple(gradients)
-
-
 def _roots(outputs: tuple[Tensor | GradientEdge, ...], gradients: Gradients) -> list[tuple[Edge, Tensor | None]]:
-    if gradients is None:
-        given: tuple[Tensor | None, ...] = (None,) * len(outputs)
-    else:
-        given = (gradients,) if isinstance(gradients, Tensor) else _sequence(gradients)
+    given: Sequence[Tensor | None]
+    given = (gradients,) if isinstance(gradients, Tensor) else [None] * len(outputs) if gradients is None else gradients
+    if not isinstance(given, (list, tuple)):
+        type_error("backward", "gradient", gradients, "Tensor, None, or a sequence of them")
     if len(given) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
     roots: list[tuple[Edge, Tensor | None]] = []
