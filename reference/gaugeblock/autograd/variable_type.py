@@ -35,7 +35,6 @@ from .forward_mode import DUAL, PAUSED, outside
 from .node import COUNTER, Node, accumulator_of
 from .saved_tensor import PACKING, saved
 from .variable_type_manual import (
-    REFINED,
     VIEW_OF_INPLACE,
     composite,
     composite_inplace,
@@ -192,8 +191,7 @@ def autograd_kernel_of(operator: Operator) -> Callable[..., Any]:
         return quickly_passing(operator, kind)
     if found.kind == "composite":
         return composite_inplace(operator, row_name) if row_name != name else composite(operator)
-    record = generated(operator, kind, row_name)
-    return REFINED[name](record) if name in REFINED else record
+    return generated(operator, kind, row_name)
 
 
 def _gives_numbers(operator: Operator) -> bool:

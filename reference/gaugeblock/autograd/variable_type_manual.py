@@ -97,20 +97,6 @@ def composite_inplace(operator: Operator, row_name: str) -> Callable[..., Any]:
     return record
 
 
-def values_alone(record: Callable[..., Any]) -> Callable[..., Any]:
-    """The autograd kernel of svd: zeros that stand for vectors nobody asked for have no gradient."""
-
-    def recorded(self: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
-        result = record(self, some, compute_uv)
-        return result if compute_uv else type(result)(unpack(result.U), result.S, unpack(result.V))
-
-    return recorded
-
-
-REFINED: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {"svd": values_alone}
-"""Operators whose autograd kernel is made of the generated one."""
-
-
 def refusing_out(operator: Operator) -> Callable[..., Any]:
     """Return the out= form of an operator that is not differentiated.
 
