@@ -117,7 +117,6 @@ class Formulas:
     """
 
     def __init__(self, name: str, schema: Schema, derivative: Derivative, *, real: bool) -> None:
-        self.name = name
         self.label = node_names()[name]
         arguments = {argument.name: argument for argument in schema.arguments}
         tensors = {n for n, a in arguments.items() if a.base_type == "Tensor"}
