@@ -110,13 +110,3 @@ class detect_anomaly(set_detect_anomaly):
 
     def __enter__(self) -> None:
         super().__init__(True, self._wanted)
-
-
-def is_anomaly_enabled() -> bool:
-    """Return whether anomaly mode is on."""
-    return ANOMALY.enabled
-
-
-def is_anomaly_check_nan_enabled() -> bool:
-    """Return whether anomaly mode looks for NaN."""
-    return ANOMALY.check_nan

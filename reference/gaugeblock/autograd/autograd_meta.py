@@ -8,6 +8,7 @@ is kept alive by the node that made it.
 from __future__ import annotations
 
 import weakref
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..core.layout import strided
@@ -26,31 +27,27 @@ Edge = tuple["Node", int]
 """A node and which of its results is meant."""
 
 
+@dataclass(slots=True)
 class GradientState:
     """The parts of a record that most tensors lack: .grad, accumulator, hooks, the tangent of forward mode."""
 
-    __slots__ = ("accumulator", "epoch", "grad", "hooks", "post_hooks", "retains", "tangent")
-
-    def __init__(self) -> None:
-        self.accumulator: weakref.ref[Node] | None = None
-        self.grad: Tensor | None = None
-        self.hooks: dict[int, Any] | None = None
-        self.post_hooks: dict[int, Any] | None = None
-        self.retains = False
-        self.tangent: Tensor | None = None
-        self.epoch = 0
+    accumulator: weakref.ref[Node] | None = None
+    grad: Tensor | None = None
+    hooks: dict[int, Any] | None = None
+    post_hooks: dict[int, Any] | None = None
+    retains: bool = False
+    tangent: Tensor | None = None
+    epoch: int = 0
 
 
+@dataclass(slots=True)
 class ViewState:
     """Of a view: the version at which its node was right, how it was made, by which result of which operator."""
 
-    __slots__ = ("creation", "maker", "output_nr", "version")
-
-    def __init__(self, version: int, creation: str, maker: str, output_nr: int) -> None:
-        self.version = version
-        self.creation = creation
-        self.maker = maker
-        self.output_nr = output_nr
+    version: int
+    creation: str
+    maker: str
+    output_nr: int
 
 
 class AutogradMeta:

@@ -159,9 +159,8 @@ def grad(
     if not ins:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     keep = create_graph if retain_graph is None else retain_graph
-    if is_grads_batched:
-        return _batched(outs, ins, grad_outputs, keep=keep, create=create_graph, allow=allow, zeros=materialize_grads)
-    return _once(outs, ins, grad_outputs, keep=keep, create=create_graph, allow=allow, zeros=materialize_grads)
+    run = _batched if is_grads_batched else _once
+    return run(outs, ins, grad_outputs, keep=keep, create=create_graph, allow=allow, zeros=materialize_grads)
 
 
 def _once(

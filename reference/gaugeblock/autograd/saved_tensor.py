@@ -10,6 +10,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from contextlib import ContextDecorator
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from ..core.away import carried
@@ -41,6 +42,7 @@ class _Packing(threading.local):
 PACKING = carried(_Packing())
 
 
+@dataclass(slots=True)
 class Packed:
     """The value that a pack hook returned, with its unpack hook.
 
@@ -48,12 +50,9 @@ class Packed:
     its own result would live until the garbage collector runs.
     """
 
-    __slots__ = ("bare", "unpack", "value")
-
-    def __init__(self, value: Any, unpack: Callable[[Any], Tensor], *, bare: bool) -> None:
-        self.value = value
-        self.unpack = unpack
-        self.bare = bare
+    value: Any
+    unpack: Callable[[Any], Tensor]
+    bare: bool
 
 
 INPLACE = (
