@@ -13,7 +13,19 @@ from ..bindings.functions import ops
 from ..core.errors import type_error
 from ..dispatch.keys import map_tensors
 from ..tensor.tensor import Tensor
-from .trees import filled, tensors
+
+
+def _tensors(tree: Any) -> list[Any]:
+    """Return the tensors in the containers, in order."""
+    found: list[Any] = []
+    map_tensors(found.append, tree)
+    return found
+
+
+def _filled(tree: Any, values: list[Any]) -> Any:
+    """Return the containers with the tensors replaced by `values`, in order."""
+    rest = iter(values)
+    return map_tensors(lambda _: next(rest), tree)
 
 
 def _own(tree: Any) -> Any:
@@ -39,7 +51,7 @@ def grad_and_value(
     def run(*args: Any, **kwargs: Any) -> Any:
         places = (argnums,) if isinstance(argnums, int) else argnums
         given = list(args)
-        graph = any(one.requires_grad for one in tensors((args, kwargs)))
+        graph = any(one.requires_grad for one in _tensors((args, kwargs)))
         with enable_grad():
             for place in places:
                 given[place] = _own(args[place])
@@ -52,7 +64,7 @@ def grad_and_value(
                     f"grad(): Expected the function given to grad to return a scalar tensor, got one of {value.ndim} "
                     f"dims; use vjp or jvp for others"
                 )
-            wanted = [tensors(given[place]) for place in places]
+            wanted = [_tensors(given[place]) for place in places]
             flat = [one for group in wanted for one in group]
             found = [None] * len(flat)
             if value.requires_grad:  # type: ignore[attr-defined]
@@ -60,7 +72,7 @@ def grad_and_value(
             rest = iter(
                 [ops.zeros_like(x.detach()) if one is None else one for x, one in zip(flat, found, strict=True)]
             )
-            made = tuple(filled(given[place], [next(rest) for _ in group])
+            made = tuple(_filled(given[place], [next(rest) for _ in group])
                          for place, group in zip(places, wanted, strict=True))  # fmt: skip
         answer = _kept(made[0] if isinstance(argnums, int) else made, graph=graph)
         value = _kept(value, graph=graph)
@@ -89,26 +101,26 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
     With `has_aux`, `func` returns a pair whose second item is returned last. Source: torch.func.vjp.
     """
-    graph = any(one.requires_grad for one in tensors(primals))
+    graph = any(one.requires_grad for one in _tensors(primals))
     with enable_grad():
         own = tuple(_own(one) for one in primals)
         result = func(*own)
     value, aux = result if has_aux else (result, None)
 
     def pull(*cotangents: Any) -> Any:
-        given = tensors(cotangents)
-        outputs = tensors(value)
+        given = _tensors(cotangents)
+        outputs = _tensors(value)
         if len(given) != len(outputs):
             raise RuntimeError(f"vjp(): {len(given)} cotangents were given for {len(outputs)} results")
         pairs = [(one, seed) for one, seed in zip(outputs, given, strict=True) if one.requires_grad]
-        flat = tensors(own)
+        flat = _tensors(own)
         found: list[Any] = [None] * len(flat)
         if pairs:
             create = graph or any(seed.requires_grad for seed in given)
             found = list(gradients([one for one, _ in pairs], flat, [seed for _, seed in pairs], retain_graph=True,
                                    create_graph=create, allow_unused=True))  # fmt: skip
         zeroed = [ops.zeros_like(x.detach()) if one is None else one for x, one in zip(flat, found, strict=True)]
-        return filled(own, zeroed)
+        return _filled(own, zeroed)
 
     shown = _kept(value, graph=graph)
     return (shown, pull, _kept(aux, graph=graph)) if has_aux else (shown, pull)
@@ -123,14 +135,14 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool 
     for name, value in (("primals", primals), ("tangents", tangents)):
         if not isinstance(value, tuple):
             type_error("jvp", name, value, "tuple")
-    if len(tensors(primals)) != len(tensors(tangents)):
-        raise ValueError(f"jvp(): {len(tensors(tangents))} tangents were given for {len(tensors(primals))} primals")
+    if len(_tensors(primals)) != len(_tensors(tangents)):
+        raise ValueError(f"jvp(): {len(_tensors(tangents))} tangents were given for {len(_tensors(primals))} primals")
     with forward_ad.dual_level():
-        pairs = zip(tensors(primals), tensors(tangents), strict=True)
-        duals = filled(primals, [forward_ad.make_dual(one, tangent) for one, tangent in pairs])
+        pairs = zip(_tensors(primals), _tensors(tangents), strict=True)
+        duals = _filled(primals, [forward_ad.make_dual(one, tangent) for one, tangent in pairs])
         result = func(*duals)
         value, aux = result if has_aux else (result, None)
-        parts = [forward_ad.unpack_dual(one) for one in tensors(value)]
-        shown = filled(value, [part.primal for part in parts])
+        parts = [forward_ad.unpack_dual(one) for one in _tensors(value)]
+        shown = _filled(value, [part.primal for part in parts])
         moved = [ops.zeros_like(part.primal) if part.tangent is None else part.tangent for part in parts]
-    return (shown, filled(value, moved), aux) if has_aux else (shown, filled(value, moved))
+    return (shown, _filled(value, moved), aux) if has_aux else (shown, _filled(value, moved))

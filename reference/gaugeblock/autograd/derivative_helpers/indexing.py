@@ -54,11 +54,6 @@ def index_at(grad: Tensor, indices: Indices) -> Tensor:
     return found
 
 
-def take_back(grad: Tensor, shape: Sizes, index: Tensor) -> Tensor:
-    """Zeros of `shape` with `grad` added at the flat places `index`."""
-    return grad.new_zeros(shape).put(index, grad, True)
-
-
 def masked_select_back(grad: Tensor, shape: Sizes, mask: Tensor) -> Tensor:
     """Zeros with the elements of `grad` in order where `mask` is true, both broadcast."""
     sizes = broadcast_shapes(tuple(shape), mask.shape)
@@ -85,22 +80,12 @@ def _filled_up(tensor: Tensor, shape: Sizes) -> Tensor:
     return ops.constant_pad_nd(tensor, pad)
 
 
-def source_back(grad: Tensor, dim: int, index: Tensor, shape: Sizes) -> Tensor:
-    """The parts of `grad` at `index` along `dim`, in the sizes of the source that was written there."""
-    return grad.index_select(dim, index).reshape(tuple(shape))
-
-
 def index_fill_value_back(grad: Tensor, dim: int, index: Tensor) -> Tensor:
     """The sum of `grad` over the parts at `index` along `dim`, each counted once."""
     if not grad.ndim:
         return grad if index.numel() else ops.zeros_like(grad)
     places = ops.unique(index.remainder(grad.shape[dim])) if grad.shape[dim] else index
     return grad.index_select(dim, places).sum()
-
-
-def zeroed_at(grad: Tensor, index: Tensor) -> Tensor:
-    """`grad` with zeros at the flat places `index`."""
-    return grad.put(index, grad.new_zeros(index.shape), False)
 
 
 def scatter_back(grad: Tensor, dim: int, index: Tensor, shape: tuple[int, ...]) -> Tensor:
