@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..bindings.functions import ops
@@ -67,7 +67,7 @@ def _cotangents(function: str, outputs: Tensors, v: Any) -> Tensors:
     return given
 
 
-def _filled(found: Any, like: Tensors, *, strict: bool, function: str) -> list[Tensor]:
+def _filled(found: Any, like: Sequence[Tensor], *, strict: bool, function: str) -> list[Tensor]:
     results = []
     for place, (one, tensor) in enumerate(zip(found, like, strict=True)):
         if one is None and strict:
@@ -98,7 +98,14 @@ def vjp(
     return _unpack(_finished(outs, create=create_graph), many), _unpack(_finished(found, create=create_graph), several)
 
 
-def _grad(outputs: Tensors, inputs: Tensors, vectors: Tensors, *, create: bool) -> Any:
+def pulled_back(
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], vectors: Sequence[Tensor], *, create: bool
+) -> list[Tensor]:
+    """Return the gradients of inputs for those of outputs, zeros where nothing depends on an input."""
+    return _filled(_grad(outputs, inputs, vectors, create=create), inputs, strict=False, function="")
+
+
+def _grad(outputs: Sequence[Tensor], inputs: Sequence[Tensor], vectors: Sequence[Tensor], *, create: bool) -> Any:
     pairs = [(one, vector) for one, vector in zip(outputs, vectors, strict=True) if requires_grad(one)]
     if not pairs:
         return [None] * len(inputs)

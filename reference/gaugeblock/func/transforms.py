@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd import forward_ad
-from ..autograd.backward import grad as gradients
+from ..autograd.backward import seed_of
+from ..autograd.functional import pulled_back
 from ..autograd.grad_mode import enable_grad
 from ..bindings.functions import ops
 from ..core.errors import type_error
@@ -66,12 +67,8 @@ def grad_and_value(
                 )
             wanted = [_tensors(given[place]) for place in places]
             flat = [one for group in wanted for one in group]
-            found = [None] * len(flat)
-            if value.requires_grad:  # type: ignore[attr-defined]
-                found = list(gradients(value, flat, create_graph=graph, allow_unused=True))
-            rest = iter(
-                [ops.zeros_like(x.detach()) if one is None else one for x, one in zip(flat, found, strict=True)]
-            )
+            seed = seed_of(value, None) if value.requires_grad else value  # type: ignore[attr-defined]
+            rest = iter(pulled_back((value,), flat, (seed,), create=graph))
             made = tuple(_filled(given[place], [next(rest) for _ in group])
                          for place, group in zip(places, wanted, strict=True))  # fmt: skip
         answer = _kept(made[0] if isinstance(argnums, int) else made, graph=graph)
@@ -112,15 +109,8 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         outputs = _tensors(value)
         if len(given) != len(outputs):
             raise RuntimeError(f"vjp(): {len(given)} cotangents were given for {len(outputs)} results")
-        pairs = [(one, seed) for one, seed in zip(outputs, given, strict=True) if one.requires_grad]
-        flat = _tensors(own)
-        found: list[Any] = [None] * len(flat)
-        if pairs:
-            create = graph or any(seed.requires_grad for seed in given)
-            found = list(gradients([one for one, _ in pairs], flat, [seed for _, seed in pairs], retain_graph=True,
-                                   create_graph=create, allow_unused=True))  # fmt: skip
-        zeroed = [ops.zeros_like(x.detach()) if one is None else one for x, one in zip(flat, found, strict=True)]
-        return _filled(own, zeroed)
+        create = graph or any(seed.requires_grad for seed in given)
+        return _filled(own, pulled_back(outputs, _tensors(own), given, create=create))
 
     shown = _kept(value, graph=graph)
     return (shown, pull, _kept(aux, graph=graph)) if has_aux else (shown, pull)
