@@ -12,7 +12,7 @@ from ..operators.fresh_fill import fill_ones
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, without_autograd
 from .autograd_meta import Edge, requires_grad, unpack
-from .engine import Targets, meta_of_edge, run_backward
+from .engine import Targets, run_backward
 from .hooks import retain_grad
 from .node import GradientEdge, zeros_of
 from .view_history import edge_of
@@ -33,7 +33,7 @@ def _tuple(function: str, argument: str, value: Any) -> tuple[Any, ...]:
 
 
 def _meta(place: Tensor | GradientEdge) -> TensorMeta:
-    return meta_of_edge(place) if isinstance(place, GradientEdge) else without_autograd(place.meta)
+    return without_autograd(place.meta) if isinstance(place, Tensor) else place.node.metas[place.output_nr]
 
 
 def seed_of(output: Tensor | GradientEdge, grad: Tensor | None) -> Tensor:

@@ -322,11 +322,6 @@ def _dependencies(roots: Sequence[Node]) -> dict[Node, int]:
     return counts
 
 
-def meta_of_edge(edge: Edge) -> TensorMeta:
-    """The meta that a gradient which flows along an edge has."""
-    return edge[0].metas[edge[1]]
-
-
 def summable(given: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
     """Return whether a tensor of sizes `wanted` broadcasts to `given`."""
     if len(given) < len(wanted):

@@ -28,7 +28,6 @@ from .keys import (
     ALIASES,
     AUTOGRAD_KEYS,
     AUTOGRAD_MASK,
-    BACKEND_BIT,
     BACKEND_COUNT,
     BACKEND_MASK,
     BACKENDS,
@@ -365,14 +364,10 @@ REGISTRY = Registry()
 
 for _key in (
     "BackendSelect", "ADInplaceOrView", "AutogradOther", "AutogradNestedTensor", "Tracer", "PythonTLSSnapshot",
-    "PythonDispatcher",
+    "PythonDispatcher", *(f"Autograd{name}" for name in BACKENDS),
+    *(name for name in FUNCTIONALITY_BIT if name.startswith("Autocast")),
 ):  # fmt: skip
     REGISTRY.register_fallback(_key, FALLTHROUGH)
-for _backend in BACKEND_BIT:
-    REGISTRY.register_fallback("Autograd" + _backend, FALLTHROUGH)
-for _functionality in FUNCTIONALITY_BIT:
-    if _functionality.startswith("Autocast"):
-        REGISTRY.register_fallback(_functionality, FALLTHROUGH)
 
 
 def key_set(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:

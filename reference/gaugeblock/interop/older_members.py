@@ -103,9 +103,9 @@ def _written(operator: str, self: Tensor, others: tuple[Tensor, ...], function: 
 
 def typed(self: Tensor) -> Any:
     """Return the tensor's storage as a TypedStorage."""
-    from .typed_storage import typed_storage
+    from .typed_storage import TypedStorage
 
-    return typed_storage(self)
+    return TypedStorage.of(self.storage_impl, self.meta.dtype)
 
 
 def dim_order(self: Tensor) -> tuple[int, ...]:

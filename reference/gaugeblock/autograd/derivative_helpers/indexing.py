@@ -148,13 +148,6 @@ def pdist_back(grad: Tensor, self: Tensor, p: float, result: Tensor) -> Tensor:
     return grad.new_zeros(tuple(self.shape)).index_add(0, first, part).index_add(0, second, -part)
 
 
-def dropout_back(grad: Tensor, mask: Tensor, p: float, train: bool | None) -> Tensor:
-    """`grad` where elements were kept, scaled as they were."""
-    if train is False:
-        return grad
-    return grad * mask * (0.0 if p == 1 else 1 / (1 - p))
-
-
 Pair = tuple[Tensor, Tensor]
 
 
