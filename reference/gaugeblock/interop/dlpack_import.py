@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ctypes import addressof
 from typing import Any
 
 from ..core.device import Device, as_device, cpu
@@ -102,17 +103,11 @@ def taken(capsule: Any) -> Tensor:
     pointer, meta = _read(managed)
     if versioned and managed.flags & READ_ONLY:
         warn("from_dlpack(): the memory is not writable; writing to the tensor is undefined behaviour")
-    address, deleter = _address(managed), managed.deleter
+    address, deleter = addressof(managed), managed.deleter
     take(capsule, name)
     needed = extent(meta.sizes, meta.strides) * meta.dtype.itemsize
     storage = foreign_storage(pointer, needed, deleter=lambda _: release(address, deleter), device=meta.device)
     return make_tensor(meta, storage, 0, None)
-
-
-def _address(managed: AnyManaged) -> int:
-    from ctypes import addressof
-
-    return addressof(managed)
 
 
 def _read(managed: AnyManaged) -> tuple[int, TensorMeta]:
@@ -138,7 +133,7 @@ def _read(managed: AnyManaged) -> tuple[int, TensorMeta]:
     if pointer % (dtype.itemsize // (2 if dtype.is_complex else 1)) and not empty:
         raise BufferError(f"from_dlpack(): the address {pointer:#x} is not aligned for {dtype.name}")
     device = _device((view.device_type, view.device_id))
-    if device.type == "cuda" and kept(_address(managed)) is None:
+    if device.type == "cuda" and kept(addressof(managed)) is None:
         _check_shared(device)
     return 0 if empty else pointer, meta_of(sizes, strides, dtype, device)
 

@@ -148,12 +148,8 @@ def register_torch_dispatch(
     def register(function: F) -> F:
         rules = REGISTRY.find(name_of(op)).rules
         rules[torch_dispatch_class] = function
-
-        def remove() -> None:
-            rules.pop(torch_dispatch_class, None)
-
         if lib is not None:
-            lib.keep(remove)
+            lib.keep(lambda: rules.pop(torch_dispatch_class, None))
         return function
 
     return register if func is None else register(func)

@@ -206,14 +206,10 @@ def _prod(grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, incl
     return mine, ops.where(alone, (grad * without).gather(dim, index), divided)
 
 
-def _touched(self: Tensor, dim: int, index: Tensor) -> Tensor:
-    return ops.zeros_like(self, dtype=bool_).scatter(dim, index, True)
-
-
 def _extreme(grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, include: bool, result: Tensor) -> Pair:
     mine = self == result
     if not include:
-        mine = mine & ~_touched(self, dim, index)
+        mine = mine & ~ops.zeros_like(self, dtype=bool_).scatter(dim, index, True)
     theirs = (src == result.gather(dim, index)).to(grad.dtype)
     count = mine.to(grad.dtype).scatter_add(dim, index, theirs)
     share = grad / count.masked_fill(count == 0, 1)
