@@ -40,7 +40,7 @@ from .core.promotion import can_cast, promote_types
 from .core.size import Size
 from .core.warn import is_warn_always_enabled, set_warn_always
 from .dispatch import dispatch_keys, dispatch_table, inference_mode, is_inference, is_inference_mode_enabled
-from .dispatch.modes import PUBLISHER as _PUBLISHER
+from .dispatch.dispatcher import REGISTRY as _REGISTRY
 from .dispatch.overrides import overridable as _overridable
 from .interop import attributes as _attributes  # noqa: F401
 from .interop import older_members as _older_members  # noqa: F401
@@ -115,7 +115,7 @@ globals().update(_DTYPES)
 globals().update(_DTYPE_ALIASES)
 _install()
 _PLACING.load = _partial(_import_module, package=__name__)
-_PUBLISHER.make = lambda operator: _import_module(".library.op_overload", __name__).OpOverload(operator)
+_REGISTRY.publish = lambda operator: _import_module(".library.op_overload", __name__).OpOverload(operator)
 
 
 def __getattr__(name: str) -> Any:
@@ -126,21 +126,11 @@ def __getattr__(name: str) -> Any:
     if name in _GRAD_MODES:
         return getattr(_import_module(".autograd.grad_mode", __name__), name)
     if _LEGACY.fullmatch(name):
-        return _legacy(name)
+        made = globals()[name] = _import_module(".interop.legacy_classes", __name__).legacy_class(name)
+        return made
     if name not in _functions() and name not in _public_names():
         raise _import_module(".out_of_scope", __name__).refusal("gaugeblock", name)
     made = globals()[name] = getattr(_ops, name)
-    return made
-
-
-def _legacy(name: str) -> Any:
-    """Return the legacy class called `name`. Raise AttributeError when there is none."""
-    module = _import_module(".interop.legacy_classes", __name__)
-    known = module.NAMES if name.endswith("Tensor") else module.STORAGES
-    if name not in known:
-        raise AttributeError(f"module 'gaugeblock' has no attribute {name!r}")
-    made = (module.legacy_class if name.endswith("Tensor") else module.storage_class)(name)
-    globals()[name] = made
     return made
 
 

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 from gaugeblock.calls.call_cache import ENABLED, OTHER, plain
 from gaugeblock.calls.functions import FUNCTIONS, ops
-from gaugeblock.dispatch import REGISTRY, call, key_guard
+from gaugeblock.dispatch import REGISTRY, call
+from gaugeblock.dispatch.guards import Guard
 from gaugeblock.kernels.bound_call import UNSET, Fresh, Into, View, form_of
 from gaugeblock.operators.rows import rows
 
@@ -162,7 +163,7 @@ def test_guards_and_other_devices_leave_runners_alone() -> None:
     remove = REGISTRY.register("softmax.int", "CPU", lambda *args: seen.append(args), warn=False)
     x.softmax(0)
     remove()
-    with key_guard():
+    with Guard():
         assert x.softmax(0).tolist() == x.clamp(0.0, 2.0).softmax(0).tolist()
     assert len(seen) == 1
     meta = gb.empty(3, device="meta")

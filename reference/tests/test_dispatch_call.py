@@ -8,8 +8,8 @@ from typing import Any
 
 import gaugeblock as gb
 import pytest
-from gaugeblock.dispatch import REGISTRY, call, key_guard, redispatch
-from gaugeblock.dispatch.keys import AFTER_AUTOGRAD_MASK, FUNCTIONALITY_BIT
+from gaugeblock.dispatch import REGISTRY, IncludeDispatchKeyGuard, call, redispatch
+from gaugeblock.dispatch.keys import AUTOGRAD_MASK, FUNCTIONALITY_BIT
 from gaugeblock.dispatch.state import STATE
 from gaugeblock.tensor.hooks import SPECIAL
 
@@ -24,7 +24,7 @@ def negate() -> Iterator[list[str]]:
 
     def autograd(keys: int, self: Any) -> Any:
         log.append("autograd")
-        return redispatch(operator, keys & AFTER_AUTOGRAD_MASK & ~FUNCTIONALITY_BIT["ADInplaceOrView"], self)
+        return redispatch(operator, keys & ~AUTOGRAD_MASK & ~FUNCTIONALITY_BIT["ADInplaceOrView"], self)
 
     remove = REGISTRY.register("neg", "AutogradCPU", autograd, with_keys=True)
     yield log
@@ -49,7 +49,7 @@ def test_included_and_excluded_keys_are_per_thread_and_restored() -> None:
     seen: list[int] = []
 
     def look_and_fail() -> None:
-        with key_guard(include=PYTHON):
+        with IncludeDispatchKeyGuard("Python"):
             other = threading.Thread(target=lambda: seen.append(STATE.include))
             other.start()
             other.join()
@@ -68,7 +68,7 @@ def test_an_included_key_reaches_its_fallback() -> None:
     ones = gb.ones(2)
     remove = REGISTRY.register_fallback("Python", log)
     try:
-        with key_guard(include=PYTHON):
+        with IncludeDispatchKeyGuard("Python"):
             assert gb.add(ones, 1, alpha=2) == ("add.Scalar", 3, [])
             assert ones + ones == ("add.Tensor", 2, [])
             assert gb.zeros(3)[0].endswith("zeros")

@@ -9,12 +9,12 @@ from gaugeblock.dispatch.keys import FUNCTIONALITIES, RUNTIME_KEYS, DispatchKeyS
 
 def test_functionality_decides_before_backend() -> None:
     keys = DispatchKeySet("CPU", "AutogradCPU", "ADInplaceOrView")
-    assert keys.highest_priority() == "AutogradCPU"
-    assert (keys - DispatchKeySet("AutogradCPU")).highest_priority() == "ADInplaceOrView"
+    assert keys.highestPriorityTypeId() == "AutogradCPU"
+    assert (keys - DispatchKeySet("AutogradCPU")).highestPriorityTypeId() == "ADInplaceOrView"
 
 
 def test_highest_backend_bit_breaks_ties() -> None:
-    assert DispatchKeySet("CPU", "CUDA").highest_priority() == "CUDA"
+    assert DispatchKeySet("CPU", "CUDA").highestPriorityTypeId() == "CUDA"
     assert runtime_key(0) == "Undefined"
 
 

@@ -93,7 +93,7 @@ def test_fallthrough_moves_to_the_next_key_of_that_backend_only() -> None:
     registry.register_fallback("AutogradCPU", FALLTHROUGH)
     found = registry.resolve(operator, DispatchKeySet("CPU", "AutogradCPU").mask)
     assert found.entry.function is print and found.plain
-    assert DispatchKeySet(mask=found.mask).highest_priority() == "CPU"
+    assert DispatchKeySet(mask=found.mask).highestPriorityTypeId() == "CPU"
     assert registry.resolve(operator, DispatchKeySet("CUDA", "AutogradCUDA").mask).entry.function is repr
 
 

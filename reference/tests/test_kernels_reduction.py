@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import gaugeblock as gb
 import numpy as np
 import pytest
 from gaugeblock.core.dtype import DType, bool_, complex128, float16, float32, float64, int8, int32, int64, uint8
@@ -108,7 +109,7 @@ def test_float64_sums_are_compensated() -> None:
 def test_nan_is_ignored_by_nansum_and_nanmean() -> None:
     array = np.array([1.0, np.nan, 3.0] * 40)
     assert reduced(reduction_ops.nansum_reduction(float64), array, (0,), float64, [float64])[0] == 160.0
-    assert reduced(reduction_ops.nanmean_reduction(float64), array, (0,), float64, [float64])[0] == 2.0
+    assert gb.from_numpy(array).nanmean().item() == 2.0
 
 
 @pytest.mark.parametrize("correction", [0.0, 1.0, 2.0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from ..core.errors import type_error
 from ..core.warn import warn
@@ -107,7 +107,7 @@ class set_detect_anomaly:
         ANOMALY.set(*self._before)
 
 
-class detect_anomaly:
+class detect_anomaly(set_detect_anomaly):
     """``with detect_anomaly():`` raises at the first node that returns NaN, and tells where its forward call was."""
 
     def __init__(self, check_nan: bool = True) -> None:
@@ -116,21 +116,6 @@ class detect_anomaly:
             "debugging."
         )
         self._wanted = check_nan
-        self._entered: list[set_detect_anomaly] = []
 
-    def __enter__(self) -> Self:
-        self._entered.append(set_detect_anomaly(True, self._wanted))
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._entered.pop().__exit__()
-
-
-def is_anomaly_enabled() -> bool:
-    """Return whether anomaly mode is on."""
-    return ANOMALY.enabled
-
-
-def is_anomaly_check_nan_enabled() -> bool:
-    """Return whether anomaly mode looks for NaN."""
-    return ANOMALY.check_nan
+    def __enter__(self) -> None:
+        super().__init__(True, self._wanted)

@@ -8,6 +8,7 @@ is kept alive by the node that made it.
 from __future__ import annotations
 
 import weakref
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..core.layout import strided
@@ -16,7 +17,7 @@ from ..memory.storage import new_object
 from ..tensor.attributes import METHODS, PROPERTIES
 from ..tensor.changing import change_meta
 from ..tensor.tensor import Tensor, tensor_object
-from ..tensor.tensor_meta import TensorMeta, autograd_twin, remember, with_autograd, without_autograd
+from ..tensor.tensor_meta import TensorMeta, remember, with_autograd, without_autograd
 from ..tensor.versions import HOW_MADE, INFERENCE, version_of
 
 if TYPE_CHECKING:
@@ -26,31 +27,27 @@ Edge = tuple["Node", int]
 """A node and which of its results is meant."""
 
 
+@dataclass(slots=True)
 class GradientState:
     """The parts of a record that most tensors lack: .grad, accumulator, hooks, the tangent of forward mode."""
 
-    __slots__ = ("accumulator", "epoch", "grad", "hooks", "post_hooks", "retains", "tangent")
-
-    def __init__(self) -> None:
-        self.accumulator: weakref.ref[Node] | None = None
-        self.grad: Tensor | None = None
-        self.hooks: dict[int, Any] | None = None
-        self.post_hooks: dict[int, Any] | None = None
-        self.retains = False
-        self.tangent: Tensor | None = None
-        self.epoch = 0
+    accumulator: weakref.ref[Node] | None = None
+    grad: Tensor | None = None
+    hooks: dict[int, Any] | None = None
+    post_hooks: dict[int, Any] | None = None
+    retains: bool = False
+    tangent: Tensor | None = None
+    epoch: int = 0
 
 
+@dataclass(slots=True)
 class ViewState:
     """Of a view: the version at which its node was right, how it was made, by which result of which operator."""
 
-    __slots__ = ("creation", "maker", "output_nr", "version")
-
-    def __init__(self, version: int, creation: str, maker: str, output_nr: int) -> None:
-        self.version = version
-        self.creation = creation
-        self.maker = maker
-        self.output_nr = output_nr
+    version: int
+    creation: str
+    maker: str
+    output_nr: int
 
 
 class AutogradMeta:
@@ -95,7 +92,7 @@ def new_meta(plain: Tensor, grad_fn: Node | None, output_nr: int) -> AutogradMet
 def result_of(plain: Tensor, grad_fn: Node | None, output_nr: int) -> Tensor:
     """Return the tensor with a node over what a kernel has just made."""
     tensor_meta = plain.meta
-    twin = tensor_meta.twin if tensor_meta.twin is not None else autograd_twin(tensor_meta)
+    twin = tensor_meta.twin if tensor_meta.twin is not None else with_autograd(tensor_meta)
     if plain.__class__ is Tensor:
         made = tensor_object(Tensor, twin, plain.storage_impl, plain.offset)
         made.counter = plain.counter
@@ -103,11 +100,7 @@ def result_of(plain: Tensor, grad_fn: Node | None, output_nr: int) -> Tensor:
     else:
         made = shallow_copy_and_detach(plain)
         made._meta = twin
-    meta = made.autograd = new_object(AutogradMeta)
-    meta.plain = plain
-    meta.grad_fn = grad_fn
-    meta.output_nr = output_nr
-    meta.view = meta.more = None
+    made.autograd = new_meta(plain, grad_fn, output_nr)
     return made
 
 

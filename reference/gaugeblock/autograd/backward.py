@@ -12,9 +12,9 @@ from ..operators.fresh_fill import fill_ones
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, without_autograd
 from .autograd_meta import Edge, requires_grad, unpack
-from .engine import Targets, meta_of_edge, run_backward
+from .engine import Targets, run_backward
 from .hooks import retain_grad
-from .node import GradientEdge
+from .node import GradientEdge, zeros_of
 from .view_history import edge_of
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
@@ -33,7 +33,7 @@ def _tuple(function: str, argument: str, value: Any) -> tuple[Any, ...]:
 
 
 def _meta(place: Tensor | GradientEdge) -> TensorMeta:
-    return meta_of_edge(place) if isinstance(place, GradientEdge) else without_autograd(place.meta)
+    return without_autograd(place.meta) if isinstance(place, Tensor) else place.node.metas[place.output_nr]
 
 
 def seed_of(output: Tensor | GradientEdge, grad: Tensor | None) -> Tensor:
@@ -68,18 +68,11 @@ def seed_of(output: Tensor | GradientEdge, grad: Tensor | None) -> Tensor:
     return made
 
 
-def _sequence(gradients: Any) -> tuple[Tensor | None, ...]:
-    """Return a sequence of gradients as a tuple. Raises TypeError."""
-    if not isinstance(gradients, list | tuple):
-        type_error("backward", "gradient", gradients, "Tensor, None, or a sequence of them")
-    return tuple(gradients)
-
-
 def _roots(outputs: tuple[Tensor | GradientEdge, ...], gradients: Gradients) -> list[tuple[Edge, Tensor | None]]:
-    if gradients is None:
-        given: tuple[Tensor | None, ...] = (None,) * len(outputs)
-    else:
-        given = (gradients,) if isinstance(gradients, Tensor) else _sequence(gradients)
+    given: Sequence[Tensor | None]
+    given = (gradients,) if isinstance(gradients, Tensor) else [None] * len(outputs) if gradients is None else gradients
+    if not isinstance(given, (list, tuple)):
+        type_error("backward", "gradient", gradients, "Tensor, None, or a sequence of them")
     if len(given) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
     roots: list[tuple[Edge, Tensor | None]] = []
@@ -166,9 +159,8 @@ def grad(
     if not ins:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     keep = create_graph if retain_graph is None else retain_graph
-    if is_grads_batched:
-        return _batched(outs, ins, grad_outputs, keep=keep, create=create_graph, allow=allow, zeros=materialize_grads)
-    return _once(outs, ins, grad_outputs, keep=keep, create=create_graph, allow=allow, zeros=materialize_grads)
+    run = _batched if is_grads_batched else _once
+    return run(outs, ins, grad_outputs, keep=keep, create=create_graph, allow=allow, zeros=materialize_grads)
 
 
 def _once(
@@ -205,8 +197,7 @@ def _once(
 def _zeros(place: Tensor | GradientEdge, *, requires_grad: bool) -> Any:
     if isinstance(place, Tensor):
         return ops.zeros_like(place, requires_grad=requires_grad)
-    meta = _meta(place)
-    return ops.zeros(meta.sizes, dtype=meta.dtype, device=meta.device, requires_grad=requires_grad)
+    return zeros_of(_meta(place), requires_grad=requires_grad)
 
 
 def _batched(

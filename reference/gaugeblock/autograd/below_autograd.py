@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from itertools import count
 from typing import Any
 
-from ..dispatch.dispatcher import Operator, call, redispatch
+from ..dispatch.dispatcher import REGISTRY, Operator, call, redispatch
+from ..dispatch.keys import map_tensors
 from ..dispatch.state import STATE
 from ..tensor.changing import change_meta
 from ..tensor.tensor import Tensor
@@ -19,42 +21,25 @@ def below(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any], 
     if operator.name in METADATA_INPLACE:
         return _changed(operator, args, kwargs)
     originals: dict[int, Tensor] = {}
-    plain_args = [_unpacked(value, originals) for value in args]
-    plain_kwargs = {name: _unpacked(value, originals) for name, value in kwargs.items()}
-    if mask is None:
-        result = call(operator, *plain_args, **plain_kwargs)
-    else:
-        result = redispatch(operator, mask, *plain_args, **plain_kwargs)
-    return _given_back(operator, result, originals, args)
+
+    def plain(tensor: Tensor) -> Tensor:
+        if not tensor.meta.has_autograd:
+            return tensor
+        made = unpack(tensor)
+        originals[id(made)] = tensor
+        return made
+
+    values, options = map_tensors(plain, args), map_tensors(plain, kwargs)
+    result = call(operator, *values, **options) if mask is None else redispatch(operator, mask, *values, **options)
+    numbers = count()
+    return map_tensors(lambda one: _one(operator, one, originals, next(numbers)), result)
 
 
-def _unpacked(value: Any, originals: dict[int, Tensor]) -> Any:
-    if isinstance(value, Tensor):
-        if not value.meta.has_autograd:
-            return value
-        plain = unpack(value)
-        originals[id(plain)] = value
-        return plain
-    if type(value) in (list, tuple):
-        return type(value)([_unpacked(one, originals) for one in value])
-    return value
-
-
-def _given_back(operator: Operator, result: Any, originals: dict[int, Tensor], args: tuple[Any, ...]) -> Any:
-    if isinstance(result, Tensor):
-        return _one(operator, result, originals, 0)
-    if isinstance(result, tuple) and hasattr(result, "_fields"):
-        return type(result)(*[_one(operator, one, originals, nr) for nr, one in enumerate(result)])
-    if isinstance(result, (list, tuple)):
-        return type(result)([_one(operator, one, originals, nr) for nr, one in enumerate(result)])
-    return result
-
-
-def _one(operator: Operator, result: Any, originals: dict[int, Tensor], nr: int) -> Any:
+def _one(operator: Operator, result: Tensor, originals: dict[int, Tensor], nr: int) -> Any:
     known = originals.get(id(result))
     if known is not None:
         return known
-    if not isinstance(result, Tensor) or result.base is None or operator.name in UNRELATED:
+    if result.base is None or operator.name in UNRELATED:
         return result
     for original in originals.values():
         meta = original.autograd
@@ -80,17 +65,19 @@ METADATA_INPLACE = frozenset(
 """Operators that change the tensor itself, not its elements."""
 
 
-def _changed(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    from ..dispatch.dispatcher import REGISTRY
+def own_kernel(operator: Operator, tensor: Tensor | None) -> Callable[..., Any] | None:
+    """Return the operator's kernel for tensors with or without data, if it has one."""
+    with_data = tensor is None or tensor.meta.device.type == "cpu"
+    return REGISTRY.lookup(operator, "CPU" if with_data else "Meta").function
 
+
+def _changed(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     self = args[0]
-    entry = REGISTRY.lookup(operator, "CPU" if self.meta.device.type == "cpu" else "Meta")
-    assert entry.function is not None
-    if self.autograd is None:
-        return entry.function(*args, **kwargs)
+    kernel = own_kernel(operator, self)
+    assert kernel is not None
     change_meta(self, without_autograd)
     try:
-        return entry.function(*args, **kwargs)
+        return kernel(*args, **kwargs)
     finally:
         if self.autograd is not None:
             refresh_plain(self)

@@ -11,7 +11,7 @@ from .autograd_meta import AutogradMeta, GradientState, ViewState
 from .node import AccumulateGrad, Node
 
 OBJECTS = (
-    "Tensor", "AutogradMeta", "ViewState", "AccumulateGrad", "accumulator_of", "autograd_twin", "counter", "unrecorded",
+    "Tensor", "AutogradMeta", "ViewState", "AccumulateGrad", "accumulator_of", "with_autograd", "counter", "unrecorded",
     "in_python", "zero", "default", "first", "nothing",
 )  # fmt: skip
 """Python objects that the code refers to, in the order of @objects."""

@@ -274,7 +274,7 @@ def _step(node: Node, grads: Grads, keep: bool, targets: Targets | None) -> Sequ
             if changed is not None:
                 grads[:] = replaced_all(prehook, grads, changed)
     given = tuple(grads) if hooks is not None and hooks.after else ()
-    if not node.runs_undefined and all(grad is None for grad in grads):
+    if grads[0] is None and not node.runs_undefined and all(grad is None for grad in grads):
         results: Sequence[Tensor | None] = (None,) * len(node.edges)
     elif ANOMALY.enabled:
         with explain_failure(node):
@@ -331,11 +331,6 @@ def _dependencies(roots: Sequence[Node]) -> dict[Node, int]:
                     if node.edges and node not in seen:
                         stack.append(node)
     return counts
-
-
-def meta_of_edge(edge: Edge) -> TensorMeta:
-    """The meta that a gradient which flows along an edge has."""
-    return edge[0].metas[edge[1]]
 
 
 def summable(given: tuple[int, ...], wanted: tuple[int, ...]) -> bool:

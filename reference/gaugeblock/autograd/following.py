@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..calls.functions import ops
 from ..tensor.tensor import Tensor
 from .autograd_meta import Edge, result_of, shallow_copy_and_detach, unpack
-from .node import Node
+from .node import Node, zeros_of
 from .view_history import edge_of
 
 
@@ -22,17 +21,8 @@ class FollowingNode(Node):
 
     def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
         """Return the incoming gradient, then zeros for each followed argument."""
-        return (grads[0] if self.edges[0] is not None else None, *[_zeros(edge) for edge in self.edges[1:]])
-
-
-def _zeros(edge: Edge | None) -> Tensor | None:
-    """Return zeros of the shape of the gradient along an edge."""
-    if edge is None:
-        return None
-    node, nr = edge
-    meta = node.metas[nr]
-    zeros: Tensor = ops.zeros(meta.sizes, dtype=meta.dtype, device=meta.device)
-    return zeros
+        zeros = [None if edge is None else zeros_of(edge[0].metas[edge[1]]) for edge in self.edges[1:]]
+        return (grads[0] if self.edges[0] is not None else None, *zeros)
 
 
 def following(

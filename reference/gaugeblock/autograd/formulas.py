@@ -10,29 +10,29 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import gaugeblock_spec
-from gaugeblock_spec.schema import Schema
+from gaugeblock_spec.schema import Schema, parse
 
-from ..calls.functions import ops
 from ..dispatch.state import STATE
 from ..kernels.object_cache import cache_folder
+from ..operators.rows import rows
 from ..tensor.tensor import Tensor
 from .autograd_meta import DescribedList, described
 from .expressions import DESCRIBED, Expression, expression, find_name
 from .following import following
 from .node import Node
-from .saved_tensor import FREED, RawSaved, saved, used, versions_of, with_history
+from .saved_tensor import FREED, RawSaved, used, with_history
 
 
 class Derivative(NamedTuple):
     """`formulas` are pairs of the argument names and the expression of their gradients; `kind` as in the spec.
 
-    `nothing` lists the arguments and results without a gradient, `follows` the arguments that gradients are recorded
-    to depend on.
+    `tangent` is "linear", or has the expressions of tangents by result. `nothing` lists the arguments and results
+    without a gradient, `follows` the arguments that gradients are recorded to depend on.
     """
 
     kind: str
     formulas: list[tuple[list[str], str]]
-    tangent: str | None
+    tangent: str | dict[str, str] | None
     nothing: list[str]
     follows: list[str]
 
@@ -41,7 +41,7 @@ class Derivative(NamedTuple):
 def derivatives() -> dict[str, Derivative]:
     """All entries by row name."""
     folder = Path(gaugeblock_spec.__file__).parent / "derivatives"
-    total = hashlib.blake2b(b"3", digest_size=16)
+    total = hashlib.blake2b(b"4", digest_size=16)
     for place in sorted(folder.glob("*.yaml")):
         total.update(place.name.encode() + b"\0" + place.read_bytes())
     file = f"derivatives-{total.hexdigest()}.json"
@@ -53,14 +53,17 @@ def derivatives() -> dict[str, Derivative]:
 
 
 def _read() -> dict[str, list[Any]]:
+    from gaugeblock_spec.derivative_checks import tangent_expressions
     from gaugeblock_spec.derivatives import entries, table_files
 
-    found = {name: entry for file in table_files() for name, entry in entries(file).items()}
-    return {
-        name: [entry.kind, [[list(names), text] for names, text in entry.formulas.items()], entry.tangent,
-               list(entry.nothing), list(entry.follows)]
-        for name, entry in found.items()
-    }  # fmt: skip
+    read: dict[str, list[Any]] = {}
+    for name, entry in [pair for file in table_files() for pair in entries(file).items()]:
+        tangent: Any = entry.tangent
+        if tangent not in (None, "linear"):
+            tangent = dict(tangent_expressions(entry, parse(rows()[name].schema)))
+        formulas = [[list(names), text] for names, text in entry.formulas.items()]
+        read[name] = [entry.kind, formulas, tangent, list(entry.nothing), list(entry.follows)]
+    return read
 
 
 @functools.cache
@@ -108,7 +111,6 @@ class Formulas:
     """
 
     def __init__(self, name: str, schema: Schema, derivative: Derivative, *, real: bool) -> None:
-        self.name = name
         self.label = node_names()[name]
         arguments = {argument.name: argument for argument in schema.arguments}
         tensors = {n for n, a in arguments.items() if a.base_type == "Tensor"}
@@ -162,7 +164,7 @@ def apply_source(formulas: Formulas) -> str:
         lines.append("        raise RuntimeError(FREED)")
     lines += [f"    {line}" for line in _unpacked_edges(formulas)]
     if formulas.all_grads:
-        lines.append("    grads = filled(node, grads)")
+        lines.append("    grads = node.filled(grads)")
     lines.append("    grad = grads[0]")
     if formulas.values:
         lines.append("    recording = STATE.grad")
@@ -219,12 +221,12 @@ def _loading(formulas: Formulas, use: Use) -> list[str]:
 def _value(formulas: Formulas, name: str) -> str:
     if name in formulas.lists:
         edges = f"l_{name}" if name in formulas.inputs else f"(None,) * len(node.v_{name})"
-        return f"[used(node, one, version, edge) for one, version, edge in zip(node.v_{name}, node.w_{name}, {edges})]"
+        return f"[used(one, version, edge) for one, version, edge in zip(node.v_{name}, node.w_{name}, {edges})]"
     if name in formulas.results:
         edge = f"(node, {formulas.results[name]})"
     else:
         edge = _edge(name) if name in formulas.inputs else "None"
-    return f"used(node, node.v_{name}, node.w_{name}, {edge})"
+    return f"used(node.v_{name}, node.w_{name}, {edge})"
 
 
 def _metadata(formulas: Formulas, name: str) -> str:
@@ -242,18 +244,6 @@ def _returned(formulas: Formulas) -> str:
     else:
         parts = [f"g_{name}" for name in formulas.inputs]
     return f"({', '.join(parts)},)"
-
-
-def filled(node: Node, grads: list[Any]) -> list[Any]:
-    """The gradients of all results, zeros for those that nothing flows into."""
-    if None not in grads:
-        return grads
-    return [
-        ops.zeros(meta.sizes, dtype=meta.dtype, device=meta.device)
-        if grad is None and (meta.dtype.is_floating_point or meta.dtype.is_complex)
-        else grad
-        for grad, meta in zip(grads, node.metas, strict=True)
-    ]
 
 
 def compiled(label: str, source: str, names: dict[str, Any], function: str) -> Any:
@@ -279,17 +269,15 @@ def node_class(name: str, schema: Schema, real: bool) -> tuple[type[Node], Formu
     formulas = Formulas(name, schema, derivatives()[name], real=real)
     names: dict[str, Any] = {
         "DescribedList": DescribedList, "FREED": FREED, "STATE": STATE, "Tensor": Tensor, "described": described,
-        "filled": filled, "following": following, "used": used,
+        "following": following, "used": used,
         **{one: find_name(one) for one in formulas.globals},
     }  # fmt: skip
     apply = compiled(f"derivative of {name}", apply_source(formulas), names, "apply")
     members: dict[str, Any] = {"__slots__": tuple(slots_of(formulas)), "apply": apply, "label": formulas.label}
     if formulas.values:
         members["release"] = _releasing(tuple([f"v_{use.name}" for use in formulas.values]))
-    members["__getattr__"] = _saved_attribute
-    members["__dir__"] = _listed
-    members["__module__"] = __name__
-    members["formulas"] = formulas
+    members |= {"__getattr__": _saved_attribute, "__dir__": _listed, "__module__": __name__, "formulas": formulas}
+    members["writes_self"] = schema.arguments[0].name in formulas.inputs
     return type(formulas.label, (Node,), members), formulas
 
 
@@ -334,6 +322,3 @@ def _listed(self: Any) -> list[str]:
     """Return the names that dir() lists, those of saved values too."""
     names = [f"_saved_{use.name}" for use in (*self.formulas.plain, *self.formulas.values)]
     return sorted({*object.__dir__(self), *names})
-
-
-__all__ = ["Formulas", "compiled", "condition", "node_class", "result_names", "saved", "versions_of"]

@@ -14,7 +14,7 @@ from typing import Any
 from ..calls.functions import ops
 from ..core.away import carried
 from ..dispatch.dispatcher import Operator, call
-from ..dispatch.keys import tensors_in
+from ..dispatch.keys import map_tensors, tensors_in
 from ..dispatch.state import STATE
 from ..operators.rows import rows
 from ..tensor.tensor import Tensor
@@ -25,6 +25,7 @@ from .below_autograd import below
 from .expressions import expression
 from .formulas import Derivative, derivatives, result_names
 from .grad_mode import enable_grad
+from .node import zeros_of
 from .view_history import Window
 
 
@@ -93,15 +94,18 @@ def outside(
     operator: Operator,
     kind: str,
     row_name: str,
-    recording: Callable[[], Callable[..., Any]],
+    record: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
 ) -> Any:
-    """A call while nothing is recorded, or while dual numbers are about."""
-    run = recording() if STATE.grad else lambda *given, **options: below(operator, given, options)
-    if not DUAL.level or PAUSED.value or not has_tangent((*args, *kwargs.values())):
-        return run(*args, **kwargs)
+    """A call while nothing is recorded, or while dual numbers are about; `record`, paused, does nothing but record."""
+    dual = DUAL.level and not PAUSED.value and has_tangent((*args, *kwargs.values()))
+    if not dual and not STATE.grad:
+        return below(operator, args, kwargs)
+    run = record if STATE.grad else lambda *given, **options: below(operator, given, options)
     with Pause():
+        if not dual:
+            return run(*args, **kwargs)
         given = _by_name(operator, args, kwargs)
         if kind == "inplace":
             tangents: Any = _transposed(operator, given, inplace=True)
@@ -175,10 +179,10 @@ def _result_tangents(
 ) -> Sequence[Tensor | None]:
     derivative = derivatives().get(row_name)
     row = rows().get(row_name)
-    text = None if derivative is None else derivative.tangent
-    if text is not None and text != "linear":
-        return _expressed(operator, row_name, text, given, result)
-    if text == "linear" or kind == "view":
+    tangent = None if derivative is None else derivative.tangent
+    if isinstance(tangent, dict):
+        return _expressed(operator, row_name, tangent, given, result)
+    if tangent == "linear" or kind == "view":
         linear = {
             name: _tangents(value) if operator.schema.argument(name).base_type == "Tensor" else value
             for name, value in given.items()
@@ -190,21 +194,20 @@ def _result_tangents(
 
 
 def _tangents(value: Any) -> Any:
-    """An argument's tangent, zeros where it has none; what is not differentiable stays as it is."""
-    if isinstance(value, (list, tuple)):
-        return type(value)(_tangents(one) for one in value)
-    if not isinstance(value, Tensor) or not differentiable(value):
-        return value
-    found = tangent_of(value)
-    return ops.zeros_like(value) if found is None else found
+    """An argument with its tangents, zeros where it has none; what is not differentiable stays as it is."""
+
+    def tangent(one: Tensor) -> Any:
+        found = tangent_of(one)
+        return found if found is not None else ops.zeros_like(one) if differentiable(one) else one
+
+    return map_tensors(tangent, value)
 
 
 def _expressed(
-    operator: Operator, row_name: str, text: str, given: dict[str, Any], result: Any
+    operator: Operator, row_name: str, texts: Mapping[str, str], given: dict[str, Any], result: Any
 ) -> Sequence[Tensor | None]:
-    """The tangents by the row's own expression: one, or ``RESULT=expression, ...``."""
-    schema = operator.schema
-    names = result_names(schema)
+    """The tangents by the row's own expressions."""
+    names = result_names(operator.schema)
     results = _parts(result)
     values = {
         **given,
@@ -212,23 +215,9 @@ def _expressed(
         **{name: results[place] for name, place in names.items() if place < len(results)},
     }
     found: list[Tensor | None] = [None] * len(results)
-    wanted = _named_parts(text, names)
-    for place, part in wanted.items():
-        found[place] = expression(part, frozenset(), False).value(values, f"tangent of {row_name}")
+    for name, text in texts.items():
+        found[names[name]] = expression(text, frozenset(), False).value(values, f"tangent of {row_name}")
     return found
-
-
-def _named_parts(text: str, names: Mapping[str, int]) -> dict[int, str]:
-    """``values=a, indices=b`` as expressions by place; a text that is one expression is that of the first result."""
-    import ast
-
-    try:
-        tree = ast.parse(f"f({text})", mode="eval").body
-    except SyntaxError:
-        return {0: text}
-    if isinstance(tree, ast.Call) and tree.keywords and not tree.args and all(k.arg in names for k in tree.keywords):
-        return {names[str(keyword.arg)]: ast.unparse(keyword.value) for keyword in tree.keywords}
-    return {0: text}
 
 
 def _elementwise(operator: Operator, derivative: Derivative, given: dict[str, Any], result: Tensor) -> Tensor | None:
@@ -266,8 +255,6 @@ def _transposed(operator: Operator, given: dict[str, Any], *, inplace: bool = Fa
     tangents: list[Tensor] = []
 
     def alias(value: Any) -> Any:
-        if isinstance(value, (list, tuple)):
-            return type(value)(alias(one) for one in value)
         tangent = tangent_of(value)
         if tangent is None:
             return value
@@ -277,36 +264,24 @@ def _transposed(operator: Operator, given: dict[str, Any], *, inplace: bool = Fa
         return own
 
     with enable_grad():
-        aliased = {name: alias(value) for name, value in given.items()}
+        aliased = map_tensors(alias, given)
         if inplace:
             first = next(iter(aliased))
             aliased[first] = aliased[first].clone()
-        results = [_primal_result(one) for one in _parts(_invoke(operator, aliased))]
+        parts = _parts(_invoke(operator, aliased))
+        results = [one if isinstance(one, Tensor) and requires_grad(one) else None for one in parts]
         outputs = [one for one in results if one is not None]
         if not outputs:
             return [None] * len(results)
-        probes = [_zeros_like(one).requires_grad_() for one in outputs]
+        probes: list[Any] = [zeros_of(one.meta, requires_grad=True) for one in outputs]
         gradients = grad(outputs, inputs, probes, create_graph=True, allow_unused=True)
         pairs = [(g, t) for g, t in zip(gradients, tangents, strict=True) if g is not None and requires_grad(g)]
         if not pairs:
-            found: Sequence[Any] = [_zeros_like(one) for one in outputs]
+            found: Sequence[Any] = [zeros_of(one.meta) for one in outputs]
         else:
             found = grad(
-                [g for g, _ in pairs], probes, [_laid(t, g) for g, t in pairs], create_graph=recording,
-                allow_unused=True, materialize_grads=True,
+                [g for g, _ in pairs], probes, [t.expand(g.meta.sizes) for g, t in pairs],  # type: ignore[attr-defined]
+                create_graph=recording, allow_unused=True, materialize_grads=True,
             )  # fmt: skip
     order = iter(found)
     return [None if one is None else next(order) for one in results]
-
-
-def _laid(tangent: Any, like: Tensor) -> Any:
-    return tangent if tangent.meta.sizes == like.meta.sizes else tangent.expand(like.meta.sizes)
-
-
-def _primal_result(value: Any) -> Tensor | None:
-    return value if isinstance(value, Tensor) and requires_grad(value) else None
-
-
-def _zeros_like(tensor: Tensor) -> Any:
-    meta = without_autograd(tensor.meta)
-    return ops.zeros(meta.sizes, dtype=meta.dtype, device=meta.device)

@@ -174,7 +174,7 @@ class BackwardFunction(Node):
 
     def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
         """The gradients that the function's backward returns, of its tensor inputs."""
-        given = self.materialized(grads) if self.materialize_grads else grads
+        given = self.filled(grads) if self.materialize_grads else grads
         results = self.derivative()(self, *given)
         return self.checked(results if isinstance(results, tuple) else (results,))
 
@@ -189,15 +189,6 @@ class BackwardFunction(Node):
                 f"{self.function.__name__} must implement only one of them."
             )
         return vjp  # type: ignore[no-any-return]
-
-    def materialized(self, grads: list[Tensor | None]) -> list[Any]:
-        """The gradients of all outputs that are tensors, zeros for those that nothing flows into."""
-        return [
-            ops.zeros(meta.sizes, dtype=meta.dtype, device=meta.device)
-            if grad is None and meta is not None
-            else grad
-            for grad, meta in zip(grads, self.metas, strict=True)
-        ]
 
     def checked(self, results: tuple[Any, ...]) -> Sequence[Tensor | None]:
         """The gradients of the tensor inputs. RuntimeError when there are too few, or one for something else."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..calls.functions import ops
@@ -67,7 +67,7 @@ def _cotangents(function: str, outputs: Tensors, v: Any) -> Tensors:
     return given
 
 
-def _filled(found: Any, like: Tensors, *, strict: bool, function: str) -> list[Tensor]:
+def _filled(found: Any, like: Sequence[Tensor], *, strict: bool, function: str) -> list[Tensor]:
     results = []
     for place, (one, tensor) in enumerate(zip(found, like, strict=True)):
         if one is None and strict:
@@ -98,7 +98,14 @@ def vjp(
     return _unpack(_finished(outs, create=create_graph), many), _unpack(_finished(found, create=create_graph), several)
 
 
-def _grad(outputs: Tensors, inputs: Tensors, vectors: Tensors, *, create: bool) -> Any:
+def pulled_back(
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], vectors: Sequence[Tensor], *, create: bool
+) -> list[Tensor]:
+    """Return the gradients of inputs for those of outputs, zeros where nothing depends on an input."""
+    return _filled(_grad(outputs, inputs, vectors, create=create), inputs, strict=False, function="")
+
+
+def _grad(outputs: Sequence[Tensor], inputs: Sequence[Tensor], vectors: Sequence[Tensor], *, create: bool) -> Any:
     pairs = [(one, vector) for one, vector in zip(outputs, vectors, strict=True) if requires_grad(one)]
     if not pairs:
         return [None] * len(inputs)
@@ -149,12 +156,8 @@ def jacobian(
         raise ValueError(f'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: got {strategy!r}.')
     _check_function("jacobian", func)
     given, several = _tuple("jacobian", "inputs", inputs)
-    rows = (
-        _forward(func, given, create_graph)
-        if strategy == "forward-mode"
-        else _reverse(func, given, create_graph, strict)
-    )
-    parts, many = rows
+    forward = strategy == "forward-mode"
+    parts, many = _forward(func, given, create_graph) if forward else _reverse(func, given, create_graph, strict)
     return _unpack([_unpack(part, several) for part in parts], many)
 
 
@@ -170,51 +173,39 @@ def _reverse(func: Any, given: Tensors, create: bool, strict: bool) -> tuple[lis
                     "allowed in strict mode."
                 )
             columns: list[list[Tensor]] = [[] for _ in ins]
-            for place in range(out.meta.numel):
-                unit = ops.zeros(out.meta.numel, dtype=out.dtype, device=out.device)
-                unit[place] = 1
-                found = _grad((out,), ins, (unit.reshape(tuple(out.shape)),), create=create)
+            for unit in _units(out):
+                found = _grad((out,), ins, (unit,), create=create)
                 for column, one in zip(columns, _filled(found, ins, strict=strict, function="jacobian"), strict=True):
                     column.append(one)
-            parts.append([_stacked(column, out, one) for column, one in zip(columns, ins, strict=True)])
+            parts.append([_stacked(column, 0, out, one) for column, one in zip(columns, ins, strict=True)])
     return [_finished(part, create=create) for part in parts], many
 
 
-def _stacked(rows: list[Tensor], out: Tensor, into: Tensor) -> Any:
+def _units(tensor: Tensor) -> Iterator[Tensor]:
+    """Yield for each element zeros of the tensor's sizes with a one in its place."""
+    for place in range(tensor.meta.numel):
+        unit = ops.zeros(tensor.meta.numel, dtype=tensor.dtype, device=tensor.device)
+        unit[place] = 1
+        yield unit.reshape(tuple(tensor.shape))
+
+
+def _stacked(parts: list[Tensor], dim: int, out: Tensor, into: Tensor) -> Any:
     sizes = (*out.shape, *into.shape)
-    if not rows:
+    if not parts:
         return ops.zeros(sizes, dtype=into.dtype, device=into.device)
-    return ops.stack(rows).reshape(sizes)
+    return ops.stack(parts, dim).reshape(sizes)
 
 
 def _forward(func: Any, given: Tensors, create: bool) -> tuple[list[list[Tensor]], bool]:
-    columns: list[list[list[Tensor]]] = []
-    many = False
-    outs: Tensors = ()
+    what = "outputs of the user-provided function"
+    outs, many = _tuple("jacobian", what, func(*given))
+    parts: list[list[Tensor]] = [[] for _ in outs]
+    zeros = [ops.zeros_like(one) for one in given]
     for place, into in enumerate(given):
-        found: list[list[Tensor]] = []
-        for element in range(into.meta.numel):
-            vectors = [ops.zeros_like(one) for one in given]
-            unit = ops.zeros(into.meta.numel, dtype=into.dtype, device=into.device)
-            unit[element] = 1
-            vectors[place] = unit.reshape(tuple(into.shape))
-            values, tangents = jvp(func, given, tuple(vectors), create_graph=create)
-            outs, many = _tuple("jacobian", "outputs of the user-provided function", values)
-            found.append(list(_tuple("jacobian", "outputs of the user-provided function", tangents)[0]))
-        columns.append(found)
-    if not outs:
-        outs, many = _tuple("jacobian", "outputs of the user-provided function", func(*given))
-    parts = []
-    for number, out in enumerate(outs):
-        part = []
-        for into, found in zip(given, columns, strict=True):
-            ndim = out.meta.ndim
-            sizes = (*out.shape, *into.shape)
-            if not found:
-                part.append(ops.zeros(sizes, dtype=out.dtype, device=out.device))
-            else:
-                part.append(ops.stack([row[number] for row in found], ndim).reshape(sizes))
-        parts.append(part)
+        vectors = [(*zeros[:place], unit, *zeros[place + 1 :]) for unit in _units(into)]
+        found = [_tuple("jacobian", what, jvp(func, given, one, create_graph=create)[1])[0] for one in vectors]
+        for number, (part, out) in enumerate(zip(parts, outs, strict=True)):
+            part.append(_stacked([row[number] for row in found], out.meta.ndim, out, into))
     return parts, many
 
 
@@ -235,10 +226,8 @@ def hessian(
 
     def gradient(*ins: Tensor) -> Any:
         with enable_grad():
-            own = tuple(one if requires_grad(one) else one.detach().requires_grad_() for one in ins)  # type: ignore[attr-defined]
-            if outer_jacobian_strategy == "forward-mode":
-                own = tuple(one.view_as(one) for one in ins)  # type: ignore[attr-defined]
-                own = tuple(one if requires_grad(one) else one.requires_grad_() for one in own)  # type: ignore[union-attr]
+            own = tuple(one.view_as(one) for one in ins)  # type: ignore[attr-defined]
+            own = tuple(one if requires_grad(one) else one.requires_grad_() for one in own)
             out = _single("hessian", func(*own))
             found = _grad((out,), own, (_one(out),), create=True)
             return tuple(_filled(found, own, strict=strict, function="hessian"))

@@ -73,8 +73,7 @@ class Graph:
 
 
 def _detail(node: Node) -> str:
-    sizes = [list(meta.sizes) for meta in node.metas if meta is not None]
-    return " ".join(f"{meta}" for meta in sizes)
+    return " ".join(f"{list(meta.sizes)}" for meta in node.metas if meta is not None)
 
 
 def _depths(roots: Sequence[Node]) -> dict[Node, int]:

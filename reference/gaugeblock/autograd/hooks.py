@@ -77,22 +77,18 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     return GradientEdge(*edge)
 
 
-class MultiHandle:
+class MultiHandle(RemovableHandle):
     """Removes the hooks that belong together."""
 
-    def __init__(self, handles: Sequence[Any]) -> None:
+    __slots__ = ("handles",)
+
+    def __init__(self, handles: Sequence[RemovableHandle]) -> None:
         self.handles = tuple(handles)
 
     def remove(self) -> None:
         """Take them all away."""
         for handle in self.handles:
             handle.remove()
-
-    def __enter__(self) -> MultiHandle:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.remove()
 
 
 def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], *, mode: str = "all") -> MultiHandle:

@@ -17,7 +17,7 @@ from ..core.dtype import float32
 from ..core.fork_safety import fork_safe
 from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor, empty_tensor
-from ..tensor.tensor_meta import TensorMeta, without_autograd
+from ..tensor.tensor_meta import TensorMeta, default_strides, without_autograd
 from .autograd_meta import more_of, requires_grad, unpack
 
 if TYPE_CHECKING:
@@ -125,6 +125,11 @@ class Node:
         """Call ``fn(grad_outputs)`` before the node runs; what it returns replaces grad_outputs."""
         return RemovableHandle(self.hooked().before, fn)
 
+    def filled(self, grads: list[Tensor | None]) -> list[Tensor | None]:
+        """The gradients of all results that are tensors, zeros for those that nothing flows into."""
+        pairs = zip(grads, self.metas, strict=True)
+        return [zeros_of(meta) if grad is None and meta is not None else grad for grad, meta in pairs]
+
     def _sequence_nr(self) -> int:
         return self.sequence
 
@@ -134,6 +139,12 @@ class Node:
 
     def __repr__(self) -> str:
         return f"<{self.label} object at {id(self):#x}>"
+
+
+def zeros_of(meta: TensorMeta, **options: bool) -> Tensor:
+    """Zeros of the sizes, dtype and device of a meta."""
+    zeros: Tensor = ops.zeros(meta.sizes, dtype=meta.dtype, device=meta.device, **options)
+    return zeros
 
 
 class NotImplementedNode(Node):
@@ -191,8 +202,6 @@ class AccumulateGrad(Node):
             held = more.grad
             if grad is None:
                 pass
-            elif held is not None and not STATE.grad and not held.meta.has_autograd and not grad.meta.has_autograd:
-                held.add_(grad)  # type: ignore[union-attr]
             elif STATE.grad:
                 more.grad = laid_out(grad, self.metas[0]) if held is None else held + grad  # type: ignore[operator]
             elif held is None:
@@ -259,12 +268,7 @@ def laid_out(grad: Tensor, wanted: TensorMeta) -> Tensor:
         return copy
     plain = unpack(grad)
     meta = plain.meta
-    fits = wanted.dense and wanted.sizes == meta.sizes
-    strides = wanted.strides if fits else None
-    made: Tensor
-    if strides is None:
-        made = ops.empty(meta.sizes, dtype=meta.dtype, device=meta.device)
-    else:
-        made = ops.empty_strided(meta.sizes, strides, dtype=meta.dtype, device=meta.device)
+    strides = wanted.strides if wanted.dense and wanted.sizes == meta.sizes else default_strides(meta.sizes)
+    made: Tensor = ops.empty_strided(meta.sizes, strides, dtype=meta.dtype, device=meta.device)
     made.copy_(plain)  # type: ignore[attr-defined]
     return made

@@ -26,7 +26,7 @@ from ..kernels.bound_call import METHODS, UNSET, builtin, layout, load_code
 from ..kernels.compiler import compiler
 from ..memory.storage import Storage
 from ..tensor.tensor import Tensor
-from ..tensor.tensor_meta import TensorMeta, autograd_twin
+from ..tensor.tensor_meta import TensorMeta, with_autograd
 from . import recorded_call_code as code
 from .autograd_meta import AutogradMeta, GradientState, ViewState, unpack
 from .formulas import Formulas, maker_of
@@ -235,7 +235,7 @@ def _is_loaded() -> bool:
         return False
     offsets = [OFFSETS[cls] for cls in (*SEALED, Storage, TensorMeta)]
     objects = (
-        Tensor, AutogradMeta, ViewState, AccumulateGrad, accumulator_of, autograd_twin, COUNTER, UNRECORDED, IN_PYTHON,
+        Tensor, AutogradMeta, ViewState, AccumulateGrad, accumulator_of, with_autograd, COUNTER, UNRECORDED, IN_PYTHON,
         0, DEFAULT, FIRST, (),
     )  # fmt: skip
     load_code(compiler(), f"recorded call {layout()} {offsets}", code.text, (Recorded,), objects)

@@ -189,7 +189,7 @@ def _wrapped() -> str:
     twin = code.register("alloca ptr")
     code.store("ptr", code.slot_of(meta, TensorMeta, "twin"), twin)
     with code.when(code.same(code.load("ptr", twin), NONE)):
-        maker = code.object("autograd_twin")
+        maker = code.object("with_autograd")
         made = code.register(f"call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr {maker}, ptr {meta}, ptr null)")
         code.leave(code.same(made, "null"), "null")
         code.line(f"call void @Py_DecRef(ptr {made})")  # the meta keeps its twin

@@ -10,6 +10,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from contextlib import ContextDecorator
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from ..core.away import carried
@@ -21,7 +22,7 @@ from ..tensor.tensor import Tensor
 from ..tensor.versions import INFERENCE, version_of
 from .autograd_meta import Edge, more_of, result_of, shallow_copy_and_detach, unpack
 from .grad_mode import no_grad
-from .node import AccumulateGrad, Node
+from .node import AccumulateGrad
 
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
@@ -41,6 +42,7 @@ class _Packing(threading.local):
 PACKING = carried(_Packing())
 
 
+@dataclass(slots=True)
 class Packed:
     """The value that a pack hook returned, with its unpack hook.
 
@@ -48,12 +50,9 @@ class Packed:
     its own result would live until the garbage collector runs.
     """
 
-    __slots__ = ("bare", "unpack", "value")
-
-    def __init__(self, value: Any, unpack: Callable[[Any], Tensor], *, bare: bool) -> None:
-        self.value = value
-        self.unpack = unpack
-        self.bare = bare
+    value: Any
+    unpack: Callable[[Any], Tensor]
+    bare: bool
 
 
 INPLACE = (
@@ -97,16 +96,14 @@ def _packed(plain: Tensor, tensor: Tensor | None, result_of_node: Edge | None) -
     return Packed(plain if bare else value, unpack, bare=bare)
 
 
-def used(node: Node, kept: Any, version: int, edge: Edge | None) -> Any:
+def used(kept: Any, version: int, edge: Edge | None) -> Any:
     """The tensor that a node saved; with its history, which `edge` leads to, while the pass itself is recorded.
 
     RuntimeError when the tensor was written to since it was saved.
     """
     if kept is None:
         return None
-    if edge is None or not STATE.grad:
-        return checked(kept, version, edge)
-    return with_history(kept, version, edge)
+    return with_history(kept, version, edge) if STATE.grad else checked(kept, version, edge)
 
 
 def checked(kept: Any, version: int, edge: Edge | None) -> Tensor:
@@ -152,11 +149,6 @@ def _unpacked(packed: Packed, edge: Edge | None) -> Tensor:
     if not isinstance(tensor, Tensor):
         raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got {type(tensor).__name__}")
     return unpack(tensor)
-
-
-def versions_of(tensors: Any) -> tuple[int, ...]:
-    """The versions of several plain tensors, 0 for None."""
-    return tuple(0 if one is None or one.counter is INFERENCE else version_of(one) for one in tensors)
 
 
 def _changed(plain: Tensor, version: int, edge: Edge | None) -> RuntimeError:

@@ -1,7 +1,7 @@
 """Autograd kernels: what stands before an operator's own kernel when one of its tensors has the Autograd key.
 
 An autograd kernel unpacks its arguments into plain tensors and edges, runs the operator on the plain ones, and gives
-the result a node with what its derivative needs. `AutogradKernels.resolve` says which kernel a call gets. Most are
+the result a node with what its derivative needs. `resolve` says which kernel a call gets. Most are
 generated per operator from the derivative of its row, see `variable_type_source.py`; the others are written by hand,
 see `variable_type_manual.py`.
 """
@@ -29,15 +29,14 @@ from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor
 from ..tensor.versions import INFERENCE
 from .anomaly import ANOMALY, note_origin
-from .autograd_meta import differentiable, result_of, unpack, version
+from .autograd_meta import result_of, unpack, version
 from .below_autograd import below, unrecorded_view
 from .formulas import compiled, derivatives, maker_of, node_class
-from .forward_mode import DUAL, outside
+from .forward_mode import DUAL, PAUSED, outside
 from .node import COUNTER, Node, accumulator_of
 from .recorded_call import recorder_of
 from .saved_tensor import PACKING, saved
 from .variable_type_manual import (
-    REFINED,
     VIEW_OF_INPLACE,
     composite,
     composite_inplace,
@@ -47,6 +46,7 @@ from .variable_type_manual import (
     refusing,
     refusing_out,
     registered_kernel,
+    results_of,
 )
 from .variable_type_source import kernel_source, passing_source
 from .view_history import DEFAULT, check_inplace, creation_by, rebase, recorded_edge, view_of
@@ -86,16 +86,6 @@ def number_operand(number: Any, *others: Any) -> Tensor:
     return made
 
 
-def results_of(results: Any, node: Node, constant: tuple[int, ...] = ()) -> Any:
-    """Return several results, of which the differentiable ones lead to the node, but those at the places `constant`."""
-    made = [
-        result_of(one, node, nr) if isinstance(one, Tensor) and differentiable(one) and nr not in constant else one
-        for nr, one in enumerate(results)
-    ]
-    kind = type(results)
-    return kind(*made) if hasattr(results, "_fields") else kind(made)
-
-
 def view_results(base: Tensor, results: Any, node: Any) -> Any:
     """One or several results that may be views of `base`; those that share nothing with it are ordinary results."""
     maker = maker_of(node)
@@ -117,23 +107,11 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
     schema = without_keywords(operator.schema)
     row_schema = schema if row_name == operator.name else without_keywords(REGISTRY.find(row_name).schema)
     real, formulas = node_class(row_name, row_schema, True)
-    writes = kind == "inplace" and schema.arguments[0].name in formulas.inputs
-    if kind == "inplace":
-        real.writes_self = writes  # type: ignore[attr-defined]
 
-    # Few operators ever meet a complex tensor or a dual number: what those need is made when one does.
+    # Few operators ever meet a complex tensor: the class for one is made when that happens.
     @functools.cache
     def complex_class() -> type[Node]:
-        made, _ = node_class(row_name, row_schema, False)
-        if kind == "inplace":
-            made.writes_self = writes  # type: ignore[attr-defined]
-        return made
-
-    @functools.cache
-    def recording() -> Callable[..., Any]:
-        plainly = kernel_source(schema, formulas, kind, looking=False)
-        made: Callable[..., Any] = compiled(f"autograd kernel of {operator.name}, recording", plainly, names, "record")
-        return made
+        return node_class(row_name, row_schema, False)[0]
 
     names: dict[str, Any] = {
         "ANOMALY": ANOMALY, "below": below, "call": call,
@@ -142,9 +120,9 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
         "SPECIAL": SPECIAL, "INFERENCE": INFERENCE, "KEPT": ~DEFAULT_EXCLUDE, "kind": kind,
         "MAKER": maker_of(real), "new": new_object,
         "note_origin": note_origin, "number_operand": number_operand, "operator": operator, "outside": outside,
-        "PACKING": PACKING, "plain_list": plain_list, "unpack": unpack, "Real": real,
-        "rebase": rebase, "recording": recording, "result_of": result_of, "results_of": results_of,
-        "row_name": row_name, "run": None if kind == "view" else bind_operator(operator), "saved": saved,
+        "PACKING": PACKING, "plain_list": plain_list, "unpack": unpack, "Real": real, "PAUSED": PAUSED,
+        "rebase": rebase, "result_of": result_of, "results_of": results_of, "row_name": row_name,
+        "run": None if kind == "view" else bind_operator(operator), "saved": saved,
         "STATE": STATE, "Tensor": Tensor, "unwrap": unwrap, "unwrap_list": unwrap_list,
         "unrecorded_view": unrecorded_view, "version": version,
         "view_result": view_result, "view_results": view_results,
@@ -153,6 +131,7 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
     record: Callable[..., Any] = compiled(f"autograd kernel of {operator.name}", source, names, "record")
     if kind in ("fresh", "view"):
         record.recorded = recorder_of(operator, schema, names["run"], formulas, real)  # type: ignore[attr-defined]
+    names["record"] = record
     return record
 
 
@@ -197,13 +176,12 @@ def autograd_kernel_of(operator: Operator) -> Callable[..., Any]:
     if operator.derivative is not None:
         return registered_kernel(operator)
     if found is None:
-        return refusing(operator, kind) if _gives_numbers(operator) else quickly_passing(operator, kind)
+        return refusing(operator) if _gives_numbers(operator) else quickly_passing(operator, kind)
     if found.kind == "none":
         return quickly_passing(operator, kind)
     if found.kind == "composite":
         return composite_inplace(operator, row_name) if row_name != name else composite(operator)
-    record = generated(operator, kind, row_name)
-    return REFINED[name](record) if name in REFINED else record
+    return generated(operator, kind, row_name)
 
 
 def _gives_numbers(operator: Operator) -> bool:
@@ -220,32 +198,27 @@ def without_keywords(schema: Schema) -> Schema:
     return replace(schema, arguments=tuple(named))
 
 
-class AutogradKernels:
-    """Finds the kernel of a call with the Autograd key, for the dispatcher."""
+def resolve(operator: Operator, mask: int) -> Resolved:
+    """Return the autograd kernel for a key set.
 
-    def resolve(self, operator: Operator, mask: int) -> Resolved:
-        """Return the autograd kernel for a key set.
+    It is the operator itself below autograd, and its own kernel where that belongs to autograd.
+    """
+    if not mask & AUTOGRAD_MASK:
+        return _plain(lambda *args, **kwargs: below(operator, args, kwargs, mask))
+    found = REGISTRY.resolve(operator, mask)
+    composed = found.entry.label == "math kernel" and _has_formulas(operator)
+    if runtime_key(found.mask) in AUTOGRAD_KEYS and found.entry.function is not None and not composed:
+        return _plain(lambda *args, **kwargs: run_entry(operator, found, args, kwargs))
+    if mask > HIGHEST_AUTOGRAD and runtime_key(found.mask) not in AUTOGRAD_KEYS and found.mask > HIGHEST_AUTOGRAD:
+        return _plain(lambda *args, **kwargs: redispatch(operator, mask, *args, **kwargs))
+    return _plain(autograd_kernel_of(operator))
 
-        It is the operator itself below autograd, and its own kernel where that belongs to autograd.
-        """
-        if not mask & AUTOGRAD_MASK:
-            return _plain(lambda *args, **kwargs: below(operator, args, kwargs, mask))
-        found = REGISTRY.resolve(operator, mask)
-        composed = found.entry.label == "math kernel" and _has_formulas(operator)
-        if runtime_key(found.mask) in AUTOGRAD_KEYS and found.entry.function is not None and not composed:
-            return _plain(lambda *args, **kwargs: run_entry(operator, found, args, kwargs))
-        if mask > HIGHEST_AUTOGRAD and runtime_key(found.mask) not in AUTOGRAD_KEYS and found.mask > HIGHEST_AUTOGRAD:
-            return _plain(lambda *args, **kwargs: redispatch(operator, mask, *args, **kwargs))
-        return _plain(autograd_kernel_of(operator))
 
-    def guarded(
-        self, operator: Operator, found: Resolved, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> Resolved:
-        """Return the kernel; if a tensor has the Autograd key, one that unpacks it first."""
-        if not any_autograd(args, kwargs):
-            return found
-        mask = found.mask
-        return _plain(lambda *given, **options: below(operator, given, options, mask))
+def guarded(operator: Operator, found: Resolved, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Resolved:
+    """Return the kernel; if a tensor has the Autograd key, one that unpacks it first."""
+    if not any_autograd(args, kwargs):
+        return found
+    return _plain(lambda *given, **options: below(operator, given, options, found.mask))
 
 
 def _has_formulas(operator: Operator) -> bool:
@@ -262,4 +235,4 @@ def _plain(function: Callable[..., Any]) -> Resolved:
     return Resolved(Registration(function, "autograd kernel"), AUTOGRAD_MASK, True)
 
 
-REGISTRY.autograd = AutogradKernels()
+REGISTRY.autograd, REGISTRY.guard = resolve, guarded

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from gaugeblock_spec.schema import Schema
-
 from ..dispatch.dispatcher import REGISTRY, Operator, call
 from ..dispatch.keys import tensors_in
 from ..dispatch.state import STATE
@@ -18,6 +16,7 @@ from ..tensor.changing import change_meta
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import without_autograd
 from .autograd_meta import (
+    Edge,
     differentiable,
     materialize_autograd_meta,
     refresh_plain,
@@ -26,12 +25,12 @@ from .autograd_meta import (
     unpack,
     version,
 )
-from .below_autograd import below
+from .below_autograd import below, own_kernel
 from .formulas import camel
 from .forward_mode import DUAL, PAUSED, has_tangent, set_tangent, tangent_of
 from .function import BackwardFunction, meta_of
 from .grad_mode import enable_grad
-from .node import NotImplementedNode
+from .node import Node, NotImplementedNode
 from .view_history import check_inplace, recorded_edge
 
 
@@ -78,12 +77,8 @@ def composite(operator: Operator) -> Callable[..., Any]:
     """Return the operator's kernel on the tensors as they are: it is made of operators that are recorded."""
 
     def record(*args: Any, **kwargs: Any) -> Any:
-        device = next((one for one in args if isinstance(one, Tensor)), None)
-        name = "CPU" if device is None or device.meta.device.type == "cpu" else "Meta"
-        entry = REGISTRY.lookup(operator, name)
-        if entry.function is None:
-            return below(operator, args, kwargs)
-        return entry.function(*args, **kwargs)
+        kernel = own_kernel(operator, next((one for one in args if isinstance(one, Tensor)), None))
+        return below(operator, args, kwargs) if kernel is None else kernel(*args, **kwargs)
 
     return record
 
@@ -100,20 +95,6 @@ def composite_inplace(operator: Operator, row_name: str) -> Callable[..., Any]:
         return self
 
     return record
-
-
-def values_alone(record: Callable[..., Any]) -> Callable[..., Any]:
-    """The autograd kernel of svd: zeros that stand for vectors nobody asked for have no gradient."""
-
-    def recorded(self: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
-        result = record(self, some, compute_uv)
-        return result if compute_uv else type(result)(unpack(result.U), result.S, unpack(result.V))
-
-    return recorded
-
-
-REFINED: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {"svd": values_alone}
-"""Operators whose autograd kernel is made of the generated one."""
 
 
 def refusing_out(operator: Operator) -> Callable[..., Any]:
@@ -141,14 +122,25 @@ def refusing_out(operator: Operator) -> Callable[..., Any]:
     return record
 
 
-MISSING = "derivative for aten::{name} is not implemented"
+def results_of(results: Any, node: Node, constant: Sequence[int] = ()) -> Any:
+    """Return one or several results, of which the differentiable ones lead to the node, but those at the places
+    `constant`."""
+
+    def recorded(one: Any, nr: int) -> Any:
+        constant_or_none = not isinstance(one, Tensor) or not differentiable(one) or nr in constant
+        return one if constant_or_none else result_of(unpack(one), node, nr)
+
+    if not isinstance(results, (list, tuple)):
+        return recorded(results, 0)
+    made = [recorded(one, nr) for nr, one in enumerate(results)]
+    kind = type(results)
+    return kind(*made) if hasattr(results, "_fields") else kind(made)
 
 
-def refusing(operator: Operator, kind: str, message: str | None = None) -> Callable[..., Any]:
+def refusing(operator: Operator) -> Callable[..., Any]:
     """An autograd kernel whose node refuses to run backwards."""
     name = operator.name.partition(".")[0]
-    text = message or MISSING.format(name=name)
-    label = f"{camel(name.rpartition('::')[2])}Backward0" if message else "NotImplemented"
+    text = f"derivative for aten::{name} is not implemented"
 
     def record(*args: Any, **kwargs: Any) -> Any:
         tensors = list(tensors_in((*args, *kwargs.values())))
@@ -166,12 +158,10 @@ def refusing(operator: Operator, kind: str, message: str | None = None) -> Calla
         fresh = [one for one in made if differentiable(one) and not any(one is other for other in args)]
         if not fresh:
             return result
-        node = NotImplementedNode(label, text, edges, [unpack(one) for one in made])
-        if isinstance(result, Tensor):
-            return result_of(unpack(result), node, 0)
-        kept = {id(one) for one in fresh}
-        parts = [result_of(unpack(one), node, nr) if id(one) in kept else one for nr, one in enumerate(result)]
-        return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
+        node = NotImplementedNode("NotImplemented", text, edges, [unpack(one) for one in made])
+        parts = (result,) if isinstance(result, Tensor) else result
+        given_back = [nr for nr, one in enumerate(parts) if any(one is other for other in args)]
+        return results_of(result, node, given_back)
 
     return record
 
@@ -213,14 +203,14 @@ def rebinding(operator: Operator) -> Callable[..., Any]:
 
 
 class RegisteredNode(BackwardFunction):
-    """The node of an operator from outside: its arguments may be lists of tensors."""
+    """The node of an operator from outside: its arguments may be lists; `counts` are the lengths of those that are."""
 
     backward: Callable[..., Any]
     counts: tuple[int | None, ...] = ()
 
     def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
         """The gradients that the registered backward returns, lists spread out."""
-        results = self.backward(self, *(self.materialized(grads) if self.materialize_grads else grads))
+        results = self.backward(self, *(self.filled(grads) if self.materialize_grads else grads))
         parts = results if isinstance(results, tuple) else (results,)
         if len(parts) != len(self.counts):
             raise RuntimeError(
@@ -228,24 +218,8 @@ class RegisteredNode(BackwardFunction):
             )
         found: list[Tensor | None] = []
         for part, count in zip(parts, self.counts, strict=True):
-            if count is None:
-                continue
-            members = [part] if count < 0 else [None] * count if part is None else list(part)
-            found += members
+            found += [part] if count is None else [None] * count if part is None else list(part)
         return found
-
-
-def _counts(schema: Schema, values: Sequence[Any]) -> tuple[int | None, ...]:
-    """For each argument None, -1 for a tensor, else the length of a list of tensors."""
-    found: list[int | None] = []
-    for argument, value in zip(schema.arguments, values, strict=True):
-        if argument.kwarg_only:
-            continue
-        if argument.base_type != "Tensor":
-            found.append(None)
-        else:
-            found.append(len(value or ()) if argument.is_list else -1)
-    return tuple(found)
 
 
 def registered_kernel(operator: Operator) -> Callable[..., Any]:
@@ -253,7 +227,6 @@ def registered_kernel(operator: Operator) -> Callable[..., Any]:
     schema = operator.schema
     label = f"{camel(operator.name.replace('::', '_').replace('.', '_'))}Backward"
     node_type = type(label, (RegisteredNode,), {"label": label})
-    only_named = [argument.name for argument in schema.keyword_only]
 
     def record(*args: Any, **kwargs: Any) -> Any:
         derivative = operator.derivative
@@ -261,41 +234,33 @@ def registered_kernel(operator: Operator) -> Callable[..., Any]:
             args[place] if place < len(args) else kwargs.get(argument.name, argument.default and argument.default_value)
             for place, argument in enumerate(schema.arguments)
         ]
-        tensors: list[Any] = []
-        for argument, value in zip(schema.arguments, values, strict=True):
-            if argument.base_type == "Tensor" and not argument.kwarg_only:
-                tensors += list(value or ()) if argument.is_list else [value]
-        needed = any(isinstance(one, Tensor) and requires_grad(one) for one in tensors)
+        inputs = tuple(values[: len(schema.positional)])
         result = below(operator, args, kwargs)
-        if not STATE.grad or not needed:
+        if not STATE.grad or not any(map(requires_grad, tensors_in(inputs))):
             return result
+        members = [value if isinstance(value, (list, tuple)) else (value,) for value in inputs]
         ctx: Any = node_type()
         ctx.backward = derivative.backward
-        ctx.edges = tuple(
-            [recorded_edge(one) if isinstance(one, Tensor) and one.meta.has_autograd else None for one in tensors]
-        )
-        ctx.counts = _counts(schema, values)
-        positional = values[: len(schema.positional)]
-        ctx.needs_input_grad = tuple(_needs(value) for value in positional)
-        outputs = tuple(result) if isinstance(result, (tuple, list)) else (result,)
+        ctx.edges = tuple([_edge_of(one) for part in members for one in part])
+        ctx.counts = tuple([len(value) if isinstance(value, (list, tuple)) else None for value in inputs])
+        ctx.needs_input_grad = tuple(_needs(value) for value in inputs)
         if derivative.setup_context is not None:
             options = {}
-            if only_named:
-                named = dict(zip((argument.name for argument in schema.arguments), values, strict=True))
-                options["keyword_only_inputs"] = {name: named[name] for name in only_named}
+            if schema.keyword_only:
+                names = [argument.name for argument in schema.keyword_only]
+                options["keyword_only_inputs"] = dict(zip(names, values[len(inputs) :], strict=True))
             with enable_grad():
-                derivative.setup_context(ctx, tuple(positional), result, **options)
+                derivative.setup_context(ctx, inputs, result, **options)
+        outputs = tuple(result) if isinstance(result, (tuple, list)) else (result,)
         ctx.keep(outputs)
         ctx.metas = tuple(meta_of(one) for one in outputs)
-        made = [
-            result_of(unpack(one), ctx, nr) if isinstance(one, Tensor) and differentiable(one) else one
-            for nr, one in enumerate(outputs)
-        ]
-        if isinstance(result, (tuple, list)):
-            return type(result)(made)
-        return made[0]
+        return results_of(result, ctx)
 
     return record
+
+
+def _edge_of(value: Any) -> Edge | None:
+    return recorded_edge(value) if isinstance(value, Tensor) and value.meta.has_autograd else None
 
 
 def _needs(value: Any) -> Any:

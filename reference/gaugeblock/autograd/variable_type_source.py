@@ -93,11 +93,8 @@ def _passed(schema: Schema, plain: bool, replaced: Mapping[str, str]) -> str:
     return ", ".join(parts)
 
 
-def kernel_source(schema: Schema, formulas: Formulas, kind: str, *, looking: bool = True) -> str:
-    """Source of ``record(...)`` for an operator that is "fresh", makes a "view" or writes "inplace".
-
-    With `looking` it first sees whether calls are recorded at all, and whether dual numbers are about.
-    """
+def kernel_source(schema: Schema, formulas: Formulas, kind: str) -> str:
+    """Source of ``record(...)`` for an operator that is "fresh", makes a "view" or writes "inplace"."""
     passing = f"below(operator, {_given(schema)})"
     lines = [f"def record({signature(schema)}):"]
     found: list[str] = []
@@ -106,10 +103,9 @@ def kernel_source(schema: Schema, formulas: Formulas, kind: str, *, looking: boo
     if kind == "view" and sum(map(is_tensor, schema.arguments)) == 1:
         found = FOUND.format(self=schema.arguments[0].name).splitlines()
         run += f" if found is None or not found.plain else found.entry.function({passed})"
-    if looking:
-        lines.append("    if not STATE.grad or DUAL.level:")
-        lines += [f"        {line}" for line in unrecorded_lines(schema, kind, run, found)]
-        lines.append(f"        return outside(operator, kind, row_name, recording, {_given(schema)})")
+    lines.append("    if not STATE.grad or (DUAL.level and not PAUSED.value):")
+    lines += [f"        {line}" for line in unrecorded_lines(schema, kind, run, found)]
+    lines.append(f"        return outside(operator, kind, row_name, record, {_given(schema)})")
     singles = [a.name for a in schema.arguments if is_tensor(a) and not a.is_list and not a.optional]
     if len(singles) > 1 and kind != "view":
         lines.append(f"    if {' or '.join(f'{name}.__class__ is not Tensor' for name in singles)}:")

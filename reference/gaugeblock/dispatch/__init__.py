@@ -18,7 +18,6 @@ from .guards import (
 )
 from .inference import inference_mode, is_inference, is_inference_mode_enabled
 from .keys import DispatchKey, DispatchKeySet
-from .state import key_guard
 from .table import (
     DispatchTable,
     dispatch_keys,
@@ -33,6 +32,6 @@ __all__ = [
     "DisableTorchDispatch", "DisableTorchFunction", "DisableTorchFunctionSubclass", "DispatchKey", "DispatchKeySet",
     "DispatchTable", "ExcludeDispatchKeyGuard", "IncludeDispatchKeyGuard", "Operator", "call", "dispatch_keys",
     "dispatch_table", "has_computed_kernel_for_dispatch_key", "has_kernel_for_any_dispatch_key",
-    "has_kernel_for_dispatch_key", "inference_mode", "is_inference", "is_inference_mode_enabled", "key_guard",
-    "redispatch", "tls_exclude_set", "tls_include_set",
+    "has_kernel_for_dispatch_key", "inference_mode", "is_inference", "is_inference_mode_enabled", "redispatch",
+    "tls_exclude_set", "tls_include_set",
 ]  # fmt: skip

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from gaugeblock_spec.schema import Schema, parse
 
@@ -28,7 +28,6 @@ from .keys import (
     ALIASES,
     AUTOGRAD_KEYS,
     AUTOGRAD_MASK,
-    BACKEND_BIT,
     BACKEND_COUNT,
     BACKEND_MASK,
     BACKENDS,
@@ -119,19 +118,6 @@ class Operator:
         stack = self.kernels.get(key)
         return stack[-1] if stack else None
 
-    def forget_resolved(self) -> None:
-        self.resolved.clear()
-
-
-class AutogradKernels(Protocol):
-    """`resolve` gives the autograd kernel of a call; `guarded` one that unpacks tensors before the kernel sees them."""
-
-    def resolve(self, operator: Operator, mask: int) -> Resolved: ...
-
-    def guarded(
-        self, operator: Operator, found: Resolved, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> Resolved: ...
-
 
 BACKEND_KEYS = frozenset(
     prefix + backend for name, prefix in PER_BACKEND.items() if name != "AutogradFunctionality" for backend in BACKENDS
@@ -145,12 +131,16 @@ FAST_CALLS = frozenset({"CPU", "AutogradCPU", "CUDA", "AutogradCUDA", "BackendSe
 class Registry:
     """All declared operators and the per-key fallbacks.
 
-    `autograd` is there once autograd is imported, `bind_operator`, which makes calls that keep their plans, once
-    bindings are.
+    Once autograd is imported, `autograd` gives its kernel for an operator and a key set, and `guard` what runs in place
+    of the kernel found for a call: one that unpacks tensors before a kernel sees them. `bind_operator`, which makes
+    calls that keep their plans, is there once bindings are, and `publish`, which makes the callable object that stands
+    for an operator outside, in the end.
     """
 
-    autograd: AutogradKernels
+    autograd: Callable[[Operator, int], Resolved]
+    guard: Callable[[Operator, Resolved, tuple[Any, ...], Mapping[str, Any]], Resolved]
     bind_operator: Callable[[Operator], Callable[..., Any]]
+    publish: Callable[[Operator], Any]
 
     def __init__(self) -> None:
         self.operators: dict[str, Operator] = {}
@@ -197,7 +187,7 @@ class Registry:
                     for _ in stack:
                         self._leave(operator, key)
                 operator.kernels.clear()
-                operator.forget_resolved()
+                operator.resolved.clear()
 
     def overloads(self, base: str) -> list[Operator]:
         """The operators of one name, ``add.Tensor`` and ``add.Scalar`` of ``add``, in the order of declaration."""
@@ -250,7 +240,7 @@ class Registry:
                 if at is not None:
                     del stack[at]
                     self._leave(operator, key)
-                operator.forget_resolved()
+                operator.resolved.clear()
 
         return remove
 
@@ -300,7 +290,7 @@ class Registry:
         else:
             self.fallbacks[key] = entry
         for operator in self.operators.values():
-            operator.forget_resolved()
+            operator.resolved.clear()
 
     def lookup(self, operator: Operator, key: str) -> Registration:
         """Return what a runtime key resolves to, by the table's precedence."""
@@ -334,7 +324,7 @@ class Registry:
         if found is not None:
             return found
         if mask & AUTOGRAD_KEY:
-            found = operator.resolved[mask] = self.autograd.resolve(operator, mask & ~AUTOGRAD_KEY)
+            found = operator.resolved[mask] = self.autograd(operator, mask & ~AUTOGRAD_KEY)
             return found
         remaining = mask
         entry = self.lookup(operator, runtime_key(remaining))
@@ -374,14 +364,10 @@ REGISTRY = Registry()
 
 for _key in (
     "BackendSelect", "ADInplaceOrView", "AutogradOther", "AutogradNestedTensor", "Tracer", "PythonTLSSnapshot",
-    "PythonDispatcher",
+    "PythonDispatcher", *(f"Autograd{name}" for name in BACKENDS),
+    *(name for name in FUNCTIONALITY_BIT if name.startswith("Autocast")),
 ):  # fmt: skip
     REGISTRY.register_fallback(_key, FALLTHROUGH)
-for _backend in BACKEND_BIT:
-    REGISTRY.register_fallback("Autograd" + _backend, FALLTHROUGH)
-for _functionality in FUNCTIONALITY_BIT:
-    if _functionality.startswith("Autocast"):
-        REGISTRY.register_fallback(_functionality, FALLTHROUGH)
 
 
 def key_set(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
@@ -425,7 +411,7 @@ def redispatch(operator: Operator, mask: int, *args: Any, **kwargs: Any) -> Any:
     """Run the kernel of the highest key in `mask`, whatever the tensors carry."""
     found = REGISTRY.resolve(operator, mask)
     if AUTOGRAD_IN_USE and not found.mask & (AUTOGRAD_MASK | AUTOGRAD_KEY):
-        found = REGISTRY.autograd.guarded(operator, found, args, kwargs)
+        found = REGISTRY.guard(operator, found, args, kwargs)
     if STATE.trace is not None:
         result = STATE.trace(operator, mask, found, args, kwargs)
     else:

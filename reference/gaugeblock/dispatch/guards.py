@@ -34,11 +34,6 @@ class Guard:
         leave_special()
 
 
-def mask_of(keys: str | DispatchKeySet) -> int:
-    """The bits of a key or key set. ValueError for an unknown or alias key."""
-    return keys.mask if isinstance(keys, DispatchKeySet) else DispatchKeySet(keys).mask
-
-
 class _Excluding(Guard):
     """Calls skip the functionalities of `mask`."""
 
@@ -54,7 +49,7 @@ class ExcludeDispatchKeyGuard(_Excluding):
 
     def __init__(self, keys: str | DispatchKeySet) -> None:
         super().__init__()
-        self.mask = mask_of(keys) & ~BACKEND_MASK
+        self.mask = DispatchKeySet(keys).mask & ~BACKEND_MASK
 
 
 class IncludeDispatchKeyGuard(Guard):
@@ -62,7 +57,7 @@ class IncludeDispatchKeyGuard(Guard):
 
     def __init__(self, keys: str | DispatchKeySet) -> None:
         super().__init__()
-        self.mask = mask_of(keys)
+        self.mask = DispatchKeySet(keys).mask
 
     def change(self) -> None:
         """Include the keys."""

@@ -8,7 +8,7 @@ An *alias key* names many runtime keys at once and never occurs in a set.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..tensor.tensor import Tensor
@@ -65,8 +65,6 @@ AUTOCAST_MASK = sum(bit for name, bit in FUNCTIONALITY_BIT.items() if name.start
 AUTOGRAD_MASK = sum(
     FUNCTIONALITY_BIT[name] for name in ("AutogradOther", "AutogradFunctionality", "AutogradNestedTensor")
 )
-BELOW_AUTOGRAD_MASK = FUNCTIONALITY_BIT["ADInplaceOrView"] - 1 | FUNCTIONALITY_BIT["ADInplaceOrView"]
-AFTER_AUTOGRAD_MASK = BELOW_AUTOGRAD_MASK | FUNCTIONALITY_BIT["PythonDispatcher"]
 
 
 def runtime_key(mask: int) -> str:
@@ -168,9 +166,6 @@ class DispatchKeySet:
     def remove(self, key: str) -> DispatchKeySet:
         """This set without the functionality of `key`."""
         return self - DispatchKeySet(key)
-
-    def highest_priority(self) -> str:
-        return runtime_key(self.mask)
 
     def highestPriorityTypeId(self) -> DispatchKey:
         """The runtime key that a call with these keys is dispatched to."""
@@ -294,6 +289,16 @@ def tensors_in(values: Iterable[Any], depth: int = 0) -> Iterator[Tensor]:
             yield value
         elif isinstance(value, (list, tuple)) and depth < DEEPEST:
             yield from tensors_in(value, depth + 1)
+
+
+def map_tensors(function: Callable[[Any], Any], value: Any) -> Any:
+    """Return ``function(value)`` for a tensor; lists, tuples and dicts with that of the tensors in them."""
+    if isinstance(value, Tensor):
+        return function(value)
+    if isinstance(value, (list, tuple)):
+        parts = [map_tensors(function, part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    return {key: map_tensors(function, part) for key, part in value.items()} if isinstance(value, dict) else value
 
 
 def any_autograd(args: Sequence[Any], kwargs: Mapping[str, Any], depth: int = 0) -> bool:

@@ -6,13 +6,14 @@ calls goes to the next mode out, at last to the kernels. After the modes come th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from ..tensor.tensor import Tensor
 from .dispatcher import REGISTRY, Operator
 from .keys import BACKEND_MASK, FUNCTIONALITY_BIT, tensors_in
+from .overrides import insert_by_class
 from .state import STATE, enter_special, leave_special
 
 
@@ -89,56 +90,37 @@ ABOVE_PYTHON = ((1 << 64) - 1) & ~(PYTHON | (PYTHON - 1)) & ~BACKEND_MASK
 """The functionalities that are done with when the Python key is reached."""
 
 
-class Publisher:
-    """`make` gives the callable object that stands for an operator outside; a package above provides it."""
-
-    __slots__ = ("make",)
-    make: Callable[[Operator], Any]
-
-
-PUBLISHER = Publisher()
-PUBLISHER.make = lambda operator: operator
-
-
 def public(operator: Operator) -> Any:
     """The callable object that stands for an operator outside, such as ``ops.aten.add.Tensor``."""
     if operator.public is None:
-        operator.public = PUBLISHER.make(operator)
+        operator.public = REGISTRY.publish(operator)
     return operator.public
 
 
 @contextmanager
-def mode_stack(modes: tuple[Any, ...]) -> Iterator[None]:
-    """This thread's stack of dispatch modes is `modes` for the duration; an empty one takes the Python keys out."""
-    before = STATE.modes, STATE.include
+def mode_stack(modes: tuple[Any, ...], exclude: int = 0) -> Iterator[None]:
+    """This thread's stack of dispatch modes is `modes` for the duration; an empty one takes the Python keys out.
+
+    The functionalities of `exclude` are skipped.
+    """
+    before = STATE.modes, STATE.include, STATE.exclude
     STATE.modes = modes
     STATE.include = STATE.include | MODE_KEYS if modes else STATE.include & ~MODE_KEYS
+    STATE.exclude |= exclude
     enter_special()
     try:
         yield
     finally:
-        STATE.modes, STATE.include = before
+        STATE.modes, STATE.include, STATE.exclude = before
         leave_special()
-
-
-@contextmanager
-def _below_python(modes: tuple[Any, ...]) -> Iterator[None]:
-    before = STATE.exclude
-    with mode_stack(modes):
-        STATE.exclude = before | ABOVE_PYTHON
-        try:
-            yield
-        finally:
-            STATE.exclude = before
 
 
 def wrapped_tensors(values: tuple[Any, ...], options: Mapping[str, Any]) -> list[Tensor]:
     """The arguments whose classes have ``__torch_dispatch__``: one of each class, subclasses before their bases."""
     found: list[Tensor] = []
     for one in tensors_in((*values, *options.values())):
-        if one.class_keys & PYTHON and all(type(one) is not type(other) for other in found):
-            at = next((i for i, other in enumerate(found) if issubclass(type(one), type(other))), len(found))
-            found.insert(at, one)
+        if one.class_keys & PYTHON:
+            insert_by_class(found, one)
     return found
 
 
@@ -153,7 +135,7 @@ def python_fallback(operator: Operator, keys: int, args: tuple[Any, ...], kwargs
     result: Any = NotImplemented
     if modes:
         rule = operator.rules.get(type(modes[-1]))
-        with _below_python(modes[:-1]):
+        with mode_stack(modes[:-1], ABOVE_PYTHON):
             if rule is not None:
                 result = rule(modes[-1], function, types, values, options)
             else:
@@ -162,7 +144,7 @@ def python_fallback(operator: Operator, keys: int, args: tuple[Any, ...], kwargs
         if result is not NotImplemented:
             break
         answer = operator.rules.get(type(tensor)) or type(tensor).__torch_dispatch__  # type: ignore[attr-defined]
-        with _below_python(()):
+        with mode_stack((), ABOVE_PYTHON):
             result = answer(function, types, values, options)
     if result is NotImplemented:
         asked = [*([modes[-1]] if modes else []), *types]

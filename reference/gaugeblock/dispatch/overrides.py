@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from operator import is_
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..tensor.changing import ChangingTensor, UnbackedTensor
 from ..tensor.tensor import Tensor
@@ -53,9 +54,9 @@ def overloaded(values: tuple[Any, ...], options: Mapping[str, Any]) -> list[Any]
         if kind is tuple or kind is list:
             for part in value:
                 if part.__class__ not in PLAIN and overrides(part.__class__):
-                    _insert(found, part)
+                    insert_by_class(found, part)
         elif kind not in PLAIN and overrides(kind):
-            _insert(found, value)
+            insert_by_class(found, value)
     return found
 
 
@@ -68,37 +69,21 @@ def foreign(values: tuple[Any, ...], options: Mapping[str, Any]) -> bool:
     return False
 
 
-def _insert(found: list[Any], value: Any) -> None:
+def insert_by_class(found: list[Any], value: Any) -> None:
+    """Put a value into a list of one of each class, subclasses before their bases."""
     kind = type(value)
     if all(type(other) is not kind for other in found):
         at = next((index for index, other in enumerate(found) if issubclass(kind, type(other))), len(found))
         found.insert(at, value)
 
 
-class _WithoutInnermost(NamedTuple):
-    """This thread's function modes without the innermost one, while that one runs."""
-
-    modes: tuple[Any, ...]
-
-    def __enter__(self) -> None:
-        STATE.function_modes = self.modes[:-1]
-
-    def __exit__(self, *error: object) -> None:
-        STATE.function_modes = self.modes
-
-
-class Asking:
+@contextmanager
+def asking(*key: Any) -> Iterator[None]:
     """While a handler is at work; `key` tells which and on what."""
-
-    __slots__ = ("key",)
-
-    def __init__(self, *key: Any) -> None:
-        self.key = key
-
-    def __enter__(self) -> None:
-        STATE.asking = (*STATE.asking, self.key)
-
-    def __exit__(self, *error: object) -> None:
+    STATE.asking = (*STATE.asking, key)
+    try:
+        yield
+    finally:
         STATE.asking = STATE.asking[:-1]
 
 
@@ -117,15 +102,18 @@ def ask(public: Any, asked: list[Any], args: tuple[Any, ...], kwargs: Mapping[st
     if not modes and not asked:
         return NOT_OVERRIDDEN
     if modes:
-        with _WithoutInnermost(modes):
+        STATE.function_modes = modes[:-1]  # while the innermost runs
+        try:
             result = modes[-1].__torch_function__(public, types, args, dict(kwargs))
+        finally:
+            STATE.function_modes = modes
         if result is not NotImplemented:
             return result
     for value in asked:
         if is_asked(public, value):
             # Its handler came back with the call as it was: it belongs to a library that does not know this one.
             return NOT_OVERRIDDEN
-        with Asking(public, value):
+        with asking(public, value):
             result = type(value).__torch_function__(public, types, args, dict(kwargs))
         if result is not NotImplemented:
             return result

@@ -15,8 +15,7 @@ that nothing is active:
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from ..core.away import carried
@@ -32,7 +31,7 @@ AUTOGRAD_IN_USE: list[None] = []
 IN_PYTHON: list[None] = []
 
 _COUNTERS = fork_safe(threading.RLock())
-_watching = 0
+_FUNCTION_MODES: list[None] = []
 MODE_LISTENERS: list[Callable[[bool], None]] = []
 """Called with True when the first function mode of any thread begins and with False after the last."""
 
@@ -71,47 +70,21 @@ def leave_special() -> None:
     SPECIAL.pop()
 
 
-def enter_overrides() -> None:
-    """Count one more reason to look for ``__torch_function__`` in every call; pair with `leave_overrides`."""
-    OVERRIDING.append(None)
-
-
-def leave_overrides() -> None:
-    """Take back one `enter_overrides`."""
-    OVERRIDING.pop()
-
-
 def enter_function_mode() -> None:
     """Count one more function mode; pair with `leave_function_mode`."""
-    global _watching
-    enter_overrides()
+    OVERRIDING.append(None)
     with _COUNTERS:
-        _watching += 1
-        if _watching == 1:
+        _FUNCTION_MODES.append(None)
+        if len(_FUNCTION_MODES) == 1:
             for listener in MODE_LISTENERS:
                 listener(True)
 
 
 def leave_function_mode() -> None:
     """Take back one `enter_function_mode`."""
-    global _watching
     with _COUNTERS:
-        _watching -= 1
-        if _watching == 0:
+        _FUNCTION_MODES.pop()
+        if not _FUNCTION_MODES:
             for listener in MODE_LISTENERS:
                 listener(False)
-    leave_overrides()
-
-
-@contextmanager
-def key_guard(*, include: int = 0, exclude: int = 0, uninclude: int = 0, unexclude: int = 0) -> Iterator[None]:
-    """Change this thread's sets for the duration; restored on every way out."""
-    before = STATE.include, STATE.exclude
-    enter_special()
-    try:
-        STATE.include = (before[0] | include) & ~uninclude
-        STATE.exclude = (before[1] | exclude) & ~unexclude
-        yield
-    finally:
-        STATE.include, STATE.exclude = before
-        leave_special()
+    OVERRIDING.pop()

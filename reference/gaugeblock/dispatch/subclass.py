@@ -17,9 +17,10 @@ from ..tensor.tensor import INITIAL, Tensor, tensor_object
 from ..tensor.tensor_meta import default_strides, extent, meta_of, without_autograd
 from .dispatcher import REGISTRY, call
 from .guards import DisableTorchFunctionSubclass
+from .keys import map_tensors
 from .modes import MODE_KEYS
-from .overrides import NOT_WRAPPED, Asking, is_asked
-from .state import enter_overrides
+from .overrides import NOT_WRAPPED, asking, is_asked
+from .state import OVERRIDING
 
 T = TypeVar("T", bound=Tensor)
 LISTENERS: list[Callable[[type[Tensor]], None]] = []
@@ -32,7 +33,7 @@ def _init_subclass(cls: type[Tensor], /, **options: Any) -> None:
         cls.class_keys = MODE_KEYS
     if getattr(cls, "pointer") is Tensor.__dict__["pointer"]:  # noqa: B009
         setattr(cls, "pointer", property(subclass_pointer))  # noqa: B010
-    enter_overrides()
+    OVERRIDING.append(None)
     for listener in LISTENERS:
         listener(cls)
 
@@ -104,16 +105,6 @@ def make_wrapper_subclass(
     return made
 
 
-def _rewrapped(result: Any, cls: type[Tensor]) -> Any:
-    if isinstance(result, Tensor) and not isinstance(result, cls):
-        return _under_class(result, cls)
-    if isinstance(result, tuple) and hasattr(result, "_fields"):
-        return type(result)(*[_rewrapped(part, cls) for part in result])
-    if isinstance(result, (list, tuple)):
-        return type(result)(_rewrapped(part, cls) for part in result)
-    return result
-
-
 def torch_function(
     cls: type[Tensor],
     func: Callable[..., Any],
@@ -134,9 +125,11 @@ def torch_function(
             f"{name}(): got a gaugeblock {cls.__name__}, of which this function of another library knows nothing; hand "
             f"its elements over by DLPack (from_dlpack) or as a NumPy array (numpy())"
         )
-    with DisableTorchFunctionSubclass(), Asking(torch_function, func, first):
+    with DisableTorchFunctionSubclass(), asking(torch_function, func, first):
         result = func(*args, **(kwargs or {}))
-    return result if func in NOT_WRAPPED else _rewrapped(result, cls)
+    if func in NOT_WRAPPED:
+        return result
+    return map_tensors(lambda one: one if isinstance(one, cls) else _under_class(one, cls), result)
 
 
 def install_on_tensor() -> None:

@@ -7,21 +7,35 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd import forward_ad
-from ..autograd.backward import grad as gradients
+from ..autograd.backward import seed_of
+from ..autograd.functional import pulled_back
 from ..autograd.grad_mode import enable_grad
 from ..calls.functions import ops
 from ..core.errors import type_error
+from ..dispatch.keys import map_tensors
 from ..tensor.tensor import Tensor
-from .trees import filled, mapped, tensors
+
+
+def _tensors(tree: Any) -> list[Any]:
+    """Return the tensors in the containers, in order."""
+    found: list[Any] = []
+    map_tensors(found.append, tree)
+    return found
+
+
+def _filled(tree: Any, values: list[Any]) -> Any:
+    """Return the containers with the tensors replaced by `values`, in order."""
+    rest = iter(values)
+    return map_tensors(lambda _: next(rest), tree)
 
 
 def _own(tree: Any) -> Any:
     """Return the tree with tensors that require gradients; those in the caller's graph stay connected to it."""
-    return mapped(lambda one: one.view_as(one) if one.requires_grad else one.detach().requires_grad_(), tree)
+    return map_tensors(lambda one: one.view_as(one) if one.requires_grad else one.detach().requires_grad_(), tree)
 
 
 def _kept(value: Any, *, graph: bool) -> Any:
-    return value if graph else mapped(lambda one: one.detach(), value)
+    return value if graph else map_tensors(lambda one: one.detach(), value)
 
 
 def grad_and_value(
@@ -38,7 +52,7 @@ def grad_and_value(
     def run(*args: Any, **kwargs: Any) -> Any:
         places = (argnums,) if isinstance(argnums, int) else argnums
         given = list(args)
-        graph = any(one.requires_grad for one in tensors((args, kwargs)))
+        graph = any(one.requires_grad for one in _tensors((args, kwargs)))
         with enable_grad():
             for place in places:
                 given[place] = _own(args[place])
@@ -51,15 +65,11 @@ def grad_and_value(
                     f"grad(): Expected the function given to grad to return a scalar tensor, got one of {value.ndim} "
                     f"dims; use vjp or jvp for others"
                 )
-            wanted = [tensors(given[place]) for place in places]
+            wanted = [_tensors(given[place]) for place in places]
             flat = [one for group in wanted for one in group]
-            found = [None] * len(flat)
-            if value.requires_grad:  # type: ignore[attr-defined]
-                found = list(gradients(value, flat, create_graph=graph, allow_unused=True))
-            rest = iter(
-                [ops.zeros_like(x.detach()) if one is None else one for x, one in zip(flat, found, strict=True)]
-            )
-            made = tuple(filled(given[place], [next(rest) for _ in group])
+            seed = seed_of(value, None) if value.requires_grad else value  # type: ignore[attr-defined]
+            rest = iter(pulled_back((value,), flat, (seed,), create=graph))
+            made = tuple(_filled(given[place], [next(rest) for _ in group])
                          for place, group in zip(places, wanted, strict=True))  # fmt: skip
         answer = _kept(made[0] if isinstance(argnums, int) else made, graph=graph)
         value = _kept(value, graph=graph)
@@ -88,26 +98,19 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
     With `has_aux`, `func` returns a pair whose second item is returned last. Source: torch.func.vjp.
     """
-    graph = any(one.requires_grad for one in tensors(primals))
+    graph = any(one.requires_grad for one in _tensors(primals))
     with enable_grad():
         own = tuple(_own(one) for one in primals)
         result = func(*own)
     value, aux = result if has_aux else (result, None)
 
     def pull(*cotangents: Any) -> Any:
-        given = tensors(cotangents)
-        outputs = tensors(value)
+        given = _tensors(cotangents)
+        outputs = _tensors(value)
         if len(given) != len(outputs):
             raise RuntimeError(f"vjp(): {len(given)} cotangents were given for {len(outputs)} results")
-        pairs = [(one, seed) for one, seed in zip(outputs, given, strict=True) if one.requires_grad]
-        flat = tensors(own)
-        found: list[Any] = [None] * len(flat)
-        if pairs:
-            create = graph or any(seed.requires_grad for seed in given)
-            found = list(gradients([one for one, _ in pairs], flat, [seed for _, seed in pairs], retain_graph=True,
-                                   create_graph=create, allow_unused=True))  # fmt: skip
-        zeroed = [ops.zeros_like(x.detach()) if one is None else one for x, one in zip(flat, found, strict=True)]
-        return filled(own, zeroed)
+        create = graph or any(seed.requires_grad for seed in given)
+        return _filled(own, pulled_back(outputs, _tensors(own), given, create=create))
 
     shown = _kept(value, graph=graph)
     return (shown, pull, _kept(aux, graph=graph)) if has_aux else (shown, pull)
@@ -122,14 +125,14 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool 
     for name, value in (("primals", primals), ("tangents", tangents)):
         if not isinstance(value, tuple):
             type_error("jvp", name, value, "tuple")
-    if len(tensors(primals)) != len(tensors(tangents)):
-        raise ValueError(f"jvp(): {len(tensors(tangents))} tangents were given for {len(tensors(primals))} primals")
+    if len(_tensors(primals)) != len(_tensors(tangents)):
+        raise ValueError(f"jvp(): {len(_tensors(tangents))} tangents were given for {len(_tensors(primals))} primals")
     with forward_ad.dual_level():
-        pairs = zip(tensors(primals), tensors(tangents), strict=True)
-        duals = filled(primals, [forward_ad.make_dual(one, tangent) for one, tangent in pairs])
+        pairs = zip(_tensors(primals), _tensors(tangents), strict=True)
+        duals = _filled(primals, [forward_ad.make_dual(one, tangent) for one, tangent in pairs])
         result = func(*duals)
         value, aux = result if has_aux else (result, None)
-        parts = [forward_ad.unpack_dual(one) for one in tensors(value)]
-        shown = filled(value, [part.primal for part in parts])
+        parts = [forward_ad.unpack_dual(one) for one in _tensors(value)]
+        shown = _filled(value, [part.primal for part in parts])
         moved = [ops.zeros_like(part.primal) if part.tangent is None else part.tangent for part in parts]
-    return (shown, filled(value, moved), aux) if has_aux else (shown, filled(value, moved))
+    return (shown, _filled(value, moved), aux) if has_aux else (shown, _filled(value, moved))

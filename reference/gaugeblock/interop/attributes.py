@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from ..memory.storage import Storage
@@ -10,25 +11,14 @@ from .copying import deep_copy, reduce_storage, reduce_tensor, restore_attribute
 from .numpy import as_numpy_array, numpy
 
 
-def dlpack(
-    self: Tensor,
-    *,
-    stream: int | None = -1,
-    max_version: tuple[int, int] | None = None,
-    dl_device: tuple[int, int] | None = None,
-    copy: bool | None = None,
-) -> Any:
-    """A DLPack capsule that shares the tensor's memory, or has a copy. BufferError for what DLPack cannot describe."""
-    from .dlpack_export import dlpack as run
+def _exported(name: str) -> Any:
+    """Return the method that is a function of dlpack_export, which is loaded when it is called."""
 
-    return run(self, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+    def method(self: Tensor, **options: Any) -> Any:
+        return getattr(import_module(".dlpack_export", __package__), name)(self, **options)
 
-
-def dlpack_device(self: Tensor) -> tuple[int, int]:
-    """DLPack's type and index of the device. ValueError for devices without either."""
-    from .dlpack_export import dlpack_device as run
-
-    return run(self)
+    method.__name__, method.__doc__ = f"__{name}__", f"See interop.dlpack_export: {name}."
+    return method
 
 
 METHODS: dict[str, Any] = {
@@ -39,8 +29,8 @@ METHODS: dict[str, Any] = {
     "__reduce_ex__": reduce_tensor,
     "__setstate__": restore_attributes,
     "__array_priority__": 1000,
-    "__dlpack__": dlpack,
-    "__dlpack_device__": dlpack_device,
+    "__dlpack__": _exported("dlpack"),
+    "__dlpack_device__": _exported("dlpack_device"),
 }
 
 for _name, _method in METHODS.items():

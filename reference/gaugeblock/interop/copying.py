@@ -129,22 +129,17 @@ def restore_attributes(self: Tensor, state: dict[str, Any]) -> None:
     self.__dict__.update(state)
 
 
-def copied_storage(storage: Storage) -> Storage:
-    """A storage of its own with the same bytes."""
-    result = allocate_storage(storage.nbytes, storage.device)
-    if result.pointer:
-        move_bytes(storage.device, result.pointer, storage.pointer, storage.nbytes)
-    return result
-
-
 def deep_copy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     """A tensor on a copy of the whole storage; tensors that shared it share the copy. Raises RuntimeError inside a
     recorded history."""
     if self.autograd is not None and not self.is_leaf:  # type: ignore[attr-defined]
         raise RuntimeError("Only Tensors created explicitly by the user support the deepcopy protocol at the moment")
-    storage = memo.get(id(self.storage_impl))
+    own = self.storage_impl
+    storage = memo.get(id(own))
     if storage is None:
-        storage = memo[id(self.storage_impl)] = copied_storage(self.storage_impl)
+        storage = memo[id(own)] = allocate_storage(own.nbytes, own.device)
+        if storage.pointer:
+            move_bytes(own.device, storage.pointer, own.pointer, own.nbytes)
     result = rebuild_subclass(self.__class__, (storage, *parts_of(self)[1:]))
     memo[id(self)] = result
     if self.__dict__:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from ctypes import addressof
+from typing import Any
 
 from ..core.device import Device, as_device, cpu
-from ..core.dtype import DType
 from ..core.errors import type_error
 from ..core.warn import warn
 from ..memory.storage import foreign_storage
 from ..operators.conversion import converted
 from ..operators.copy import clone
 from ..tensor.tensor import Tensor, make_tensor
-from ..tensor.tensor_meta import default_strides, extent, meta_of
+from ..tensor.tensor_meta import TensorMeta, default_strides, extent, meta_of
 from .managed_tensor import (
     CPU,
     CUDA,
@@ -89,14 +89,6 @@ def _device(pair: Ints) -> Device:
     raise BufferError(f"from_dlpack(): device type {kind} is not known; known are 1 (CPU), 2 (CUDA) and 3 (pinned)")
 
 
-class _Described(NamedTuple):
-    pointer: int
-    sizes: Ints
-    strides: Ints
-    dtype: DType
-    device: Device
-
-
 def taken(capsule: Any) -> Tensor:
     """The tensor of a capsule. What is refused stays in it."""
     found = contents(capsule)
@@ -108,27 +100,18 @@ def taken(capsule: Any) -> Tensor:
     versioned = isinstance(managed, ManagedVersioned)
     if versioned and managed.major > 1:
         raise BufferError(f"from_dlpack(): the capsule has version {managed.major}.{managed.minor}, known is 1")
-    described = _read(managed)
+    pointer, meta = _read(managed)
     if versioned and managed.flags & READ_ONLY:
         warn("from_dlpack(): the memory is not writable; writing to the tensor is undefined behaviour")
-    address, deleter = _address(managed), managed.deleter
+    address, deleter = addressof(managed), managed.deleter
     take(capsule, name)
-    needed = extent(described.sizes, described.strides) * described.dtype.itemsize
-    storage = foreign_storage(
-        described.pointer, needed, deleter=lambda _: release(address, deleter), device=described.device
-    )
-    meta = meta_of(described.sizes, described.strides, described.dtype, described.device)
+    needed = extent(meta.sizes, meta.strides) * meta.dtype.itemsize
+    storage = foreign_storage(pointer, needed, deleter=lambda _: release(address, deleter), device=meta.device)
     return make_tensor(meta, storage, 0, None)
 
 
-def _address(managed: AnyManaged) -> int:
-    from ctypes import addressof
-
-    return addressof(managed)
-
-
-def _read(managed: AnyManaged) -> _Described:
-    """Return what a struct describes. BufferError for what no tensor of ours can be."""
+def _read(managed: AnyManaged) -> tuple[int, TensorMeta]:
+    """Return the address and the meta that a struct describes. BufferError for what no tensor of ours can be."""
     view = managed.view
     dtype = DTYPES.get((view.code, view.bits))
     if dtype is None or view.lanes != 1:
@@ -150,9 +133,9 @@ def _read(managed: AnyManaged) -> _Described:
     if pointer % (dtype.itemsize // (2 if dtype.is_complex else 1)) and not empty:
         raise BufferError(f"from_dlpack(): the address {pointer:#x} is not aligned for {dtype.name}")
     device = _device((view.device_type, view.device_id))
-    if device.type == "cuda" and kept(_address(managed)) is None:
+    if device.type == "cuda" and kept(addressof(managed)) is None:
         _check_shared(device)
-    return _Described(0 if empty else pointer, sizes, strides, dtype, device)
+    return 0 if empty else pointer, meta_of(sizes, strides, dtype, device)
 
 
 def _check_shared(device: Device) -> None:

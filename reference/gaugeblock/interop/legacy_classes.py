@@ -8,18 +8,11 @@ from ..core.dtype import BY_NAME, DType, set_default_dtype
 from ..core.promotion import UPSTREAM_NAMES
 from ..core.warn import warn
 from ..memory.untyped import UntypedStorage
-from ..operators.arguments import sizes_argument
-from ..operators.invoke import apply
-from ..operators.tensor_data import tensor
 from ..tensor.tensor import Tensor
-from .older_members import CLASSES
+from .older_members import CLASSES, made_of
 from .typed_storage import TypedStorage
 
-NAMES = tuple(
-    name for name in CLASSES if name.startswith(("Byte", "Char", "Short", "Int", "Long", "Half", "BFloat", "Float",
-                                                 "Double", "Bool")) and "_" not in name and "8" not in name
-)  # fmt: skip
-"""Names of the legacy tensor classes."""
+STORAGES = {f"{UPSTREAM_NAMES[name]}Storage": dtype for name, dtype in BY_NAME.items() if name in UPSTREAM_NAMES}
 
 
 class tensortype(type):
@@ -38,37 +31,9 @@ class tensortype(type):
         return f"<class 'gaugeblock.{cls.__name__}'>"
 
     def __call__(cls, *args: Any, device: Any = None) -> Any:
-        return make(cls.__name__, cls.dtype, args, device)
-
-
-def make(name: str, dtype: DType, args: tuple[Any, ...], device: Any) -> Any:
-    """Return a tensor of `dtype` from sizes (one by one or as a Size), a sequence, a tensor or a storage.
-
-    Raises TypeError for a tensor of another dtype, and for data that is not a sequence.
-    """
-    first = args[0] if len(args) == 1 else None
-    if isinstance(first, Tensor):
-        if first.meta.dtype is not dtype:
-            raise TypeError(f"{name}(): expected a tensor of {dtype}, got {first.meta.dtype}")
-        return first.detach()  # type: ignore[attr-defined]
-    if isinstance(first, (TypedStorage, UntypedStorage)):
-        return apply("empty.memory_format", (0,), dtype=dtype).set_(first)  # type: ignore[attr-defined]
-    if first is not None and type(first).__name__ != "Size":
-        if isinstance(first, (str, float, complex, bool)):
-            raise TypeError(f"{name}(): data must be a sequence or sizes, got {type(first).__name__}")
-        if hasattr(type(first), "__len__"):
-            return tensor(first, dtype=dtype, device=device)
-    return apply("empty.memory_format", sizes_argument(name, args or (0,)), dtype=dtype, device=device)
-
-
-def legacy_class(name: str) -> Any:
-    """Return the legacy tensor class called `name`, such as FloatTensor."""
-    made = tensortype(name, (), {"__module__": "gaugeblock"})
-    made.dtype = CLASSES[name]
-    return made
-
-
-STORAGES = {f"{UPSTREAM_NAMES[name]}Storage": dtype for name, dtype in BY_NAME.items() if name in UPSTREAM_NAMES}
+        if len(args) == 1 and isinstance(args[0], (TypedStorage, UntypedStorage)):
+            return made_of(cls.__name__, (), cls.dtype, None).set_(args[0])  # type: ignore[attr-defined]
+        return made_of(cls.__name__, args, cls.dtype, device)
 
 
 class storagetype(type):
@@ -83,10 +48,13 @@ class storagetype(type):
         return TypedStorage(*args, dtype=cls.dtype, **kwargs)
 
 
-def storage_class(name: str) -> Any:
-    """Return the storage class called `name`, such as FloatStorage."""
-    made = storagetype(name, (), {"__module__": "gaugeblock"})
-    made.dtype = STORAGES[name]
+def legacy_class(name: str) -> Any:
+    """Return the legacy class called `name`, such as FloatTensor or FloatStorage. Raise AttributeError for no such."""
+    kind, known = (tensortype, CLASSES) if name.endswith("Tensor") else (storagetype, STORAGES)
+    if name not in known:
+        raise AttributeError(f"module 'gaugeblock' has no attribute {name!r}")
+    made = kind(name, (), {"__module__": "gaugeblock"})
+    made.dtype = known[name]
     return made
 
 

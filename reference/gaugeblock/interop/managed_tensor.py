@@ -53,8 +53,6 @@ AnyManaged = Managed | ManagedVersioned
 Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _KEPT: dict[int, Any] = {}
 """What each struct of ours keeps alive, the struct itself too, by its address."""
-
-
 _FORGET = Deleter(lambda address: _KEPT.pop(address, None) and None)
 _DELETER = ctypes.cast(_FORGET, ctypes.c_void_p).value
 
@@ -69,8 +67,7 @@ def keep(managed: AnyManaged, owner: Any) -> int:
 
 def kept(address: int) -> Any:
     """Return what a struct of ours describes; None for that of another library."""
-    found = _KEPT.get(address)
-    return None if found is None else found[1]
+    return _KEPT.get(address, (None, None))[1]
 
 
 def release(address: int, deleter: int | None) -> None:
@@ -88,7 +85,6 @@ _rename = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("Py
 _USED = {name: b"used_" + name for name in (PLAIN, VERSIONED)}
 
 
-
 def _dropped(capsule: int) -> None:
     """A capsule is destroyed: what nobody has taken is given back."""
     for name in (PLAIN, VERSIONED):
@@ -97,6 +93,7 @@ def _dropped(capsule: int) -> None:
 
 
 _DROPPED = _DESTRUCTOR(_dropped)
+
 
 def capsule_of(address: int, name: bytes) -> Any:
     """A capsule with a struct of ours, which goes with it unless somebody takes it."""

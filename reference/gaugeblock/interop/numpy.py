@@ -31,8 +31,10 @@ def from_numpy(ndarray: Any) -> Tensor:
     no multiple of the itemsize, and foreign byte order. Warns for a read-only array.
     """
     owner = ndarray
-    if type(ndarray) is not np.ndarray:
-        ndarray = plain_array(ndarray)
+    if type(ndarray) is not np.ndarray:  # attributes of a subclass do not count, nor what an object claims to be
+        if not issubclass(type(ndarray), np.ndarray):
+            raise TypeError(f"from_numpy(): argument 'ndarray' must be np.ndarray, got {type(ndarray).__name__}")
+        ndarray = np.ndarray.view(ndarray, np.ndarray)
     key = (ndarray.shape, ndarray.strides, ndarray.dtype)
     known = _LAYOUTS.get(key)
     if known is None:
@@ -45,13 +47,6 @@ def from_numpy(ndarray: Any) -> Tensor:
             "protect its data"
         )
     return make_tensor(meta, foreign_storage(pointer, nbytes, owner=owner), 0, None)
-
-
-def plain_array(ndarray: Any) -> np.ndarray[Any, Any]:
-    """Return `ndarray` as a plain ndarray, ignoring attributes of a subclass. Raise TypeError if it is none."""
-    if not issubclass(type(ndarray), np.ndarray):
-        raise TypeError(f"from_numpy(): argument 'ndarray' must be np.ndarray, got {type(ndarray).__name__}")
-    return np.ndarray.view(ndarray, np.ndarray)
 
 
 _LAYOUTS: dict[Any, tuple[TensorMeta, int]] = {}

@@ -47,14 +47,24 @@ def type_of(self: Tensor, dtype: DType | str | None = None, non_blocking: bool =
 def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
     """A tensor of this dtype, on this device unless another is given: empty with the sizes given one by one or as a
     Size, or with the elements of a sequence; of a tensor of this dtype another handle. Raises TypeError."""
-    options: Any = {"dtype": self.meta.dtype, "device": self.meta.device if device is None else device}
-    if len(args) == 1 and isinstance(args[0], Tensor):
-        if args[0].meta.dtype is not self.meta.dtype:
-            raise TypeError(f"new(): expected {self.meta.dtype} (got {args[0].meta.dtype})")
-        return args[0].view_as(args[0])  # type: ignore[attr-defined, no-any-return]
-    if len(args) == 1 and isinstance(args[0], Iterable) and not isinstance(args[0], Size):
-        return tensor_of(args[0], **options)
-    return apply("empty.memory_format", sizes_argument("new", args or (0,)), **options)
+    return made_of("new", args, self.meta.dtype, self.meta.device if device is None else device)
+
+
+def made_of(operator: str, args: tuple[Any, ...], dtype: DType, device: Any) -> Tensor:
+    """Return a tensor of `dtype` from sizes, given one by one or as a Size, a sequence, or a tensor of that dtype.
+
+    Raises TypeError.
+    """
+    first = args[0] if len(args) == 1 else None
+    if isinstance(first, Tensor):
+        if first.meta.dtype is not dtype:
+            raise TypeError(f"{operator}(): expected {dtype} (got {first.meta.dtype})")
+        return first.view_as(first)  # type: ignore[attr-defined, no-any-return]
+    if isinstance(first, str):
+        raise TypeError(f"{operator}(): invalid data type 'str'")
+    if isinstance(first, Iterable) and not isinstance(first, Size):
+        return tensor_of(first, dtype=dtype, device=device)
+    return apply("empty.memory_format", sizes_argument(operator, args or (0,)), dtype=dtype, device=device)
 
 
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
@@ -93,9 +103,9 @@ def _written(operator: str, self: Tensor, others: tuple[Tensor, ...], function: 
 
 def typed(self: Tensor) -> Any:
     """Return the tensor's storage as a TypedStorage."""
-    from .typed_storage import typed_storage
+    from .typed_storage import TypedStorage
 
-    return typed_storage(self)
+    return TypedStorage.of(self.storage_impl, self.meta.dtype)
 
 
 def dim_order(self: Tensor) -> tuple[int, ...]:

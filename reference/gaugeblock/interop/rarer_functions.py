@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -27,18 +28,14 @@ def empty_permuted(size: Any, physical_layout: Any, **options: Any) -> Any:
     """
     sizes = check_ints("empty_permuted", "size", size)
     order = check_ints("empty_permuted", "physical_layout", physical_layout)
-    if sorted(order) != list(range_of(len(sizes))):
+    if sorted(order) != list(builtins.range(len(sizes))):
         raise RuntimeError(
             f"empty_permuted(): argument 'physical_layout' must name each of the {len(sizes)} dims of 'size' once, "
             f"from 0 on, got {list(order)}"
         )
     options, requires_grad = tensor_options("empty_permuted", options)
     made: Any = apply("empty.memory_format", [sizes[dim] for dim in order], **options)
-    return made.permute([order.index(dim) for dim in range_of(len(sizes))]).detach().requires_grad_(requires_grad)
-
-
-range_of = range
-"""Python's built-in range, which the function below shadows."""
+    return made.permute([order.index(dim) for dim in builtins.range(len(sizes))]).detach().requires_grad_(requires_grad)
 
 
 def _real(name: str, bound: Any) -> float:
@@ -96,7 +93,7 @@ def hash_tensor(input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: in
     if not input.meta.numel and not dims:
         raise RuntimeError("hash_tensor(): dims must be given for a tensor without elements")
     ndim = input.meta.ndim
-    axes = wrap_dims("hash_tensor", dims, ndim, "dim") if dims else tuple(range_of(ndim))
+    axes = wrap_dims("hash_tensor", dims, ndim, "dim") if dims else tuple(builtins.range(ndim))
     axes = axes if ndim else ()
     bits = values(input).astype(np.float64 if dtype.kind == 2 else np.int64).view(np.uint64)
     reduce: Any = np.bitwise_xor.reduce

@@ -13,7 +13,7 @@ from ..memory.storage import Storage
 from ..memory.untyped import UntypedStorage
 from ..operators.invoke import apply
 from ..operators.tensor_data import tensor
-from ..tensor.tensor import Tensor, make_tensor
+from ..tensor.tensor import make_tensor
 from ..tensor.tensor_meta import contiguous_meta
 
 _WARNED: list[None] = []
@@ -179,11 +179,6 @@ def _conversion(name: str, dtype: DType) -> Any:
 
 for _name, _dtype in CONVERSIONS.items():
     setattr(TypedStorage, _name, _conversion(_name, BY_NAME[_dtype]))
-
-
-def typed_storage(self: Tensor) -> TypedStorage:
-    """Return a tensor's storage as elements of its dtype."""
-    return TypedStorage.of(self.storage_impl, self.meta.dtype)
 
 
 def is_storage(obj: object) -> bool:

@@ -130,23 +130,6 @@ def mean_reduction(compute: DType) -> Reduction:
     return Reduction((sum_phase(compute, _plain, _average, real=False),))
 
 
-@named
-def nanmean_reduction(compute: DType) -> Reduction:
-    """Mean of the elements that are not NaN."""
-    total = SumState(SCALAR_TYPES[compute], 2 if compute.is_complex else 1)
-
-    def step(state: State, x: Value, index: Expr, context: Context) -> State:
-        return (state[0] + cast(~_is_nan(x), INT[64]), *total.add(state[1:], _without_nan(x, context)))
-
-    phase = Phase(
-        lambda x: (constant(0, INT[64]), *total.init()),
-        step,
-        lambda a, b: (a[0] + b[0], *total.merge(a[1:], b[1:])),
-        lambda state, context: (_divided(total.total(state[1:]), cast(state[0], F64)),),
-    )
-    return Reduction((phase,))
-
-
 def _moment(x: Value, mean: State) -> Expr:
     distances = [cast(part, F64) - center for part, center in zip(components(x), mean, strict=True)]
     return functools.reduce(operator.add, [distance * distance for distance in distances])

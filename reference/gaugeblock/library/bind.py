@@ -26,7 +26,12 @@ def bind(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
     positional = operator.schema.positional
     if len(args) > len(positional):
         _fail(operator, f"expected at most {len(positional)} argument(s) but received {len(args)} argument(s)")
-    named = gather_outputs(operator, kwargs)
+    named = dict(kwargs)
+    options: dict[str, Any] = {}
+    outputs = [argument.name for argument in operator.schema.keyword_only if argument.written]
+    packed = "::" not in operator.name and len(outputs) > 1
+    if packed:
+        options["out"] = _outputs(operator, outputs, named)
     values: list[Any] = []
     for place, argument in enumerate(positional):
         if place < len(args):
@@ -37,10 +42,6 @@ def bind(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
             values.append(_converted(operator, argument, converters, named.pop(argument.name), place))
         else:
             values.append(_default(operator, argument))
-    options: dict[str, Any] = {}
-    packed = _packs_outputs(operator)
-    if packed:
-        options["out"] = _outputs(operator, named.pop("out"))
     for argument in operator.schema.keyword_only:
         if argument.name in named:
             options[argument.name] = _converted(operator, argument, converters, named.pop(argument.name), None)
@@ -51,33 +52,15 @@ def bind(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
     return values, options
 
 
-def output_names(operator: Operator) -> list[str]:
-    """The keyword-only arguments that the operator writes."""
-    return [argument.name for argument in operator.schema.keyword_only if argument.written]
-
-
-def _packs_outputs(operator: Operator) -> bool:
-    return "::" not in operator.name and len(output_names(operator)) > 1
-
-
-def gather_outputs(operator: Operator, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """The keywords with several outputs of one of the engine's own operators put into ``out=``, as its kernels expect.
+def _outputs(operator: Operator, names: list[str], named: dict[str, Any]) -> tuple[Any, ...]:
+    """Take the outputs of one of the engine's own operators, given as ``out=`` or by name, out of the keywords.
 
     RuntimeError when some are missing.
     """
-    named = dict(kwargs)
-    if not _packs_outputs(operator) or "out" in named:
-        return named
-    names = output_names(operator)
     for name in names:
-        if name not in named:
+        if name not in named and "out" not in named:
             _fail(operator, f"is missing value for argument '{name}'")
-    named["out"] = tuple(named.pop(name) for name in names)
-    return named
-
-
-def _outputs(operator: Operator, given: Any) -> tuple[Any, ...]:
-    names = output_names(operator)
+    given = named.pop("out") if "out" in named else tuple(named.pop(name) for name in names)
     parts = given if isinstance(given, (tuple, list)) else (given,)
     if len(parts) != len(names) or not all(isinstance(part, Tensor) for part in parts):
         _fail(operator, f"expected {len(names)} Tensors for 'out', got {type(given).__name__}")
@@ -113,14 +96,12 @@ def _fail(operator: Operator, problem: str) -> NoReturn:
 def _converters_of(text: str, numbers_too: bool) -> dict[str, Converter]:
     from gaugeblock_spec.schema import parse
 
-    return {argument.name: _converter(argument, numbers_too) for argument in parse(text).arguments}
+    return {
+        a.name: or_number(converter_of(a.type)) if numbers_too and a.type == "Tensor" else converter_of(a.type)
+        for a in parse(text).arguments
+    }
 
 
 def _converters(operator: Operator) -> dict[str, Converter]:
     base = operator.name.partition(".")[0]
     return _converters_of(operator.text, base in NUMBERS_AS_TENSORS or base.rstrip("_") in NUMBERS_AS_TENSORS)
-
-
-def _converter(argument: Argument, numbers_too: bool) -> Converter:
-    convert = converter_of(argument.type)
-    return or_number(convert) if numbers_too and argument.type == "Tensor" else convert

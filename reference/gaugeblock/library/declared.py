@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import weakref
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
@@ -28,8 +27,8 @@ from ..operators.pointwise import PointwiseRule
 from ..operators.pointwise_operators import Form, call_of
 from ..operators.rows import Row, row_of
 from ..tensor.tensor import Tensor
-from .derivative import MissingDerivative
 from .expressions import derivative_from, formula_from
+from .library import Library
 from .op_overload import OpOverload, find_overload
 
 OPERANDS = ("Tensor", "Scalar")
@@ -51,27 +50,19 @@ class DeclaredOperator:
             raise RuntimeError(f"operator {self.name!r} is already declared")
         self._schema = parse(row.schema)
         arguments = [a for a in self._schema.arguments if not a.written]
-        operands, numbers = _kinds(row.name, arguments)
-        self._removers: list[Callable[[], None]] = []
-        self._finalizer = weakref.finalize(self, _remove, self._removers)
+        self._library = Library(namespace, "FRAGMENT")
         rule = PointwiseRule(row)
-        FORMULAS[self.name] = Formula(self.name, formula, len(operands) + len(numbers))
-        self._removers.append(partial(_forget_formula, self.name))
-        build = call_of(self.name, arguments, numbers, check)
+        FORMULAS[self.name] = Formula(self.name, formula, len(arguments))
+        self._library.keep(partial(FORMULAS.pop, self.name, None))
+        build = call_of(self.name, arguments, {a.name for a in arguments if a.type in NUMBERS}, check)
         for text in (row.schema, row.inplace, row.out):
             if text is not None:
-                form = Form(text.partition("(")[0], rule, build, inplace=text is row.inplace)
-                self._define(f"{namespace}::{text}", form)
+                self._library.define(text)
+                run = Form(text.partition("(")[0], rule, build, inplace=text is row.inplace)
+                run.__qualname__ = f"{namespace}::{text.partition('(')[0]}"
+                for key in ("CPU", "Meta"):
+                    REGISTRY.register(run.__qualname__, key, run)
         self.function = self._bind(namespace)
-
-    def _define(self, text: str, run: Callable[..., Any]) -> None:
-        operator = REGISTRY.define(text)
-        operator.derivative = MissingDerivative(operator.qualified_name)
-        name = operator.name
-        run.__qualname__ = name
-        self._removers.append(lambda: REGISTRY.undefine(name))
-        for key in ("CPU", "Meta"):
-            REGISTRY.register(name, key, run)
 
     def _bind(self, namespace: str) -> Callable[..., Any]:
         base, row = self.row.base, self.row
@@ -98,7 +89,7 @@ class DeclaredOperator:
         if hasattr(home, name):
             raise RuntimeError(f"{self.name}: {home.__name__} has {name!r} already")
         setattr(home, name, made)
-        self._removers.append(partial(delattr, home, name))
+        self._library.keep(partial(delattr, home, name))
 
     @property
     def overload(self) -> OpOverload:
@@ -112,22 +103,13 @@ class DeclaredOperator:
 
     def remove(self) -> None:
         """Take the operator, its function's kernels and its methods away."""
-        self._finalizer()
+        self._library._destroy()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*args, **kwargs)
 
     def __repr__(self) -> str:
         return f"<DeclaredOperator {self.name}>"
-
-
-def _forget_formula(name: str) -> None:
-    FORMULAS.pop(name, None)
-
-
-def _remove(removers: list[Callable[[], None]]) -> None:
-    while removers:
-        removers.pop()()
 
 
 def _kinds(name: str, arguments: Iterable[Argument]) -> tuple[list[str], list[str]]:
@@ -181,8 +163,9 @@ def declare(
     found = None if derivative is None else derivative_from(parse(made.schema), derivative)
     declared = DeclaredOperator(made, namespace, formula, check)
     if found is not None:
-        REGISTRY.find(declared.name).derivative = found
-        REGISTRY.find(declared.name).forget_resolved()
+        registered = REGISTRY.find(declared.name)
+        registered.derivative = found
+        registered.resolved.clear()
     return declared
 
 

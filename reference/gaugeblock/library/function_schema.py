@@ -8,35 +8,32 @@ from gaugeblock_spec.schema import Alias, Argument, DefaultValue, Schema
 class SchemaArgument:
     """An argument or result of a FunctionSchema."""
 
-    __slots__ = ("_alias", "default_text", "kwarg_only", "name", "type")
+    __slots__ = ("_argument", "kwarg_only", "name", "type")
 
-    def __init__(self, name: str | None, type: str, alias: Alias | None, default: str | None, kwarg_only: bool) -> None:
-        self.name = name or ""
-        self.type = type
-        self._alias = alias
-        self.default_text = default
-        self.kwarg_only = kwarg_only
+    def __init__(self, argument: Argument) -> None:
+        self._argument = argument
+        self.name = argument.name
+        self.type = argument.type
+        self.kwarg_only = argument.kwarg_only
 
     @property
     def alias_info(self) -> SchemaAlias | None:
         """Return what the annotation ``(a!)`` says; None without one."""
-        return None if self._alias is None else SchemaAlias(self._alias)
+        return None if self._argument.alias is None else SchemaAlias(self._argument.alias)
 
     @property
     def is_write(self) -> bool:
         """Return whether the operator writes the argument."""
-        return self._alias is not None and self._alias.mutable
+        return self._argument.written
 
     @property
     def default_value(self) -> DefaultValue:
         """The default as a Python value; None also when there is none."""
-        if self.default_text is None:
-            return None
-        return Argument(self.name, self.type, self.default_text).default_value
+        return self._argument.default_value if self.has_default_value() else None
 
     def has_default_value(self) -> bool:
         """Return whether the argument may be left out."""
-        return self.default_text is not None
+        return self._argument.default is not None
 
 
 class SchemaAlias:
@@ -56,8 +53,8 @@ class FunctionSchema:
     def __init__(self, qualified: str, schema: Schema) -> None:
         self.name = qualified.partition(".")[0]
         self.overload_name = schema.overload
-        self.arguments = [SchemaArgument(a.name, a.type, a.alias, a.default, a.kwarg_only) for a in schema.arguments]
-        self.returns = [SchemaArgument(r.name, r.type, r.alias, None, False) for r in schema.returns]
+        self.arguments = [SchemaArgument(argument) for argument in schema.arguments]
+        self.returns = [SchemaArgument(Argument(r.name or "", r.type, alias=r.alias)) for r in schema.returns]
         self.is_mutable = any(argument.is_write for argument in self.arguments)
         self._text = f"{self.name.partition('::')[0]}::{str(schema).rpartition('::')[2]}"
 

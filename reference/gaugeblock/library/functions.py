@@ -21,7 +21,7 @@ _kept: list[Library] = []
 """Libraries of registrations that name none: they stay."""
 
 
-def library_for(name: str, lib: Library | None, kind: str = "FRAGMENT") -> Library:
+def library_for(name: str, lib: Library | None) -> Library:
     """`lib`, or a library of the operator's namespace that stays for good. ValueError without a namespace."""
     if lib is not None:
         if not isinstance(lib, Library):
@@ -30,7 +30,7 @@ def library_for(name: str, lib: Library | None, kind: str = "FRAGMENT") -> Libra
     namespace, colons, _ = name.partition("::")
     if not colons:
         raise ValueError(f"expected an operator name with a namespace, such as 'mylib::op', got {name!r}")
-    _kept.append(Library(namespace, kind))
+    _kept.append(Library(namespace, "FRAGMENT"))
     return _kept[-1]
 
 
@@ -134,7 +134,7 @@ def register_autograd(
     if any(argument.written for argument in schema.arguments) or any(r.alias is not None for r in schema.returns):
         raise RuntimeError(f"Cannot register autograd formula for non-functional operator {operator.text}")
     before, operator.derivative = operator.derivative, Derivative(backward, setup_context)
-    operator.forget_resolved()
+    operator.resolved.clear()
     if lib is not None:
         lib.keep(lambda: setattr(operator, "derivative", before))
 
@@ -148,12 +148,8 @@ def register_torch_dispatch(
     def register(function: F) -> F:
         rules = REGISTRY.find(name_of(op)).rules
         rules[torch_dispatch_class] = function
-
-        def remove() -> None:
-            rules.pop(torch_dispatch_class, None)
-
         if lib is not None:
-            lib.keep(remove)
+            lib.keep(lambda: rules.pop(torch_dispatch_class, None))
         return function
 
     return register if func is None else register(func)

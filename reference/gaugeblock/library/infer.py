@@ -16,9 +16,8 @@ SINGLE: dict[Any, str] = {
     Tensor: "Tensor", int: "SymInt", float: "float", bool: "bool", str: "str",
     DType: "ScalarType", Device: "Device", int | float | bool: "Scalar", int | float | bool | complex: "Scalar",
 }  # fmt: skip
-RESULTS: dict[Any, str] = {
-    Tensor: "Tensor", int: "SymInt", float: "float", bool: "bool", int | float | bool: "Scalar",
-}  # fmt: skip
+RESULTS = frozenset({"Tensor", "Tensor[]", "SymInt", "float", "bool", "Scalar"})
+"""What results may be."""
 UNKNOWN = "unknown"
 
 
@@ -149,7 +148,5 @@ def _returns(hint: Any, signature: inspect.Signature) -> str:
 
 
 def _result(hint: Any) -> str | None:
-    found = RESULTS.get(hint)
-    if found is None and typing.get_origin(hint) in (list, Sequence) and typing.get_args(hint) == (Tensor,):
-        return "Tensor[]"
-    return found
+    found = None if hint == int | float | bool | complex else schema_type(hint)
+    return found if found in RESULTS else None

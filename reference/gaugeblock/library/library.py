@@ -46,7 +46,7 @@ class Library:
         self.ns = ns
         self.kind = kind
         self.dispatch_key = _key(dispatch_key) if dispatch_key else ""
-        self._removers: list[Callable[[], None]] = []
+        self._removers: list[Callable[[], object]] = []
         self._finalizer = weakref.finalize(self, _remove_all, self._removers)
         if kind == "DEF":
             _owners[ns] = self
@@ -137,7 +137,7 @@ class Library:
         entry = FALLTHROUGH if fn is fallthrough_kernel else boxed(fn, with_keyset)
         self._removers.append(REGISTRY.register_fallback(key, entry))
 
-    def keep(self, remove: Callable[[], None]) -> None:
+    def keep(self, remove: Callable[[], object]) -> None:
         """Call `remove` when the library goes."""
         self._removers.append(remove)
 
@@ -148,7 +148,7 @@ class Library:
             del _owners[self.ns]
 
 
-def _remove_all(removers: list[Callable[[], None]]) -> None:
+def _remove_all(removers: list[Callable[[], object]]) -> None:
     while removers:
         removers.pop()()
 

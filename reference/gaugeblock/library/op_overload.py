@@ -7,7 +7,7 @@ from typing import Any
 
 from ..dispatch.dispatcher import IMPLIED_NAMESPACE, REGISTRY, Operator, call, redispatch
 from ..dispatch.keys import DispatchKeySet, check_key
-from ..dispatch.modes import PUBLISHER, public
+from ..dispatch.modes import public
 from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, intercept
 from ..dispatch.state import OVERRIDING
 from .bind import bind
@@ -118,23 +118,18 @@ class OpOverloadPacket:
         return made
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        candidates: list[OpOverload] = [public(operator) for operator in self._operators()]
-        reasons: list[str] = []
-        for candidate in candidates[:-1]:
+        reasons: list[RuntimeError] = []
+        for operator in self._operators():
             try:
-                bind(candidate._operator, args, kwargs)
+                bind(operator, args, kwargs)
             except RuntimeError as mismatch:
-                reasons.append(str(mismatch))
+                reasons.append(mismatch)
                 continue
-            return candidate(*args, **kwargs)
-        try:
-            bind(candidates[-1]._operator, args, kwargs)
-        except RuntimeError as mismatch:
-            if not reasons:
-                raise
-            lines = "\n * ".join([*reasons, str(mismatch)])
-            raise RuntimeError(f"no overload of {self._qualified_op_name} takes the arguments:\n * {lines}") from None
-        return candidates[-1](*args, **kwargs)
+            return public(operator)(*args, **kwargs)
+        if len(reasons) == 1:
+            raise reasons[0]
+        lines = "\n * ".join(map(str, reasons))
+        raise RuntimeError(f"no overload of {self._qualified_op_name} takes the arguments:\n * {lines}")
 
     def __dir__(self) -> list[str]:
         return [*object.__dir__(self), *self.overloads()]
@@ -181,4 +176,3 @@ class Ops:
 
 
 OPS = Ops()
-PUBLISHER.make = OpOverload

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..dispatch.keys import tensors_in
-from ..tensor.tensor import Tensor
+from ..dispatch.keys import map_tensors, tensors_in
 from .derivative import Derivative
 from .functions import name_of
 from .op_overload import OpOverload, find_overload
@@ -51,14 +50,8 @@ def opcheck(
 
 
 def _cloned(given: Arguments) -> Arguments:
-    args, kwargs = given
-
-    def copy(value: Any) -> Any:
-        if isinstance(value, Tensor):
-            return value.clone().requires_grad_(value.requires_grad)  # type: ignore[attr-defined]
-        return type(value)(copy(part) for part in value) if isinstance(value, (list, tuple)) else value
-
-    return tuple(copy(value) for value in args), {name: copy(value) for name, value in kwargs.items()}
+    copied: Arguments = map_tensors(lambda one: one.clone().requires_grad_(one.requires_grad), given)
+    return copied
 
 
 def _check_schema(overload: OpOverload, given: Arguments) -> None:
@@ -100,14 +93,8 @@ def _check_autograd(overload: OpOverload, given: Arguments) -> None:
 
 def _check_meta(overload: OpOverload, given: Arguments) -> None:
     results = overload(*given[0], **given[1])
-    args, kwargs = given
-
-    def to_meta(value: Any) -> Any:
-        if isinstance(value, Tensor):
-            return value.to("meta")  # type: ignore[attr-defined]
-        return type(value)(to_meta(part) for part in value) if isinstance(value, (list, tuple)) else value
-
-    metas = overload(*[to_meta(value) for value in args], **{name: to_meta(value) for name, value in kwargs.items()})
+    args, kwargs = map_tensors(lambda one: one.to("meta"), given)
+    metas = overload(*args, **kwargs)
     for place, (real, meta) in enumerate(zip(tensors_in([results]), tensors_in([metas]), strict=True)):
         mine, other = real.meta, meta.meta
         if (mine.sizes, mine.strides, mine.dtype) != (other.sizes, other.strides, other.dtype):

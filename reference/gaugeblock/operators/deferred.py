@@ -28,7 +28,7 @@ KERNELS = {
     "linear.least_squares": """linalg_lstsq linalg_pinv linalg_pinv.rcond_tensor linalg_pinv.atol_rtol_tensor
         linalg_pinv.atol_rtol_float pinverse linalg_matrix_rank linalg_matrix_rank.tol_tensor
         linalg_matrix_rank.atol_rtol_tensor linalg_matrix_rank.atol_rtol_float""",
-    "linear.outer_products": "combinations addbmm",
+    "linear.outer_products": "addbmm",
     "networks.activation": "native_dropout glu rrelu_with_noise",
     "networks.alignment": "_ctc_loss _ctc_loss.Tensor",
     "networks.batch_normalization": "native_batch_norm",
@@ -75,7 +75,7 @@ COMPOSITES = {
     "linear.factorizations": "linalg_lu",
     "linear.matrix_norms": """linalg_norm linalg_norm.ord_str linalg_matrix_norm linalg_matrix_norm.str_ord
         linalg_cond linalg_cond.p_str nuclear_norm nuclear_norm.dim frobenius_norm.dim""",
-    "linear.outer_products": "block_diag cartesian_prod cross kron trace linalg_vander vander",
+    "linear.outer_products": "block_diag cartesian_prod combinations cross kron trace linalg_vander vander",
     "networks.activation": "dropout alpha_dropout feature_dropout feature_alpha_dropout prelu rrelu",
     "networks.alignment": "ctc_loss.IntList ctc_loss.Tensor",
     "networks.attention": "scaled_dot_product_attention linear bilinear",

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..core.away import long_call
 from ..core.device import cpu
-from ..core.dtype import DType, bool_, int64, uint8
+from ..core.dtype import DType, bool_, float64, int64, uint8
 from ..core.errors import check_ints, wrap_dim
 from ..core.promotion import UPSTREAM_NAMES
 from ..core.tracing import TRACING
@@ -25,6 +25,7 @@ from ..kernels.sharing import FEW, TRANSPOSED
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, remember
 from .arguments import dtype_argument
+from .invoke import apply
 from .operand_checks import check_number, real_number
 from .plan import Planned, plannable
 from .registration import kernel
@@ -241,11 +242,8 @@ _register_total("prod", "dim_int", reduction_ops.prod_reduction, _accumulated)
 _register_total("mean", "dim", reduction_ops.mean_reduction, _inexact)
 
 
-@kernel("nanmean")
-@plannable
-def nanmean(
-    self: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: DType | None = None
-) -> Tensor | Planned[Tensor]:
+@kernel("nanmean", "CompositeImplicitAutograd")
+def nanmean(self: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
     """Mean of the elements that are not NaN. Raises RuntimeError for bool, ints and complex."""
     if self.meta.dtype.kind < 2:
         raise RuntimeError(
@@ -256,7 +254,9 @@ def nanmean(
     if self.meta.dtype.is_complex:
         raise RuntimeError("nanmean(): nansum on CPU does not support complex inputs")
     dims = reduced_dims("nanmean", dim, self.meta.ndim)
-    return planned_reduction("nanmean", reduction_ops.nanmean_reduction(compute), self, dims, keepdim, compute, compute)
+    total = apply("nansum", self, dims, keepdim, dtype=float64)
+    count = apply("sum.dim_IntList", apply("logical_not", apply("isnan", self)), dims, keepdim)
+    return apply("to.dtype", apply("div.Tensor", total, count), compute)
 
 
 def _truth(name: str, self: Tensor, dims: Dims, keepdim: bool) -> Planned[Tensor]:

@@ -208,9 +208,11 @@ def basic_view(self: Tensor, items: tuple[Any, ...]) -> Tensor:
             moved += (item + size if item < 0 else item) * old_strides[dim]
             dim += 1
         elif kind is slice:
-            start, length, step = slice_bounds(item, old_sizes[dim])
+            start, stop, step = item.indices(old_sizes[dim])
+            if step <= 0:
+                raise ValueError("step must be greater than zero")
             moved += start * old_strides[dim]
-            sizes += (length,)
+            sizes += (max(0, (stop - start + step - 1) // step),)
             strides += (old_strides[dim] * step,)
             dim += 1
         elif item is None:
@@ -225,14 +227,6 @@ def basic_view(self: Tensor, items: tuple[Any, ...]) -> Tensor:
         sizes += old_sizes[dim:]
         strides += old_strides[dim:]
     return make_view(self, meta_of(sizes, strides, meta.dtype, meta.device, meta.lazy), self.offset + moved)
-
-
-def slice_bounds(item: slice, size: int) -> tuple[int, int, int]:
-    """Start, length and step of a slice over `size` parts, clamped. Raises ValueError for a step below 1."""
-    start, stop, step = item.indices(size)
-    if step <= 0:
-        raise ValueError("step must be greater than zero")
-    return start, max(0, (stop - start + step - 1) // step), step
 
 
 def _refuse(meta: TensorMeta, items: tuple[Any, ...]) -> None:

@@ -101,11 +101,6 @@ def nbytes(self: Tensor) -> int:
     return self.meta.nbytes
 
 
-def itemsize(self: Tensor) -> int:
-    """The bytes of one element."""
-    return self.meta.dtype.itemsize
-
-
 def is_on(kind: str) -> Callable[[Tensor], bool]:
     """Return the getter that says whether a tensor is on a device of a type."""
 
@@ -149,7 +144,7 @@ METHODS: dict[str, Callable[..., Any]] = {
 
 PROPERTIES: dict[str, Callable[..., Any]] = {
     "nbytes": nbytes,
-    "itemsize": itemsize,
+    "itemsize": element_size,
     **{f"is_{kind}": is_on(kind) for kind in ("cpu", "meta", "cuda", "ipu", "maia", "mps", "mtia", "xla", "xpu")},
     "_base": base_of,
     "_version": version_of,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ..core.dtype import DType
 from ..core.errors import check_int, check_ints, check_sizes, type_error
@@ -15,7 +16,7 @@ from .refresh import grow_own_storage, grow_storage
 from .tensor import Tensor, view_at_same_place
 from .tensor_meta import TensorMeta, default_strides, extent, format_strides, meta_of, meta_with, without_autograd
 from .versions import HOW_MADE, INFERENCE, VersionCounter, bump_version, version_of
-from .views import squeezed_meta, strided_meta, t, transpose, unsqueezed_meta
+from .views import squeeze, strided_meta, t, transpose, unsqueeze
 
 
 def _become(self: Tensor, meta: TensorMeta, offset: int) -> Tensor:
@@ -24,29 +25,17 @@ def _become(self: Tensor, meta: TensorMeta, offset: int) -> Tensor:
     return self
 
 
-def t_(self: Tensor) -> Tensor:
-    """t in place."""
-    return _become(self, t(self).meta, self.offset)
+def _in_place(view: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return the function that makes a tensor what the view of it at the same place is."""
+
+    def become(self: Tensor, *args: Any) -> Tensor:
+        return _become(self, view(self, *args).meta, self.offset)
+
+    return become
 
 
-def transpose_(self: Tensor, dim0: int, dim1: int) -> Tensor:
-    """transpose in place."""
-    return _become(self, transpose(self, dim0, dim1).meta, self.offset)
-
-
-def swapaxes_(self: Tensor, axis0: int, axis1: int) -> Tensor:
-    """swapaxes in place."""
-    return transpose_(self, axis0, axis1)
-
-
-def squeeze_(self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
-    """squeeze in place."""
-    return _become(self, squeezed_meta(self.meta, dim), self.offset)
-
-
-def unsqueeze_(self: Tensor, dim: int) -> Tensor:
-    """unsqueeze in place."""
-    return _become(self, unsqueezed_meta(self.meta, dim), self.offset)
+t_, transpose_ = _in_place(t), _in_place(transpose)
+squeeze_, unsqueeze_ = _in_place(squeeze), _in_place(unsqueeze)
 
 
 def as_strided_(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:

@@ -82,11 +82,7 @@ def _references(tensor: Tensor) -> int:
 
 
 _ALONE = _references(empty_tensor((1,), uint8))
-
-
-def is_alone(tensor: Tensor) -> bool:
-    """Return whether nothing but `tensor` refers to its storage."""
-    return _references(tensor) == _ALONE
+"""References to a storage that nothing but one tensor refers to."""
 
 
 def grow_storage(storage: Storage, nbytes: int, dtype: DType, *, tell: bool = True) -> None:
@@ -115,7 +111,7 @@ def grow_own_storage(tensor: Tensor, nbytes: int, dtype: DType | None = None) ->
     if nbytes <= before:
         return
     if alone():
-        tell = not is_alone(tensor)
+        tell = _references(tensor) > _ALONE
         resize_storage(tensor.storage_impl, nbytes, tell=tell)
     else:
         with Changing() as changing:

@@ -32,23 +32,15 @@ def view_dtype(self: Tensor, dtype: DType) -> Tensor:
         raise RuntimeError(
             names + f"self.stride(-1) must be 1 when the element sizes differ, got {meta.strides[-1]}"
         )
-    sizes, strides, offset = meta.sizes, meta.strides, self.offset
-    if old > new:
-        ratio = old // new
-        new_sizes = (*sizes[:-1], sizes[-1] * ratio)
-        new_strides = (*[stride * ratio for stride in strides[:-1]], 1)
-        return make_view(self, meta_of(new_sizes, new_strides, dtype, meta.device), offset * ratio)
-    ratio = new // old
-    if sizes[-1] % ratio:
-        raise RuntimeError(names + f"self.size(-1) must be divisible by {ratio}, got {sizes[-1]}")
-    if offset % ratio:
-        raise RuntimeError(names + f"self.storage_offset() must be divisible by {ratio}, got {offset}")
-    for dim, stride in enumerate(strides[:-1]):
-        if stride % ratio:
-            raise RuntimeError(names + f"self.stride({dim}) must be divisible by {ratio}, got {stride}")
-    new_sizes = (*sizes[:-1], sizes[-1] // ratio)
-    new_strides = (*[stride // ratio for stride in strides[:-1]], 1)
-    return make_view(self, meta_of(new_sizes, new_strides, dtype, meta.device), offset // ratio)
+
+    def scaled(name: str, value: int) -> int:
+        if value * old % new:
+            raise RuntimeError(names + f"self.{name} must be divisible by {new // old}, got {value}")
+        return value * old // new
+
+    size, offset = scaled("size(-1)", meta.sizes[-1]), scaled("storage_offset()", self.offset)
+    strides = [scaled(f"stride({dim})", stride) for dim, stride in enumerate(meta.strides[:-1])]
+    return make_view(self, meta_of((*meta.sizes[:-1], size), (*strides, 1), dtype, meta.device), offset)
 
 
 def _real_parts(self: Tensor, dims: tuple[int, ...], first: int, lazy: int) -> Tensor:

@@ -230,8 +230,8 @@ class TensorMeta:
     and otherwise by a tuple that starts with the operator's name.
     `arrays` holds NumPy's views of a few addresses, kept for small tensors, whose blocks come again.
     `lazy` is 0, or the bits CONJUGATE and NEGATIVE when the elements in memory stand for their conjugate or negative.
-    A tensor with the Autograd key has the `autograd_twin` of its meta, equal in every field but for its own empty
-    caches and `has_autograd`: so what was learnt for the one never serves the other, and the fast paths pay nothing.
+    A tensor with the Autograd key has the `twin` of its meta, equal in every field but for its own empty caches and
+    `has_autograd`: so what was learnt for the one never serves the other, and the fast paths pay nothing.
     """
 
     __slots__ = (
@@ -384,9 +384,9 @@ AUTOGRAD_KEY = 1 << 63
 """Beside the dispatch keys of a meta with autograd: calls with such a tensor go to autograd kernels."""
 
 
-def autograd_twin(meta: TensorMeta) -> TensorMeta:
-    """The meta for tensors that autograd watches; `meta` is one that it does not."""
-    twin = meta.twin
+def with_autograd(meta: TensorMeta) -> TensorMeta:
+    """Return the meta of a tensor that autograd watches, with the same fields as the one given."""
+    twin = meta if meta.has_autograd else meta.twin
     if twin is None:
         twin = TensorMeta()
         for name in FIXED:
@@ -398,11 +398,6 @@ def autograd_twin(meta: TensorMeta) -> TensorMeta:
         twin._has_autograd = True
         meta.twin = twin
     return twin
-
-
-def with_autograd(meta: TensorMeta) -> TensorMeta:
-    """Return the meta of a tensor that requires grad, with the same fields as the one given."""
-    return meta if meta.has_autograd else autograd_twin(meta)
 
 
 def without_autograd(meta: TensorMeta) -> TensorMeta:

@@ -9,9 +9,9 @@ from . import metadata, reinterpret, reshaping, splitting, views
 from .getters import set_requires_grad
 
 OTHER_NAMES = {
-    "view.dtype": "view_dtype", "swapdims": "swapaxes", "swapdims_": "swapaxes_", "numpy_T": "numpy_t",
-    "mT": "matrix_transpose", "mH": "adjoint", "matrix_H": "matrix_h", "moveaxis": "movedim", "slice": "slice_dim",
-    "split.sizes": "split_with_sizes",
+    "view.dtype": "view_dtype", "swapaxes": "transpose", "swapaxes_": "transpose_", "swapdims": "transpose",
+    "swapdims_": "transpose_", "numpy_T": "numpy_t", "mT": "matrix_transpose", "mH": "adjoint", "matrix_H": "matrix_h",
+    "moveaxis": "movedim", "slice": "slice_dim", "split.sizes": "split_with_sizes", "broadcast_to": "expand",
 }  # fmt: skip
 """Schema name, or that of all overloads -> function, where that is not called so."""
 

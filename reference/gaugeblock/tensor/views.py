@@ -36,11 +36,6 @@ def transpose(self: Tensor, dim0: int, dim1: int) -> Tensor:
     return view_at_same_place(self, _permuted_meta(meta, tuple(order)))
 
 
-def swapaxes(self: Tensor, axis0: int, axis1: int) -> Tensor:
-    """transpose under NumPy's name."""
-    return transpose(self, axis0, axis1)
-
-
 def permute(self: Tensor, dims: Sequence[int]) -> Tensor:
     """Dim k of the result is dim ``dims[k]``. Raises RuntimeError unless `dims` names every dim once."""
     meta = self.meta
@@ -153,40 +148,28 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
     return expand(self, other.meta.sizes)
 
 
-def broadcast_to(self: Tensor, size: Sequence[int]) -> Tensor:
-    """expand under NumPy's name."""
-    return expand(self, size)
-
-
 def squeeze(self: Tensor, dim: int | Sequence[int] | None = None) -> Tensor:
     """Without its dims of size 1, or without those of them that `dim` names. Raises IndexError out of range."""
-    return view_at_same_place(self, squeezed_meta(self.meta, dim))
-
-
-def squeezed_meta(meta: TensorMeta, dim: int | Sequence[int] | None) -> TensorMeta:
-    """The meta that squeeze gives."""
+    meta = self.meta
     ndim = meta.ndim
     if dim is None:
         dims: Sequence[int] = range(ndim)
     else:
         dims = wrap_dims("squeeze", check_ints("squeeze", "dim", dim), ndim, "dim")
     kept = tuple([place for place in range(ndim) if meta.sizes[place] != 1 or place not in dims])
-    return _permuted_meta(meta, kept)
+    return view_at_same_place(self, _permuted_meta(meta, kept))
 
 
 def unsqueeze(self: Tensor, dim: int) -> Tensor:
     """With a dim of size 1 added at `dim`, in [-(ndim + 1), ndim]. Raises IndexError outside."""
-    return view_at_same_place(self, unsqueezed_meta(self.meta, dim))
-
-
-def unsqueezed_meta(meta: TensorMeta, dim: int) -> TensorMeta:
-    """The meta that unsqueeze gives."""
+    meta = self.meta
     if dim.__class__ is not int:
         dim = check_int("unsqueeze", "dim", dim)
     sizes, strides = meta.sizes, meta.strides
     place = wrap_dim("unsqueeze", dim, meta.ndim + 1)
     stride = sizes[place] * strides[place] if place < meta.ndim else 1
-    return meta_with(meta, (*sizes[:place], 1, *sizes[place:]), (*strides[:place], stride, *strides[place:]))
+    other = meta_with(meta, (*sizes[:place], 1, *sizes[place:]), (*strides[:place], stride, *strides[place:]))
+    return view_at_same_place(self, other)
 
 
 def select(self: Tensor, dim: int, index: int) -> Tensor:

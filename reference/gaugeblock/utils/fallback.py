@@ -6,7 +6,7 @@ from typing import Any
 
 from ..core.device import Device, cpu
 from ..dispatch.dispatcher import REGISTRY, call, check_one_device
-from ..dispatch.keys import tensors_in
+from ..dispatch.keys import map_tensors, tensors_in
 from ..iteration.dimensions import resize_output
 from ..library.op_overload import OpOverload
 from ..operators.copy import host_image
@@ -29,10 +29,8 @@ def cpu_fallback(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
     place = _device((*args, *kwargs.values()))
     pairs: list[tuple[Tensor, Tensor]] = []
 
-    def here(value: Any) -> Any:
-        if isinstance(value, (tuple, list)):
-            return type(value)(here(part) for part in value)
-        if not isinstance(value, Tensor) or value.meta.device is cpu:
+    def here(value: Tensor) -> Tensor:
+        if value.meta.device is cpu:
             return value
         for original, image in pairs:
             if original is value:
@@ -40,16 +38,22 @@ def cpu_fallback(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
         pairs.append((value, host_image(value)))
         return pairs[-1][1]
 
-    options = {name: here(value) for name, value in kwargs.items()}
+    def there(value: Tensor) -> Any:
+        for original, image in pairs:
+            if image is value:
+                return original
+        return call(REGISTRY.find("to.device"), value, place, None, False, False, None)
+
+    options = map_tensors(here, kwargs)
     if isinstance(options.get("device"), Device):
         options["device"] = cpu
-    result = op(*[here(value) for value in args], **options)
+    result = op(*map_tensors(here, args), **options)
     written = {argument.name for argument in operator.schema.arguments if argument.written}
     for name, value in operator.by_name(args, kwargs).items():
         for part in value if isinstance(value, (tuple, list)) else (value,):
             if name in written or name == "out":
                 _bring_back(part, pairs)
-    return _there(result, place, pairs)
+    return map_tensors(there, result)
 
 
 def _device(values: tuple[Any, ...]) -> Device:
@@ -69,16 +73,3 @@ def _bring_back(original: Any, pairs: list[tuple[Tensor, Tensor]]) -> None:
                 there = contiguous_meta(image.meta.sizes, tensor.meta.dtype, tensor.meta.device)
                 resize_output(tensor, there, silent=True)
             call(REGISTRY.find("copy_"), tensor, image, False)
-
-
-def _there(result: Any, place: Device, pairs: list[tuple[Tensor, Tensor]]) -> Any:
-    if isinstance(result, Tensor):
-        for original, image in pairs:
-            if image is result:
-                return original
-        return call(REGISTRY.find("to.device"), result, place, None, False, False, None)
-    if isinstance(result, tuple) and hasattr(result, "_fields"):
-        return type(result)(*[_there(part, place, pairs) for part in result])
-    if isinstance(result, (tuple, list)):
-        return type(result)(_there(part, place, pairs) for part in result)
-    return result

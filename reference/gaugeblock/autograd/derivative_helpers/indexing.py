@@ -54,11 +54,6 @@ def index_at(grad: Tensor, indices: Indices) -> Tensor:
     return found
 
 
-def take_back(grad: Tensor, shape: Sizes, index: Tensor) -> Tensor:
-    """Zeros of `shape` with `grad` added at the flat places `index`."""
-    return grad.new_zeros(shape).put(index, grad, True)
-
-
 def masked_select_back(grad: Tensor, shape: Sizes, mask: Tensor) -> Tensor:
     """Zeros with the elements of `grad` in order where `mask` is true, both broadcast."""
     sizes = broadcast_shapes(tuple(shape), mask.shape)
@@ -85,22 +80,12 @@ def _filled_up(tensor: Tensor, shape: Sizes) -> Tensor:
     return ops.constant_pad_nd(tensor, pad)
 
 
-def source_back(grad: Tensor, dim: int, index: Tensor, shape: Sizes) -> Tensor:
-    """The parts of `grad` at `index` along `dim`, in the sizes of the source that was written there."""
-    return grad.index_select(dim, index).reshape(tuple(shape))
-
-
 def index_fill_value_back(grad: Tensor, dim: int, index: Tensor) -> Tensor:
     """The sum of `grad` over the parts at `index` along `dim`, each counted once."""
     if not grad.ndim:
         return grad if index.numel() else ops.zeros_like(grad)
     places = ops.unique(index.remainder(grad.shape[dim])) if grad.shape[dim] else index
     return grad.index_select(dim, places).sum()
-
-
-def zeroed_at(grad: Tensor, index: Tensor) -> Tensor:
-    """`grad` with zeros at the flat places `index`."""
-    return grad.put(index, grad.new_zeros(index.shape), False)
 
 
 def scatter_back(grad: Tensor, dim: int, index: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -141,10 +126,10 @@ def embedding_back(
     return grad.new_zeros(tuple(shape)).index_add(0, places, rows)
 
 
-def _distance_back(grad: Tensor, difference: Tensor, p: float, distance: Tensor) -> Tensor:
-    """The gradient of differences (last dim) from that of their p-norms; all that are the largest get all of it."""
+def _norm_back(grad: Tensor, difference: Tensor, p: float, distance: Tensor) -> Tensor:
+    """The gradient of the p-norm of differences (last dim); for p inf all largest ones have the whole."""
     grad, distance = grad.unsqueeze(-1), distance.unsqueeze(-1)
-    if p == math.inf:
+    if p == float("inf"):
         return grad * difference.sign() * (difference.abs() == distance)
     return norm_back(grad, difference, distance, p, -1, True)
 
@@ -152,22 +137,15 @@ def _distance_back(grad: Tensor, difference: Tensor, p: float, distance: Tensor)
 def cdist_back(grad: Tensor, x1: Tensor, x2: Tensor, p: float, result: Tensor) -> Tensor:
     """Return the gradient of the rows of x1, given that of their distances to all rows of x2."""
     difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
-    return _distance_back(grad, difference, p, result).sum(-2)
+    return _norm_back(grad, difference, p, result).sum(-2)
 
 
 def pdist_back(grad: Tensor, self: Tensor, p: float, result: Tensor) -> Tensor:
     """Return the gradient of the rows, given that of the distances of all pairs."""
     first, second = ops.triu_indices(self.shape[0], self.shape[0], 1, device=self.device)
     difference = self.index_select(0, first) - self.index_select(0, second)
-    part = _distance_back(grad, difference, p, result)
+    part = _norm_back(grad, difference, p, result)
     return grad.new_zeros(tuple(self.shape)).index_add(0, first, part).index_add(0, second, -part)
-
-
-def dropout_back(grad: Tensor, mask: Tensor, p: float, train: bool | None) -> Tensor:
-    """`grad` where elements were kept, scaled as they were."""
-    if train is False:
-        return grad
-    return grad * mask * (0.0 if p == 1 else 1 / (1 - p))
 
 
 Pair = tuple[Tensor, Tensor]
@@ -228,14 +206,10 @@ def _prod(grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, incl
     return mine, ops.where(alone, (grad * without).gather(dim, index), divided)
 
 
-def _touched(self: Tensor, dim: int, index: Tensor) -> Tensor:
-    return ops.zeros_like(self, dtype=bool_).scatter(dim, index, True)
-
-
 def _extreme(grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, include: bool, result: Tensor) -> Pair:
     mine = self == result
     if not include:
-        mine = mine & ~_touched(self, dim, index)
+        mine = mine & ~ops.zeros_like(self, dtype=bool_).scatter(dim, index, True)
     theirs = (src == result.gather(dim, index)).to(grad.dtype)
     count = mine.to(grad.dtype).scatter_add(dim, index, theirs)
     share = grad / count.masked_fill(count == 0, 1)

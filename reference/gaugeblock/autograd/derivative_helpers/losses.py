@@ -15,6 +15,12 @@ def unreduced(grad: Tensor, count: int, reduction: int) -> Tensor:
     return grad / count if reduction == 1 else grad
 
 
+def _row_by_row(grad: Tensor, slope: Tensor, reduction: int) -> Tensor:
+    """Return the slopes of rows that were each reduced to one element times what reaches that."""
+    share = unreduced(grad, slope.shape[0], reduction)
+    return slope * (share.reshape((-1, 1)) if reduction == 0 else share)
+
+
 def mse_back(grad: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:
     """Twice the difference, times what reaches each element."""
     difference = self - target
@@ -114,9 +120,7 @@ def multi_margin_back(
     if weight is not None:
         slope = slope * weight.index_select(0, places.reshape((-1,))).unsqueeze(1)
     slope = slope.scatter(1, places, -slope.sum(1, keepdim=True))
-    share = unreduced(grad, rows.shape[0], reduction)
-    share = share.reshape((-1, 1)) if reduction == 0 else share
-    return (share * slope).reshape(tuple(self.shape))
+    return _row_by_row(grad, slope, reduction).reshape(tuple(self.shape))
 
 
 def multilabel_margin_back(grad: Tensor, self: Tensor, target: Tensor, is_target: Tensor, reduction: int) -> Tensor:
@@ -129,6 +133,4 @@ def multilabel_margin_back(grad: Tensor, self: Tensor, target: Tensor, is_target
     others = (is_target.reshape(tuple(rows.shape)) == 0).unsqueeze(1)
     pairs = (close & valid & others).to(rows.dtype)
     slope = pairs.sum(1).scatter_add(1, places, -pairs.sum(2)) / rows.shape[1]
-    share = unreduced(grad, rows.shape[0], reduction)
-    share = share.reshape((-1, 1)) if reduction == 0 else share
-    return (share * slope).reshape(tuple(self.shape))
+    return _row_by_row(grad, slope, reduction).reshape(tuple(self.shape))

@@ -67,14 +67,6 @@ def angle_back(grad: Tensor, self: Tensor) -> Tensor:
     return grad * turned.masked_fill(self == 0, 0)
 
 
-def angle_forward(tangent: Tensor, self: Tensor) -> Tensor:
-    """``Im(conj(z) t) / |z|**2``, 0 where z is 0, and for real numbers."""
-    if not self.is_complex():
-        return ops.zeros_like(tangent)
-    turned: Tensor = (tangent * self.conj()).imag / (self * self.conj()).real
-    return turned.masked_fill(self == 0, 0)
-
-
 def over_squares(value: Tensor, self: Tensor, other: Tensor) -> Tensor:
     """``value / (self**2 + other**2)``, 0 where that is 0."""
     squares = self * self + other * other
@@ -148,6 +140,8 @@ def spherical_slope(x: Tensor) -> Tensor:
     squared = x * x
     series = x / -3 * (1 - squared / 10 * (1 - squared / 28))
     return ops.where(near, series, (far.cos() - far.sin() / far) / far)
+
+
 ROOT_HALF = 0.7071067811865476
 DENSITY = 0.3989422804014327
 """1/sqrt(2) and 1/sqrt(2 pi)."""
@@ -191,23 +185,6 @@ def mish_slope(self: Tensor) -> Tensor:
     """The derivative of x * tanh(softplus(x))."""
     bent: Tensor = ops.softplus(self).tanh()
     return bent + self * self.sigmoid() * (1 - bent * bent)
-
-
-def per_channel(weight: Tensor, ndim: int) -> Tensor:
-    """One weight, or one for each place of dim 1, so that it broadcasts to a tensor of `ndim` dims."""
-    if weight.numel() == 1:
-        return weight.reshape(())
-    return weight.reshape((1, -1, *(1,) * (ndim - 2)) if ndim > 1 else (-1,))
-
-
-def summed_per_channel(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """`grad` summed over all dims but dim 1, or over all for a weight with one element."""
-    count = 1
-    for size in shape:
-        count *= size
-    if count == 1 or grad.ndim < 2:
-        return grad.sum().reshape(tuple(shape)) if count == 1 else grad
-    return grad.sum([dim for dim in range(grad.ndim) if dim != 1]).reshape(tuple(shape))
 
 
 def rrelu_back(grad: Tensor, self: Tensor, result: Tensor, lower: float, upper: float, training: bool) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...calls.functions import tensor_ops as ops
 
@@ -40,7 +40,10 @@ def polynomial_slope(name: str, x: Tensor, n: Tensor | float) -> Tensor:
     shifted = name.startswith("shifted")
     point = x * 2 - 1 if shifted else x
     degree = n.trunc() if isinstance(n, Tensor) and n.is_floating_point() else n
-    top = _largest(degree)
+    largest: Any = degree
+    if isinstance(degree, Tensor):
+        largest = degree.max().item() if degree.numel() else 0
+    top = int(largest)
     (slope, intercept), step = _recurrence(name)
     before, value = ops.ones_like(point), point * slope + intercept
     before_slope, value_slope = ops.zeros_like(point), ops.full_like(point, slope)
@@ -59,13 +62,6 @@ def polynomial_slope(name: str, x: Tensor, n: Tensor | float) -> Tensor:
         unknown = ops.full_like(point, float("nan"))
         found = ops.where(degree > SLOPE_LIMIT, unknown, found) if isinstance(degree, Tensor) else unknown
     return found * 2 if shifted else found
-
-
-def _largest(degree: Tensor | float) -> int:
-    if not isinstance(degree, Tensor):
-        return int(degree)
-    largest: float = degree.max().item() if degree.numel() else 0  # type: ignore[assignment]
-    return int(largest)
 
 
 def _chosen(found: Tensor, value: Tensor, degree: Tensor | float, k: int) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ...calls.functions import tensor_ops as ops
@@ -46,13 +46,6 @@ def _count(shape: tuple[int, ...], dim: Dims) -> int:
 def mean_back(grad: Tensor, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> Tensor:
     """The gradient of a mean."""
     return spread(grad / max(_count(shape, dim), 1), shape, dim, keepdim)
-
-
-def nanmean_back(grad: Tensor, self: Tensor, dim: Dims, keepdim: bool) -> Tensor:
-    """The gradient of a mean over the elements that are not nan."""
-    there = self.isnan().logical_not()
-    counted = there.sum(_reduced_dims(self.ndim, dim), True)
-    return _restored(grad, self.shape, dim, keepdim) / counted * there
 
 
 def share_back(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
@@ -98,22 +91,16 @@ def norm_back(grad: Tensor, self: Tensor, result: Tensor, order: float | None, d
         grad, result = _restored(grad, self.shape, dim, keepdim), _restored(result, self.shape, dim, keepdim)
     if p == 1:
         return self.sgn() * grad
-    if p == 2:
-        return grad * (self / result).masked_fill(result == 0, 0)
     size = self.abs()
     if math.isinf(p):
         largest = (size == result) | (size.isnan() & result.isnan())
         return self.sgn() * (grad / largest.sum(_reduced_dims(self.ndim, dim), True) * largest)
-    if p < 1:
-        return self.sgn() * size.pow(p - 1).masked_fill(self == 0, 0) * grad * result.pow(1 - p)
-    scaled = self.sgn() * size.pow(p - 1) if p < 2 else self * size.pow(p - 2)
-    return scaled * (grad / result.pow(p - 1)).masked_fill(result == 0, 0)
-
-
-def dist_back(grad: Tensor, self: Tensor, other: Tensor, p: float, result: Tensor) -> tuple[Tensor, Tensor]:
-    """The gradients of the norm of ``self - other`` by both."""
-    back = norm_back(grad, self - other, result, p, None, False)
-    return back, -back
+    none = result == 0
+    divisor = result.masked_fill(none, 1)
+    if p == 2:
+        return grad * (self / divisor).masked_fill(none, 0)
+    powers = size.masked_fill(size == 0, 1).pow(p - 1).masked_fill(size == 0, 0)
+    return self.sgn() * powers * (grad / divisor.pow(p - 1)).masked_fill(none, 0)
 
 
 def logsumexp_back(grad: Tensor, self: Tensor, result: Tensor, dim: Dims, keepdim: bool) -> Tensor:
@@ -123,22 +110,22 @@ def logsumexp_back(grad: Tensor, self: Tensor, result: Tensor, dim: Dims, keepdi
 
 
 def logcumsumexp_back(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
-    """``sum over j >= i of grad[j] exp(x[i] - y[j])``, kept from overflow by adding up logarithms."""
-    if not self.ndim or not self.numel():
-        return grad
-    if grad.is_complex():
-        return (_later(grad.conj().log() - result, dim) + self).exp().conj()
-    above, below = ((_later(part - result, dim) + self).exp() for part in _logarithms(grad))
-    return above - below
+    """``sum over j >= i of grad[j] exp(x[i] - y[j])``."""
+    return _by_logarithms(grad.conj(), lambda logs: _later(logs - result, dim) + self).conj()
 
 
 def logcumsumexp_forward(tangent: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
-    """``sum over j <= i of tangent[j] exp(x[j] - y[i])``, kept from overflow by adding up logarithms."""
-    if not self.ndim or not self.numel():
-        return tangent
-    if tangent.is_complex():
-        return ((tangent.log() + self).logcumsumexp(dim) - result).exp()
-    above, below = (((part + self).logcumsumexp(dim) - result).exp() for part in _logarithms(tangent))
+    """``sum over j <= i of tangent[j] exp(x[j] - y[i])``."""
+    return _by_logarithms(tangent, lambda logs: (logs + self).logcumsumexp(dim) - result)
+
+
+def _by_logarithms(value: Tensor, of_logs: Callable[[Tensor], Tensor]) -> Tensor:
+    """A sum of products with `value`, kept from overflow: `of_logs` gives its logarithm for that of `value`."""
+    if not value.ndim or not value.numel():
+        return value
+    if value.is_complex():
+        return of_logs(value.log()).exp()
+    above, below = (of_logs(part).exp() for part in _logarithms(value))
     return above - below
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ...calls.functions import tensor_ops as ops
 from ...core.dtype import bool_, int64
 from ...dispatch.keys import any_autograd
+from ...operators.invoke import invoke
 from .indexing import collected
 
 if TYPE_CHECKING:
@@ -19,34 +20,24 @@ else:
 Sizes = Sequence[int]
 
 
-def _written(grad: Tensor, shape: Sizes, part: Callable[[Tensor], Tensor]) -> Tensor:
-    """Zeros of `shape` with `grad`, which nothing is recorded for, written through a view of them."""
+def _placed(grad: Tensor, shape: Sizes, view: str, *args: Any) -> Tensor:
+    """Zeros of `shape` with `grad` where a view of them lies; written in place where nothing is recorded."""
     zeros = grad.new_zeros(shape)
-    part(zeros).copy_(grad)
+    if any_autograd((grad,), {}):
+        recorded: Tensor = invoke(f"{view.partition('.')[0]}_scatter", zeros, grad, *args)
+        return recorded
+    invoke(view, zeros, *args).copy_(grad)
     return zeros
 
 
 def select_back(grad: Tensor, shape: Sizes, dim: int, index: int) -> Tensor:
     """Zeros of `shape` with `grad` at `index` along `dim`."""
-    if not any_autograd((grad,), {}):
-        return _written(grad, shape, lambda zeros: zeros.select(dim, index))
-    return slice_back(grad.unsqueeze(dim), shape, dim, index, index + 1 or None, 1)
+    return _placed(grad, shape, "select.int", dim, index)
 
 
 def slice_back(grad: Tensor, shape: Sizes, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
     """Zeros of `shape` with `grad` at every `step`-th place from `start` to before `end` along `dim`."""
-    place = dim % len(shape)
-    size, length = shape[place], grad.shape[place]
-    if length == size:
-        return grad
-    before = slice(start, end).indices(size)[0] if length else 0
-    if not any_autograd((grad,), {}):
-        key = (slice(None),) * place + (slice(start, end, step),)
-        return _written(grad, shape, lambda zeros: zeros[key])
-    if step != 1:
-        return grad.new_zeros(shape).slice_scatter(grad, dim, start, end, step)
-    pad = (0, 0) * (len(shape) - 1 - place) + (before, size - before - length)
-    return ops.constant_pad_nd(grad, pad)
+    return grad if grad.shape[dim] == shape[dim] else _placed(grad, shape, "slice.Tensor", dim, start, end, step)
 
 
 def narrow_back(grad: Tensor, shape: Sizes, dim: int, start: Any) -> Tensor:
@@ -59,9 +50,7 @@ def narrow_back(grad: Tensor, shape: Sizes, dim: int, start: Any) -> Tensor:
 
 def diagonal_back(grad: Tensor, shape: Sizes, offset: int, dim1: int, dim2: int) -> Tensor:
     """Zeros of `shape` with `grad`, whose last dim runs along it, on a diagonal."""
-    if not any_autograd((grad,), {}):
-        return _written(grad, shape, lambda zeros: zeros.diagonal(offset, dim1, dim2))
-    return grad.new_zeros(shape).diagonal_scatter(grad, offset, dim1, dim2)
+    return _placed(grad, shape, "diagonal", offset, dim1, dim2)
 
 
 def permute_back(grad: Tensor, dims: Sizes) -> Tensor:
@@ -185,9 +174,3 @@ def roll_back(grad: Tensor, shifts: int | Sizes, dims: int | Sizes) -> Tensor:
     """`grad` rolled the other way."""
     shifts = (shifts,) if isinstance(shifts, int) else shifts
     return ops.roll(grad, tuple(-shift for shift in shifts), dims)
-
-
-def combinations_back(grad: Tensor, shape: Sizes, r: int, with_replacement: bool) -> Tensor:
-    """The sum for each element over the places at which it was chosen."""
-    chosen = ops.combinations(ops.arange(shape[0]), r, with_replacement).to(grad.device)
-    return collected(shape, 0, chosen.reshape((-1,)), grad.reshape((-1,)))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ...core.device import Device, as_device, cpu, meta_device
 from ...core.tracing import TRACING
 from ...dispatch.dispatcher import Operator, redispatch
-from ...dispatch.keys import BACKEND_BIT, FUNCTIONALITY_BIT, tensor_keys
+from ...dispatch.keys import BACKEND_BIT, FUNCTIONALITY_BIT, map_tensors, tensor_keys
 from ...memory.storage import Storage, allocate_storage, foreign_storage
 from ...operators.copy import clone
 from ...operators.fallbacks import LAZY_MASK
@@ -102,16 +102,6 @@ def _several_devices(operator: Operator, first: tuple[str, Device], other: tuple
     )
 
 
-def replaced(value: Any, of: Callable[[Tensor], Tensor]) -> Any:
-    """`value` with ``of(tensor)`` for a tensor, and for those in lists and tuples."""
-    if isinstance(value, Tensor):
-        return of(value)
-    if isinstance(value, (tuple, list)):
-        parts = [replaced(part, of) for part in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
-    return value
-
-
 class TensorConverter:
     """Tensors on another device that stand for those of a call; those that share a storage are given ones that do.
 
@@ -132,7 +122,7 @@ class TensorConverter:
 
     def of(self, value: Any) -> Any:
         """Return `value`, the tensors in it replaced by those that stand for them, those in lists too."""
-        return replaced(value, self._tensor)
+        return map_tensors(self._tensor, value)
 
     def _tensor(self, tensor: Tensor) -> Tensor:
         for original, made in self.pairs:
@@ -276,7 +266,7 @@ class Results:
 
     def of(self, value: Any) -> Any:
         """Return what stands for a result or a list of results."""
-        return replaced(value, self._tensor)
+        return map_tensors(self._tensor, value)
 
     def _tensor(self, found: Tensor) -> Tensor:
         for original, converted in self._converter.pairs:

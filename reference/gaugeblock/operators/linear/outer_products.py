@@ -9,7 +9,7 @@ from math import comb
 
 import numpy as np
 
-from ...core.device import cpu
+from ...core.device import meta_device
 from ...core.dtype import bool_, float32, int64
 from ...core.errors import wrap_dim
 from ...core.promotion import UPSTREAM_NAMES, common_dtype, promote_types
@@ -18,7 +18,7 @@ from ...iteration.dimensions import broadcast_shapes
 from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
 from ..arguments import tensors_argument
-from ..arrays import check_same_device, outline, values
+from ..arrays import check_same_device, from_array, outline
 from ..invoke import apply, diagonal, expand, invoke, reshape, unsqueeze
 from ..operand_checks import check_fits, check_scalar_type
 from ..products import HALF, check_batches, scaled
@@ -213,12 +213,11 @@ def combinations(self: Tensor, r: int = 2, with_replacement: bool = False) -> Te
     if r < 0:
         raise RuntimeError(f"combinations(): Expect a non-negative number, but got {r}")
     if r == 0:
-        return outline((0,), meta.dtype, meta.device)[0]
+        return apply("new_empty", self, (0,))
     n = meta.numel
-    count = comb(n + r - 1, r) if with_replacement and n else comb(n, r)
-    result, target = outline((count, r), meta.dtype, meta.device)
-    if meta.device is cpu and target is not None and count:
-        ways = combinations_with_replacement(range(n), r) if with_replacement else chosen(range(n), r)
-        places = np.fromiter((place for way in ways for place in way), np.int64, count * r)
-        target[...] = values(self)[places.reshape(count, r)]
-    return result
+    if meta.device is meta_device:
+        return apply("new_empty", self, (comb(n + r - 1, r) if with_replacement and n else comb(n, r), r))
+    ways = (combinations_with_replacement if with_replacement else chosen)(range(n), r)
+    places = np.fromiter((place for way in ways for place in way), np.int64)
+    index = apply("to.device", from_array(places, int64), meta.device, int64)
+    return reshape(apply("index_select", self, 0, index), (len(places) // r, r))
