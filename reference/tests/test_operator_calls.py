@@ -49,10 +49,21 @@ def test_a_call_whose_kernel_takes_its_operands_in_another_order_is_kept() -> No
     for number in (3, 5, 1):
         assert apply("rsub.Scalar", x, number).tolist() == [number - 1.0, number - 4.0]
         assert apply("rsub.Scalar", y, number, 1).tolist() == [number - 2.0, number - 3.0]
+        assert apply("rsub.Scalar", x, float(number), 0.5).tolist() == [number - 0.5, number - 2.0]
+        assert apply("rsub.Scalar", gb.ones(number), float(number), 0.5).tolist() == [number - 0.5] * number
     assert apply("rsub.Tensor", x, x).tolist() == [0.0, 0.0]
     assert apply("rsub.Tensor", x, y).tolist() == [1.0, -1.0]
     kept = {key for key, entry in x.meta.calls.items() if key[0].startswith("rsub") and entry}
     assert {key[0] for key in kept} == {"rsub.Scalar", "rsub.Tensor"}
+
+
+def test_arguments_after_one_that_is_left_out_keep_their_places() -> None:
+    x = gb.arange(4.0).reshape(1, 1, 2, 2)
+    for _ in range(3):
+        given = apply("upsample_nearest2d", x, (2, 4), None, 2.0)
+        assert given.tolist() == [[[[0.0, 0.0, 1.0, 1.0], [2.0, 2.0, 3.0, 3.0]]]]
+        assert apply("upsample_nearest2d", x, (2, 4), scales_w=2.0).tolist() == given.tolist()
+        assert apply("upsample_nearest2d", x, (4, 2), 2.0).shape == (1, 1, 4, 2)
 
 
 def test_writing_calls_are_kept() -> None:

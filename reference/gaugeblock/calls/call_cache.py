@@ -219,11 +219,19 @@ class Single:
         self._operator = operator
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        return call(self._operator, *args, **kwargs)
+        _, values, options = self.bind(args, kwargs)
+        return call(self._operator, *values, **options)
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound:
-        """Return the operator with the arguments; lists of numbers, which may change after the call, as tuples."""
-        return Bound(self._operator, [*map(_unchanging, args)], {k: _unchanging(v) for k, v in kwargs.items()})
+        """Return the operator with the arguments; lists of numbers, which may change after the call, as tuples.
+
+        Positional ones are given by position, those that are left out with their defaults, as `Caller` gives them.
+        """
+        values, options = [*map(_unchanging, args)], {name: _unchanging(value) for name, value in kwargs.items()}
+        for argument in self._operator.schema.positional[len(args) :]:
+            default = None if argument.default is None else argument.default_value
+            values.append(options.pop(argument.name, default))
+        return Bound(self._operator, values, options)
 
     def explaining(self, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *rest: Any) -> Any:
         """Return the result of ``run(args, kwargs, *rest)``."""
@@ -380,7 +388,7 @@ class Filler:
     def _of_places(self, call: Callable[..., Any], places: list[int], request: Request) -> Callable[..., Any]:
         """Return `call` as a function of the request's values, of which it takes those at some places."""
         count, ints = len(request.values), self._ints(request)
-        if len(places) == count and not ints:
+        if places == [*range(count)] and not ints:
             return call
         slots = tuple([places.index(place) if place in places else None for place in range(count)])
         made: Callable[..., Any] = adapter(slots, len(places), (), ints)(call, *[None] * len(places))

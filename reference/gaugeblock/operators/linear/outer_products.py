@@ -19,6 +19,7 @@ from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
 from ..arguments import tensors_argument
 from ..arrays import check_same_device, from_array, outline
+from ..complex_half import refuse_complex32
 from ..invoke import apply, diagonal, expand, invoke, reshape, unsqueeze
 from ..operand_checks import check_fits, check_scalar_type
 from ..products import HALF, check_batches, scaled
@@ -60,6 +61,7 @@ def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: N
                 f"{type(number).__name__}, got {number!r}"
             )
         check_fits("addr", number, dtype)
+    refuse_complex32("addr", dtype)
     wide = float32 if dtype in HALF else dtype
     addend, column, row = (apply("to.dtype", one, wide) for one in (self, vec1, vec2))
     total = apply("mul.Tensor", unsqueeze(column, 1), row)
@@ -99,6 +101,7 @@ def linalg_cross(self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
         given = f"{left.sizes[place]} and {right.sizes[place]}" if left.ndim else "0-dim tensors"
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {given}")
     check_scalar_type("linalg.cross", left.dtype, right.dtype)
+    refuse_complex32("cross", left.dtype)
     if left.dtype is bool_:
         raise NotImplementedError("\"cross\" not implemented for 'Bool'")
     wide = float32 if left.dtype in HALF else left.dtype
