@@ -16,7 +16,7 @@ OBJECTS = (
 )  # fmt: skip
 """Python objects that the code refers to, in the order of @objects."""
 GOOD, DECLINED, FAILED = range(3)
-"""How a step of a recorded call ends."""
+"""Status codes of a step: it succeeded, it is left to Python, it raised an exception."""
 
 
 class RecordCode(ObjectCode):

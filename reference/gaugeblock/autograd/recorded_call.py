@@ -36,7 +36,7 @@ from .view_history import DEFAULT
 
 
 class Recorded(NamedTuple):
-    """What machine code reads: the plain call, the class of the node, and tables of 64-bit ints.
+    """The plain call, the class of the node, and the tables of 64-bit ints that the machine code reads.
 
     `operands` begins with the numbers of operands and of edges; each operand is the place of its argument or constant,
     what becomes of it, and the number of its edge. `program` has four words, then steps: what a slot of the node gets,
@@ -57,7 +57,7 @@ class Recorder:
     """Makes recorded calls of one operator, whose plain calls `binding` keeps and whose nodes are of a class."""
 
     maker: str | None = None
-    """What is said to have made the views that are the operator's results."""
+    """Name of the operator in error messages about the views that it returns; None if it returns no views."""
 
     def __init__(self, schema: Schema, binding: Binding, formulas: Formulas, node: type[Node]) -> None:
         self.schema = schema

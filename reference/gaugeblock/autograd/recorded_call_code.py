@@ -17,9 +17,9 @@ MEMBERS = ("run", "node", "operands", "program", "constants")
 BYTES = bytes.__basicsize__ - 1
 """Offset of the contents of a bytes object."""
 AS_IS, RECORDED, UNPACKED, CONSTANT = range(4)
-"""What becomes of an operand: it is passed on, with its edge taken or without, or stands in the constants."""
+"""Kinds of operands: an argument as it is, a plain tensor whose edge is recorded, a plain tensor alone, a constant."""
 CONSTANT_VALUE, ARGUMENT, SAVED, DESCRIBED = range(4)
-"""What a slot of the node gets: a constant, an argument of the call, a tensor with its version, its metadata."""
+"""Kinds of slots in a node: a constant, an argument of the call, a tensor and its version, a tensor's metadata."""
 OF_RESULT = -1
 """Stands for the first result where the number of an operand is wanted; the next ones have the numbers below."""
 HEADER = ("steps", "leading", "maker", "base")

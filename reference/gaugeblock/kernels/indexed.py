@@ -36,7 +36,7 @@ _SIGNATURE = Signature(1, "mmii")
 COMBINING: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add, "multiply": operator.mul, "amax": maximum, "amin": minimum,
 }  # fmt: skip
-"""How an element is combined with the one that is there; bool is added by or, multiplied by and."""
+"""Reduction -> function of the old and the new element. For bool, add is logical or and multiply is logical and."""
 
 
 @dataclass(eq=False)
@@ -89,7 +89,7 @@ def scatter_kernel(dtype: DType, index: DType, combine: str | None, first: int) 
 
 
 Combined = tuple[str, DType] | None
-"""How elements are combined, and their dtype; None where they are overwritten."""
+"""Name of the reduction and dtype of the elements; None for a scatter that overwrites."""
 
 
 def _row(itemsize: int, index: DType, combined: Combined, moved: int) -> int:
@@ -148,7 +148,7 @@ def _within(code: Code, place: str, size: str, fault: str) -> Iterator[None]:
 
 
 def _write_row(code: Emitter, out: str, source: str, itemsize: int, combined: Combined, level: Level) -> None:
-    """A contiguous row to one place: copied at once, or combined in whole vectors and what is left singly."""
+    """Write a contiguous row: by one memcpy, or reduced vector by vector with a scalar loop for the remainder."""
     if combined is None:
         nbytes = code.register(f"mul i64 %n, {itemsize}")
         code.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {out}, ptr {source}, i64 {nbytes}, i1 0)")
