@@ -20,8 +20,7 @@ from gaugeblock_spec.schema import Schema
 from ..calls.binding import Binding
 from ..core.memory_format import contiguous_format
 from ..core.sealed import OFFSETS, seal
-from ..dispatch.dispatcher import Operator
-from ..dispatch.state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, IN_PYTHON, UNRECORDED
+from ..dispatch.state import IN_PYTHON, UNRECORDED
 from ..kernels.bound_call import METHODS, UNSET, builtin, layout, load_code
 from ..kernels.compiler import compiler
 from ..memory.storage import Storage
@@ -56,16 +55,14 @@ class Recorded(NamedTuple):
 class Recorder:
     """Makes recorded calls of one operator, whose plain calls `binding` keeps and whose nodes are of a class."""
 
-    maker: str | None = None
-    """Name of the operator in error messages about the views that it returns; None if it returns no views."""
-
-    def __init__(self, schema: Schema, binding: Binding, formulas: Formulas, node: type[Node]) -> None:
+    def __init__(self, kind: str, schema: Schema, binding: Binding, formulas: Formulas, node: type[Node]) -> None:
         self.schema = schema
         self.binding = binding
         self.formulas = formulas
         self.node = node
         self.numbers = left_out(schema)
         self.passed = [p.name for p in binding.parameters if p.value() is not None]
+        self.maker = maker_of(node) if kind == "view" else None
 
     def __call__(
         self, values: Sequence[Any], options: Mapping[str, Any], given: Sequence[Any], result: Any
@@ -81,8 +78,10 @@ class Recorder:
         arguments = {a.name: value for a, value in zip(self.schema.arguments, self._all(values), strict=True)}
         arguments.update(options)
         plain = {name: unpack(value) if value.__class__ is Tensor else value for name, value in arguments.items()}
-        run = self.run(arguments, plain)
-        places = self.places(arguments, plain, given)
+        if all(arguments[a.name] == a.default_value for a in self.numbers):
+            plain.update((a.name, UNSET) for a in self.numbers)
+        run = self.binding.kept(tuple([plain[p.name] for p in self.binding.parameters]))
+        places = self._places(arguments, plain, given)
         if run is None or places is None:
             return None
         constants: list[Any] = [self.maker]
@@ -95,18 +94,17 @@ class Recorder:
         program = [len(steps) // 5, leading, maker, base, *steps]
         return builtin(Recorded(run, self.node, _words(operands), _words(program), tuple(constants)))
 
-    def run(self, arguments: Mapping[str, Any], plain: dict[str, Any]) -> Callable[..., Any] | None:
-        """Return what runs such a call on plain tensors."""
-        if all(arguments[a.name] == a.default_value for a in self.numbers):
-            plain.update((a.name, UNSET) for a in self.numbers)
-        return self.binding.kept(tuple([plain[p.name] for p in self.binding.parameters]))
-
-    def places(
+    def _places(
         self, arguments: Mapping[str, Any], plain: Mapping[str, Any], given: Sequence[Any]
     ) -> dict[str, int] | None:
-        """Return where what the plain call gets is among the values that are given; None if these are others."""
-        wanted = [name for name in self.passed if plain[name] is not None and plain[name] is not UNSET]
+        """Return where what the plain call gets is among the values that are given; None if these are others.
+
+        Lists that are not among them stand in the key of the call, so that they are constants.
+        """
         there = [place for place, value in enumerate(given) if value is not None and value is not UNSET]
+        wanted = [name for name in self.passed if plain[name] is not None and plain[name] is not UNSET]
+        if len(there) < len(wanted):
+            wanted = [name for name in wanted if not isinstance(plain[name], (list, tuple))]
         if len(wanted) != len(there) or any(
             arguments[name] is not given[place] for name, place in zip(wanted, there, strict=True)
         ):
@@ -175,51 +173,23 @@ class Recorder:
                 yield constant(f"a_{name}", arguments[name])
 
 
-class ViewRecorder(Recorder):
-    """Makes recorded calls of an operator that returns a view, with the kernel of `operator`."""
-
-    def __init__(self, operator: Operator, schema: Schema, formulas: Formulas, node: type[Node], maker: str) -> None:
-        self.operator = operator
-        self.schema = schema
-        self.formulas = formulas
-        self.node = node
-        self.maker = maker
-        self.passed = [argument.name for argument in schema.arguments]
-
-    def run(self, arguments: Mapping[str, Any], plain: dict[str, Any]) -> Callable[..., Any] | None:
-        """Return the kernel."""
-        keys = plain[self.passed[0]].meta.keys or 0
-        found = self.operator.resolved.get((keys | DEFAULT_INCLUDE) & ~DEFAULT_EXCLUDE)
-        return None if found is None or not found.plain else found.entry.function
-
-    def places(
-        self, arguments: Mapping[str, Any], plain: Mapping[str, Any], given: Sequence[Any]
-    ) -> dict[str, int] | None:
-        """Return where arguments are among the values that are given, which are the first ones in order."""
-        found = {name: place for place, name in enumerate(self.passed[: len(given)]) if given[place] is not UNSET}
-        return found if all(arguments[name] is given[place] for name, place in found.items()) else None
-
-
 def _words(numbers: Sequence[int]) -> bytes:
     return array.array("q", numbers).tobytes()
 
 
 def recorder_of(
-    operator: Operator, schema: Schema, run: Callable[..., Any] | None, formulas: Formulas, node: type[Node]
+    kind: str, schema: Schema, run: Callable[..., Any], formulas: Formulas, node: type[Node]
 ) -> Recorder | None:
-    """Return what makes the recorded calls of an operator, which `run` runs on plain tensors; None if nothing does.
-
-    Without `run` its result is a view.
-    """
+    """Return what makes the recorded calls of an operator, which `run` runs on plain tensors; None if nothing does."""
     binding = getattr(run, "binding", None)
     tensors = [a for a in schema.arguments if a.base_type == "Tensor"]
-    if any(one.type != "Tensor" for one in schema.returns) or any(a.is_list for a in tensors):
+    if binding is None or any(one.type != "Tensor" for one in schema.returns) or any(a.is_list for a in tensors):
+        return None
+    if kind == "view" and not len(tensors) == len(schema.returns) == 1:
         return None
     if node not in OFFSETS:
         seal(node, ())
-    if run is None and len(tensors) == len(schema.returns) == 1:
-        return ViewRecorder(operator, schema, formulas, node, maker_of(node))
-    return None if binding is None else Recorder(schema, binding, formulas, node)
+    return Recorder(kind, schema, binding, formulas, node)
 
 
 SEALED = (AutogradMeta, GradientState, ViewState, Node, AccumulateGrad)

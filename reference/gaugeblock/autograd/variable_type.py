@@ -19,23 +19,21 @@ from gaugeblock_spec.schema import Schema
 from ..calls.binding import bind_operator
 from ..calls.functions import ops
 from ..core.memory_format import contiguous_format
-from ..dispatch.dispatcher import REGISTRY, Operator, Registration, Resolved, call, redispatch, run_entry
+from ..dispatch.dispatcher import REGISTRY, Operator, Registration, Resolved, redispatch, run_entry
 from ..dispatch.keys import AUTOGRAD_KEYS, AUTOGRAD_MASK, any_autograd, runtime_key
-from ..dispatch.state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, STATE
+from ..dispatch.state import STATE
 from ..memory.storage import new_object
 from ..operators.composites import result_type
 from ..operators.rows import row_of_form, rows
-from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor
-from ..tensor.versions import INFERENCE
 from .anomaly import ANOMALY, note_origin
 from .autograd_meta import result_of, unpack, version
 from .below_autograd import below, unrecorded_view
 from .formulas import compiled, derivatives, maker_of, node_class
 from .forward_mode import DUAL, PAUSED, outside
-from .node import COUNTER, Node, accumulator_of
+from .node import COUNTER, Node
 from .recorded_call import recorder_of
-from .saved_tensor import PACKING, saved
+from .saved_tensor import saved
 from .variable_type_manual import (
     VIEW_OF_INPLACE,
     composite,
@@ -54,16 +52,7 @@ from .view_history import DEFAULT, check_inplace, creation_by, rebase, recorded_
 
 def unwrap(tensor: Any) -> tuple[Any, Any]:
     """Return the plain tensor of one with the Autograd key, and where its gradient goes."""
-    meta = tensor.autograd
-    if meta is None:
-        return unpack(tensor), None
-    node = meta.grad_fn
-    state = meta.view
-    if node is not None and (state is None or state.version == version(tensor)):
-        return meta.plain, (node, meta.output_nr)
-    if node is None and tensor.base is None:
-        return meta.plain, (accumulator_of(tensor), 0) if tensor.requires_grad_flag else None
-    return meta.plain, recorded_edge(tensor)
+    return unpack(tensor), None if tensor.autograd is None else recorded_edge(tensor)
 
 
 def unwrap_list(tensors: Any) -> tuple[Any, Any]:
@@ -114,23 +103,19 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
         return node_class(row_name, row_schema, False)[0]
 
     names: dict[str, Any] = {
-        "ANOMALY": ANOMALY, "below": below, "call": call,
-        "check_inplace": check_inplace, "complex_class": complex_class, "contiguous_format": contiguous_format,
-        "COUNTER": COUNTER, "DEFAULT": DEFAULT, "DEFAULT_INCLUDE": DEFAULT_INCLUDE, "DUAL": DUAL,
-        "SPECIAL": SPECIAL, "INFERENCE": INFERENCE, "KEPT": ~DEFAULT_EXCLUDE, "kind": kind,
-        "MAKER": maker_of(real), "new": new_object,
+        "ANOMALY": ANOMALY, "COUNTER": COUNTER, "DEFAULT": DEFAULT, "DUAL": DUAL, "MAKER": maker_of(real),
+        "PAUSED": PAUSED, "Real": real, "STATE": STATE, "Tensor": Tensor, "below": below, "check_inplace": check_inplace,
+        "complex_class": complex_class, "contiguous_format": contiguous_format, "kind": kind, "new": new_object,
         "note_origin": note_origin, "number_operand": number_operand, "operator": operator, "outside": outside,
-        "PACKING": PACKING, "plain_list": plain_list, "unpack": unpack, "Real": real, "PAUSED": PAUSED,
-        "rebase": rebase, "result_of": result_of, "results_of": results_of, "row_name": row_name,
-        "run": None if kind == "view" else bind_operator(operator), "saved": saved,
-        "STATE": STATE, "Tensor": Tensor, "unwrap": unwrap, "unwrap_list": unwrap_list,
-        "unrecorded_view": unrecorded_view, "version": version,
+        "plain_list": plain_list, "rebase": rebase, "result_of": result_of, "results_of": results_of,
+        "row_name": row_name, "run": bind_operator(operator), "saved": saved, "unpack": unpack,
+        "unrecorded_view": unrecorded_view, "unwrap": unwrap, "unwrap_list": unwrap_list, "version": version,
         "view_result": view_result, "view_results": view_results,
     }  # fmt: skip
     source = kernel_source(schema, formulas, kind)
     record: Callable[..., Any] = compiled(f"autograd kernel of {operator.name}", source, names, "record")
     if kind in ("fresh", "view"):
-        record.recorded = recorder_of(operator, schema, names["run"], formulas, real)  # type: ignore[attr-defined]
+        record.recorded = recorder_of(kind, schema, names["run"], formulas, real)  # type: ignore[attr-defined]
     names["record"] = record
     return record
 

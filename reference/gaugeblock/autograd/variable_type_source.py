@@ -5,7 +5,6 @@ It calls the operator on the plain tensors, whether the call is recorded or not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from gaugeblock_spec.schema import Argument, Schema
@@ -18,10 +17,10 @@ def is_tensor(argument: Argument) -> bool:
     return argument.base_type == "Tensor"
 
 
-def unrecorded_lines(schema: Schema, kind: str, run: str, found: list[str]) -> list[str]:
+def unrecorded_lines(schema: Schema, kind: str, run: str) -> list[str]:
     """Return lines for a call without tangents, on tensors with the Autograd key or without; none if they save no time.
 
-    `run` calls the operator on the plain tensors, `found` looks for the kernel of a view.
+    `run` calls the operator on the plain tensors.
     """
     tensors = [a for a in schema.arguments if is_tensor(a)]
     one = len(schema.returns) == 1 and schema.returns[0].type == "Tensor"
@@ -33,7 +32,6 @@ def unrecorded_lines(schema: Schema, kind: str, run: str, found: list[str]) -> l
     for a in tensors:
         none = f"{a.name} is not None and " if a.optional else ""
         lines.append(f"    p_{a.name} = unpack({a.name}) if {none}{a.name}.meta.has_autograd else {a.name}")
-    lines += [f"    {line}" for line in found]
     if inplace:
         return [*lines, f"    {run}", f"    return {schema.arguments[0].name}"]
     lines.append(f"    result = {run}")
@@ -53,11 +51,11 @@ def left_out(schema: Schema) -> list[Argument]:
 def run_source(schema: Schema) -> str:
     """Source that runs the operator on the plain tensors."""
     numbers = left_out(schema)
-    run = f"run({_passed(schema, True, {})})"
+    run = f"run({_passed(schema)})"
     if not numbers:
         return run
     shorter = replace(schema, arguments=tuple([a for a in schema.arguments if a not in numbers]))
-    return f"(run({_passed(shorter, True, {})}) if {' and '.join(map(_default, numbers))} else {run})"
+    return f"(run({_passed(shorter)}) if {' and '.join(map(_default, numbers))} else {run})"
 
 
 def _default(argument: Argument) -> str:
@@ -83,28 +81,19 @@ def signature(schema: Schema) -> str:
     return ", ".join(parts)
 
 
-def _passed(schema: Schema, plain: bool, replaced: Mapping[str, str]) -> str:
-    """The arguments of a call on the plain tensors, or as they came in."""
-    parts = []
-    for argument in schema.arguments:
-        value = f"p_{argument.name}" if plain and is_tensor(argument) else argument.name
-        value = replaced.get(argument.name, value)
-        parts.append(f"{argument.name}={value}" if argument.kwarg_only else value)
-    return ", ".join(parts)
+def _passed(schema: Schema) -> str:
+    """The arguments of a call on the plain tensors."""
+    values = [(a, f"p_{a.name}" if is_tensor(a) else a.name) for a in schema.arguments]
+    return ", ".join([f"{a.name}={value}" if a.kwarg_only else value for a, value in values])
 
 
 def kernel_source(schema: Schema, formulas: Formulas, kind: str) -> str:
     """Source of ``record(...)`` for an operator that is "fresh", makes a "view" or writes "inplace"."""
     passing = f"below(operator, {_given(schema)})"
     lines = [f"def record({signature(schema)}):"]
-    found: list[str] = []
-    passed = _passed(schema, True, {})
-    run = f"call(operator, {passed})" if kind == "view" else run_source(schema)
-    if kind == "view" and sum(map(is_tensor, schema.arguments)) == 1:
-        found = FOUND.format(self=schema.arguments[0].name).splitlines()
-        run += f" if found is None or not found.plain else found.entry.function({passed})"
+    run = run_source(schema)
     lines.append("    if not STATE.grad or (DUAL.level and not PAUSED.value):")
-    lines += [f"        {line}" for line in unrecorded_lines(schema, kind, run, found)]
+    lines += [f"        {line}" for line in unrecorded_lines(schema, kind, run)]
     lines.append(f"        return outside(operator, kind, row_name, record, {_given(schema)})")
     singles = [a.name for a in schema.arguments if is_tensor(a) and not a.is_list and not a.optional]
     if len(singles) > 1 and kind != "view":
@@ -132,7 +121,6 @@ def kernel_source(schema: Schema, formulas: Formulas, kind: str) -> str:
         lines += [f"    rebase({written}, node)", f"    return {written}"]
         return "\n".join(lines) + "\n"
     several = len(schema.returns) != 1 or schema.returns[0].type != "Tensor"
-    lines += [f"    {line}" for line in found]
     lines.append(f"    result = {run}")
     for argument in schema.arguments:
         if is_tensor(argument) and not argument.is_list and not several:
@@ -164,7 +152,7 @@ def kernel_source(schema: Schema, formulas: Formulas, kind: str) -> str:
 def passing_source(schema: Schema) -> str | None:
     """Source of ``record(...)`` for an operator that makes something new, with nothing to record; None if there is no
     quick way."""
-    lines = unrecorded_lines(schema, "fresh", run_source(schema), [])
+    lines = unrecorded_lines(schema, "fresh", run_source(schema))
     if not lines:
         return None
     end = f"return below(operator, {_given(schema)})"
@@ -175,14 +163,6 @@ def _given(schema: Schema) -> str:
     """The positional arguments as a tuple, the others as a dict."""
     positional = ", ".join(a.name for a in schema.positional) + ("," if schema.positional else "")
     return f"({positional}), {{{', '.join(f'{a.name!r}: {a.name}' for a in schema.keyword_only)}}}"
-
-
-FOUND = """\
-found = None
-if p_{self}.__class__ is Tensor and p_{self}.counter is not INFERENCE and not SPECIAL:
-    found = operator.resolved.get(((p_{self}.meta.keys or 0) | DEFAULT_INCLUDE) & KEPT)
-"""
-"""The kernel of a view of one tensor, without the dispatcher's call; None when that has more to do."""
 
 
 def _unwrapping(argument: Argument, wanted: bool) -> list[str]:
@@ -224,30 +204,19 @@ def _node(schema: Schema, formulas: Formulas, result: str) -> list[str]:
 def _saving(schema: Schema, formulas: Formulas, written: str) -> list[str]:
     """Return source that keeps arguments in the node: of one that is about to be written to, a copy."""
     names = {argument.name for argument in schema.arguments}
-    lines = ["packed = PACKING.pairs"] if any(use.name in names for use in formulas.values) else []
-    for use in formulas.values:
-        name = use.name
+    lines: list[str] = []
+    for name, wanted_by in formulas.values:
         if name not in names:
             continue
         if name in formulas.lists:
             lines.append(f"node.v_{name} = tuple([saved(one, two) for one, two in zip(p_{name} or (), {name} or ())])")
             lines.append(f"node.w_{name} = tuple([0 if one is None else version(one) for one in p_{name} or ()])")
-            continue
-        lines.append(f"if {condition(use.wanted_by)}:")
-        if name == written:
+        elif name == written:
             edge = f"e_{name}" if name in formulas.inputs else "None"
-            lines.append(f"    node.v_{name} = saved(p_{name}.clone(), result_of_node={edge})")
-            lines.append(f"    node.w_{name} = 0")
+            lines += _kept(name, wanted_by, f"saved(p_{name}.clone(), result_of_node={edge})", "0")
         else:
-            optional = schema.argument(name).optional
-            quickly = f"p_{name} is not None and " if optional else ""
-            lines.append(f"    if {quickly}p_{name}.counter is None and not packed:")
-            lines.append(f"        node.v_{name} = p_{name}")
-            lines.append(f"        node.w_{name} = p_{name}.storage_impl.version")
-            lines.append("    else:")
-            lines.append(f"        node.v_{name} = saved(p_{name}, {name})")
-            lines.append(f"        node.w_{name} = {_version(f'p_{name}', optional)}")
-        lines += ["else:", f"    node.v_{name} = None", f"    node.w_{name} = 0"]
+            none = f"0 if p_{name} is None else " if schema.argument(name).optional else ""
+            lines += _kept(name, wanted_by, f"saved(p_{name}, {name})", f"{none}version(p_{name})")
     for use in formulas.described:
         name = use.name
         if name in formulas.lists:
@@ -258,20 +227,21 @@ def _saving(schema: Schema, formulas: Formulas, written: str) -> list[str]:
     return lines + [f"node.a_{use.name} = {use.name}" for use in formulas.plain]
 
 
-def _version(plain: str, optional: bool) -> str:
-    text = f"{plain}.storage_impl.version if {plain}.counter is None else version({plain})"
-    return f"0 if {plain} is None else {text}" if optional else text
+def _kept(name: str, wanted_by: tuple[str, ...], value: str, version: str) -> list[str]:
+    """Source that keeps a tensor and its version in the node if a gradient is wanted that needs it."""
+    return [
+        f"if {condition(wanted_by)}:", f"    node.v_{name}, node.w_{name} = {value}, {version}",
+        "else:", f"    node.v_{name}, node.w_{name} = None, 0",
+    ]  # fmt: skip
 
 
 def _saving_results(formulas: Formulas, written: str) -> list[str]:
     lines = []
-    for use in formulas.values:
-        if use.name in formulas.results:
-            result = f"p_{written}" if written else _result(formulas, use.name)
-            lines.append(f"if {condition(use.wanted_by)}:")
-            lines.append(f"    node.v_{use.name} = saved({result}, None, (node, {formulas.results[use.name]}))")
-            lines.append(f"    node.w_{use.name} = {_version(result, False)}")
-            lines += ["else:", f"    node.v_{use.name} = None", f"    node.w_{use.name} = 0"]
+    for name, wanted_by in formulas.values:
+        if name in formulas.results:
+            result = f"p_{written}" if written else _result(formulas, name)
+            kept = f"saved({result}, None, (node, {formulas.results[name]}))"
+            lines += _kept(name, wanted_by, kept, f"version({result})")
     for use in formulas.described:
         if use.name in formulas.results:
             result = f"p_{written}" if written else _result(formulas, use.name)
