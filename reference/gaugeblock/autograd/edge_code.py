@@ -46,11 +46,8 @@ class RecordCode(ObjectCode):
 
     def fail(self, condition: str, status: int) -> None:
         """Return a status if the condition holds."""
-        out, on = self.label(), self.label()
-        self.branch(condition, out, on)
-        self.begin(out)
-        self.line(f"ret i64 {status}")
-        self.begin(on)
+        with self.ending(condition):
+            self.line(f"ret i64 {status}")
 
     def item(self, owner: str, index: str | int, value: str) -> None:
         """Store a new reference in an item of a tuple that is still empty."""
@@ -89,15 +86,14 @@ def _accumulator() -> str:
     metas = code.register("call ptr @PyTuple_New(i64 1)")
     reference = code.register("alloca ptr")
     code.store("ptr", "null", reference)
-    missing = code.register(f"or i1 {code.same(node, 'null')}, {code.same(metas, 'null')}")
-    with code.when(code.register(f"xor i1 {missing}, true")):
+    with code.when(code.both(code.is_not(node, "null"), code.is_not(metas, "null"))):
         code.store("ptr", code.register(f"call ptr @PyWeakref_NewRef(ptr {node}, ptr null)"), reference)
     made = code.load("ptr", reference)
-    with code.when(code.same(made, "null")):
+    with code.ending(code.same(made, "null")):
         code.line("call void @PyErr_Clear()")
         code.line(f"call void @Py_DecRef(ptr {node})")
         code.line(f"call void @Py_DecRef(ptr {metas})")
-    code.leave(code.same(made, "null"), "null")
+        code.line("ret ptr null")
     code.item(metas, 0, code.slot_of(code.slot_of("%leaf", Tensor, "_meta"), TensorMeta, "twin"))
     code.store("ptr", metas, code.move(node, OFFSETS[Node]["metas"]))
     values = {

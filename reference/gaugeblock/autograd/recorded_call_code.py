@@ -82,18 +82,14 @@ def _operand() -> str:
     code.begin(check)
     code.branch(is_tensor, tensor, done)
     code.begin(recorded)
-    code.fail(code.register(f"xor i1 {is_tensor}, true"), DECLINED)
+    code.fail(code.unless(is_tensor), DECLINED)
     meta = code.slot_of(argument, Tensor, "autograd")
     code.fail(code.same(meta, NONE), DECLINED)
     with code.when(code.register(f"icmp eq i64 {kind}, {RECORDED}")):
         place = code.slot("%edges", slot)
         status = code.register(f"call i64 @edge(ptr {argument}, ptr {meta}, ptr {place})")
-        wrong = code.register(f"icmp ne i64 {status}, {GOOD}")
-        out, on = code.label(), code.label()
-        code.branch(wrong, out, on)
-        code.begin(out)
-        code.line(f"ret i64 {status}")
-        code.begin(on)
+        with code.ending(code.register(f"icmp ne i64 {status}, {GOOD}")):
+            code.line(f"ret i64 {status}")
     code.store("ptr", code.slot_of(meta, AutogradMeta, "plain"), value)
     code.jump(tensor)
     code.begin(tensor)
@@ -201,10 +197,9 @@ def _wrapped() -> str:
     for slot, value in {"plain": "%plain", "grad_fn": "%node", "view": NONE, "more": NONE}.items():
         code.fill(record, AutogradMeta, slot, value)
     tensor = code.register(f"call ptr @PyType_GenericAlloc(ptr {code.object('Tensor')}, i64 0)")
-    missing = code.same(tensor, "null")
-    with code.when(missing):
+    with code.ending(code.same(tensor, "null")):
         code.line(f"call void @Py_DecRef(ptr {record})")
-    code.leave(missing, "null")
+        code.line("ret ptr null")
     code.store("ptr", record, code.move(tensor, OFFSETS[Tensor]["autograd"]))
     code.fill(tensor, Tensor, "_meta", code.load("ptr", twin))
     for slot in ("_storage_impl", "_offset", "_pointer", "counter"):
@@ -221,10 +216,9 @@ def _viewed() -> str:
     storage = code.slot_of("%base", Tensor, "_storage_impl")
     code.leave(code.is_not(code.slot_of("%plain", Tensor, "_storage_impl"), storage), "%tensor")
     state = code.register(f"call ptr @PyType_GenericAlloc(ptr {code.object('ViewState')}, i64 0)")
-    missing = code.same(state, "null")
-    with code.when(missing):
+    with code.ending(code.same(state, "null")):
         code.line("call void @Py_DecRef(ptr %tensor)")
-    code.leave(missing, "null")
+        code.line("ret ptr null")
     above = code.slot_of("%base", Tensor, "base")
     root = code.register(f"select i1 {code.same(above, NONE)}, ptr %base, ptr {above}")
     creation = code.register("alloca ptr")
@@ -269,7 +263,7 @@ def _noted() -> str:
         tensor = code.register(f"call ptr @wrapped(ptr %result, ptr {node}, i64 0)")
         code.store("ptr", tensor, made)
         maker = code.word("%program", HEADER.index("maker"))
-        there = code.register(f"and i1 {code.is_not(tensor, 'null')}, {code.register(f'icmp sge i64 {maker}, 0')}")
+        there = code.both(code.is_not(tensor, "null"), code.register(f"icmp sge i64 {maker}, 0"))
         view = code.label()
         code.branch(there, view, done)
         code.begin(view)
@@ -337,7 +331,7 @@ def _recorded() -> str:
         bit = code.register(f"shl i64 {code.register(f'zext i1 {there} to i64')}, {i}")
         code.store("i64", code.register(f"or i64 {code.load('i64', wanted)}, {bit}"), wanted)
     none = code.register(f"icmp eq i64 {code.load('i64', wanted)}, 0")
-    with code.when(code.register(f"and i1 {good()}, {none}")):
+    with code.when(code.both(good(), none)):
         code.store("i64", DECLINED, status)
     with code.when(good()):
         result = code.register(f"call ptr @PyObject_Vectorcall(ptr {run}, ptr {plain}, i64 {count}, ptr null)")

@@ -104,13 +104,13 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
 
     names: dict[str, Any] = {
         "ANOMALY": ANOMALY, "COUNTER": COUNTER, "DEFAULT": DEFAULT, "DUAL": DUAL, "MAKER": maker_of(real),
-        "PAUSED": PAUSED, "Real": real, "STATE": STATE, "Tensor": Tensor, "below": below, "check_inplace": check_inplace,
-        "complex_class": complex_class, "contiguous_format": contiguous_format, "kind": kind, "new": new_object,
-        "note_origin": note_origin, "number_operand": number_operand, "operator": operator, "outside": outside,
-        "plain_list": plain_list, "rebase": rebase, "result_of": result_of, "results_of": results_of,
-        "row_name": row_name, "run": bind_operator(operator), "saved": saved, "unpack": unpack,
-        "unrecorded_view": unrecorded_view, "unwrap": unwrap, "unwrap_list": unwrap_list, "version": version,
-        "view_result": view_result, "view_results": view_results,
+        "PAUSED": PAUSED, "Real": real, "STATE": STATE, "Tensor": Tensor, "below": below,
+        "check_inplace": check_inplace, "complex_class": complex_class, "contiguous_format": contiguous_format,
+        "kind": kind, "new": new_object, "note_origin": note_origin, "number_operand": number_operand,
+        "operator": operator, "outside": outside, "plain_list": plain_list, "rebase": rebase, "result_of": result_of,
+        "results_of": results_of, "row_name": row_name, "run": bind_operator(operator), "saved": saved,
+        "unpack": unpack, "unrecorded_view": unrecorded_view, "unwrap": unwrap, "unwrap_list": unwrap_list,
+        "version": version, "view_result": view_result, "view_results": view_results,
     }  # fmt: skip
     source = kernel_source(schema, formulas, kind)
     record: Callable[..., Any] = compiled(f"autograd kernel of {operator.name}", source, names, "record")
