@@ -31,9 +31,9 @@ from .autograd_meta import result_of, unpack, version
 from .below_autograd import below, unrecorded_view
 from .formulas import compiled, derivatives, maker_of, node_class
 from .forward_mode import DUAL, PAUSED, outside
-from .node import COUNTER, Node
+from .node import COUNTER, Node, accumulator_of
 from .recorded_call import recorder_of
-from .saved_tensor import saved
+from .saved_tensor import PACKING, saved
 from .variable_type_manual import (
     VIEW_OF_INPLACE,
     composite,
@@ -52,7 +52,14 @@ from .view_history import DEFAULT, check_inplace, creation_by, rebase, recorded_
 
 def unwrap(tensor: Any) -> tuple[Any, Any]:
     """Return the plain tensor of one with the Autograd key, and where its gradient goes."""
-    return unpack(tensor), None if tensor.autograd is None else recorded_edge(tensor)
+    meta = tensor.autograd
+    if meta is None:
+        return unpack(tensor), None
+    if meta.grad_fn is None and tensor.base is None:
+        return meta.plain, (accumulator_of(tensor), 0) if tensor.requires_grad_flag else None
+    if meta.grad_fn is not None and meta.view is None:
+        return meta.plain, (meta.grad_fn, meta.output_nr)
+    return meta.plain, recorded_edge(tensor)
 
 
 def unwrap_list(tensors: Any) -> tuple[Any, Any]:
@@ -104,7 +111,7 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
 
     names: dict[str, Any] = {
         "ANOMALY": ANOMALY, "COUNTER": COUNTER, "DEFAULT": DEFAULT, "DUAL": DUAL, "MAKER": maker_of(real),
-        "PAUSED": PAUSED, "Real": real, "STATE": STATE, "Tensor": Tensor, "below": below,
+        "PACKING": PACKING, "PAUSED": PAUSED, "Real": real, "STATE": STATE, "Tensor": Tensor, "below": below,
         "check_inplace": check_inplace, "complex_class": complex_class, "contiguous_format": contiguous_format,
         "kind": kind, "new": new_object, "note_origin": note_origin, "number_operand": number_operand,
         "operator": operator, "outside": outside, "plain_list": plain_list, "rebase": rebase, "result_of": result_of,

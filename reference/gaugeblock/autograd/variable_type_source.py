@@ -204,7 +204,7 @@ def _node(schema: Schema, formulas: Formulas, result: str) -> list[str]:
 def _saving(schema: Schema, formulas: Formulas, written: str) -> list[str]:
     """Return source that keeps arguments in the node: of one that is about to be written to, a copy."""
     names = {argument.name for argument in schema.arguments}
-    lines: list[str] = []
+    lines = ["packed = PACKING.pairs"] if any(use.name in names for use in formulas.values) else []
     for name, wanted_by in formulas.values:
         if name not in names:
             continue
@@ -213,10 +213,12 @@ def _saving(schema: Schema, formulas: Formulas, written: str) -> list[str]:
             lines.append(f"node.w_{name} = tuple([0 if one is None else version(one) for one in p_{name} or ()])")
         elif name == written:
             edge = f"e_{name}" if name in formulas.inputs else "None"
-            lines += _kept(name, wanted_by, f"saved(p_{name}.clone(), result_of_node={edge})", "0")
+            lines += _kept(name, wanted_by, f"saved(p_{name}.clone(), result_of_node={edge}), 0")
         else:
-            none = f"0 if p_{name} is None else " if schema.argument(name).optional else ""
-            lines += _kept(name, wanted_by, f"saved(p_{name}, {name})", f"{none}version(p_{name})")
+            plain, none = f"p_{name}", f"0 if p_{name} is None else " if schema.argument(name).optional else ""
+            quickly = f"({plain}, {plain}.storage_impl.version) if {plain} is not None and {plain}.counter is None"
+            others = f"(saved({plain}, {name}), {none}version({plain}))"
+            lines += _kept(name, wanted_by, f"{quickly} and not packed else {others}")
     for use in formulas.described:
         name = use.name
         if name in formulas.lists:
@@ -227,10 +229,10 @@ def _saving(schema: Schema, formulas: Formulas, written: str) -> list[str]:
     return lines + [f"node.a_{use.name} = {use.name}" for use in formulas.plain]
 
 
-def _kept(name: str, wanted_by: tuple[str, ...], value: str, version: str) -> list[str]:
+def _kept(name: str, wanted_by: tuple[str, ...], value: str) -> list[str]:
     """Source that keeps a tensor and its version in the node if a gradient is wanted that needs it."""
     return [
-        f"if {condition(wanted_by)}:", f"    node.v_{name}, node.w_{name} = {value}, {version}",
+        f"if {condition(wanted_by)}:", f"    node.v_{name}, node.w_{name} = {value}",
         "else:", f"    node.v_{name}, node.w_{name} = None, 0",
     ]  # fmt: skip
 
@@ -241,7 +243,7 @@ def _saving_results(formulas: Formulas, written: str) -> list[str]:
         if name in formulas.results:
             result = f"p_{written}" if written else _result(formulas, name)
             kept = f"saved({result}, None, (node, {formulas.results[name]}))"
-            lines += _kept(name, wanted_by, kept, f"version({result})")
+            lines += _kept(name, wanted_by, f"{kept}, version({result})")
     for use in formulas.described:
         if use.name in formulas.results:
             result = f"p_{written}" if written else _result(formulas, use.name)
