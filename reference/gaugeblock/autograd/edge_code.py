@@ -1,4 +1,4 @@
-"""The machine code that finds where the gradient of an argument goes, as LLVM IR (see recorded_call)."""
+"""Machine code, as LLVM IR, that finds the edge of an argument: the node to which its gradient flows."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class RecordCode(ObjectCode):
 
 
 def edge_functions() -> list[str]:
-    """Return the functions that find edges."""
+    """Return the IR of the functions that find edges."""
     return [_pair(), _accumulator(), _edge()]
 
 

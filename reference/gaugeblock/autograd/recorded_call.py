@@ -1,12 +1,12 @@
-"""Recorded calls: an operator that runs and gets its node by one builtin in machine code.
+"""Recorded calls: one builtin in machine code that runs an operator and records it for backward.
 
     call = recorder(values, options, given, result)
     result = call(self, other)
 
-``call`` does what the autograd kernel of the operator does (see variable_type_source) while calls are recorded plainly:
-it takes the edges of its arguments, runs the operator on their plain tensors, fills a node and returns the tensors that
-lead to it. It returns None, before anything has changed, where that is left to the kernel: with modes of recording, for
-views, for tensors without a record.
+``call`` does what the operator's autograd kernel does (see variable_type_source): it collects the edges of its arguments,
+runs the operator on their plain tensors, creates the node, and returns results whose ``grad_fn`` is that node. It returns
+None, before anything has changed, for calls that the kernel has to handle: while `UNRECORDED` or `IN_PYTHON` has members,
+for views whose base was written to, and for tensors without an `AutogradMeta`.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ from .view_history import DEFAULT
 class Recorded(NamedTuple):
     """The plain call, the class of the node, and the tables of 64-bit ints that the machine code reads.
 
-    `operands` begins with the numbers of operands and of edges; each operand is the place of its argument or constant,
-    what becomes of it, and the number of its edge. `program` has four words, then steps: what a slot of the node gets,
-    which one, the edges that want it, and the offsets of the slot and of the one behind it. See recorded_call_code.
+    `operands` holds the numbers of operands and of edges, then three words for each operand: the position of its argument
+    or constant, its kind, and the number of its edge. `program` holds a header of four words, then five words for each
+    slot of the node: its kind, what it is filled with, a mask of the edges that need it, its offset, and the offset of
+    the version that goes with it. The constants in recorded_call_code name the kinds.
     """
 
     run: Callable[..., Any]
@@ -53,7 +54,7 @@ class Recorded(NamedTuple):
 
 
 class Recorder:
-    """Makes recorded calls of one operator, whose plain calls `binding` keeps and whose nodes are of a class."""
+    """Makes the recorded calls of one operator. `binding` keeps its plain calls, `node` is the class of its nodes."""
 
     def __init__(self, kind: str, schema: Schema, binding: Binding, formulas: Formulas, node: type[Node]) -> None:
         self.schema = schema
@@ -67,9 +68,10 @@ class Recorder:
     def __call__(
         self, values: Sequence[Any], options: Mapping[str, Any], given: Sequence[Any], result: Any
     ) -> Callable[..., Any] | None:
-        """Return the call for tensors with the metas of a call with `values` and `options`; None if there is none.
+        """Return the recorded call for arguments with the metas of `values` and `options`; None if there is none.
 
-        It is a function of what is `given` to the entry of the public function. `result` is what the call returned.
+        The call takes the arguments in `given`, which are those of the public function's cache entry. `result` is what
+        the autograd kernel returned for the same arguments.
         """
         results = (result,) if result.__class__ is Tensor else result
         nodes = [self._node(one) for one in results]
@@ -97,9 +99,9 @@ class Recorder:
     def _places(
         self, arguments: Mapping[str, Any], plain: Mapping[str, Any], given: Sequence[Any]
     ) -> dict[str, int] | None:
-        """Return where what the plain call gets is among the values that are given; None if these are others.
+        """Map each argument of the plain call to its position in `given`; return None if the two do not match.
 
-        Lists that are not among them stand in the key of the call, so that they are constants.
+        A list that is missing in `given` is part of the cache key, and so a constant.
         """
         there = [place for place, value in enumerate(given) if value is not None and value is not UNSET]
         wanted = [name for name in self.passed if plain[name] is not None and plain[name] is not UNSET]
@@ -112,13 +114,13 @@ class Recorder:
         return dict(zip(wanted, there, strict=True))
 
     def _node(self, result: Any) -> type[Node] | None:
-        """Return the class of the node that a result leads to; that of no node if it is not a tensor."""
+        """Return the class of a result's grad_fn: None if it needs no gradient, `Node` if it is not a tensor."""
         if result.__class__ is not Tensor:
             return Node
         return None if result.autograd is None else type(result.autograd.grad_fn)
 
     def _all(self, values: Sequence[Any]) -> Iterator[Any]:
-        """The value of each argument of the schema."""
+        """Yield the value of each argument in the schema, or its default."""
         yield from values
         for argument in self.schema.arguments[len(values) :]:
             value = argument.default_value if argument.default is not None else None
@@ -128,7 +130,7 @@ class Recorder:
         self, name: str, arguments: Mapping[str, Any], plain: Mapping[str, Any], places: Mapping[str, int],
         constants: list[Any],
     ) -> tuple[int, int, int]:  # fmt: skip
-        """Return the place of an operand, what becomes of it, and the number of its edge."""
+        """Return the three words of an operand: its position, its kind, and the number of its edge."""
         value = arguments[name]
         if name not in places:
             constants.append(plain[name])
@@ -142,7 +144,7 @@ class Recorder:
     def _steps(
         self, arguments: Mapping[str, Any], places: Mapping[str, int], constants: list[Any]
     ) -> Iterator[tuple[int, int, int, int, int]]:
-        """The steps that fill a node's slots, as `Recorded` describes them."""
+        """Yield the five words of each slot of the node."""
 
         def constant(slot: str, value: Any) -> tuple[int, int, int, int, int]:
             constants.append(value)
@@ -180,7 +182,7 @@ def _words(numbers: Sequence[int]) -> bytes:
 def recorder_of(
     kind: str, schema: Schema, run: Callable[..., Any], formulas: Formulas, node: type[Node]
 ) -> Recorder | None:
-    """Return what makes the recorded calls of an operator, which `run` runs on plain tensors; None if nothing does."""
+    """Return the recorder of an operator that `run` runs on plain tensors; None if machine code cannot record it."""
     binding = getattr(run, "binding", None)
     tensors = [a for a in schema.arguments if a.base_type == "Tensor"]
     if binding is None or any(one.type != "Tensor" for one in schema.returns) or any(a.is_list for a in tensors):
@@ -198,7 +200,7 @@ for _class in SEALED:
 
 
 def _is_loaded() -> bool:
-    """Load the machine code, if that of bound calls is loaded; return whether it is there."""
+    """Load the machine code if that of bound calls is loaded; return whether it is available."""
     if Recorded in METHODS:
         return True
     if not METHODS or not all(OFFSETS[cls] for cls in SEALED):

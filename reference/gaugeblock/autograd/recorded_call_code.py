@@ -21,9 +21,9 @@ AS_IS, RECORDED, UNPACKED, CONSTANT = range(4)
 CONSTANT_VALUE, ARGUMENT, SAVED, DESCRIBED = range(4)
 """Kinds of slots in a node: a constant, an argument of the call, a tensor and its version, a tensor's metadata."""
 OF_RESULT = -1
-"""Stands for the first result where the number of an operand is wanted; the next ones have the numbers below."""
+"""Operand number that means the first result; -2 means the second, and so on."""
 HEADER = ("steps", "leading", "maker", "base")
-"""The first words of a program: how many steps there are, which results lead to the node, and of a view the constant
+"""Header of a program: the number of slots, a mask of the results that need a gradient, and for a view the constant
 that names its operator and the place of its base; -1 for what is no view."""
 SAME = FAILED + 1
 """The status of a call that returns one of its arguments."""
