@@ -3,10 +3,10 @@
     call = recorder(values, options, given, result)
     result = call(self, other)
 
-``call`` does what the operator's autograd kernel does (see variable_type_source): it collects the edges of its arguments,
-runs the operator on their plain tensors, creates the node, and returns results whose ``grad_fn`` is that node. It returns
-None, before anything has changed, for calls that the kernel has to handle: while `UNRECORDED` or `IN_PYTHON` has members,
-for views whose base was written to, and for tensors without an `AutogradMeta`.
+``call`` does what the operator's autograd kernel does (see variable_type_source): it collects the edges of its
+arguments, runs the operator on their plain tensors, creates the node, and returns results whose ``grad_fn`` is that
+node. It returns None, before anything has changed, for calls that the kernel has to handle: while `UNRECORDED` or
+`IN_PYTHON` has members, for views whose base was written to, and for tensors without an `AutogradMeta`.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from .view_history import DEFAULT
 class Recorded(NamedTuple):
     """The plain call, the class of the node, and the tables of 64-bit ints that the machine code reads.
 
-    `operands` holds the numbers of operands and of edges, then three words for each operand: the position of its argument
-    or constant, its kind, and the number of its edge. `program` holds a header of four words, then five words for each
+    `operands` holds the numbers of operands and of edges, then three words for each operand: the position of its
+    argument or constant, its kind, and the number of its edge. `program` holds a header of four words, then five words for each
     slot of the node: its kind, what it is filled with, a mask of the edges that need it, its offset, and the offset of
     the version that goes with it. The constants in recorded_call_code name the kinds.
     """

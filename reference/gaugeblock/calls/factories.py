@@ -18,7 +18,7 @@ from ..operators.allocation import leave, quick_empty_strided, quick_new
 from ..operators.factories import quick_computed
 from ..operators.fresh_fill import fill_ones, fill_zeros, quick_full, quick_full_like, quick_scalar_tensor
 from ..operators.random_numbers import fill_normal, fill_uniform, quick_randint
-from ..operators.ranges import quick_arange
+from ..operators.ranges import quick_arange, quick_linspace
 from ..tensor.getters import set_requires_grad
 from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor, new_like
@@ -36,7 +36,7 @@ QUICK: dict[str, Quick] = {
     "new_empty_strided": quick_new(quick_empty_strided), "randint": quick_randint,
     "new_full": quick_new(functools.partial(quick_full, operator="new_full")),
     "scalar_tensor": quick_scalar_tensor, "eye": quick_computed("eye", "ii", 1),
-    "linspace": quick_computed("linspace", "nni", 3), "logspace": quick_computed("logspace", "nni", 3),
+    "linspace": quick_linspace, "logspace": quick_computed("logspace", "nni", 3),
     "randperm": quick_computed("randperm", "i", 1),
 }  # fmt: skip
 """Other factory -> what makes its result of the arguments given by position and the dtype, on the CPU; or None."""

@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ..core.promotion import UPSTREAM_NAMES, promote_types
+from ..tensor.array_view import FEW, kept_array
 from ..tensor.getters import is_complex, is_floating_point, is_signed
 from ..tensor.scalars import item, to_bool
 from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import TensorMeta
 from .arrays import check_same_device, values
 from .invoke import apply
+from .plan import Planned, plannable
 from .registration import kernel
 
 
 @kernel("equal", "CPU")
-def equal(self: Tensor, other: Tensor) -> bool:
+@plannable
+def equal(self: Tensor, other: Tensor) -> bool | Planned[bool]:
     """Return whether sizes and, after promotion, all values are the same; NaN equals nothing. Raises RuntimeError."""
     check_same_device("equal", self, other)
-    if self.meta.sizes != other.meta.sizes:
+    left, right = self.meta, other.meta
+    if left.sizes != right.sizes:
         return False
-    left, right = values(self), values(other)
-    if self.meta.dtype is not other.meta.dtype:
-        wide = promote_types(self.meta.dtype, other.meta.dtype).numpy
-        left, right = left.astype(wide), right.astype(wide)
-    return bool(np.array_equal(left, right))
+    if left.dtype is right.dtype:
+        same = bool((values(self) == values(other)).all())
+        return Planned(same, _equal_call(left, right)) if 0 < left.numel <= FEW else same
+    wide = promote_types(left.dtype, right.dtype).numpy
+    return bool(np.array_equal(values(self).astype(wide), values(other).astype(wide)))
+
+
+def _equal_call(left: TensorMeta, right: TensorMeta) -> Callable[[Tensor, Tensor], bool]:
+    def run(self: Tensor, other: Tensor) -> bool:
+        same = kept_array(left, self.pointer) == kept_array(right, other.pointer)
+        return b"\0" not in same.tobytes()
+
+    return run
 
 
 @kernel("is_same_size", "CPU", "Meta")

@@ -17,15 +17,16 @@ from ..dispatch.dispatcher import call
 from ..iteration.tensor_iterator import Number
 from ..kernels.compiler import Builtin
 from ..kernels.conversion import Immediate
+from ..memory.elements import read_bytes, store_bytes
 from ..tensor.array_view import array_of
 from ..tensor.reinterpret import view_as_real
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import contiguous_meta
+from ..tensor.tensor_meta import contiguous_meta, remember
 from ..tensor.views import select
 from .allocation import COPY, resized
 from .copy import copy_values
-from .fresh_fill import fill_zeros
+from .fresh_fill import FEW_BYTES, fill_zeros
 from .launch import element_launch
 from .operand_checks import check_implemented
 
@@ -137,6 +138,17 @@ def linspace(kind: DType, start: Any, end: Any, steps: int) -> Plan:
     return Plan((steps,), partial(_fill_line, first=first, last=last))
 
 
+def quick_linspace(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
+    """Return linspace of two floats or ints and an int, on the CPU in the default dtype; None for anything else."""
+    kind = DEFAULTS.dtype
+    if dtype is not None or len(given) != 3 or kind not in (float32, float64):
+        return None
+    first, last, count = given
+    if not NUMBERS.issuperset((first.__class__, last.__class__)) or count.__class__ is not int or count < 1:
+        return None
+    return count_by(new_like(contiguous_meta((count,), kind)), _halves(float(first), float(last), count))
+
+
 def logspace(kind: DType, start: Any, end: Any, steps: int, base: float = 10.0) -> Plan:
     """`base` to the powers of linspace. Raises as `linspace`."""
     first, last = _ends("logspace", start, end, steps, kind)
@@ -198,10 +210,17 @@ def eye(kind: DType, n: int, m: int | None = None) -> Plan:
 
 
 def _fill_eye(result: Tensor) -> None:
-    """Fill a matrix on the CPU."""
+    """Fill a matrix on the CPU; the bytes of a small one are kept with its meta."""
+    meta = result.meta
+    pattern = meta.plans.get("eye")
+    if pattern is not None:
+        store_bytes(result.pointer, pattern)
+        return
     fill_zeros(result)
-    rows, columns = result.meta.sizes
+    rows, columns = meta.sizes
     array_of(result).reshape(-1)[: min(rows, columns) * columns : columns + 1] = 1
+    if meta.nbytes <= FEW_BYTES:
+        remember(meta.plans, "eye", read_bytes(result.pointer, meta.nbytes))
 
 
 def write_vector(out: Tensor, result: Tensor) -> Tensor:
