@@ -38,9 +38,9 @@ class Recorded(NamedTuple):
     """The plain call, the class of the node, and the tables of 64-bit ints that the machine code reads.
 
     `operands` holds the numbers of operands and of edges, then three words for each operand: the position of its
-    argument or constant, its kind, and the number of its edge. `program` holds a header of four words, then five words for each
-    slot of the node: its kind, what it is filled with, a mask of the edges that need it, its offset, and the offset of
-    the version that goes with it. The constants in recorded_call_code name the kinds.
+    argument or constant, its kind, and the number of its edge. `program` holds a header of four words, then five words
+    for each slot of the node: its kind, what it is filled with, a mask of the edges that need it, its offset, and the
+    offset of the version that goes with it. The constants in recorded_call_code name the kinds.
     """
 
     run: Callable[..., Any]
