@@ -1,34 +1,33 @@
-"""Convolutions as matrix products over blocks of windows, so that no temporary gets large; small ones by one loop."""
+"""Convolutions and gradients of their weights, by kernels over planes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import product
 from math import prod
-from typing import Any
 
-import numpy as np
-
-from ...core.away import away
 from ...core.device import cpu
-from ...core.dtype import DType, float32, float64, int64
+from ...core.dtype import float32, float64, int64
 from ...core.promotion import UPSTREAM_NAMES
 from ...dispatch.keys import any_autograd
-from ...iteration.dimensions import loop_dimensions
-from ...kernels.pointwise import Launch
-from ...kernels.windows import convolution_kernel, products_kernel
-from ...tensor.array_view import array_of
+from ...kernels.compiler import Builtin
+from ...kernels.convolution import convolution_kernel
+from ...kernels.convolution_gradient import convolution_gradient_kernel
+from ...kernels.parallel import GRAIN, THREADS
+from ...kernels.planes import lanes
 from ...tensor.hooks import SPECIAL
 from ...tensor.tensor import Tensor, empty_tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember, suggested_format
-from ..arrays import Array, check_same_device, values, widened
+from ..arrays import check_same_device
 from ..invoke import apply
 from ..operand_checks import check_scalar_type
 from ..plan import Planned, plannable
 from .calls import suggested
-from .windows import BLOCK, Ints, at_offset, column_blocks, padded, repeated, spans, window_counts
+from .convolution_plan import Operand, Table, convolution_table, gradient_table
+from .windows import Ints, repeated, spans, window_counts
 
+MOST_WORK = 1 << 31
+"""Products of a unit of work beyond which it is split, so that signals are looked for."""
 OPERATOR = "convolution"
 Options = tuple[Ints, Ints, Ints, bool, Ints, int]
 """stride, padding, dilation, transposed, output_padding, groups."""
@@ -170,41 +169,9 @@ def _check_room(plan: Convolution, input: Ints, weight: Ints, result: Ints) -> N
         )
 
 
-MOST_PRODUCTS = 1 << 14
-"""Beyond these a product of matrices is quicker, whatever it takes to prepare it."""
-Runner = Callable[[Tensor, Tensor, Tensor | None], Tensor]
-
-
-def small_convolution(
-    input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None, out: TensorMeta, plan: Convolution
-) -> Runner | None:
-    """Return the function that convolves tensors of these metas; None if they are large, or are not row-major."""
-    operands = [one for one in (input, weight, bias, out) if one is not None]
-    plain = all(one.contiguous and not one.lazy and one.device is cpu and one.dtype is out.dtype for one in operands)
-    if not plain or out.dtype not in (float32, float64) or plan.transposed or not 0 < out.numel <= MOST_PRODUCTS:
-        return None
-    if not 0 < out.numel * prod(weight.sizes[1:]) <= MOST_PRODUCTS:
-        return None
-    channels = (out.sizes[0], plan.groups, out.sizes[1] // plan.groups, weight.sizes[1])
-    spatial = [(out.sizes[2:], 1), (input.sizes[2:], 1), (weight.sizes[2:], 1), (plan.stride, 1), (plan.padding, 0),
-               (plan.dilation, 1)]  # fmt: skip
-    shape = [size for sizes, filler in spatial for size in (*(filler,) * (3 - len(sizes)), *sizes)]
-    tail = (*channels, *shape, int(bias is not None), 1)
-    kernel = convolution_kernel(out.dtype)
-
-    def run(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        result = new_like(out)
-        added = weight if bias is None else bias
-        kernel(result.pointer, input.pointer, weight.pointer, added.pointer, *tail)
-        return result
-
-    return run
-
-
-MOST_PLACES = 32
-"""Windows of more places are not summed in one loop, where each channel is by itself."""
 MOST_OF_A_VOLUME = 20480
 """Elements of a small volume, the last dim aside; results of larger ones may be channels last."""
+Runner = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 
 
 @plannable
@@ -227,38 +194,12 @@ def convolution(
     """
     options = (tuple(stride), tuple(padding), tuple(dilation), transposed, tuple(output_padding), groups)
     key = ("convolution", weight.meta, None if bias is None else bias.meta, options)
-    ready: tuple[Convolution, TensorMeta, Runner | None] | None = input.meta.plans.get(key)
-    if ready is None:
+    run: Runner | None = input.meta.plans.get(key)
+    if run is None:
         plan, sizes = planned(input, weight, bias, options)
-        made, added = _result(input.meta, weight.meta, sizes), None if bias is None else bias.meta
-        small = small_convolution(input.meta, weight.meta, added, made, plan)
-        ready = remember(input.meta.plans, key, (plan, made, small))
-    plan, made, small = ready
-    if small is not None:
-        return Planned(small(input, weight, bias), small)
-    result, sizes = new_like(made), made.sizes
-    if result.meta.device is not cpu or not result.meta.numel:
-        return result
-    dtype = input.meta.dtype
-    target = array_of(result)
-    wide = np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind == 2 else target.dtype
-    into: Array = target if wide == target.dtype and result.meta.contiguous else np.empty(sizes, wide)
-    filters = np.ascontiguousarray(widened(values(weight), dtype))
-    work = (input if transposed else result).meta.numel * weight.meta.numel // weight.meta.sizes[0]
-    places = prod(weight.meta.sizes[2:]) if weight.meta.sizes[1] == 1 and plan.groups > 1 else 0
-    if 1 < places <= MOST_PLACES and not transposed and result.meta.contiguous:
-        _depthwise(target, values(input), np.ascontiguousarray(values(weight)), plan, dtype)
-        if bias is not None:
-            column = apply("reshape", bias, (-1, *(1,) * (len(sizes) - 2)))
-            apply("add_.Tensor", result, column)
-        return result
-    with np.errstate(all="ignore"):
-        away(work, _spread if transposed else _correlate, into, values(input), filters, plan)
-        if bias is not None:
-            into += widened(values(bias), dtype).reshape(-1, *(1,) * (len(sizes) - 2))
-        if into is not target:
-            target[...] = into
-    return result
+        made = _result(input.meta, weight.meta, sizes)
+        run = remember(input.meta.plans, key, _runner(input.meta, weight.meta, bias, made, plan, options))
+    return Planned(run(input, weight, bias), run)
 
 
 def _result(input: TensorMeta, weight: TensorMeta, sizes: Ints) -> TensorMeta:
@@ -269,56 +210,59 @@ def _result(input: TensorMeta, weight: TensorMeta, sizes: Ints) -> TensorMeta:
     return suggested(input if suggested_format(input.sizes, input.strides) else weight, sizes)
 
 
-def _depthwise(into: Array, input: Array, weight: Array, plan: Convolution, dtype: DType) -> None:
-    batch, counts, window = into.shape[0], into.shape[2:], weight.shape[2:]
-    shape = (batch, plan.groups, into.shape[1] // plan.groups, *counts)
-    source = padded(input, plan.padding)[:, :, None]
-    columns = weight.reshape(1, plan.groups, shape[2], *window)
-    parts, weights = [], []
-    for place in product(*map(range, window)):
-        part = source[at_offset(place, plan.stride, plan.dilation, counts)]
-        parts.append(np.broadcast_to(part, shape))
-        weights.append(np.broadcast_to(columns[(slice(None),) * 3 + place][(..., *(None,) * len(counts))], shape))
-    wide = float32 if dtype.kind == 2 and dtype.itemsize == 2 else dtype
-    operands = [into.reshape(shape), *parts, *weights]
-    loop, strides = loop_dimensions(shape, [one.strides for one in operands])
-    itemsizes, kernel = [one.itemsize for one in operands], products_kernel(len(parts), dtype, wide)
-    launch = Launch(kernel, loop, strides, itemsizes, range(len(operands)))
-    launch.run([one.ctypes.data for one in operands])
+def _runner(
+    input: TensorMeta, weight: TensorMeta, bias: Tensor | None, made: TensorMeta, plan: Convolution, options: Options
+) -> Runner:
+    """Return what convolves tensors of these metas."""
+    if made.device is not cpu or not made.numel:
+        return lambda input, weight, bias: new_like(made)
+    operands = [input, weight, *(() if bias is None else (bias.meta,))]
+    if any(one.lazy for one in operands):
+        return lambda *given: _materialised(given, options)
+    if input.dtype.kind == 2 and input.dtype.itemsize == 2:
+        return lambda *given: _in_float32(made, given, options)
+    spatial = list(zip(weight.sizes[2:], plan.stride, plan.padding, plan.dilation, strict=True))
+    table = convolution_table(
+        _operand(input), _operand(weight), _operand(made), spatial, made.dtype.itemsize, lanes(made.dtype), plan.groups,
+        transposed=plan.transposed,
+    )  # fmt: skip
+    kernel = convolution_kernel(made.dtype)
+    strided = bias is not None and not bias.meta.contiguous
+
+    def run(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        result = new_like(made)
+        added = apply("contiguous", bias) if strided else bias
+        pointers = result.pointer, input.pointer, weight.pointer, 0 if added is None else added.pointer
+        _launch(kernel, table, *pointers)
+        return result
+
+    return run
 
 
-def _correlate(into: Array, input: Array, weight: Array, plan: Convolution) -> None:
-    batch, counts, kernel = into.shape[0], into.shape[2:], weight.shape[2:]
-    groups, length = plan.groups, prod(kernel) * weight.shape[1]
-    rows = weight.reshape(groups, weight.shape[0] // groups, length)
-    source = padded(input, plan.padding)
-    total = prod(counts)
-    out = into.reshape(batch, groups, rows.shape[1], total)
-    if prod(kernel) == 1 and max(plan.stride) == 1 and source.flags.c_contiguous and source.dtype == into.dtype:
-        np.matmul(rows, source.reshape(batch, groups, length, total), out=out)
-        return
-    for samples, places, block in column_blocks(source, kernel, plan.stride, plan.dilation, counts, groups, into.dtype):
-        np.matmul(rows, block, out=out[samples, :, :, places])
+def _operand(meta: TensorMeta) -> Operand:
+    return Operand(meta.sizes, tuple(stride * meta.dtype.itemsize for stride in meta.strides))
 
 
-def _spread(into: Array, input: Array, weight: Array, plan: Convolution) -> None:
-    batch, counts, kernel = input.shape[0], input.shape[2:], weight.shape[2:]
-    groups, channels = plan.groups, into.shape[1]
-    rows = weight.reshape(groups, weight.shape[0] // groups, -1).swapaxes(1, 2)
-    grown = tuple(n + 2 * p for n, p in zip(into.shape[2:], plan.padding, strict=True))
-    inner: list[Any] = [slice(p, p + n) for n, p in zip(into.shape[2:], plan.padding, strict=True)]
-    per_sample = channels * prod(kernel) * prod(counts)
-    samples = max(1, min(batch, BLOCK // max(per_sample, 1)))
-    for first in range(0, batch, samples):
-        last = min(first + samples, batch)
-        part = input[first:last].astype(into.dtype, copy=False)
-        columns = np.matmul(rows, part.reshape(last - first, groups, rows.shape[2], prod(counts)))
-        columns = columns.reshape(last - first, channels, *kernel, *counts)
-        total = np.zeros((last - first, channels, *grown), into.dtype)
-        for place in product(*map(range, kernel)):
-            reached = at_offset(place, plan.stride, plan.dilation, counts)
-            total[reached] += columns[(slice(None), slice(None), *place)]
-        into[first:last] = total[(..., *inner)]
+def _launch(kernel: Builtin, table: Table, *pointers: int) -> None:
+    """Run a kernel over planes, its units split where threads or signals want more of them."""
+    threads = THREADS.number if table.work > GRAIN else 1
+    wanted = max(2 * threads if threads > 1 else 1, table.work // MOST_WORK)
+    splits = max(1, min(table.splits, -(-wanted // table.units)))
+    units = table.units * splits
+    slots = min(threads, units)
+    scratch = empty_tensor(((table.scratch + slots * table.slot) // 8,), int64, cpu)
+    kernel(*pointers, table.address, scratch.pointer, slots, splits, units, table.work)
+
+
+def _in_float32(made: TensorMeta, given: Sequence[Tensor | None], options: Options) -> Tensor:
+    wide = [None if one is None else apply("to.dtype", one, float32) for one in given]
+    result = new_like(made)
+    return apply("copy_", result, apply("convolution", *wide, *options))
+
+
+def _materialised(given: Sequence[Tensor | None], options: Options) -> Tensor:
+    plain = [None if one is None else apply("resolve_neg", apply("resolve_conj", one)) for one in given]
+    return apply("convolution", *plain, *options)
 
 
 def weight_gradient(
@@ -344,20 +288,17 @@ def weight_gradient(
     )
     if not plain or dtype not in (float32, float64) or SPECIAL or any_autograd((small, wide), {}):
         return None
-    result = empty_tensor(tuple(sizes), dtype, cpu)
-    target = array_of(result)
-    target[...] = 0
+    options = (tuple(sizes), tuple(stride), tuple(padding), tuple(dilation), groups)
+    key = ("weight_gradient", wide.meta, options)
+    plans = small.meta.plans
+    table: Table | None = plans.get(key)
+    if table is None:
+        spatial = list(zip(sizes[2:], stride, padding, dilation, strict=True))
+        weight = Operand(tuple(sizes), (0,) * len(sizes))
+        operands = _operand(wide.meta), weight, _operand(small.meta)
+        table = remember(plans, key, gradient_table(*operands, spatial, dtype.itemsize, lanes(dtype), groups))
+    result = apply("new_zeros", small, tuple(sizes))
     if small.meta.numel and wide.meta.numel and result.meta.numel:
-        setting = (tuple(stride), tuple(dilation), groups)
-        work = small.meta.numel * prod(sizes[1:])
-        away(work, _add_products, target, values(small), padded(values(wide), tuple(padding)), *setting)
+        kernel = convolution_gradient_kernel(dtype)
+        _launch(kernel, table, result.pointer, wide.pointer, small.pointer, 0)
     return result
-
-
-def _add_products(into: Array, small: Array, source: Array, stride: Ints, dilation: Ints, groups: int) -> None:
-    counts, kernel = small.shape[2:], into.shape[2:]
-    given = np.ascontiguousarray(small).reshape(small.shape[0], groups, small.shape[1] // groups, -1)
-    total = into.reshape(groups, given.shape[2], -1)
-    with np.errstate(all="ignore"):
-        for samples, places, block in column_blocks(source, kernel, stride, dilation, counts, groups, into.dtype):
-            total += np.matmul(given[samples, :, :, places], block.swapaxes(-1, -2)).sum(0)
