@@ -6,6 +6,7 @@ from typing import Any
 
 from ...core.dtype import bfloat16, float16
 from ...core.limits import finfo
+from ...operators.networks.batch_normalization import batch_norm_gradients
 from ..grad_mode import is_grad_enabled
 
 Tensor = Any
@@ -70,11 +71,20 @@ def batch_norm_back(
     weight: Tensor | None,
     running_mean: Tensor,
     running_var: Tensor,
+    mean: Tensor,
+    inverse: Tensor,
     training: bool,
     eps: float,
     needed: tuple[bool, ...],
 ) -> Gradients:
-    """The gradients of input, weight and bias; all dims but dim 1 are normalized, or shifted by fixed statistics."""
+    """The gradients of input, weight and bias; all dims but dim 1 are normalized, or shifted by fixed statistics.
+
+    `mean` and `inverse` are those of the batch, used where the gradient itself is not recorded.
+    """
+    if training and not is_grad_enabled():
+        found = batch_norm_gradients(grad, input, weight, mean, inverse)
+        if found is not None:
+            return found
     grad, input, weight, running_mean, running_var = _wide(grad, input, weight, running_mean, running_var)
     dims = [dim for dim in range(input.ndim) if dim != 1]
     shape = (1, -1, *(1,) * (input.ndim - 2))

@@ -8,7 +8,7 @@ import math
 from ...kernels import elementary, error_function, exponential
 from ...kernels.expression import F64, Complex, Expr, Value, constant, select
 from ...kernels.expression import divide as complex_divide
-from ...kernels.functions import fabs, maximum, minimum, mul_add
+from ...kernels.functions import fabs, maximum, minimum, mul_add, sqrt
 from ...kernels.special import Function, in_double
 from .comparison import clamp
 from .table import Formula
@@ -173,6 +173,29 @@ def normalized_both(self: Expr, mean: Expr, deviation: Expr, weight: Expr, bias:
     return mul_add(normalized(self, mean, deviation), weight, bias)
 
 
+def batch_statistics(
+    variance: Expr, mean: Expr, weight: Expr, running_mean: Expr, running_var: Expr, eps: Expr, momentum: Expr,
+    unbiased: Expr,
+) -> tuple[Expr, ...]:  # fmt: skip
+    """What a channel is multiplied by, its mean, both again as results, and the running statistics that follow."""
+    inverse = 1.0 / sqrt(variance + eps)
+    rest = 1.0 - momentum
+    means, variances = running_mean * rest + mean * momentum, running_var * rest + variance * unbiased * momentum
+    return inverse * weight, mean, mean, inverse, means, variances
+
+
+def normalized_product(self: Expr, mean: Expr, deviation: Expr, grad: Expr) -> Expr:
+    """normalized, times a gradient."""
+    return normalized(self, mean, deviation) * grad
+
+
+def normalized_gradient(
+    self: Expr, mean: Expr, deviation: Expr, grad: Expr, level: Expr, aligned: Expr, factor: Expr
+) -> Expr:
+    """The gradient of what was normalized: `level` is the gradient's mean, `aligned` that of normalized_product."""
+    return (grad - level - normalized(self, mean, deviation) * aligned) * factor
+
+
 FORMULAS = (
     Formula("hardtanh", clamp, 3),
     Formula("elu", functools.partial(in_double, elu), 4),
@@ -200,4 +223,7 @@ FORMULAS = (
     Formula("normalized.weight", normalized_weight, 4),
     Formula("normalized.bias", normalized_bias, 4),
     Formula("normalized.weight.bias", normalized_both, 5),
+    Formula("batch_statistics", batch_statistics, 8),
+    Formula("normalized.product", normalized_product, 4),
+    Formula("normalized.gradient", normalized_gradient, 7),
 )

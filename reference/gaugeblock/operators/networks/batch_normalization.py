@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
 from ...core.device import cpu
 from ...core.dtype import float32, float64
+from ...dispatch.keys import any_autograd
 from ...kernels import reduction_ops
+from ...tensor.hooks import SPECIAL
 from ...tensor.tensor import Tensor, empty_tensor, new_like
-from ..arrays import Array, filled, store, values
+from ..arrays import filled, store, values
 from ..invoke import apply, apply_for_many, reshape
 from ..reductions import reduce
-from .calls import scaled_into, suggested
+from .calls import scaled_into, suggested, write
 from .row_normalization import statistics_dtype
 
 Parameters = tuple[Tensor | None, Tensor | None, Tensor | None, Tensor | None]
@@ -53,28 +55,57 @@ def native_batch_norm(
     if meta.device is not cpu:
         means, inverses = (empty_tensor((count,), kept, meta.device) for _ in range(2))
         return result, means, inverses
+    sizes, along = (channels,), (channels, *(1,) * (meta.ndim - 2))
+    wide = float64 if meta.dtype is float64 else float32
+    factor, middle, means, inverses = (empty_tensor(sizes, dtype) for dtype in (wide, wide, kept, kept))
+    running = [empty_tensor(sizes, kept) if t is None else reshape(t, sizes) for t in (running_mean, running_var)]
     if training:
         dims = tuple(d for d in range(meta.ndim) if d != 1)
         reduction = reduction_ops.variance_reduction(meta.dtype, False, True)
-        both = reduce("batch_norm", reduction, input, dims, False, meta.dtype, (float64, float64), (0.0,))
-        variance, mean = (values(one).copy() for one in both)
-        _update(running_mean, mean, momentum)
-        size = meta.numel // channels
-        with np.errstate(all="ignore"):
-            _update(running_var, variance * np.float64(size) / np.float64(size - 1), momentum)
+        variance, mean = reduce("batch_norm", reduction, input, dims, False, meta.dtype, (float64, float64), (0.0,))
+        kept_running = running
     else:
-        assert running_mean is not None
-        assert running_var is not None
-        mean, variance = (values(t).astype(np.float64) for t in (running_mean, running_var))
-    with np.errstate(all="ignore"):
-        inverse = 1.0 / np.sqrt(variance + eps)
-        factor = inverse if weight is None else inverse * values(weight).astype(np.float64)
-    wide, along = float64 if meta.dtype is float64 else float32, (channels, *(1,) * (meta.ndim - 2))
-    middle, scale = (filled(along, wide, found.reshape(along)) for found in (mean, factor))
-    scaled_into(result, input, middle, scale, None, None if bias is None else reshape(bias, along))
+        mean, variance = running
+        kept_running = [empty_tensor(sizes, kept) for _ in running]
+    scale = filled(sizes, kept, 1.0) if weight is None else reshape(weight, sizes)
+    size = meta.numel // channels
+    unbiased = size / (size - 1) if size > 1 else math.nan
+    write("batch_statistics", factor, [variance, mean, scale, *running], float64, middle, means, inverses,
+          *kept_running, numbers=(eps, momentum, unbiased))  # fmt: skip
+    shift = None if bias is None else reshape(bias, along)
+    scaled_into(result, input, reshape(middle, along), reshape(factor, along), None, shift)
     if not training:
         return result, empty_tensor((0,), kept), empty_tensor((0,), kept)
-    return result, filled((channels,), kept, mean), filled((channels,), kept, inverse)
+    for given, flat in zip((running_mean, running_var), running, strict=True):
+        if given is not None and flat.storage_impl is not given.storage_impl:
+            store(given, values(flat).reshape(given.meta.sizes))
+    return result, means, inverses
+
+
+def batch_norm_gradients(
+    grad: Tensor, input: Tensor, weight: Tensor | None, mean: Tensor, inverse: Tensor
+) -> tuple[Tensor, Tensor, Tensor] | None:
+    """Return the gradients of what native_batch_norm has normalized by statistics of the batch, weight and bias.
+
+    None for what is recorded, watched by modes, on other devices, or of other dtypes than float32 and float64.
+    """
+    meta, given = input.meta, [one for one in (grad, input, weight, mean, inverse) if one is not None]
+    plain = all(
+        one.__class__ is Tensor and one.meta.device is cpu and not one.meta.lazy and one.meta.dtype is meta.dtype
+        for one in given
+    )
+    if not plain or meta.dtype not in (float32, float64) or SPECIAL or any_autograd(given, {}) or not meta.numel:
+        return None
+    along, dims = (1, meta.sizes[1], *(1,) * (meta.ndim - 2)), [d for d in range(meta.ndim) if d != 1]
+    normal = [input, reshape(mean, along), reshape(inverse, along)]
+    made = suggested(meta)
+    product = write("normalized.product", new_like(made), [*normal, grad], meta.dtype)
+    total, aligned = (apply("sum.dim_IntList", one, dims) for one in (grad, product))
+    size = meta.numel // meta.sizes[1]
+    means = [reshape(apply("div.Scalar", one, size), along) for one in (total, aligned)]
+    factor = inverse if weight is None else apply("mul.Tensor", inverse, weight)
+    own = write("normalized.gradient", product, [*normal, grad, *means, reshape(factor, along)], meta.dtype)
+    return own, aligned, total
 
 
 def _check(channels: int, parameters: Parameters, *, training: bool) -> None:
@@ -85,12 +116,6 @@ def _check(channels: int, parameters: Parameters, *, training: bool) -> None:
             )
         if parameter is None and not training and name in NAMES[2:]:
             raise RuntimeError(f"batch_norm(): {name} must be defined in evaluation mode")
-
-
-def _update(running: Tensor | None, found: Array, momentum: float) -> None:
-    """Without a new version: what was normalized before can be differentiated still, as it used other statistics."""
-    if running is not None:
-        store(running, values(running).astype(np.float64) * (1.0 - momentum) + found * momentum)
 
 
 def batch_norm(

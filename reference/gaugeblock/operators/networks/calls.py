@@ -9,6 +9,7 @@ from ...core.device import cpu
 from ...core.dtype import DType
 from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.tensor_iterator import Number
+from ...kernels.conversion import Immediate
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, format_strides, meta_of, remember, suggested_format
 from ..launch import element_launch
@@ -41,10 +42,12 @@ def check_dtype(row: str, tensor: Tensor) -> None:
         raise NotImplementedError(f"\"{row}\" not implemented for '{UPSTREAM_NAMES[name]}'; it computes in {allowed}")
 
 
-def write(formula: str, out: Tensor, inputs: Sequence[Tensor], compute: DType, *others: Tensor) -> Tensor:
+def write(
+    formula: str, out: Tensor, inputs: Sequence[Tensor], compute: DType, *others: Tensor, numbers: Sequence[float] = ()
+) -> Tensor:
     """A formula of the tables, computed in `compute`, written to a fresh `out`, to whose sizes the inputs broadcast.
 
-    A formula of several results writes them to `others` too.
+    A formula of several results writes them to `others` too; `numbers` are its last operands.
     """
     meta = out.meta
     if meta.device is cpu and meta.numel:
@@ -52,8 +55,9 @@ def write(formula: str, out: Tensor, inputs: Sequence[Tensor], compute: DType, *
         key = (formula, compute, *sources, *results)
         launch = meta.plans.get(key)
         if launch is None:
-            launch = remember(meta.plans, key, element_launch(formula, meta, sources, compute, results))
-        launch.run([tensor.pointer for tensor in (out, *others, *inputs)])
+            operands: list[TensorMeta | Immediate] = [*sources, *[Immediate(compute) for _ in numbers]]
+            launch = remember(meta.plans, key, element_launch(formula, meta, operands, compute, results))
+        launch.run([*[tensor.pointer for tensor in (out, *others, *inputs)], *numbers])
     return out
 
 
