@@ -6,6 +6,7 @@ Half precision is multiplied in float32 and rounded once; integers wrap in their
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -67,9 +68,14 @@ def _multiplying(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Callab
 
 
 def _matrix_runner(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Callable[[Tensor, Tensor], Tensor] | None:
-    """Return the function that multiplies two matrices by one call of BLAS; None if it takes more than that."""
-    if left.ndim != 2 or right.ndim != 2:
+    """Return the function that multiplies two matrices by one call of BLAS; None if it takes more than that.
+
+    All rows of a left operand of more dims are one matrix if they are evenly apart.
+    """
+    rows = _rows_of(left)
+    if rows is None or right.ndim != 2:
         return None
+    left = rows
     multiply, tail = gemm(left.dtype) if left.dtype in GEMM else None, _gemm_tail(left, right)
     if multiply is None or tail is None:
         return None
@@ -83,6 +89,17 @@ def _matrix_runner(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Call
 
         return run_long
     return Fresh(multiply, (out,), tail).__call__
+
+
+def _rows_of(meta: TensorMeta) -> TensorMeta | None:
+    """Return the matrix of all rows; None unless they are evenly apart."""
+    if meta.ndim <= 2:
+        return meta if meta.ndim == 2 else None
+    dims = [(size, stride) for size, stride in zip(meta.sizes[:-1], meta.strides[:-1], strict=True) if size != 1]
+    if any(far != near * count for (_, far), (count, near) in pairwise(dims)):
+        return None
+    step = dims[-1][1] if dims else meta.sizes[-1]
+    return meta_of((prod(meta.sizes[:-1]), meta.sizes[-1]), (step, meta.strides[-1]), meta.dtype)
 
 
 def _gemm_tail(left: TensorMeta, right: TensorMeta) -> tuple[int, ...] | None:

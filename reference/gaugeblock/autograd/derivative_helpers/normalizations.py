@@ -6,7 +6,7 @@ from typing import Any
 
 from ...core.dtype import bfloat16, float16
 from ...core.limits import finfo
-from ...operators.networks.batch_normalization import batch_norm_gradients
+from ...operators.networks.normalization_gradients import normalization_gradients
 from ..grad_mode import is_grad_enabled
 
 Tensor = Any
@@ -37,11 +37,13 @@ def layer_norm_back(
 ) -> Gradients:
     """The gradients of input, weight and bias; the last dims are normalized."""
     dims = list(range(input.ndim - len(normalized_shape), input.ndim))
-    if is_grad_enabled():
-        normal, inverse = _normal(input, dims, eps)
-    else:
-        normal = (input - mean) * inverse
-    return _gradients(grad, normal, inverse, weight, dims, list(range(dims[0])), needed)
+    summed = list(range(dims[0]))
+    if not is_grad_enabled():
+        found = normalization_gradients(grad, input, mean, inverse, weight, dims, summed, needed)
+        if found is not None:
+            return found
+    normal, inverse = _normal(input, dims, eps)
+    return _gradients(grad, normal, inverse, weight, dims, summed, needed)
 
 
 def _gradients(
@@ -81,14 +83,15 @@ def batch_norm_back(
 
     `mean` and `inverse` are those of the batch, used where the gradient itself is not recorded.
     """
-    if training and not is_grad_enabled():
-        found = batch_norm_gradients(grad, input, weight, mean, inverse)
-        if found is not None:
-            return found
     grad, input, weight, running_mean, running_var = _wide(grad, input, weight, running_mean, running_var)
     dims = [dim for dim in range(input.ndim) if dim != 1]
     shape = (1, -1, *(1,) * (input.ndim - 2))
     weight = None if weight is None else weight.reshape(shape)
+    if training and not is_grad_enabled():
+        statistics = mean.reshape(shape), inverse.reshape(shape)
+        found = normalization_gradients(grad, input, *statistics, weight, dims, dims, needed)
+        if found is not None:
+            return found
     if training:
         normal, inverse = _normal(input, dims, eps)
     else:

@@ -6,9 +6,7 @@ import math
 
 from ...core.device import cpu
 from ...core.dtype import float32, float64
-from ...dispatch.keys import any_autograd
 from ...kernels import reduction_ops
-from ...tensor.hooks import SPECIAL
 from ...tensor.tensor import Tensor, empty_tensor, new_like
 from ..arrays import filled, store, values
 from ..invoke import apply, apply_for_many, reshape
@@ -80,32 +78,6 @@ def native_batch_norm(
         if given is not None and flat.storage_impl is not given.storage_impl:
             store(given, values(flat).reshape(given.meta.sizes))
     return result, means, inverses
-
-
-def batch_norm_gradients(
-    grad: Tensor, input: Tensor, weight: Tensor | None, mean: Tensor, inverse: Tensor
-) -> tuple[Tensor, Tensor, Tensor] | None:
-    """Return the gradients of what native_batch_norm has normalized by statistics of the batch, weight and bias.
-
-    None for what is recorded, watched by modes, on other devices, or of other dtypes than float32 and float64.
-    """
-    meta, given = input.meta, [one for one in (grad, input, weight, mean, inverse) if one is not None]
-    plain = all(
-        one.__class__ is Tensor and one.meta.device is cpu and not one.meta.lazy and one.meta.dtype is meta.dtype
-        for one in given
-    )
-    if not plain or meta.dtype not in (float32, float64) or SPECIAL or any_autograd(given, {}) or not meta.numel:
-        return None
-    along, dims = (1, meta.sizes[1], *(1,) * (meta.ndim - 2)), [d for d in range(meta.ndim) if d != 1]
-    normal = [input, reshape(mean, along), reshape(inverse, along)]
-    made = suggested(meta)
-    product = write("normalized.product", new_like(made), [*normal, grad], meta.dtype)
-    total, aligned = (apply("sum.dim_IntList", one, dims) for one in (grad, product))
-    size = meta.numel // meta.sizes[1]
-    means = [reshape(apply("div.Scalar", one, size), along) for one in (total, aligned)]
-    factor = inverse if weight is None else apply("mul.Tensor", inverse, weight)
-    own = write("normalized.gradient", product, [*normal, grad, *means, reshape(factor, along)], meta.dtype)
-    return own, aligned, total
 
 
 def _check(channels: int, parameters: Parameters, *, training: bool) -> None:

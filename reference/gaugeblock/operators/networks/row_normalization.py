@@ -67,31 +67,34 @@ def normalizing_call(
     count: int,
     parameters: tuple[Tensor | None, ...],
     eps: float,
-) -> Callable[..., Tensor] | None:
-    """Return what makes the first result of `normalized_rows` from tensors with the same metas and another eps.
+    found: tuple[DType, ...] = (),
+) -> Callable[..., Any] | None:
+    """Return what makes the results of `normalized_rows` from tensors with the same metas and another eps.
 
-    Its launch, which drops what is found, is made when first needed. Return None where the rows are empty, and for
-    other devices.
+    It drops what is found unless that is asked for, and gives the first result alone then. Its launch is made when
+    first needed. Return None where the rows are empty, and for other devices.
     """
     meta = input.meta
     if meta.device is not cpu or not meta.numel:
         return None
     given = [parameter for parameter in parameters if parameter is not None]
     made, rows = contiguous_meta(meta.sizes, meta.dtype), meta.contiguous
+    statistics = [contiguous_meta((*meta.sizes[: meta.ndim - count], *(1,) * count), dtype) for dtype in found]
     launches: list[tuple[Builtin, tuple[int, ...]]] = []
 
-    def run(input: Tensor, *rest: Any) -> Tensor:
+    def run(input: Tensor, *rest: Any) -> Any:
         if not launches:
-            launch = _launch(name, program, meta, count, given, ())
+            launch = _launch(name, program, meta, count, given, found)
             launches.append((launch.kernel(), launch.tail))
         strided, tail = launches[0]
         result = new_like(made)
         *parameters, number = rest
         source = input if rows else contiguous(input)
         beside = [p if p.meta.contiguous else contiguous(p) for p in parameters if p is not None]
-        addresses = [p.pointer for p in beside]
-        strided(result.pointer, source.pointer, *addresses, number if isinstance(number, (int, float)) else eps, *tail)
-        return result
+        others = [new_like(one) for one in statistics]
+        addresses = [*[one.pointer for one in others], source.pointer, *[p.pointer for p in beside]]
+        strided(result.pointer, *addresses, number if isinstance(number, (int, float)) else eps, *tail)
+        return (result, *others) if others else result
 
     return run
 
@@ -155,9 +158,10 @@ def statistics_dtype(operator: str, input: Tensor, *parameters: Tensor | None) -
     )
 
 
+@plannable
 def native_layer_norm(
     input: Tensor, normalized_shape: Sizes, weight: Tensor | None, bias: Tensor | None, eps: float
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> Planned[tuple[Tensor, Tensor, Tensor]]:
     """((input - mean) / sqrt(variance + eps) * weight + bias, mean, 1 / sqrt(variance + eps)) over the last dims.
 
     Raises RuntimeError for shapes and dtypes that do not fit.
@@ -166,17 +170,13 @@ def native_layer_norm(
     meta = input.meta
     kept = statistics_dtype("layer_norm", input, weight, bias)
     wide = float64 if meta.dtype is float64 else float32
-    weighted, biased = weight is not None, bias is not None
-    result, mean, deviation = normalized_rows(
-        "layer_norm",
-        partial(rowwise_normalization.layer_norm, meta.dtype, weighted, biased),
-        input,
-        count,
-        (weight, bias),
-        (wide, wide),
-        eps,
-    )
-    return result, converted(mean, kept), converted(deviation, kept)
+    program = partial(rowwise_normalization.layer_norm, meta.dtype, weight is not None, bias is not None)
+    result, mean, deviation = normalized_rows("layer_norm", program, input, count, (weight, bias), (wide, wide), eps)
+    found = (result, converted(mean, kept), converted(deviation, kept))
+    again = None
+    if kept is wide:
+        again = normalizing_call("layer_norm", program, input, count, (weight, bias), eps, (wide, wide))
+    return Planned(found, again)
 
 
 @plannable
