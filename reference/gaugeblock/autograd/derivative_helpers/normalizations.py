@@ -6,7 +6,7 @@ from typing import Any
 
 from ...core.dtype import bfloat16, float16
 from ...core.limits import finfo
-from ...operators.networks.normalization_gradients import normalization_gradients
+from ...operators.networks.fused_gradients import normalization_gradients
 from ..grad_mode import is_grad_enabled
 
 Tensor = Any

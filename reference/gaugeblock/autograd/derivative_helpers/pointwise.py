@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...calls.functions import tensor_ops as ops
 from ...core.dtype import bfloat16, complex128, float16
+from ...operators.networks.fused_gradients import fused
 
 if TYPE_CHECKING:
     from gaugeblock import Tensor
@@ -159,6 +160,12 @@ def _rounded_once(slope: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return slope(self, *rest)
 
     return run
+
+
+def gelu_back(grad: Tensor, self: Tensor, approximate: str) -> Tensor:
+    """`grad` times the derivative of gelu."""
+    found = fused("gelu.gradient", self, grad) if approximate == "none" else None
+    return grad * gelu_slope(self, approximate) if found is None else found
 
 
 @_rounded_once

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...calls.functions import tensor_ops as ops
 from ...core.limits import finfo
+from ...operators.networks.fused_gradients import fused
 from ..grad_mode import is_grad_enabled
 
 if TYPE_CHECKING:
@@ -46,6 +47,20 @@ def _count(shape: tuple[int, ...], dim: Dims) -> int:
 def mean_back(grad: Tensor, shape: tuple[int, ...], dim: Dims, keepdim: bool) -> Tensor:
     """The gradient of a mean."""
     return spread(grad / max(_count(shape, dim), 1), shape, dim, keepdim)
+
+
+def softmax_back(grad: Tensor, result: Tensor, dim: int) -> Tensor:
+    """The gradient of what softmax is of."""
+    aligned = (grad * result).sum(dim, True)
+    found = fused("normalized", grad, aligned, result)
+    return (grad - aligned) * result if found is None else found
+
+
+def log_softmax_back(grad: Tensor, result: Tensor, dim: int) -> Tensor:
+    """The gradient of what log_softmax is of."""
+    total = grad.sum(dim, True)
+    found = fused("log_softmax.gradient", result, grad, total)
+    return grad - result.exp() * total if found is None else found
 
 
 def share_back(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:

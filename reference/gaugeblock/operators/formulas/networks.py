@@ -15,6 +15,7 @@ from .table import Formula
 
 SATURATED = 40.0
 """From here on tanh(log(1 + e**x)) is 1 in float64."""
+DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
 TANH_SCALE = math.sqrt(2.0 / math.pi)
 TANH_CUBE = 0.044715
 
@@ -173,6 +174,17 @@ def normalized_both(self: Expr, mean: Expr, deviation: Expr, weight: Expr, bias:
     return mul_add(normalized(self, mean, deviation), weight, bias)
 
 
+def gelu_gradient(self: Expr, grad: Expr) -> Expr:
+    """A gradient times the derivative of gelu: Phi(self) + self phi(self), of the normal distribution."""
+    below = error_function.erf(self * math.sqrt(0.5)) * 0.5 + 0.5
+    return grad * (below + self * exponential.exp(self * self * -0.5) * DENSITY)
+
+
+def log_softmax_gradient(self: Expr, grad: Expr, total: Expr) -> Expr:
+    """The gradient of what log_softmax is of; `self` is its result, `total` the sum of the gradient."""
+    return grad - exponential.exp(self) * total
+
+
 def batch_statistics(
     variance: Expr, mean: Expr, weight: Expr, running_mean: Expr, running_var: Expr, eps: Expr, momentum: Expr,
     unbiased: Expr,
@@ -223,6 +235,8 @@ FORMULAS = (
     Formula("normalized.weight", normalized_weight, 4),
     Formula("normalized.bias", normalized_bias, 4),
     Formula("normalized.weight.bias", normalized_both, 5),
+    Formula("gelu.gradient", gelu_gradient, 2),
+    Formula("log_softmax.gradient", log_softmax_gradient, 3),
     Formula("batch_statistics", batch_statistics, 8),
     Formula("normalized.product", normalized_product, 4),
     Formula("normalized.gradient", normalized_gradient, 7),

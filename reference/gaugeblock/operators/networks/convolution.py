@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from math import prod
 
 from ...core.device import cpu
-from ...core.dtype import float32, float64, int64
+from ...core.dtype import float32, int64
 from ...core.promotion import UPSTREAM_NAMES
-from ...dispatch.keys import any_autograd
 from ...kernels.compiler import Builtin
 from ...kernels.convolution import convolution_kernel
 from ...kernels.convolution_gradient import convolution_gradient_kernel
 from ...kernels.parallel import GRAIN, THREADS
 from ...kernels.planes import lanes
-from ...tensor.hooks import SPECIAL
 from ...tensor.tensor import Tensor, empty_tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember, suggested_format
 from ..arrays import check_same_device
@@ -24,6 +22,7 @@ from ..operand_checks import check_scalar_type
 from ..plan import Planned, plannable
 from .calls import suggested
 from .convolution_plan import Operand, Table, convolution_table, gradient_table
+from .fused_gradients import unrecorded
 from .windows import Ints, repeated, spans, window_counts
 
 MOST_WORK = 1 << 31
@@ -279,15 +278,11 @@ def weight_gradient(
     That is the sum of the products of `small` [batch, channels, windows...] with the window elements of `wide` [batch,
     channels, spatial...].
 
-    None for what is recorded, watched by modes, on other devices, or of other dtypes than float32 and float64.
+    None for tensors that are followed, and of other dtypes than float32 and float64.
     """
-    dtype = small.meta.dtype
-    plain = all(
-        one.__class__ is Tensor and one.meta.device is cpu and not one.meta.lazy and one.meta.dtype is dtype
-        for one in (small, wide)
-    )
-    if not plain or dtype not in (float32, float64) or SPECIAL or any_autograd((small, wide), {}):
+    if not unrecorded(small, wide):
         return None
+    dtype = small.meta.dtype
     options = (tuple(sizes), tuple(stride), tuple(padding), tuple(dilation), groups)
     key = ("weight_gradient", wide.meta, options)
     plans = small.meta.plans

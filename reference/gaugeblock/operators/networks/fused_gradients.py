@@ -1,9 +1,10 @@
-"""Gradients of normalizations by the statistics that the forward pass has found, in a few passes over memory."""
+"""Gradients in a few passes over memory, for float32 and float64 tensors on the CPU whose gradients nobody records."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 from ...core.device import cpu
 from ...core.dtype import float32, float64
@@ -12,6 +13,23 @@ from ...tensor.hooks import SPECIAL
 from ...tensor.tensor import Tensor, new_like
 from ..invoke import apply
 from .calls import suggested, write
+
+
+def unrecorded(*tensors: Tensor) -> bool:
+    """Return whether all are plain tensors of one of these dtypes on the CPU that no graph or mode follows."""
+    dtype = tensors[0].meta.dtype
+    plain = all(
+        one.__class__ is Tensor and one.meta.device is cpu and not one.meta.lazy and one.meta.dtype is dtype
+        for one in tensors
+    )
+    return plain and dtype in (float32, float64) and not SPECIAL and not any_autograd(tensors, {})
+
+
+def fused(formula: str, self: Any, *others: Any) -> Any:
+    """Return a formula of the tables over `self` and what broadcasts to it; None for tensors that are followed."""
+    if not unrecorded(self, *others):
+        return None
+    return write(formula, new_like(suggested(self.meta)), [self, *others], self.meta.dtype)
 
 
 def normalization_gradients(
@@ -27,16 +45,11 @@ def normalization_gradients(
     """Return the gradients of an input normalized over `dims`, of its weight, and of its bias.
 
     `mean` and `inverse`, of the deviation, broadcast to the input, as the weight does; the weight and the bias are the
-    same along the `summed` dims. None for what is recorded, watched by modes, on other devices, empty, or of other
-    dtypes than float32 and float64.
+    same along the `summed` dims. None for tensors that are followed, and without elements.
     """
     meta, dtype = input.meta, input.meta.dtype
     given = [one for one in (grad, input, mean, inverse, weight) if one is not None]
-    plain = all(
-        one.__class__ is Tensor and one.meta.device is cpu and not one.meta.lazy and one.meta.dtype is dtype
-        for one in given
-    )
-    if not plain or dtype not in (float32, float64) or SPECIAL or any_autograd(given, {}) or not meta.numel:
+    if not meta.numel or not unrecorded(*given):
         return None
     normal, made, size = [input, mean, inverse], suggested(meta), prod(meta.sizes[dim] for dim in dims)
     of_channels = dims == summed
