@@ -6,7 +6,7 @@ from typing import Any
 
 from ...core.dtype import bfloat16, float16
 from ...core.limits import finfo
-from ..grad_mode import is_grad_enabled
+from ..forward_mode import is_differentiated
 
 Tensor = Any
 Gradients = tuple[Any, ...]
@@ -36,7 +36,7 @@ def layer_norm_back(
 ) -> Gradients:
     """The gradients of input, weight and bias; the last dims are normalized."""
     dims = list(range(input.ndim - len(normalized_shape), input.ndim))
-    if is_grad_enabled():
+    if is_differentiated():
         normal, inverse = _normal(input, dims, eps)
     else:
         normal = (input - mean) * inverse

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...calls.functions import tensor_ops as ops
 from ...core.limits import finfo
-from ..grad_mode import is_grad_enabled
+from ..forward_mode import is_differentiated
 
 if TYPE_CHECKING:
     from gaugeblock import Tensor
@@ -167,7 +167,7 @@ def cumprod_back(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor
         return grad
     if _without_zeros(self):
         return reversed_cumsum(grad * result.conj(), dim) / self.conj()
-    return _recorded(grad, self, dim) if is_grad_enabled() else _at_zeros(grad, self, dim)
+    return _recorded(grad, self, dim) if is_differentiated() else _at_zeros(grad, self, dim)
 
 
 def _without_zeros(self: Tensor) -> bool:
