@@ -192,6 +192,7 @@ def quick_computed(name: str, kinds: str, least: int) -> Callable[[tuple[Any, ..
     "n" for an int or a float; it returns None for anything else."""
     factory = FACTORIES[name]
     assert isinstance(factory, Computed)
+    plan = functools.lru_cache(factory.plan) if {*kinds} == {"i"} else factory.plan
 
     def quick(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
         if not least <= len(given) <= len(kinds):
@@ -200,7 +201,7 @@ def quick_computed(name: str, kinds: str, least: int) -> Callable[[tuple[Any, ..
             if value.__class__ is not int and (kind == "i" or value.__class__ is not float):
                 return None
         chosen = dtype or factory.dtype(*given)
-        return ranges.planned(factory.plan(chosen, *given), chosen)
+        return ranges.planned(plan(chosen, *given), chosen)
 
     return quick
 

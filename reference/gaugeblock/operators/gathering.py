@@ -15,7 +15,7 @@ from ..tensor.array_view import array_of
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, meta_of, remember
-from .advanced_indexing import take_along, take_true
+from .advanced_indexing import picked_at, take_along, take_true
 from .arrays import Array, has_many_dims, outside, true_places, values
 from .invoke import apply, invoke
 from .loop_plan import Picking, picking
@@ -170,9 +170,13 @@ def take(self: Tensor, index: Tensor) -> Tensor:
     check_not_empty("take", self, index)
     if self.meta.device is not cpu:
         return empty_tensor(index.meta.sizes, self.meta.dtype, self.meta.device)
+    flat = reshape(self, (-1,))
+    picked = picked_at(flat, index)
+    if picked is not None:
+        return picked
     places = index_values(index)
     check_take("take", places, self.meta.numel)
-    return take_along(reshape(self, (-1,)), 0, places)
+    return take_along(flat, 0, places)
 
 
 def check_not_empty(operator: str, self: Tensor, index: Tensor) -> None:
