@@ -13,9 +13,10 @@ from ..memory.host_allocator import host_allocator
 from ..tensor.hooks import SPECIAL, hooks
 from ..tensor.scalars import element_of
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import format_strides, meta_of, remember
+from ..tensor.tensor_meta import format_strides, meta_of
 from .allocation import COPY, allocated, is_builtin, without_change
 from .copy import copy_values, planned_copy, warn_of_lost_imaginary_part
+from .invoke import apply
 from .plan import Planned, plannable
 from .registration import kernel
 
@@ -108,19 +109,8 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 
 def with_dtype(self: Tensor, dtype: DType) -> Tensor:
-    """`self` as `dtype`; self itself when it has that dtype. What a conversion takes is kept with the meta."""
-    meta = self.meta
-    if dtype is meta.dtype:
-        return self
-    key = ("to", dtype)
-    ready = meta.plans.get(key)
-    if ready is not None and not SPECIAL:
-        made: Tensor = ready(self)
-        return made
-    result, call, *_ = planned_copy(converted(self, dtype), self)
-    if call is not None:
-        remember(meta.plans, key, call)
-    return result
+    """`self` as `dtype`; self itself when it has that dtype."""
+    return self if dtype is self.meta.dtype else apply("to.dtype", self, dtype)
 
 
 def to_dispatched(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
