@@ -201,3 +201,137 @@ def test_views_and_writes_share_the_tangent(m: Any) -> None:
         x[0].mul_(3)
         x.mul_(2)
         assert (tangent_of(m, x), given.tolist()) == ([6.0, 2.0], [6.0, 2.0])
+
+
+PRODUCTS = {
+    "(m.sin(x) * m.exp(x).sum()).sum()": [10.77585397, 12.25787722, -1.797556626, 8.135631717],
+    "(x * x * x).sum()": [3.0, -6.0, 4.5, 24.0],
+    "(x**2.5).sum()": [2.651650429, -3.75, 2.296396634, 10.60660172],
+    "((x @ x) ** 2).sum()": [24.0, 45.75, 50.75, 117.0],
+    "(m.softmax(x, 1) ** 2).sum()": [0.3854270252, -0.3854270252, -0.2890702689, 0.2890702689],
+    "m.where(x > 1.2, x**3, m.exp(x)).sum()": [1.648721271, -2.718281828, 4.5, 24.0],
+    "(x[[0, 0]] ** 3).sum()": [6.0, -12.0, 0.0, 0.0],
+    "(x[:, 1] ** 3).sum()": [0.0, -6.0, 0.0, 24.0],
+    "(m.cat([x, x * x]) ** 2).sum()": [5.0, -14.0, 14.5, 100.0],
+    "(m.relu(x - 0.75) ** 3).sum()": [0.0, -1.5, 2.25, 15.0],
+    "x.prod()": [1.0, 5.0, 2.0, 1.0],
+    "(x.amax(1) ** 3).sum()": [0.0, -6.0, 0.0, 24.0],
+    "m.linalg.inv(x).sum()": [-44.0, 37.0, 30.0, -23.0],
+    "(m.nn.functional.conv1d(x.view(1, 2, 2), x.view(2, 2, 1)) ** 2).sum()": [24.0, 45.75, 50.75, 117.0],
+    "(m.nn.functional.layer_norm(x * x, (2, 2)) ** 3).sum()": [-3.761861353, 22.59067633, 7.077682694, -20.92006484],
+    "(x * 1).mul_(x).exp_().sum()": [3.85207625, -16.30969097, 52.1825471, 1965.533401],
+}
+"""Functions of [[0.5, 1], [1.5, 2]] with the product of their Hessian and [[1, -1], [0.5, 2]]."""
+
+
+def gradient_in_a_level(f: Any, x: Any, v: Any, *, create: bool) -> Any:
+    with gb.autograd.forward_ad.dual_level():
+        d = dual(gb, x.clone().requires_grad_(), v)
+        (found,) = gb.autograd.grad(f(d), d, create_graph=create)
+        return gb.autograd.forward_ad.unpack_dual(found).tangent
+
+
+@pytest.mark.parametrize("text", PRODUCTS)
+def test_gradients_have_tangents(m: Any, text: str) -> None:
+    x = m.tensor([[0.5, 1.0], [1.5, 2.0]], dtype=m.float64)
+    v = m.tensor([[1.0, -1.0], [0.5, 2.0]], dtype=m.float64)
+
+    def f(x: Any) -> Any:
+        return eval(text, {"m": m, "x": x})
+
+    gradient = m.func.grad(f)
+    one = m.ones((), dtype=m.float64)
+    found = [
+        m.func.jvp(gradient, (x,), (v,))[1],
+        m.func.jvp(lambda x: m.func.vjp(f, x)[1](one)[0], (x,), (v,))[1],
+        m.func.grad(lambda x: (gradient(x) * v).sum())(x),
+    ]
+    if m is gb:  # PyTorch cannot batch all functions, and has another gradient of layer_norm's tangent
+        found.append(gb.func.grad(lambda x: gb.func.jvp(f, (x,), (v,))[1])(x))
+        hessian = gb.autograd.functional.hessian(f, x, outer_jacobian_strategy="forward-mode")
+        found.append((hessian * v).sum((2, 3)))
+        found += [gradient_in_a_level(f, x, v, create=create) for create in (False, True)]
+    step = 1e-6 * v
+    slope = (gradient(x + step) - gradient(x - step)) / 2e-6
+    assert not any(one.requires_grad for one in found[:5])
+    for one in found:
+        assert one.flatten().tolist() == pytest.approx(PRODUCTS[text], rel=1e-7, abs=1e-12)
+        assert slope.flatten().tolist() == pytest.approx(PRODUCTS[text], rel=1e-5, abs=1e-7)
+
+
+def test_gradients_of_tangents_of_gradients() -> None:
+    x, v = gb.tensor([1.0, 2.0], dtype=gb.float64), gb.ones(2, dtype=gb.float64)
+    gradient = gb.func.grad(lambda x: gb.exp(x * x).sum())
+    expected = [54.3656365692, 4804.637203289]
+    third = gb.func.grad(lambda x: gb.func.jvp(gradient, (x,), (v,))[1].sum())(x)
+    assert third.tolist() == pytest.approx(expected)
+    assert gb.func.jvp(gb.func.grad(lambda x: gradient(x).sum()), (x,), (v,))[1].tolist() == pytest.approx(expected)
+
+
+def test_custom_functions_save_tangents(m: Any) -> None:
+    class Exp(m.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(x: Any, y: Any) -> Any:
+            return x.exp() * y
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_backward(output, *inputs)
+            ctx.save_for_forward(output, *inputs)
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            result, x, _ = ctx.saved_tensors
+            return grad * result, grad * x.exp()
+
+        @staticmethod
+        def jvp(ctx: Any, t: Any, s: Any) -> Any:
+            result, x, _ = ctx.saved_tensors
+            return t * result + s * x.exp()
+
+    x, v = m.tensor([1.0, 2.0]), m.ones(2)
+
+    def f(x: Any) -> Any:
+        return Exp.apply(x * x, x).sum()
+
+    assert m.func.jvp(m.func.grad(f), (x,), (v,))[1].tolist() == pytest.approx([27.18281828, 2402.318602])
+    assert m.func.grad(lambda x: m.func.jvp(f, (x,), (v,))[1])(x).tolist() == pytest.approx([27.18281828, 2402.318602])
+
+
+def test_saved_tensors_show_their_tangent(m: Any) -> None:
+    x = m.tensor([1.0, 2.0], requires_grad=True)
+    with m.autograd.forward_ad.dual_level():
+        y = dual(m, x, m.tensor([1.0, 0.5])).exp()
+        assert tangent_of(m, y.grad_fn._saved_result) == pytest.approx([2.7182818, 3.6945281])
+        z = dual(m, x) ** 2
+        z.grad_fn._raw_saved_self.register_hooks(lambda x: x * 1, lambda x: x)
+        assert z.grad_fn._saved_self.tolist() == [1.0, 2.0]
+    assert z.grad_fn._saved_self.tolist() == [1.0, 2.0]
+
+
+def test_a_write_fails_the_gradient_of_what_was_saved() -> None:
+    x = gb.ones(2, requires_grad=True)
+    with gb.autograd.forward_ad.dual_level():
+        y = dual(gb, x).exp()
+        z = y.sum()
+        y.mul_(2)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            gb.autograd.grad(z, x)
+
+
+def test_nodes_let_go_of_tangents_when_the_level_is_closed() -> None:
+    with gb.autograd.forward_ad.dual_level():
+        y = dual(gb, gb.ones(2, requires_grad=True)).exp()
+        kept = y.grad_fn.v_result
+        assert kept.tangent is not None
+    assert kept.tangent is None
+    y.sum().backward()
+
+
+def test_gradients_by_places_of_samples_have_tangents() -> None:
+    def f(x: Any) -> Any:
+        return gb.nn.functional.grid_sample(x[None, None], x[None, None] / 2, align_corners=False).square().sum()
+
+    x, v = gb.tensor([[0.5, 1.0], [0.25, 0.75]]).double(), gb.tensor([[1.0, -1.0], [0.5, 2.0]]).double()
+    expected = gb.func.grad(lambda x: (gb.func.grad(f)(x) * v).sum())(x)
+    gb.testing.assert_close(gb.func.jvp(gb.func.grad(f), (x,), (v,))[1], expected)

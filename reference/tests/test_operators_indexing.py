@@ -156,3 +156,32 @@ def test_value_shapes_and_overlap() -> None:
     with pytest.raises(TypeError, match="can't assign a list"):
         x[[0, 1]] = [1, 2]
     assert x.tolist() == [0, 1, 2, 3] and x._version == 0
+
+
+@pytest.mark.parametrize(
+    ("index", "expected"),
+    [
+        ([1, 2], [1.0, 2.0]), ([-1, 0], [3.0, 0.0]), ([True, False, True, False], [0.0, 2.0]), ([3] * 70, [3.0] * 70),
+        ([], []),
+    ],
+)  # fmt: skip
+def test_lists(index: Any, expected: Any) -> None:
+    x = gb.arange(4.0)
+    assert [x[index].tolist() for _ in range(3)] == [expected] * 3
+    with pytest.raises(IndexError, match="index 4 is out of bounds for dimension 0 with size 4"):
+        x[[0, 4]]
+    with pytest.raises(IndexError):
+        x[[0.5]]
+    with pytest.raises(IndexError, match="mask"):
+        x[[True, False]]
+
+
+def test_take_counts_from_the_end_too() -> None:
+    x = gb.arange(6.0).view(2, 3).t()
+    for _ in range(2):
+        assert gb.take(x, gb.tensor([[0, 5], [1, 2]])).tolist() == [[0.0, 5.0], [3.0, 1.0]]
+        assert gb.take(x, gb.tensor([-1, 1])).tolist() == [5.0, 3.0]
+        assert gb.take(x, gb.tensor(2)).tolist() == 1.0
+        assert gb.zeros(2, 2).put(gb.tensor([-1, 0]), gb.tensor([1.0, 2.0])).tolist() == [[2.0, 0.0], [0.0, 1.0]]
+        with pytest.raises(IndexError, match="tried to access index 6 on a tensor of 6 elements"):
+            gb.take(x, gb.tensor([6]))

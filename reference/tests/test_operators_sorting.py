@@ -102,3 +102,22 @@ def test_results_of_one_operator_do_not_lie_as_those_of_another(columns: int, or
     for name in order * 2:
         values, indices = gb.sort(x, 0) if name == "sort" else gb.topk(x, columns, 0)
         assert (values.stride(), indices.stride()) == (wanted[name], wanted[name]), name
+
+
+def test_kept_calls_of_one_value_along_a_dim() -> None:
+    x = gb.tensor([[[3.0, 1.0], [2.0, 5.0], [4.0, 0.0]]])
+    for _ in range(3):
+        values, indices = gb.kthvalue(x, 2, 1)
+        assert (values.tolist(), indices.tolist()) == ([[3.0, 1.0]], [[0, 0]])
+        values, indices = gb.kthvalue(x, 1, 1, keepdim=True)
+        assert (values.tolist(), indices.tolist()) == ([[[2.0, 0.0]]], [[[1, 2]]])
+        assert gb.median(x, 2)[0].tolist() == [[1.0, 2.0, 0.0]]
+        assert gb.mode(gb.tensor([1, 2, 2]), 0)[0].tolist() == 2
+
+
+def test_unique_gives_what_is_asked_for() -> None:
+    x = gb.tensor([[3, 1], [3, 2]])
+    for _ in range(2):
+        assert gb.unique(x).tolist() == [1, 2, 3]
+        assert [one.tolist() for one in gb.unique(x, return_counts=True)] == [[1, 2, 3], [1, 1, 2]]
+        assert [one.tolist() for one in gb.unique(x, return_inverse=True)] == [[1, 2, 3], [[2, 0], [2, 1]]]

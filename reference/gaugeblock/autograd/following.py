@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..tensor.tensor import Tensor
-from .autograd_meta import Edge, result_of, shallow_copy_and_detach, unpack
+from .autograd_meta import Edge, more_of, result_of, shallow_copy_and_detach, unpack
 from .node import Node, zeros_of
 from .view_history import edge_of
 
@@ -32,7 +32,13 @@ def following(
     if all(edge is None for edge in edges):
         return gradients
     label = f"{node.label.rstrip('0123456789')}Backward0"
-    return tuple(
-        None if one is None else result_of(shallow_copy_and_detach(unpack(one)), FollowingNode(label, one, edges), 0)
-        for one in gradients
-    )
+    return tuple([None if one is None else _recorded(one, FollowingNode(label, one, edges)) for one in gradients])
+
+
+def _recorded(gradient: Tensor, node: Node) -> Tensor:
+    made = result_of(shallow_copy_and_detach(unpack(gradient)), node, 0)
+    held = None if gradient.autograd is None else gradient.autograd.more
+    if held is not None and held.tangent is not None:
+        more = more_of(made)
+        more.tangent, more.epoch = held.tangent, held.epoch
+    return made

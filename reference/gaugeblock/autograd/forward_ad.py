@@ -41,9 +41,8 @@ def exit_dual_level(*, level: int | None = None) -> None:
         raise RuntimeError("Trying to exit a forward AD level that was not entered: none is open")
     if level not in (None, 0):
         raise RuntimeError(f"Trying to exit a forward AD level that was not the last one that was created: {level}")
-    DUAL.level -= 1
     IN_PYTHON.pop()
-    DUAL.epoch += 1
+    DUAL.close()
 
 
 class dual_level:

@@ -8,6 +8,7 @@ as a function of the gradient of the result, is linear, and its own gradient is 
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -25,18 +26,31 @@ from .below_autograd import below
 from .expressions import expression
 from .formulas import Derivative, derivatives, result_names
 from .grad_mode import enable_grad
-from .node import zeros_of
-from .view_history import Window
+from .node import COUNTER, zeros_of
+from .saved_tensor import WithTangent
+from .view_history import CopySlices, Window
 
 
 class _Dual:
-    """How many levels of dual numbers are open; `epoch` tells the tangents of one level from those of earlier ones."""
+    """How many levels of dual numbers are open; `epoch` tells the tangents of one level from those of earlier ones.
 
-    __slots__ = ("epoch", "level")
+    `saved` are the tangents that nodes keep, which may lead back to the node: they go when the level is closed.
+    """
+
+    __slots__ = ("epoch", "level", "saved")
 
     def __init__(self) -> None:
         self.level = 0
         self.epoch = 0
+        self.saved: weakref.WeakSet[WithTangent] = weakref.WeakSet()
+
+    def close(self) -> None:
+        """Close the level: its dual numbers are ordinary tensors again."""
+        self.level -= 1
+        self.epoch += 1
+        for one in self.saved:
+            one.tangent = None
+        self.saved.clear()
 
 
 class _Paused(threading.local):
@@ -57,6 +71,11 @@ class Pause:
 
     def __exit__(self, *error: object) -> None:
         PAUSED.value = self.before
+
+
+def is_differentiated() -> bool:
+    """Return whether calls are recorded, or dual numbers may be about."""
+    return STATE.grad or bool(DUAL.level and not PAUSED.value)
 
 
 def tangent_of(value: Any) -> Tensor | None:
@@ -85,6 +104,43 @@ def _like_primal(tensor: Tensor, tangent: Tensor) -> Tensor:
     return laid
 
 
+def detached(tensor: Tensor) -> Tensor:
+    """Return the tensor without its history, and with a tangent without history if it is a dual number."""
+    tangent = tangent_of(tensor)
+    with Pause():
+        made: Tensor = tensor.detach()  # type: ignore[attr-defined]
+        set_tangent(made, None if tangent is None else tangent.detach())  # type: ignore[attr-defined]
+    return made
+
+
+def saved_with(kept: Any, tangent: Tensor | None) -> Any:
+    """Return what a node keeps of a tensor with this tangent, in place of what it `kept` without."""
+    if kept is None or tangent is None:
+        return kept
+    made = WithTangent(kept, tangent, DUAL.epoch)
+    DUAL.saved.add(made)
+    return made
+
+
+def _save_tangents(result: Any, since: int, tangents: Mapping[str, Any]) -> None:
+    """Let the node that has recorded a call, if one has `since`, keep the tangents of what it saved."""
+    parts = [one for one in _parts(result) if isinstance(one, Tensor) and one.autograd is not None]
+    whole = next((one if one.base is None else one.base for one in parts), None)
+    node: Any = None if whole is None or whole.autograd is None else whole.autograd.grad_fn
+    node = node.node if isinstance(node, CopySlices) else node
+    if node is None or node.sequence < since:
+        return
+    for name, _ in node.formulas.values:
+        place = node.formulas.results.get(name)
+        tangent: Any = tangents[name] if place is None else tangent_of(_parts(result)[place])
+        kept = getattr(node, f"v_{name}")
+        if name in node.formulas.lists:
+            kept = tuple(map(saved_with, kept, tangent or ()))
+        else:
+            kept = saved_with(kept, tangent)
+        setattr(node, f"v_{name}", kept)
+
+
 def has_tangent(values: Sequence[Any]) -> bool:
     """Return whether any value, or any item of a list, is a dual tensor."""
     return any(tangent_of(one) is not None for one in tensors_in(values))
@@ -107,16 +163,22 @@ def outside(
         if not dual:
             return run(*args, **kwargs)
         given = _by_name(operator, args, kwargs)
+        held = {name: map_tensors(tangent_of, value) for name, value in given.items()}
+        since = next(COUNTER)
         if kind == "inplace":
             tangents: Any = _transposed(operator, given, inplace=True)
+            written = next(iter(given))
+            held[written] = None if held[written] is None else held[written].clone()
             result = run(*args, **kwargs)
             _write(result, _own(tangents[0], given))
+            _save_tangents(result, since, held)
             return result
         result = run(*args, **kwargs)
         tangents = _result_tangents(operator, kind, row_name, given, result)
         for one, tangent in zip(_parts(result), tangents, strict=True):
             if isinstance(one, Tensor) and tangent is not None:
                 set_tangent(one, tangent if _shares(one, tensors_in(given.values())) else _own(tangent, given))
+        _save_tangents(result, since, held)
     return result
 
 
@@ -260,7 +322,7 @@ def _transposed(operator: Operator, given: dict[str, Any], *, inplace: bool = Fa
             return value
         own = value.view_as(value) if recording and requires_grad(value) else value.detach().requires_grad_()
         inputs.append(own)
-        tangents.append(tangent)
+        tangents.append(tangent.clone() if inplace and recording else tangent)  # type: ignore[attr-defined]
         return own
 
     with enable_grad():

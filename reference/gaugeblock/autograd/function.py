@@ -11,7 +11,7 @@ from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version
 from .autograd_meta import Edge, differentiable, requires_grad, result_of, shallow_copy_and_detach, unpack, version
-from .forward_mode import DUAL, PAUSED, Pause, has_tangent, set_tangent, tangent_of
+from .forward_mode import DUAL, PAUSED, Pause, has_tangent, saved_with, set_tangent, tangent_of
 from .grad_mode import no_grad
 from .node import COUNTER, Node, NotImplementedNode
 from .saved_tensor import FREED, saved, with_history
@@ -29,6 +29,9 @@ def set_function_tangents(
     """
     if PAUSED.value or not has_tangent(args):
         return
+    if ctx.saved_for_forward is not None:
+        recorded = {id(output): result for output, result in zip(outputs, results, strict=True)}
+        ctx.saved_for_forward = tuple([recorded.get(id(one), one) for one in ctx.saved_for_forward])
     with Pause():
         given = [_tangent(ctx, one) for one in args]
         found = function.jvp(ctx, *given)
@@ -44,6 +47,7 @@ def set_function_tangents(
                 _check_shared(ctx, nr, output, tangent, args, given)
     for result, tangent in zip(results, tangents, strict=True):
         set_tangent(result, tangent)
+    ctx.keep_tangents(results)
 
 
 def _tangent(ctx: Any, value: Any) -> Any:
@@ -163,8 +167,15 @@ class BackwardFunction(Node):
             nr = places.get(id(one))
             edge = (self, nr) if nr is not None and self.edges else edge_of(one) if one.meta.has_autograd else None
             plain = unpack(one)
-            kept.append((saved(plain, one, edge if nr is not None else None), version(plain), edge))
+            value = saved(plain, one, edge if nr is not None else None)
+            kept.append((saved_with(value, tangent_of(one)) if nr is None else value, version(plain), edge))
         self._kept, self.to_save = kept, None
+
+    def keep_tangents(self, results: Sequence[Any]) -> None:
+        """Put the tangents of results beside those that are saved."""
+        for place, (kept, seen, edge) in enumerate(self._kept or ()):
+            if edge is not None and edge[0] is self:
+                self._kept[place] = saved_with(kept, tangent_of(results[edge[1]])), seen, edge  # type: ignore[index]
 
     def release(self) -> None:
         """Let go of what was saved."""

@@ -55,6 +55,22 @@ class Packed:
     bare: bool
 
 
+@dataclass(slots=True, eq=False, weakref_slot=True)
+class WithTangent:
+    """What a node keeps of a dual tensor: what it would keep without forward mode, with the tangent."""
+
+    kept: Any
+    tangent: Tensor | None
+    epoch: int
+
+    def dual(self, tensor: Tensor) -> Tensor:
+        """Return the tensor, unpacked from what was kept, as a dual number."""
+        made = tensor if tensor.meta.has_autograd else shallow_copy_and_detach(tensor)
+        more = more_of(made)
+        more.tangent, more.epoch = self.tangent, self.epoch
+        return made
+
+
 INPLACE = (
     "A saved tensor pack hook is modifying its input in place: its argument must not be written to. "
     "Return a modified copy instead."
@@ -108,6 +124,8 @@ def used(kept: Any, version: int, edge: Edge | None) -> Any:
 
 def checked(kept: Any, version: int, edge: Edge | None) -> Tensor:
     """Return the saved tensor without history. Raise RuntimeError when it was written to since."""
+    if kept.__class__ is WithTangent:
+        return kept.dual(checked(kept.kept, version, edge))
     if kept.__class__ is Packed:
         return _unpacked(kept, edge)
     if (kept.storage_impl.version if kept.counter is None else version_of(kept)) != version:
@@ -120,6 +138,8 @@ def with_history(kept: Any, version: int, edge: Edge | None) -> Any:
 
     Raises RuntimeError when it was written to since.
     """
+    if kept.__class__ is WithTangent:
+        return kept.dual(with_history(kept.kept, version, edge))
     plain = checked(kept, version, edge)
     if edge is None or plain.meta.dtype.kind < 2:
         return plain
@@ -197,7 +217,9 @@ class RawSaved:
         hooks.
         """
         _check_hooks("register_hooks", pack_hook=pack_hook, unpack_hook=unpack_hook)
-        kept = getattr(self._node, self._slot)
+        kept, holder, slot = getattr(self._node, self._slot), self._node, self._slot
+        if kept.__class__ is WithTangent:
+            kept, holder, slot = kept.kept, kept, "kept"
         if self._node.released:
             raise RuntimeError(FREED)
         if kept is None:
@@ -206,7 +228,7 @@ class RawSaved:
             raise RuntimeError("Setting hooks on a saved tensor that already has hooks is not allowed")
         with no_grad():
             value = pack_hook(kept)
-        setattr(self._node, self._slot, Packed(value, unpack_hook, bare=False))
+        setattr(holder, slot, Packed(value, unpack_hook, bare=False))
 
 
 class saved_tensors_hooks:

@@ -83,7 +83,7 @@ class Parameter(NamedTuple):
         if "tensor" in self.kinds:
             return f"{name}.meta if {name}.__class__ is Tensor else plain({name})"
         if self.kinds == {"bool"}:
-            return f"{name} if {name}.__class__ is bool or {name} is UNSET else OTHER"
+            return f"{name} if {name}.__class__ is bool or {name} is UNSET or {name} is None else OTHER"
         if self.kinds == {"ints"}:
             listed = f"{name}.__class__ is tuple and only_ints({name})"
             return f"{name} if {name} is UNSET or ({listed}) else plain({name})"

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..autograd import forward_ad
 from ..autograd.backward import seed_of
+from ..autograd.forward_mode import detached, tangent_of
 from ..autograd.functional import pulled_back
 from ..autograd.grad_mode import enable_grad
 from ..calls.functions import ops
@@ -30,12 +31,18 @@ def _filled(tree: Any, values: list[Any]) -> Any:
 
 
 def _own(tree: Any) -> Any:
-    """Return the tree with tensors that require gradients; those in the caller's graph stay connected to it."""
-    return map_tensors(lambda one: one.view_as(one) if one.requires_grad else one.detach().requires_grad_(), tree)
+    """Return the tree with tensors that require gradients; those in the caller's graph stay connected to it, and dual
+    ones keep their tangents."""
+
+    def own(one: Any) -> Any:
+        connected = one.requires_grad or tangent_of(one) is not None
+        return (one.view_as(one) if connected else one.detach()).requires_grad_()
+
+    return map_tensors(own, tree)
 
 
 def _kept(value: Any, *, graph: bool) -> Any:
-    return value if graph else map_tensors(lambda one: one.detach(), value)
+    return value if graph else map_tensors(detached, value)
 
 
 def grad_and_value(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from math import prod
@@ -33,6 +34,7 @@ def broadcast_shapes(shapes: Iterable[Ints]) -> Ints:
     return result
 
 
+@functools.lru_cache
 def _pair(a: Ints, b: Ints) -> Ints:
     if not a or not b:
         return a or b

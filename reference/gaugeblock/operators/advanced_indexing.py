@@ -10,7 +10,7 @@ import numpy as np
 
 from ..core.away import away
 from ..core.device import cpu
-from ..core.dtype import DType, bool_, complex32
+from ..core.dtype import DType, bool_, complex32, int64
 from ..core.promotion import UPSTREAM_NAMES
 from ..core.rounding import complex_numbers, rounded
 from ..tensor.array_view import array_of
@@ -27,12 +27,16 @@ from .index_key import INDEX_DTYPES, Key, key_of, split_index, tensor_index_arra
 from .loop_plan import Picking, picking
 from .operand_checks import check_no_overlap, warn_of_internal_overlap
 from .registration import kernel
+from .tensor_data import tensor_of_few
 
 
 def advanced_getitem(self: Tensor, index: Any) -> Tensor:
     """A copy of the indexed elements. Raises IndexError for bad indices, ValueError for a slice step below 1."""
+    if type(index) is list:
+        listed = tensor_of_few(index)
+        index = listed if listed is not None and listed.meta.dtype in (int64, bool_) else index
     if type(index) is Tensor and index.meta.ndim and index.meta.dtype in INDEX_DTYPES and self.meta.ndim:
-        picked = _picked(self, index)
+        picked = picked_at(self, index)
         return picked if picked is not None else take_along(self, 0, tensor_index_array(index, self.meta.device))
     if type(index) is Tensor and index.meta.dtype is bool_ and _is_whole_mask(self.meta, index.meta):
         return take_true(array_of(self), array_of(index), self.meta.dtype)
@@ -46,7 +50,7 @@ def _is_whole_mask(meta: TensorMeta, mask: TensorMeta) -> bool:
     return same and meta.device is cpu and mask.device is cpu and not meta.lazy
 
 
-def _picked(self: Tensor, index: Tensor) -> Tensor | None:
+def picked_at(self: Tensor, index: Tensor) -> Tensor | None:
     """The parts of `self` at a contiguous index along dim 0, if all lie in [0, size); None for anything else."""
     key = ("picked", index.meta)
     plan = self.meta.plans.get(key)

@@ -20,10 +20,9 @@ from ..tensor.tensor import Tensor
 from .arguments import dtype_argument, tensor_argument
 from .fill import NUMBERS
 from .gathering import nonzero as places_of
-from .invoke import apply
+from .invoke import apply, invoke
 from .norms import norm_order, vector_norm, write_norm
 
-UNIQUE, UNIQUE_DIM = REGISTRY.find("_unique2"), REGISTRY.find("unique_dim")
 NONZERO, NONZERO_OUT = REGISTRY.find("nonzero"), REGISTRY.find("nonzero.out")
 UNSQUEEZE, UNBIND = REGISTRY.find("unsqueeze"), REGISTRY.find("unbind.int")
 VECTOR_NORM = REGISTRY.find("linalg_vector_norm")
@@ -42,9 +41,9 @@ def unique(
     """
     _check_tensor("unique", input)
     if dim is None:
-        results = call(UNIQUE, input, sorted, return_inverse, return_counts)
+        results = invoke("_unique2", input, sorted, return_inverse, return_counts)
     else:
-        results = call(UNIQUE_DIM, input, dim, sorted, return_inverse, return_counts)
+        results = invoke("unique_dim", input, dim, sorted, return_inverse, return_counts)
     return asked(results, return_inverse, return_counts)
 
 

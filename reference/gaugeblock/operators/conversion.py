@@ -13,9 +13,11 @@ from ..memory.host_allocator import host_allocator
 from ..tensor.hooks import SPECIAL, hooks
 from ..tensor.scalars import element_of
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import format_strides, meta_of, remember
+from ..tensor.tensor_meta import format_strides, meta_of
 from .allocation import COPY, allocated, is_builtin, without_change
-from .copy import copy_values, warn_of_lost_imaginary_part
+from .copy import copy_values, planned_copy, warn_of_lost_imaginary_part
+from .invoke import apply
+from .plan import Planned, plannable
 from .registration import kernel
 
 METHOD_DTYPES = {
@@ -60,9 +62,11 @@ def converted(
 
 
 @kernel("to.dtype")
-def to_dtype(self: Tensor, dtype: DType, *options: Any, **named: Any) -> Tensor:
+@plannable
+def to_dtype(self: Tensor, dtype: DType, *options: Any, **named: Any) -> Planned[Tensor]:
     """Conversion to `dtype`; the options are non_blocking, copy and memory_format."""
-    return converted(self, dtype, None, *options, **named)
+    result = converted(self, dtype, None, *options, **named)
+    return Planned(self, lambda self: self) if result is self else planned_copy(result, self)
 
 
 @kernel("to.device")
@@ -105,22 +109,8 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 
 def with_dtype(self: Tensor, dtype: DType) -> Tensor:
-    """`self` as `dtype`; self itself when it has that dtype. What a conversion takes is kept with the meta."""
-    meta = self.meta
-    if dtype is meta.dtype:
-        return self
-    key = ("to", dtype)
-    ready = meta.plans.get(key)
-    if ready is not None and not SPECIAL:
-        target, builtin, tail = ready
-        made = new_like(target)
-        builtin(made.pointer, self.pointer, *tail)
-        return made
-    result = converted(self, dtype)
-    launch = result.meta.plans.get(("copy", meta))
-    if launch is not None and not (meta.dtype.is_complex and not dtype.is_complex):
-        remember(meta.plans, key, (result.meta, *launch.call()))
-    return result
+    """`self` as `dtype`; self itself when it has that dtype."""
+    return self if dtype is self.meta.dtype else apply("to.dtype", self, dtype)
 
 
 def to_dispatched(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:

@@ -151,14 +151,18 @@ def clone(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Planned
     """A fresh tensor with the same values; the layout is kept unless a memory format is given."""
     meta = self.meta
     strides = format_strides("clone", meta.sizes, meta.strides, memory_format)
-    made = meta_of(meta.sizes, strides, meta.dtype, meta.device)
-    result = new_like(made)
+    result = new_like(meta_of(meta.sizes, strides, meta.dtype, meta.device))
     copy_values(result, self)
-    launch = made.plans.get(("copy", meta))
-    if launch is None:
+    return planned_copy(result, self)
+
+
+def planned_copy(result: Tensor, source: Tensor) -> Planned[Tensor]:
+    """Return a new copy with the call that makes it, unless each call warns."""
+    launch = result.meta.plans.get(("copy", source.meta))
+    if launch is None or (source.meta.dtype.is_complex and not result.meta.dtype.is_complex):
         return Planned(result, None)
     builtin, tail = launch.call()
-    return Planned(result, Fresh(builtin, (made,), tail).native())
+    return Planned(result, Fresh(builtin, (result.meta,), tail).native())
 
 
 hooks.copy_into = copy_values

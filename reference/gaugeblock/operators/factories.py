@@ -22,13 +22,12 @@ from .allocation import COMPOSITE, COPY, EMPTY, on_device, own_options, pinned, 
 from .arguments import check_layout
 from .arrays import filled
 from .deferred import Deferred
+from .invoke import apply
 from .operand_checks import check_fits
 from .ranges import Plan, write_range, write_vector
 from .registration import check_out_overlap, kernel, write_out
 
 EMPTY_LIKE = REGISTRY.find("empty_like")
-FILL = REGISTRY.find("fill_.Scalar")
-ZERO = REGISTRY.find("zero_")
 
 
 class Filled(NamedTuple):
@@ -85,13 +84,13 @@ def write_checked(out: Tensor, result: Tensor) -> None:
 
 def fill_number(target: Tensor, value: Number) -> None:
     """fill_ of a number."""
-    call(FILL, target, value)
+    apply("fill_.Scalar", target, value)
 
 
 FULL = Filled(dtype_of_number, fill_number, stored_value)
 FACTORIES: dict[str, Filled | Computed] = {
-    "zeros": Filled(default_dtype, lambda target: call(ZERO, target)),
-    "ones": Filled(default_dtype, lambda target: call(FILL, target, 1)),
+    "zeros": Filled(default_dtype, lambda target: apply("zero_", target)),
+    "ones": Filled(default_dtype, lambda target: apply("fill_.Scalar", target, 1)),
     "full": FULL,
     "scalar_tensor": FULL._replace(dtype=default_dtype),
     "rand": Filled(default_dtype, random_numbers.drawn("uniform_")),
@@ -192,6 +191,7 @@ def quick_computed(name: str, kinds: str, least: int) -> Callable[[tuple[Any, ..
     "n" for an int or a float; it returns None for anything else."""
     factory = FACTORIES[name]
     assert isinstance(factory, Computed)
+    plan = functools.lru_cache(factory.plan) if {*kinds} == {"i"} else factory.plan
 
     def quick(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
         if not least <= len(given) <= len(kinds):
@@ -200,7 +200,7 @@ def quick_computed(name: str, kinds: str, least: int) -> Callable[[tuple[Any, ..
             if value.__class__ is not int and (kind == "i" or value.__class__ is not float):
                 return None
         chosen = dtype or factory.dtype(*given)
-        return ranges.planned(factory.plan(chosen, *given), chosen)
+        return ranges.planned(plan(chosen, *given), chosen)
 
     return quick
 
@@ -225,8 +225,7 @@ def register(base: str, factory: Filled | Computed) -> None:
 @kernel("zero_", COMPOSITE, derive=False)
 def zero_(self: Tensor) -> Tensor:
     """fill_ of 0, for devices without a kernel of their own."""
-    result: Tensor = call(FILL, self, 0)
-    return result
+    return apply("fill_.Scalar", self, 0)
 
 
 @kernel("fill_.Scalar", COMPOSITE, derive=False)

@@ -14,8 +14,8 @@ from ..iteration.dimensions import broadcast_shapes
 from ..tensor.array_view import array_of
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor, new_like
-from ..tensor.tensor_meta import TensorMeta, meta_of, remember
-from .advanced_indexing import take_along, take_true
+from ..tensor.tensor_meta import TensorMeta, meta_of
+from .advanced_indexing import picked_at, take_along, take_true
 from .arrays import Array, has_many_dims, outside, true_places, values
 from .invoke import apply, invoke
 from .loop_plan import Picking, picking
@@ -46,12 +46,6 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor | Planned[Tens
 
     Raises IndexError out of [0, size) and for an index with more than one dim, RuntimeError for another dtype.
     """
-    key = ("index_select", index.meta, dim)
-    ready: tuple[TensorMeta, Picking] | None = self.meta.plans.get(key)
-    if ready is not None:
-        result = new_like(ready[0])
-        if ready[1].run(result, self, index):
-            return result
     if index.meta.dtype not in (int32, int64):
         raise RuntimeError(
             f"index_select(): Expected dtype int32 or int64 for index, but got {index.meta.dtype.name}"
@@ -67,7 +61,6 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor | Planned[Tens
     if meta.device is cpu and result.meta.numel:
         spread = tuple(count if d == place else 1 for d in range(max(len(sizes), 1)))
         steps = picking(result.meta, meta, index.meta, place, spread)
-        remember(meta.plans, key, (result.meta, steps))
         if not steps.run(result, self, index):
             _check_selected(meta, place, index)
         return Planned(result, picker(index_select, result.meta, steps, dim))
@@ -121,13 +114,6 @@ def gather(
 
     Raises RuntimeError for an index out of [0, size), other numbers of dims, sizes above those of `self` outside `dim`.
     """
-    plans = index.meta.plans
-    key = ("gather", self.meta, dim)
-    plan: tuple[TensorMeta, Picking] | None = plans.get(key)
-    if plan is not None:
-        result = new_like(plan[0])
-        if plan[1].run(result, self, index):
-            return result
     place = gather_dim("gather", self, dim, index)
     result = empty_tensor(index.meta.sizes, self.meta.dtype, self.meta.device)
     if not result.meta.numel:
@@ -143,7 +129,6 @@ def gather(
         steps = picking(result.meta, self.meta, index.meta, place, theirs)
         if not steps.run(result, self, index):
             check_places("gather", self, place, index)
-        remember(plans, key, (result.meta, steps))
         return Planned(result, picker(gather, result.meta, steps, dim))
     return result
 
@@ -170,9 +155,13 @@ def take(self: Tensor, index: Tensor) -> Tensor:
     check_not_empty("take", self, index)
     if self.meta.device is not cpu:
         return empty_tensor(index.meta.sizes, self.meta.dtype, self.meta.device)
+    flat = reshape(self, (-1,))
+    picked = picked_at(flat, index)
+    if picked is not None:
+        return picked
     places = index_values(index)
     check_take("take", places, self.meta.numel)
-    return take_along(reshape(self, (-1,)), 0, places)
+    return take_along(flat, 0, places)
 
 
 def check_not_empty(operator: str, self: Tensor, index: Tensor) -> None:

@@ -16,7 +16,6 @@ from ..core.warn import warn
 from ..dispatch.dispatcher import call
 from ..iteration.tensor_iterator import Number
 from ..kernels.compiler import Builtin
-from ..kernels.conversion import Immediate
 from ..memory.elements import read_bytes, store_bytes
 from ..tensor.array_view import array_of
 from ..tensor.reinterpret import view_as_real
@@ -27,7 +26,7 @@ from ..tensor.views import select
 from .allocation import COPY, resized
 from .copy import copy_values
 from .fresh_fill import FEW_BYTES, fill_zeros
-from .launch import element_launch
+from .invoke import apply
 from .operand_checks import check_implemented
 
 NUMBERS = frozenset({int, float})
@@ -157,9 +156,7 @@ def logspace(kind: DType, start: Any, end: Any, steps: int, base: float = 10.0) 
     def fill(result: Tensor) -> None:
         exponents = new_like(contiguous_meta((steps,), wide))
         _fill_line(exponents, first, last)
-        launch = element_launch("pow", result.meta, [Immediate(wide), exponents.meta], wide)
-        assert launch is not None
-        launch.run([result.pointer, base, exponents.pointer])
+        copy_values(result, apply("pow.Scalar", base, exponents))
 
     return Plan((steps,), fill)
 

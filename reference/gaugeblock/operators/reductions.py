@@ -255,7 +255,7 @@ def nanmean(self: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: DTyp
         raise RuntimeError("nanmean(): nansum on CPU does not support complex inputs")
     dims = reduced_dims("nanmean", dim, self.meta.ndim)
     total = apply("nansum", self, dims, keepdim, dtype=float64)
-    count = apply("sum.dim_IntList", apply("logical_not", apply("isnan", self)), dims, keepdim)
+    count = apply("sum.dim_IntList", apply("eq.Tensor", self, self), dims, keepdim)
     return apply("to.dtype", apply("div.Tensor", total, count), compute)
 
 

@@ -18,7 +18,7 @@ from ..kernels.compiler import Builtin
 from ..kernels.reduction_phases import Phase
 from ..kernels.scan import neighbours, scan_kernel
 from ..tensor.tensor import Tensor
-from ..tensor.tensor_meta import TensorMeta, default_strides, meta_of, remember
+from ..tensor.tensor_meta import TensorMeta, default_strides, meta_of
 from .arguments import dtype_argument
 from .arrays import Array, from_array, outline, values
 from .invoke import result_type
@@ -36,11 +36,7 @@ def planned_scan(
     choose: Callable[[Tensor, Tensor], Any] | None = None,
 ) -> Planned[Any]:  # fmt: skip
     """Return the only result of a scan, or what `choose` makes of two, and the call that does so."""
-    key = (phase, dim, compute, results)
-    plan: Fresh | None = self.meta.plans.get(key)
-    if plan is None:
-        plan = remember(self.meta.plans, key, _plan(name, phase, self.meta, dim, compute, results))
-    return planned_fresh(plan, self, choose)
+    return planned_fresh(_plan(name, phase, self.meta, dim, compute, results), self, choose)
 
 
 def _plan(name: str, phase: Phase, meta: TensorMeta, dim: int, compute: DType, results: tuple[DType, ...]) -> Fresh:

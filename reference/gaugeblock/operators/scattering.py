@@ -277,7 +277,9 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     if index.meta.numel and self.meta.device is cpu:
         places = index_values(index)
         check_take("put_", places, self.meta.numel)
-        flat, from_start = reshape(self, (-1,)), from_array((places % self.meta.numel).reshape(-1), int64)
+        flat, from_start = reshape(self, (-1,)), reshape(index, (-1,))
+        if places.min() < 0:
+            from_start = from_array((places % self.meta.numel).reshape(-1), int64)
         _write("put_", flat, 0, from_start, reshape(source, (-1,)), "add" if accumulate else None)
         if flat.storage_impl is not self.storage_impl:
             copy_values(self, reshape(flat, self.meta.sizes))

@@ -16,9 +16,9 @@ from ..dispatch.dispatcher import REGISTRY, call
 from ..iteration.tensor_iterator import Number
 from ..tensor.array_view import array_of
 from ..tensor.reshaping import reshape
-from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.tensor_meta import default_strides, meta_of
-from .arrays import Array, computed, filled, from_array, has_many_dims, values
+from .arrays import Array, computed, from_array, has_many_dims, values
 from .operand_checks import check_implemented, check_number
 from .registration import kernel
 from .sorting import sortable
@@ -33,13 +33,13 @@ def unique2(
     NaNs are all distinct. Results that are not asked for have no elements.
     """
     check_implemented("unique", self.meta.dtype, not self.meta.dtype.is_complex)
-    found, inverse, counts = unique_dim(reshape(self, (-1,)), 0)
-    inverse = reshape(inverse, self.meta.sizes) if return_inverse else _nothing()
-    return found, inverse, counts if return_counts else _nothing()
-
-
-def _nothing() -> Tensor:
-    return filled((0,), int64, 0)
+    wanted: dict[str, Any] = {"return_inverse": return_inverse, "return_counts": True, "equal_nan": False}
+    found, *inverse, counts = np.unique(sortable(values(reshape(self, (-1,)))), **wanted)
+    return (
+        from_array(found, self.meta.dtype),
+        reshape(from_array(inverse[0], int64), self.meta.sizes) if inverse else empty_tensor((0,), int64),
+        from_array(counts, int64) if return_counts else empty_tensor((0,), int64),
+    )
 
 
 @kernel("unique_dim", "CPU")
@@ -65,9 +65,9 @@ def unique_dim(
 
 def parts_first(array: Array, dim: int, dtype: DType) -> Tensor:
     """A fresh tensor of `array` whose parts along `dim` follow one another in memory."""
-    shape = tuple(np.moveaxis(array, dim, 0).shape)
-    steps = default_strides(shape)
-    result = new_like(meta_of(array.shape, (*steps[1 : dim + 1], steps[0], *steps[dim + 1 :]), dtype, cpu))
+    shape = array.shape
+    steps = default_strides((shape[dim], *shape[:dim], *shape[dim + 1 :]))
+    result = new_like(meta_of(shape, (*steps[1 : dim + 1], steps[0], *steps[dim + 1 :]), dtype, cpu))
     array_of(result)[...] = array
     return result
 

@@ -112,7 +112,7 @@ def _found(
     result = made(*plan.fill(self, find(values(self).reshape(meta.sizes or (1,))).reshape(sizes)))
     if meta.numel > FEW or not meta.ndim:
         return Planned(result, None)
-    return Planned(result, lambda self: made(*plan.fill(self, find(kept_array(meta, self.pointer)))))
+    return Planned(result, lambda self: made(*plan.fill(self, find(kept_array(meta, self.pointer)).reshape(sizes))))
 
 
 @kernel("sort")
@@ -198,6 +198,7 @@ def _selected(array: Array, k: int, dim: int, largest: bool) -> Array:
 
 
 @kernel("kthvalue")
+@plannable
 def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The `k`-th smallest value along `dim`, counted from 1, and its index.
 
@@ -215,15 +216,15 @@ def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     return one_along("kthvalue", self, dim, keepdim, lambda rows: order_along(rows, -1, False)[..., k - 1])
 
 
-def one_along(operator: str, self: Tensor, dim: int, keepdim: bool, find: Finder) -> Any:
+def one_along(operator: str, self: Tensor, dim: int, keepdim: bool, find: Finder) -> Planned[Any]:
     """One value along `dim` and its index, which `find` gives for an array along its last axis.
 
     Raises IndexError for a dim out of range or without elements.
     """
     base = operator.partition(".")[0]
     if has_many_dims(self.meta):
-        call = partial(one_along, operator, dim=1, keepdim=True, find=find)
-        return along(base, self, dim, call, keepdim=keepdim)
+        result = along(base, self, dim, lambda three: one_along(operator, three, 1, True, find).result, keepdim=keepdim)
+        return Planned(result, None)
     place = wrap_dim(base, dim, self.meta.ndim)
     sizes = self.meta.sizes
     if sizes and not sizes[place]:
@@ -233,12 +234,19 @@ def one_along(operator: str, self: Tensor, dim: int, keepdim: bool, find: Finder
     def indices(array: Array) -> Array:
         return find(np.moveaxis(array, place, -1))
 
-    found = _found(operator, self, place, one, default_strides(one), indices).result
-    if not keepdim and sizes:
-        for tensor in found:
-            kept = reduced_sizes(sizes, (place,), False)
-            tensor._meta = contiguous_meta(kept, tensor.meta.dtype, tensor.meta.device)
-    return found
+    found = _found(operator, self, place, one, default_strides(one), indices)
+    if keepdim or not sizes:
+        return found
+    kept = reduced_sizes(sizes, (place,), False)
+    metas = [contiguous_meta(kept, dtype, self.meta.device) for dtype in (self.meta.dtype, int64)]
+
+    def squeezed(call: Callable[[Tensor], Any], self: Tensor) -> Any:
+        pair = call(self)
+        pair[0]._meta, pair[1]._meta = metas
+        return pair
+
+    call = None if found.call is None else partial(squeezed, found.call)
+    return Planned(squeezed(lambda _: found.result, self), call)
 
 
 def _middle(array: Array, ignore_nan: bool) -> Array:
@@ -292,6 +300,7 @@ def median(self: Tensor) -> Tensor:
 
 
 @kernel("median.dim")
+@plannable
 def median_dim(self: Tensor, dim: int, keepdim: bool = False) -> Any:
     """Median along a dim and its index; NaN wins. Raises IndexError for an empty dim."""
     return _median_dim("median", self, dim, keepdim, False)
@@ -304,6 +313,7 @@ def nanmedian(self: Tensor) -> Tensor:
 
 
 @kernel("nanmedian.dim")
+@plannable
 def nanmedian_dim(self: Tensor, dim: int, keepdim: bool = False) -> Any:
     """Median of the elements along a dim that are not NaN, and its index. Raises IndexError for an empty dim."""
     return _median_dim("nanmedian", self, dim, keepdim, True)

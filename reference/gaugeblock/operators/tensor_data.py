@@ -59,7 +59,7 @@ def tensor(
     if isinstance(data, Tensor):
         warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone()")
     if dtype is None and device is None and not requires_grad and not pin_memory:
-        result = _simple(data)
+        result = tensor_of_few(data)
         if result is not None:
             return hooks.dispatched["made"](result) if SPECIAL else result
     place = as_device(device)
@@ -100,7 +100,7 @@ def legacy_tensor(*sizes: Any) -> Tensor:
     return made
 
 
-def _simple(data: Any) -> Tensor | None:
+def tensor_of_few(data: Any) -> Tensor | None:
     """A tensor of one Python number, or of a short list of numbers of one type; None for anything else."""
     kind = data.__class__
     leaves, sizes = (data,), ()  # type: tuple[Any, ...], tuple[int, ...]

@@ -7,7 +7,7 @@ from typing import Any
 from ...core.dtype import bfloat16, float16
 from ...core.limits import finfo
 from ...operators.networks.fused_gradients import normalization_gradients
-from ..grad_mode import is_grad_enabled
+from ..forward_mode import is_differentiated
 
 Tensor = Any
 Gradients = tuple[Any, ...]
@@ -38,7 +38,7 @@ def layer_norm_back(
     """The gradients of input, weight and bias; the last dims are normalized."""
     dims = list(range(input.ndim - len(normalized_shape), input.ndim))
     summed = list(range(dims[0]))
-    if not is_grad_enabled():
+    if not is_differentiated():
         found = normalization_gradients(grad, input, mean, inverse, weight, dims, summed, needed)
         if found is not None:
             return found
@@ -87,7 +87,7 @@ def batch_norm_back(
     dims = [dim for dim in range(input.ndim) if dim != 1]
     shape = (1, -1, *(1,) * (input.ndim - 2))
     weight = None if weight is None else weight.reshape(shape)
-    if training and not is_grad_enabled():
+    if training and not is_differentiated():
         statistics = mean.reshape(shape), inverse.reshape(shape)
         found = normalization_gradients(grad, input, *statistics, weight, dims, dims, needed)
         if found is not None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ...calls.functions import tensor_ops as ops
 from ...core.dtype import bfloat16, complex128, float16
 from ...operators.networks.fused_gradients import fused
+from ..forward_mode import is_differentiated
 
 if TYPE_CHECKING:
     from gaugeblock import Tensor
@@ -164,7 +165,8 @@ def _rounded_once(slope: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 def gelu_back(grad: Tensor, self: Tensor, approximate: str) -> Tensor:
     """`grad` times the derivative of gelu."""
-    found = fused("gelu.gradient", self, grad) if approximate == "none" else None
+    exact = approximate == "none" and not is_differentiated()
+    found = fused("gelu.gradient", self, grad) if exact else None
     return grad * gelu_slope(self, approximate) if found is None else found
 
 

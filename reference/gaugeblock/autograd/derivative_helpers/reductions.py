@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...calls.functions import tensor_ops as ops
 from ...core.limits import finfo
 from ...operators.networks.fused_gradients import fused
-from ..grad_mode import is_grad_enabled
+from ..forward_mode import is_differentiated
 
 if TYPE_CHECKING:
     from gaugeblock import Tensor
@@ -52,14 +52,14 @@ def mean_back(grad: Tensor, shape: tuple[int, ...], dim: Dims, keepdim: bool) ->
 def softmax_back(grad: Tensor, result: Tensor, dim: int) -> Tensor:
     """The gradient of what softmax is of."""
     aligned = (grad * result).sum(dim, True)
-    found = fused("normalized", grad, aligned, result)
+    found = None if is_differentiated() else fused("normalized", grad, aligned, result)
     return (grad - aligned) * result if found is None else found
 
 
 def log_softmax_back(grad: Tensor, result: Tensor, dim: int) -> Tensor:
     """The gradient of what log_softmax is of."""
     total = grad.sum(dim, True)
-    found = fused("log_softmax.gradient", result, grad, total)
+    found = None if is_differentiated() else fused("log_softmax.gradient", result, grad, total)
     return grad - result.exp() * total if found is None else found
 
 
@@ -182,7 +182,7 @@ def cumprod_back(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor
         return grad
     if _without_zeros(self):
         return reversed_cumsum(grad * result.conj(), dim) / self.conj()
-    return _recorded(grad, self, dim) if is_grad_enabled() else _at_zeros(grad, self, dim)
+    return _recorded(grad, self, dim) if is_differentiated() else _at_zeros(grad, self, dim)
 
 
 def _without_zeros(self: Tensor) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, NoReturn
 
 import numpy as np
@@ -175,6 +176,6 @@ LAPACK_STEPS = {"svd": 64.0, "eig": 256.0, "eigvals": 128.0, "eigh": 64.0, "qr":
 def lapack(name: str, array: Any, *args: Any, **kwargs: Any) -> Any:
     """NumPy's linear algebra by name, called so that Ctrl-C is answered during long calls."""
     shape = np.shape(array)
-    work = LAPACK_STEPS.get(name, 8.0) * float(np.prod(shape)) * min(shape[-2:], default=0)
+    work = LAPACK_STEPS.get(name, 8.0) * prod(shape) * min(shape[-2:], default=0)
     with np.errstate(all="ignore"):
         return away(work, getattr(np.linalg, name), array, *args, **kwargs)

@@ -107,7 +107,8 @@ def linalg_cross(self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     wide = float32 if left.dtype in HALF else left.dtype
     sizes = broadcast_shapes((left.sizes, right.sizes))
     both = [expand(apply("to.dtype", one, wide), sizes) for one in (self, other)]
-    a1, a2, b1, b2 = (apply("roll", one, (-step,), (place,)) for one in both for step in (1, 2))
+    longer = [apply("cat", (one, apply("narrow", one, place, 0, 2)), place) for one in both]
+    a1, a2, b1, b2 = (apply("narrow", one, place, step, 3) for one in longer for step in (1, 2))
     difference = apply("sub.Tensor", apply("mul.Tensor", a1, b2), apply("mul.Tensor", a2, b1))
     return apply("to.dtype", difference, left.dtype)
 

@@ -110,7 +110,7 @@ def _taps(share: Any, size: int, mode: int, padding: int, align: bool) -> Along:
     if mode == NEAREST:
         return [Tap(place.round(), one, apply("zeros_like", one))], scale
     low = place.floor()
-    part = place - low + turn * (real - known) if real.requires_grad else place - low
+    part = place - low + turn * (real - known) if real.meta.has_autograd else place - low
     return [Tap(low, 1 - part, -one), Tap(low + 1, part, one)], turn * scale
 
 

@@ -16,6 +16,7 @@ from ..composites import asked
 from ..conversion import host
 from ..invoke import apply, apply_for_many, invoke
 from ..operand_checks import check_implemented
+from ..plan import Planned, plannable
 from ..searching import parts_first
 from ..sorting import one_along, sortable
 
@@ -106,7 +107,8 @@ quantile = quantile_scalar = _quantiles("quantile", False)
 nanquantile = nanquantile_scalar = _quantiles("nanquantile", True)
 
 
-def mode(self: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
+@plannable
+def mode(self: Tensor, dim: int = -1, keepdim: bool = False) -> Planned[Any]:
     """(values, indices): the most frequent value along `dim`, the smallest of several, and its last place.
 
     Raises IndexError for a dim that is out of range or empty, NotImplementedError for complex values.

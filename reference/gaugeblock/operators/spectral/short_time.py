@@ -234,8 +234,9 @@ def istft(
     pieces = apply("fft_ifft" if return_complex else "fft_irfft", spectrum, n_fft, -1, norm)
     taper = _window(window, n_fft, win, self, complex128 if return_complex else float64)
     squares = apply("expand", apply("mul.Tensor", taper, taper), (count, n_fft))
-    weight = _overlapped(squares, hop, total)
-    signal = _overlapped(apply("mul.Tensor", pieces, taper), hop, total)
+    places = apply("reshape", apply("unfold", apply("arange", total, device=meta.device), 0, n_fft, hop), (-1,))
+    weight = _overlapped(squares, places, total)
+    signal = _overlapped(apply("mul.Tensor", pieces, taper), places, total)
     weight, signal = (apply("narrow", part, -1, start, min(end, total) - start) for part in (weight, signal))
     if weight.meta.numel and meta.device is not meta_device:
         least = item(apply("min", apply("abs", weight)))
@@ -247,10 +248,8 @@ def istft(
     return apply("to.dtype", result, meta.dtype if return_complex else meta.dtype.to_real())
 
 
-def _overlapped(pieces: Tensor, hop: int, total: int) -> Tensor:
-    """The sum of pieces [..., count, length], each `hop` places behind the last, over `total` places."""
-    count, length = pieces.meta.sizes[-2:]
-    starts, within = (apply("arange", n, device=pieces.meta.device) for n in (count, length))
-    places = apply("add.Tensor", apply("unsqueeze", apply("mul.Scalar", starts, hop), 1), within)
-    zeros = apply("new_zeros", pieces, (*pieces.meta.sizes[:-2], total))
-    return apply("index_add", zeros, -1, apply("reshape", places, (-1,)), apply("flatten.using_ints", pieces, -2, -1))
+def _overlapped(pieces: Tensor, places: Tensor, total: int) -> Tensor:
+    """The sum of pieces [..., count, length] over `total` places, given the places of their elements."""
+    flat = apply("flatten.using_ints", pieces, -2, -1)
+    zeros = apply("new_zeros", pieces, (*flat.meta.sizes[:-1], total))
+    return apply("scatter_add", zeros, -1, apply("expand", places, flat.meta.sizes), flat)
