@@ -54,3 +54,16 @@ def test_nan_meets_zero() -> None:
     found = gb.mm(left, gb.zeros(3, 3))
     assert found[0].isnan().all().item()
     assert found[1:].tolist() == [[0.0] * 3] * 2
+
+
+@pytest.mark.parametrize(
+    ("left", "right"), [((2, 3, 4, 5), (2, 3, 5, 6)), ((3, 4, 5), (2, 1, 5, 6)), ((4, 5), (3, 5, 2)), ((2, 3, 4, 5), (5, 6))]
+)
+@pytest.mark.parametrize("turned", [False, True])
+def test_batches(left: tuple[int, ...], right: tuple[int, ...], turned: bool) -> None:
+    arrays = [np.arange(np.prod(sizes), dtype=np.float32).reshape(sizes) % 7 - 3 for sizes in (left, right)]
+    tensors = [gb.from_numpy(np.asfortranarray(one) if turned else one) for one in arrays]
+    for _ in range(3):
+        found = gb.matmul(*tensors)
+        assert found.is_contiguous()
+        assert np.array_equal(found.numpy(), arrays[0] @ arrays[1])

@@ -1,10 +1,11 @@
 """The product of two matrices by NumPy's own BLAS, without NumPy in between.
 
-    gemm(out_ptr, left_ptr, right_ptr, rows, columns, inner, left_order, left_step, right_order, right_step) -> None
+    gemm(out_ptr, left_ptr, right_ptr, rows, columns, inner, left_order, left_step, right_order, right_step, table_ptr,
+         count) -> None
 
-The result is row-major. The matrices may be transposed: order 111 means that one is row-major, 112 that its transpose
-is, step is the distance of rows (of the transpose's rows) in elements. It is None where the BLAS's symbols are not
-found.
+The table has `count` rows: where the matrices of a batch begin, in bytes from the addresses. The result is row-major.
+The operands may be transposed: order 111 means that one is row-major, 112 that its transpose is, step is the distance of
+rows (of the transpose's rows) in elements. The builtin is None where the BLAS's symbols are not found.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from __future__ import annotations
 import ctypes
 import functools
 
+import numpy as np
+
 from ..core.dtype import DType, float32
-from .code import NAME
+from .code import NAME, Code
 from .compiler import Builtin, compiler
 from .entry import PYTHON_API, EntryWriter
 from .parallel import blas_library
@@ -51,6 +54,7 @@ def _text(type: str, bits: int) -> str:
     entry = EntryWriter("gemm", "matrix product")
     out, left, right = (entry.register(f"inttoptr i64 {entry.integer(k)} to ptr") for k in range(3))
     rows, columns, inner, left_order, left_step, right_order, right_step = (entry.integer(k) for k in range(3, 10))
+    table, count = entry.register(f"inttoptr i64 {entry.integer(10)} to ptr"), entry.integer(11)
     entry.check()
     function = entry.register(f"load ptr, ptr {entry.descriptor()}")
     sizes = [rows, columns, inner, left_step, right_step]
@@ -59,19 +63,32 @@ def _text(type: str, bits: int) -> str:
     rows_, columns_, inner_, left_, right_ = (f"i{bits} {size}" for size in sizes)
     first, second = (f"i32 {entry.register(f'trunc i64 {order} to i32')}" for order in (left_order, right_order))
     given = (f"ptr {function}", first, second, rows_, columns_, inner_, f"ptr {left}", left_, f"ptr {right}", right_,
-             f"ptr {out}")  # fmt: skip
+             f"ptr {out}", f"ptr {table}", f"i64 {count}")  # fmt: skip
     work = entry.register(f"mul i64 {entry.register(f'mul i64 {rows}, {columns}')}, {inner}")
+    work = entry.register(f"mul i64 {work}, {count}")
     entry.run(f"call i1 @multiply({', '.join(given)})", work)
-    text = entry.text("eq", 10)
-    names = "function first second rows columns inner left left_step right right_step out".split()
-    types = ("ptr", "i32", "i32", *(f"i{bits}",) * 3, "ptr", f"i{bits}", "ptr", f"i{bits}", "ptr")
+    text = entry.text("eq", 12)
+    names = "function first second rows columns inner left left_step right right_step out table count".split()
+    types = ("ptr", "i32", "i32", *(f"i{bits}",) * 3, "ptr", f"i{bits}", "ptr", f"i{bits}", "ptr", "ptr", "i64")
     parameters = ", ".join(f"{type} %{name}" for type, name in zip(types, names, strict=True))
-    multiply = f"""define internal i1 @multiply({parameters}) {{
-  call void %function(i32 {_ROW_MAJOR}, i32 %first, i32 %second, i{bits} %rows, i{bits} %columns, i{bits} %inner,
-    {type} 1.0, ptr %left, i{bits} %left_step, ptr %right, i{bits} %right_step, {type} 0.0, ptr %out, i{bits} %columns)
-  ret i1 false
-}}"""
+    code = Code()
+    with code.loop(0, "%count") as k:
+        place = code.at("%table", k, 24)
+        out, left, right = (
+            code.move(pointer, code.load("i64", code.slot(place, slot)))
+            for slot, pointer in enumerate(("%out", "%left", "%right"))
+        )
+        code.line(
+            f"call void %function(i32 {_ROW_MAJOR}, i32 %first, i32 %second, i{bits} %rows, i{bits} %columns, "
+            f"i{bits} %inner, {type} 1.0, ptr {left}, i{bits} %left_step, ptr {right}, i{bits} %right_step, "
+            f"{type} 0.0, ptr {out}, i{bits} %columns)"
+        )
+    multiply = code.function(f"define internal i1 @multiply({parameters})", "  ret i1 false")
     return "\n".join([PYTHON_API, multiply, text, ""]).replace("@gemm", f"@{NAME}")
+
+
+ONE_PRODUCT = np.zeros(3, np.int64)
+"""The table of a batch of one."""
 
 
 def lay(sizes: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, int] | None:

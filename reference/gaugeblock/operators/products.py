@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from ..core.away import LONG, away
+from ..core.away import LONG, away, long_call
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, float16, float32, float64
 from ..core.promotion import UPSTREAM_NAMES
 from ..iteration.dimensions import INT32_MAX, broadcast_shapes
 from ..iteration.tensor_iterator import Number
 from ..kernels.bound_call import Fresh, form_of
-from ..kernels.matrix_product import gemm, lay
+from ..kernels.matrix_product import ONE_PRODUCT, gemm, lay
 from ..tensor.array_view import FEW, array_of, kept_array
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor, new_like
@@ -68,27 +68,56 @@ def _multiplying(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Callab
 
 
 def _matrix_runner(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Callable[[Tensor, Tensor], Tensor] | None:
-    """Return the function that multiplies two matrices by one call of BLAS; None if it takes more than that.
+    """Return the function that multiplies matrices, or batches of them, by BLAS; None if it cannot take them so.
 
     All rows of a left operand of more dims are one matrix if they are evenly apart.
     """
-    rows = _rows_of(left)
-    if rows is None or right.ndim != 2:
+    rows, table, count = _rows_of(left), ONE_PRODUCT, 1
+    if min(left.ndim, right.ndim) < 2:
         return None
-    left = rows
-    multiply, tail = gemm(left.dtype) if left.dtype in GEMM else None, _gemm_tail(left, right)
+    if rows is None or right.ndim != 2:
+        count = prod(out.sizes[:-2])
+        if not 0 < count <= MOST_MATRICES:
+            return None
+        rows, table = _last_dims(left), _begins(left, right, out) if count > 1 else ONE_PRODUCT
+    multiply = gemm(left.dtype) if left.dtype in GEMM else None
+    tail = _gemm_tail(rows, _last_dims(right))
     if multiply is None or tail is None:
         return None
-    work = 2.0 * out.numel * left.sizes[1]
-    if work >= LONG:
+    tail = (*tail, table.ctypes.data, count)
+    work = 2.0 * out.numel * left.sizes[-1]
+    if work >= LONG or count > 1:
+        long = long_call(work, multiply)
 
-        def run_long(self: Tensor, other: Tensor) -> Tensor:
+        def run(self: Tensor, other: Tensor, table: Array = table) -> Tensor:
             result = new_like(out)
-            away(work, multiply, result.pointer, self.pointer, other.pointer, *tail)
+            long(result.pointer, self.pointer, other.pointer, *tail)
             return result
 
-        return run_long
+        return run
     return Fresh(multiply, (out,), tail).__call__
+
+
+MOST_MATRICES = 1 << 16
+
+
+def _last_dims(meta: TensorMeta) -> TensorMeta:
+    return meta_of(meta.sizes[-2:], meta.strides[-2:], meta.dtype)
+
+
+def _begins(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Array:
+    """Return where the matrices of a batch begin: in the result, the left and the right operand, in bytes."""
+    batch = out.sizes[:-2]
+    found = []
+    for meta in (out, left, right):
+        sizes = (1,) * (len(batch) + 2 - meta.ndim) + meta.sizes[:-2]
+        strides = (0,) * (len(batch) + 2 - meta.ndim) + meta.strides[:-2]
+        steps = [stride * (size != 1) for size, stride in zip(sizes, strides, strict=True)]
+        offsets = np.zeros(batch, np.int64)
+        for dim, step in enumerate(steps):
+            offsets += (np.arange(batch[dim]) * step).reshape(-1, *(1,) * (len(batch) - dim - 1))
+        found.append(offsets.reshape(-1) * meta.dtype.itemsize)
+    return np.ascontiguousarray(np.stack(found, 1))
 
 
 def _rows_of(meta: TensorMeta) -> TensorMeta | None:
@@ -114,38 +143,14 @@ def _gemm_tail(left: TensorMeta, right: TensorMeta) -> tuple[int, ...] | None:
     return tail if max(tail) <= INT32_MAX else None
 
 
-def _batch_runner(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Callable[[Tensor, Tensor], Tensor] | None:
-    """Return the function that multiplies a short batch of matrices, one by one; None for other operands."""
-    if (left.ndim, right.ndim) != (3, 3) or not left.sizes[0] == right.sizes[0] <= 4:
-        return None
-    parts = [meta_of(one.sizes[1:], one.strides[1:], one.dtype) for one in (left, right, out)]
-    multiply, tail = gemm(left.dtype) if left.dtype in GEMM else None, _gemm_tail(*parts[:2])
-    if multiply is None or tail is None:
-        return None
-    steps = [one.strides[0] * one.dtype.itemsize for one in (out, left, right)]
-    offsets = [tuple([k * step for step in steps]) for k in range(left.sizes[0])]
-
-    def run(self: Tensor, other: Tensor) -> Tensor:
-        result = new_like(out)
-        target, first, second = result.pointer, self.pointer, other.pointer
-        for a, b, c in offsets:
-            multiply(target + a, first + b, second + c, *tail)
-        return result
-
-    return run
-
-
 def _runner(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Callable[[Tensor, Tensor], Tensor] | None:
-    """Return the function that multiplies small vectors, matrices and short batches of matrices; None for others.
+    """Return the function that multiplies small vectors and matrices; None for others.
 
     Complex numbers are left out: NumPy's dot skips zeros times NaN of them.
     """
     sizes = (left.numel, right.numel, out.numel)
     if left.dtype in HALF or left.dtype.is_complex or not 0 < min(sizes) <= max(sizes) <= FEW:
         return None
-    batch = _batch_runner(left, right, out)
-    if batch is not None:
-        return batch
     if not left.ndim >= right.ndim or left.ndim > 2:
         return None
 

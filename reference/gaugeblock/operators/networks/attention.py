@@ -159,6 +159,7 @@ def scaled_dot_product_attention(
     width = query.meta.sizes[-1]
     factor = (1.0 / math.sqrt(width) if width else 1.0) if scale is None else scale
     scores = apply("matmul", apply("mul.Scalar", query, factor), apply("transpose.int", key, -2, -1))
+    empty_rows = attn_mask is not None and scores.meta.numel
     if is_causal:
         attn_mask = apply("tril", apply("new_ones", scores, scores.meta.sizes[-2:], dtype=bool_))
     if attn_mask is not None and attn_mask.meta.dtype is bool_:
@@ -166,7 +167,7 @@ def scaled_dot_product_attention(
     elif attn_mask is not None:
         scores = apply("add.Tensor", scores, apply("to.dtype", attn_mask, scores.meta.dtype))
     weights = apply("softmax.int", scores, -1)
-    if attn_mask is not None and scores.meta.numel:
+    if empty_rows:
         nothing = apply("eq.Scalar", apply("amax", scores, (-1,), True), -math.inf)
         weights = apply("where.ScalarSelf", nothing, 0, weights)
     if dropout_p > 0.0:
