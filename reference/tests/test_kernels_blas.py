@@ -57,7 +57,8 @@ def test_nan_meets_zero() -> None:
 
 
 @pytest.mark.parametrize(
-    ("left", "right"), [((2, 3, 4, 5), (2, 3, 5, 6)), ((3, 4, 5), (2, 1, 5, 6)), ((4, 5), (3, 5, 2)), ((2, 3, 4, 5), (5, 6))]
+    ("left", "right"),
+    [((2, 3, 4, 5), (2, 3, 5, 6)), ((3, 4, 5), (2, 1, 5, 6)), ((4, 5), (3, 5, 2)), ((2, 3, 4, 5), (5, 6))],
 )
 @pytest.mark.parametrize("turned", [False, True])
 def test_batches(left: tuple[int, ...], right: tuple[int, ...], turned: bool) -> None:

@@ -94,14 +94,14 @@ def _of_sizes(name: str, fill: Callable[[Tensor], object]) -> Callable[..., Tens
 def _of_sizes_new(name: str, fill: Callable[[Tensor], object]) -> Callable[..., Tensor]:
     """Return ``x.new_zeros(2, 3)`` or the like."""
 
-    def method(self: Tensor, *size: Any, **options: Any) -> Any:
+    def method(self: Tensor, *size: Any, dtype: Any = None, **options: Any) -> Any:
         if size and not options and not SPECIAL and self.__class__ is Tensor and self.meta.device is cpu:
-            sizes = _plain_sizes(size)
-            if sizes is not None:
-                result = new_like(contiguous_meta(sizes, self.meta.dtype))
+            sizes, kind = _plain_sizes(size), self.meta.dtype if dtype is None else dtype
+            if sizes is not None and kind.__class__ is DType:
+                result = new_like(contiguous_meta(sizes, kind))
                 fill(result)
                 return result
-        return general(name)(self, *size, **options)
+        return general(name)(self, *size, **_given(options, dtype, None, False))
 
     return method
 

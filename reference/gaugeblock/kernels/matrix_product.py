@@ -4,8 +4,8 @@
          count) -> None
 
 The table has `count` rows: where the matrices of a batch begin, in bytes from the addresses. The result is row-major.
-The operands may be transposed: order 111 means that one is row-major, 112 that its transpose is, step is the distance of
-rows (of the transpose's rows) in elements. The builtin is None where the BLAS's symbols are not found.
+The operands may be transposed: order 111 means that one is row-major, 112 that its transpose is, step is the distance
+of rows (of the transpose's rows) in elements. The builtin is None where the BLAS's symbols are not found.
 """
 
 from __future__ import annotations
