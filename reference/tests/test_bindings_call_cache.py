@@ -458,3 +458,12 @@ def test_reductions_are_kept_with_and_without_dims(call: str) -> None:
         eval(call, {"x": x})
     kept = entries(x, call.partition("(")[0].partition(".")[2])
     assert kept and all(kept)
+
+
+@CACHED
+def test_an_optional_bool_may_be_left_out() -> None:
+    x, window = gb.arange(32.0), gb.ones(8)
+    first, *others = [gb.stft(x, 8, window=window, return_complex=True) for _ in range(3)]
+    assert len(entries(x, "stft.center")) == 1
+    assert gb.stft(x, 8, window=window, onesided=False, return_complex=True).shape == (8, 17)
+    assert all(gb.equal(first, one) for one in others)

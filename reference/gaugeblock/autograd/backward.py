@@ -189,15 +189,10 @@ def _once(
                 "allow_unused=True if this is the desired behavior."
             )
         if found is None and zeros:
-            found = _zeros(one, requires_grad=create)
+            make: Any = ops.zeros_like if isinstance(one, Tensor) else zeros_of
+            found = make(one if isinstance(one, Tensor) else _meta(one), requires_grad=create)
         results.append(found)
     return tuple(results)
-
-
-def _zeros(place: Tensor | GradientEdge, *, requires_grad: bool) -> Any:
-    if isinstance(place, Tensor):
-        return ops.zeros_like(place, requires_grad=requires_grad)
-    return zeros_of(_meta(place), requires_grad=requires_grad)
 
 
 def _batched(

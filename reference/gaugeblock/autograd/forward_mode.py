@@ -162,7 +162,8 @@ def outside(
     with Pause():
         if not dual:
             return run(*args, **kwargs)
-        given = _by_name(operator, args, kwargs)
+        defaults = {a.name: a.default_value if a.default is not None else None for a in operator.schema.arguments}
+        given = defaults | operator.by_name(args, kwargs)
         held = {name: map_tensors(tangent_of, value) for name, value in given.items()}
         since = next(COUNTER)
         if kind == "inplace":
@@ -219,11 +220,6 @@ def _written(whole: Any, window: Window, tangent: Any) -> Tensor:
         part.copy_(-tangent)
         return tangent  # type: ignore[no-any-return]
     return part.copy_(tangent)  # type: ignore[no-any-return]
-
-
-def _by_name(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    defaults = {a.name: a.default_value if a.default is not None else None for a in operator.schema.arguments}
-    return defaults | operator.by_name(args, kwargs)
 
 
 def _invoke(operator: Operator, given: Mapping[str, Any]) -> Any:

@@ -16,7 +16,6 @@ from ..tensor.changing import change_meta
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import without_autograd
 from .autograd_meta import (
-    Edge,
     differentiable,
     materialize_autograd_meta,
     refresh_plain,
@@ -241,7 +240,8 @@ def registered_kernel(operator: Operator) -> Callable[..., Any]:
         members = [value if isinstance(value, (list, tuple)) else (value,) for value in inputs]
         ctx: Any = node_type()
         ctx.backward = derivative.backward
-        ctx.edges = tuple([_edge_of(one) for part in members for one in part])
+        given = [one if isinstance(one, Tensor) else None for part in members for one in part]
+        ctx.edges = tuple([recorded_edge(one) if one is not None and one.meta.has_autograd else None for one in given])
         ctx.counts = tuple([len(value) if isinstance(value, (list, tuple)) else None for value in inputs])
         ctx.needs_input_grad = tuple(_needs(value) for value in inputs)
         if derivative.setup_context is not None:
@@ -257,10 +257,6 @@ def registered_kernel(operator: Operator) -> Callable[..., Any]:
         return results_of(result, ctx)
 
     return record
-
-
-def _edge_of(value: Any) -> Edge | None:
-    return recorded_edge(value) if isinstance(value, Tensor) and value.meta.has_autograd else None
 
 
 def _needs(value: Any) -> Any:

@@ -28,10 +28,6 @@ def _positions(
     return planned_reduction(name, reduction, self, dims, keepdim, own, own, int64, choose=choose)
 
 
-def _second(values: Tensor, indices: Tensor) -> Tensor:
-    return indices
-
-
 def _register(largest: bool) -> None:
     word = "max" if largest else "min"
 
@@ -70,7 +66,7 @@ def _register(largest: bool) -> None:
             raise RuntimeError(f"{operator}(): does not support {kind} input")
         dims = reduced_dims(operator, dim, self.meta.ndim)
         check_not_empty(operator, self.meta, dims, full=dim is None, error=IndexError)
-        return _positions(operator, self, dims, keepdim, largest, _second)
+        return _positions(operator, self, dims, keepdim, largest, lambda _, indices: indices)
 
 
 _register(True)
