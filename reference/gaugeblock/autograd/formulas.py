@@ -6,6 +6,7 @@ import functools
 import hashlib
 import json
 import linecache
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,9 @@ from .expressions import DESCRIBED, Expression, expression, find_name
 from .following import following
 from .node import Node
 from .saved_tensor import FREED, RawSaved, used, with_history
+
+_NAMED, _NUMBERED = re.compile(r"\bgrads\b"), re.compile(r"\bgrads\[(\d+)\]")
+"""Uses of the list of gradients, and those of one with its number."""
 
 
 class Derivative(NamedTuple):
@@ -129,7 +133,13 @@ class Formulas:
         self.plain = [use for use in self._uses(lambda one: one.others) if use.name in arguments]
         used_names = {name for _, one in self.groups for name in one.others}
         self.globals = sorted(used_names - arguments.keys() - {"grad", "grads", "needed"})
-        self.all_grads = "grads" in used_names
+        self.grads = self._grads() if "grads" in used_names else None
+
+    def _grads(self) -> str:
+        """Return what is used of the list of gradients: all, or those up to the last that has its number there."""
+        text = " ".join(one.text for _, one in self.groups)
+        numbers = _NUMBERED.findall(text)
+        return f"grads[:{1 + max(map(int, numbers))}]" if len(numbers) == len(_NAMED.findall(text)) else "grads"
 
     def _uses(self, sort: Any) -> list[Use]:
         found: dict[str, list[str]] = {}
@@ -163,8 +173,8 @@ def apply_source(formulas: Formulas) -> str:
         lines.append("    if node.released:")
         lines.append("        raise RuntimeError(FREED)")
     lines += [f"    {line}" for line in _unpacked_edges(formulas)]
-    if formulas.all_grads:
-        lines.append("    grads = node.filled(grads)")
+    if formulas.grads is not None:
+        lines.append(f"    grads = node.filled({formulas.grads})")
     lines.append("    grad = grads[0]")
     if formulas.values:
         lines.append("    recording = STATE.grad")

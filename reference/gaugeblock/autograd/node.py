@@ -126,8 +126,8 @@ class Node:
         return RemovableHandle(self.hooked().before, fn)
 
     def filled(self, grads: list[Tensor | None]) -> list[Tensor | None]:
-        """The gradients of all results that are tensors, zeros for those that nothing flows into."""
-        pairs = zip(grads, self.metas, strict=True)
+        """The gradients of the first results, zeros for those that are tensors and that nothing flows into."""
+        pairs = zip(grads, self.metas, strict=False)
         return [zeros_of(meta) if grad is None and meta is not None else grad for grad, meta in pairs]
 
     def _sequence_nr(self) -> int:
