@@ -77,7 +77,7 @@ def draw_into(pointer: int, count: int, name: str, dtype: DType, stream: Generat
 def drawn_array(sizes: tuple[int, ...], name: str, dtype: DType, stream: Generator, *numbers: float) -> Array:
     """An array of numbers of a distribution of `kernels.random`."""
     array = np.empty(sizes, dtype.numpy)
-    draw_into(array.ctypes.data, array.size, name, dtype, stream, *numbers)
+    draw_into(array.__array_interface__["data"][0], array.size, name, dtype, stream, *numbers)
     return array
 
 
@@ -95,9 +95,8 @@ def normal_values(stream: Generator, sizes: tuple[int, ...], dtype: DType) -> Ar
     return drawn_array(sizes, "normal", float64 if dtype is float64 else float32, stream, 0.0, 1.0)
 
 
-def store_drawn(self: Tensor, name: str, stream: Generator, *numbers: float) -> Tensor:
-    """Fill a contiguous tensor on the CPU by the loop of its dtype and count the change."""
-    bump_version(self)
+def fill_drawn(self: Tensor, name: str, stream: Generator, *numbers: float) -> Tensor:
+    """Fill a contiguous tensor on the CPU by the loop of its dtype."""
     if self.meta.numel:
         draw_into(self.pointer, self.meta.numel, name, self.meta.dtype, stream, *numbers)
     return self
@@ -130,7 +129,8 @@ def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Ge
         )
     stream = stream_of("uniform_", generator)
     if is_direct(self, WIDE):
-        return store_drawn(self, "uniform", stream, float(from_), float(to - from_), _below(from_, to, dtype))
+        bump_version(self)
+        return fill_drawn(self, "uniform", stream, float(from_), float(to - from_), _below(from_, to, dtype))
     sizes = real_parts(self).meta.sizes
     return store(self, lambda: _uniform(unit_values(stream, sizes, dtype), from_, to, dtype))
 
@@ -163,7 +163,8 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generat
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     stream = stream_of("normal_", generator)
     if is_direct(self, WIDE):
-        return store_drawn(self, "normal", stream, float(mean), float(std))
+        bump_version(self)
+        return fill_drawn(self, "normal", stream, float(mean), float(std))
     sizes = real_parts(self).meta.sizes
     return store(self, lambda: _normal(normal_values(stream, sizes, dtype.to_real()), self, mean, std))
 
@@ -218,7 +219,8 @@ def random_from(self: Tensor, from_: int, to: int | None, *, generator: Generato
     check_range(from_, high, dtype)
     stream = stream_of("random_", generator)
     if high - from_ < LONG_SPAN and is_direct(self, (int64,)):
-        return store_drawn(self, "integers", stream, from_, high - from_)
+        bump_version(self)
+        return fill_drawn(self, "integers", stream, from_, high - from_)
     return store(self, lambda: integer_values(stream, from_, high, self.meta.sizes))
 
 
@@ -372,20 +374,16 @@ def _choices(given: Array, count: int, replacement: bool, draw: np.random.Genera
 
 def fill_uniform(target: Tensor) -> None:
     """Fill a fresh tensor on the CPU with numbers uniform in [0, 1). NotImplementedError for integers and bool."""
-    meta = target.meta
-    if meta.dtype in WIDE and meta.contiguous:
-        if meta.numel:
-            draw_into(target.pointer, meta.numel, "uniform", meta.dtype, default_generator, 0.0, 1.0, 1.0)
+    if is_direct(target, WIDE):
+        fill_drawn(target, "uniform", default_generator, 0.0, 1.0, 1.0)
     else:
         without_change(uniform_(target))
 
 
 def fill_normal(target: Tensor) -> None:
     """Fill a fresh tensor on the CPU with standard normal numbers. NotImplementedError for integers and bool."""
-    meta = target.meta
-    if meta.dtype in WIDE and meta.contiguous:
-        if meta.numel:
-            draw_into(target.pointer, meta.numel, "normal", meta.dtype, default_generator, 0.0, 1.0)
+    if is_direct(target, WIDE):
+        fill_drawn(target, "normal", default_generator, 0.0, 1.0)
     else:
         without_change(normal_(target))
 
@@ -398,9 +396,7 @@ def quick_randint(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
     if not only_ints((low, high, *given[-1])) or not -INT64_END <= low < high <= INT64_END:
         return None
     result = new_like(contiguous_meta(given[-1], int64))
-    count = result.meta.numel
-    if count and high - low < LONG_SPAN:
-        draw_into(result.pointer, count, "integers", int64, default_generator, low, high - low)
-    elif count:
-        array_of(result)[...] = integer_values(default_generator, low, high, given[-1])
+    if high - low < LONG_SPAN:
+        return fill_drawn(result, "integers", default_generator, low, high - low)
+    array_of(result)[...] = integer_values(default_generator, low, high, given[-1])
     return result
