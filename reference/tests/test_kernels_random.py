@@ -29,7 +29,9 @@ def test_words_are_those_published_for_philox() -> None:
 
 
 @pytest.mark.parametrize("dtype", [gb.float32, gb.float64])
-@pytest.mark.parametrize(("name", "numbers"), [("uniform", (0.0, 1.0, 1.0)), ("normal", (0.0, 1.0))])
+@pytest.mark.parametrize(
+    ("name", "numbers"), [("uniform", (0.0, 1.0, 1.0)), ("normal", (0.0, 1.0)), ("bernoulli", (0.4,))]
+)
 def test_a_part_has_the_numbers_of_the_whole(name: str, numbers: tuple[float, ...], dtype: Any) -> None:
     kernel, whole = random_kernel(name, dtype), np.zeros(300, dtype.numpy)
     kernel(whole.ctypes.data, whole.ctypes.data, 7, 3, *numbers, 300)
@@ -112,12 +114,17 @@ def test_bounds() -> None:
     gb.manual_seed(0)
     for dtype in (gb.float16, gb.bfloat16, gb.float32, gb.float64):
         x = gb.rand(COUNT, dtype=dtype).to(gb.float64)
-        assert 0 <= x.min().item() and x.max().item() < 1
+        assert x.min().item() >= 0 and x.max().item() < 1
         y = gb.empty(COUNT, dtype=dtype).uniform_(1, 1.0078125).to(gb.float64)
-        assert 1 <= y.min().item() and y.max().item() < 1.0078125
+        assert y.min().item() >= 1 and y.max().item() < 1.0078125
     assert gb.zeros(3).uniform_(2, 2).tolist() == [2, 2, 2]
     x = gb.randint(0, 2**32 - 1, (COUNT,))
-    assert 0 <= x.min().item() and x.max().item() < 2**32 - 1 and abs(x.double().mean().item() / 2**31 - 1) < 0.01
+    assert x.min().item() >= 0 and x.max().item() < 2**32 - 1 and abs(x.double().mean().item() / 2**31 - 1) < 0.01
     assert gb.randint(2**62, 2**62 + 2, (50,)).sub(2**62).unique().tolist() == [0, 1]
+    for dtype in (gb.float32, gb.float64, gb.bool):
+        assert gb.zeros(COUNT, dtype=dtype).bernoulli_(1).to(gb.bool).all().item()
+        assert not gb.ones(COUNT, dtype=dtype).bernoulli_(0).to(gb.bool).any().item()
+        share = gb.zeros(COUNT, dtype=dtype).bernoulli_(0.3).double().mean().item()
+        assert abs(share - 0.3) < 4 * sqrt(0.21 / COUNT)
     assert gb.bernoulli(gb.tensor([0.0, 1.0]).repeat(1000)).view(1000, 2).unique(dim=0).tolist() == [[0, 1]]
     assert gb.randint(0, 5, (0,)).tolist() == [] and gb.rand(0).tolist() == []

@@ -2,6 +2,7 @@
 
     kernel(out_ptr, base, seed, call, low, span, last, n)    "uniform": low + u * span, at most last
     kernel(out_ptr, base, seed, call, mean, std, n)          "normal", by Box and Muller
+    kernel(out_ptr, base, seed, call, chance, n)             "bernoulli", 1 or 0, by 53 bits
     kernel(out_ptr, base, seed, call, low, span, n)          "integers", int64 in [low, low + span), span below 2**32
 
 Each number follows from seed, call and its place alone, whatever vectors and threads the machine has: `LANES` counters
@@ -14,7 +15,7 @@ import functools
 from collections.abc import Callable
 from math import pi
 
-from ..core.dtype import DType, float32
+from ..core.dtype import DType
 from .code import MEMCPY, Declarations, row_module
 from .compiler import Builtin, compiler
 from .conversion import SCALAR_TYPES
@@ -92,8 +93,14 @@ def _integers(words: list[Expr], numbers: list[Expr], type: ScalarType) -> list[
     return [low + ((a * span + (b * span >> 32)) >> 32) for a, b in zip(words[::2], words[1::2], strict=True)]
 
 
+def _bernoulli(words: list[Expr], numbers: list[Expr], type: ScalarType) -> list[Expr]:
+    (chance,) = numbers
+    return [select(unit < chance, constant(1, type), constant(0, type)) for unit in _units(words, F64)]
+
+
 KINDS: dict[str, tuple[Callable[[list[Expr], list[Expr], ScalarType], list[Expr]], str]] = {
     "uniform": (_uniform, "ddd"), "normal": (_normal, "dd"), "integers": (_integers, "ii"),
+    "bernoulli": (_bernoulli, "d"),
 }  # fmt: skip
 """Name -> formula of words, and the kinds of its numbers."""
 
@@ -111,7 +118,8 @@ def _text(name: str, dtype: DType, level: Level) -> str:
     code = Emitter(1, "x", Declarations(level.vector_bytes))
     formula, kinds = KINDS[name]
     type = WORD if name == "integers" else SCALAR_TYPES[dtype]
-    group = LANES * (4 if dtype is float32 else 2)
+    taken_type = F64 if name == "bernoulli" else type
+    group = LANES * (4 if taken_type is F32 else 2)
     nbytes = dtype.itemsize
     code.declarations["@llvm.memcpy.p0.p0.i64"] = MEMCPY
     kept = code.register(f"alloca [{group * nbytes} x i8], align 64")
@@ -124,7 +132,7 @@ def _text(name: str, dtype: DType, level: Level) -> str:
     numbers = []
     for place, kind in enumerate(kinds, start=3):
         number = code.load("i64" if kind == "i" else "double", code.slot("%numbers", place))
-        numbers.append(code.register(f"fptrunc double {number} to float") if type is F32 else number)
+        numbers.append(code.register(f"fptrunc double {number} to float") if taken_type is F32 else number)
     with code.loop(code.register(f"and i64 {begin}, {-group}"), end, group) as place:
         block = code.register(f"udiv i64 {place}, {group // LANES}")
         until = code.register(f"add i64 {place}, {group}")
@@ -138,12 +146,12 @@ def _text(name: str, dtype: DType, level: Level) -> str:
             counter = code.register(f"or {code.type(WORD)} {code.splat(low, WORD)}, <{lanes}>")
             names = [counter, *(code.splat(one, WORD) for one in (high, *parts[2:], *parts[:2]))]
             words = [Expr("argument", WORD) for _ in names]
-            taken = [Expr("argument", type) for _ in numbers]
+            taken = [Expr("argument", taken_type) for _ in numbers]
             code.bind_all(words, names)
-            code.bind_all(taken, [code.splat(number, type) for number in numbers])
+            code.bind_all(taken, [code.splat(number, taken_type) for number in numbers])
             values = code.emit(formula(philox(words[:4], words[4:]), taken, type))
-            for k, value in enumerate(values):
-                code.store(code.type(type), value, code.move(target, k * LANES * nbytes), nbytes)
+            for row, value in enumerate(values):
+                code.store(code.type(type), value, code.move(target, row * LANES * nbytes), nbytes)
         with code.when(code.register(f"xor i1 {whole}, true")):
             behind = code.register(f"sub i64 {begin}, {place}")
             first = code.register(f"call i64 @llvm.smax.i64(i64 {behind}, i64 0)")

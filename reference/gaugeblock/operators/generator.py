@@ -1,4 +1,4 @@
-"""Generators of random bits: a seed with a count of calls for compiled loops, and NumPy's SFC64, which has the same seed.
+"""Generators of random bits: a seed and a count of calls for compiled loops, NumPy's SFC64 of that seed for others.
 
 The numbers drawn for a seed are this engine's own; no other backend gives the same ones.
 """

@@ -250,6 +250,9 @@ def bernoulli_float(self: Tensor, p: float = 0.5, *, generator: Generator | None
     if self.meta.dtype.is_complex:
         raise _refuse("bernoulli_", self.meta.dtype)
     stream = stream_of("bernoulli_", generator)
+    if is_direct(self, WIDE):
+        bump_version(self)
+        return fill_drawn(self, "bernoulli", stream, float(p))
     return store(self, lambda: unit_values(stream, self.meta.sizes, float64) < p)
 
 
