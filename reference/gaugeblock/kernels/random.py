@@ -130,8 +130,8 @@ def _text(name: str, dtype: DType, level: Level) -> str:
     given = [code.load("i64", code.slot("%numbers", k)) for k in (1, 2)]
     parts = [part for word in given for part in _halves(code, word)]
     numbers = []
-    for place, kind in enumerate(kinds, start=3):
-        number = code.load("i64" if kind == "i" else "double", code.slot("%numbers", place))
+    for slot, kind in enumerate(kinds, start=3):
+        number = code.load("i64" if kind == "i" else "double", code.slot("%numbers", slot))
         numbers.append(code.register(f"fptrunc double {number} to float") if taken_type is F32 else number)
     with code.loop(code.register(f"and i64 {begin}, {-group}"), end, group) as place:
         block = code.register(f"udiv i64 {place}, {group // LANES}")

@@ -105,7 +105,7 @@ def fill_drawn(self: Tensor, name: str, stream: Generator, *numbers: float) -> T
 def is_direct(self: Tensor, dtypes: tuple[DType, ...]) -> bool:
     """Whether a loop of `kernels.random` may write into `self`, for which it has these dtypes."""
     meta = self.meta
-    return meta.dtype in dtypes and meta.contiguous and meta.device is cpu
+    return meta.dtype in dtypes and meta.contiguous and meta.device is cpu and not meta.lazy
 
 
 @kernel("uniform_", derive=False)
