@@ -1,4 +1,4 @@
-"""Generators of random bits: Philox counters by NumPy, seeded and saved as PyTorch's are.
+"""Generators of random bits: a seed and a count of calls for compiled loops, NumPy's SFC64 of that seed for others.
 
 The numbers drawn for a seed are this engine's own; no other backend gives the same ones.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from .arrays import from_array
 
 DEFAULT_SEED = 67280421310721
 WORD = 1 << 64
-STATE_WORDS = 14
+STATE_WORDS = 8
 
 
 class Generator:
@@ -31,8 +32,9 @@ class Generator:
     Raises RuntimeError for another device.
     """
 
-    __slots__ = ("_draw", "_seed", "device")
+    __slots__ = ("_calls", "_draw", "_seed", "device")
 
+    _calls: count[int]
     _draw: np.random.Generator | None
     device: Device
 
@@ -51,14 +53,19 @@ class Generator:
         if not -(WORD >> 1) <= number < WORD:
             raise ValueError(f"manual_seed(): argument 'seed' must fit 64 bits, got {seed}")
         self._seed = number % WORD
+        self._calls = count()
         self._draw = None
         return self
+
+    def next_call(self) -> tuple[int, int]:
+        """The seed and the number of a call of a compiled loop, which no other call has."""
+        return self._seed, next(self._calls)
 
     @property
     def draw(self) -> np.random.Generator:
         """NumPy's generator on the stream; it is made when it is first asked for."""
         if self._draw is None:
-            bits = np.random.Philox(key=self._seed)
+            bits = np.random.SFC64(self._seed)
             fork_safe(bits.lock)
             self._draw = np.random.Generator(bits)
         return self._draw
@@ -77,8 +84,9 @@ class Generator:
     def get_state(self) -> Tensor:
         """The whole state as a uint8 tensor."""
         state: dict[str, Any] = dict(self.draw.bit_generator.state)
-        words = [*state["state"]["counter"], *state["state"]["key"], *state["buffer"]]
-        words += [state["buffer_pos"], state["has_uint32"], state["uinteger"], self._seed]
+        calls = next(self._calls)
+        self._calls = count(calls)
+        words = [*state["state"]["state"], state["has_uint32"], state["uinteger"], calls, self._seed]
         return from_array(np.array(words, np.uint64).view(np.uint8), uint8)
 
     def set_state(self, new_state: Tensor) -> Generator:
@@ -92,15 +100,13 @@ class Generator:
             )
         words = np.ascontiguousarray(array_of_lazy(new_state)).view(np.uint64)
         state: Any = {
-            "bit_generator": "Philox",
-            "state": {"counter": words[:4].copy(), "key": words[4:6].copy()},
-            "buffer": words[6:10].copy(),
-            "buffer_pos": int(words[10]),
-            "has_uint32": int(words[11]),
-            "uinteger": int(words[12]),
+            "bit_generator": "SFC64",
+            "state": {"state": words[:4].copy()},
+            "has_uint32": int(words[4]),
+            "uinteger": int(words[5]),
         }
         self.draw.bit_generator.state = state
-        self._seed = int(words[13])
+        self._calls, self._seed = count(int(words[6])), int(words[7])
         return self
 
     def clone_state(self) -> Generator:
@@ -122,13 +128,18 @@ SEED_LISTENERS: list[Callable[[int], object]] = []
 """Called with the seed that the default generator gets; other devices' generators follow it."""
 
 
-def generator_of(operator: str, generator: Generator | None) -> np.random.Generator:
-    """NumPy's view of `generator`, the default one for None. Raises TypeError for anything else."""
+def stream_of(operator: str, generator: Generator | None) -> Generator:
+    """`generator`, the default one for None. Raises TypeError for anything else."""
     if generator is None:
-        return (REPLACING.generator or default_generator).draw
+        return REPLACING.generator or default_generator
     if not isinstance(generator, Generator):
         type_error(operator, "generator", generator, "Generator")
-    return generator.draw
+    return generator
+
+
+def generator_of(operator: str, generator: Generator | None) -> np.random.Generator:
+    """NumPy's view of `generator`, the default one for None. Raises TypeError for anything else."""
+    return stream_of(operator, generator).draw
 
 
 def manual_seed(seed: int) -> Generator:

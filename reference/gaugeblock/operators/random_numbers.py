@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ..core.away import away, long_call
+from ..core.away import away
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, float16, float32, float64, int64
 from ..core.errors import check_sizes
@@ -15,7 +16,8 @@ from ..core.limits import finfo, iinfo
 from ..core.warn import warn
 from ..dispatch.dispatcher import REGISTRY, call
 from ..iteration.overlap import check_no_internal_overlap
-from ..tensor.array_view import FEW, array_of, kept_array
+from ..kernels.compiler import Builtin
+from ..tensor.array_view import array_of
 from ..tensor.reinterpret import view_as_real
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import contiguous_meta, only_ints
@@ -23,7 +25,7 @@ from ..tensor.versions import bump_version
 from ..tensor.views import expand
 from .allocation import COMPOSITE, empty_like, without_change
 from .arrays import STEPS, Array, computed, values
-from .generator import Generator, default_generator, generator_of
+from .generator import Generator, default_generator, generator_of, stream_of
 from .operand_checks import check_fits, check_implemented
 from .ranges import Plan
 from .registration import kernel
@@ -31,6 +33,8 @@ from .registration import kernel
 MANTISSA_BITS = {float16: 11, bfloat16: 8, float32: 24, float64: 53}
 WIDE = (float32, float64)
 INT64_END = 1 << 63
+LONG_SPAN = 1 << 32
+"""So many integers or more are drawn by NumPy."""
 
 
 def _refuse(operator: str, dtype: DType) -> NotImplementedError:
@@ -56,17 +60,52 @@ def real_parts(self: Tensor) -> Tensor:
     return view_as_real(self) if self.meta.dtype.is_complex else self
 
 
-def unit_values(draw: np.random.Generator, sizes: tuple[int, ...], dtype: DType) -> Array:
+_LOOPS: dict[tuple[str, DType], Builtin] = {}
+"""The compiled loops of random numbers by distribution and dtype, of the instruction set of this process."""
+
+
+def draw_into(pointer: int, count: int, name: str, dtype: DType, stream: Generator, *numbers: float) -> None:
+    """Write `count` numbers of a distribution of `kernels.random` to an address."""
+    loop = _LOOPS.get((name, dtype))
+    if loop is None:
+        from ..kernels.random import random_kernel
+
+        loop = _LOOPS[name, dtype] = random_kernel(name, dtype)
+    loop(pointer, pointer, *stream.next_call(), *numbers, count)
+
+
+def drawn_array(sizes: tuple[int, ...], name: str, dtype: DType, stream: Generator, *numbers: float) -> Array:
+    """An array of numbers of a distribution of `kernels.random`."""
+    array = np.empty(sizes, dtype.numpy)
+    draw_into(array.__array_interface__["data"][0], array.size, name, dtype, stream, *numbers)
+    return array
+
+
+def unit_values(stream: Generator, sizes: tuple[int, ...], dtype: DType) -> Array:
     """Multiples of the dtype's spacing below 1, uniform in [0, 1)."""
+    drawn = drawn_array(sizes, "uniform", float64 if dtype is float64 else float32, stream, 0.0, 1.0, 1.0)
     if dtype in WIDE:
-        return draw.random(sizes, dtype.numpy.type)
-    steps = 1 << MANTISSA_BITS[dtype]
-    return (draw.integers(0, steps, sizes) / steps).astype(dtype.numpy)
+        return drawn
+    steps = np.float32(1 << MANTISSA_BITS[dtype])
+    return (np.floor(drawn * steps) / steps).astype(dtype.numpy)
 
 
-def normal_values(draw: np.random.Generator, sizes: tuple[int, ...], dtype: DType) -> Array:
+def normal_values(stream: Generator, sizes: tuple[int, ...], dtype: DType) -> Array:
     """Numbers of the standard normal distribution; float32 for half precision."""
-    return draw.standard_normal(sizes, np.float64 if dtype is float64 else np.float32)
+    return drawn_array(sizes, "normal", float64 if dtype is float64 else float32, stream, 0.0, 1.0)
+
+
+def fill_drawn(self: Tensor, name: str, stream: Generator, *numbers: float) -> Tensor:
+    """Fill a contiguous tensor on the CPU by the loop of its dtype."""
+    if self.meta.numel:
+        draw_into(self.pointer, self.meta.numel, name, self.meta.dtype, stream, *numbers)
+    return self
+
+
+def is_direct(self: Tensor, dtypes: tuple[DType, ...]) -> bool:
+    """Whether a loop of `kernels.random` may write into `self`, for which it has these dtypes."""
+    meta = self.meta
+    return meta.dtype in dtypes and meta.contiguous and meta.device is cpu and not meta.lazy
 
 
 @kernel("uniform_", derive=False)
@@ -88,9 +127,12 @@ def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Ge
         raise RuntimeError(
             f"uniform_(): expects to - from <= {largest}, the largest {dtype.name}, got from={from_} and to={to}"
         )
-    draw = generator_of("uniform_", generator)
+    stream = stream_of("uniform_", generator)
+    if is_direct(self, WIDE):
+        bump_version(self)
+        return fill_drawn(self, "uniform", stream, float(from_), float(to - from_), _below(from_, to, dtype))
     sizes = real_parts(self).meta.sizes
-    return store(self, lambda: _uniform(unit_values(draw, sizes, dtype), from_, to, dtype))
+    return store(self, lambda: _uniform(unit_values(stream, sizes, dtype), from_, to, dtype))
 
 
 def _uniform(drawn: Array, low: float, high: float, dtype: DType) -> Array:
@@ -99,8 +141,13 @@ def _uniform(drawn: Array, low: float, high: float, dtype: DType) -> Array:
         return drawn
     wide: Array = drawn.astype(np.float64 if dtype is float64 else np.float32)
     moved = (wide * (high - low) + low).astype(dtype.numpy)
-    below = np.nextafter(np.asarray(high, dtype.numpy), np.asarray(low, dtype.numpy))
-    return np.minimum(moved, below) if high > low else moved
+    return np.minimum(moved, dtype.numpy.type(_below(low, high, dtype))) if high > low else moved
+
+
+@functools.lru_cache(64)
+def _below(low: float, high: float, dtype: DType) -> float:
+    """The number of a dtype before `high`, toward `low`."""
+    return float(np.nextafter(np.asarray(high, dtype.numpy), np.asarray(low, dtype.numpy)))
 
 
 @kernel("normal_", derive=False)
@@ -114,9 +161,12 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generat
         raise _refuse("normal_", dtype)
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    draw = generator_of("normal_", generator)
+    stream = stream_of("normal_", generator)
+    if is_direct(self, WIDE):
+        bump_version(self)
+        return fill_drawn(self, "normal", stream, float(mean), float(std))
     sizes = real_parts(self).meta.sizes
-    return store(self, lambda: _normal(normal_values(draw, sizes, dtype.to_real()), self, mean, std))
+    return store(self, lambda: _normal(normal_values(stream, sizes, dtype.to_real()), self, mean, std))
 
 
 def _normal(drawn: Array, self: Tensor, mean: float, std: float) -> Array:
@@ -154,11 +204,11 @@ def _limits(dtype: DType) -> tuple[float, float]:
     return limits.min, limits.max
 
 
-def integer_values(draw: np.random.Generator, low: int, high: int, sizes: tuple[int, ...]) -> Array:
+def integer_values(stream: Generator, low: int, high: int, sizes: tuple[int, ...]) -> Array:
     """Integers uniform in [low, high)."""
-    if high > INT64_END:
-        return draw.integers(low, high, sizes, np.uint64)
-    return draw.integers(low, high, sizes, np.int64)
+    if high - low < LONG_SPAN and high <= INT64_END:
+        return drawn_array(sizes, "integers", int64, stream, low, high - low)
+    return stream.draw.integers(low, high, sizes, np.uint64 if high > INT64_END else np.int64)
 
 
 @kernel("random_.from", derive=False)
@@ -167,8 +217,11 @@ def random_from(self: Tensor, from_: int, to: int | None, *, generator: Generato
     dtype = self.meta.dtype
     high = _largest(dtype) + 1 if to is None else to
     check_range(from_, high, dtype)
-    draw = generator_of("random_", generator)
-    return store(self, lambda: integer_values(draw, from_, high, self.meta.sizes))
+    stream = stream_of("random_", generator)
+    if high - from_ < LONG_SPAN and is_direct(self, (int64,)):
+        bump_version(self)
+        return fill_drawn(self, "integers", stream, from_, high - from_)
+    return store(self, lambda: integer_values(stream, from_, high, self.meta.sizes))
 
 
 @kernel("random_.to", derive=False)
@@ -196,8 +249,11 @@ def bernoulli_float(self: Tensor, p: float = 0.5, *, generator: Generator | None
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     if self.meta.dtype.is_complex:
         raise _refuse("bernoulli_", self.meta.dtype)
-    draw = generator_of("bernoulli_", generator)
-    return store(self, lambda: draw.random(self.meta.sizes) < p)
+    stream = stream_of("bernoulli_", generator)
+    if is_direct(self, WIDE):
+        bump_version(self)
+        return fill_drawn(self, "bernoulli", stream, float(p))
+    return store(self, lambda: unit_values(stream, self.meta.sizes, float64) < p)
 
 
 @kernel("bernoulli_.Tensor", derive=False)
@@ -205,12 +261,12 @@ def bernoulli_tensor(self: Tensor, p: Tensor, *, generator: Generator | None = N
     """Fill with 1 of the probability in `p`, which expands to `self`. Raises as bernoulli_."""
     if self.meta.dtype.is_complex or not p.meta.dtype.is_floating_point:
         raise _refuse("bernoulli_", self.meta.dtype if self.meta.dtype.is_complex else p.meta.dtype)
-    wide, draw = expand(p, self.meta.sizes), generator_of("bernoulli_", generator)
+    wide, stream = expand(p, self.meta.sizes), stream_of("bernoulli_", generator)
 
     def drawn() -> Array:
         chances = values(wide)
         check_chances(chances)
-        return draw.random(self.meta.sizes) < chances
+        return unit_values(stream, self.meta.sizes, float64) < chances
 
     return store(self, drawn)
 
@@ -321,30 +377,18 @@ def _choices(given: Array, count: int, replacement: bool, draw: np.random.Genera
 
 def fill_uniform(target: Tensor) -> None:
     """Fill a fresh tensor on the CPU with numbers uniform in [0, 1). NotImplementedError for integers and bool."""
-    if target.meta.dtype in WIDE and target.meta.contiguous:
-        _draw_into(target, default_generator.draw.random)
+    if is_direct(target, WIDE):
+        fill_drawn(target, "uniform", default_generator, 0.0, 1.0, 1.0)
     else:
         without_change(uniform_(target))
 
 
 def fill_normal(target: Tensor) -> None:
     """Fill a fresh tensor on the CPU with standard normal numbers. NotImplementedError for integers and bool."""
-    if target.meta.dtype in WIDE and target.meta.contiguous:
-        _draw_into(target, default_generator.draw.standard_normal)
+    if is_direct(target, WIDE):
+        fill_drawn(target, "normal", default_generator, 0.0, 1.0)
     else:
         without_change(normal_(target))
-
-
-def _draw_into(target: Tensor, draw: Callable[..., Any]) -> None:
-    meta = target.meta
-    if meta.numel:
-        draw = draw if meta.numel <= FEW else long_call(STEPS * meta.numel, draw)
-        draw(None, meta.dtype.numpy.type, _array(target))
-
-
-def _array(target: Tensor) -> Array:
-    meta = target.meta
-    return kept_array(meta, target.pointer) if meta.numel <= FEW else array_of(target)
 
 
 def quick_randint(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
@@ -355,9 +399,7 @@ def quick_randint(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
     if not only_ints((low, high, *given[-1])) or not -INT64_END <= low < high <= INT64_END:
         return None
     result = new_like(contiguous_meta(given[-1], int64))
-    count = result.meta.numel
-    if count:
-        draw = default_generator.draw.integers
-        draw = draw if count <= FEW else long_call(STEPS * count, draw)
-        _array(result)[...] = draw(low, high, count, np.int64).reshape(given[-1])
+    if high - low < LONG_SPAN:
+        return fill_drawn(result, "integers", default_generator, low, high - low)
+    array_of(result)[...] = integer_values(default_generator, low, high, given[-1])
     return result

@@ -1,0 +1,130 @@
+"""The compiled loops of random numbers: the published generator, places and threads, distributions, saved states."""
+
+from __future__ import annotations
+
+from math import erf, sqrt
+from typing import Any
+
+import gaugeblock as gb
+import numpy as np
+import pytest
+from gaugeblock.kernels.random import random_kernel
+
+COUNT = 200_000
+SECOND_CALL = 1
+
+
+def uniform(seed: int, call: int, count: int, dtype: Any = gb.float32, last: float = 1.0) -> Any:
+    array = np.zeros(count, dtype.numpy)
+    random_kernel("uniform", dtype)(array.ctypes.data, array.ctypes.data, seed, call, 0.0, 1.0, last, count)
+    return array
+
+
+def test_words_are_those_published_for_philox() -> None:
+    """The known answer of Random123 for Philox4x32-10 where counter and key are zero."""
+    words = 0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8
+    assert [int(x * 2.0**24) for x in uniform(0, 0, 64)[::16]] == [word >> 8 for word in words]
+    drawn = uniform(0, 0, 32, gb.float64)[::16]
+    assert [int(x * 2.0**27) for x in drawn] == [words[0] >> 5, words[2] >> 5]
+
+
+@pytest.mark.parametrize("dtype", [gb.float32, gb.float64])
+@pytest.mark.parametrize(
+    ("name", "numbers"), [("uniform", (0.0, 1.0, 1.0)), ("normal", (0.0, 1.0)), ("bernoulli", (0.4,))]
+)
+def test_a_part_has_the_numbers_of_the_whole(name: str, numbers: tuple[float, ...], dtype: Any) -> None:
+    kernel, whole = random_kernel(name, dtype), np.zeros(300, dtype.numpy)
+    kernel(whole.ctypes.data, whole.ctypes.data, 7, 3, *numbers, 300)
+    for begin, end in ((0, 1), (5, 60), (37, 187), (64, 128), (130, 131), (255, 300)):
+        part = np.zeros(300, dtype.numpy)
+        base = part.ctypes.data
+        kernel(base + begin * part.itemsize, base, 7, 3, *numbers, end - begin)
+        assert (part[begin:end] == whole[begin:end]).all()
+        assert not part[:begin].any() and not part[end:].any()
+
+
+def test_threads_do_not_change_the_numbers() -> None:
+    before, drawn = gb.get_num_threads(), []
+    try:
+        for threads in (1, 2, 3):
+            gb.set_num_threads(threads)
+            gb.manual_seed(11)
+            drawn.append((gb.rand(COUNT), gb.randn(COUNT, dtype=gb.float64), gb.randint(-5, 99, (COUNT,))))
+    finally:
+        gb.set_num_threads(before)
+    assert all(one.equal(first) for others in drawn[1:] for one, first in zip(others, drawn[0], strict=True))
+
+
+def distance(values: Any, cumulative: Any) -> float:
+    """Kolmogorov and Smirnov's distance, times the root of the count."""
+    expected = cumulative(np.sort(values.astype(np.float64)))
+    steps = np.arange(len(values) + 1) / len(values)
+    return float(max((steps[1:] - expected).max(), (expected - steps[:-1]).max()) * sqrt(len(values)))
+
+
+def normal_cumulative(x: Any) -> Any:
+    return np.array([(1 + erf(one / sqrt(2))) / 2 for one in x])
+
+
+@pytest.mark.parametrize("dtype", [gb.float32, gb.float64])
+def test_distributions(dtype: Any) -> None:
+    gb.manual_seed(1)
+    flat, normal = gb.rand(COUNT, dtype=dtype).numpy(), gb.randn(COUNT, dtype=dtype).numpy()
+    assert distance(flat, lambda x: x) < 1.95 and distance(normal, normal_cumulative) < 1.95
+    moments = [float((normal.astype(np.float64) ** k).mean()) for k in (1, 2, 3, 4)]
+    for found, expected, spread in zip(moments, (0, 1, 0, 3), (1, 2, 15, 96), strict=True):
+        assert abs(found - expected) < 4 * sqrt(spread / COUNT)
+
+
+def test_bytes_are_uniform() -> None:
+    for bits in (8, 16, 24):
+        found = np.bincount((uniform(2, 0, COUNT) * 2.0**bits).astype(np.int64) & 255, minlength=256)
+        expected = COUNT / 256
+        assert 170 < ((found - expected) ** 2 / expected).sum() < 350
+
+
+@pytest.mark.parametrize("dtype", [gb.float32, gb.float64])
+def test_neighbours_calls_and_seeds_are_not_correlated(dtype: Any) -> None:
+    first = uniform(3, 0, COUNT, dtype).astype(np.float64)
+    others = [uniform(3, SECOND_CALL, COUNT, dtype), uniform(4, 0, COUNT, dtype)]
+    others += [first[k:] for k in (1, 2, 16, 32, 64)]
+    gb.manual_seed(3)
+    normal = gb.randn(COUNT, dtype=dtype).numpy().astype(np.float64)
+    pairs = [(first, other) for other in others] + [(normal, normal[k:]) for k in (1, 16)]
+    pairs += [(normal**2, normal[k:] ** 2) for k in (1, 16)]
+    for left, right in pairs:
+        count = min(len(left), len(right))
+        assert abs(np.corrcoef(left[:count], right[:count])[0, 1]) < 4.5 / sqrt(count)
+
+
+def test_states_count_calls() -> None:
+    generator = gb.Generator().manual_seed(9)
+    gb.randn(10, generator=generator)
+    state = generator.get_state()
+    drawn = [gb.rand(3, generator=generator), gb.zeros(3).exponential_(generator=generator)]
+    assert not generator.get_state().equal(state)
+    generator.set_state(state)
+    assert gb.rand(3, generator=generator).equal(drawn[0])
+    assert gb.zeros(3).exponential_(generator=generator).equal(drawn[1])
+    copy = generator.clone_state()
+    assert gb.rand(5, generator=copy).equal(gb.rand(5, generator=generator))
+
+
+def test_bounds() -> None:
+    gb.manual_seed(0)
+    for dtype in (gb.float16, gb.bfloat16, gb.float32, gb.float64):
+        x = gb.rand(COUNT, dtype=dtype).to(gb.float64)
+        assert x.min().item() >= 0 and x.max().item() < 1
+        y = gb.empty(COUNT, dtype=dtype).uniform_(1, 1.0078125).to(gb.float64)
+        assert y.min().item() >= 1 and y.max().item() < 1.0078125
+    assert gb.zeros(3).uniform_(2, 2).tolist() == [2, 2, 2]
+    x = gb.randint(0, 2**32 - 1, (COUNT,))
+    assert x.min().item() >= 0 and x.max().item() < 2**32 - 1 and abs(x.double().mean().item() / 2**31 - 1) < 0.01
+    assert gb.randint(2**62, 2**62 + 2, (50,)).sub(2**62).unique().tolist() == [0, 1]
+    for dtype in (gb.float32, gb.float64, gb.bool):
+        assert gb.zeros(COUNT, dtype=dtype).bernoulli_(1).to(gb.bool).all().item()
+        assert not gb.ones(COUNT, dtype=dtype).bernoulli_(0).to(gb.bool).any().item()
+        share = gb.zeros(COUNT, dtype=dtype).bernoulli_(0.3).double().mean().item()
+        assert abs(share - 0.3) < 4 * sqrt(0.21 / COUNT)
+    assert gb.bernoulli(gb.tensor([0.0, 1.0]).repeat(1000)).view(1000, 2).unique(dim=0).tolist() == [[0, 1]]
+    assert gb.randint(0, 5, (0,)).tolist() == [] and gb.rand(0).tolist() == []
