@@ -132,3 +132,20 @@ def test_along_channels() -> None:
     assert F.normalize(gb.tensor([[3.0, 4.0]])).tolist() == [[pytest.approx(0.6), pytest.approx(0.8)]]
     response = F.local_response_norm(x, 2, alpha=2.0, beta=1.0, k=1.0)
     assert response.flatten().tolist() == pytest.approx([1 / 2, 2 / 6, 4 / 21])
+
+
+def test_planned_layer_norms_agree_with_the_general_path() -> None:
+    x = gb.tensor([[1.0, 3.0], [2.0, 2.0]], requires_grad=True)
+    weight, bias = gb.tensor([2.0, 1.0], requires_grad=True), gb.tensor([1.0, 0.0])
+    for _ in range(4):
+        assert gb.layer_norm(x, (2,), weight, bias, 3.0).tolist() == [[0, 0.5], [1, 0]]
+        for pair in ((weight, None), (None, bias), (None, None)):
+            for eps in (3.0, 3):
+                normal, mean, inverse = gb.native_layer_norm(x, (2,), *pair, eps)
+                scale, shift = (1.0 if pair[0] is None else weight), (0.0 if pair[1] is None else bias)
+                plain = gb.tensor([[-0.5, 0.5], [0.0, 0.0]])
+                gb.testing.assert_close(normal, plain * scale + shift)
+                gb.testing.assert_close((mean, inverse), (gb.tensor([[2.0], [2.0]]), gb.tensor([[0.5], [3**-0.5]])))
+        turned = x.detach().t().contiguous().t()
+        assert gb.native_layer_norm(turned, (2,), weight, bias, 3.0)[0].tolist() == [[0, 0.5], [1, 0]]
+        assert gb.native_layer_norm(gb.empty(0, 2), (2,), weight, bias, 3.0)[0].shape == (0, 2)

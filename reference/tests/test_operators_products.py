@@ -51,6 +51,20 @@ def test_strided_operands_agree_with_their_copies() -> None:
         assert gb.mm(left, right).tolist() == gb.mm(left.contiguous(), right.contiguous()).tolist()
 
 
+def test_leading_dims_fold_into_rows() -> None:
+    x, w = gb.arange(12.0).view(2, 3, 2), gb.tensor([[1.0, 2.0, 0.0], [3.0, 4.0, 1.0]])
+    assert (x[:, :2] @ w).tolist() == [[[3, 4, 1], [11, 16, 3]], [[27, 40, 7], [35, 52, 9]]]
+    columns = gb.arange(24.0).view(4, 6).t().unflatten(0, (2, 3))
+    views = (x, x[:, :2], x[::2], x[:1, :1], x.transpose(0, 1), columns, columns[:, 1:], x[:, :1].expand(2, 3, 2),
+             x[0].expand(2, 3, 2), gb.arange(48.0).view(2, 2, 3, 4)[..., ::2], gb.empty(0, 3, 2))  # fmt: skip
+    for left in views:
+        right = gb.arange(left.shape[-1] * 5.0).view(5, -1).t()
+        for matrix in (right, right.contiguous(), right[:, ::2]):
+            expected = (left.unsqueeze(-1) * matrix).sum(-2)
+            assert gb.matmul(left, matrix).tolist() == expected.tolist()
+            assert gb.matmul(left.double(), matrix.double()).tolist() == expected.tolist()
+
+
 def test_integers_wrap_and_halves_round_once() -> None:
     x = gb.full((1, 4), 100, dtype=gb.int8)
     assert gb.mm(x, x.t()).tolist() == [[64]]

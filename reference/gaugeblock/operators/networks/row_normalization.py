@@ -12,6 +12,7 @@ from ...core.dtype import DType, float32, float64
 from ...core.limits import finfo
 from ...core.promotion import UPSTREAM_NAMES
 from ...kernels import reduction_ops, rowwise_normalization
+from ...kernels.bound_call import Fresh
 from ...kernels.compiler import Builtin
 from ...kernels.rowwise import RowProgram, row_map_kernel
 from ...tensor.reshaping import contiguous, view
@@ -26,6 +27,7 @@ from ..reductions import reduce
 from .calls import scaled_into, suggested
 
 
+@plannable
 def normalized_rows(
     name: str,
     program: Callable[[], RowProgram],
@@ -34,20 +36,27 @@ def normalized_rows(
     parameters: tuple[Tensor | None, ...],
     found: tuple[DType, ...],
     eps: float,
-) -> tuple[Tensor, ...]:
+) -> tuple[Tensor, ...] | Planned[tuple[Tensor, ...]]:
     """The row-major result of `program` over the last `count` dims, then what it finds for each row, those dims of
     size 1; nan for empty rows. Works on meta."""
     meta = input.meta
     given = [parameter for parameter in parameters if parameter is not None]
     key = (name, count, tuple([p is None for p in parameters]), *[p.meta for p in given])
-    plan: tuple[TensorMeta, TensorMeta, RowLaunch | None] | None = meta.plans.get(key)
+    plan: tuple[TensorMeta, TensorMeta, RowLaunch | None, Callable[..., Any] | None] | None = meta.plans.get(key)
     if plan is None:
         made = contiguous_meta(meta.sizes, meta.dtype, meta.device)
         statistics = contiguous_meta((*meta.sizes[: meta.ndim - count], *(1,) * count), found[0], meta.device)
         runs = meta.device is cpu and meta.numel
-        plan = made, statistics, _launch(name, program, meta, count, given, found) if runs else None
+        launch, call = _launch(name, program, meta, count, given, found) if runs else None, None
+        if launch is not None and all(p.meta.contiguous for p in (input, *given)):
+            strided = launch.builtin()
+            if not isinstance(strided, partial):
+                call = Fresh(strided, (made, *[statistics] * len(found)), launch.tail).native()
+        plan = made, statistics, launch, call
         remember(meta.plans, key, plan)
-    made, statistics, launch = plan
+    made, statistics, launch, call = plan
+    if call is not None and eps.__class__ is float:
+        return Planned(call(input, *given, eps), call, (input, *given, eps))
     result = new_like(made)
     rest = [new_like(statistics) for _ in found]
     if launch is not None:
@@ -67,34 +76,31 @@ def normalizing_call(
     count: int,
     parameters: tuple[Tensor | None, ...],
     eps: float,
-    found: tuple[DType, ...] = (),
-) -> Callable[..., Any] | None:
-    """Return what makes the results of `normalized_rows` from tensors with the same metas and another eps.
+) -> Callable[..., Tensor] | None:
+    """Return what makes the first result of `normalized_rows` from tensors with the same metas and another eps.
 
-    It drops what is found unless that is asked for, and gives the first result alone then. Its launch is made when
-    first needed. Return None where the rows are empty, and for other devices.
+    Its launch, which drops what is found, is made when first needed. Return None where the rows are empty, and for
+    other devices.
     """
     meta = input.meta
     if meta.device is not cpu or not meta.numel:
         return None
     given = [parameter for parameter in parameters if parameter is not None]
     made, rows = contiguous_meta(meta.sizes, meta.dtype), meta.contiguous
-    statistics = [contiguous_meta((*meta.sizes[: meta.ndim - count], *(1,) * count), dtype) for dtype in found]
     launches: list[tuple[Builtin, tuple[int, ...]]] = []
 
-    def run(input: Tensor, *rest: Any) -> Any:
+    def run(input: Tensor, *rest: Any) -> Tensor:
         if not launches:
-            launch = _launch(name, program, meta, count, given, found)
+            launch = _launch(name, program, meta, count, given, ())
             launches.append((launch.kernel(), launch.tail))
         strided, tail = launches[0]
         result = new_like(made)
         *parameters, number = rest
         source = input if rows else contiguous(input)
         beside = [p if p.meta.contiguous else contiguous(p) for p in parameters if p is not None]
-        others = [new_like(one) for one in statistics]
-        addresses = [*[one.pointer for one in others], source.pointer, *[p.pointer for p in beside]]
-        strided(result.pointer, *addresses, number if isinstance(number, (int, float)) else eps, *tail)
-        return (result, *others) if others else result
+        addresses = [p.pointer for p in beside]
+        strided(result.pointer, source.pointer, *addresses, number if isinstance(number, (int, float)) else eps, *tail)
+        return result
 
     return run
 
@@ -161,7 +167,7 @@ def statistics_dtype(operator: str, input: Tensor, *parameters: Tensor | None) -
 @plannable
 def native_layer_norm(
     input: Tensor, normalized_shape: Sizes, weight: Tensor | None, bias: Tensor | None, eps: float
-) -> Planned[tuple[Tensor, Tensor, Tensor]]:
+) -> tuple[Tensor, ...] | Planned[tuple[Tensor, ...]]:
     """((input - mean) / sqrt(variance + eps) * weight + bias, mean, 1 / sqrt(variance + eps)) over the last dims.
 
     Raises RuntimeError for shapes and dtypes that do not fit.
@@ -170,13 +176,20 @@ def native_layer_norm(
     meta = input.meta
     kept = statistics_dtype("layer_norm", input, weight, bias)
     wide = float64 if meta.dtype is float64 else float32
-    program = partial(rowwise_normalization.layer_norm, meta.dtype, weight is not None, bias is not None)
-    result, mean, deviation = normalized_rows("layer_norm", program, input, count, (weight, bias), (wide, wide), eps)
-    found = (result, converted(mean, kept), converted(deviation, kept))
-    again = None
+    weighted, biased = weight is not None, bias is not None
+    planned = normalized_rows.planned(
+        "layer_norm",
+        partial(rowwise_normalization.layer_norm, meta.dtype, weighted, biased),
+        input,
+        count,
+        (weight, bias),
+        (wide, wide),
+        eps,
+    )
     if kept is wide:
-        again = normalizing_call("layer_norm", program, input, count, (weight, bias), eps, (wide, wide))
-    return Planned(found, again)
+        return planned
+    result, mean, deviation = planned.result
+    return result, converted(mean, kept), converted(deviation, kept)
 
 
 @plannable
@@ -261,9 +274,10 @@ def group_norm(
     )[0]
 
 
+@plannable
 def _fused_rms_norm(
     input: Tensor, normalized_shape: Sizes, weight: Tensor | None, eps: float | None
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, ...] | Planned[tuple[Tensor, ...]]:
     """(input / sqrt(mean of squares + eps) * weight, the inverse of the root), the latter float32 for half precision.
 
     Without eps the distance of 1 to the next number of the dtype computed in. Raises RuntimeError for shapes that do
@@ -282,10 +296,9 @@ def _fused_rms_norm(
     wide = float64 if own is float64 else float32
     small = finfo(wide).eps if eps is None else eps
     weighted = weight is not None
-    result, inverse = normalized_rows(
+    return normalized_rows.planned(
         "rms_norm", partial(rowwise_normalization.rms_norm, own, weighted), input, count, (weight,), (wide,), small
     )
-    return result, inverse
 
 
 @plannable
