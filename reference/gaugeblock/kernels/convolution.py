@@ -25,28 +25,19 @@ HEAD = 64
 """Bytes of scratch memory before the weights: whether there is a mask."""
 
 
-class Convolution(IntEnum):
-    """The slots of the table after those of the planes.
+Convolution = IntEnum(
+    "Convolution",
+    "OUTPUT_SAMPLE OUTPUT_CHANNEL WEIGHT_OUTPUT WEIGHT_CHANNEL WEIGHT_GROUP LONE TILES CHANNELS_AT_ONCE PARTS PARTS_AT "
+    "WINDOWS_PITCH TRANSPOSED MASK_AT",
+    start=FIRST_OF_KERNEL,
+)
+"""The slots of the table after those of the planes.
 
-    A part of the result has PART entries: the number of places, where they stand in the table, the bytes of a sample's
-    windows, where its weights begin in the scratch memory, the number of rows, where they stand, and the bytes from one
-    element of a row to the next. A place is an offset in the planes and in the weight; a row is an offset among the
-    windows and in the result, and its length.
-    """
-
-    OUTPUT_SAMPLE = FIRST_OF_KERNEL
-    OUTPUT_CHANNEL = FIRST_OF_KERNEL + 1
-    WEIGHT_OUTPUT = FIRST_OF_KERNEL + 2
-    WEIGHT_CHANNEL = FIRST_OF_KERNEL + 3
-    WEIGHT_GROUP = FIRST_OF_KERNEL + 4
-    LONE = FIRST_OF_KERNEL + 5
-    TILES = FIRST_OF_KERNEL + 6
-    CHANNELS_AT_ONCE = FIRST_OF_KERNEL + 7
-    PARTS = FIRST_OF_KERNEL + 8
-    PARTS_AT = FIRST_OF_KERNEL + 9
-    WINDOWS_PITCH = FIRST_OF_KERNEL + 10
-    TRANSPOSED = FIRST_OF_KERNEL + 11
-    MASK_AT = FIRST_OF_KERNEL + 12
+A part of the result has PART entries: the number of places, where they stand in the table, the bytes of a sample's
+windows, where its weights begin in the scratch memory, the number of rows, where they stand, and the bytes from one
+element of a row to the next. A place is an offset in the planes and in the weight; a row is an offset among the windows
+and in the result, and its length.
+"""
 
 
 @functools.cache

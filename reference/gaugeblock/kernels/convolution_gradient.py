@@ -19,30 +19,18 @@ TILE = (3, 4)
 """Output channels and places of a tile."""
 
 
-class ConvolutionGradient(IntEnum):
-    """The slots of the table after those of the planes.
+ConvolutionGradient = IntEnum(
+    "ConvolutionGradient",
+    "GRAD_SAMPLE GRAD_CHANNEL GRAD_STEP PLACES PLACES_AT WINDOW_ROWS GRAD_ROWS_AT LENGTH PITCH ROWS_AT_ONCE BLOCKS "
+    "VECTORS VECTORS_AT REST ENDS_AT",
+    start=FIRST_OF_KERNEL,
+)
+"""The slots of the table after those of the planes.
 
-    A place is an offset in the planes, channel by channel; TILE's number of places is read at a time. A vector of
-    windows is an offset in the planes and one in the copied gradient: of each row of all samples of a block as many as
-    VECTORS says, and where REST elements are left, one of those that ENDS_AT names. A row of the gradient is an offset
-    in it, for one sample.
-    """
-
-    GRAD_SAMPLE = FIRST_OF_KERNEL
-    GRAD_CHANNEL = FIRST_OF_KERNEL + 1
-    GRAD_STEP = FIRST_OF_KERNEL + 2
-    PLACES = FIRST_OF_KERNEL + 3
-    PLACES_AT = FIRST_OF_KERNEL + 4
-    WINDOW_ROWS = FIRST_OF_KERNEL + 5
-    GRAD_ROWS_AT = FIRST_OF_KERNEL + 6
-    LENGTH = FIRST_OF_KERNEL + 7
-    PITCH = FIRST_OF_KERNEL + 8
-    ROWS_AT_ONCE = FIRST_OF_KERNEL + 9
-    BLOCKS = FIRST_OF_KERNEL + 10
-    VECTORS = FIRST_OF_KERNEL + 11
-    VECTORS_AT = FIRST_OF_KERNEL + 12
-    REST = FIRST_OF_KERNEL + 13
-    ENDS_AT = FIRST_OF_KERNEL + 14
+A place is an offset in the planes, channel by channel; TILE's number of places is read at a time. A vector of windows
+is an offset in the planes and one in the copied gradient: each row of all samples of a block has VECTORS whole ones
+and, where REST elements are left, one of those at ENDS_AT. A row of the gradient is an offset in it, for one sample.
+"""
 
 
 @functools.cache

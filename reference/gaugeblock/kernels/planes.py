@@ -25,30 +25,16 @@ from .isa import Level, current_level
 
 FLAG = 64
 """Bytes of a slot before its planes."""
-ROW_BYTES = 24
-"""Bytes of a row in the table: its offset in a plane and in the input, and its length."""
+Planes = IntEnum(
+    "Planes",
+    "SAMPLES BLOCK GROUPS CHANNELS OUTPUTS INPUT_SAMPLE INPUT_CHANNEL INPUT_STEP GRID CHANNEL PLANES_BYTES ROWS "
+    "ROWS_AT SLOT_BYTES SLOTS_AT",
+    start=0,
+)
+"""The first slots of the table: how a block of samples is laid out.
 
-
-class Planes(IntEnum):
-    """The first slots of the table: how a block of samples is laid out."""
-
-    SAMPLES = 0
-    BLOCK = 1
-    GROUPS = 2
-    CHANNELS = 3
-    OUTPUTS = 4
-    INPUT_SAMPLE = 5
-    INPUT_CHANNEL = 6
-    INPUT_STEP = 7
-    GRID = 8
-    CHANNEL = 9
-    PLANES_BYTES = 10
-    ROWS = 11
-    ROWS_AT = 12
-    SLOT_BYTES = 13
-    SLOTS_AT = 14
-
-
+A row is an offset in a plane, one in the input, and a length.
+"""
 FIRST_OF_KERNEL = len(Planes)
 _ARGUMENTS = ("out", "input", "other", "bias", "table", "scratch", "slots", "splits", "units")
 _POINTERS = 6
