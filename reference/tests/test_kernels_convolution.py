@@ -187,3 +187,17 @@ def test_the_bits_do_not_depend_on_the_number_of_threads() -> None:
     finally:
         gb.set_num_threads(before)
     assert all(gb.equal(a, b) for other in found[1:] for a, b in zip(found[0], other, strict=True))
+
+
+def test_strides_far_beyond_the_window_cost_no_memory() -> None:
+    source = gb.ones(1, 1, 3)
+    assert ops.conv1d(source, gb.ones(1, 1, 3), None, 10**9, 1).tolist() == [[[2.0]]]
+    spread = ops.conv_transpose1d(source[:, :, :2], gb.ones(1, 1, 3), gb.ones(1), 5000)
+    assert spread.shape == (1, 1, 5003)
+    assert spread[0, 0, 2:6].tolist() == [2.0, 1.0, 1.0, 1.0]
+    assert spread.sum().item() == 5003 + 6
+
+
+def test_a_window_without_places_is_refused() -> None:
+    with pytest.raises(RuntimeError, match=r"kernel size should be greater than zero, but got \[0, 3\]"):
+        ops.conv2d(gb.ones(1, 1, 3, 3), gb.ones(1, 1, 0, 3))

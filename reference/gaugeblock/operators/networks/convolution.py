@@ -77,6 +77,10 @@ def planned(
         groups,
     )
     _check_options(plan)
+    if 0 in weight.meta.sizes[2:]:
+        raise RuntimeError(
+            f"{OPERATOR}(): kernel size should be greater than zero, but got {list(weight.meta.sizes[2:])}"
+        )
     _check_sizes(plan, input.meta, weight.meta, bias)
     _check_dtypes(plan, input, weight, bias)
     sizes = plan.output_sizes(input.meta.sizes, weight.meta.sizes)
@@ -231,6 +235,9 @@ def _runner(
     def run(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         result = new_like(made)
         added = apply("contiguous", bias) if strided else bias
+        if not table.covered:
+            filler = apply("zeros", (1,), dtype=made.dtype) if added is None else added
+            apply("copy_", result, apply("reshape", filler, (-1, *(1,) * (made.ndim - 2))))
         pointers = result.pointer, input.pointer, weight.pointer, 0 if added is None else added.pointer
         _launch(kernel, table, *pointers)
         return result

@@ -1,8 +1,9 @@
 """Plans of convolutions over planes: along each dim first, then the tables that the kernels read.
 
-Along a dim an element of the input comes to place `before` further on in a padded line, whose phases of `stride` lie
-one after another. A part of the result is every `step`-th of its elements, from `start` on; its windows are `count`
-adjacent places of the line, moved by an offset for each place of the window.
+Along a dim, an element of the input stands `before` places further on in a padded line. A plane keeps every `stride`-th
+place of the line, phase after phase, for the phases that windows reach. A part of the result is every `step`-th of its
+elements, from `start` on; its windows are adjacent places of the line, moved by an offset for each place of the window.
+Where the stride is larger than the window, a transposed convolution has elements that no part covers.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ WEIGHT_BYTES = 5 << 15
 ROWS_BYTES = 3 << 13
 """Rows of windows that stay in the nearest cache while a tile of a gradient adds them up."""
 FEW_BLOCKS = 4
+"""Blocks of samples that a batch has at least, for threads to share."""
 
 
 class Part(NamedTuple):
@@ -40,43 +42,51 @@ class Part(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A dim of planes."""
+    """A dim of planes; `phases` ascend, `length` is that of each, `covered` says that parts cover the result."""
 
     stride: int
+    phases: Ints
     before: int
     length: int
     parts: tuple[Part, ...]
+    covered: bool = True
 
     def rows(self, size: int) -> Array:
-        """Return (phase, offset in the phase, element of the input) of the elements that windows reach."""
-        element = np.arange(size)
+        """Return (number of the phase, offset in it, element of the input) of the elements that windows reach."""
+        element, phases = np.arange(size), np.array(self.phases)
         place = element + self.before
-        found = np.stack([place % self.stride, place // self.stride, element])
-        return found[:, found[1] < self.length]
+        number = np.minimum(np.searchsorted(phases, place % self.stride), len(phases) - 1)
+        reached = (phases[number] == place % self.stride) & (place // self.stride < self.length)
+        found: Array = np.stack([number, place // self.stride, element])[:, reached]
+        return found
 
 
 def correlation_line(count: int, kernel: int, stride: int, padding: int, dilation: int) -> Line:
     """Return the line of `count` windows."""
     reached = [k * dilation for k in range(kernel)]
-    places = tuple((k, at % stride, at // stride) for k, at in enumerate(reached))
-    return Line(stride, padding, count + max(at // stride for at in reached), (Part(0, 1, count, places),))
+    phases = sorted({at % stride for at in reached})
+    places = tuple((k, phases.index(at % stride), at // stride) for k, at in enumerate(reached))
+    length = count + max(at // stride for at in reached)
+    return Line(stride, tuple(phases), padding, length, (Part(0, 1, count, places),))
 
 
 def transposed_line(size: int, kernel: int, stride: int, padding: int, dilation: int) -> Line:
     """Return the line of windows that are spread over `size` elements of the result."""
     shifts = [padding - k * dilation for k in range(kernel)]
+    starts = sorted({start for shift in shifts if (start := -shift % stride) < size})
     found = []
-    for start in range(min(stride, size)):
+    for start in starts:
         places = [(k, (start + shift) // stride) for k, shift in enumerate(shifts) if (start + shift) % stride == 0]
         found.append((start, -((start - size) // stride), places))
     offsets = [offset for _, _, places in found for _, offset in places]
     before = max(0, -min(offsets, default=0))
-    length = max((count + offset for _, count, places in found for _, offset in places), default=0)
+    length = max((count + offset for _, count, places in found for _, offset in places), default=1)
     parts = tuple(
         Part(start, stride, count, tuple((k, 0, offset + before) for k, offset in places))
         for start, count, places in found
     )
-    return Line(1, before, max(1, before + length, *(part.windows for part in parts)), parts)
+    length = max(before + length, *(part.windows for part in parts), 1)
+    return Line(1, (0,), before, length, parts, len(starts) == min(stride, size))
 
 
 class Operand(NamedTuple):
@@ -118,6 +128,8 @@ class Table(NamedTuple):
     splits: int
     """The most parts that a unit can be split into."""
     work: int
+    covered: bool = True
+    """Whether a kernel writes every element of the result."""
 
 
 def _offsets(*of_dims: Array) -> Array:
@@ -138,7 +150,7 @@ class _Planes:
         lengths = [line.length for line in lines]
         self.pitches = [prod(lengths[d + 1 :]) for d in range(len(lines))]
         self.grid = prod(lengths)
-        self.phases = [prod(line.stride for line in lines[d:]) for d in range(len(lines) + 1)]
+        self.phases = [prod(len(line.phases) for line in lines[d:]) for d in range(len(lines) + 1)]
         self.of_sample = self.channels * self.phases[0] * self.grid
         self.body: list[int] = []
         self.block = 1
@@ -173,7 +185,7 @@ class _Planes:
         to = _offsets(*(phase * far + offset * near for (phase, offset, _), far, near, _ in steps)) * self.itemsize
         of = _offsets(*(element * stride for (_, _, element), _, _, stride in steps))
         rows = []
-        for phase in range(self.lines[-1].stride):
+        for phase in range(len(self.lines[-1].phases)):
             _, offsets, elements = last[:, last[0] == phase]
             if len(offsets):
                 start = (phase * self.phase_pitches[-1] + offsets[0]) * self.itemsize
@@ -263,7 +275,8 @@ def convolution_table(
     })  # fmt: skip
     units = -(-samples // block) * groups
     work = prod((input if transposed else output).sizes) * max(1, prod(weight.sizes[1:]))
-    return Table(table, table.ctypes.data, _rounded(weights), FLAG + sum(slot), units, tiles, work)
+    covered = all(line.covered for line in lines)
+    return Table(table, table.ctypes.data, _rounded(weights), FLAG + sum(slot), units, tiles, work, covered)
 
 
 def gradient_table(
