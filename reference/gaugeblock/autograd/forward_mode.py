@@ -32,7 +32,7 @@ from .view_history import CopySlices, Window
 
 
 class _Dual:
-    """How many levels of dual numbers are open; `epoch` tells the tangents of one level from those of earlier ones.
+    """The number of open levels of dual numbers; `epoch` tells the tangents of one level from those of earlier ones.
 
     `saved` are the tangents that nodes keep, which may lead back to the node: they go when the level is closed.
     """

@@ -57,7 +57,7 @@ class Packed:
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class WithTangent:
-    """What a node keeps of a dual tensor: what it would keep without forward mode, with the tangent."""
+    """A saved dual tensor: what a node saves without forward mode, and the tangent."""
 
     kept: Any
     tangent: Tensor | None

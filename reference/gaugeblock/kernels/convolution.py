@@ -19,7 +19,7 @@ from .planes import FIRST_OF_KERNEL, Planes, PlanesWriter, Unit
 TILE = (4, 3)
 """Output channels and vectors of windows of a tile."""
 LONE_TILE = (1, 8)
-"""Those of a tile where groups have one output channel."""
+"""The same for groups of one output channel."""
 PART = 7
 HEAD = 64
 """Bytes of scratch memory before the weights: whether there is a mask."""
@@ -94,7 +94,7 @@ class ConvolutionWriter(PlanesWriter):
         return code.function(f"define internal void @{name}({arguments}) #0", "  ret void")
 
     def _shape(self) -> tuple[str, str, str]:
-        """Whether tiles are lone, their output channels, and the bytes of their windows."""
+        """Return whether tiles have one output channel, how many they have, and the bytes of a tile's row."""
         code = self.code
         lone = code.register(f"icmp ne i64 {self.entry(Convolution.LONE)}, 0")
         bytes_of = [vectors * self.lanes * self.size for _, vectors in (LONE_TILE, TILE)]
@@ -168,7 +168,7 @@ class ConvolutionWriter(PlanesWriter):
         return self.drive()
 
     def _windows(self, unit: Unit) -> str:
-        """Where a slot keeps the windows of its output channels."""
+        """Return the address of the windows that a slot has computed, one row for each output channel."""
         return self.code.move(unit.planes, self.entry(Planes.PLANES_BYTES))
 
     def _compute(self, unit: Unit, record: list[str], tiles: tuple[str, str], mask: tuple[str, str]) -> None:

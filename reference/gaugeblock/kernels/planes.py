@@ -1,4 +1,4 @@
-"""What kernels over planes have in common: planes are padded copies of the channels of some samples.
+"""Common parts of the kernels that read planes, which are padded copies of the channels of some samples.
 
     kernel(out_ptr, input_ptr, other_ptr, bias_ptr or 0, table_ptr, scratch_ptr, slots, splits, units, work) -> None
 
@@ -12,6 +12,7 @@ scratch memory, which begins with a flag, zero when free.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
@@ -60,7 +61,7 @@ class Unit(NamedTuple):
     planes: str
 
 
-class PlanesWriter:
+class PlanesWriter(ABC):
     """Writes the module of a kernel; its subclass writes @NAME_drive, which does a share of the units."""
 
     title: str
@@ -86,9 +87,9 @@ class PlanesWriter:
         attributes = f"attributes #0 = {{ {self.level.attributes} }}"
         return "\n".join([*self.functions(), *declared, attributes, self._entry()])
 
+    @abstractmethod
     def functions(self) -> list[str]:
         """Return the functions of the optimised part."""
-        raise NotImplementedError
 
     def _entry(self) -> str:
         """The Python entry point, which shares out the units."""
@@ -212,7 +213,7 @@ class PlanesWriter:
         return bounds[0], bounds[1]
 
     def fill_planes(self, source: str, planes: str, channels: str, samples: str, *, constant: bool = False) -> None:
-        """Copy channels of samples into planes; with `constant` one element comes to all places that have one."""
+        """Copy channels of samples into planes; if `constant`, copy the one element at `source` to all their places."""
         code = self.code
         rows, table = self.entry(Planes.ROWS), self.table(Planes.ROWS_AT)
         step = "0" if constant else self.entry(Planes.INPUT_STEP)

@@ -38,11 +38,13 @@ def layer_norm_back(
     """The gradients of input, weight and bias; the last dims are normalized."""
     dims = list(range(input.ndim - len(normalized_shape), input.ndim))
     summed = list(range(dims[0]))
-    if not is_differentiated():
+    if is_differentiated():
+        normal, inverse = _normal(input, dims, eps)
+    else:
         found = normalization_gradients(grad, input, mean, inverse, weight, dims, summed, needed)
         if found is not None:
             return found
-    normal, inverse = _normal(input, dims, eps)
+        normal = (input - mean) * inverse
     return _gradients(grad, normal, inverse, weight, dims, summed, needed)
 
 

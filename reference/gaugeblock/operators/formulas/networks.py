@@ -189,7 +189,7 @@ def batch_statistics(
     variance: Expr, mean: Expr, weight: Expr, running_mean: Expr, running_var: Expr, eps: Expr, momentum: Expr,
     unbiased: Expr,
 ) -> tuple[Expr, ...]:  # fmt: skip
-    """What a channel is multiplied by, its mean, both again as results, and the running statistics that follow."""
+    """Return the scale of a channel, its mean, the mean and inverse deviation again, and the new running statistics."""
     inverse = 1.0 / sqrt(variance + eps)
     rest = 1.0 - momentum
     means, variances = running_mean * rest + mean * momentum, running_var * rest + variance * unbiased * momentum

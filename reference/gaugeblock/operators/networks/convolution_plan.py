@@ -129,7 +129,7 @@ class Table(NamedTuple):
     """The most parts that a unit can be split into."""
     work: int
     covered: bool = True
-    """Whether a kernel writes every element of the result."""
+    """True if the kernel writes every element of the result."""
 
 
 def _offsets(*of_dims: Array) -> Array:
@@ -138,7 +138,7 @@ def _offsets(*of_dims: Array) -> Array:
 
 
 class _Planes:
-    """How planes of `lines` lie in memory, in elements of `itemsize` bytes, and the table that says so.
+    """The memory layout of planes of `lines`, in elements of `itemsize` bytes, and the table that describes it.
 
     A channel's planes are its phases one after another, each of them for all samples of a block: so windows of
     neighbouring samples are a grid apart.
