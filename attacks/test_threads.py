@@ -45,6 +45,13 @@ tensors.append(gb.ones(*chance.choice(SIZES)).as_subclass(Mixed).requires_grad_(
 kinds = [type(x) for x in tensors]
 weight = gb.ones(64, 32, requires_grad=True)
 ended = threading.Event()
+failed = []
+
+def fail(details):
+    failed.append(details.exc_value)
+    threading.__excepthook__(details)
+
+threading.excepthook = fail
 
 def fresh(r):
     return gb.ones(*r.choice(SIZES))
@@ -94,6 +101,7 @@ ended.set()
 for thread in threads:
     thread.join(60)
 assert not any(thread.is_alive() for thread in threads), "a thread does not end"
+assert not failed, failed
 assert min(counts) > 0, counts
 for x, kind in zip(tensors, kinds):
     with gb.no_grad():

@@ -467,3 +467,26 @@ def test_an_optional_bool_may_be_left_out() -> None:
     assert len(entries(x, "stft.center")) == 1
     assert gb.stft(x, 8, window=window, onesided=False, return_complex=True).shape == (8, 17)
     assert all(gb.equal(first, one) for one in others)
+
+
+class Opaque(gb.Tensor):
+    """A subclass whose calls nothing overrides."""
+
+    __torch_function__ = classmethod(gb.overrides._disabled_torch_function_impl)  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, y: x.copy_(y), lambda x, y: x + y, lambda x, y: x.add_(y), lambda x, y: gb.where(x > 0, x, y),
+        lambda x, y: gb.add(x, y, out=x), lambda x, y: x.masked_fill(y > 0, 1.0), lambda x, y: x.lerp(x, y),
+    ],
+)  # fmt: skip
+def test_entries_are_not_shared_by_sizes_of_a_subclass(call: Callable[[gb.Tensor, gb.Tensor], gb.Tensor]) -> None:
+    other = gb.arange(1.0, 5.0).reshape(2, 2)
+    for second in (other, other[:1], other.t()):
+        for _ in range(3):
+            expected = call(gb.zeros(2, 2), second)
+            assert gb.equal(call(gb.zeros(2, 2), second.as_subclass(Opaque)), expected)
+    with pytest.raises(RuntimeError, match="size of tensor"):
+        call(gb.zeros(2, 2), gb.zeros(3, 2).as_subclass(Opaque))

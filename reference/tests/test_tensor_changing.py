@@ -110,6 +110,26 @@ def test_a_call_that_waits_in_the_simulated_driver_sees_the_old_metadata() -> No
     assert (tuple(x.shape), x.sum().item()) == ((5,), 5.0)
 
 
+FINALISES = """
+def release(begun, changed):
+    begun.set()
+    time.sleep(0.02)
+
+def wait(begun, changed):
+    release(begun, changed)
+    changed.wait(60)
+"""
+
+
+def test_a_call_in_which_a_finaliser_runs_sees_the_old_metadata(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "WAITS", f"import time\n{FINALISES}")
+    x = gb.ones(3, 4)
+    reader = Reader(x)
+    x.set_(gb.ones(5))
+    assert reader.end() == (True, True, 0, 12.0)
+    assert (tuple(x.shape), x.sum().item()) == ((5,), 5.0)
+
+
 @KINDS
 def test_a_running_call_keeps_the_old_block_of_a_storage_that_shrinks(kind: int) -> None:
     cls = subclasses()[kind]

@@ -25,7 +25,7 @@ from ..kernels.bound_call import METHODS, UNSET, builtin, layout, load_code
 from ..kernels.compiler import compiler
 from ..memory.storage import Storage
 from ..tensor.tensor import Tensor
-from ..tensor.tensor_meta import TensorMeta, with_autograd
+from ..tensor.tensor_meta import TensorMeta, with_autograd, without_autograd
 from . import recorded_call_code as code
 from .autograd_meta import AutogradMeta, GradientState, ViewState, unpack
 from .formulas import Formulas, maker_of
@@ -79,7 +79,10 @@ class Recorder:
             return None
         arguments = {a.name: value for a, value in zip(self.schema.arguments, self._all(values), strict=True)}
         arguments.update(options)
-        plain = {name: unpack(value) if value.__class__ is Tensor else value for name, value in arguments.items()}
+        tensors = {name: value for name, value in arguments.items() if value.__class__ is Tensor}
+        plain = arguments | {name: unpack(value) for name, value in tensors.items()}
+        if any(without_autograd(value.meta) is not plain[name].meta for name, value in tensors.items()):
+            return None  # another thread has changed one since
         if all(arguments[a.name] == a.default_value for a in self.numbers):
             plain.update((a.name, UNSET) for a in self.numbers)
         run = self.binding.kept(tuple([plain[p.name] for p in self.binding.parameters]))

@@ -41,6 +41,8 @@ def metadata_inplace(operator: Operator, view: Operator) -> Callable[..., Any]:
         if STATE.grad and requires_grad(self):
             check_inplace(self)
             seen = call(view, self, *args, **kwargs)
+            if seen.autograd is None:
+                raise RuntimeError(f"{operator.name}(): another thread is changing the metadata of the same tensor")
             below(operator, (self, *args), kwargs)
             meta = self.autograd
             meta.grad_fn, meta.output_nr = seen.autograd.grad_fn, 0

@@ -11,6 +11,7 @@ from sys import getrefcount
 from typing import Any
 
 from ..calls.functions import ops
+from ..tensor.changing import alone
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import CONJUGATE, NEGATIVE, TensorMeta, without_autograd
 from ..tensor.versions import HOW_MADE, INFERENCE
@@ -267,13 +268,14 @@ def watch_views(base: Tensor, known: int, seen: int) -> None:
         return
     storage = base.storage_impl
     hidden = getrefcount(storage) - known - OWN_REFERENCES
-    for generation in YOUNG if hidden > 0 else ():
+    # With other threads not all objects: a list of them holds tuples and tensors that these are still making.
+    for generation in YOUNG if hidden > 0 and alone() else ():
         for one in gc.get_objects(generation):
             if isinstance(one, Tensor) and one.storage_impl is storage:
                 hidden -= _watch_view(one, base, seen)
     if hidden > 0:
         for one in gc.get_referrers(base):
-            if isinstance(one, Tensor):
+            if isinstance(one, Tensor) and hasattr(one, "requires_grad_flag"):  # the slot that is filled last
                 _watch_view(one, base, seen)
 
 

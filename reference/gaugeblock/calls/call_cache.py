@@ -195,6 +195,10 @@ class Request:
                     found.append(one.meta)
         return found
 
+    def has_subclass(self) -> bool:
+        """Return whether a tensor is of a subclass, which stands in the key instead of its meta."""
+        return any(isinstance(value, Tensor) and value.__class__ is not Tensor for value in self.values)
+
     def is_lazy(self) -> bool:
         """Return whether a tensor stands for the conjugates or negatives of its elements: such calls are dispatched."""
         return any(meta.lazy for meta in self.metas)
@@ -263,7 +267,7 @@ class Filler:
 
     def run(self, request: Request, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of a call that has no entry, and keep one if there may be one."""
-        if SPECIAL or OTHER in request.key:
+        if SPECIAL or OTHER in request.key or request.has_subclass():
             return self.caller(*args, **kwargs)
         tracked = AUTOGRAD_IN_USE and any_autograd(request.values, {})
         if self.view is not None and (not tracked or self.view.function is detach):

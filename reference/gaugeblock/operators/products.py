@@ -46,7 +46,9 @@ def product(self: Tensor, other: Tensor, sizes: tuple[int, ...]) -> Tensor | Pla
     multiply = _multiplying(self.meta, other.meta, made)
     if multiply is not None:
         with np.errstate(all="ignore"):
-            return Planned(multiply(self, other), multiply)
+            found = multiply(self, other)
+        if found is not None:  # another thread may have changed an operand since
+            return Planned(found, multiply)
     result = new_like(made)
     target = array_of(result)
     work = 2.0 * target.size * self.meta.sizes[-1]
@@ -60,7 +62,9 @@ def product(self: Tensor, other: Tensor, sizes: tuple[int, ...]) -> Tensor | Pla
     return result
 
 
-def _multiplying(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Callable[[Tensor, Tensor], Tensor] | None:
+def _multiplying(
+    left: TensorMeta, right: TensorMeta, out: TensorMeta
+) -> Callable[[Tensor, Tensor], Tensor | None] | None:
     """Return the function that multiplies by BLAS or, small operands, by NumPy's dot; None for others."""
     found = _matrix_runner(left, right, out) or _runner(left, right, out)
     form = form_of(found)
@@ -365,8 +369,9 @@ def scaled(
         return result
     with np.errstate(all="ignore"):
         call = _call(addend.meta, left.meta, right.meta, result.meta) if beta == alpha == 1 else None
-        if call is not None:
-            return Planned(call(self, left, right), call, (self, left, right))
+        found = None if call is None else call(self, left, right)
+        if found is not None:
+            return Planned(found, call, (self, left, right))
         work = result.meta.numel * left.meta.sizes[-1]
         total: Array = away(work, np.matmul, widened(values(left), dtype), widened(values(right), dtype))
         if alpha != 1:
@@ -380,7 +385,7 @@ def scaled(
 
 def _call(
     addend: TensorMeta, left: TensorMeta, right: TensorMeta, out: TensorMeta
-) -> Callable[[Tensor, Tensor, Tensor], Tensor] | None:
+) -> Callable[[Tensor, Tensor, Tensor], Tensor | None] | None:
     """Return a function that adds a tensor to a product, in place; None where nothing multiplies without NumPy."""
     multiply = _multiplying(left, right, out)
     launch = element_launch("add", out, [addend, out], out.dtype)
@@ -388,8 +393,10 @@ def _call(
         return None
     builtin, tail = launch.call()
 
-    def run(self: Tensor, first: Tensor, second: Tensor) -> Tensor:
+    def run(self: Tensor, first: Tensor, second: Tensor) -> Tensor | None:
         result = multiply(first, second)
+        if result is None:
+            return None
         builtin(result.pointer, self.pointer, result.pointer, *tail)
         return result
 

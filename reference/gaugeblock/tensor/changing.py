@@ -23,6 +23,7 @@ import gc
 import os
 import sys
 import threading
+import time
 import weakref
 from _thread import _count
 from collections.abc import Callable, Iterable
@@ -42,6 +43,8 @@ _OURS = ("gaugeblock.", "gaugeblock_spec", "gaugeblock_testing.", "numpy", "llvm
 _STANDARD = (os.path.dirname(os.__file__) + os.sep, "<frozen ")
 _GENERATOR = 0x20
 FINALISERS = frozenset({"__del__", "release"})
+PATIENCE = 0.05
+"""Seconds to wait until a thread leaves its finaliser, which may itself wait for the lock."""
 _CALLBACKS = frozenset({weakref.__file__, _weakrefset.__file__})
 
 
@@ -108,43 +111,49 @@ _RETIRED: list[tuple[set[FrameType], object]] = []
 """Objects that running calls may still read, kept alive until their frames end."""
 
 
-def _call_of(frame: FrameType | None, *, outer: bool = False) -> set[FrameType] | None:
-    """Return the frames of the call of this package that `frame` belongs to, up to its caller or a finaliser.
+def _call_of(frame: FrameType | None, *, outer: bool = False) -> tuple[set[FrameType], bool]:
+    """Return the frames of the call of this package that `frame` belongs to, and whether the search came to its caller.
 
     With `outer` those of the calls around it too, which wait for a function of someone else: an import hook or a
-    `__torch_function__`. Returns None when the outermost frame is a generator that has been suspended meanwhile. The
-    search stops at a finaliser, since its caller may be a frame that is being deallocated, to which CPython allows no
-    reference.
+    `__torch_function__`. The search stops at a finaliser, since its caller may be a frame that is being deallocated, to
+    which CPython allows no reference, and at a generator that has been suspended meanwhile.
     """
     found: set[FrameType] = set()
     while frame is not None:
         code = frame.f_code
         name = code.co_filename
         if code.co_name in FINALISERS or name in _CALLBACKS:
-            return found
+            return found, False
         generator = code.co_flags & _GENERATOR
         module = frame.f_globals.get("__name__", "gaugeblock.")  # generated code has its own globals
         if module.startswith(_OURS) or module == "gaugeblock":
             if not generator:
                 found.add(frame)
         elif not outer and (not name.startswith(_STANDARD) or "-packages" in name):
-            return found
+            return found, True
         frame = frame.f_back
         if frame is None and generator:
-            return None
-    return found
+            return found, False
+    return found, True
 
 
 def _calls_of_others() -> set[FrameType]:
-    """Return the frames of the calls of this package that run in other threads; the collector must be off."""
+    """Return the frames of the calls of this package that run in other threads; the collector must be off.
+
+    Threads in finalisers are awaited for a moment, to see the calls around them.
+    """
     found: set[FrameType] = set()
     left = _current_frames()
     left.pop(threading.get_ident(), None)
+    ends = time.monotonic() + PATIENCE
     while left:
         calls = {thread: _call_of(frame, outer=True) for thread, frame in left.items()}
-        found.update(*[call for call in calls.values() if call is not None])
-        again = {thread for thread, call in calls.items() if call is None}
-        left = {thread: frame for thread, frame in _current_frames().items() if thread in again} if again else {}
+        found.update(*[call for call, _ in calls.values()])
+        again = {thread for thread, (_, whole) in calls.items() if not whole}
+        if not again or time.monotonic() > ends:
+            break
+        time.sleep(0)
+        left = {thread: frame for thread, frame in _current_frames().items() if thread in again}
     return found
 
 
@@ -201,7 +210,7 @@ def _before(tensor: Tensor) -> Before | None:
     if changes[-1].frames is None:
         with _LOCK.held:  # wait until the change is made; this thread may be making it
             pass
-    calls = _call_of(sys._getframe(2)) or set()
+    calls, _ = _call_of(sys._getframe(2))
     for change in tuple(changes):
         if change.frames is not None and not calls.isdisjoint(change.frames):
             return change
@@ -333,7 +342,7 @@ class Changing:
         fresh = [one for one in tensors if id(one) not in self._changes]
         for kind in {type(tensor) for tensor in fresh} - OWN_CLASSES:
             _guard(kind)
-        calls = _call_of(sys._getframe(1)) or set()
+        calls, _ = _call_of(sys._getframe(1))
         for tensor in fresh:
             earlier = _CHANGED.get(id(tensor), [])
             if earlier and earlier[0].tensor() is not tensor:  # of a dead tensor

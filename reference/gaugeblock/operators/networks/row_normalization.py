@@ -56,7 +56,9 @@ def normalized_rows(
         remember(meta.plans, key, plan)
     made, statistics, launch, call = plan
     if call is not None and eps.__class__ is float:
-        return Planned(call(input, *given, eps), call, (input, *given, eps))
+        results = call(input, *given, eps)
+        if results is not None:  # another thread may have changed an operand since
+            return Planned(results, call, (input, *given, eps))
     result = new_like(made)
     rest = [new_like(statistics) for _ in found]
     if launch is not None:
