@@ -490,3 +490,10 @@ def test_entries_are_not_shared_by_sizes_of_a_subclass(call: Callable[[gb.Tensor
             assert gb.equal(call(gb.zeros(2, 2), second.as_subclass(Opaque)), expected)
     with pytest.raises(RuntimeError, match="size of tensor"):
         call(gb.zeros(2, 2), gb.zeros(3, 2).as_subclass(Opaque))
+
+
+def test_a_comparison_is_not_kept_for_the_strides_of_a_subclass() -> None:
+    x, other = gb.arange(4.0), gb.arange(8.0).repeat_interleave(2)[::4]
+    for _ in range(3):
+        assert x.equal(gb.arange(4.0).as_subclass(Opaque)) and not x.equal(other.as_subclass(Opaque))
+        assert x.equal(gb.stack([x, x + 1], -1)[:, 0].as_subclass(Opaque))
