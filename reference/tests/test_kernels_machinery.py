@@ -178,3 +178,28 @@ define i64 @{NAME}_second(i64 %x) {{
     first, third = compiler().load_all(text, ("", "_third"))
     call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)
     assert (call(first)(4), call(third)(4)) == (15, 12)
+
+
+OUTLIVING = '''
+import gc
+import gaugeblock as gb
+from gaugeblock.kernels.code import NAME
+from gaugeblock.kernels.compiler import Compiler
+
+TEXT = f"""@_Py_NoneStruct = external global i8
+declare void @Py_IncRef(ptr)
+define ptr @{NAME}(ptr %self, ptr %args, i64 %count) {{
+  call void @Py_IncRef(ptr @_Py_NoneStruct)
+  ret ptr @_Py_NoneStruct
+}}
+"""
+compiler = Compiler()
+kernel = compiler.builtin("kernel", compiler.load_text(TEXT), (1, 2))
+del compiler
+gc.collect()
+print(kernel(), kernel.__name__)
+'''
+
+
+def test_a_kernel_outlives_its_compiler() -> None:
+    assert run(OUTLIVING, PYTHONMALLOC="debug").stdout == "None kernel\n"

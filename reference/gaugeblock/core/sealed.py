@@ -10,8 +10,9 @@ import ctypes
 import sys
 from collections.abc import Iterable
 from types import MemberDescriptorType
-from typing import Any
+from typing import Any, TypeVar
 
+Kept = TypeVar("Kept")
 _OBJECT, _READ_ONLY = 16, 1
 _MEMBER = 5 * ctypes.sizeof(ctypes.c_void_p)
 """Offset of a descriptor's PyMemberDef pointer: after reference count, type, owner, name and qualified name."""
@@ -27,8 +28,13 @@ class _Member(ctypes.Structure):
     )
 
 
-_KEPT: list[_Member] = []
 _HAS_MEMBERS = sys.implementation.name == "cpython" and not hasattr(sys, "getobjects")
+
+
+def keep_forever(one: Kept) -> Kept:
+    """Return an object, which lives on when the interpreter clears its modules: code or structs of C refer to it."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(one))
+    return one
 
 
 OFFSETS: dict[type, dict[str, int]] = {}
@@ -57,8 +63,7 @@ def _member_of(slot: Any) -> Any:
 
 def _read_only(cls: type, name: str, offset: int) -> Any:
     """Return a read-only descriptor of the slot at `offset`."""
-    member = _Member(name.encode(), _OBJECT, offset, _READ_ONLY, None)
-    _KEPT.append(member)
+    member = keep_forever(_Member(name.encode(), _OBJECT, offset, _READ_ONLY, None))
     make = ctypes.pythonapi.PyDescr_NewMember
     make.restype, make.argtypes = ctypes.py_object, (ctypes.py_object, ctypes.c_void_p)
     return make(cls, ctypes.addressof(member))

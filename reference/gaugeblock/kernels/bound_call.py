@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..core.device import cpu
-from ..core.sealed import OFFSETS
+from ..core.sealed import OFFSETS, keep_forever
 from ..memory.host_allocator import NO_BLOCKS
 from ..memory.storage import Finalisers, Storage, apply_mode, release
 from ..tensor.tensor import INITIAL, Tensor, new_like, view_at_same_place
@@ -126,8 +126,6 @@ def addresses(values: Sequence[Any]) -> list[Any]:
     return [value.pointer if isinstance(value, Tensor) else value for value in given]
 
 
-_KEPT: list[object] = []
-"""Objects whose addresses are stored in machine code, kept alive."""
 _make = ctypes.pythonapi.PyCFunction_NewEx
 _make.restype, _make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
 
@@ -173,9 +171,10 @@ def load_code(
     (set_objects, *addresses), _ = compiler.described(description, lambda: Module(write()), suffixes)
     table = (ctypes.c_void_p * len(objects))(*map(id, objects))
     ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(set_objects)(ctypes.addressof(table))
-    _KEPT.extend(objects)
+    for one in objects:
+        keep_forever(one)
     for kind, address in zip(kinds, addresses, strict=True):
-        METHODS[kind] = MethodDef(kind.__name__.lower().encode(), address, METH_FASTCALL, None)
+        METHODS[kind] = keep_forever(MethodDef(kind.__name__.lower().encode(), address, METH_FASTCALL, None))
 
 
 def _install_finalisers(compiler: Any) -> None:
@@ -187,8 +186,8 @@ def _install_finalisers(compiler: Any) -> None:
     ctypes.PYFUNCTYPE(None, ctypes.py_object)(set_release)(release)
     make = ctypes.pythonapi.PyDescr_NewMethod
     make.restype, make.argtypes = ctypes.py_object, (ctypes.py_object, ctypes.c_void_p)
-    methods = [MethodDef(b"__del__", address, METH_NOARGS, None) for address in (direct, managed)]
-    _KEPT.extend((*methods, release))
+    methods = [keep_forever(MethodDef(b"__del__", address, METH_NOARGS, None)) for address in (direct, managed)]
+    keep_forever(release)
     Finalisers.direct, Finalisers.managed = [make(Storage, ctypes.addressof(method)) for method in methods]
     apply_mode()
 

@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from ..core.fork_safety import fork_safe
+from ..core.sealed import keep_forever
 from . import common
 from .code import NAME, PLAIN, Module
 from .entry import METH_FASTCALL, MethodDef
@@ -44,8 +45,11 @@ class Compiler:
             binding.add_symbol(name, address)
         target = binding.Target.from_default_triple()
         self._machines = [target.create_target_machine(opt=level, jit=True) for level in (2, 0)]
-        self._engine = binding.create_mcjit_compiler(
-            binding.parse_assembly(""), target.create_target_machine(opt=2, jit=True)
+        # Threads of the pool and finalisers of storages run its code until the process ends.
+        self._engine = keep_forever(
+            binding.create_mcjit_compiler(
+                binding.parse_assembly(""), target.create_target_machine(opt=2, jit=True)
+            )
         )
         self._salt = f"lists {llvmlite.__version__} {binding.llvm_version_info} {self._machines[0].triple}"
         self._cache = cache_folder()
@@ -53,7 +57,6 @@ class Compiler:
         self._loaded: set[str] = set()
         self._common = False
         self._symbols: dict[str, int] = {}
-        self._kept: list[object] = []
         self._new = ctypes.pythonapi.PyCFunction_NewEx
         self._new.restype = ctypes.py_object
         self._new.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
@@ -137,8 +140,6 @@ class Compiler:
                 self._symbols[common.PREFIX + suffix] = address
                 self._llvm.add_symbol(common.PREFIX + suffix, address)
             self._attach_threads(*addresses[: len(common.OWN)])
-            # The pool's threads run until the process ends, so their code must outlive the interpreter's objects.
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._engine))
             self._common = True
 
     @staticmethod
@@ -149,8 +150,7 @@ class Compiler:
         """
         native = NativePool(ctypes.CFUNCTYPE(None, ctypes.c_int64)(set_threads), ctypes.CFUNCTYPE(None)(forget))
         native.forget()
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(look))  # threads may look until the process ends
-        ctypes.PYFUNCTYPE(None, ctypes.py_object)(let_look)(look)
+        ctypes.PYFUNCTYPE(None, ctypes.py_object)(let_look)(keep_forever(look))
         THREADS.native = native
         native.set_threads(THREADS.number)
 
@@ -164,8 +164,7 @@ class Compiler:
 
         Its self is a bytes object holding the descriptor's 64-bit ints.
         """
-        method = MethodDef(name.encode(), address, METH_FASTCALL, None)
-        self._kept.append(method)
+        method = keep_forever(MethodDef(name.encode(), address, METH_FASTCALL, None))
         data = array.array("q", descriptor).tobytes()
         builtin: Builtin = self._new(ctypes.addressof(method), data, None)
         return builtin
