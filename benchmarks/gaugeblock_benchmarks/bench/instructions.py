@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -54,11 +55,15 @@ _IDLE = "idle"
 
 
 def _control(*words: str) -> None:
-    """Tell the callgrind around this process something, without blocking, so that it listens."""
+    """Tell the callgrind around this process something.
+
+    It listens every few thousand instructions, so the wait is one of short sleeps: a single long one would make it
+    deaf, and a loop without sleeps would add as many instructions as the machine is slow.
+    """
     command = ["callgrind_control", *words, str(os.getpid())]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         while process.poll() is None:
-            pass
+            time.sleep(0.01)
 
 
 def _counted(call: Callable[[], Any], calls: int) -> None:

@@ -58,7 +58,7 @@ class Fresh(NamedTuple):
         if self.kernel is nothing and not self.limited and len(self.results) == 1 and not METHODS:
             meta = self.results[0]
             return lambda *values: new_like(meta)
-        return builtin(self)
+        return builtin(self._replace(kernel=None) if self.kernel is nothing else self)
 
 
 def nothing(*values: Any) -> None:
@@ -92,7 +92,7 @@ class Into(NamedTuple):
 
     def native(self) -> Callable[..., Any]:
         """Return the call in machine code, if the compiler has loaded it."""
-        return builtin(self)
+        return builtin(self._replace(kernel=None) if self.kernel is nothing else self)
 
 
 class View(NamedTuple):
