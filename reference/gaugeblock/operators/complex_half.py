@@ -147,9 +147,9 @@ def taking(name: str | None, function: Callable[..., Any]) -> Callable[..., Any]
     if name is None or takes_complex32(name):
         return function
     guard = functools.partial(_without_complex32, name)
-    if type(function) is Plannable:
-        return function.wrapped(guard)
-    return guard(function) if is_numpy(function) or name in TAKEN_AS_COMPLEX64 else function
+    if type(function) is not Plannable and not is_numpy(function) and name not in TAKEN_AS_COMPLEX64:
+        return function
+    return function.wrapped(guard) if isinstance(function, Plannable) else guard(function)
 
 
 def _without_complex32(name: str, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -93,7 +93,9 @@ def scatter_back(grad: Tensor, dim: int, index: Tensor, shape: tuple[int, ...]) 
     if not shape:
         return grad.sum()
     zeros = grad.new_zeros(shape)
-    return zeros.scatter_add(dim, index, grad) if index.numel() else zeros
+    if any_autograd((grad,), {}):
+        return zeros.scatter_add(dim, index, grad) if index.numel() else zeros
+    return zeros.scatter_add_(dim, index, grad) if index.numel() else zeros
 
 
 def pick_back(grad: Tensor, dim: int, index: Tensor, shape: tuple[int, ...], keepdim: bool) -> Tensor:
@@ -123,7 +125,7 @@ def embedding_back(
     if scale_grad_by_freq:
         counts = ops.bincount(places, minlength=shape[0]).index_select(0, places)
         rows = rows / counts.unsqueeze(1)
-    return grad.new_zeros(tuple(shape)).index_add(0, places, rows)
+    return collected(shape, 0, places, rows)
 
 
 def _norm_back(grad: Tensor, difference: Tensor, p: float, distance: Tensor) -> Tensor:
