@@ -93,9 +93,7 @@ def scatter_back(grad: Tensor, dim: int, index: Tensor, shape: tuple[int, ...]) 
     if not shape:
         return grad.sum()
     zeros = grad.new_zeros(shape)
-    if any_autograd((grad,), {}):
-        return zeros.scatter_add(dim, index, grad) if index.numel() else zeros
-    return zeros.scatter_add_(dim, index, grad) if index.numel() else zeros
+    return zeros.scatter_add(dim, index, grad) if index.numel() else zeros
 
 
 def pick_back(grad: Tensor, dim: int, index: Tensor, shape: tuple[int, ...], keepdim: bool) -> Tensor:

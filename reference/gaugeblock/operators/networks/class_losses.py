@@ -97,9 +97,9 @@ def _likelihood(
     plain = weight is None and reduction != NONE and len(self.meta.sizes) == 2 and ignore_index < 0
     if plain and self.meta.numel and dtype in (float32, float64) and target.meta.dtype is int64:
         try:
-            total = apply("neg", apply("sum", apply("gather", self, 1, apply("unsqueeze", target, 1))))
-            count = self.meta.sizes[0]
-            return (apply("div.Scalar", total, count) if reduction == MEAN else total), filled((), dtype, count)
+            chosen = apply("gather", self, 1, apply("unsqueeze", target, 1))
+            loss = apply("neg", apply("mean" if reduction == MEAN else "sum", chosen))
+            return loss, apply("fill_.Scalar", empty_tensor((), dtype), self.meta.sizes[0])
         except RuntimeError:
             pass  # a class is ignored, or not there: what follows tells which
     scores = values(self)
@@ -111,20 +111,20 @@ def _likelihood(
     if wrong.any():
         raise IndexError(f"nll_loss(): Target {classes[wrong][0]} is out of bounds.")
     safe = np.where(kept, classes, 0)
-    chosen = np.zeros(classes.shape, scores.dtype)
+    picked = np.zeros(classes.shape, scores.dtype)
     if scores.shape[1]:
-        chosen = np.take_along_axis(scores, np.expand_dims(safe, 1), 1)[:, 0]
+        picked = np.take_along_axis(scores, np.expand_dims(safe, 1), 1)[:, 0]
     factors: Array = kept.astype(widened(scores[:0], dtype).dtype)
     if weight is not None and scores.shape[1]:
         factors = np.where(kept, widened(values(weight), dtype)[safe], 0)
     with np.errstate(all="ignore"):
-        terms = np.where(kept, -widened(chosen, dtype) * factors, 0)
+        terms = np.where(kept, -widened(picked, dtype) * factors, 0)
         if reduction == NONE:
             return filled(sizes, dtype, terms.reshape(sizes)), filled((), dtype, 0.0)
         total, weights = terms.sum(dtype=np.float64), factors.sum(dtype=np.float64)
-        loss = total / weights if reduction == MEAN else total
+        total = total / weights if reduction == MEAN else total
     result, weighed = empty_tensor((), dtype), empty_tensor((), dtype)
-    array_of(result)[...], array_of(weighed)[...] = loss, weights
+    array_of(result)[...], array_of(weighed)[...] = total, weights
     return result, weighed
 
 
