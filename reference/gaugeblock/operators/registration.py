@@ -155,22 +155,35 @@ def check_one_device(name: str, tensors: list[Tensor]) -> None:
             )
 
 
-def derived_inplace(row: Row, function: Callable[..., Any]) -> Callable[..., Any]:
+def derived_inplace(row: Row, function: Callable[..., Any]) -> Plannable[..., Any]:
     """The in-place form: the functional result written into self."""
 
     @functools.wraps(function)
-    def inplace(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    def inplace(self: Tensor, *args: Any, **kwargs: Any) -> Tensor | Planned[Tensor]:
         check_no_internal_overlap(self.meta.sizes, self.meta.strides)
-        result = function(self, *args, **kwargs)
+        result, call, operands, _ = planned_by(function, (self, *args), kwargs)
         if result.meta.sizes != self.meta.sizes:
             raise RuntimeError(
                 f"{row.base}_(): output with shape {list(self.meta.sizes)} doesn't match the broadcast shape "
                 f"{list(result.meta.sizes)}"
             )
         check_castable(result.meta.dtype, self.meta.dtype)
-        return _store(self, result)
+        _store(self, result)
+        if call is None or (operands is not None and (not operands or operands[0] is not self)):
+            return self
+        return Planned(self, _stored(call), operands)
 
-    return inplace
+    return Plannable(inplace)
+
+
+def _stored(call: Callable[..., Any]) -> Callable[..., Tensor | None]:
+    """Return the call that writes what `call` makes into its first operand."""
+
+    def run(self: Tensor, *others: Any) -> Tensor | None:
+        result = call(self, *others)
+        return None if result is None else _store(self, result)
+
+    return run
 
 
 def derived_out(row: Row, function: Callable[..., Any]) -> Plannable[..., Any]:
