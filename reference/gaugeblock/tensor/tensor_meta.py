@@ -219,6 +219,11 @@ NEGATIVE = 2
 TABLE_LIMIT = 1 << 14
 PLAN_LIMIT = 256
 
+FIXED = tuple(
+    "byte_strides contiguous dense device dtype lazy nbytes ndim numel pool shape sizes strides has_autograd".split()
+)
+"""The members of a TensorMeta set at construction; the others are caches."""
+
 
 class TensorMeta:
     """Sizes, strides (in elements), dtype and device of a tensor, with what follows from them.
@@ -235,28 +240,8 @@ class TensorMeta:
     """
 
     __slots__ = (
-        "_byte_strides",
-        "_contiguous",
-        "_dense",
-        "_device",
-        "_dtype",
-        "_has_autograd",
-        "_lazy",
-        "_nbytes",
-        "_ndim",
-        "_numel",
-        "_pool",
-        "_shape",
-        "_sizes",
-        "_strides",
-        "arrays",
-        "calls",
-        "keys",
-        "plans",
-        "transposed",
-        "twin",
-        "views",
-    )
+        *[f"_{name}" for name in FIXED], "arrays", "calls", "keys", "plans", "transposed", "twin", "views",
+    )  # fmt: skip
 
     sizes: tuple[int, ...]
     _sizes: tuple[int, ...]
@@ -298,10 +283,6 @@ class TensorMeta:
         return f"TensorMeta({self.sizes}, {self.strides}, {self.dtype.name}, {str(self.device)!r})"
 
 
-FIXED = tuple(
-    "byte_strides contiguous dense device dtype lazy nbytes ndim numel pool shape sizes strides has_autograd".split()
-)
-"""The members set at construction; the others are caches."""
 seal(TensorMeta, FIXED)
 
 Key = tuple[tuple[int, ...], tuple[int, ...], DType, Device, int]

@@ -316,34 +316,9 @@ class CachingAllocator:
             )
         return block
 
-    def memory_allocated(self) -> int:
-        """Bytes of the blocks that are allocated."""
-        with self._exclusive:
-            return self._store.statistics.current("allocated_bytes")
-
     def memory_reserved(self) -> int:
         """Bytes of all segments."""
         return self._store.statistics.reserved
-
-    def memory_stats(self) -> dict[str, int]:
-        """Every figure under the name that torch.cuda.memory_stats gives it, such as "allocated_bytes.all.peak"."""
-        with self._exclusive:
-            return self._store.statistics.flat()
-
-    def memory_stats_nested(self) -> dict[str, Any]:
-        """The same by family, pool and kind."""
-        with self._exclusive:
-            return self._store.statistics.nested()
-
-    def reset_peak_memory_stats(self) -> None:
-        """Let every peak be the current value."""
-        with self._exclusive:
-            self._store.statistics.reset_peak()
-
-    def reset_accumulated_memory_stats(self) -> None:
-        """Let what was allocated and freed, and the counters of events, be 0."""
-        with self._exclusive:
-            self._store.statistics.reset_accumulated()
 
     def memory_summary(self, abbreviated: bool = False) -> str:
         """The statistics as a table."""
@@ -433,6 +408,14 @@ class CachingAllocator:
         """Call `observer` with the device, the bytes tried, those allowed and those free before an error is raised."""
         self._observers.append(observer)
 
+    memory_allocated = _locked(lambda store: store.statistics.current("allocated_bytes"))
+    """Bytes of the blocks that are allocated."""
+    memory_stats = _locked(lambda store: store.statistics.flat())
+    """Every figure under the name that torch.cuda.memory_stats gives it, such as "allocated_bytes.all.peak"."""
+    memory_stats_nested = _locked(lambda store: store.statistics.nested())
+    """The same by family, pool and kind."""
+    reset_peak_memory_stats = _locked(lambda store: store.statistics.reset_peak())
+    reset_accumulated_memory_stats = _locked(lambda store: store.statistics.reset_accumulated())
     create_pool = _locked(private_pools.create_pool)
     begin_allocate_to_pool = _locked(private_pools.begin_allocate_to_pool)
     end_allocate_to_pool = _locked(private_pools.end_allocate_to_pool)
