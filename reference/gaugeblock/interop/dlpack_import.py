@@ -50,7 +50,9 @@ def from_dlpack(ext_tensor: Any, *, device: Device | str | None = None, copy: bo
         raise ValueError(f"from_dlpack(): a tensor cannot be moved from {there} to {wanted} without a copy")
     given: dict[str, Any] = {"max_version": (1, 0)}
     if there.type == "cuda":
-        given["stream"] = _taking_stream(there)
+        from ..cuda.streams import current_stream
+
+        given["stream"] = current_stream(there).cuda_stream or 1  # as a taker states it
     if copy is not None and not moves:
         given["copy"] = copy
     found, copied = _asked(ext_tensor, given)
@@ -71,13 +73,6 @@ def _asked(ext_tensor: Any, given: dict[str, Any]) -> tuple[Tensor, bool]:
             continue
         return taken(capsule), bool(options.get("copy"))
     raise AssertionError("the last of these attempts returns or raises")
-
-
-def _taking_stream(device: Device) -> int:
-    """The number of the current stream, as a taker states it."""
-    from ..cuda.streams import current_stream
-
-    return current_stream(device).cuda_stream or 1
 
 
 def _device(pair: Ints) -> Device:

@@ -163,7 +163,10 @@ class CachingAllocator:
         lock.acquire()
         if self._busy:
             try:
-                self._free_later(pointer)
+                if pointer:  # from a finalizer that runs inside of another call: the next call frees it
+                    self._allocated("free", pointer)
+                    self._late.append(pointer)
+                    self._quick = self._quick_free = False
             finally:
                 lock.release()
             return
@@ -299,13 +302,6 @@ class CachingAllocator:
             store.history.requested(block, stack)
         if not waits:
             store.free_block(block, what, stack)
-
-    def _free_later(self, pointer: int) -> None:
-        """A block is given back by a finalizer that runs inside of another call: the next call does it."""
-        if pointer:
-            self._allocated("free", pointer)
-            self._late.append(pointer)
-            self._quick = self._quick_free = False
 
     def _allocated(self, operator: str, pointer: int) -> Block:
         block = self._blocks.get(pointer)

@@ -163,7 +163,8 @@ def _on_gpu(given: Given) -> MetaCall | None:
     operator, operands, args, kwargs, *_ = given
     name = operator.name
     if name in KERNELS or takes(name, operands.tensors, kwargs):
-        moved = tuple([_moved(value, operands) for value in args])
+        device = operands.device  # of 0-dim tensors too, which may lie on the CPU
+        moved = tuple([converted(one, None, device) if isinstance(one, Tensor) else one for one in args])
         found = meta_call(operator, operands, moved, kwargs)
         if found is not None and _computed(given, moved, list(tensors_in((found.results,)))):
             return found
@@ -200,13 +201,6 @@ def _computed(given: Given, args: tuple[Any, ...], results: list[Tensor]) -> boo
         _warn(name, f"CuPy cannot compute it ({type(error).__name__}: {error})")
         return False
     return True
-
-
-def _moved(value: Any, operands: Operands) -> Any:
-    """`value`, a 0-dim tensor of the CPU brought to the device."""
-    if isinstance(value, Tensor) and value.meta.device is not operands.device:
-        return converted(value, None, operands.device)
-    return value
 
 
 def fill(self: Tensor, value: Any) -> Tensor:

@@ -131,8 +131,7 @@ class TensorConverter:
         if tensor.meta.device.type == "cuda":
             if tensor.__class__ is UnbackedTensor:
                 _ = tensor.pointer  # raises RuntimeError
-            meta = meta_elsewhere(tensor.meta, self.device)
-            made = self._on_device(tensor, meta)
+            made = self._on_device(tensor, meta_elsewhere(tensor.meta, self.device))
         else:
             made = self._of_other(tensor)
         self.pairs.append((tensor, made))
@@ -210,27 +209,20 @@ def meta_call(
         if TRACING.hook is not None:
             TRACING.hook("waiting", operator)
         return None
-    if operands.indexed and _resized(operands, metas):
+    if operands.indexed and any(
+        tensor.meta.sizes != converted.meta.sizes
+        for tensor, converted in metas.pairs
+        if any(tensor is one for one in operands.written)
+    ):
         return None
     change_written(operands, metas)
     made = Results(metas, operands)
-    results = made.of(found)
-    fresh = [tensor for tensor, _ in made.fresh]
-    return MetaCall(results, fresh)
+    return MetaCall(made.of(found), [tensor for tensor, _ in made.fresh])
 
 
 def keys_for(backend: int, args: Any, kwargs: Mapping[str, Any]) -> int:
     """The keys of a call below autograd on one backend."""
     return (tensor_keys([*args, *kwargs.values()]) & LAZY_MASK) | backend
-
-
-def _resized(operands: Operands, metas: TensorConverter) -> bool:
-    """Return whether a written tensor got other sizes."""
-    return any(
-        tensor.meta.sizes != converted.meta.sizes
-        for tensor, converted in metas.pairs
-        if any(tensor is one for one in operands.written)
-    )
 
 
 def change_written(operands: Operands, converter: TensorConverter) -> None:
