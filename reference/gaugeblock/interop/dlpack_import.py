@@ -129,16 +129,11 @@ def _read(managed: AnyManaged) -> tuple[int, TensorMeta]:
         raise BufferError(f"from_dlpack(): the address {pointer:#x} is not aligned for {dtype.name}")
     device = _device((view.device_type, view.device_id))
     if device.type == "cuda" and kept(addressof(managed)) is None:
-        _check_shared(device)
+        from ..cuda.devices import runtime
+
+        if runtime().driver.name == "simulated":
+            raise BufferError(
+                f"from_dlpack(): {device} is a simulated device, and no other library has its memory; copy through the "
+                "CPU"
+            )
     return 0 if empty else pointer, meta_of(sizes, strides, dtype, device)
-
-
-def _check_shared(device: Device) -> None:
-    """BufferError where the memory of another library cannot be that of our driver's device."""
-    from ..cuda.devices import runtime
-
-    name = runtime().driver.name
-    if name == "simulated":
-        raise BufferError(
-            f"from_dlpack(): {device} is a simulated device, and no other library has its memory; copy through the CPU"
-        )

@@ -21,7 +21,7 @@ from .allocator_invariants import check_allocator
 from .block_store import ALLOCATED, NO_POOL, SHARED, UNMAPPED, Block, BlockStore, PoolId, PrivatePool, Request
 from .memory_snapshot import MemoryHistory, ShownStacks, segments_of, snapshot_of
 from .out_of_memory import OutOfMemoryError, check_size, figures_of, message_of
-from .statistics import COMPLETED, FREED, NO_SPLIT_CHANGE, REQUESTED, summary_of
+from .statistics import COMPLETED, FREED, NO_SPLIT_CHANGE, REQUESTED, Statistics, summary_of
 from .stream_uses import StreamUses
 
 Mode = Literal["fixed", "faithful"]
@@ -84,6 +84,11 @@ def _locked(function: Callable[Concatenate[BlockStore, P], R]) -> Callable[Conca
             return function(self._store, *args, **kwargs)
 
     return method
+
+
+def _counted(function: Callable[[Statistics], R]) -> Callable[[CachingAllocator], R]:
+    """Return the method that asks the statistics, or resets them, with the right to change the blocks."""
+    return _locked(functools.wraps(function)(lambda store: function(store.statistics)))
 
 
 class CachingAllocator:
@@ -312,6 +317,11 @@ class CachingAllocator:
             )
         return block
 
+    def memory_allocated(self) -> int:
+        """Bytes of the blocks that are allocated."""
+        with self._exclusive:
+            return self._store.statistics.current("allocated_bytes")
+
     def memory_reserved(self) -> int:
         """Bytes of all segments."""
         return self._store.statistics.reserved
@@ -404,14 +414,10 @@ class CachingAllocator:
         """Call `observer` with the device, the bytes tried, those allowed and those free before an error is raised."""
         self._observers.append(observer)
 
-    memory_allocated = _locked(lambda store: store.statistics.current("allocated_bytes"))
-    """Bytes of the blocks that are allocated."""
-    memory_stats = _locked(lambda store: store.statistics.flat())
-    """Every figure under the name that torch.cuda.memory_stats gives it, such as "allocated_bytes.all.peak"."""
-    memory_stats_nested = _locked(lambda store: store.statistics.nested())
-    """The same by family, pool and kind."""
-    reset_peak_memory_stats = _locked(lambda store: store.statistics.reset_peak())
-    reset_accumulated_memory_stats = _locked(lambda store: store.statistics.reset_accumulated())
+    memory_stats = _counted(Statistics.flat)
+    memory_stats_nested = _counted(Statistics.nested)
+    reset_peak_memory_stats = _counted(Statistics.reset_peak)
+    reset_accumulated_memory_stats = _counted(Statistics.reset_accumulated)
     create_pool = _locked(private_pools.create_pool)
     begin_allocate_to_pool = _locked(private_pools.begin_allocate_to_pool)
     end_allocate_to_pool = _locked(private_pools.end_allocate_to_pool)
