@@ -71,7 +71,12 @@ class Operands:
         else:
             self.device = first[1]
             if apart:
-                raise _several_devices(operator, first, apart[0])
+                name, (argument, device) = operator.name.partition(".")[0], apart[0]
+                raise RuntimeError(
+                    f"{name}(): Expected all tensors to be on the same device, but found at least two devices, "
+                    f"{first[1]} and {device}! (argument '{first[0]}' is on {first[1]}, argument '{argument}' on "
+                    f"{device})"
+                )
 
     @property
     def index(self) -> int:
@@ -92,14 +97,6 @@ def _named_tensors(
     several = kwargs.get("out")
     for part in several if isinstance(several, (tuple, list)) else ():
         yield "out", part, True
-
-
-def _several_devices(operator: Operator, first: tuple[str, Device], other: tuple[str, Device]) -> RuntimeError:
-    name = operator.name.partition(".")[0]
-    return RuntimeError(
-        f"{name}(): Expected all tensors to be on the same device, but found at least two devices, {first[1]} and "
-        f"{other[1]}! (argument '{first[0]}' is on {first[1]}, argument '{other[0]}' on {other[1]})"
-    )
 
 
 class TensorConverter:
