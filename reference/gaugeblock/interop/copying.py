@@ -10,7 +10,7 @@ from typing import Any
 from ..core.device import Device, as_device, cpu
 from ..core.dtype import DType
 from ..dispatch.overrides import NOT_WRAPPED
-from ..memory.elements import read_bytes, write_bytes
+from ..memory.elements import read_bytes
 from ..memory.storage import Storage, allocate_storage, move_bytes, read_device, write_device
 from ..tensor.changing import UnbackedTensor
 from ..tensor.getters import set_requires_grad
@@ -23,8 +23,6 @@ PIECE = 1 << 26
 
 def storage_bytes(storage: Storage) -> bytes:
     """All bytes of a storage; none for a device without data."""
-    if storage.device is cpu:
-        return read_bytes(storage.pointer, storage.nbytes)
     return b"" if storage.device.type == "meta" else read_device(storage.device, storage.pointer, storage.nbytes)
 
 
@@ -44,10 +42,7 @@ def rebuild_storage(data: bytes, nbytes: int, device: Device) -> Storage:
     if device.type != "meta":
         if len(data) != nbytes:
             raise RuntimeError(f"load(): a storage of {nbytes} bytes came with {len(data)} bytes")
-        if device is cpu:
-            write_bytes(storage.pointer, data)
-        else:
-            write_device(device, storage.pointer, data)
+        write_device(device, storage.pointer, data)
     return storage
 
 

@@ -50,7 +50,9 @@ def from_dlpack(ext_tensor: Any, *, device: Device | str | None = None, copy: bo
         raise ValueError(f"from_dlpack(): a tensor cannot be moved from {there} to {wanted} without a copy")
     given: dict[str, Any] = {"max_version": (1, 0)}
     if there.type == "cuda":
-        given["stream"] = _taking_stream(there)
+        from ..cuda.streams import current_stream
+
+        given["stream"] = current_stream(there).cuda_stream or 1  # as a taker states it
     if copy is not None and not moves:
         given["copy"] = copy
     found, copied = _asked(ext_tensor, given)
@@ -71,13 +73,6 @@ def _asked(ext_tensor: Any, given: dict[str, Any]) -> tuple[Tensor, bool]:
             continue
         return taken(capsule), bool(options.get("copy"))
     raise AssertionError("the last of these attempts returns or raises")
-
-
-def _taking_stream(device: Device) -> int:
-    """The number of the current stream, as a taker states it."""
-    from ..cuda.streams import current_stream
-
-    return current_stream(device).cuda_stream or 1
 
 
 def _device(pair: Ints) -> Device:
@@ -134,16 +129,11 @@ def _read(managed: AnyManaged) -> tuple[int, TensorMeta]:
         raise BufferError(f"from_dlpack(): the address {pointer:#x} is not aligned for {dtype.name}")
     device = _device((view.device_type, view.device_id))
     if device.type == "cuda" and kept(addressof(managed)) is None:
-        _check_shared(device)
+        from ..cuda.devices import runtime
+
+        if runtime().driver.name == "simulated":
+            raise BufferError(
+                f"from_dlpack(): {device} is a simulated device, and no other library has its memory; copy through the "
+                "CPU"
+            )
     return 0 if empty else pointer, meta_of(sizes, strides, dtype, device)
-
-
-def _check_shared(device: Device) -> None:
-    """BufferError where the memory of another library cannot be that of our driver's device."""
-    from ..cuda.devices import runtime
-
-    name = runtime().driver.name
-    if name == "simulated":
-        raise BufferError(
-            f"from_dlpack(): {device} is a simulated device, and no other library has its memory; copy through the CPU"
-        )

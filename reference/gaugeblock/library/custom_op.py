@@ -139,6 +139,11 @@ def custom_op(
     if not colons or not base or "." in base or "::" in base:
         raise ValueError(f"custom_op(): expected a name such as 'mylib::op' without overload, got {name!r}")
 
+    def missing(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(
+            f"{name}: there is no kernel for meta tensors; register_fake takes a function that gives empty results"
+        )
+
     def make(function: Kernel) -> CustomOpDef:
         text = infer_schema(function, mutates_args=mutates_args) if schema is None else schema
         if schema is not None and mutates_args != "unknown":
@@ -146,19 +151,10 @@ def custom_op(
         keys_for(device_types)
         made = CustomOpDef(namespace, base, text, function)
         made.register_kernel(device_types, function)
-        made.register_fake(_without_data(made._qualname))
+        made.register_fake(missing)
         return made
 
     return make if fn is None else make(fn)
-
-
-def _without_data(name: str) -> Kernel:
-    def missing(*args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(
-            f"{name}: there is no kernel for meta tensors; register_fake takes a function that gives empty results"
-        )
-
-    return missing
 
 
 def _check_mutates(text: str, mutates: set[str]) -> None:

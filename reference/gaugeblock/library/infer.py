@@ -31,8 +31,17 @@ def infer_schema(
     that is no tensor.
     """
     signature = inspect.signature(prototype_function)
-    hints = _hints(prototype_function)
-    written = None if mutates_args == UNKNOWN else _names(mutates_args)
+    try:
+        hints = typing.get_type_hints(prototype_function)
+    except NameError as error:
+        raise ValueError(
+            f"infer_schema(func): a type hint of {prototype_function!r} cannot be resolved: {error}"
+        ) from None
+    if isinstance(mutates_args, str) and mutates_args != UNKNOWN:
+        raise ValueError(
+            f"infer_schema(func): mutates_args must be 'unknown' or the names of parameters, got {mutates_args!r}"
+        )
+    written = None if mutates_args == UNKNOWN else list(mutates_args)
     parts: list[str] = []
     starred = False
     for index, (name, parameter) in enumerate(signature.parameters.items()):
@@ -52,21 +61,6 @@ def infer_schema(
         )
     text = f"({', '.join(parts)}) -> {_returns(hints.get('return', inspect.Signature.empty), signature)}"
     return text if op_name is None else f"{op_name}{text}"
-
-
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    try:
-        return typing.get_type_hints(function)
-    except NameError as error:
-        raise ValueError(f"infer_schema(func): a type hint of {function!r} cannot be resolved: {error}") from None
-
-
-def _names(mutates_args: str | Iterable[str]) -> list[str]:
-    if isinstance(mutates_args, str):
-        raise ValueError(
-            f"infer_schema(func): mutates_args must be 'unknown' or the names of parameters, got {mutates_args!r}"
-        )
-    return list(mutates_args)
 
 
 def _parameter(

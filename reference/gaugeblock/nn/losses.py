@@ -10,6 +10,7 @@ from ..calls.functions import ops
 from ..core.warn import warn
 from ..operators.invoke import apply_for_many
 from ..tensor.tensor import Tensor
+from .checked import named
 
 NUMBERS = {"none": 0, "mean": 1, "sum": 2}
 
@@ -57,20 +58,18 @@ def _of_difference(name: str, input: Any, target: Any, weight: Any, kind: int, *
     return _reduced(loss, kind)
 
 
-def l1_loss(
-    input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean",
-    weight: Maybe = None,
-) -> Any:  # fmt: skip
-    """|input - target|; with weights the mean is weighted."""
-    return _of_difference("l1_loss", input, target, weight, _number(reduction, size_average, reduce))
+def _weighted(name: str, formula: str) -> Callable[..., Any]:
+    def loss(
+        input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean",
+        weight: Maybe = None,
+    ) -> Any:  # fmt: skip
+        return _of_difference(name, input, target, weight, _number(reduction, size_average, reduce))
+
+    return named(loss, name, f"{formula}; with weights the mean is weighted.")
 
 
-def mse_loss(
-    input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean",
-    weight: Maybe = None,
-) -> Any:  # fmt: skip
-    """(input - target)**2; with weights the mean is weighted."""
-    return _of_difference("mse_loss", input, target, weight, _number(reduction, size_average, reduce))
+l1_loss = _weighted("l1_loss", "|input - target|")
+mse_loss = _weighted("mse_loss", "(input - target)**2")
 
 
 def huber_loss(

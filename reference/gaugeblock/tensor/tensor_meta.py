@@ -219,6 +219,11 @@ NEGATIVE = 2
 TABLE_LIMIT = 1 << 14
 PLAN_LIMIT = 256
 
+FIXED = tuple(
+    "byte_strides contiguous dense device dtype lazy nbytes ndim numel pool shape sizes strides has_autograd".split()
+)
+"""The members of a TensorMeta set at construction; the others are caches."""
+
 
 class TensorMeta:
     """Sizes, strides (in elements), dtype and device of a tensor, with what follows from them.
@@ -235,56 +240,23 @@ class TensorMeta:
     """
 
     __slots__ = (
-        "_byte_strides",
-        "_contiguous",
-        "_dense",
-        "_device",
-        "_dtype",
-        "_has_autograd",
-        "_lazy",
-        "_nbytes",
-        "_ndim",
-        "_numel",
-        "_pool",
-        "_shape",
-        "_sizes",
-        "_strides",
-        "arrays",
-        "calls",
-        "keys",
-        "plans",
-        "transposed",
-        "twin",
-        "views",
-    )
+        *[f"_{name}" for name in FIXED], "arrays", "calls", "keys", "plans", "transposed", "twin", "views",
+    )  # fmt: skip
 
     sizes: tuple[int, ...]
-    _sizes: tuple[int, ...]
     strides: tuple[int, ...]
-    _strides: tuple[int, ...]
     byte_strides: tuple[int, ...]
-    _byte_strides: tuple[int, ...]
     dtype: DType
-    _dtype: DType
     device: Device
-    _device: Device
     ndim: int
-    _ndim: int
     numel: int
-    _numel: int
     nbytes: int
-    _nbytes: int
     contiguous: bool
-    _contiguous: bool
     dense: bool
-    _dense: bool
     lazy: int
-    _lazy: int
     shape: Size
-    _shape: Size
     keys: int | None
     pool: list[int] | None
-    _pool: list[int] | None
     calls: dict[Any, Any]
     plans: dict[Any, Any]
     views: dict[Any, Any]
@@ -292,16 +264,11 @@ class TensorMeta:
     arrays: dict[int, Any]
     twin: TensorMeta | None
     has_autograd: bool
-    _has_autograd: bool
 
     def __repr__(self) -> str:
         return f"TensorMeta({self.sizes}, {self.strides}, {self.dtype.name}, {str(self.device)!r})"
 
 
-FIXED = tuple(
-    "byte_strides contiguous dense device dtype lazy nbytes ndim numel pool shape sizes strides has_autograd".split()
-)
-"""The members set at construction; the others are caches."""
 seal(TensorMeta, FIXED)
 
 Key = tuple[tuple[int, ...], tuple[int, ...], DType, Device, int]
@@ -349,7 +316,7 @@ def _build(key: Key) -> TensorMeta:
     numel = prod(sizes)
     if not 0 < numel <= INT64_MAX or (strides and max(strides) > INT64_MAX):
         check_addressable(sizes, strides)
-    self = TensorMeta()
+    self: Any = TensorMeta()
     self._sizes = sizes
     self._strides = strides
     self._byte_strides = tuple([stride * dtype.itemsize for stride in strides])
@@ -377,7 +344,7 @@ def _build(key: Key) -> TensorMeta:
     if len(_TABLE) >= TABLE_LIMIT:
         _TABLE.clear()
     _TABLE[key] = self
-    return self
+    return self  # type: ignore[no-any-return]
 
 
 AUTOGRAD_KEY = 1 << 63
@@ -388,15 +355,14 @@ def with_autograd(meta: TensorMeta) -> TensorMeta:
     """Return the meta of a tensor that autograd watches, with the same fields as the one given."""
     twin = meta if meta.has_autograd else meta.twin
     if twin is None:
-        twin = TensorMeta()
+        made: Any = TensorMeta()
         for name in FIXED:
-            setattr(twin, f"_{name}", getattr(meta, name))
-        twin.keys = None
-        twin._pool = None
-        twin.calls, twin.plans, twin.views, twin.arrays, twin.transposed = {}, {}, {}, {}, None
-        twin.twin = meta
-        twin._has_autograd = True
-        meta.twin = twin
+            setattr(made, f"_{name}", getattr(meta, name))
+        made.keys = made._pool = made.transposed = None
+        made.calls, made.plans, made.views, made.arrays = {}, {}, {}, {}
+        made.twin = meta
+        made._has_autograd = True
+        meta.twin = twin = made
     return twin
 
 

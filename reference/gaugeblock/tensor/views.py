@@ -56,25 +56,16 @@ def movedim(self: Tensor, source: int | Sequence[int], destination: int | Sequen
     """The dims `source` moved to the places `destination`, the others in order. Raises RuntimeError, IndexError."""
     meta = self.meta
     sources, targets = check_ints("movedim", "source", source), check_ints("movedim", "destination", destination)
-    order = _moved_order(meta.ndim, sources, targets)
-    return view_at_same_place(self, _permuted_meta(meta, order))
-
-
-def _moved_order(ndim: int, sources: tuple[int, ...], destinations: tuple[int, ...]) -> tuple[int, ...]:
-    if len(sources) != len(destinations):
+    if len(sources) != len(targets):
         raise RuntimeError(
             f"movedim: Invalid source or destination dims: source ({list(sources)} dims) should contain the same "
-            f"number of dims as destination ({list(destinations)} dims)"
+            f"number of dims as destination ({list(targets)} dims)"
         )
-    places = dict(
-        zip(
-            wrap_dims("movedim", destinations, ndim, "destination"),
-            wrap_dims("movedim", sources, ndim, "source"),
-            strict=True,
-        )
-    )
-    rest = iter([dim for dim in range(ndim) if dim not in places.values()])
-    return tuple([places[place] if place in places else next(rest) for place in range(ndim)])
+    wrapped = wrap_dims("movedim", targets, meta.ndim, "destination")
+    places = dict(zip(wrapped, wrap_dims("movedim", sources, meta.ndim, "source"), strict=True))
+    rest = iter([dim for dim in range(meta.ndim) if dim not in places.values()])
+    order = tuple([places[place] if place in places else next(rest) for place in range(meta.ndim)])
+    return view_at_same_place(self, _permuted_meta(meta, order))
 
 
 def numpy_t(self: Tensor) -> Tensor:

@@ -37,21 +37,15 @@ def round_size(size: int, divisions: Sequence[int] = ()) -> int:
     if divisions:
         count = divisions[division_interval(size)]
         if count > 1 and size > MIN_BLOCK * count:
-            return _next_division(size, count)
+            floor = 1 << size.bit_length() - 1
+            step = floor >> count.bit_length() - 1
+            return size if size == floor else floor << 1 if step == 0 else size + step - 1 & -step
     return size + MIN_BLOCK - 1 & -MIN_BLOCK
 
 
 def division_interval(size: int) -> int:
     """The place, among the intervals, of the one that `size` lies in."""
     return min(max(size.bit_length() - MIB.bit_length(), 0), DIVISION_INTERVALS - 1)
-
-
-def _next_division(size: int, count: int) -> int:
-    floor = 1 << size.bit_length() - 1
-    if size == floor:
-        return size
-    step = floor >> count.bit_length() - 1
-    return floor << 1 if step == 0 else size + step - 1 & -step
 
 
 def segment_size(rounded: int, large_segment: int = LARGE_SEGMENT) -> int:

@@ -21,7 +21,7 @@ from .allocator_invariants import check_allocator
 from .block_store import ALLOCATED, NO_POOL, SHARED, UNMAPPED, Block, BlockStore, PoolId, PrivatePool, Request
 from .memory_snapshot import MemoryHistory, ShownStacks, segments_of, snapshot_of
 from .out_of_memory import OutOfMemoryError, check_size, figures_of, message_of
-from .statistics import COMPLETED, FREED, NO_SPLIT_CHANGE, REQUESTED, summary_of
+from .statistics import COMPLETED, FREED, NO_SPLIT_CHANGE, REQUESTED, Statistics, summary_of
 from .stream_uses import StreamUses
 
 Mode = Literal["fixed", "faithful"]
@@ -84,6 +84,11 @@ def _locked(function: Callable[Concatenate[BlockStore, P], R]) -> Callable[Conca
             return function(self._store, *args, **kwargs)
 
     return method
+
+
+def _counted(function: Callable[[Statistics], R]) -> Callable[[CachingAllocator], R]:
+    """Return the method that asks the statistics, or resets them, with the right to change the blocks."""
+    return _locked(functools.wraps(function)(lambda store: function(store.statistics)))
 
 
 class CachingAllocator:
@@ -163,7 +168,10 @@ class CachingAllocator:
         lock.acquire()
         if self._busy:
             try:
-                self._free_later(pointer)
+                if pointer:  # from a finalizer that runs inside of another call: the next call frees it
+                    self._allocated("free", pointer)
+                    self._late.append(pointer)
+                    self._quick = self._quick_free = False
             finally:
                 lock.release()
             return
@@ -300,13 +308,6 @@ class CachingAllocator:
         if not waits:
             store.free_block(block, what, stack)
 
-    def _free_later(self, pointer: int) -> None:
-        """A block is given back by a finalizer that runs inside of another call: the next call does it."""
-        if pointer:
-            self._allocated("free", pointer)
-            self._late.append(pointer)
-            self._quick = self._quick_free = False
-
     def _allocated(self, operator: str, pointer: int) -> Block:
         block = self._blocks.get(pointer)
         if block is None or block.state not in (ALLOCATED, SHARED) or pointer in self._late:
@@ -324,26 +325,6 @@ class CachingAllocator:
     def memory_reserved(self) -> int:
         """Bytes of all segments."""
         return self._store.statistics.reserved
-
-    def memory_stats(self) -> dict[str, int]:
-        """Every figure under the name that torch.cuda.memory_stats gives it, such as "allocated_bytes.all.peak"."""
-        with self._exclusive:
-            return self._store.statistics.flat()
-
-    def memory_stats_nested(self) -> dict[str, Any]:
-        """The same by family, pool and kind."""
-        with self._exclusive:
-            return self._store.statistics.nested()
-
-    def reset_peak_memory_stats(self) -> None:
-        """Let every peak be the current value."""
-        with self._exclusive:
-            self._store.statistics.reset_peak()
-
-    def reset_accumulated_memory_stats(self) -> None:
-        """Let what was allocated and freed, and the counters of events, be 0."""
-        with self._exclusive:
-            self._store.statistics.reset_accumulated()
 
     def memory_summary(self, abbreviated: bool = False) -> str:
         """The statistics as a table."""
@@ -433,6 +414,10 @@ class CachingAllocator:
         """Call `observer` with the device, the bytes tried, those allowed and those free before an error is raised."""
         self._observers.append(observer)
 
+    memory_stats = _counted(Statistics.flat)
+    memory_stats_nested = _counted(Statistics.nested)
+    reset_peak_memory_stats = _counted(Statistics.reset_peak)
+    reset_accumulated_memory_stats = _counted(Statistics.reset_accumulated)
     create_pool = _locked(private_pools.create_pool)
     begin_allocate_to_pool = _locked(private_pools.begin_allocate_to_pool)
     end_allocate_to_pool = _locked(private_pools.end_allocate_to_pool)

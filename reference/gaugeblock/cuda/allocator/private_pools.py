@@ -142,8 +142,8 @@ def restore(store: BlockStore, checkpoint: PoolCheckpoint) -> Restored:
         _check_memory(store, owner, wanted)
     stack = store.stack("all")
     before = [block.pointer for block in held]
-    wanted_now = {one.pointer: one for one in checkpoint.held}
-    stay = {block.pointer for block in held if _is_as(block, wanted_now.get(block.pointer))}
+    wanted_now = {(one.pointer, one.size, one.requested) for one in checkpoint.held}
+    stay = {block.pointer for block in held if (block.pointer, block.size, block.requested) in wanted_now}
     for block in held:
         if block.pointer not in stay:
             if store.history is not None:
@@ -175,10 +175,6 @@ def _held(operator: str, store: BlockStore, owner: PrivatePool) -> list[Block]:
 def _record(block: Block) -> HeldBlock:
     home = block.home
     return HeldBlock(block.pointer, block.size, block.requested, block.head().pointer, home.stream, home.pool.is_small)
-
-
-def _is_as(block: Block, wanted: HeldBlock | None) -> bool:
-    return wanted is not None and (block.size, block.requested) == (wanted.size, wanted.requested)
 
 
 def _check_memory(store: BlockStore, owner: PrivatePool, wanted: HeldBlock) -> None:

@@ -194,18 +194,14 @@ class ExpandableSegment:
         last = self.address + (address + size - self.address) // self.page * self.page
         if first >= last:
             return address, 0
-        self._wait()
+        try:
+            self.driver.stream_synchronize(self.device, self.stream)
+        except DriverError:  # a stream that cannot be waited for, such as a destroyed one
+            self.driver.synchronize(self.device)
         for page in range(first, last, self.page):
             self.driver.memory_unmap(self.device, page, self.page)
             self.driver.memory_release(self.device, self.handles.pop(page))
         return first, last - first
-
-    def _wait(self) -> None:
-        """Wait for the stream; for one that cannot be waited for, such as a destroyed one, for the whole device."""
-        try:
-            self.driver.stream_synchronize(self.device, self.stream)
-        except DriverError:
-            self.driver.synchronize(self.device)
 
     def free(self) -> None:
         """Give the addresses back; no page may have memory."""

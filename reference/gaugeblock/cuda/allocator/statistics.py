@@ -211,7 +211,7 @@ class Statistics:
         return found
 
     def flat(self) -> dict[str, int]:
-        """Every figure under its names in `nested` joined by dots, in the order of the names."""
+        """Every figure under torch.cuda.memory_stats' names, such as "allocated_bytes.all.peak", in their order."""
         return flattened(self.nested())
 
 

@@ -78,7 +78,11 @@ class StreamUses:
         del self.uses[block]
         self.captured.pop(block, None)
 
-    def _record_deferred(self, completed: Completed) -> None:
+    def process(self, completed: Completed, *, wait: bool = False, owner: PrivatePool | None = None) -> None:
+        """Complete the blocks whose events have happened; each stream's in order, up to the first that has not.
+
+        With `wait` the events are awaited: all, or those of a private pool's blocks.
+        """
         while self.deferred:
             block = self.deferred[0]
             captured = self.captured.get(block, set())
@@ -86,13 +90,6 @@ class StreamUses:
             self.deferred.popleft()
             if block not in self.waits:
                 completed(block)
-
-    def process(self, completed: Completed, *, wait: bool = False, owner: PrivatePool | None = None) -> None:
-        """Complete the blocks whose events have happened; each stream's in order, up to the first that has not.
-
-        With `wait` the events are awaited: all, or those of a private pool's blocks.
-        """
-        self._record_deferred(completed)
         for stream, queue in list(self.queues.items()):
             kept: deque[tuple[int, Block]] = deque()
             try:
@@ -106,15 +103,12 @@ class StreamUses:
                     elif not self.driver.event_query(self.device, event):
                         break
                     queue.popleft()
-                    self._done(event, block, completed)
+                    self._spare_events.append(event)
+                    self.waits[block] -= 1
+                    if not self.waits[block]:
+                        del self.waits[block]
+                        completed(block)
             finally:
                 queue.extendleft(reversed(kept))
             if not queue:
                 del self.queues[stream]
-
-    def _done(self, event: int, block: Block, completed: Completed) -> None:
-        self._spare_events.append(event)
-        self.waits[block] -= 1
-        if not self.waits[block]:
-            del self.waits[block]
-            completed(block)

@@ -85,6 +85,12 @@ class CudaLibrary:
             code = (text.value or b"%d" % status).decode()
             raise DriverError(f"{name} gives {code}", code)
 
+    def _made(self, name: str, kind: type[Any], *arguments: Any) -> int:
+        """Return the number that a function writes to its first argument."""
+        found = kind()
+        self._call(name, ctypes.byref(found), *arguments)
+        return int(found.value)
+
     @staticmethod
     def _properties(device: int) -> AllocationProperties:
         return AllocationProperties(type=_PINNED, location=Location(_ON_DEVICE, device))
@@ -97,22 +103,16 @@ class CudaLibrary:
 
     def create_stream(self, priority: int) -> int:
         """A new stream of the current device that does not wait for the default stream."""
-        stream = _U64()
-        self._call("cuStreamCreateWithPriority", ctypes.byref(stream), _NON_BLOCKING, priority)
-        return stream.value
+        return self._made("cuStreamCreateWithPriority", _U64, _NON_BLOCKING, priority)
 
     def granularity(self, device: int) -> int:
         """Return the bytes that sizes and addresses are multiples of."""
-        found = _SIZE()
-        properties = self._properties(device)
-        self._call("cuMemGetAllocationGranularity", ctypes.byref(found), ctypes.byref(properties), _MINIMUM)
-        return found.value
+        properties = ctypes.byref(self._properties(device))
+        return self._made("cuMemGetAllocationGranularity", _SIZE, properties, _MINIMUM)
 
     def reserve(self, size: int) -> int:
         """The address of a range without memory."""
-        address = _U64()
-        self._call("cuMemAddressReserve", ctypes.byref(address), size, 0, 0, 0)
-        return address.value
+        return self._made("cuMemAddressReserve", _U64, size, 0, 0, 0)
 
     def unreserve(self, address: int, size: int) -> None:
         """Give a range back."""
@@ -120,10 +120,7 @@ class CudaLibrary:
 
     def create(self, device: int, size: int) -> int:
         """The handle of memory without address."""
-        handle = _U64()
-        properties = self._properties(device)
-        self._call("cuMemCreate", ctypes.byref(handle), size, ctypes.byref(properties), 0)
-        return handle.value
+        return self._made("cuMemCreate", _U64, size, ctypes.byref(self._properties(device)), 0)
 
     def release(self, handle: int) -> None:
         """Forget a handle."""

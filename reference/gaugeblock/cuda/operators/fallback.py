@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from ...core.device import Device, cpu
 from ...core.warn import warn
 from ...dispatch.dispatcher import MISSING, REGISTRY, Operator, call, missing_kernel, redispatch
+from ...dispatch.keys import tensors_in
 from ...kernels.conversion import Immediate
 from ...memory.elements import write_bytes
 from ...memory.storage import Storage, allocate_storage, read_device
@@ -126,10 +127,11 @@ def _defer_kernel(given: Given, found: MetaCall) -> None:
     with plain_state():
         aliases = host_aliases()
         compute = given.on_host(aliases)
-        targets = [aliases.of(one) if any(one is new for new in fresh) else None for one in flat(found.results)]
+        results = tensors_in((found.results,))
+        targets = [aliases.of(one) if any(one is new for new in fresh) else None for one in results]
 
     def work() -> None:
-        for target, part in zip(targets, flat(compute()), strict=True):
+        for target, part in zip(targets, tensors_in((compute(),)), strict=True):
             if target is not None:
                 copy_values(target, part)
 
@@ -156,21 +158,15 @@ def taking_back(work: Callable[[], None], written: list[Tensor]) -> Callable[[],
     return run
 
 
-def flat(value: Any) -> list[Tensor]:
-    """The tensors of a result, those in lists too, in order."""
-    if isinstance(value, (tuple, list)):
-        return [part for one in value for part in flat(one)]
-    return [value] if isinstance(value, Tensor) else []
-
-
 def _on_gpu(given: Given) -> MetaCall | None:
     """Launch a kernel of the device; None, with a warning, where there is none for such a call."""
     operator, operands, args, kwargs, *_ = given
     name = operator.name
     if name in KERNELS or takes(name, operands.tensors, kwargs):
-        moved = tuple([_moved(value, operands) for value in args])
+        device = operands.device  # of 0-dim tensors too, which may lie on the CPU
+        moved = tuple([converted(one, None, device) if isinstance(one, Tensor) else one for one in args])
         found = meta_call(operator, operands, moved, kwargs)
-        if found is not None and _computed(given, moved, flat(found.results)):
+        if found is not None and _computed(given, moved, list(tensors_in((found.results,)))):
             return found
     _warn(name, "no kernel for CUDA")
     return None
@@ -205,13 +201,6 @@ def _computed(given: Given, args: tuple[Any, ...], results: list[Tensor]) -> boo
         _warn(name, f"CuPy cannot compute it ({type(error).__name__}: {error})")
         return False
     return True
-
-
-def _moved(value: Any, operands: Operands) -> Any:
-    """`value`, a 0-dim tensor of the CPU brought to the device."""
-    if isinstance(value, Tensor) and value.meta.device is not operands.device:
-        return converted(value, None, operands.device)
-    return value
 
 
 def fill(self: Tensor, value: Any) -> Tensor:

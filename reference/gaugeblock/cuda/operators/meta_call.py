@@ -71,7 +71,12 @@ class Operands:
         else:
             self.device = first[1]
             if apart:
-                raise _several_devices(operator, first, apart[0])
+                name, (argument, device) = operator.name.partition(".")[0], apart[0]
+                raise RuntimeError(
+                    f"{name}(): Expected all tensors to be on the same device, but found at least two devices, "
+                    f"{first[1]} and {device}! (argument '{first[0]}' is on {first[1]}, argument '{argument}' on "
+                    f"{device})"
+                )
 
     @property
     def index(self) -> int:
@@ -92,14 +97,6 @@ def _named_tensors(
     several = kwargs.get("out")
     for part in several if isinstance(several, (tuple, list)) else ():
         yield "out", part, True
-
-
-def _several_devices(operator: Operator, first: tuple[str, Device], other: tuple[str, Device]) -> RuntimeError:
-    name = operator.name.partition(".")[0]
-    return RuntimeError(
-        f"{name}(): Expected all tensors to be on the same device, but found at least two devices, {first[1]} and "
-        f"{other[1]}! (argument '{first[0]}' is on {first[1]}, argument '{other[0]}' on {other[1]})"
-    )
 
 
 class TensorConverter:
@@ -131,8 +128,7 @@ class TensorConverter:
         if tensor.meta.device.type == "cuda":
             if tensor.__class__ is UnbackedTensor:
                 _ = tensor.pointer  # raises RuntimeError
-            meta = meta_elsewhere(tensor.meta, self.device)
-            made = self._on_device(tensor, meta)
+            made = self._on_device(tensor, meta_elsewhere(tensor.meta, self.device))
         else:
             made = self._of_other(tensor)
         self.pairs.append((tensor, made))
@@ -210,27 +206,20 @@ def meta_call(
         if TRACING.hook is not None:
             TRACING.hook("waiting", operator)
         return None
-    if operands.indexed and _resized(operands, metas):
+    if operands.indexed and any(
+        tensor.meta.sizes != converted.meta.sizes
+        for tensor, converted in metas.pairs
+        if any(tensor is one for one in operands.written)
+    ):
         return None
     change_written(operands, metas)
     made = Results(metas, operands)
-    results = made.of(found)
-    fresh = [tensor for tensor, _ in made.fresh]
-    return MetaCall(results, fresh)
+    return MetaCall(made.of(found), [tensor for tensor, _ in made.fresh])
 
 
 def keys_for(backend: int, args: Any, kwargs: Mapping[str, Any]) -> int:
     """The keys of a call below autograd on one backend."""
     return (tensor_keys([*args, *kwargs.values()]) & LAZY_MASK) | backend
-
-
-def _resized(operands: Operands, metas: TensorConverter) -> bool:
-    """Return whether a written tensor got other sizes."""
-    return any(
-        tensor.meta.sizes != converted.meta.sizes
-        for tensor, converted in metas.pairs
-        if any(tensor is one for one in operands.written)
-    )
 
 
 def change_written(operands: Operands, converter: TensorConverter) -> None:

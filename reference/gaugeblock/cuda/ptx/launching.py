@@ -127,18 +127,13 @@ def _integer(value: Any, bits: int = 64) -> list[Any]:
     return [ctypes.c_int64(number)]  # modulo 2**64
 
 
-def _complex(value: Any) -> list[Any]:
-    number = complex(value)
-    return [ctypes.c_double(number.real), ctypes.c_double(number.imag)]
-
-
 _NUMBERS: dict[str, Callable[[Any], list[Any]]] = {
     "b": lambda value: [ctypes.c_int64(bool(value))],
     "n": lambda value: _integer(value, 63),
     "i": _integer,
     "u": lambda value: [ctypes.c_uint64(_integer(value)[0].value)],
     "d": lambda value: [ctypes.c_double(value)],
-    "c": _complex,
+    "c": lambda value: [ctypes.c_double(complex(value).real), ctypes.c_double(complex(value).imag)],
 }
 """Raw values of a Python number, by the kinds of pointwise_entry.Signature."""
 

@@ -56,13 +56,9 @@ def layout_of(shape: Ints, strides: Sequence[Ints], itemsizes: Sequence[int], ou
     if flat:
         return Layout(32 if count * max(long) <= INT32_MAX else 64, 0, max(1, LOAD_BYTES // max(long)), single)
     bits = 32 if fits_32bit(shape, strides) else 64
-    inner = tuple([_inner(steps[0], itemsize) for steps, itemsize in zip(strides, itemsizes, strict=True)])
+    inner = tuple([{0: ONCE, size: WIDE}.get(steps[0], EACH) for steps, size in zip(strides, itemsizes, strict=True)])
     width = _strided_width(shape[0], strides, itemsizes, inner) if set(inner[:outputs]) == {WIDE} else 1
     return Layout(bits, len(shape), width, single, inner).of_width(width)
-
-
-def _inner(step: int, itemsize: int) -> str:
-    return ONCE if step == 0 else WIDE if step == itemsize else EACH
 
 
 def _strided_width(size: int, strides: Sequence[Ints], itemsizes: Sequence[int], inner: Sequence[str]) -> int:
