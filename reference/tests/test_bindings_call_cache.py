@@ -497,3 +497,37 @@ def test_a_comparison_is_not_kept_for_the_strides_of_a_subclass() -> None:
     for _ in range(3):
         assert x.equal(gb.arange(4.0).as_subclass(Opaque)) and not x.equal(other.as_subclass(Opaque))
         assert x.equal(gb.stack([x, x + 1], -1)[:, 0].as_subclass(Opaque))
+
+
+@CACHED
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda x, i: x.index_add_(0, i, gb.ones(2)), [0.0, 2.0, 1.0]),
+        (lambda x, i: x.index_copy_(0, i, gb.tensor([5.0, 7.0])), [0.0, 1.0, 7.0]),
+        (lambda x, i: x.scatter_(0, i, gb.tensor([5.0, 7.0])), [0.0, 1.0, 7.0]),
+        (lambda x, i: x.scatter_(0, i, 4.0), [0.0, 1.0, 4.0]),
+        (lambda x, i: x.scatter_add_(0, i, gb.ones(2)), [0.0, 2.0, 1.0]),
+        (lambda x, i: x.cumsum_(0), [0.0, 1.0, 1.0]),
+    ],
+)
+def test_in_place_writes_are_kept(call: Callable[[gb.Tensor, gb.Tensor], object], expected: list[float]) -> None:
+    for _ in range(3):
+        x = gb.tensor([0.0, 1.0, 0.0])
+        version = x._version
+        one = gb.tensor([2, 2]) if expected[1] == 1.0 else gb.tensor([1, 2])
+        assert call(x, one) is x
+        assert (x.tolist(), x._version - version) == (expected, 1)
+    assert any(name.endswith("_") and entry for name, *_ in x.meta.calls for entry in entries(x, name))
+
+
+@CACHED
+def test_kept_writes_at_places_refuse_what_the_first_call_refuses() -> None:
+    x = gb.zeros(3)
+    for _ in range(3):
+        x.scatter_add_(0, gb.tensor([1]), gb.ones(1))
+    with pytest.raises(RuntimeError, match="single memory location"):
+        x.scatter_add_(0, gb.tensor([1]), x[1:2])
+    with pytest.raises(RuntimeError, match="out of bounds"):
+        x.scatter_add_(0, gb.tensor([3]), gb.ones(1))
+    assert (x.tolist(), x._version) == ([0.0, 3.0, 0.0], 3)

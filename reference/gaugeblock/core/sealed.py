@@ -10,9 +10,8 @@ import ctypes
 import sys
 from collections.abc import Iterable
 from types import MemberDescriptorType
-from typing import Any, TypeVar
+from typing import Any
 
-Kept = TypeVar("Kept")
 _OBJECT, _READ_ONLY = 16, 1
 _MEMBER = 5 * ctypes.sizeof(ctypes.c_void_p)
 """Offset of a descriptor's PyMemberDef pointer: after reference count, type, owner, name and qualified name."""
@@ -29,12 +28,6 @@ class _Member(ctypes.Structure):
 
 
 _HAS_MEMBERS = sys.implementation.name == "cpython" and not hasattr(sys, "getobjects")
-
-
-def keep_forever(one: Kept) -> Kept:
-    """Return an object, which lives on when the interpreter clears its modules: code or structs of C refer to it."""
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(one))
-    return one
 
 
 OFFSETS: dict[type, dict[str, int]] = {}
@@ -63,7 +56,8 @@ def _member_of(slot: Any) -> Any:
 
 def _read_only(cls: type, name: str, offset: int) -> Any:
     """Return a read-only descriptor of the slot at `offset`."""
-    member = keep_forever(_Member(name.encode(), _OBJECT, offset, _READ_ONLY, None))
+    member = _Member(name.encode(), _OBJECT, offset, _READ_ONLY, None)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(member))  # the descriptor may outlive this module
     make = ctypes.pythonapi.PyDescr_NewMember
     make.restype, make.argtypes = ctypes.py_object, (ctypes.py_object, ctypes.c_void_p)
     return make(cls, ctypes.addressof(member))

@@ -6,7 +6,6 @@ import ctypes
 from typing import Any
 
 from ..core.dtype import BY_NAME, DType
-from ..core.sealed import keep_forever
 
 CPU, CUDA, CUDA_HOST = 1, 2, 3
 """Device types."""
@@ -54,7 +53,8 @@ AnyManaged = Managed | ManagedVersioned
 Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _KEPT: dict[int, Any] = {}
 """What each struct of ours keeps alive, the struct itself too, by its address."""
-_FORGET = keep_forever(Deleter(lambda address, kept=_KEPT: kept.pop(address, None) and None))
+_FORGET = Deleter(lambda address, kept=_KEPT: kept.pop(address, None) and None)
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(_FORGET))  # other libraries may call it when this module is cleared
 _DELETER = ctypes.cast(_FORGET, ctypes.c_void_p).value
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..core.device import cpu
-from ..core.sealed import OFFSETS, keep_forever
+from ..core.sealed import OFFSETS
 from ..memory.host_allocator import NO_BLOCKS
 from ..memory.storage import Finalisers, Storage, apply_mode, release
 from ..tensor.tensor import INITIAL, Tensor, new_like, view_at_same_place
@@ -172,9 +172,9 @@ def load_code(
     table = (ctypes.c_void_p * len(objects))(*map(id, objects))
     ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(set_objects)(ctypes.addressof(table))
     for one in objects:
-        keep_forever(one)
+        compiler.keep_forever(one)
     for kind, address in zip(kinds, addresses, strict=True):
-        METHODS[kind] = keep_forever(MethodDef(kind.__name__.lower().encode(), address, METH_FASTCALL, None))
+        METHODS[kind] = compiler.keep_forever(MethodDef(kind.__name__.lower().encode(), address, METH_FASTCALL, None))
 
 
 def _install_finalisers(compiler: Any) -> None:
@@ -186,8 +186,9 @@ def _install_finalisers(compiler: Any) -> None:
     ctypes.PYFUNCTYPE(None, ctypes.py_object)(set_release)(release)
     make = ctypes.pythonapi.PyDescr_NewMethod
     make.restype, make.argtypes = ctypes.py_object, (ctypes.py_object, ctypes.c_void_p)
-    methods = [keep_forever(MethodDef(b"__del__", address, METH_NOARGS, None)) for address in (direct, managed)]
-    keep_forever(release)
+    methods = [MethodDef(b"__del__", address, METH_NOARGS, None) for address in (direct, managed)]
+    for one in (*methods, release):
+        compiler.keep_forever(one)
     Finalisers.direct, Finalisers.managed = [make(Storage, ctypes.addressof(method)) for method in methods]
     apply_mode()
 

@@ -19,7 +19,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from ..core.fork_safety import fork_safe
-from ..core.sealed import keep_forever
 from . import common
 from .code import NAME, PLAIN, Module
 from .entry import METH_FASTCALL, MethodDef
@@ -32,8 +31,19 @@ _LOCK = fork_safe(threading.RLock())
 """Held while the compiler is made, and while it loads objects."""
 
 
+Made = TypeVar("Made")
+
+
+def keep_forever(one: Made) -> Made:
+    """Return an object, which lives on when the interpreter clears its modules: code or structs of C refer to it."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(one))
+    return one
+
+
 class Compiler:
     """Owns the LLVM engine and every loaded object; thread-safe."""
+
+    keep_forever = staticmethod(keep_forever)
 
     def __init__(self) -> None:
         import llvmlite
@@ -176,9 +186,6 @@ def _name(key: str) -> str:
 
 def _uses_common(text: str) -> bool:
     return f"@{common.PREFIX}_" in text
-
-
-Made = TypeVar("Made")
 
 
 class made_once(Generic[Made]):

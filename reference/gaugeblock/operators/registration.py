@@ -171,12 +171,12 @@ def derived_inplace(row: Row, function: Callable[..., Any]) -> Plannable[..., An
         _store(self, result)
         if call is None or (operands is not None and (not operands or operands[0] is not self)):
             return self
-        return Planned(self, _stored(call), operands)
+        return Planned(self, storing(call), operands)
 
     return Plannable(inplace)
 
 
-def _stored(call: Callable[..., Any]) -> Callable[..., Tensor | None]:
+def storing(call: Callable[..., Any]) -> Callable[..., Tensor | None]:
     """Return the call that writes what `call` makes into its first operand."""
 
     def run(self: Tensor, *others: Any) -> Tensor | None:

@@ -39,8 +39,8 @@ from .gathering import (
 )
 from .invoke import apply
 from .operand_checks import check_fits, check_implemented, check_no_overlap, warn_of_internal_overlap
-from .plan import Plannable, Planned
-from .registration import F, derived_out, kernel
+from .plan import SMALL_BYTES, Plannable, Planned
+from .registration import F, derived_out, kernel, storing
 from .rows import rows
 
 KEEPING = ("index_fill", "put")
@@ -60,7 +60,7 @@ def writing(name: str, inplace: str) -> Callable[[F], F]:
 
         written.__name__, written.__doc__ = name.partition(".")[0], function.__doc__
         functional = Plannable(written)
-        kernel(inplace, derive=False)(function)
+        kernel(inplace, derive=False)(_small_inplace(name.partition(".")[0], function))
         kernel(name, derive=False)(functional)
         row = rows()[name]
         if row.out_name is not None:
@@ -70,13 +70,40 @@ def writing(name: str, inplace: str) -> Callable[[F], F]:
     return register
 
 
+COMBINED = {"scatter": None, "scatter_add": "add", "index_add": "add", "index_copy": None}
+"""Operators that one loop serves -> how it combines an element with what is there."""
+
+
 def _planned(operator: str, result: Tensor, self: Tensor, args: tuple[Any, ...]) -> Tensor | Planned[Tensor]:
     from .indexing.scatter_loop import planned_scatter
 
-    if operator not in ("scatter", "scatter_add") or len(args) != 3 or not args[1].meta.numel:
+    if operator not in COMBINED or len(args) != 3 or not args[1].meta.numel:
         return result
-    dim = gather_dim(operator, self, args[0], args[1])
-    return planned_scatter(operator, result, self, dim, *args[1:], "add" if operator == "scatter_add" else None)
+    dim = wrap_dim(operator, args[0], self.meta.ndim)
+    return planned_scatter(operator, result, self, dim, *args[1:], COMBINED[operator])
+
+
+def _small_inplace(operator: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return the in-place kernel, planned for small tensors: they are written as a copy, and stored if all places are
+    there, since a place that is not must leave them as they were."""
+    if operator not in COMBINED:
+        return function
+
+    def inplace(self: Tensor, *args: Any, **kwargs: Any) -> Tensor | Planned[Tensor]:
+        function(self, *args, **kwargs)
+        found = self if kwargs or self.meta.nbytes > SMALL_BYTES else _planned(operator, self, self, args)
+        if not isinstance(found, Planned) or found.call is None:
+            return self
+        store = storing(found.call)
+
+        def again(self: Tensor, *others: Any) -> Tensor | None:
+            shared = [one for one in others if isinstance(one, Tensor) and one.storage_impl is self.storage_impl]
+            return None if shared else store(self, *others)
+
+        return Planned(self, again, found.operands)
+
+    inplace.__name__, inplace.__doc__ = f"{operator}_", function.__doc__
+    return Plannable(inplace)
 
 
 def _write(
