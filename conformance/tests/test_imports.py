@@ -31,7 +31,7 @@ CUDA_LAYERS = (
     "graphs", "__init__",
 )  # fmt: skip
 # And of the packages beside the engine.
-TESTING_LAYERS = ("ptx_emulator", "cuda_simulator", "__init__")
+TESTING_LAYERS = ("ptxas", "host_grid", "ptx_emulator", "cuda_simulator", "__init__")
 TOOLS_LAYERS = (
     "problem", "graph_picture", "stub", "trace_replay", "memory_viz", "stride_diagrams", "commands", "__init__",
 )  # fmt: skip

@@ -12,9 +12,9 @@ import pytest
 from gaugeblock.cuda.driver.cuda_library import CudaLibrary
 from gaugeblock.cuda.driver.cupy_driver import CupyDriver
 from gaugeblock.cuda.driver.protocol import Driver, DriverError, DriverOutOfMemory
-from gaugeblock.cuda.ptx.target import assemble, find_ptxas
 from gaugeblock.memory.elements import read_bytes, write_bytes
 from gaugeblock_testing.cuda_simulator import SimulatedDriver
+from gaugeblock_testing.ptxas import assemble, find_ptxas
 
 from .fake_cupy import FakeCupy, FakeLibrary
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from gaugeblock.core.dtype import float64, int64
-from gaugeblock.cuda.ptx import host_grid
 from gaugeblock.kernels.body import Formula
 from gaugeblock.kernels.expression import F64, Expr, constant, select, when, while_loop
 from gaugeblock.kernels.isa import supported_levels
 from gaugeblock.kernels.pointwise import PointwiseKernel
+from gaugeblock_testing import host_grid
 
 Array = np.ndarray[Any, Any]
 LEVELS = supported_levels()

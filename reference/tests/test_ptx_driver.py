@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from gaugeblock.core.dtype import bool_, complex64, float16, float32, int64
 from gaugeblock.cuda import ptx
-from gaugeblock.cuda.ptx.host_grid import stand_in
 from gaugeblock.cuda.ptx.layout import Layout
 from gaugeblock.kernels.conversion import Immediate
 from gaugeblock.kernels.pointwise import PointwiseKernel
 from gaugeblock.operators.pointwise import formula_kernel
 from gaugeblock_testing.cuda_simulator import SimulatedDriver
 from gaugeblock_testing.cuda_simulator.modules import StandIn
+from gaugeblock_testing.host_grid import stand_in
 from gaugeblock_testing.ptx_emulator import Machine
 
 Array = np.ndarray[Any, Any]

@@ -25,13 +25,13 @@ from gaugeblock.core.dtype import (
     uint8,
 )
 from gaugeblock.cuda import ptx
-from gaugeblock.cuda.ptx import host_grid
 from gaugeblock.cuda.ptx.layout import divided, layout_of, magic
 from gaugeblock.iteration.dimensions import INT32_MAX
 from gaugeblock.iteration.tensor_iterator import COMPARISON
 from gaugeblock.kernels.conversion import Immediate
 from gaugeblock.kernels.pointwise import PointwiseKernel
 from gaugeblock.operators.pointwise import formula_kernel
+from gaugeblock_testing import host_grid
 from gaugeblock_testing.ptx_emulator import Machine
 
 Array = np.ndarray[Any, Any]

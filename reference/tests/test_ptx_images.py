@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 from gaugeblock.core.dtype import float32, float64
-from gaugeblock.cuda.ptx import launching, target
+from gaugeblock.cuda.ptx import launching
 from gaugeblock.cuda.ptx.layout import Layout
-from gaugeblock.cuda.ptx.target import device_target, host_target
+from gaugeblock.cuda.ptx.target import device_target
 from gaugeblock.kernels.object_cache import CacheFolder
 from gaugeblock.operators.pointwise import formula_kernel
+from gaugeblock_testing import ptxas
+from gaugeblock_testing.host_grid import host_target
 
 TARGET = device_target((8, 0))
 FLAT = Layout(32, 0, 4, (False,) * 3)
@@ -57,12 +59,12 @@ def test_tables_lie_in_global_memory_of_the_device() -> None:
 
 
 def test_a_missing_assembler_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(target, "find_ptxas", lambda: None)
+    monkeypatch.setattr(ptxas, "find_ptxas", lambda: None)
     with pytest.raises(RuntimeError, match="install nvidia-cuda-nvcc-cu12"):
-        target.assemble(b"")
+        ptxas.assemble(b"")
 
 
-@pytest.mark.skipif(target.find_ptxas() is None, reason="ptxas is not installed (nvidia-cuda-nvcc-cu12 has it)")
+@pytest.mark.skipif(ptxas.find_ptxas() is None, reason="ptxas is not installed (nvidia-cuda-nvcc-cu12 has it)")
 def test_refusals_of_the_assembler_reach_the_caller() -> None:
     with pytest.raises(RuntimeError, match="ptxas refused the image"):
-        target.assemble(b".version 7.5\n.target sm_80\nnonsense\0")
+        ptxas.assemble(b".version 7.5\n.target sm_80\nnonsense\0")

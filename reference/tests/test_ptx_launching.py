@@ -8,10 +8,10 @@ import re
 import pytest
 from gaugeblock.core.dtype import BY_NAME, bool_, float16, float32, int8, int64
 from gaugeblock.cuda import ptx
-from gaugeblock.cuda.ptx.target import assemble, find_ptxas
 from gaugeblock.kernels.conversion import Immediate
 from gaugeblock.kernels.pointwise import PointwiseKernel
 from gaugeblock.operators.pointwise import formula_kernel
+from gaugeblock_testing.ptxas import assemble, find_ptxas
 
 ADD = formula_kernel("add", (float32, float32), float32, float32)
 FLAT = [(4,)] * 3

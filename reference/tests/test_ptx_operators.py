@@ -14,15 +14,16 @@ import gaugeblock as gb
 import numpy as np
 import pytest
 from gaugeblock.core.dtype import BY_NAME
-from gaugeblock.cuda.ptx import host_grid
 from gaugeblock.cuda.ptx.launching import PreparedLaunch, back_end, grid_text
-from gaugeblock.cuda.ptx.target import assemble, device_target, find_ptxas
+from gaugeblock.cuda.ptx.target import device_target
 from gaugeblock.operators.pointwise import Call, arguments, fitted, plan_call
 from gaugeblock.operators.pointwise_operators import RULES, call_builder
 from gaugeblock.operators.rows import Row, rows
 from gaugeblock.tensor.tensor import new_like
 from gaugeblock_spec.schema import parse
+from gaugeblock_testing import host_grid
 from gaugeblock_testing.ptx_emulator import Machine
+from gaugeblock_testing.ptxas import assemble, find_ptxas
 
 ALL = os.environ.get("GAUGEBLOCK_PTX") == "all"
 NAMES = sorted(RULES)

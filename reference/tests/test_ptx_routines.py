@@ -10,8 +10,8 @@ import mpmath
 import numpy as np
 import pytest
 from gaugeblock.core.dtype import DType, complex64, complex128, float32, float64
-from gaugeblock.cuda.ptx import host_grid
 from gaugeblock.operators.pointwise import formula_kernel
+from gaugeblock_testing import host_grid
 
 Array = np.ndarray[Any, Any]
 SPECIAL = (0.0, 1.0, 0.5, 2.0, 3.0, 4.0, 30.0, 800.0, 1e10, 1e300, 1.7e308, np.inf, 1e-20, 1e-310, 5e-324)

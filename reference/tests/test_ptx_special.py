@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from gaugeblock.core.dtype import BY_NAME
 from gaugeblock.cuda.operators.pointwise import COMPONENTS, KERNELS, Loop, pointwise_loop
-from gaugeblock.cuda.ptx import host_grid
 from gaugeblock.cuda.ptx.launching import PreparedLaunch, back_end, grid_text
-from gaugeblock.cuda.ptx.target import assemble, device_target, find_ptxas
+from gaugeblock.cuda.ptx.target import device_target
 from gaugeblock.operators.invoke import apply
 from gaugeblock.operators.rows import rows
+from gaugeblock_testing import host_grid
 from gaugeblock_testing.ptx_emulator import Machine
+from gaugeblock_testing.ptxas import assemble, find_ptxas
 
 TARGET = device_target((8, 0))
 WITH_LOOPS = ("igamma", "zeta", "polygamma", "chebyshev", "shifted", "hermite", "laguerre", "legendre")

@@ -17,9 +17,9 @@
 `prepare(...).plan(values)` takes some microseconds. Contiguous operands (and inputs of one element) are read 16 bytes
 at a time where they are aligned, and so are rows where the outputs are contiguous in the innermost dim; everything else
 goes through the strides, element by element. Indices have 32 bits where these reach. Images
-are kept on disk by content, in the folder of the CPU's objects. `host_grid.run(kernel, shape, strides, values)` walks
-through the same grid on this processor, and `gaugeblock_testing.ptx_emulator` runs the PTX itself, instruction by
-instruction: so are kernels tested where there is no GPU.
+are kept on disk by content, in the folder of the CPU's objects. `gaugeblock_testing.host_grid` walks through the same
+grid on this processor, and `gaugeblock_testing.ptx_emulator` runs the PTX itself, instruction by instruction: so are
+kernels tested where there is no GPU.
 """
 
 from __future__ import annotations

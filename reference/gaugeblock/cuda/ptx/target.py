@@ -7,14 +7,9 @@ address space of memory, how a kernel is declared, and where it finds the number
 from __future__ import annotations
 
 import functools
-import os
-import shutil
-import subprocess
-import sys
-import tempfile
 from typing import NamedTuple
 
-from ...kernels.isa import Level, current_level
+from ...kernels.isa import Level
 
 Capability = tuple[int, int]
 TRIPLE = "nvptx64-nvidia-cuda"
@@ -54,39 +49,3 @@ def device_target(capability: Capability = DEFAULT_CAPABILITY) -> Target:
     chosen = max(known)
     name = f"sm_{chosen[0]}{chosen[1]}"
     return Target(name, _PTX_VERSIONS[chosen], Level(name, 1, "nounwind", frozenset(), True), " addrspace(1)")
-
-
-@functools.cache
-def host_target() -> Target:
-    """This processor, at the instruction-set level in use."""
-    level = current_level()
-    return Target("host", 0, level._replace(name=f"grid {level.name}", vector_bytes=1), "")
-
-
-_PLACES = ("nvidia/cuda_nvcc/bin", "nvidia/cu13/bin")
-
-
-def find_ptxas() -> str | None:
-    """The path of ptxas, or None."""
-    packaged = [os.path.join(folder, place) for folder in sys.path for place in _PLACES]
-    return shutil.which("ptxas") or shutil.which("ptxas", path=os.pathsep.join(packaged))
-
-
-def assemble(image: bytes, architecture: str = "sm_80") -> bytes:
-    """The cubin of a PTX image for an architecture such as "sm_90".
-
-    Raises RuntimeError without ptxas, and with what ptxas says when it refuses the image.
-    """
-    program = find_ptxas()
-    if program is None:
-        raise RuntimeError("ptx.assemble: ptxas was not found: install nvidia-cuda-nvcc-cu12, or put ptxas on PATH")
-    with tempfile.TemporaryDirectory() as folder:
-        source, result = (os.path.join(folder, name) for name in ("kernel.ptx", "kernel.cubin"))
-        with open(source, "wb") as file:
-            file.write(image.rstrip(b"\0"))
-        command = [program, f"-arch={architecture}", source, "-o", result]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise RuntimeError(f"ptx.assemble: ptxas refused the image: {done.stderr.strip()}")
-        with open(result, "rb") as file:
-            return file.read()

@@ -11,13 +11,21 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...kernels.code import NAME, Code
-from ...kernels.compiler import compiler
-from ...kernels.pointwise import PointwiseKernel
-from .grid_kernel import Parameter
-from .launching import PreparedLaunch, grid_text
-from .layout import Ints, Layout
-from .target import BLOCK, host_target
+from gaugeblock.cuda.ptx.grid_kernel import Parameter
+from gaugeblock.cuda.ptx.launching import PreparedLaunch, grid_text
+from gaugeblock.cuda.ptx.layout import Ints, Layout
+from gaugeblock.cuda.ptx.target import BLOCK, Target
+from gaugeblock.kernels.code import NAME, Code
+from gaugeblock.kernels.compiler import compiler
+from gaugeblock.kernels.isa import current_level
+from gaugeblock.kernels.pointwise import PointwiseKernel
+
+
+@functools.cache
+def host_target() -> Target:
+    """This processor, at the instruction-set level in use."""
+    level = current_level()
+    return Target("host", 0, level._replace(name=f"grid {level.name}", vector_bytes=1), "")
 
 
 def grid_walk(parameters: Sequence[Parameter]) -> str:
