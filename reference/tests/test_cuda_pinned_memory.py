@@ -58,6 +58,24 @@ def test_sizes_above_the_limits_are_not_rounded_or_not_kept() -> None:
     memory.check_invariants()
 
 
+def test_limits_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    setting = "pinned_max_round_threshold_mb:1,pinned_max_cached_size_mb:4"
+    monkeypatch.setenv("GAUGEBLOCK_CUDA_ALLOC_CONF", setting)
+    mib = 1 << 20
+    before = install_driver(SimulatedDriver(backed=False))
+    try:
+        memory = pinned_memory()
+        sizes = [memory.block_size(size) for size in (3, mib, mib + 1, 4 * mib, 4 * mib + 1)]
+        assert sizes == [4, mib, mib + 1, 4 * mib, 4 * mib + 1]
+        assert (memory.round_limit, memory.cache_limit) == (mib, 4 * mib)
+        monkeypatch.setenv("GAUGEBLOCK_CUDA_ALLOC_CONF", "pinned_max_cached_size_mb:-1")
+        install_driver(SimulatedDriver(backed=False))
+        with pytest.raises(ValueError, match="pinned_max_cached_size_mb"):
+            pinned_memory()
+    finally:
+        install_driver(before)
+
+
 def test_a_block_waits_for_the_streams_that_used_it(memory: PinnedMemory) -> None:
     driver = memory.driver
     assert isinstance(driver, SimulatedDriver)

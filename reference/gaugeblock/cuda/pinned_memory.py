@@ -5,6 +5,7 @@ Its figures have the names of torch.cuda.host_memory_stats. Tensors of the CPU m
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from contextlib import suppress
 from threading import RLock
@@ -18,6 +19,7 @@ from ..memory.storage import Storage, allocate_storage
 from ..operators.copy import copy_values
 from ..tensor.tensor import Tensor, make_tensor
 from ..tensor.tensor_meta import TensorMeta, extent, without_autograd
+from .allocator.allocator_config import VARIABLE, AllocatorConfig
 from .allocator.statistics import Stat, flattened
 from .devices import DeviceMemory, get_driver
 from .driver.protocol import Driver, DriverError
@@ -308,11 +310,16 @@ _making = fork_safe(RLock())
 
 
 def pinned_memory() -> PinnedMemory:
-    """The pinned memory of the driver in use. RuntimeError when there is no driver."""
+    """The pinned memory of the driver in use, with the limits of the allocator's setting in the environment.
+
+    RuntimeError when there is no driver, ValueError for a setting that cannot be read.
+    """
     driver = get_driver()
     with _making:
         if not _latest or _latest[0].driver is not driver:
-            _latest[:] = [PinnedMemory(driver)]
+            config = AllocatorConfig.of(os.environ.get(VARIABLE, ""))
+            limits = (config.pinned_max_round_threshold, config.pinned_max_cached_size)
+            _latest[:] = [PinnedMemory(driver, round_limit=limits[0], cache_limit=limits[1])]
         return _latest[0]
 
 

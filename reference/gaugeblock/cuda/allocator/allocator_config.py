@@ -69,8 +69,8 @@ MOST_DIGITS: Final = 18
 class AllocatorConfig:
     """The settings. Sizes in bytes; None for no limit. `text` is what it was read from.
 
-    `release_lock_on_cudamalloc`, `backend` and the settings of pinned memory are accepted and kept; the allocator of
-    device memory does not depend on them.
+    `release_lock_on_cudamalloc`, `backend`, `pinned_use_background_threads` and `pinned_use_cuda_host_register` are
+    accepted and kept; nothing depends on them. The limits of pinned memory are pinned_memory.py's.
     """
 
     large_segment_size: int = LARGE_SEGMENT
