@@ -19,7 +19,7 @@ from .planes import FIRST_OF_KERNEL, Planes, PlanesWriter, Unit
 TILE = (4, 3)
 """Output channels and vectors of windows of a tile."""
 LONE_TILE = (1, 8)
-"""The same for groups of one output channel."""
+"""The tile of groups that have a single output channel."""
 PART = 7
 HEAD = 64
 """Bytes of scratch memory before the weights: whether there is a mask."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...calls.functions import tensor_ops as ops
+from ...core.device import cpu
 from ...core.dtype import int64
 from ...dispatch.keys import any_autograd
 
@@ -94,7 +95,8 @@ def nll_back(
 ) -> Tensor:
     """Minus the weight of the class at the class of each target; nothing for the class that is ignored."""
     dim = 1 if len(shape) > 1 else 0
-    if weight is None and reduction and ignore_index < 0 and len(shape) == 2 and not any_autograd((grad,), {}):
+    usual = weight is None and reduction and ignore_index < 0 and len(shape) == 2 and grad.device is cpu
+    if usual and not any_autograd((grad,), {}):
         places, share = target.to(int64).unsqueeze(1), -(grad / total_weight if reduction == 1 else grad)
         try:
             return grad.new_zeros(shape).scatter(1, places, share.expand(tuple(places.shape)))

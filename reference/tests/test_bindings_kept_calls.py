@@ -1,0 +1,78 @@
+"""Kept calls with operands of a subclass, and kept writes in place: as right the third time as the first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import gaugeblock as gb
+import pytest
+from gaugeblock.calls.call_cache import ENABLED
+
+CACHED = pytest.mark.skipif(not ENABLED, reason="the call cache is switched off")
+
+
+class Opaque(gb.Tensor):
+    """A subclass whose calls nothing overrides."""
+
+    __torch_function__ = classmethod(gb.overrides._disabled_torch_function_impl)  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, y: x.copy_(y), lambda x, y: x + y, lambda x, y: x.add_(y), lambda x, y: gb.where(x > 0, x, y),
+        lambda x, y: gb.add(x, y, out=x), lambda x, y: x.masked_fill(y > 0, 1.0), lambda x, y: x.lerp(x, y),
+    ],
+)  # fmt: skip
+def test_entries_are_not_shared_by_sizes_of_a_subclass(call: Callable[[gb.Tensor, gb.Tensor], gb.Tensor]) -> None:
+    other = gb.arange(1.0, 5.0).reshape(2, 2)
+    for second in (other, other[:1], other.t()):
+        for _ in range(3):
+            expected = call(gb.zeros(2, 2), second)
+            assert gb.equal(call(gb.zeros(2, 2), second.as_subclass(Opaque)), expected)
+    with pytest.raises(RuntimeError, match="size of tensor"):
+        call(gb.zeros(2, 2), gb.zeros(3, 2).as_subclass(Opaque))
+
+
+def test_a_comparison_is_not_kept_for_the_strides_of_a_subclass() -> None:
+    x, other = gb.arange(4.0), gb.arange(8.0).repeat_interleave(2)[::4]
+    for _ in range(3):
+        assert x.equal(gb.arange(4.0).as_subclass(Opaque)) and not x.equal(other.as_subclass(Opaque))
+        assert x.equal(gb.stack([x, x + 1], -1)[:, 0].as_subclass(Opaque))
+
+
+@CACHED
+@pytest.mark.parametrize(
+    ("name", "call", "expected"),
+    [
+        ("index_add_", lambda x, i: x.index_add_(0, i, gb.ones(2)), [0.0, 2.0, 1.0]),
+        ("index_copy_", lambda x, i: x.index_copy_(0, i, gb.tensor([5.0, 7.0])), [0.0, 1.0, 7.0]),
+        ("scatter_", lambda x, i: x.scatter_(0, i, gb.tensor([5.0, 7.0])), [0.0, 1.0, 7.0]),
+        ("scatter_", lambda x, i: x.scatter_(0, i, 4.0), [0.0, 1.0, 4.0]),
+        ("scatter_add_", lambda x, i: x.scatter_add_(0, i, gb.ones(2)), [0.0, 2.0, 1.0]),
+        ("cumsum_", lambda x, i: x.cumsum_(0), [0.0, 1.0, 1.0]),
+    ],
+)
+def test_in_place_writes_are_kept(
+    name: str, call: Callable[[gb.Tensor, gb.Tensor], object], expected: list[float]
+) -> None:
+    for _ in range(3):
+        x = gb.tensor([0.0, 1.0, 0.0])
+        version = x._version
+        one = gb.tensor([2, 2]) if expected[1] == 1.0 else gb.tensor([1, 2])
+        assert call(x, one) is x
+        assert (x.tolist(), x._version - version) == (expected, 1)
+    kept = [entry for key, entry in x.meta.calls.items() if key[0] == name]
+    assert kept and all(kept)
+
+
+@CACHED
+def test_kept_writes_at_places_refuse_what_the_first_call_refuses() -> None:
+    x = gb.zeros(3)
+    for _ in range(3):
+        x.scatter_add_(0, gb.tensor([1]), gb.ones(1))
+    with pytest.raises(RuntimeError, match="single memory location"):
+        x.scatter_add_(0, gb.tensor([1]), x[1:2])
+    with pytest.raises(RuntimeError, match="out of bounds"):
+        x.scatter_add_(0, gb.tensor([3]), gb.ones(1))
+    assert (x.tolist(), x._version) == ([0.0, 3.0, 0.0], 3)
