@@ -37,6 +37,36 @@ def _real_dim(operator: str, dim: int, ndim: int) -> int:
     return wrap_dim(operator, dim, ndim)
 
 
+def dim(self: Tensor) -> int:
+    """The number of dims."""
+    return self.meta.ndim
+
+
+def numel(self: Tensor) -> int:
+    """The number of elements."""
+    return self.meta.numel
+
+
+def storage_offset(self: Tensor) -> int:
+    """The place of the first element in the storage, in elements."""
+    return self.offset
+
+
+def element_size(self: Tensor) -> int:
+    """The bytes of one element."""
+    return self.meta.dtype.itemsize
+
+
+def data_ptr(self: Tensor) -> int:
+    """The address of the first element; 0 without elements."""
+    return self.pointer if self.meta.numel else 0
+
+
+def untyped_storage(self: Tensor) -> UntypedStorage:
+    """The handle of the storage."""
+    return UntypedStorage.of(self.storage_impl)
+
+
 def is_contiguous(self: Tensor, memory_format: MemoryFormat = contiguous_format) -> bool:
     """Return whether the elements lie in memory in the order of `memory_format`, without gaps."""
     return has_memory_format(self, memory_format)
@@ -66,6 +96,11 @@ def is_signed(self: Tensor) -> bool:
     return self.meta.dtype.is_signed
 
 
+def nbytes(self: Tensor) -> int:
+    """numel times element_size, also for expanded tensors."""
+    return self.meta.nbytes
+
+
 def is_on(kind: str) -> Callable[[Tensor], bool]:
     """Return the getter that says whether a tensor is on a device of a type."""
 
@@ -82,6 +117,16 @@ def get_device(self: Tensor) -> int:
     return device.index if device.type == "cuda" and device.index is not None else -1
 
 
+def is_view(self: Tensor) -> bool:
+    """Return whether the tensor is a view of another."""
+    return self.base is not None
+
+
+def base_of(self: Tensor) -> Tensor | None:
+    """The root tensor of a view; None for a tensor that is no view."""
+    return self.base
+
+
 def set_requires_grad(self: Tensor, requires_grad: bool = True) -> Tensor:
     """Ask for gradients, or stop it, and return self. Raises RuntimeError unless floating or complex."""
     if not requires_grad and self.autograd is None:
@@ -89,40 +134,18 @@ def set_requires_grad(self: Tensor, requires_grad: bool = True) -> Tensor:
     return hooks.dispatched["set_requires_grad"](self, requires_grad)  # type: ignore[no-any-return]
 
 
-READERS: dict[str, tuple[Callable[[Tensor], Any], str]] = {
-    "dim": (lambda self: self.meta.ndim, "The number of dims."),
-    "numel": (lambda self: self.meta.numel, "The number of elements."),
-    "storage_offset": (lambda self: self.offset, "The place of the first element in the storage, in elements."),
-    "element_size": (lambda self: self.meta.dtype.itemsize, "The bytes of one element."),
-    "data_ptr": (
-        lambda self: self.pointer if self.meta.numel else 0, "The address of the first element; 0 without elements.",
-    ),
-    "untyped_storage": (lambda self: UntypedStorage.of(self.storage_impl), "The handle of the storage."),
-    "nbytes": (lambda self: self.meta.nbytes, "numel times element_size, also for expanded tensors."),
-    "is_view": (lambda self: self.base is not None, "Return whether the tensor is a view of another."),
-    "base_of": (lambda self: self.base, "The root tensor of a view; None for a tensor that is no view."),
-}  # fmt: skip
-"""Getter -> what it reads, and its docstring."""
-READ: dict[str, Callable[[Tensor], Any]] = {}
-for _name, (_function, _document) in READERS.items():
-    _function.__name__ = _function.__qualname__ = _name
-    _function.__doc__ = _document
-    READ[_name] = globals()[_name] = _function
 METHODS: dict[str, Callable[..., Any]] = {
-    **{name: READ[name] for name in "dim numel storage_offset element_size data_ptr untyped_storage".split()},
-    **{
-        function.__name__: function
-        for function in (
-            size, stride, is_contiguous, is_set_to, is_floating_point, is_complex, is_signed, is_inference, get_device,
-        )
-    },
-    "ndimension": READ["dim"], "nelement": READ["numel"], "_is_view": READ["is_view"],
-}  # fmt: skip
+    function.__name__: function
+    for function in (
+        size, stride, dim, numel, storage_offset, element_size, data_ptr, untyped_storage, is_contiguous, is_set_to,
+        is_floating_point, is_complex, is_signed, is_inference, get_device,
+    )
+} | {"ndimension": dim, "nelement": numel, "_is_view": is_view}  # fmt: skip
 
 PROPERTIES: dict[str, Callable[..., Any]] = {
-    "nbytes": READ["nbytes"],
-    "itemsize": READ["element_size"],
+    "nbytes": nbytes,
+    "itemsize": element_size,
     **{f"is_{kind}": is_on(kind) for kind in ("cpu", "meta", "cuda", "ipu", "maia", "mps", "mtia", "xla", "xpu")},
-    "_base": READ["base_of"],
+    "_base": base_of,
     "_version": version_of,
 }
