@@ -76,3 +76,30 @@ def test_kept_writes_at_places_refuse_what_the_first_call_refuses() -> None:
     with pytest.raises(RuntimeError, match="out of bounds"):
         x.scatter_add_(0, gb.tensor([3]), gb.ones(1))
     assert (x.tolist(), x._version) == ([0.0, 3.0, 0.0], 3)
+
+
+@CACHED
+@pytest.mark.parametrize("number", [float("inf"), float("-inf"), float("nan"), 65504.0])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, n: gb.where(x > 0, x, n), lambda x, n: x.clamp(min=n), lambda x, n: x.masked_fill(x > 0, n),
+        lambda x, n: gb.add(x, x, alpha=n), lambda x, n: x.clamp_(max=n),
+    ],
+)  # fmt: skip
+def test_a_kept_call_takes_numbers_that_are_not_finite(
+    call: Callable[[gb.Tensor, float], gb.Tensor], number: float
+) -> None:
+    for dtype in (gb.float16, gb.float32, gb.float64):
+        first, *others = (call(gb.tensor([-1.0, 0.0, 2.0], dtype=dtype), number) for _ in range(4))
+        for found in others:
+            assert gb.equal(found.nan_to_num(7.0, 8.0, 9.0), first.nan_to_num(7.0, 8.0, 9.0))
+
+
+@CACHED
+def test_a_kept_call_refuses_finite_numbers_beyond_its_dtype() -> None:
+    x = gb.tensor([-1.0, 2.0], dtype=gb.float16)
+    for number in (-float("inf"), -1.0, -float("inf")):
+        assert gb.where(x > 0, x, number).tolist() == [number, 2.0]
+    with pytest.raises(RuntimeError, match="without overflow"):
+        gb.where(x > 0, x, 65536.0)

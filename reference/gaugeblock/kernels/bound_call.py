@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from math import isfinite
 from typing import Any, NamedTuple
 
 from ..core.device import cpu
@@ -117,7 +118,9 @@ class View(NamedTuple):
 
 def fits(value: Any) -> bool:
     """Return whether an argument is no number, or a real one that every floating dtype can hold."""
-    return value is None or value is UNSET or isinstance(value, Tensor) or -LARGEST_NUMBER <= value <= LARGEST_NUMBER
+    if value is None or value is UNSET or isinstance(value, Tensor):
+        return True
+    return -LARGEST_NUMBER <= value <= LARGEST_NUMBER or (type(value) is float and not isfinite(value))
 
 
 def addresses(values: Sequence[Any]) -> list[Any]:

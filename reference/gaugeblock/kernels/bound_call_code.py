@@ -15,7 +15,7 @@ from ..tensor.tensor_meta import TensorMeta
 from .code import NAME, Code
 
 LARGEST_NUMBER = 65504
-"""The largest number of float16: what does not exceed it fits every floating dtype."""
+"""The largest finite number of float16: smaller ones, infinities and NaN fit every floating dtype."""
 OBJECTS = ("Tensor", "Storage", "cpu", "zero", "one", "no_blocks", "new_like", "bump_version", "unset")
 """Python objects that the code refers to, in the order of @objects."""
 FRESH, INTO = ("kernel", "results", "tail", "limited"), ("kernel", "tail", "limited", "read", "elementwise")
@@ -225,7 +225,9 @@ def _check_numbers(code: ObjectCode, limited: str, first: int) -> None:
         with code.when(code.either(code.same(type, "@PyFloat_Type"), code.same(type, "@PyLong_Type"))):
             real = code.register(f"call double @PyFloat_AsDouble(ptr {value})")
             size = code.register(f"call double @llvm.fabs.f64(double {real})")
-            large = code.register(f"fcmp ugt double {size}, {float(LARGEST_NUMBER)}")
+            beyond = code.register(f"fcmp ogt double {size}, {float(LARGEST_NUMBER)}")
+            finite = code.register(f"fcmp one double {size}, 0x7FF0000000000000")
+            large = code.register(f"and i1 {beyond}, {finite}")
             error = code.register("call ptr @PyErr_Occurred()")
             failed = code.register(f"icmp ne ptr {error}, null")
             with code.when(failed):
