@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import gaugeblock as gb
@@ -103,3 +104,48 @@ def test_a_kept_call_refuses_finite_numbers_beyond_its_dtype() -> None:
         assert gb.where(x > 0, x, number).tolist() == [number, 2.0]
     with pytest.raises(RuntimeError, match="without overflow"):
         gb.where(x > 0, x, 65536.0)
+
+
+@CACHED
+@pytest.mark.parametrize(
+    ("name", "call", "expected"),
+    [
+        ("pow", lambda x, n: gb.pow(n, x), [[1.0, 3.0, 9.0], [1.0, 0.5, 0.25]]),
+        ("pow", lambda x, n: gb.pow(x, n), [[0.0, 1.0, 8.0], [0.0, 1.0, 2.0**0.5]]),
+        ("remainder", lambda x, n: gb.remainder(n, x + 1), [[0.0, 1.0, 0.0], [0.5, 0.5, 0.5]]),
+        ("xlogy", lambda x, n: gb.xlogy(n, x + 1), [[0.0, 3 * math.log(2), 3 * math.log(3)],
+                                                     [0.0, 0.5 * math.log(2), 0.5 * math.log(3)]]),
+    ],
+)  # fmt: skip
+def test_calls_that_may_begin_with_a_number_are_kept(
+    name: str, call: Callable[[gb.Tensor, float], gb.Tensor], expected: list[list[float]]
+) -> None:
+    x = gb.arange(3, dtype=gb.float64)
+    x.meta.calls.clear()
+    for _ in range(3):
+        for number, wanted in zip((3.0, 0.5), expected, strict=True):
+            assert call(x, number).tolist() == pytest.approx(wanted)
+    assert [bool(entry) for key, entry in x.meta.calls.items() if key[0] == name] == [True]
+
+
+@CACHED
+@pytest.mark.parametrize(
+    ("name", "call", "numbers"),
+    [
+        ("celu", lambda x, n: gb.celu(x, n), (1.0, 0.5, -2.0)),
+        ("softshrink", lambda x, n: gb.nn.functional.softshrink(x, n), (0.5, 1.0, 0.0)),
+        ("nan_to_num", lambda x, n: gb.nan_to_num(x / 0, n), (0.0, -0.0, 1.0, 2.5)),
+        ("polygamma", lambda x, n: gb.polygamma(n, x + 3), (0, 1, 2, 3)),
+        ("isclose", lambda x, n: gb.isclose(x, x + 0.25, n), (0.0, 0.25, 1.0)),
+        ("logit", lambda x, n: gb.logit(x.abs() / 8, n), (None, 0.25, 0.125)),
+    ],
+)
+def test_entries_hold_the_values_of_numbers_that_decide_what_is_computed(
+    name: str, call: Callable[[gb.Tensor, object], gb.Tensor], numbers: tuple[object, ...]
+) -> None:
+    x = gb.arange(-2.0, 2.0)
+    x.meta.calls.clear()
+    first, *others = [[str(call(x, number).tolist()) for number in numbers] for _ in range(3)]
+    assert len(set(first)) == len(numbers) and others == [first, first]
+    kept = [bool(entry) for key, entry in x.meta.calls.items() if key[0] == name]
+    assert kept == [True] * len(numbers)

@@ -41,7 +41,7 @@ from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import only_ints
 from ..tensor.view_table import VIEWS, ViewFunction, view_functions
 from . import factories
-from .call_cache import OTHER, Filler, Parameter, Request, Single, metas, parameters_of, plain
+from .call_cache import OTHER, Filler, Parameter, Request, Single, metas, parameters_of, plain, valued
 from .caller import RENAMED, Caller
 from .deprecated_forms import FORMS
 from .marked_views import MARKED, marked_views, marking, taken
@@ -103,6 +103,7 @@ class Binding:
         self.deprecated = self.name.removesuffix("_") in FORMS
         first = (caller.is_method and "self") or "input"
         self.first = first if parameters[0].name in ("self", "input") else parameters[0].name
+        self.number_first = not parameters[0].kinds <= {"tensor", "tensors"}
         names = {p.name for p in parameters}
         renamed = self.name in RENAMED or not names.isdisjoint(("dim", "keepdim"))
         self.renamed = not caller.is_method or renamed or len(group.overloads) > 2
@@ -111,7 +112,7 @@ class Binding:
     def _names(self) -> dict[str, Any]:
         return {
             "OTHER": OTHER, "plain": plain, "metas": metas, "Request": Request, "squaring": squaring, "Unset": Unset,
-            "only_ints": only_ints, "taken": taken, "marked_views": marked_views,
+            "only_ints": only_ints, "valued": valued, "taken": taken, "marked_views": marked_views,
         }  # fmt: skip
 
     def _parts(self) -> list[str]:
@@ -119,6 +120,8 @@ class Binding:
         parts = [self._part(p) for p in self.parameters[1:]]
         if self.parameters[0].kinds == {"tensors"}:
             parts.insert(0, "firsts")
+        elif self.number_first:
+            parts.insert(0, self.parameters[0]._replace(name=self.first).part())
         return [repr(self.name), *parts]
 
     def _part(self, parameter: Parameter) -> str:
@@ -129,8 +132,19 @@ class Binding:
 
     def _values(self) -> str:
         """Source of what the entry is called with."""
-        values = [p.value() for p in self.parameters[1:]]
-        return ", ".join([self.first, *(value for value in values if value is not None)])
+        values = [p.value() for p in (self.parameters[0]._replace(name=self.first), *self.parameters[1:])]
+        return ", ".join([value for value in values if value is not None])
+
+    def _holder(self) -> tuple[str, str]:
+        """Source of the test for a tensor whose meta has the entries, and of that meta; a list has `firsts`."""
+        first = self.first
+        if self.parameters[0].kinds == {"tensors"}:
+            return "firsts and firsts is not OTHER and firsts[0] is not OTHER", "firsts[0]"
+        if not self.number_first:
+            return f"{first}.__class__ is Tensor", f"{first}.meta"
+        second = self.parameters[1].name
+        either = f"({first}.__class__ is Tensor or {second}.__class__ is Tensor)"
+        return either, f"({first} if {first}.__class__ is Tensor else {second}).meta"
 
     def _lookup(self, out: str = "") -> str:
         parts = [*self._parts(), *([f"{out}.meta"] if out else [])]
@@ -156,13 +170,11 @@ class Binding:
         """Source of the function that gives the cache's view of a call; None if its first argument is no tensor."""
         names = ", ".join([self.first, *(p.name for p in self.parameters[1:])])
         text = f"def request({names}, out):\n"
+        test, meta = self._holder()
         if self.parameters[0].kinds == {"tensors"}:
             text += f"    firsts = metas({self.first})\n"
-            text += "    if firsts is OTHER or not firsts or OTHER in firsts:\n        return None\n"
-            text += "    meta = firsts[0]\n"
-        else:
-            text += f"    if {self.first}.__class__ is not Tensor:\n        return None\n"
-            text += f"    meta = {self.first}.meta\n"
+            test += " and OTHER not in firsts"
+        text += f"    if not ({test}):\n        return None\n    meta = {meta}\n"
         key, values = ", ".join(self._parts()), self._values()
         text += f"    if out is UNSET:\n        return Request(meta, ({key},), ({values},))\n"
         text += "    if out.__class__ is not Tensor:\n        return None\n"
@@ -190,7 +202,8 @@ class Binding:
         given = ", ".join([self.first, *(p.name for p in self.parameters[1:])])
         out = "out" if self.writes else "UNSET"
         more = "more" if self.deprecated else "()"
-        tests = [f"{self.first}.__class__ is Tensor", "not SPECIAL"]
+        test, meta = self._holder()
+        tests = [test, "not SPECIAL"]
         if self.renamed:
             signature.append("**names")
             tests.append("not names")
@@ -201,12 +214,7 @@ class Binding:
         text = f"def {function}({', '.join(signature)}):\n"
         if self.parameters[0].kinds == {"tensors"}:
             text += f"    firsts = metas({self.first})\n"
-            tests[0] = "firsts and firsts is not OTHER and firsts[0] is not OTHER"
-            text += f"    if {' and '.join(tests)}:\n"
-            text += "        meta = firsts[0]\n"
-        else:
-            text += f"    if {' and '.join(tests)}:\n"
-            text += f"        meta = {self.first}.meta\n"
+        text += f"    if {' and '.join(tests)}:\n        meta = {meta}\n"
         if self.writes:
             text += "        if out is UNSET:\n" + indent(self._lookup(), 3)
             text += "        elif out.__class__ is Tensor:\n" + indent(self._lookup("out"), 3)

@@ -48,6 +48,13 @@ KINDS = {
     "str": "str", "ScalarType": "object", "Layout": "object", "Device": "object", "MemoryFormat": "object",
 }  # fmt: skip
 """Type of the schema -> kind. Lists of ints are "ints", lists of tensors "tensors", everything else "other"."""
+NUMBER_FIRST = {("tensor", "tensor"), ("tensor", "number"), ("number", "tensor"), ("int", "tensor")}
+"""Kinds of the first two arguments of operators that may begin with a number."""
+VALUED = frozenset(
+    """celu celu_ softshrink isclose logit logit_ nan_to_num nan_to_num_ polygamma polygamma_ special_polygamma
+    special_logit""".split()
+)
+"""Operators whose numbers decide what is computed: their keys hold the values."""
 
 
 class Parameter(NamedTuple):
@@ -74,6 +81,8 @@ class Parameter(NamedTuple):
         if self.spread:
             ints = f"{name} if {name} and only_ints({name})"
             return f"{ints} else plain({name}[0]) if len({name}) == 1 else OTHER"
+        if "value" in self.kinds:
+            return f"{name}.meta if {name}.__class__ is Tensor else valued({name})"
         if self.by_class and "tensor" not in self.kinds:
             return f"{name}.__class__"
         if self.by_class:
@@ -112,6 +121,12 @@ def plain(value: Any) -> Any:
     return OTHER
 
 
+def valued(number: Any) -> Any:
+    """Return the part in a key of a number whose value matters."""
+    kind = number.__class__
+    return (kind, repr(number)) if kind is float or kind is int else plain(number)
+
+
 def metas(tensors: Any) -> Any:
     """Return the part in a key of a list of tensors."""
     if tensors.__class__ is list or tensors.__class__ is tuple:
@@ -122,8 +137,8 @@ def metas(tensors: Any) -> Any:
 def parameters_of(
     group: Group, *, spread: bool, given: bool = False, by_schema: bool = False
 ) -> list[Parameter] | None:
-    """Return the parameters of a public name, in order; None unless each overload begins with a tensor or tensors,
-    or if a name is a keyword of Python.
+    """Return the parameters of a public name, in order; None unless each overload begins with tensors, or a tensor or
+    number is followed by a tensor, or if a name is a keyword of Python.
 
     With `spread` ints may be given singly for a first argument that is a list of ints. With `given` one entry of the
     call cache serves all ints and lists of ints. `by_schema`, arguments are keywords where the schema says so, whatever
@@ -134,7 +149,8 @@ def parameters_of(
         schema = parse(overload.schema)
         keyword = [a for a in schema.arguments if a.kwarg_only or (not by_schema and by_keyword(overload.row, a))]
         forms.append(([a for a in schema.arguments if a not in keyword], keyword))
-    if not all(positional and kind_of(positional[0]) in ("tensor", "tensors") for positional, _ in forms):
+    begin = {tuple(map(kind_of, positional[:2])) for positional, _ in forms}
+    if not begin <= NUMBER_FIRST and not all(kinds and kinds[0] in ("tensor", "tensors") for kinds in begin):
         return None
     longest = max((positional for positional, _ in forms), key=len)
     found = []
@@ -153,6 +169,8 @@ def parameters_of(
         named = tuple(dict.fromkeys(positional[1].name for positional, _ in forms if len(positional) > 1))
         found[1] = found[1]._replace(name="ints", spread=True, named=named)
         found[2:] = [p._replace(keyword=True) for p in found[2:]]
+    if group.name.partition(".")[0] in VALUED:
+        found = [p._replace(kinds=frozenset("value" if k == "number" else k for k in p.kinds)) for p in found]
     return [p._replace(given=given and not p.spread) for p in found]
 
 

@@ -36,7 +36,7 @@ class Call(NamedTuple):
     `operands` (tensors and numbers) broadcast and promote; `extras` are numbers converted to the computation dtype
     that do not promote; `condition` is read as bool before the operands; `weights` are numbers that promote only.
     An extra that the computation dtype cannot hold is an error; with `fit` so is a number among the operands, which
-    wraps otherwise. With `valued` the call follows from the values of numbers: some are refused, or lead to others.
+    wraps otherwise.
     """
 
     formula: str
@@ -45,7 +45,6 @@ class Call(NamedTuple):
     condition: Tensor | None = None
     weights: tuple[Number, ...] = ()
     fit: bool = False
-    valued: bool = False
 
 
 def check_alpha(operator: str, alpha: Number, common: DType) -> None:
@@ -405,7 +404,7 @@ def _is_decided(plan: Plan, call: Call) -> bool:
     """Return whether metas and classes of numbers decide all that the plan does: not the default dtype, and not the
     values of numbers, but that they fit floating dtypes."""
     tensors = [one.meta for one in _operands(call) if isinstance(one, Tensor)]
-    if plan.through_copy or call.weights or call.valued or any(one.lazy or one.has_autograd for one in tensors):
+    if plan.through_copy or any(one.lazy or one.has_autograd for one in tensors):
         return False
     if plan.common.kind >= 2 and all(one.dtype.kind < 2 for one in tensors):
         return False

@@ -124,11 +124,11 @@ def isclose(self: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8,
         raise RuntimeError(f"isclose(): rtol and atol must be greater than or equal to zero, got {rtol} and {atol}")
     if rtol == atol == 0 and self.dtype.kind < 2:
         return Call("eq", (self, other))
-    return Call("isclose.equal_nan" if equal_nan else "isclose", (self, other), (rtol, atol), valued=True)
+    return Call("isclose.equal_nan" if equal_nan else "isclose", (self, other), (rtol, atol))
 
 
 def logit(self: Tensor, eps: float | None = None) -> Call:
-    return Call("logit", (self,)) if eps is None or eps < 0 else Call("logit.eps", (self,), (eps,), valued=True)
+    return Call("logit", (self,)) if eps is None or eps < 0 else Call("logit.eps", (self,), (eps,))
 
 
 def pow(self: Any, exponent: Any) -> Call:
@@ -146,10 +146,10 @@ def polygamma(n: int, self: Tensor) -> Call:
     if n < 0:
         raise RuntimeError(f"polygamma(n, x) does not support negative n, got {n}.")
     if n < 2:
-        return Call("trigamma" if n else "digamma", (self,), valued=True)
+        return Call("trigamma" if n else "digamma", (self,))
     if n <= LAST_FACTORIAL:
-        return Call("polygamma", (self,), (n, float(math.factorial(n))), valued=True)
-    return Call("polygamma.log", (self,), (n, math.lgamma(n + 1.0)), valued=True)
+        return Call("polygamma", (self,), (n, float(math.factorial(n))))
+    return Call("polygamma.log", (self,), (n, math.lgamma(n + 1.0)))
 
 
 def polygamma_(self: Tensor, n: int) -> Call:
@@ -172,7 +172,7 @@ def nan_to_num(
     given = (0.0 if nan is None else nan, limits.max if posinf is None else posinf)
     replacements = (*given, limits.min if neginf is None else neginf)
     held = tuple([_held(number, limits.max, limits.eps) for number in replacements])
-    return Call("nan_to_num", (self,), held, valued=True)
+    return Call("nan_to_num", (self,), held)
 
 
 def _held(number: float, largest: float, eps: float) -> float:
@@ -200,7 +200,7 @@ def selu(self: Tensor) -> Call:
 def celu(self: Tensor, alpha: Number = 1.0) -> Call:
     if alpha == 0:
         raise RuntimeError("celu(): ZeroDivisionError: alpha cannot be 0 for CELU; argument 'alpha' is 0")
-    return Call("elu", (self,), (alpha, 1.0, 1.0 / alpha), valued=True)
+    return Call("elu", (self,), (alpha, 1.0, 1.0 / alpha))
 
 
 def prelu(self: Tensor, weight: Tensor) -> Call:
@@ -221,7 +221,7 @@ def gelu(self: Tensor, *, approximate: str = "none") -> Call:
 def softshrink(self: Tensor, lambd: Number = 0.5) -> Call:
     if not isinstance(lambd, complex) and lambd < 0:
         raise RuntimeError(f"softshrink(): lambda must be greater or equal to 0, but found to be {lambd}.")
-    return Call("softshrink", (self,), (lambd,), valued=True)
+    return Call("softshrink", (self,), (lambd,))
 
 
 def hardtanh(self: Tensor, min_val: Number = -1, max_val: Number = 1) -> Call:
