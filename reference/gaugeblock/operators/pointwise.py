@@ -325,10 +325,6 @@ def _found(name: str, operands: Sequence[Operand]) -> tuple[Formula, tuple[Opera
     return formula.function, tuple(kinds)
 
 
-def _unconverted(operand: Operand) -> Operand:
-    return Raw(operand) if isinstance(operand, DType) else Immediate(operand.dtype, raw=True)
-
-
 def arguments(call: Call) -> list[Any]:
     """Addresses and numbers in the order of the kernel's operands."""
     return [one.pointer if isinstance(one, Tensor) else one for one in _operands(call)]
