@@ -315,10 +315,7 @@ def spread(operator: str, self: Tensor, dim: Dim, keepdim: bool, correction: flo
         raise RuntimeError(f"{operator}(): std and var only support floating point and complex dtypes")
     dims = reduced_dims(operator, dim, self.meta.ndim)
     removed = 1.0 if correction is None else real_number(operator, check_number(operator, "correction", correction))
-    count = 1
-    for d in dims:
-        count *= self.meta.sizes[d]
-    too_few = count - removed <= 0
+    too_few = prod(self.meta.sizes[d] for d in dims) - removed <= 0
     if too_few:
         warn(
             f"{operator}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
