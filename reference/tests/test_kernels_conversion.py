@@ -18,7 +18,7 @@ LEVELS = supported_levels()
 
 
 def cast(array: Array, source: DType, target: DType, level: int = -1) -> Array:
-    function = FORMULAS["identity"].function
+    function = FORMULAS["identity"]
     kernel = PointwiseKernel("identity", function, (source,), target, (target,), LEVELS[level])
     out = np.empty(array.shape, target.numpy)
     kernel.contiguous(out.ctypes.data, array.ctypes.data, array.size)

@@ -10,12 +10,14 @@ from pathlib import Path
 
 import gaugeblock as gb
 import pytest
-from gaugeblock.core.dtype import BY_NAME, DType, bool_, float32
+from gaugeblock.core.dtype import BY_NAME, DType, float32
 from gaugeblock.kernels import reduction_ops, rowwise, scan
 from gaugeblock.kernels.conversion import Immediate
 from gaugeblock.kernels.object_cache import Described, Descriptions, source_state
 from gaugeblock.operators.formulas import FORMULAS
 from gaugeblock.operators.pointwise import formula_kernel
+
+from .formula_facts import operand_count, result_dtype
 
 CALLS = """
 import gaugeblock as gb
@@ -75,7 +77,7 @@ def test_nothing_is_described_without_sources(tmp_path: Path) -> None:
 
 def test_the_state_of_the_sources_follows_each_file(tmp_path: Path) -> None:
     names = (
-        "kernels/loops.py", "operators/formulas/table.py", "operators/pointwise.py", "core/dtype.py",
+        "kernels/loops.py", "operators/formulas/special.py", "operators/pointwise.py", "core/dtype.py",
         "autograd/edge_code.py", "autograd/recorded_call_code.py",
     )  # fmt: skip
     places = [tmp_path / name for name in names]
@@ -96,13 +98,13 @@ def test_the_state_of_the_sources_follows_each_file(tmp_path: Path) -> None:
 
 def test_loops_with_one_description_have_one_text() -> None:
     texts: dict[str, str] = {}
-    for name, formula in FORMULAS.items():
+    for name in FORMULAS:
         if name.startswith("bitwise") or name in ("frexp", "log_softmax", "batch_statistics"):
             continue
         for dtype in (float32, BY_NAME["float16"]):
             for last in (dtype, Immediate(dtype)):
-                operands = (*(dtype,) * (formula.operands - 1), last)
-                kernel = formula_kernel(name, operands, dtype, bool_ if formula.result == "bool" else dtype)
+                operands = (*(dtype,) * (operand_count(name) - 1), last)
+                kernel = formula_kernel(name, operands, dtype, result_dtype(name, dtype))
                 text = kernel.text(kernel.body())
                 assert texts.setdefault(kernel.description, text) == text
     assert len(texts) == 4 * (len(FORMULAS) - 9)

@@ -34,7 +34,7 @@ FLOATS = [dtype for dtype in ALL_DTYPES if dtype.category == "float"]
 
 
 def formula(name: str, operands: Sequence[DType | Immediate], compute: DType, result: DType) -> PointwiseKernel:
-    return pointwise_kernel(name, FORMULAS[name].function, operands, compute, (result,))
+    return pointwise_kernel(name, FORMULAS[name], operands, compute, (result,))
 
 
 def strided(kernel: PointwiseKernel, out: Array, *inputs: Array) -> None:
@@ -172,10 +172,10 @@ def test_numbers_of_every_kind() -> None:
     scale = formula("mul", (float32, Immediate(float32)), float32, float32)
     scale.contiguous(out32.ctypes.data, one.ctypes.data, 0.1, 2)
     assert out32[0] == np.float32(0.1)
-    fill = pointwise_kernel("fill", FORMULAS["identity"].function, (Immediate(complex64),), complex64, (complex64,))
+    fill = pointwise_kernel("fill", FORMULAS["identity"], (Immediate(complex64),), complex64, (complex64,))
     fill.contiguous(out64.ctypes.data, 1 - 2j, 2)
     assert out64[1] == 1 - 2j
-    fill = pointwise_kernel("fill", FORMULAS["identity"].function, (Immediate(uint64),), uint64, (uint64,))
+    fill = pointwise_kernel("fill", FORMULAS["identity"], (Immediate(uint64),), uint64, (uint64,))
     fill.contiguous(whole.ctypes.data, 2**64 - 1, 2)
     assert whole[0] == 2**64 - 1
 

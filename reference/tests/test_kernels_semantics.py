@@ -7,19 +7,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gaugeblock.core.dtype import BY_NAME, bool_, complex128, dtype_by_name, float32, float64, int32
+from gaugeblock.core.dtype import BY_NAME, complex128, dtype_by_name, float32, float64, int32
 from gaugeblock.kernels.conversion import Immediate
 from gaugeblock.kernels.pointwise import pointwise_kernel
-from gaugeblock.operators.formulas import FORMULAS
+from gaugeblock.operators.formulas import FORMULAS, arithmetic, comparison, networks, special
+
+from .formula_facts import operand_count, result_dtype
 
 INF, NAN = float("inf"), float("nan")
 
 
 def evaluate(name: str, dtype_name: str, *arguments: Any) -> Any:
     """The formula of single values, computed 67 times over so that vector and scalar bodies both run."""
-    row, dtype = FORMULAS[name], dtype_by_name(dtype_name)
-    result = {"bool": bool_, "real": dtype.to_real()}.get(row.result, dtype)
-    kernel = pointwise_kernel(name, row.function, (dtype,) * row.operands, dtype, (result,))
+    dtype = dtype_by_name(dtype_name)
+    result = result_dtype(name, dtype)
+    kernel = pointwise_kernel(name, FORMULAS[name], (dtype,) * operand_count(name), dtype, (result,))
     arrays = [np.full(67, argument, dtype.numpy) for argument in arguments]
     out = np.empty(67, result.numpy)
     kernel.contiguous(out.ctypes.data, *[array.ctypes.data for array in arrays], 67)
@@ -168,7 +170,7 @@ def test_division_by_complex_zero_is_infinite() -> None:
 def test_add_alpha_is_fused_for_floats() -> None:
     a, b = np.float32(1.0), np.float32(1.0 + 2.0**-23)
     kernel = pointwise_kernel(
-        "add.alpha", FORMULAS["add.alpha"].function, (float32, float32, Immediate(float32)), float32, (float32,)
+        "add.alpha", FORMULAS["add.alpha"], (float32, float32, Immediate(float32)), float32, (float32,)
     )
     out = np.empty(1, np.float32)
     x, y = np.array([-a]), np.array([b])
@@ -177,23 +179,28 @@ def test_add_alpha_is_fused_for_floats() -> None:
 
 
 def test_every_formula_records_for_some_dtype() -> None:
-    for row in FORMULAS.values():
+    for name, function in FORMULAS.items():
         usable = []
         for dtype in BY_NAME.values():
             try:
-                result = bool_ if row.result == "bool" else dtype.to_real() if row.result == "real" else dtype
+                result = result_dtype(name, dtype)
                 several = {"frexp": (result, int32), "batch_statistics": (result,) * 6}
-                results = several.get(row.name, (result,))
-                pointwise_kernel(row.name, row.function, (dtype,) * row.operands, dtype, results).body()
+                results = several.get(name, (result,))
+                pointwise_kernel(name, function, (dtype,) * operand_count(name), dtype, results).body()
             except (TypeError, KeyError, AttributeError):
                 continue
             usable.append(dtype)
-        assert usable, row.name
+        assert usable, name
 
 
 def test_complex_exp_of_real_line_equals_real_exp() -> None:
     values = np.linspace(-3, 3, 40)
-    kernel = pointwise_kernel("exp", FORMULAS["exp"].function, (float64,), complex128, (complex128,))
+    kernel = pointwise_kernel("exp", FORMULAS["exp"], (float64,), complex128, (complex128,))
     out = np.empty(40, np.complex128)
     kernel.contiguous(out.ctypes.data, values.ctypes.data, 40)
     np.testing.assert_allclose(out, np.exp(values), rtol=4e-16)
+
+
+def test_no_formula_stands_in_two_tables() -> None:
+    tables = [module.FORMULAS for module in (arithmetic, comparison, networks, special)]
+    assert sum(map(len, tables)) == len(set().union(*tables)) == len(FORMULAS) > 140

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from gaugeblock.kernels.object_cache import CacheFolder
-from gaugeblock.operators.rows import BETWEEN_CELLS, BETWEEN_COLUMNS, Row, columns, read_columns, rows
+from gaugeblock.operators.rows import Row, packed, rows, unpacked
 
 TABLE = [
     Row(
@@ -26,26 +26,29 @@ USE = "import gaugeblock as gb; print(gb.ones(2).tolist(), len(gb.operators.rows
 
 
 def test_rows_round_trip() -> None:
-    assert read_columns(columns(TABLE, "origin"), "origin") == TABLE
+    assert unpacked(packed(TABLE, "origin"), "origin") == TABLE
     everything = list(rows().values())
-    assert read_columns(columns(everything, "origin"), "origin") == everything
+    kept = unpacked(packed(everything, "origin"), "origin")
+    assert kept == everything
+    assert len({id(row.dtypes) for row in kept}) == len({row.dtypes for row in kept}) < len(kept)
 
 
 @pytest.mark.parametrize(
-    "change",
+    "data",
     [
-        lambda text: "",
-        lambda text: text.replace("origin", "another"),
-        lambda text: text.rpartition(BETWEEN_COLUMNS)[0],
-        lambda text: text + BETWEEN_COLUMNS,
-        lambda text: text.replace("f(Tensor self) -> Tensor" + BETWEEN_CELLS, ""),
-        lambda text: text.replace("nn\n01", "nn\n09"),
-        lambda text: text[:-1] + "\udcff",
+        b"",
+        packed(TABLE, "another"),
+        packed(TABLE, "origin")[:-1],
+        packed(TABLE[:1], "origin")[:-20],
+        marshal.dumps("origin"),
+        marshal.dumps(("origin", TABLE[0].name, ())),
+        marshal.dumps(("origin", [TABLE[0][:-1]])),
+        marshal.dumps(("origin", [(*TABLE[0], None)])),
+        marshal.dumps(("origin", [1, 2])),
     ],
 )
-def test_a_malformed_text_is_not_read(change: object) -> None:
-    text: str = change(columns(TABLE, "origin").decode())  # type: ignore[operator]
-    assert read_columns(text.encode(errors="surrogateescape"), "origin") is None
+def test_malformed_bytes_are_not_read(data: bytes) -> None:
+    assert unpacked(data, "origin") is None
 
 
 def _flip(data: bytes, place: int) -> bytes:

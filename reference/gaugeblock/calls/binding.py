@@ -104,6 +104,7 @@ class Binding:
         first = (caller.is_method and "self") or "input"
         self.first = first if parameters[0].name in ("self", "input") else parameters[0].name
         self.number_first = not parameters[0].kinds <= {"tensor", "tensors"}
+        self.given = ", ".join([self.first, *(p.name for p in self.parameters[1:])])
         names = {p.name for p in parameters}
         renamed = self.name in RENAMED or not names.isdisjoint(("dim", "keepdim"))
         self.renamed = not caller.is_method or renamed or len(group.overloads) > 2
@@ -162,14 +163,12 @@ class Binding:
         """Source of what a call returns that has an entry."""
         if not self.marked:
             return "result"
-        given = ", ".join([self.first, *(p.name for p in self.parameters[1:])])
-        marked = f"taken({self.first}, result)" if self.filler.view else f"marked_views(({given},), result)"
+        marked = f"taken({self.first}, result)" if self.filler.view else f"marked_views(({self.given},), result)"
         return f"{marked} if UNRECORDED else result"
 
     def _request_source(self) -> str:
         """Source of the function that gives the cache's view of a call; None if its first argument is no tensor."""
-        names = ", ".join([self.first, *(p.name for p in self.parameters[1:])])
-        text = f"def request({names}, out):\n"
+        text = f"def request({self.given}, out):\n"
         test, meta = self._holder()
         if self.parameters[0].kinds == {"tensors"}:
             text += f"    firsts = metas({self.first})\n"
@@ -199,7 +198,6 @@ class Binding:
             if not options and not any(one.startswith("*") for one in signature):
                 signature.append("*")
             signature.append("out=UNSET")
-        given = ", ".join([self.first, *(p.name for p in self.parameters[1:])])
         out = "out" if self.writes else "UNSET"
         more = "more" if self.deprecated else "()"
         test, meta = self._holder()
@@ -223,7 +221,7 @@ class Binding:
         pairs = "".join(f"({name!r}, {name}), " for p in self.parameters for name in p.named)
         names = f"{{name: value for name, value in ({pairs}) if value is not UNSET}}" if pairs else "{}"
         names = "names" if self.renamed else names
-        return text + f"    return general(({given},), {more}, {out}, {names})\n"
+        return text + f"    return general(({self.given},), {more}, {out}, {names})\n"
 
     def function(self, label: str, function: str, document: str) -> Any:
         """Return the generated function."""
@@ -264,13 +262,12 @@ class Binding:
             kwargs["out"] = out
         return tuple(args), {**kwargs, **names}
 
-    def operator(self, dunder: str, label: str, document: str) -> Any:
+    def operator(self, dunder: str, document: str) -> Any:
         """Return ``__add__`` or the like: two operands, NotImplemented for what is neither tensor nor number."""
         rest, caller = (UNSET,) * (len(self.parameters) - 2), self.caller
         assert isinstance(caller, Caller)
 
-        def general(values: tuple[Any, ...], more: tuple[Any, ...], out: Any, names: Names) -> Any:
-            self_, other = values
+        def general(self_: Any, other: Any) -> Any:
             if other.__class__ not in PLAIN:
                 taken = intercept(caller.public, (self_, other), {})
                 if taken is not NOT_OVERRIDDEN:
@@ -280,19 +277,26 @@ class Binding:
 
         second, *others = self.parameters[1:]
         missing = ["Unset" if p.by_class else "UNSET" for p in others]
-        key = [repr(self.name), self._part(second._replace(name="other")), *missing]
-        values = ["self", "other", *("UNSET" for p in others if p.value() is not None)]
-        text = (
-            f"def {dunder}(self, other):\n"
-            f"    if self.__class__ is Tensor and not SPECIAL:\n"
-            f"        call = self.meta.calls.get(({', '.join(key)}))\n"
-            f"        if call:\n"
-            f"            result = call({', '.join(values)})\n"
-            f"            if result is not None:\n"
-            f"                return result\n"
-            f"    return general((self, other), (), UNSET, {{}})\n"
-        )
-        return compile_function(label, dunder, text, document, general=general, **self._names())
+        key = ", ".join([repr(self.name), self._part(second._replace(name="other")), *missing])
+        values = ", ".join(["self", "other", *("UNSET" for p in others if p.value() is not None)])
+        return dunder_function(dunder, key, values, general, document, **self._names())
+
+
+def dunder_function(
+    dunder: str, key: str, values: str, general: Callable[[Any, Any], Any], document: str, **names: Any
+) -> Any:
+    """Return the method for an operator of Python, given the sources of its key and of what an entry is called with."""
+    text = (
+        f"def {dunder}(self, other):\n"
+        f"    if self.__class__ is Tensor and not SPECIAL:\n"
+        f"        call = self.meta.calls.get(({key}))\n"
+        f"        if call:\n"
+        f"            result = call({values})\n"
+        f"            if result is not None:\n"
+        f"                return result\n"
+        f"    return general(self, other)\n"
+    )
+    return compile_function(f"Tensor.{dunder}", dunder, text, document, general=general, **names)
 
 
 def squaring(number: Any) -> Any:
@@ -355,9 +359,7 @@ def make_dunder(dunder: str, group: Group) -> Any:
     """Return ``__add__``, ``__eq__`` or ``__iadd__`` for the method group behind it."""
     parameters = parameters_of(group, spread=False)
     assert parameters is not None
-    return Binding(group, parameters, Caller(group, is_method=True)).operator(
-        dunder, f"Tensor.{dunder}", document(group)
-    )
+    return Binding(group, parameters, Caller(group, is_method=True)).operator(dunder, document(group))
 
 
 REVERSED_ROWS = {"pow": "pow.Scalar", "remainder": "remainder.Scalar_Tensor"}
@@ -367,7 +369,8 @@ REVERSED_ROWS = {"pow": "pow.Scalar", "remainder": "remainder.Scalar_Tensor"}
 def make_reversed(dunder: str, group: Group) -> Any:
     """Return ``__radd__`` or the like."""
     row = REVERSED_ROWS.get(group.name, group.overloads[0].row.name)
-    return reversed_operator(dunder, row, document(group))
+    key = f"{dunder!r}, other.__class__"
+    return dunder_function(dunder, key, "other, self", _general(dunder, row), document(group))
 
 
 def bind_operator(operator: Operator) -> Callable[..., Any]:
@@ -436,21 +439,6 @@ WATCHED: dict[str, Callable[[Any, Any], Any]] = {
     "div.Tensor": lambda self, number: self.reciprocal() * number,
 }
 """``number + x`` and its like of a tensor that requires a gradient, as calls with the tensor first."""
-
-
-def reversed_operator(dunder: str, row: str, document: str) -> Any:
-    """Return the reflected operator of a row, such as ``__rsub__`` of "sub.Tensor"."""
-    text = (
-        f"def {dunder}(self, other):\n"
-        f"    if self.__class__ is Tensor and not SPECIAL:\n"
-        f"        call = self.meta.calls.get(({dunder!r}, other.__class__))\n"
-        f"        if call:\n"
-        f"            result = call(other, self)\n"
-        f"            if result is not None:\n"
-        f"                return result\n"
-        f"    return general(self, other)\n"
-    )
-    return compile_function(f"Tensor.{dunder}", dunder, text, document, general=_general(dunder, row))
 
 
 def _general(dunder: str, row: str) -> Callable[[Any, Any], Any]:

@@ -16,7 +16,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from keyword import iskeyword
 from operator import is_
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from gaugeblock_spec.schema import Argument, parse
 
@@ -35,7 +35,7 @@ from ..tensor.metadata import detach
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, only_ints, remember
 from ..tensor.view_table import ViewFunction
-from .caller import Bound
+from .caller import Bound, Caller
 from .overloads import Group, by_keyword
 
 OTHER: Any = object()
@@ -222,18 +222,8 @@ class Request:
         return any(meta.lazy for meta in self.metas)
 
 
-class Resolver(Protocol):
-    """Resolves the overload of a call: a `Caller`, or the one operator behind a reflected operator."""
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any: ...
-
-    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound | Any: ...
-
-    def explaining(self, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *rest: Any) -> Any: ...
-
-
 class Single:
-    """A `Resolver` of calls of one operator."""
+    """Resolves the calls of one operator, as a `Caller` does those of a group."""
 
     is_method = True
 
@@ -264,8 +254,8 @@ def _unchanging(value: Any) -> Any:
     return tuple(value) if value.__class__ is list and not any(isinstance(one, Tensor) for one in value) else value
 
 
-GENERIC: dict[tuple[Any, ...], Generic] = {}
-"""Key with the dtypes of metas in their places -> the call over one contiguous run that serves every size."""
+GENERIC: dict[tuple[Any, ...], Fresh | Into] = {}
+"""Key with the dtypes of metas in their places -> the call over one contiguous run, whose kernel serves every size."""
 
 
 class Filler:
@@ -277,7 +267,7 @@ class Filler:
     __slots__ = ("caller", "parameters", "view")
 
     def __init__(
-        self, caller: Resolver, parameters: Sequence[Parameter], view: ViewFunction | None = None
+        self, caller: Caller | Single, parameters: Sequence[Parameter], view: ViewFunction | None = None
     ) -> None:
         self.caller = caller
         self.parameters = parameters
@@ -425,42 +415,28 @@ class Filler:
     def _keep_generic(self, request: Request, entry: Callable[..., Any], planned: Planned[Any]) -> None:
         """Keep the kernel of a call over one contiguous run for calls on other sizes."""
         form = form_of(entry)
-        if planned.generic and form is not None and _is_row_major(request.metas):
-            if isinstance(form, Into):
-                GENERIC[_without_sizes(request)] = Generic(form, None)
-                return
-            [result] = form.results
-            if result is contiguous_meta(request.meta.sizes, result.dtype):
-                GENERIC[_without_sizes(request)] = Generic(form, result.dtype)
+        if not planned.generic or form is None or not _is_row_major(request.metas):
+            return
+        if isinstance(form, Into) or form.results == (_of_sizes(request, form),):
+            GENERIC[_without_sizes(request)] = form
 
     def _reused(self, request: Request) -> Callable[..., Any] | None:
         """Return the entry made of the kernel that served the same dtypes and other sizes; None if there was none."""
         if not _is_row_major(request.metas):
             return None
-        generic = GENERIC.get(_without_sizes(request))
-        if generic is None:
+        form = GENERIC.get(_without_sizes(request))
+        if form is None:
             return None
-        entry = generic.of(request.meta)
+        if isinstance(form, Fresh):
+            form = form._replace(results=(_of_sizes(request, form),))
+        entry = form._replace(tail=(*form.tail[:-1], request.meta.numel)).native()
         remember(request.meta.calls, request.key, entry)
         return entry
 
 
-class Generic:
-    """A bound call over one contiguous run, whose kernel serves every size, and the dtype of a new result."""
-
-    __slots__ = ("form", "result")
-
-    def __init__(self, form: Fresh | Into, result: DType | None) -> None:
-        self.form = form
-        self.result = result
-
-    def of(self, meta: TensorMeta) -> Callable[..., Any]:
-        """Return the call for tensors of these sizes."""
-        tail = (*self.form.tail[:-1], meta.numel)
-        if isinstance(self.form, Into):
-            return self.form._replace(tail=tail).native()
-        assert self.result is not None
-        return self.form._replace(results=(contiguous_meta(meta.sizes, self.result),), tail=tail).native()
+def _of_sizes(request: Request, form: Fresh) -> TensorMeta:
+    """Return the meta of a new result of these sizes."""
+    return contiguous_meta(request.meta.sizes, form.results[0].dtype)
 
 
 def _without_sizes(request: Request) -> tuple[Any, ...]:

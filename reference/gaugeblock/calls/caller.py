@@ -126,9 +126,7 @@ class Caller:
     @property
     def public(self) -> Any:
         """The function that stands for this binding when a ``__torch_function__`` is asked."""
-        if self._public is None:
-            self._public = getattr(Tensor, self.name)
-        return self._public
+        return self._public or getattr(Tensor, self.name)
 
     def publish(self, function: Any) -> None:
         """Let `function` stand for this binding."""

@@ -5,7 +5,6 @@ Each is converted to a keyword call of the current form. The warning is given on
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,6 +22,7 @@ FORMS: dict[str, tuple[str, ...]] = {
     "addbmm": _products("batch1", "batch2"), "baddbmm": _products("batch1", "batch2"),
 }  # fmt: skip
 """Operator -> the deprecated argument orders of its function; a method call puts self first."""
+_WARNED: list[None] = []
 
 
 def modern(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], *, is_method: bool) -> dict[str, Any] | None:
@@ -32,17 +32,9 @@ def modern(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], *, is_me
         if is_method:
             names = ["self", *(one for one in names if one != "self")]
         if len(names) == len(args) and not kwargs.keys() & set(names):
-            _warn(f"{name}({', '.join(names)})")
+            if not _WARNED:
+                _WARNED.append(None)
+                shown = f"{name}({', '.join(names)})"
+                warn(f"This overload is deprecated: {shown}; give the tensors by position and the numbers by keyword")
             return {**dict(zip(names, args, strict=True)), **kwargs}
     return None
-
-
-@functools.cache
-def _warned() -> list[None]:
-    return []
-
-
-def _warn(form: str) -> None:
-    if not _warned():
-        _warned().append(None)
-        warn(f"This overload is deprecated: {form}; give the tensors by position and the numbers by keyword")

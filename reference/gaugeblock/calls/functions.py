@@ -21,29 +21,18 @@ from .overloads import functions, nn_functions
 if TYPE_CHECKING:
     import gaugeblock
 
-FUNCTIONS: dict[str, str] = {
-    "atleast_1d": "numeric.tensor_shape.public_atleast_1d",
-    "atleast_2d": "numeric.tensor_shape.public_atleast_2d",
-    "atleast_3d": "numeric.tensor_shape.public_atleast_3d",
-    "block_diag": "linear.outer_products.public_block_diag",
-    "broadcast_tensors": "numeric.tensor_shape.public_broadcast_tensors",
-    "cartesian_prod": "linear.outer_products.public_cartesian_prod",
-    "cdist": "networks.distances.public_cdist",
-    "chain_matmul": "linear.contractions.public_chain_matmul",
-    "einsum": "linear.contractions.public_einsum",
-    "is_conj": "composites.is_conj_of",
-    "is_neg": "composites.is_neg_of",
-    "lu": "linear.decompositions.lu",
-    "meshgrid": "numeric.tensor_shape.public_meshgrid",
-    "numel": "composites.numel",
-    "pca_lowrank": "linear.decompositions.pca_lowrank",
-    "stft": "spectral.short_time.public_stft",
-    "svd_lowrank": "linear.decompositions.svd_lowrank",
-    "tensordot": "linear.contractions.public_tensordot",
-    "unravel_index": "numeric.tensor_shape.unravel_index",
-    "unique_consecutive": "numeric.order_statistics.public_unique_consecutive",
+_PLACES = {
+    "composites": "is_conj is_neg numel",
+    "linear.contractions": "chain_matmul einsum tensordot",
+    "linear.decompositions": "lu pca_lowrank svd_lowrank",
+    "linear.outer_products": "block_diag cartesian_prod",
+    "networks.distances": "cdist",
+    "numeric.order_statistics": "unique_consecutive",
+    "numeric.tensor_shape": "atleast_1d atleast_2d atleast_3d broadcast_tensors meshgrid unravel_index",
+    "spectral.short_time": "stft",
 }
-"""Public name -> module of the operators, and function."""
+FUNCTIONS = {name: module for module, names in _PLACES.items() for name in names.split()}
+"""Public name -> module of the operators that has its function, called "public_..." if the name is an operator's."""
 
 INPLACE = frozenset(
     """abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_ atanh_ ceil_
@@ -58,11 +47,10 @@ def public_function(name: str) -> Any:
     """Return the function of the public module called `name`; None when it is generated from its schemas."""
     if name in INPLACE:
         return getattr(Tensor, name)
-    place = FUNCTIONS.get(name)
-    if place is None:
+    if name not in FUNCTIONS:
         return None
-    module, _, attribute = place.rpartition(".")
-    function = getattr(import_module(f"..operators.{module}", __package__), attribute)
+    module = import_module(f"..operators.{FUNCTIONS[name]}", __package__)
+    function: Any = getattr(module, f"public_{name}", None) or getattr(module, name)
     function.__name__ = function.__qualname__ = name  # the name in Python's own TypeErrors
     return function
 

@@ -22,7 +22,6 @@ from ..calls.special_forms import general_source
 from ..core.errors import type_error
 from ..dispatch.dispatcher import REGISTRY
 from ..operators.formulas import FORMULAS
-from ..operators.formulas.table import Formula
 from ..operators.pointwise import PointwiseRule
 from ..operators.pointwise_operators import Form, call_of
 from ..operators.rows import Row, row_of
@@ -52,7 +51,7 @@ class DeclaredOperator:
         arguments = [a for a in self._schema.arguments if not a.written]
         self._library = Library(namespace, "FRAGMENT")
         rule = PointwiseRule(row)
-        FORMULAS[self.name] = Formula(self.name, formula, len(arguments))
+        FORMULAS[self.name] = formula
         self._library.keep(partial(FORMULAS.pop, self.name, None))
         build = call_of(self.name, arguments, {a.name for a in arguments if a.type in NUMBERS}, check)
         for text in (row.schema, row.inplace, row.out):

@@ -27,7 +27,7 @@ class _Names(dict[str, Any]):
         formula = FORMULAS.get(name)
         if formula is None:
             raise NameError(f"{name!r} is neither an argument nor a pointwise operator")
-        return formula.function
+        return formula
 
 
 def formula_from(text: str, names: list[str], what: str) -> Callable[..., Any]:

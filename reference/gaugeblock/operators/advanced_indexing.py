@@ -264,8 +264,8 @@ def _write(target: Array, key: Key, source: Array, accumulate: bool) -> None:
 
 def _check_source(sizes: tuple[int, ...], shape: tuple[int, ...]) -> None:
     """RuntimeError unless `sizes`, without leading ones too many, broadcast to `shape`."""
-    drop = max(0, len(sizes) - len(shape))
-    if any(size != 1 for size in sizes[:drop]) or not _fits(sizes[drop:], shape):
+    wanted = (1,) * (len(sizes) - len(shape)) + shape[max(0, len(shape) - len(sizes)) :]
+    if any(size not in (1, most) for size, most in zip(sizes, wanted, strict=True)):
         raise _mismatch(sizes, shape)
 
 
@@ -299,11 +299,6 @@ def _result_shape(sizes: tuple[int, ...], key: Key) -> tuple[int, ...]:
     if last - first + 1 == len(places):
         return sizes[:first] + common + sizes[last + 1 :]
     return common + tuple([size for dim, size in enumerate(sizes) if dim not in places])
-
-
-def _fits(sizes: tuple[int, ...], shape: tuple[int, ...]) -> bool:
-    trailing = shape[len(shape) - len(sizes) :]
-    return all(size in (1, wanted) for size, wanted in zip(sizes, trailing, strict=True))
 
 
 hooks.advanced_getitem = advanced_getitem

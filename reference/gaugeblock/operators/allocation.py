@@ -169,11 +169,10 @@ def on_device(device: Device, make: Callable[[Device], Tensor]) -> Tensor:
     return without_change(call(COPY, result, make(cpu)))
 
 
-def without_change(fresh: Any) -> Tensor:
+def without_change(fresh: Tensor) -> Tensor:
     """A tensor that was filled while it was made: its version starts at 0."""
-    result: Tensor = fresh
-    result.storage_impl.version = 0
-    return result
+    fresh.storage_impl.version = 0
+    return fresh
 
 
 def resized(out: Tensor, size: Sequence[int]) -> Tensor:

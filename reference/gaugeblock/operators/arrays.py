@@ -19,7 +19,6 @@ from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, meta_of
 from ..tensor.versions import bump_version
-from ..tensor.views import as_strided
 from .operand_checks import check_fits
 
 Array = np.ndarray[Any, Any]
@@ -174,10 +173,3 @@ def along(operator: str, self: Tensor, dim: int, call: Callable[[Tensor], Any], 
         return reshape(result, (*before, *((result.meta.sizes[1],) if keepdim else ()), *after))
 
     return back(found) if isinstance(found, Tensor) else type(found)(*map(back, found))
-
-
-def without_dims(self: Tensor, dropped: set[int]) -> Tensor:
-    """Return a view of `self` at the first place along the `dropped` dims, without them."""
-    sizes, strides = self.meta.sizes, self.meta.strides
-    kept = [d for d in range(len(sizes)) if d not in dropped]
-    return as_strided(self, tuple([sizes[d] for d in kept]), tuple([strides[d] for d in kept]), self.offset)

@@ -177,11 +177,11 @@ def numel(input: Tensor) -> int:
     return tensor_argument("numel", "input", 1, input).meta.numel
 
 
-def is_conj_of(input: Tensor) -> bool:
+def public_is_conj(input: Tensor) -> bool:
     """Return whether a tensor is lazily conjugate. Raises TypeError for anything else."""
     return is_conj(tensor_argument("is_conj", "input", 1, input))
 
 
-def is_neg_of(input: Tensor) -> bool:
+def public_is_neg(input: Tensor) -> bool:
     """Return whether a tensor is lazily negative. Raises TypeError for anything else."""
     return is_neg(tensor_argument("is_neg", "input", 1, input))

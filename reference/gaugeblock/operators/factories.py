@@ -82,12 +82,7 @@ def write_checked(out: Tensor, result: Tensor) -> None:
     write_out(out, result)
 
 
-def fill_number(target: Tensor, value: Number) -> None:
-    """fill_ of a number."""
-    apply("fill_.Scalar", target, value)
-
-
-FULL = Filled(dtype_of_number, fill_number, stored_value)
+FULL = Filled(dtype_of_number, lambda target, value: apply("fill_.Scalar", target, value), stored_value)
 FACTORIES: dict[str, Filled | Computed] = {
     "zeros": Filled(default_dtype, lambda target: apply("zero_", target)),
     "ones": Filled(default_dtype, lambda target: apply("fill_.Scalar", target, 1)),
@@ -166,8 +161,9 @@ def computed_kernel(factory: Computed, name: str, operator: Operator) -> Callabl
         arguments = dict(zip(names(), given, strict=False)) | generator
         if out is not None:
             dtype, device = None if factory.converted else out.meta.dtype, out.meta.device
-            if not out.meta.dtype.is_complex:
-                arguments = {key: without_imaginary(value) for key, value in arguments.items()}
+            if not out.meta.dtype.is_complex:  # a complex number without imaginary part is a real one there
+                real = {key: one.real for key, one in arguments.items() if isinstance(one, complex) and not one.imag}
+                arguments |= real
         kind = dtype or factory.dtype(**arguments)
         plan = factory.plan(kind, **arguments)
 
@@ -203,11 +199,6 @@ def quick_computed(name: str, kinds: str, least: int) -> Callable[[tuple[Any, ..
         return ranges.planned(plan(chosen, *given), chosen)
 
     return quick
-
-
-def without_imaginary(value: Any) -> Any:
-    """A complex number without imaginary part as a real one; any other value as it is."""
-    return value.real if isinstance(value, complex) and not value.imag else value
 
 
 def register(base: str, factory: Filled | Computed) -> None:

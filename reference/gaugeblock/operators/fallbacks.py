@@ -7,11 +7,12 @@ from typing import Any
 
 from ..dispatch.dispatcher import FALLTHROUGH, REGISTRY, Operator, call, redispatch
 from ..dispatch.keys import FUNCTIONALITY_BIT
+from ..dispatch.modes import NUMBER_FORMS
 from ..iteration.dimensions import resize_output
 from ..tensor.reinterpret import resolved
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import meta_of
-from . import allocation, conversion, copy
+from . import allocation, conversion  # noqa: F401 - their kernels
 from .copy import copy_values
 from .rows import rows
 
@@ -20,17 +21,8 @@ NAMES = (
     "type_as",
 )  # fmt: skip
 """Operators whose CPU kernels reach other devices through their allocators."""
-WITH_NUMBERS = {
-    **{f"{base}{mark}.Scalar": f"{base}{mark}.Tensor" for base in ("add", "sub", "mul", "div") for mark in ("", "_")},
-    "div.Scalar_mode": "div.Tensor_mode",
-    "div_.Scalar_mode": "div_.Tensor_mode",
-    "floor_divide.Scalar": "floor_divide",
-    "floor_divide_.Scalar": "floor_divide_.Tensor",
-}
-"""Operators with a number that are those of two tensors, whose kernels take numbers too."""
 QUERIES = ("is_floating_point", "is_complex", "is_signed")
 """Questions about metadata, which no mode sees."""
-MODULES = (allocation, conversion, copy)
 
 
 def register() -> None:
@@ -39,7 +31,7 @@ def register() -> None:
         entry = REGISTRY.find(name).active("CPU")
         assert entry is not None and entry.function is not None
         REGISTRY.register(name, "CompositeExplicitAutograd", entry.function)
-    for name, other in WITH_NUMBERS.items():
+    for name, other in NUMBER_FORMS.items():
         REGISTRY.register(name, "CompositeExplicitAutograd", _with_number(REGISTRY.find(other)))
     for name in QUERIES:
         REGISTRY.register(name, "Python", FALLTHROUGH)

@@ -173,11 +173,5 @@ def set_rng_state(new_state: Tensor) -> None:
     default_generator.set_state(new_state)
 
 
-FUNCTIONS = {
-    "manual_seed": manual_seed,
-    "seed": seed,
-    "initial_seed": initial_seed,
-    "get_rng_state": get_rng_state,
-    "set_rng_state": set_rng_state,
-}
+FUNCTIONS = {f.__name__: f for f in (manual_seed, seed, initial_seed, get_rng_state, set_rng_state)}
 """Functions of the public module."""

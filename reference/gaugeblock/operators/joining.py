@@ -132,26 +132,16 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor | Planned[Tensor]:
     return cat.planned([unsqueeze(tensor, place) for tensor in tensors], place)
 
 
-def _joined(operator: str, tensors: Sequence[Tensor], ndim: int, dim: int) -> Tensor:
-    if not tensors:
-        raise RuntimeError(f"{operator} expects a non-empty TensorList")
-    parts = invoke(f"atleast_{ndim}d.Sequence", tensors)
-    return apply("cat", parts, 0 if dim == 1 and parts[0].meta.ndim == 1 else dim)
+def _register_joined(name: str, ndim: int, dim: int) -> None:
+    """Register cat along `dim` of tensors made at least `ndim`-D; hstack joins 1-D ones along dim 0. RuntimeError."""
+
+    @kernel(name, "CompositeImplicitAutograd")
+    def joined(tensors: Sequence[Tensor]) -> Tensor:
+        if not tensors:
+            raise RuntimeError(f"{name} expects a non-empty TensorList")
+        parts = invoke(f"atleast_{ndim}d.Sequence", tensors)
+        return apply("cat", parts, 0 if dim == 1 and parts[0].meta.ndim == 1 else dim)
 
 
-@kernel("hstack", "CompositeImplicitAutograd")
-def hstack(tensors: Sequence[Tensor]) -> Tensor:
-    """cat along dim 1, or along dim 0 for 1-D tensors. Raises RuntimeError as cat."""
-    return _joined("hstack", tensors, 1, 1)
-
-
-@kernel("vstack", "CompositeImplicitAutograd")
-def vstack(tensors: Sequence[Tensor]) -> Tensor:
-    """cat along dim 0 of tensors made at least 2-D. Raises RuntimeError as cat."""
-    return _joined("vstack", tensors, 2, 0)
-
-
-@kernel("dstack", "CompositeImplicitAutograd")
-def dstack(tensors: Sequence[Tensor]) -> Tensor:
-    """cat along dim 2 of tensors made at least 3-D. Raises RuntimeError as cat."""
-    return _joined("dstack", tensors, 3, 2)
+for _name, _ndim, _dim in (("hstack", 1, 1), ("vstack", 2, 0), ("dstack", 3, 2)):
+    _register_joined(_name, _ndim, _dim)

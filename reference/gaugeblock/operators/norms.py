@@ -16,7 +16,7 @@ from .arguments import dtype_argument
 from .arrays import filled, values
 from .operand_checks import check_number
 from .plan import Planned, plannable
-from .reductions import check_few_dims, planned_reduction, reduce, reduced_dims, reduced_sizes
+from .reductions import check_few_dims, plan_reduction, planned_reduction, reduced_dims, reduced_sizes
 from .registration import kernel, write_out
 
 Dim = int | Sequence[int] | None
@@ -45,7 +45,8 @@ def vector_norm(operator: str, self: Tensor, order: float, dim: Dim, keepdim: bo
     kind = {0.0: "0", 1.0: "1", 2.0: "2", math.inf: "inf", -math.inf: "-inf"}.get(order, "p")
     numbers = (order,) if kind == "p" else ()
     reduction = reduction_ops.norm_reduction(compute, kind)
-    return reduce("norm", reduction, self, dims, keepdim, compute, (compute.to_real(),), numbers)[0]
+    plan = plan_reduction("norm", reduction, meta, dims, keepdim, compute, (compute.to_real(),))
+    return plan(self, *numbers)  # type: ignore[no-any-return]
 
 
 def norm_compute_dtype(operator: str, own: DType, given: DType | None) -> DType:

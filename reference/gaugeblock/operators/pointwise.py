@@ -314,18 +314,13 @@ def formula_kernel(
 
 def _found(name: str, operands: Sequence[Operand]) -> tuple[Formula, tuple[Operand, ...]]:
     """Return a formula and its operands; those that it wants unconverted are handed over so."""
-    from .formulas import FORMULAS
+    from .formulas import FORMULAS, RAW
 
-    formula = FORMULAS[name]
     kinds: list[Operand] = list(operands)
-    for place in formula.raw:
+    for place in RAW.get(name, ()):
         one = operands[place]
         kinds[place] = Raw(one) if isinstance(one, DType) else Immediate(one.dtype, raw=True)
-    return formula.function, tuple(kinds)
-
-
-def _unconverted(operand: Operand) -> Operand:
-    return Raw(operand) if isinstance(operand, DType) else Immediate(operand.dtype, raw=True)
+    return FORMULAS[name], tuple(kinds)
 
 
 def arguments(call: Call) -> list[Any]:

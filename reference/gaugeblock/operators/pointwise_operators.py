@@ -18,7 +18,7 @@ from .conversion import converted
 from .operand_checks import whole_number
 from .plan import Plannable, Planned
 from .pointwise import Call, Loop, PointwiseRule, loop_of, planned_run, run
-from .rows import Row, rows
+from .rows import rows
 
 SELU_ALPHA = 1.6732632423543772848170429916717
 SELU_SCALE = 1.0507009873554804934193349852946
@@ -27,22 +27,16 @@ LAST_FACTORIAL = 170
 """The last number whose factorial is a float64."""
 
 
-def _with_alpha(formula: str, self: Any, other: Any, alpha: Number) -> Call:
-    if alpha == 1 and type(alpha) is int:
-        return Call(formula, (self, other))
-    return Call(formula + ".alpha", (self, other), (alpha,))
+def of_sum(formula: str, *, reverse: bool = False) -> Callable[..., Call]:
+    """Return the function that makes a Call of a sum or difference, whose second operand `alpha` scales."""
 
+    def build(self: Any, other: Any, alpha: Number = 1) -> Call:
+        operands = (other, self) if reverse else (self, other)
+        if alpha == 1 and type(alpha) is int:
+            return Call(formula, operands)
+        return Call(formula + ".alpha", operands, (alpha,))
 
-def add(self: Any, other: Any, alpha: Number = 1) -> Call:
-    return _with_alpha("add", self, other, alpha)
-
-
-def sub(self: Any, other: Any, alpha: Number = 1) -> Call:
-    return _with_alpha("sub", self, other, alpha)
-
-
-def rsub(self: Any, other: Any, alpha: Number = 1) -> Call:
-    return _with_alpha("sub", other, self, alpha)
+    return build
 
 
 def div(self: Any, other: Any, *, rounding_mode: str | None = None) -> Call:
@@ -70,14 +64,6 @@ def clamp(self: Tensor, min: Any = None, max: Any = None) -> Call:
     if min is None:
         return Call("clamp_max", (self, max), fit=True)
     return Call("clamp", (self, min, max), fit=True)
-
-
-def clamp_min(self: Tensor, min: Any) -> Call:
-    return Call("clamp_min", (self, min), fit=True)
-
-
-def clamp_max(self: Tensor, max: Any) -> Call:
-    return Call("clamp_max", (self, max), fit=True)
 
 
 def addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Call:
@@ -158,10 +144,6 @@ def polygamma_(self: Tensor, n: int) -> Call:
     return polygamma(n, self)
 
 
-def square(self: Tensor) -> Call:
-    return Call("square", (self,), weights=(2,))
-
-
 def nan_to_num(
     self: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Call:
@@ -191,10 +173,6 @@ def round_decimals(self: Tensor, *, decimals: int = 0) -> Call:
     power = 10.0 ** abs(decimals) if abs(decimals) <= 308 else math.inf
     name = "round.decimals" if decimals > 0 else "round.tens"
     return Call(name, (self,), (power if power <= largest else math.inf,))
-
-
-def selu(self: Tensor) -> Call:
-    return Call("elu", (self,), (SELU_ALPHA, SELU_SCALE, 1.0))
 
 
 def celu(self: Tensor, alpha: Number = 1.0) -> Call:
@@ -236,13 +214,9 @@ def hardtanh(self: Tensor, min_val: Number = -1, max_val: Number = 1) -> Call:
     return Call("hardtanh", (self,), (min_val, max_val))
 
 
-def relu6(self: Tensor) -> Call:
-    return hardtanh(self, 0, 6)
-
-
-def of(formula: str) -> Callable[..., Call]:
+def of(formula: str, *, fit: bool = False) -> Callable[..., Call]:
     """Return the function that makes a Call of a formula's operands."""
-    return lambda *operands: Call(formula, operands)
+    return lambda *operands: Call(formula, operands, fit=fit)
 
 
 def call_of(
@@ -264,14 +238,14 @@ def call_of(
 NUMBERED = frozenset({"addcmul", "elu", "leaky_relu", "softplus", "hardshrink", "threshold"})
 """Operators whose Scalars do not promote."""
 CALLS: dict[str, Any] = {
-    "add": add, "sub": sub, "rsub": rsub, "div": div, "where": where, "clamp": clamp, "clamp_min": clamp_min,
-    "clamp_max": clamp_max, "addcdiv": addcdiv, "lerp": lerp, "heaviside": heaviside,
-    "isclose": isclose, "logit": logit, "polygamma": polygamma, "special_polygamma": polygamma,
-    "polygamma_": polygamma_, "pow": pow,
-    "square": square, "nan_to_num": nan_to_num,
+    "add": of_sum("add"), "sub": of_sum("sub"), "rsub": of_sum("sub", reverse=True), "div": div, "where": where,
+    "clamp": clamp, "clamp_min": of("clamp_min", fit=True), "clamp_max": of("clamp_max", fit=True),
+    "addcdiv": addcdiv, "lerp": lerp, "heaviside": heaviside, "isclose": isclose, "logit": logit, "pow": pow,
+    "polygamma": polygamma, "special_polygamma": polygamma, "polygamma_": polygamma_,
+    "square": lambda self: Call("square", (self,), weights=(2,)), "nan_to_num": nan_to_num,
     "round.decimals": round_decimals, "max.other": of("maximum"), "min.other": of("minimum"),
-    "selu": selu, "celu": celu, "_prelu_kernel": prelu, "gelu": gelu,
-    "softshrink": softshrink, "hardtanh": hardtanh, "relu6": relu6,
+    "selu": lambda self: Call("elu", (self,), (SELU_ALPHA, SELU_SCALE, 1.0)), "celu": celu, "_prelu_kernel": prelu,
+    "gelu": gelu, "softshrink": softshrink, "hardtanh": hardtanh, "relu6": lambda self: hardtanh(self, 0, 6),
 }  # fmt: skip
 """Operators whose arguments are not simply the formula's operands; by row name first, then by base name.
 
@@ -295,15 +269,6 @@ WITHOUT_FORMULA = frozenset(
 """Pointwise operators without overload that modules of their own register."""
 RULES: dict[str, PointwiseRule] = {}
 """Rule of each pointwise row by name."""
-
-
-def register_row(row: Row) -> None:
-    """Register the functional, in-place and out= kernels of one row."""
-    rule = RULES[row.name] = PointwiseRule(row)
-    build = call_builder(row.name)
-    for name, inplace in ((row.name, False), (row.inplace_name, True), (row.out_name, False)):
-        if name is not None:
-            REGISTRY.put(name, ("CPU", "Meta"), Form(name, rule, CALLS.get(name, build), inplace=inplace))
 
 
 class Form(Plannable[..., Tensor]):
@@ -331,7 +296,12 @@ class Form(Plannable[..., Tensor]):
 
 
 def register_pointwise() -> None:
-    """Register every pointwise row of the spec that has a formula."""
+    """Register the functional, in-place and out= kernels of every pointwise row of the spec that has a formula."""
     for row in rows().values():
-        if row.family == "pointwise" and row.base not in WITHOUT_FORMULA:
-            register_row(row)
+        if row.family != "pointwise" or row.base in WITHOUT_FORMULA:
+            continue
+        rule = RULES[row.name] = PointwiseRule(row)
+        build = call_builder(row.name)
+        for name, inplace in ((row.name, False), (row.inplace_name, True), (row.out_name, False)):
+            if name is not None:
+                REGISTRY.put(name, ("CPU", "Meta"), Form(name, rule, CALLS.get(name, build), inplace=inplace))

@@ -22,7 +22,7 @@ from ..kernels.bound_call import Fresh
 from ..kernels.reduction import reduction_kernel
 from ..kernels.reduction_phases import Reduction
 from ..kernels.sharing import FEW, TRANSPOSED
-from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, remember
 from .arguments import dtype_argument
 from .invoke import apply
@@ -80,7 +80,7 @@ def plan_reduction(
 ) -> Fresh:  # fmt: skip
     """Return the call of a reduction over `dims` (ascending, checked), from the cache of the meta if it is there.
 
-    Numbers that the reduction takes come before its tail.
+    It takes the tensor and, if the reduction has any, its numbers.
     """
     key = (reduction, dims, keepdim, compute, results)
     plan: Fresh | None = meta.plans.get(key)
@@ -88,24 +88,6 @@ def plan_reduction(
         plan = _plan(name, reduction, meta, dims, keepdim, compute, results)
         remember(meta.plans, key, plan)
     return plan
-
-
-def reduce(
-    name: str,
-    reduction: Reduction,
-    self: Tensor,
-    dims: Dims,
-    keepdim: bool,
-    compute: DType,
-    results: tuple[DType, ...],
-    numbers: tuple[float, ...] = (),
-) -> tuple[Tensor, ...]:
-    """Return the results of a reduction over `dims` (ascending, checked) in fresh tensors."""
-    plan = plan_reduction(name, reduction, self.meta, dims, keepdim, compute, results)
-    made = tuple(map(new_like, plan.results))
-    if plan.kernel is not None:
-        plan.kernel(*[output.pointer for output in made], self.pointer, *numbers, *plan.tail)
-    return made
 
 
 def planned_reduction(
@@ -315,10 +297,7 @@ def spread(operator: str, self: Tensor, dim: Dim, keepdim: bool, correction: flo
         raise RuntimeError(f"{operator}(): std and var only support floating point and complex dtypes")
     dims = reduced_dims(operator, dim, self.meta.ndim)
     removed = 1.0 if correction is None else real_number(operator, check_number(operator, "correction", correction))
-    count = 1
-    for d in dims:
-        count *= self.meta.sizes[d]
-    too_few = count - removed <= 0
+    too_few = prod(self.meta.sizes[d] for d in dims) - removed <= 0
     if too_few:
         warn(
             f"{operator}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "

@@ -2,12 +2,13 @@
 
 Reading the table takes a tenth of a second, which an import must not cost. What is kept names the files that it was
 made from, with their sizes and times, so an edited row is seen at the next import; without a writable folder the rows
-are simply read each time. The file is text, one column after another.
+are simply read each time.
 """
 
 from __future__ import annotations
 
 import functools
+import marshal
 import os
 import sys
 from collections.abc import Sequence
@@ -19,8 +20,6 @@ from ..kernels.object_cache import cache_folder, digest
 
 if TYPE_CHECKING:
     from gaugeblock_spec.operators import Operator
-
-BETWEEN_COLUMNS, BETWEEN_CELLS = "\x1d", "\n"
 
 
 class Row(NamedTuple):
@@ -52,10 +51,10 @@ def rows() -> dict[str, Row]:
     origin = _origin()
     name = f"operators-{digest(origin.encode()).hex()[:8]}.rows"
     kept = cache_folder().read(name)
-    found = None if kept is None else read_columns(kept, origin)
+    found = None if kept is None else unpacked(kept, origin)
     if found is None:
         found = _read()
-        cache_folder().write(name, columns(found, origin))
+        cache_folder().write(name, packed(found, origin))
     return {row.name: row for row in found}
 
 
@@ -70,45 +69,19 @@ def row_of_form() -> dict[str, str]:
     return found
 
 
-def columns(table: Sequence[Row], origin: str) -> bytes:
-    """Return rows as text, headed by the origin that they were read from."""
-    read: list[tuple[Any, ...]] = list(zip(*table, strict=True))
-    texts = [
-        _letters(column) if field in _LISTS else BETWEEN_CELLS.join([cell or "" for cell in column])
-        for field, column in zip(Row._fields, read, strict=True)
-    ]
-    return BETWEEN_COLUMNS.join([origin, *texts]).encode()
+def packed(table: Sequence[Row], origin: str) -> bytes:
+    """Return rows as bytes, with the origin that they were read from; equal cells are stored once."""
+    shared: dict[Any, Any] = {}
+    return marshal.dumps((origin, [tuple([shared.setdefault(cell, cell) for cell in row]) for row in table]))
 
 
-def read_columns(data: bytes, origin: str) -> list[Row] | None:
-    """Return the rows of a text; None when it is malformed or has another origin."""
+def unpacked(data: bytes, origin: str) -> list[Row] | None:
+    """Return the rows of such bytes; None when they are malformed or have another origin."""
     try:
-        made_from, *texts = data.decode().split(BETWEEN_COLUMNS)
-        if made_from != origin:
-            return None
-        read: list[Sequence[Any]] = []
-        for field, text in zip(Row._fields, texts, strict=True):
-            if field in _LISTS:
-                *lists, letters = text.split(BETWEEN_CELLS)
-                words = {chr(place): tuple(cell.split()) for place, cell in enumerate(lists, _FIRST_LETTER)}
-                read.append(list(map(words.__getitem__, letters)))
-            else:
-                cells = text.split(BETWEEN_CELLS)
-                read.append([cell or None for cell in cells] if field in _OPTIONAL else cells)
-        return list(map(Row._make, zip(*read, strict=True)))
-    except (ValueError, KeyError):
+        made_from, table = marshal.loads(data)
+        return list(map(Row._make, table)) if made_from == origin else None
+    except (EOFError, TypeError, ValueError):
         return None
-
-
-_OPTIONAL = frozenset({"inplace", "out", "out_cast", "inplace_name", "out_name"})
-_LISTS = frozenset({"aliases", "variants", "dtypes"})
-_FIRST_LETTER = ord("0")
-
-
-def _letters(column: Sequence[tuple[str, ...]]) -> str:
-    """Return the distinct lists of a column, then for each row the letter of its list."""
-    letters = {words: chr(place) for place, words in enumerate(dict.fromkeys(column), _FIRST_LETTER)}
-    return BETWEEN_CELLS.join([*map(" ".join, letters), "".join([letters[words] for words in column])])
 
 
 def _origin() -> str:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
-from typing import cast
+from typing import NamedTuple, cast
 
 from ..core.device import cpu
 from ..core.dtype import DType, float64
 from ..kernels import reduction_ops, rowwise
 from ..kernels.bound_call import Fresh
 from ..kernels.pointwise import Launch
-from ..kernels.reduction_phases import Reduction
 from ..kernels.rowwise import row_map_kernel
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, default_strides, meta_of, remember
@@ -23,7 +21,7 @@ from .launch import element_launch
 from .loop_plan import RowLaunch, row_launch
 from .operand_checks import check_implemented
 from .plan import Planned, plannable
-from .reductions import reduce, reduced_dims
+from .reductions import plan_reduction, reduced_dims
 from .registration import kernel
 
 
@@ -46,28 +44,20 @@ def _normalised(operator: str, self: Tensor, dim: int, dtype: DType | None) -> T
         plan.rows.run([result.pointer, read])
         if not plan.copied and source is self:
             return Planned(result, Fresh(plan.rows.builtin(), (plan.meta,), plan.rows.tail).native(), (self,))
-    elif plan.reduction is not None:
-        own = meta.dtype
-        largest, total = reduce(operator, plan.reduction, source, plan.dims, True, own, (own, float64))
-        launch = plan.launch
-        if launch is None:
-            launch = plan.launch = element_launch(
-                operator, plan.meta, [meta, largest.meta, total.meta], own
-            )
-            assert launch is not None
-        launch.run([result.pointer, source.pointer, largest.pointer, total.pointer])
+    elif plan.reduction is not None and plan.launch is not None:
+        largest, total = plan.reduction(source)
+        plan.launch.run([result.pointer, source.pointer, largest.pointer, total.pointer])
     return result
 
 
-@dataclass(slots=True, eq=False)
-class _Plan:
-    """Result meta; rows in one piece go through `rows`, after a copy if they are strided, others by a reduction."""
+class _Plan(NamedTuple):
+    """Result meta; rows in one piece go through `rows`, after a copy if they are strided, others by a reduction and a
+    launch."""
 
     meta: TensorMeta
-    dims: tuple[int, ...]
     rows: RowLaunch | None = None
     copied: bool = False
-    reduction: Reduction | None = None
+    reduction: Fresh | None = None
     launch: Launch | None = None
 
 
@@ -76,17 +66,18 @@ def _plan(operator: str, meta: TensorMeta, dim: int) -> _Plan:
     check_implemented(operator, own, own.kind == 2)
     dims = reduced_dims(operator, dim, meta.ndim)
     target = meta_of(meta.sizes, default_strides(meta.sizes), own, meta.device)
-    plan = _Plan(target, dims)
-    if meta.device is cpu and meta.numel:
-        row = dims[0] if dims else 0
-        if not dims or target.strides[row] == 1:
-            plan.copied = bool(dims) and meta.strides[row] != 1 and meta.sizes[row] > 1
-            program = rowwise.softmax(own) if operator == "softmax" else rowwise.log_softmax(own)
-            source = target if plan.copied else meta
-            plan.rows = row_launch(partial(row_map_kernel, operator, program, own), [target, source], row)
-        else:
-            plan.reduction = reduction_ops.exponentials_reduction(own, False)
-    return plan
+    if meta.device is not cpu or not meta.numel:
+        return _Plan(target)
+    row = dims[0] if dims else 0
+    if dims and target.strides[row] != 1:
+        exponentials = reduction_ops.exponentials_reduction(own, False)
+        reduction = plan_reduction(operator, exponentials, meta, dims, True, own, (own, float64))
+        launch = element_launch(operator, target, [meta, *reduction.results], own)
+        return _Plan(target, reduction=reduction, launch=launch)
+    copied = bool(dims) and meta.strides[row] != 1 and meta.sizes[row] > 1
+    program = rowwise.softmax(own) if operator == "softmax" else rowwise.log_softmax(own)
+    operands = [target, target if copied else meta]
+    return _Plan(target, row_launch(partial(row_map_kernel, operator, program, own), operands, row), copied)
 
 
 @kernel("softmax.int")

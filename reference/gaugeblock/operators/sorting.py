@@ -268,14 +268,6 @@ def _middle(array: Array, ignore_nan: bool) -> Array:
     return middle
 
 
-def _median_all(operator: str, self: Tensor, ignore_nan: bool) -> Tensor:
-    check_implemented(operator, self.meta.dtype, self.meta.dtype.kind in (1, 2))
-    if has_many_dims(self.meta):
-        self = reshape(self, (-1,))
-    dtype = self.meta.dtype
-    return computed((), dtype, self.meta.device, lambda: _median_of(values(self).reshape(-1), dtype, ignore_nan))
-
-
 EMPTY_MEDIANS = {"int32": -(1 << 31), "int64": -(1 << 63), "uint64": 1 << 63}
 """Integer dtype -> the median of no elements, NaN converted to it; 0 for dtypes that are not listed."""
 
@@ -288,32 +280,22 @@ def _median_of(flat: Array, dtype: DType, ignore_nan: bool) -> Any:
     return flat[_middle(flat, ignore_nan)]
 
 
-def _median_dim(operator: str, self: Tensor, dim: int, keepdim: bool, ignore_nan: bool) -> Any:
-    check_implemented(operator, self.meta.dtype, self.meta.dtype.kind in (1, 2))
-    return one_along(f"{operator}.dim", self, dim, keepdim, partial(_middle, ignore_nan=ignore_nan))
+def _register_median(name: str, ignore_nan: bool) -> None:
+    """Register median, in which NaN wins, or nanmedian: of all elements, and along a dim together with its index."""
+
+    @kernel(name)
+    def whole(self: Tensor) -> Tensor:
+        dtype = self.meta.dtype
+        check_implemented(name, dtype, dtype.kind in (1, 2))
+        flat = reshape(self, (-1,)) if has_many_dims(self.meta) else self
+        return computed((), dtype, self.meta.device, lambda: _median_of(values(flat).reshape(-1), dtype, ignore_nan))
+
+    @kernel(f"{name}.dim")
+    @plannable
+    def along_dim(self: Tensor, dim: int, keepdim: bool = False) -> Any:
+        check_implemented(name, self.meta.dtype, self.meta.dtype.kind in (1, 2))
+        return one_along(f"{name}.dim", self, dim, keepdim, partial(_middle, ignore_nan=ignore_nan))
 
 
-@kernel("median")
-def median(self: Tensor) -> Tensor:
-    """Median of all elements, NaN when one is NaN or there are none."""
-    return _median_all("median", self, False)
-
-
-@kernel("median.dim")
-@plannable
-def median_dim(self: Tensor, dim: int, keepdim: bool = False) -> Any:
-    """Median along a dim and its index; NaN wins. Raises IndexError for an empty dim."""
-    return _median_dim("median", self, dim, keepdim, False)
-
-
-@kernel("nanmedian")
-def nanmedian(self: Tensor) -> Tensor:
-    """Median of the elements that are not NaN."""
-    return _median_all("nanmedian", self, True)
-
-
-@kernel("nanmedian.dim")
-@plannable
-def nanmedian_dim(self: Tensor, dim: int, keepdim: bool = False) -> Any:
-    """Median of the elements along a dim that are not NaN, and its index. Raises IndexError for an empty dim."""
-    return _median_dim("nanmedian", self, dim, keepdim, True)
+_register_median("median", False)
+_register_median("nanmedian", True)

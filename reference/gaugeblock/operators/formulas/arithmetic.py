@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
+from typing import Any
 
 from ...kernels import division, elementary, functions
 from ...kernels.expression import BOOL, UINT, Complex, Expr, Value, constant, select, while_loop
 from ...kernels.functions import cast, fabs, fused, sqrt, truncate
 from ...kernels.trigonometry import hypot
-from .table import Formula
-
-
-def add(self: Value, other: Value) -> Value:
-    """Sum; OR for bool."""
-    return self + other
 
 
 def add_alpha(self: Value, other: Value, alpha: Value) -> Value:
@@ -28,33 +24,23 @@ def sub_alpha(self: Value, other: Value, alpha: Value) -> Value:
     return add_alpha(self, other, -alpha)
 
 
-def true_divide(self: Value, other: Value) -> Value:
-    """Quotient of floats or complex numbers."""
-    return elementary.divide(self, other)
+def _of_kind(of_floats: Callable[..., Expr], of_ints: Callable[..., Expr]) -> Callable[[Expr, Expr], Expr]:
+    """Return the formula that is `of_floats` or `of_ints`, by the type of its operands."""
+
+    def chosen(self: Expr, other: Expr) -> Expr:
+        return of_floats(self, other) if self.type.is_float else of_ints(self, other)
+
+    return chosen
 
 
-def trunc_divide(self: Expr, other: Expr) -> Expr:
-    """Quotient rounded toward zero."""
-    if self.type.is_float:
-        return truncate(self / other)
-    return division.trunc_divide_int(self, other)
-
-
-def floor_divide(self: Expr, other: Expr) -> Expr:
-    """Quotient rounded toward minus infinity, as Python's // for infinities and NaN too."""
-    return division.floor_divide(self, other) if self.type.is_float else division.floor_divide_int(self, other)
-
-
-def remainder(self: Expr, other: Expr) -> Expr:
-    """Remainder with the divisor's sign."""
-    return division.remainder(self, other) if self.type.is_float else division.remainder_int(self, other)
-
-
-def fmod(self: Expr, other: Expr) -> Expr:
-    """Remainder with the dividend's sign."""
-    if self.type.is_float:
-        return division.fmod(self, other)
-    return self - division.trunc_divide_int(self, other) * other
+floor_divide = _of_kind(division.floor_divide, division.floor_divide_int)
+"""Quotient rounded toward minus infinity, as Python's // for infinities and NaN too."""
+trunc_divide = _of_kind(lambda self, other: truncate(self / other), division.trunc_divide_int)
+"""Quotient rounded toward zero."""
+remainder = _of_kind(division.remainder, division.remainder_int)
+"""Remainder with the divisor's sign."""
+fmod = _of_kind(division.fmod, lambda self, other: self - division.trunc_divide_int(self, other) * other)
+"""Remainder with the dividend's sign."""
 
 
 def power(self: Value, exponent: Value) -> Value:
@@ -129,11 +115,6 @@ def _on_floats(function: Callable[[Expr], Expr]) -> Callable[[Expr], Expr]:
     return rounded
 
 
-def frac(self: Expr) -> Expr:
-    """self - trunc(self)."""
-    return self - functions.truncate(self)
-
-
 def round_decimals(self: Expr, scale: Expr) -> Expr:
     """self rounded to a multiple of 1 / scale."""
     return functions.rint(self * scale) / scale
@@ -162,41 +143,17 @@ def right_shift(self: Expr, other: Expr) -> Expr:
     return select(_in_range(other), shifted, 0) if self.type.kind == "uint" else shifted
 
 
-FORMULAS = (
-    Formula("add", lambda a, b: a + b, 2),
-    Formula("add.alpha", add_alpha, 3),
-    Formula("sub", lambda a, b: a - b, 2),
-    Formula("sub.alpha", sub_alpha, 3),
-    Formula("mul", lambda a, b: a * b, 2),
-    Formula("div", true_divide, 2, compute="float"),
-    Formula("div.floor", floor_divide, 2),
-    Formula("div.trunc", trunc_divide, 2),
-    Formula("floor_divide", floor_divide, 2),
-    Formula("remainder", remainder, 2),
-    Formula("fmod", fmod, 2),
-    Formula("pow", power, 2),
-    Formula("pow.square", lambda a, exponent: a * a, 2),
-    Formula("neg", lambda a: -a, 1),
-    Formula("abs", absolute, 1, result="real"),
-    Formula("sign", sign, 1),
-    Formula("sgn", sgn, 1),
-    Formula("reciprocal", reciprocal, 1, compute="float"),
-    Formula("square", lambda a: a * a, 1),
-    Formula("sqrt", square_root, 1, compute="float"),
-    Formula("rsqrt", reciprocal_root, 1, compute="float"),
-    Formula("conj_physical", conjugate, 1),
-    Formula("neg_conj", lambda a: -conjugate(a), 1),
-    Formula("floor", _on_floats(functions.floor), 1),
-    Formula("ceil", _on_floats(functions.ceil), 1),
-    Formula("round", _on_floats(functions.rint), 1),
-    Formula("round.decimals", round_decimals, 2),
-    Formula("round.tens", round_tens, 2),
-    Formula("trunc", _on_floats(functions.truncate), 1),
-    Formula("frac", frac, 1),
-    Formula("bitwise_and", lambda a, b: a & b, 2),
-    Formula("bitwise_or", lambda a, b: a | b, 2),
-    Formula("bitwise_xor", lambda a, b: a ^ b, 2),
-    Formula("bitwise_not", lambda a: ~a, 1),
-    Formula("bitwise_left_shift", left_shift, 2),
-    Formula("bitwise_right_shift", right_shift, 2),
-)
+FORMULAS: dict[str, Callable[..., Any]] = {
+    "add": operator.add, "add.alpha": add_alpha, "sub": operator.sub, "sub.alpha": sub_alpha, "mul": operator.mul,
+    "div": elementary.divide, "div.floor": floor_divide, "div.trunc": trunc_divide, "floor_divide": floor_divide,
+    "remainder": remainder, "fmod": fmod,
+    "pow": power, "pow.square": lambda self, exponent: self * self, "square": lambda self: self * self,
+    "neg": operator.neg, "abs": absolute, "sign": sign, "sgn": sgn, "reciprocal": reciprocal,
+    "sqrt": square_root, "rsqrt": reciprocal_root,
+    "conj_physical": conjugate, "neg_conj": lambda self: -conjugate(self),
+    "floor": _on_floats(functions.floor), "ceil": _on_floats(functions.ceil), "trunc": _on_floats(functions.truncate),
+    "round": _on_floats(functions.rint), "round.decimals": round_decimals, "round.tens": round_tens,
+    "frac": lambda self: self - truncate(self),
+    "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor, "bitwise_not": operator.inv,
+    "bitwise_left_shift": left_shift, "bitwise_right_shift": right_shift,
+}  # fmt: skip

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from operator import and_, or_
+from typing import Any
 
 from ...kernels import elementary, functions
 from ...kernels.expression import BOOL, Complex, Expr, Value, choose, constant, select
 from ...kernels.functions import fabs, fused, maximum, minimum
-from .table import Formula
 
 INFINITY = float("inf")
 
@@ -34,33 +35,17 @@ isinf = _of_parts(functions.isinf, or_, False)
 isfinite = _of_parts(functions.isfinite, and_, True)
 
 
-def isposinf(x: Expr) -> Expr:
-    """Equal to +inf."""
-    return x == INFINITY if x.type.is_float else constant(False, BOOL)
+isposinf = _of_parts(lambda x: x == INFINITY, or_, False)
+isneginf = _of_parts(lambda x: x == -INFINITY, or_, False)
 
 
-def isneginf(x: Expr) -> Expr:
-    """Equal to -inf."""
-    return x == -INFINITY if x.type.is_float else constant(False, BOOL)
+def _extreme(wins: Callable[[Expr, Expr], Expr], of_ints: Callable[[Expr, Expr], Expr]) -> Callable[..., Expr]:
+    """The operand that wins; NaN only when both are."""
 
+    def chosen(a: Expr, b: Expr) -> Expr:
+        return select(wins(a, b) | functions.isnan(b), a, b) if a.type.is_float else of_ints(a, b)
 
-def fmax(a: Expr, b: Expr) -> Expr:
-    """Larger of two; NaN only when both are."""
-    if not a.type.is_float:
-        return functions.maximum(a, b)
-    return select((a >= b) | functions.isnan(b), a, b)
-
-
-def fmin(a: Expr, b: Expr) -> Expr:
-    """Smaller of two; NaN only when both are."""
-    if not a.type.is_float:
-        return functions.minimum(a, b)
-    return select((a <= b) | functions.isnan(b), a, b)
-
-
-def identity(self: Value) -> Value:
-    """The operand itself: copies, casts and fills."""
-    return self
+    return chosen
 
 
 def where(condition: Value, self: Value, other: Value) -> Value:
@@ -94,33 +79,15 @@ def addcdiv(self: Value, tensor1: Value, tensor2: Value, value: Value) -> Value:
     return self + elementary.divide(value * tensor1, tensor2)
 
 
-FORMULAS = (
-    Formula("eq", lambda a, b: a == b, 2, result="bool"),
-    Formula("ne", lambda a, b: a != b, 2, result="bool"),
-    Formula("lt", lambda a, b: a < b, 2, result="bool"),
-    Formula("le", lambda a, b: a <= b, 2, result="bool"),
-    Formula("gt", lambda a, b: a > b, 2, result="bool"),
-    Formula("ge", lambda a, b: a >= b, 2, result="bool"),
-    Formula("logical_and", lambda a, b: truth(a) & truth(b), 2, result="bool"),
-    Formula("logical_or", lambda a, b: truth(a) | truth(b), 2, result="bool"),
-    Formula("logical_xor", lambda a, b: truth(a) ^ truth(b), 2, result="bool"),
-    Formula("logical_not", lambda a: ~truth(a), 1, result="bool"),
-    Formula("isnan", isnan, 1, result="bool"),
-    Formula("isinf", isinf, 1, result="bool"),
-    Formula("isfinite", isfinite, 1, result="bool"),
-    Formula("isposinf", isposinf, 1, result="bool"),
-    Formula("isneginf", isneginf, 1, result="bool"),
-    Formula("signbit", functions.sign_bit, 1, result="bool"),
-    Formula("maximum", functions.maximum, 2),
-    Formula("minimum", functions.minimum, 2),
-    Formula("fmax", fmax, 2),
-    Formula("fmin", fmin, 2),
-    Formula("identity", identity, 1),
-    Formula("where", where, 3, raw=(0,)),
-    Formula("clamp", clamp, 3),
-    Formula("clamp_min", maximum, 2),
-    Formula("clamp_max", minimum, 2),
-    Formula("lerp", lerp, 3),
-    Formula("addcmul", addcmul, 4),
-    Formula("addcdiv", addcdiv, 4),
-)
+FORMULAS: dict[str, Callable[..., Any]] = {
+    **{name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
+    "logical_and": lambda a, b: truth(a) & truth(b), "logical_or": lambda a, b: truth(a) | truth(b),
+    "logical_xor": lambda a, b: truth(a) ^ truth(b), "logical_not": lambda a: ~truth(a),
+    "isnan": isnan, "isinf": isinf, "isfinite": isfinite, "isposinf": isposinf, "isneginf": isneginf,
+    "signbit": functions.sign_bit,
+    "maximum": maximum, "minimum": minimum, "fmax": _extreme(operator.ge, maximum),
+    "fmin": _extreme(operator.le, minimum),
+    "identity": lambda self: self, "where": where,
+    "clamp": clamp, "clamp_min": maximum, "clamp_max": minimum,
+    "lerp": lerp, "addcmul": addcmul, "addcdiv": addcdiv,
+}  # fmt: skip

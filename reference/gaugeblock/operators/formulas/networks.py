@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
+from typing import Any
 
 from ...kernels import elementary, error_function, exponential
 from ...kernels.expression import F64, Complex, Expr, Value, constant, select
@@ -11,7 +13,6 @@ from ...kernels.expression import divide as complex_divide
 from ...kernels.functions import fabs, maximum, minimum, mul_add, sqrt
 from ...kernels.special import Function, in_double
 from .comparison import clamp
-from .table import Formula
 
 SATURATED = 40.0
 """From here on tanh(log(1 + e**x)) is 1 in float64."""
@@ -196,48 +197,25 @@ def batch_statistics(
     return inverse * weight, mean, mean, inverse, means, variances
 
 
-def normalized_product(self: Expr, mean: Expr, deviation: Expr, grad: Expr) -> Expr:
-    """normalized, times a gradient."""
-    return normalized(self, mean, deviation) * grad
-
-
 def normalized_gradient(
     self: Expr, mean: Expr, deviation: Expr, grad: Expr, level: Expr, aligned: Expr, factor: Expr
 ) -> Expr:
-    """The gradient of what was normalized: `level` is the gradient's mean, `aligned` that of normalized_product."""
+    """The gradient of what was normalized: `level` is the mean of `grad`, `aligned` that of `grad` times normalized."""
     return (grad - level - normalized(self, mean, deviation) * aligned) * factor
 
 
-FORMULAS = (
-    Formula("hardtanh", clamp, 3),
-    Formula("elu", functools.partial(in_double, elu), 4),
-    Formula("leaky_relu", leaky_relu, 2),
-    Formula("gelu", gelu, 1),
-    Formula("gelu.tanh", gelu_tanh, 1),
-    Formula("silu", silu, 1),
-    Formula("mish", functools.partial(in_double, mish), 1),
-    Formula("softplus", functools.partial(in_double, softplus), 3),
-    Formula("log_sigmoid", functools.partial(in_double, log_sigmoid), 1),
-    Formula("softshrink", softshrink, 2),
-    Formula("hardshrink", hardshrink, 2),
-    Formula("hardsigmoid", hardsigmoid, 1),
-    Formula("hardswish", hardswish, 1),
-    Formula("threshold", threshold, 3),
-    Formula("glu", functools.partial(in_double, gated), 2),
-    Formula("squared_difference", squared_difference, 2),
-    Formula("smooth_l1", smooth_l1, 3),
-    Formula("huber", huber, 3),
-    Formula("cross_entropy", functools.partial(in_double, cross_entropy), 2),
-    Formula("cross_entropy_of_logits", functools.partial(in_double, cross_entropy_of_logits), 2),
-    Formula("cross_entropy_of_logits.weighted", functools.partial(in_double, weighted_cross_entropy_of_logits), 3),
-    Formula("soft_margin", functools.partial(in_double, soft_margin), 2),
-    Formula("normalized", normalized, 3),
-    Formula("normalized.weight", normalized_weight, 4),
-    Formula("normalized.bias", normalized_bias, 4),
-    Formula("normalized.weight.bias", normalized_both, 5),
-    Formula("gelu.gradient", gelu_gradient, 2),
-    Formula("log_softmax.gradient", log_softmax_gradient, 3),
-    Formula("batch_statistics", batch_statistics, 8),
-    Formula("normalized.product", normalized_product, 4),
-    Formula("normalized.gradient", normalized_gradient, 7),
-)
+_IN_DOUBLE = {
+    "elu": elu, "mish": mish, "softplus": softplus, "log_sigmoid": log_sigmoid, "glu": gated,
+    "cross_entropy": cross_entropy, "cross_entropy_of_logits": cross_entropy_of_logits,
+    "cross_entropy_of_logits.weighted": weighted_cross_entropy_of_logits, "soft_margin": soft_margin,
+}  # fmt: skip
+FORMULAS: dict[str, Callable[..., Any]] = {
+    **{name: functools.partial(in_double, function) for name, function in _IN_DOUBLE.items()},
+    "hardtanh": clamp, "leaky_relu": leaky_relu, "gelu": gelu, "gelu.tanh": gelu_tanh, "silu": silu,
+    "softshrink": softshrink, "hardshrink": hardshrink, "hardsigmoid": hardsigmoid, "hardswish": hardswish,
+    "threshold": threshold, "squared_difference": squared_difference, "smooth_l1": smooth_l1, "huber": huber,
+    "normalized": normalized, "normalized.weight": normalized_weight, "normalized.bias": normalized_bias,
+    "normalized.weight.bias": normalized_both, "normalized.product": normalized_weight,
+    "normalized.gradient": normalized_gradient, "gelu.gradient": gelu_gradient,
+    "log_softmax.gradient": log_softmax_gradient, "batch_statistics": batch_statistics,
+}  # fmt: skip

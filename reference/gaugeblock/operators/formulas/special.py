@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
+from typing import Any
 
 from ...core.dtype import DType, bfloat16, float16
 from ...kernels import elementary, exponential, logarithm, special, trigonometry
@@ -18,7 +20,6 @@ from ...kernels.functions import cast, copysign, fabs, isnan, maximum
 from ..deferred import Deferred
 from . import comparison
 from .comparison import truth
-from .table import Formula
 
 
 def relu(self: Expr) -> Expr:
@@ -31,21 +32,6 @@ def angle(self: Value) -> Expr:
     if isinstance(self, Complex):
         return trigonometry.atan2(self.im, self.re)
     return select(self != self, self, select(self < 0.0, constant(3.141592653589793, self.type), 0.0))
-
-
-def _named(name: str) -> Formula:
-    return Formula(name, functools.partial(elementary.function, name=name), 1, compute="float")
-
-
-_NAMED = (
-    "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc erfinv "
-    "lgamma"
-)
-
-
-def _real(name: str, operands: int, compute: str = "float") -> Formula:
-    function = functools.partial(special.in_double, getattr(special, name))
-    return Formula(name, function, operands, compute=compute)
 
 
 def logit_eps(self: Expr, eps: Expr) -> Expr:
@@ -155,81 +141,46 @@ def log_softmax(self: Expr, largest: Expr, total: Expr) -> Expr:
     return cast(cast(self, F64) - cast(largest, F64) - logarithm.log(total), self.type)
 
 
-def _late(name: str, place: str, operands: int = 1) -> Formula:
-    """A formula made by a function of a module of `kernels`, given as "module.function"."""
+_NAMED = (
+    "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc erfinv "
+    "lgamma"
+)
+"""Formulas that are those of `elementary`."""
+_LATE = {
+    "i0": "bessel.modified_i0", "special_i0e": "bessel.i0e", "special_i1": "bessel.modified_i1",
+    "special_i1e": "bessel.i1e", "special_airy_ai": "bessel.airy", "special_spherical_bessel_j0": "bessel.spherical_j0",
+    **{f"special_bessel_{kind}": f"bessel.bessel_{kind}" for kind in ("j0", "j1", "y0", "y1")},
+    **{f"special_modified_bessel_{kind}": f"bessel.modified_{kind}" for kind in ("i0", "i1", "k0", "k1")},
+    **{f"special_scaled_modified_bessel_{kind}": f"bessel.scaled_{kind}" for kind in ("k0", "k1")},
+    **{f"special_{name}": f"special.{name}" for name in ("ndtr", "ndtri", "log_ndtr", "erfcx", "xlog1py")},
+    "special_entr": "special.entropy", "special_zeta": "gamma.zeta", "digamma": "gamma.digamma",
+    "trigamma": "gamma.trigamma", "polygamma": "gamma.polygamma", "polygamma.log": "gamma.polygamma_by_logarithm",
+    "igamma": "gamma.lower_gamma", "igammac": "gamma.upper_gamma",
+    **{f"special_{shift}chebyshev_polynomial_{kind}": f"polynomials.{shift}chebyshev_{kind}"
+       for shift in ("", "shifted_") for kind in "tuvw"},
+    "special_hermite_polynomial_h": "polynomials.hermite_h", "special_hermite_polynomial_he": "polynomials.hermite_he",
+    "special_laguerre_polynomial_l": "polynomials.laguerre_l",
+    "special_legendre_polynomial_p": "polynomials.legendre_p",
+}  # fmt: skip
+"""Formula -> module of `kernels`, loaded when it is recorded, and function of float64 there."""
+
+
+def _late(place: str) -> Callable[..., Any]:
     module, _, function = place.partition(".")
-    made = functools.partial(special.in_double, Deferred(f"{special.__package__}.{module}", function))
-    return Formula(name, made, operands, compute="float")
+    return functools.partial(special.in_double, Deferred(f"{special.__package__}.{module}", function))
 
 
-_POLYNOMIALS = (
-    *(f"{shifted}chebyshev_{kind}" for shifted in ("", "shifted_") for kind in "tuvw"),
-    *("hermite_h", "hermite_he", "laguerre_l", "legendre_p"),
-)
-
-
-def _polynomial(name: str) -> Formula:
-    family, _, kind = name.rpartition("_")
-    return _late(f"special_{family}_polynomial_{kind}", f"polynomials.{name}", 2)
-
-
-FORMULAS = (
-    *map(_named, _NAMED.split()),
-    Formula("sigmoid", elementary.sigmoid, 1, compute="float"),
-    Formula("relu", relu, 1),
-    Formula("angle", angle, 1, compute="float", result="real"),
-    Formula("atan2", trigonometry.atan2, 2, compute="float"),
-    Formula("hypot", trigonometry.hypot, 2),
-    Formula("copysign", copysign, 2, compute="float"),
-    _real("xlogy", 2),
-    Formula("logit", logarithm.logit, 1, compute="float"),
-    Formula("logit.eps", logit_eps, 2, compute="float"),
-    Formula("logaddexp", logaddexp, 2),
-    _real("logaddexp2", 2, "common"),
-    Formula("sinc", sinc, 1, compute="float"),
-    Formula("heaviside", heaviside, 2),
-    Formula("ldexp", ldexp, 2, compute="float"),
-    Formula("gcd", gcd, 2),
-    Formula("lcm", lcm, 2),
-    Formula("nextafter", next_after, 2),
-    Formula("deg2rad", lambda self: self * (math.pi / 180.0), 1, compute="float"),
-    Formula("rad2deg", lambda self: self * (180.0 / math.pi), 1, compute="float"),
-    Formula("frexp", special.frexp, 1),
-    Formula("complex", Complex, 2),
-    Formula("polar", special.polar, 2),
-    Formula("isclose", functools.partial(isclose, equal_nan=False), 4, result="bool"),
-    Formula("isclose.equal_nan", functools.partial(isclose, equal_nan=True), 4, result="bool"),
-    Formula("nan_to_num", nan_to_num, 4),
-    Formula("softmax", softmax, 3, raw=(0, 1, 2)),
-    Formula("log_softmax", log_softmax, 3, raw=(0, 1, 2)),
-    _late("i0", "bessel.modified_i0"),
-    _late("special_i0e", "bessel.i0e"),
-    _late("special_i1", "bessel.modified_i1"),
-    _late("special_i1e", "bessel.i1e"),
-    _late("special_modified_bessel_i0", "bessel.modified_i0"),
-    _late("special_modified_bessel_i1", "bessel.modified_i1"),
-    _late("special_modified_bessel_k0", "bessel.modified_k0"),
-    _late("special_modified_bessel_k1", "bessel.modified_k1"),
-    _late("special_scaled_modified_bessel_k0", "bessel.scaled_k0"),
-    _late("special_scaled_modified_bessel_k1", "bessel.scaled_k1"),
-    _late("special_bessel_j0", "bessel.bessel_j0"),
-    _late("special_bessel_j1", "bessel.bessel_j1"),
-    _late("special_bessel_y0", "bessel.bessel_y0"),
-    _late("special_bessel_y1", "bessel.bessel_y1"),
-    _late("special_spherical_bessel_j0", "bessel.spherical_j0"),
-    _late("special_airy_ai", "bessel.airy"),
-    _late("special_ndtr", "special.ndtr"),
-    _late("special_ndtri", "special.ndtri"),
-    _late("special_log_ndtr", "special.log_ndtr"),
-    _late("special_erfcx", "special.erfcx"),
-    _late("special_entr", "special.entropy"),
-    _late("special_xlog1py", "special.xlog1py", 2),
-    _late("digamma", "gamma.digamma"),
-    _late("special_zeta", "gamma.zeta", 2),
-    _late("trigamma", "gamma.trigamma"),
-    _late("polygamma", "gamma.polygamma", 3)._replace(raw=(1, 2)),
-    _late("polygamma.log", "gamma.polygamma_by_logarithm", 3)._replace(raw=(1, 2)),
-    _late("igamma", "gamma.lower_gamma", 2),
-    _late("igammac", "gamma.upper_gamma", 2),
-    *map(_polynomial, _POLYNOMIALS),
-)
+FORMULAS: dict[str, Callable[..., Any]] = {
+    **{name: functools.partial(elementary.function, name=name) for name in _NAMED.split()},
+    **{name: _late(place) for name, place in _LATE.items()},
+    "sigmoid": elementary.sigmoid, "relu": relu, "angle": angle, "atan2": trigonometry.atan2,
+    "hypot": trigonometry.hypot, "copysign": copysign, "xlogy": functools.partial(special.in_double, special.xlogy),
+    "logit": logarithm.logit, "logit.eps": logit_eps, "logaddexp": logaddexp,
+    "logaddexp2": functools.partial(special.in_double, special.logaddexp2),
+    "sinc": sinc, "heaviside": heaviside, "ldexp": ldexp, "gcd": gcd, "lcm": lcm, "nextafter": next_after,
+    "deg2rad": lambda self: self * (math.pi / 180.0), "rad2deg": lambda self: self * (180.0 / math.pi),
+    "frexp": special.frexp, "complex": Complex, "polar": special.polar,
+    "isclose": functools.partial(isclose, equal_nan=False),
+    "isclose.equal_nan": functools.partial(isclose, equal_nan=True), "nan_to_num": nan_to_num,
+    "softmax": softmax, "log_softmax": log_softmax,
+}  # fmt: skip

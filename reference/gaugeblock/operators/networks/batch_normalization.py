@@ -10,7 +10,7 @@ from ...kernels import reduction_ops
 from ...tensor.tensor import Tensor, empty_tensor, new_like
 from ..arrays import filled, store, values
 from ..invoke import apply, apply_for_many, reshape
-from ..reductions import reduce
+from ..reductions import plan_reduction
 from .calls import scaled_into, suggested, write
 from .row_normalization import statistics_dtype
 
@@ -60,7 +60,8 @@ def native_batch_norm(
     if training:
         dims = tuple(d for d in range(meta.ndim) if d != 1)
         reduction = reduction_ops.variance_reduction(meta.dtype, False, True)
-        variance, mean = reduce("batch_norm", reduction, input, dims, False, meta.dtype, (float64, float64), (0.0,))
+        reduce = plan_reduction("batch_norm", reduction, meta, dims, False, meta.dtype, (float64, float64))
+        variance, mean = reduce(input, 0.0)
         kept_running = running
     else:
         mean, variance = running

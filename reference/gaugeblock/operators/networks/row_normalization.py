@@ -23,7 +23,7 @@ from ..conversion import converted
 from ..invoke import apply, apply_for_many
 from ..loop_plan import RowLaunch, row_launch
 from ..plan import Planned, plannable
-from ..reductions import reduce
+from ..reductions import plan_reduction
 from .calls import scaled_into, suggested
 
 
@@ -225,7 +225,8 @@ def native_group_norm(
     source = input if input.meta.contiguous else contiguous(input)
     grouped = view(source, (N, group, C // group, HxW))
     moments = reduction_ops.moments_reduction(own)
-    mean, inverse = reduce("group_norm", moments, grouped, (2, 3), True, own, (wide, wide), (eps,))
+    reduce = plan_reduction("group_norm", moments, grouped.meta, (2, 3), True, own, (wide, wide))
+    mean, inverse = reduce(grouped, eps)
     result = new_like(suggested(input.meta))
     target = result if result.meta.contiguous else new_like(suggested(source.meta))
     per_channel = [None if p is None else view(contiguous(p), (group, C // group, 1)) for p in (weight, bias)]
