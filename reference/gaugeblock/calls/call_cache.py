@@ -354,21 +354,22 @@ class Filler:
             return None
         if planned.operands is None:
             bound = form_of(planned.call) is not None
-            return planned.call if bound else self._of_places(planned.call, [*range(len(request.values))], request)
+            return planned.call if bound else self._of_places(planned.call, [*range(len(request.values))], request, ())
         places = [place for place, value in enumerate(request.values) if value is not UNSET and value is not None]
-        given = [request.values[place] for place in places]
-        if len(given) > len(planned.operands):
-            return None
-        if not all(map(is_, given, planned.operands)):
-            by_value = {id(value): place for place, value in zip(places, given, strict=True)}
-            order = [by_value.get(id(operand), -1) for operand in planned.operands]
-            return self._of_places(planned.call, order, request) if sorted(order) == places else None
+        left, taken = list(places), list[int | None]()
+        for operand in planned.operands:
+            place = next((place for place in left if request.values[place] is operand), None)
+            if place is not None:
+                left.remove(place)
+            elif isinstance(operand, Tensor):
+                return None
+            taken.append(place)
         form = form_of(planned.call)
-        if form is None:
-            return self._of_places(planned.call, places, request) if len(given) == len(planned.operands) else None
-        defaults = planned.operands[len(given) :]
-        if any(isinstance(value, Tensor) for value in defaults):
+        if left:
             return None
+        if form is None or taken[: len(places)] != places:
+            return self._of_places(planned.call, taken, request, planned.operands)
+        defaults = planned.operands[len(places) :]
         return form._replace(tail=(*defaults, *form.tail)).native() if defaults else planned.call
 
     def _kernel_call(
@@ -397,13 +398,17 @@ class Filler:
         made: Callable[..., Any] = adapt(kernel, *filled, *named.values())
         return made
 
-    def _of_places(self, call: Callable[..., Any], places: list[int], request: Request) -> Callable[..., Any]:
-        """Return `call` as a function of the request's values, of which it takes those at some places."""
+    def _of_places(
+        self, call: Callable[..., Any], places: Sequence[int | None], request: Request, operands: Sequence[Any]
+    ) -> Callable[..., Any]:
+        """Return `call` as a function of the request's values, of which it takes those at some places, and the operand
+        itself where there is none."""
         count, ints = len(request.values), self._ints(request)
         if places == [*range(count)] and not ints:
             return call
         slots = tuple([places.index(place) if place in places else None for place in range(count)])
-        made: Callable[..., Any] = adapter(slots, len(places), (), ints)(call, *[None] * len(places))
+        held = [operand if place is None else None for place, operand in zip(places, operands, strict=False)]
+        made: Callable[..., Any] = adapter(slots, len(places), (), ints)(call, *(held or [None] * len(places)))
         return made
 
     def _ints(self, request: Request) -> tuple[int, ...]:

@@ -78,7 +78,7 @@ def quick_full(given: tuple[Any, ...], dtype: DType | None, operator: str = "ful
     for one in size:
         if one.__class__ is not int:
             return None
-    return _full(operator, contiguous_meta(tuple(size), dtype or dtype_of_number(value)), value)
+    return full_of(operator, contiguous_meta(tuple(size), dtype or dtype_of_number(value)), value)
 
 
 def quick_scalar_tensor(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
@@ -93,10 +93,11 @@ def quick_full_like(given: tuple[Any, ...], dtype: DType | None) -> Tensor | Non
     meta = given[0].meta
     if not meta.dense or meta.device is not cpu or meta.lazy or meta.has_autograd:
         return None
-    return _full("full_like", meta, given[1])
+    return full_of("full_like", meta, given[1])
 
 
-def _full(operator: str, meta: TensorMeta, value: Any) -> Tensor:
+def full_of(operator: str, meta: TensorMeta, value: Any) -> Tensor:
+    """Return a new dense tensor of a number. RuntimeError when its dtype cannot hold it, naming the operator."""
     result = new_like(meta)
     fill_number(result, stored_number(operator, value, meta.dtype))
     return result

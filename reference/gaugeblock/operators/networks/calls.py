@@ -13,7 +13,8 @@ from ...kernels.conversion import Immediate
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, format_strides, meta_of, remember, suggested_format
 from ..launch import element_launch
-from ..pointwise import Call, PointwiseRule, run
+from ..plan import Planned, plannable
+from ..pointwise import Call, PointwiseRule, planned_run
 from ..rows import rows
 
 
@@ -22,6 +23,7 @@ def _rule(row: str, promotion: str, result: str) -> PointwiseRule:
     return PointwiseRule(rows()[row]._replace(promotion=promotion, result=result))
 
 
+@plannable
 def evaluated(
     row: str,
     formula: str,
@@ -29,9 +31,10 @@ def evaluated(
     numbers: Sequence[Number] = (),
     *,
     result: str = "common",
-) -> Tensor:
+) -> Planned[Tensor]:
     """A formula of the tables over broadcast operands, computed and refused as the row's dtypes say; works on meta."""
-    return run(_rule(row, "default", result), Call(formula, tuple(operands), tuple(numbers)))
+    call = Call(formula, tuple(operands), tuple(numbers))
+    return planned_run(_rule(row, "default", result), call, None, inplace=False)
 
 
 def check_dtype(row: str, tensor: Tensor) -> None:

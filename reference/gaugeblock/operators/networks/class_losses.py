@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf, prod
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +15,11 @@ from ...iteration.tensor_iterator import Number
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import Array, check_same_device, filled, values, widened
-from ..invoke import apply, apply_for_many
+from ..composition import Part, composite
+from ..fresh_fill import full_of
+from ..invoke import apply_for_many
 from ..operand_checks import check_scalar_type
+from ..plan import Planned, plannable
 from .calls import check_dtype
 from .losses import MEAN, NONE, reduced
 
@@ -39,9 +43,10 @@ def _check_classes(operator: str, self: Tensor, target: Tensor, weight: Tensor |
     check_scalar_type(f"{operator}()", self.meta.dtype, weight.meta.dtype)
 
 
+@plannable
 def nll_loss_forward(
     self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor] | Planned[tuple[Tensor, Tensor]]:
     """(-self at the classes of target, weighted, reduced; the sum of the weights) for [classes] or [batch, classes].
 
     Raises RuntimeError for sizes and dtypes that do not fit, IndexError for a class that there is not.
@@ -65,9 +70,10 @@ def nll_loss_forward(
     return _likelihood(self, target, weight, reduction, ignore_index, sizes)
 
 
+@plannable
 def nll_loss2d_forward(
     self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor] | Planned[tuple[Tensor, Tensor]]:
     """The same for [batch, classes, height, width]. Raises RuntimeError and IndexError likewise."""
     own, wanted = self.meta.sizes, target.meta.sizes
     if len(wanted) != 3:
@@ -88,18 +94,25 @@ def nll_loss2d_forward(
     return _likelihood(self, target, weight, reduction, ignore_index, sizes)
 
 
+@composite
+def _of_counted_classes(part: Part, self: Tensor, target: Tensor, reduction: int) -> tuple[Tensor, Tensor]:
+    """The likelihood and the number of samples, of which each counts. Raises RuntimeError where one does not."""
+    chosen = part("gather", self, 1, part("unsqueeze", target, 1))
+    loss = part("neg", part("mean" if reduction == MEAN else "sum", chosen))
+    return loss, part.run(full_of, "nll_loss", loss.meta, self.meta.sizes[0])
+
+
 def _likelihood(
     self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int, sizes: tuple[int, ...]
-) -> tuple[Tensor, Tensor]:
+) -> tuple[Tensor, Tensor] | Planned[tuple[Tensor, Tensor]]:
     dtype, device = self.meta.dtype, self.meta.device
     if device is not cpu:
         return empty_tensor(sizes, dtype, device), empty_tensor((), dtype, device)
     plain = weight is None and reduction != NONE and len(self.meta.sizes) == 2 and ignore_index < 0
     if plain and self.meta.numel and dtype in (float32, float64) and target.meta.dtype is int64:
         try:
-            chosen = apply("gather", self, 1, apply("unsqueeze", target, 1))
-            loss = apply("neg", apply("mean" if reduction == MEAN else "sum", chosen))
-            return loss, apply("fill_.Scalar", empty_tensor((), dtype), self.meta.sizes[0])
+            found = _of_counted_classes.planned(self, target, reduction)
+            return found._replace(call=_declining(found.call, reduction), operands=(self, target))
         except RuntimeError:
             pass  # a class is ignored, or not there: what follows tells which
     scores = values(self)
@@ -128,13 +141,31 @@ def _likelihood(
     return result, weighed
 
 
+def _declining(call: Callable[..., Any] | None, reduction: int) -> Callable[..., Any] | None:
+    """Return a call that returns None where a class is ignored or not there."""
+    if call is None:
+        return None
+    counted = call
+
+    def run(self: Tensor, target: Tensor) -> Any:
+        try:
+            return counted(self, target, reduction)
+        except RuntimeError:
+            return None
+
+    return run
+
+
 def _first(operator: str) -> Callable[..., Tensor]:
     """Return what returns the first result of an operator."""
 
+    @composite
     def loss(
-        self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = MEAN, ignore_index: int = IGNORED
-    ) -> Tensor:
-        return apply_for_many(operator, self, target, weight, reduction, ignore_index)[0]
+        part: Part, self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = MEAN,
+        ignore_index: int = IGNORED,
+    ) -> Tensor:  # fmt: skip
+        first: Tensor = part.result(operator, self, target, weight, reduction, ignore_index)[0]
+        return first
 
     return loss
 
@@ -142,9 +173,11 @@ def _first(operator: str) -> Callable[..., Tensor]:
 nll_loss, nll_loss2d = _first("nll_loss_forward"), _first("nll_loss2d_forward")
 
 
+@composite
 def nll_loss_nd(
-    self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = MEAN, ignore_index: int = IGNORED
-) -> Tensor:
+    part: Part, self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = MEAN,
+    ignore_index: int = IGNORED,
+) -> Tensor:  # fmt: skip
     """nll_loss for any number of dims after the classes. Raises ValueError for batches that do not fit."""
     own, wanted = self.meta.sizes, target.meta.sizes
     if not own:
@@ -156,18 +189,20 @@ def nll_loss_nd(
         )
     options = (weight, reduction, ignore_index)
     if len(own) <= 2:
-        return apply("nll_loss", self, target, *options)
+        return part("nll_loss", self, target, *options)
     if len(own) == 4:
-        return apply("nll_loss2d", self, target, *options)
+        return part("nll_loss2d", self, target, *options)
     if wanted[1:] != own[2:]:
         raise RuntimeError(f"nll_loss_nd(): Expected target size {[own[0], *own[2:]]}, got {list(wanted)}")
     length = prod(own[2:])
-    flat = apply("reshape", self, (own[0], own[1], 1, length))
-    loss = apply("nll_loss2d", flat, apply("reshape", target, (own[0], 1, length)), *options)
-    return apply("view", loss, (own[0], *own[2:])) if reduction == NONE else loss
+    flat = part("reshape", self, (own[0], own[1], 1, length))
+    loss = part("nll_loss2d", flat, part("reshape", target, (own[0], 1, length)), *options)
+    return part("view", loss, (own[0], *own[2:])) if reduction == NONE else loss
 
 
+@composite
 def cross_entropy_loss(
+    part: Part,
     self: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
@@ -190,42 +225,42 @@ def cross_entropy_loss(
             raise RuntimeError(
                 f"cross_entropy_loss(): ignore_index is not supported for floating point target, got {ignore_index}"
             )
-        return _with_probabilities(self, target, weight, reduction, label_smoothing, place)
-    logarithms = apply("log_softmax.int", self, place)
-    plain = apply("nll_loss_nd", logarithms, target, weight, reduction, ignore_index)
+        return _with_probabilities(part, self, target, weight, reduction, label_smoothing, place)
+    logarithms = part("log_softmax.int", self, place)
+    plain = part("nll_loss_nd", logarithms, target, weight, reduction, ignore_index)
     if label_smoothing == 0.0:
         return plain
     classes = own[place]
-    scores = logarithms if weight is None else apply("mul.Tensor", logarithms, _along(weight, place, len(own)))
-    smooth = apply("neg", apply("sum.dim_IntList", scores, (place,)))
-    ignored = apply("eq.Scalar", target, ignore_index)
-    smooth = apply("where.ScalarSelf", ignored, 0, smooth)
+    scores = logarithms if weight is None else part("mul.Tensor", logarithms, _along(part, weight, place, len(own)))
+    smooth = part("neg", part("sum.dim_IntList", scores, (place,)))
+    ignored = part("eq.Scalar", target, ignore_index)
+    smooth = part("where.ScalarSelf", ignored, 0, smooth)
     if reduction == MEAN:
-        smooth = apply("div.Tensor", apply("sum", smooth), _counted(target, weight, ignored, ignore_index))
+        smooth = part("div.Tensor", part("sum", smooth), _counted(part, target, weight, ignored, ignore_index))
     else:
-        smooth = reduced(smooth, reduction)
-    return apply(
+        smooth = reduced(part, smooth, reduction)
+    return part(
         "add.Tensor",
-        apply("mul.Scalar", plain, 1 - label_smoothing),
-        apply("mul.Scalar", smooth, label_smoothing / classes if classes else inf),
+        part("mul.Scalar", plain, 1 - label_smoothing),
+        part("mul.Scalar", smooth, label_smoothing / classes if classes else inf),
     )
 
 
-def _along(weight: Tensor, place: int, ndim: int) -> Tensor:
-    return apply("reshape", weight, (-1, *(1,) * (ndim - place - 1)))
+def _along(part: Part, weight: Tensor, place: int, ndim: int) -> Tensor:
+    return part("reshape", weight, (-1, *(1,) * (ndim - place - 1)))
 
 
-def _counted(target: Tensor, weight: Tensor | None, ignored: Tensor, ignore_index: int) -> Tensor:
+def _counted(part: Part, target: Tensor, weight: Tensor | None, ignored: Tensor, ignore_index: int) -> Tensor:
     """Return how many targets count, or the sum of their weights."""
     if weight is None:
-        return apply("sum", apply("logical_not", ignored))
-    safe = apply("where.ScalarSelf", ignored, 0, target)
-    found = apply("reshape", apply("index_select", weight, 0, apply("reshape", safe, (-1,))), target.meta.sizes)
-    return apply("sum", apply("where.ScalarSelf", ignored, 0, found))
+        return part("sum", part("logical_not", ignored))
+    safe = part("where.ScalarSelf", ignored, 0, target)
+    found = part("reshape", part("index_select", weight, 0, part("reshape", safe, (-1,))), target.meta.sizes)
+    return part("sum", part("where.ScalarSelf", ignored, 0, found))
 
 
 def _with_probabilities(
-    self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, label_smoothing: float, place: int
+    part: Part, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, label_smoothing: float, place: int
 ) -> Tensor:
     own = self.meta.sizes
     if weight is not None and weight.meta.sizes != (own[place],):
@@ -234,16 +269,16 @@ def _with_probabilities(
             f"or no classes but got weight tensor of shape: {list(weight.meta.sizes)}"
         )
     if label_smoothing > 0.0:
-        scaled = apply("mul.Scalar", target, 1 - label_smoothing)
-        target = apply("add.Scalar", scaled, label_smoothing / max(own[place], 1))
-    terms = apply("mul.Tensor", apply("log_softmax.int", self, place), target)
+        scaled = part("mul.Scalar", target, 1 - label_smoothing)
+        target = part("add.Scalar", scaled, label_smoothing / max(own[place], 1))
+    terms = part("mul.Tensor", part("log_softmax.int", self, place), target)
     if weight is not None:
-        terms = apply("mul.Tensor", terms, _along(weight, place, len(own)))
+        terms = part("mul.Tensor", terms, _along(part, weight, place, len(own)))
     if reduction == NONE:
-        return apply("neg", apply("sum.dim_IntList", terms, (place,)))
-    total = apply("neg", apply("sum", terms))
+        return part("neg", part("sum.dim_IntList", terms, (place,)))
+    total = part("neg", part("sum", terms))
     batch = prod(own) // own[place] if own[place] else 0
-    return apply("div.Scalar", total, float(batch)) if reduction == MEAN else total
+    return part("div.Scalar", total, float(batch)) if reduction == MEAN else total
 
 
 def _samples(operator: str, self: Tensor) -> tuple[int, int]:

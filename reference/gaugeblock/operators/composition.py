@@ -1,0 +1,170 @@
+"""Kernels that are made of operators: the calls of their parts make up the call that the cache keeps.
+
+    @composite
+    def l1_loss(part, self, target, reduction=MEAN):
+        return reduced(part, part("abs", part("sub.Tensor", self, target)), reduction)
+
+When such a kernel runs, `part` runs an operator and notes what it ran with what. Where nothing records gradients, the
+notes become a function of the kernel's tensors and numbers that runs the same calls again:
+
+    def run(given0, given1):
+        made0 = call0(given0, given1)
+        if made0 is None:
+            return None
+        ...
+
+So what the kernel does may depend on metas, plain arguments and numbers, but not on the values of tensors.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from ..dispatch.dispatcher import REGISTRY, Operator, plain_kernel
+from ..kernels.bound_call import UNSET
+from ..tensor.hooks import SPECIAL
+from ..tensor.tensor import Tensor
+from .invoke import invoke
+from .plan import Plannable, Planned
+
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")
+
+
+class Part:
+    """Runs operators for one kernel, and notes their calls while all of them are plain."""
+
+    __slots__ = ("_given", "_held", "_lines", "_names", "_whole")
+
+    def __init__(self, given: Sequence[Any]) -> None:
+        self._given = [one for one in given if isinstance(one, (Tensor, int, float, complex))]
+        plain = all(map(_is_plain, given))
+        self._whole = plain and not SPECIAL
+        self._names = {id(one): f"given{k}" for k, one in enumerate(self._given) if isinstance(one, Tensor)}
+        self._held: list[Any] = list(given)
+        self._lines: list[str] = []
+
+    def __call__(self, name: str, *args: Any, **kwargs: Any) -> Tensor:
+        """Return the one tensor that operator `name` returns. KeyError for no such operator."""
+        result: Tensor = self.result(name, *args, **kwargs)
+        return result
+
+    def result(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """Return the result of operator `name`. KeyError for no such operator."""
+        operator = REGISTRY.find(name)
+        kernel = plain_kernel(operator, args, kwargs) if self._whole else None
+        if kernel is None:
+            self._whole = False
+            return invoke(name, *args, **kwargs)
+        if not isinstance(kernel, Plannable):
+            return self._noted(kernel, args, kwargs, kernel(*args, **kwargs))
+        found = kernel.planned(*args, **kwargs)
+        if found.call is None or kwargs:
+            return self._noted(kernel, args, kwargs, found.result)
+        return self._planned(found if found.operands is not None else found._replace(operands=_taken(operator, args)))
+
+    def run(self, function: Callable[..., R], *args: Any) -> R:
+        """Return what a function gives, and note it; it may look at the values of tensors to raise errors alone."""
+        result = function(*args)
+        self._noted(function, args, {}, result)
+        return result
+
+    def plan(self, function: Plannable[Q, R], *args: Q.args, **kwargs: Q.kwargs) -> R:
+        """Return the result of a plannable function, and note the call that it plans."""
+        found = function.planned(*args, **kwargs)
+        self._planned(found)
+        return found.result
+
+    def _planned(self, found: Planned[Any]) -> Any:
+        if found.call is None or found.operands is None:
+            self._whole = False
+            return found.result
+        return self._noted(found.call, found.operands, {}, found.result, declines=True)
+
+    def _noted(
+        self, call: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], result: Any, declines: bool = False
+    ) -> Any:
+        if self._whole:
+            made = f"made{len(self._lines)}"
+            options = [f"{name}={self._source(value)}" for name, value in kwargs.items()]
+            passed = ", ".join([*map(self._source, args), *options])
+            line = f"    {made} = {self._constant(call)}({passed})\n"
+            self._lines.append(line + (f"    if {made} is None:\n        return None\n" if declines else ""))
+            self._held.append(result)
+            several = result if isinstance(result, (list, tuple)) else ()
+            self._names |= {id(one): f"{made}[{k}]" for k, one in enumerate(several) if isinstance(one, Tensor)}
+            if isinstance(result, Tensor):
+                self._names.setdefault(id(result), made)
+        return result
+
+    def _constant(self, value: Any) -> str:
+        self._held.append(value)
+        return f"held[{len(self._held) - 1}]"
+
+    def _source(self, value: Any) -> str:
+        """Source of an argument: a tensor that is given or made by its name, what is no tensor as a constant."""
+        if isinstance(value, Tensor):
+            self._whole = self._whole and id(value) in self._names
+            return self._names.get(id(value), "")
+        if _tensors(value):
+            return f"({''.join([self._source(one) + ', ' for one in value])})"
+        return self._constant(value)
+
+    def planned(self, result: R) -> Planned[R]:
+        """Return the kernel's result with the call that makes it; without one if a part of it has none."""
+        source = self._source(result)
+        if not self._whole:
+            return Planned(result, None)
+        if isinstance(result, tuple) and hasattr(result, "_fields"):
+            source = f"{self._constant(type(result))}{source}"
+        given = [f"given{k}" for k in range(len(self._given))]
+        checks = [
+            f"    if given{k}.__class__ is not {self._constant(one.__class__)} or repr(given{k}) != {repr(one)!r}:\n"
+            f"        return None\n"
+            for k, one in enumerate(self._given) if not isinstance(one, Tensor)
+        ]  # fmt: skip
+        text = f"def run({', '.join(given)}):\n{''.join([*checks, *self._lines])}    return {source}\n"
+        space: dict[str, Any] = {"held": self._kept(text)}
+        exec(_code(text), space)
+        return Planned(result, space["run"], tuple(self._given))
+
+    def _kept(self, text: str) -> list[Any]:
+        """Return what is held, without the tensors of this call."""
+        return [value if f"held[{k}]" in text else None for k, value in enumerate(self._held)]
+
+
+def _tensors(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and any(isinstance(one, Tensor) for one in value)
+
+
+def _is_plain(value: Any) -> bool:
+    """Return whether a call that gets a value can be noted: no list of tensors, and no tensor that is seen to."""
+    if isinstance(value, Tensor):
+        return value.__class__ is Tensor and not value.meta.has_autograd and not value.meta.lazy
+    return not _tensors(value)
+
+
+def _taken(operator: Operator, args: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the tensors and numbers of a call in the order of the schema; UNSET for those that are left out."""
+    given = [*args, *[UNSET] * (len(operator.schema.positional) - len(args))]
+    pairs = zip(operator.schema.positional, given, strict=True)
+    return tuple([value for argument, value in pairs if argument.base_type in ("Tensor", "Scalar", "float")])
+
+
+@functools.lru_cache(maxsize=1024)
+def _code(text: str) -> Any:
+    return compile(text, "<gaugeblock composition>", "exec")
+
+
+def composite(function: Callable[Concatenate[Part, P], R]) -> Plannable[P, R]:
+    """Make a kernel of a function that runs operators by its first argument."""
+
+    @functools.wraps(function)
+    def plan(*args: P.args, **kwargs: P.kwargs) -> Planned[R]:
+        part = Part((*args, *kwargs.values()))
+        return part.planned(function(part, *args, **kwargs))
+
+    return Plannable(plan)

@@ -1,0 +1,107 @@
+"""Kernels made of operators: their kept calls run the same parts, for the same numbers, and nothing is kept of a call
+that is recorded."""
+
+from __future__ import annotations
+
+import gaugeblock as gb
+import pytest
+from gaugeblock.calls.call_cache import ENABLED
+from gaugeblock.operators.composition import Part, composite
+from gaugeblock.operators.networks.losses import hinge_embedding_loss, kl_div
+from gaugeblock.operators.plan import Planned
+
+F = gb.nn.functional
+
+
+@composite
+def weighted(part: Part, self: gb.Tensor, other: gb.Tensor, factor: float) -> tuple[gb.Tensor, gb.Tensor]:
+    product = part("mul.Tensor", self, other)
+    return part("sum", part("mul.Scalar", product, factor)), product
+
+
+def test_a_call_is_made_of_the_calls_of_its_parts() -> None:
+    x, y = gb.tensor([1.0, 2.0]), gb.tensor([3.0, 5.0])
+    planned = weighted.planned(x, y, 0.5)
+    assert [one.tolist() for one in planned.result] == [6.5, [3.0, 10.0]]
+    assert planned.call is not None and planned.operands == (x, y, 0.5)
+    again = planned.call(y, y, 0.5)
+    assert [one.tolist() for one in again] == [17.0, [9.0, 25.0]]
+
+
+@pytest.mark.parametrize("number", [0.25, 1, -0.5, float("nan")])
+def test_another_number_is_declined(number: float) -> None:
+    x = gb.tensor([1.0, 2.0])
+    planned = weighted.planned(x, x, 0.5)
+    assert planned.call is not None and planned.call(x, x, number) is None
+
+
+def test_zeros_of_either_sign_are_told_apart() -> None:
+    x = gb.tensor([1.0, 2.0])
+    planned = weighted.planned(x, x, 0.0)
+    assert planned.call is not None
+    assert planned.call(x, x, 0.0)[0].item() == 0.0 and planned.call(x, x, -0.0) is None
+
+
+def test_a_tensor_from_elsewhere_leaves_nothing_to_keep() -> None:
+    @composite
+    def scaled(part: Part, self: gb.Tensor) -> gb.Tensor:
+        return part("mul.Tensor", self, gb.tensor([2.0, 2.0]))
+
+    planned = scaled.planned(gb.tensor([1.0, 2.0]))
+    assert (planned.result.tolist(), planned.call) == ([2.0, 4.0], None)
+
+
+def test_a_part_that_declines_declines_the_call() -> None:
+    @composite
+    def added(part: Part, self: gb.Tensor) -> gb.Tensor:
+        return part("add.Tensor", part("neg", self), self)
+
+    x = gb.tensor([1.0, 2.0])
+    call = added.planned(x).call
+    assert call is not None and call(x).tolist() == [0.0, 0.0]
+    assert call(gb.tensor([1.0, 2.0]).numpy()) is None
+
+
+def test_what_records_gradients_is_not_kept() -> None:
+    x, y = gb.tensor([1.0, 2.0], requires_grad=True), gb.tensor([3.0, 5.0])
+    planned = weighted.planned(x, y, 0.5)
+    assert planned.call is None
+    planned.result[0].backward()
+    assert x.grad is not None and x.grad.tolist() == [1.5, 2.5]
+
+
+@pytest.mark.skipif(not ENABLED, reason="the call cache is switched off")
+def test_losses_are_kept_with_their_numbers() -> None:
+    x, y = gb.tensor([0.25, 0.5, 2.0]), gb.tensor([1.0, -1.0, 1.0])
+    for _ in range(3):
+        assert F.hinge_embedding_loss(x, y).item() == pytest.approx((0.25 + 0.5 + 2.0) / 3)
+        assert F.hinge_embedding_loss(x, y, margin=0.25).item() == pytest.approx(2.25 / 3)
+        assert F.mse_loss(x, y, reduction="none").tolist() == [0.5625, 2.25, 1.0]
+        assert F.huber_loss(x, y, delta=1.0).item() == pytest.approx((0.28125 + 1.0 + 0.5) / 3)
+    kept = {key[0]: bool(entry) for key, entry in x.meta.calls.items()}
+    assert kept["hinge_embedding_loss"] and kept["mse_loss"] and kept["huber_loss"]
+
+
+def test_plans_of_losses_take_their_operands_in_order() -> None:
+    x, y = gb.tensor([-0.5, -1.0]), gb.tensor([0.5, 0.25])
+    for planned in (hinge_embedding_loss.planned(x, y), kl_div.planned(x, y, 2)):
+        assert isinstance(planned, Planned) and planned.call is not None and planned.operands is not None
+        assert gb.equal(planned.call(*planned.operands), planned.result)
+
+
+def test_values_are_looked_at_in_each_call() -> None:
+    good, target = gb.tensor([0.25, 0.75]), gb.tensor([0.0, 1.0])
+    for _ in range(3):
+        assert F.binary_cross_entropy(good, target).item() == pytest.approx(0.2876821)
+    with pytest.raises(RuntimeError, match="between 0 and 1"):
+        F.binary_cross_entropy(gb.tensor([0.25, 1.5]), target)
+
+
+def test_classes_that_are_ignored_or_not_there_are_seen_in_each_call() -> None:
+    scores = gb.tensor([[-1.0, -2.0], [-3.0, -4.0]])
+    for _ in range(3):
+        assert F.nll_loss(scores, gb.tensor([0, 1])).item() == 2.5
+        assert F.nll_loss(scores, gb.tensor([0, -100])).item() == 1.0
+        assert F.cross_entropy(scores, gb.tensor([0, 1])).item() == pytest.approx(0.8132617)
+        with pytest.raises(IndexError, match=r"Target 2 is out of bounds"):
+            F.nll_loss(scores, gb.tensor([0, 2]))
