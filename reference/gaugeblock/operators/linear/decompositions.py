@@ -114,9 +114,6 @@ def linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor:
     return made(input.meta.device, compute, (matrices, sizes, dtype))[0]
 
 
-orgqr = linalg_householder_product
-
-
 def ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
     """Q @ input3, or input3 @ Q if not `left`, with Q.mH for Q if `transpose`. Raises RuntimeError unless sizes fit.
 

@@ -143,10 +143,6 @@ def linalg_pinv(self: Tensor, rcond: float | Tensor = 1e-15, hermitian: bool = F
     return linalg_pinv_atol_rtol_tensor(self, atol=0.0, rtol=rcond, hermitian=hermitian)
 
 
-linalg_pinv_rcond_tensor = pinverse = linalg_pinv
-linalg_pinv_atol_rtol_float = linalg_pinv_atol_rtol_tensor
-
-
 def linalg_matrix_rank_atol_rtol_tensor(
     self: Tensor, *, atol: Bound = None, rtol: Bound = None, hermitian: bool = False
 ) -> Tensor:
@@ -172,7 +168,3 @@ def linalg_matrix_rank_atol_rtol_tensor(
 def linalg_matrix_rank(self: Tensor, tol: float | Tensor, hermitian: bool = False) -> Tensor:
     """The rank with an absolute bound, or one for each matrix."""
     return linalg_matrix_rank_atol_rtol_tensor(self, atol=tol, rtol=0.0, hermitian=hermitian)
-
-
-linalg_matrix_rank_tol_tensor = linalg_matrix_rank
-linalg_matrix_rank_atol_rtol_float = linalg_matrix_rank_atol_rtol_tensor

@@ -80,9 +80,6 @@ def _spectral(source: Tensor, ord: float | str, rows: int, columns: int, keepdim
     return reshape(apply("amax" if float(ord) > 0 else "amin", found, (-1,)), kept)
 
 
-linalg_matrix_norm_str_ord = linalg_matrix_norm
-
-
 def linalg_norm(
     self: Tensor,
     ord: Order = None,
@@ -115,9 +112,6 @@ def linalg_norm(
     return apply("linalg_vector_norm", self, ord, dims, keepdim, dtype=dtype)
 
 
-linalg_norm_ord_str = linalg_norm
-
-
 def linalg_cond(self: Tensor, p: Order = None) -> Tensor:
     """The condition number of each matrix: the ratio of its extreme singular values, or for other orders than None,
     2 and -2 the product of the norms of the matrix and its inverse; inf for singular matrices.
@@ -145,9 +139,6 @@ def linalg_cond(self: Tensor, p: Order = None) -> Tensor:
     norms = [linalg_matrix_norm(one, p) for one in (self, inverse)]
     singular = apply("ne.Scalar", info, 0)
     return apply("masked_fill.Scalar", apply("mul.Tensor", *norms), singular, math.inf)
-
-
-linalg_cond_p_str = linalg_cond
 
 
 def nuclear_norm_dim(self: Tensor, dim: Sequence[int] = (-2, -1), keepdim: bool = False) -> Tensor:

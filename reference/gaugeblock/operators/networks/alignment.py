@@ -136,10 +136,7 @@ def _numbers(input_lengths: Lengths | Tensor, target_lengths: Lengths | Tensor) 
     return found
 
 
-_ctc_loss_Tensor = _ctc_loss
-
-
-def ctc_loss_IntList(
+def ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Lengths | Tensor, target_lengths: Lengths | Tensor,
     blank: int = 0, reduction: int = MEAN, zero_infinity: bool = False,
 ) -> Tensor:  # fmt: skip
@@ -158,6 +155,3 @@ def ctc_loss_IntList(
     if reduction == SUM:
         return apply("sum", loss)
     return apply("squeeze.dim", loss, 0) if single else loss
-
-
-ctc_loss_Tensor = ctc_loss_IntList

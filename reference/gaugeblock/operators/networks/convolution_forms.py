@@ -110,5 +110,5 @@ def _spread(dims: int) -> Callable[..., Tensor]:
     return conv_transpose
 
 
-conv1d, conv2d, conv3d = conv1d_padding, conv2d_padding, conv3d_padding = [_convolve(dims) for dims in (1, 2, 3)]
-conv_transpose1d, conv_transpose2d_input, conv_transpose3d_input = (_spread(dims) for dims in (1, 2, 3))
+conv1d, conv2d, conv3d = (_convolve(dims) for dims in (1, 2, 3))
+conv_transpose1d, conv_transpose2d, conv_transpose3d = (_spread(dims) for dims in (1, 2, 3))

@@ -103,8 +103,8 @@ def _quantiles(operator: str, ignore_nan: bool) -> Callable[..., Tensor]:
     return quantiles
 
 
-quantile = quantile_scalar = _quantiles("quantile", False)
-nanquantile = nanquantile_scalar = _quantiles("nanquantile", True)
+quantile = _quantiles("quantile", False)
+nanquantile = _quantiles("nanquantile", True)
 
 
 @plannable
