@@ -48,36 +48,24 @@ def linalg_matrix_norm(
         return apply("linalg_vector_norm", source, 2, (rows, columns), keepdim)
     spectral = ord == "nuc" or abs(float(ord)) == 2
     inner, outer = (rows, columns) if not spectral and abs(float(ord)) == 1 else (columns, rows)
-    over = (rows, columns) if spectral else (outer,)
-    if not isinstance(ord, str) and ord > 0 and not all(self.meta.sizes[d] for d in over):
-        kept = reduced_sizes(self.meta.sizes, tuple(sorted((rows, columns))), keepdim)
-        return zeros(kept, chosen.to_real(), self)
-    if spectral:
-        if own.name not in FULL:
-            raise RuntimeError(f"{OPERATOR}: Low precision dtypes not supported. Got {UPSTREAM_NAMES[own.name]}")
-        return _spectral(source, ord, rows, columns, keepdim)
-    if not keepdim and inner < outer:
-        outer -= 1
-    sums = apply("sum.dim_IntList", apply("abs", source), (inner,), keepdim)
-    return apply("amax" if float(ord) > 0 else "amin", sums, (outer,), keepdim)
-
-
-def zeros(sizes: tuple[int, ...], dtype: DType, like: Tensor) -> Tensor:
-    """Zeros on the device of `like`."""
-    return apply("zeros", sizes, dtype=dtype, device=like.meta.device)
-
-
-def _spectral(source: Tensor, ord: float | str, rows: int, columns: int, keepdim: bool) -> Tensor:
-    dtype, sizes = source.meta.dtype, source.meta.sizes
-    if ord != "nuc" and not min(sizes[rows], sizes[columns]) and source.meta.device.type != "meta":
+    over = [self.meta.sizes[d] for d in ((rows, columns) if spectral else (outer,))]
+    kept = reduced_sizes(self.meta.sizes, tuple(sorted((rows, columns))), keepdim)
+    if not isinstance(ord, str) and ord > 0 and not all(over):
+        return apply("new_zeros", source, kept, dtype=chosen.to_real())
+    best = "amin" if not isinstance(ord, str) and ord < 0 else "amax"
+    if not spectral:
+        sums = apply("sum.dim_IntList", apply("abs", source), (inner,), keepdim)
+        return apply(best, sums, (outer - (inner < outer and not keepdim),), keepdim)
+    if own.name not in FULL:
+        raise RuntimeError(f"{OPERATOR}: Low precision dtypes not supported. Got {UPSTREAM_NAMES[own.name]}")
+    if ord != "nuc" and not all(over) and self.meta.device.type != "meta":
         raise RuntimeError(f"{OPERATOR}: the norm of order {ord} has no identity, so matrices must not be empty")
-    kept = reduced_sizes(sizes, tuple(sorted((rows, columns))), keepdim)
     found = apply("linalg_svdvals", apply("movedim.intlist", source, (rows, columns), (-2, -1)))
     if ord == "nuc":
         return reshape(apply("sum.dim_IntList", found, (-1,)), kept)
-    if not found.meta.sizes[-1]:
-        return zeros(kept, dtype.to_real(), source)
-    return reshape(apply("amax" if float(ord) > 0 else "amin", found, (-1,)), kept)
+    if not all(over):
+        return apply("new_zeros", source, kept, dtype=chosen.to_real())
+    return reshape(apply(best, found, (-1,)), kept)
 
 
 def linalg_norm(
@@ -125,7 +113,7 @@ def linalg_cond(self: Tensor, p: Order = None) -> Tensor:
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     dtype = self.meta.dtype
     if not self.meta.numel:
-        return zeros(sizes[:-2], dtype.to_real(), self)
+        return apply("new_zeros", self, sizes[:-2], dtype=dtype.to_real())
     if p is None or p in (2, -2):
         check_float("linalg.cond", self)
         found = apply("linalg_svdvals", self)

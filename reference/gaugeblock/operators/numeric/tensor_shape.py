@@ -222,17 +222,9 @@ def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tens
         raise RuntimeError(f"fill_diagonal_(): dimensions must larger than 1, got {len(sizes)}")
     if len(sizes) > 2 and len(set(sizes)) > 1:
         raise RuntimeError(f"fill_diagonal_(): all dimensions of input must be of equal length, got {list(sizes)}")
-    step = sum(strides)
-    count = min(sizes)
-    apply("fill_.Scalar", as_strided(self, (count,), (step,), self.offset), fill_value)
-    rows, columns = sizes[0], sizes[1]
-    if wrap and len(sizes) == 2 and rows > columns + 1 and columns:
-        full = (rows + columns) // (columns + 1)
-        rest = -(-(rows * columns - (columns + 1) * columns) // (columns + 1)) if full > 1 else 0
-        for k in range(columns, columns + rest):
-            flat = k * (columns + 1)
-            place = self.offset + flat // columns * strides[0] + flat % columns * strides[1]
-            apply("fill_.Scalar", as_strided(self, (1,), (1,), place), fill_value)
+    for row in range(0, sizes[0], sizes[1] + 1) if wrap and len(sizes) == 2 and self.meta.numel else (0,):
+        part = as_strided(self, (min(sizes[0] - row, *sizes[1:]),), (sum(strides),), self.offset + row * strides[0])
+        apply("fill_.Scalar", part, fill_value)
     return self
 
 
