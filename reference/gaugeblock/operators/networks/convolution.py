@@ -20,9 +20,8 @@ from ..arrays import check_same_device
 from ..invoke import apply
 from ..operand_checks import check_scalar_type
 from ..plan import Planned, plannable
-from .calls import suggested
+from .calls import suggested, unrecorded
 from .convolution_plan import Operand, Table, convolution_table, gradient_table
-from .fused_gradients import unrecorded
 from .windows import Ints, repeated, spans, window_counts
 
 MOST_WORK = 1 << 31

@@ -1,4 +1,5 @@
-"""layer_norm, group_norm and rms_norm: statistics over the last dims and one fused pass, by rows where they lie so."""
+"""layer_norm, group_norm and rms_norm: statistics over the last dims and one fused pass, by rows where they lie so; and
+the gradients of these and of batch_norm in a few passes."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from ..invoke import apply, apply_for_many
 from ..loop_plan import RowLaunch, row_launch
 from ..plan import Planned, plannable
 from ..reductions import reduce
-from .calls import scaled_into, suggested
+from .calls import scaled_into, suggested, unrecorded, write
 
 
 @plannable
@@ -293,3 +294,42 @@ def rms_norm(
     small = finfo(float64 if own is float64 else float32).eps if eps is None else eps
     program = partial(rowwise_normalization.rms_norm, own, weight is not None)
     return Planned(result, normalizing_call("rms_norm", program, input, len(normalized_shape), small))
+
+
+def normalization_gradients(
+    grad: Tensor,
+    input: Tensor,
+    mean: Tensor,
+    inverse: Tensor,
+    weight: Tensor | None,
+    dims: Sequence[int],
+    summed: Sequence[int],
+    needed: tuple[bool, ...],
+) -> tuple[Tensor | None, ...] | None:
+    """Return the gradients of an input normalized over `dims`, of its weight, and of its bias.
+
+    `mean` and `inverse`, of the deviation, broadcast to the input, as the weight does; the weight and the bias are the
+    same along the `summed` dims. None for tensors that are followed, and without elements.
+    """
+    meta, dtype = input.meta, input.meta.dtype
+    given = [one for one in (grad, input, mean, inverse, weight) if one is not None]
+    if not meta.numel or not unrecorded(*given):
+        return None
+    normal, made, size = [input, mean, inverse], suggested(meta), prod(meta.sizes[dim] for dim in dims)
+    of_channels = dims == summed
+    weighted = grad if weight is None or of_channels else apply("mul.Tensor", grad, weight)
+    own = None
+    if needed[0] or of_channels:
+        product = write("normalized.product", new_like(made), [*normal, weighted], dtype)
+        aligned, total = (apply("sum.dim_IntList", one, dims, True) for one in (product, weighted))
+    if needed[0]:
+        factor = apply("mul.Tensor", inverse, weight) if of_channels and weight is not None else inverse
+        means = [apply("div.Scalar", one, size) for one in (total, aligned)]
+        own = write("normalized.gradient", new_like(made), [*normal, weighted, *means, factor], dtype)
+    if of_channels:
+        return own, *(apply("reshape", one, (-1,)) for one in (aligned, total))
+    products = write("normalized.product", new_like(made), [*normal, grad], dtype) if needed[1] else None
+    return own, *(
+        one if one is None or not summed else apply("sum.dim_IntList", one, summed)
+        for one in (products, grad if needed[2] else None)
+    )
