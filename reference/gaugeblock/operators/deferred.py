@@ -27,7 +27,7 @@ KERNELS = {
         triangular_solve""",
     "linear.factorizations": """linalg_cholesky_ex linalg_cholesky cholesky cholesky_inverse cholesky_solve
         linalg_lu_factor_ex linalg_lu_factor lu_unpack linalg_lu_solve lu_solve""",
-    "linear.least_squares": """linalg_lstsq linalg_pinv linalg_pinv.rcond_tensor linalg_pinv.atol_rtol_tensor
+    "linear.matrix_norms": """linalg_lstsq linalg_pinv linalg_pinv.rcond_tensor linalg_pinv.atol_rtol_tensor
         linalg_pinv.atol_rtol_float=linalg_pinv_atol_rtol_tensor pinverse=linalg_pinv linalg_matrix_rank
         linalg_matrix_rank.tol_tensor linalg_matrix_rank.atol_rtol_tensor
         linalg_matrix_rank.atol_rtol_float=linalg_matrix_rank_atol_rtol_tensor""",
@@ -85,7 +85,7 @@ COMPOSITES = {
     "networks.attention": "scaled_dot_product_attention linear bilinear",
     "networks.batch_normalization": "batch_norm instance_norm",
     "networks.class_losses": "nll_loss nll_loss2d nll_loss_nd cross_entropy_loss multilabel_margin_loss",
-    "networks.convolution_forms": """conv1d conv1d.padding conv2d conv2d.padding conv3d conv3d.padding
+    "networks.convolution": """conv1d conv1d.padding conv2d conv2d.padding conv3d conv3d.padding
         conv_transpose1d conv_transpose2d.input conv_transpose3d.input""",
     "networks.distances": "cosine_similarity pairwise_distance",
     "networks.embedding": "one_hot",
