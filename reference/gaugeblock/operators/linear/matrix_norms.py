@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ...core.device import cpu
 from ...core.dtype import DType, bool_, int64
 from ...core.errors import wrap_dim
 from ...core.limits import finfo
@@ -19,7 +21,7 @@ from ..arrays import Array, outline, values
 from ..invoke import apply, invoke, reshape, result_type
 from ..norms import norm_compute_dtype
 from ..reductions import reduced_sizes
-from .checks import FULL, adjoint_of, check_float, check_matrix, check_square, is_vector, matrices, store
+from .checks import FULL, adjoint_of, check_float, check_matrix, check_square, is_vector, made, matrices, store
 from .decompositions import decomposed, eigen_of_hermitian
 
 Order = float | str | None
@@ -222,30 +224,27 @@ def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver:
     k = right[-1]
     wide, tall = chosen != "gels", m > n and chosen != "gelsy"
     with_values = chosen in ("gelsd", "gelss")
-    solution, target = matrices((*batch, n) if vector else (*batch, n, k), dtype, device, column_major=not vector)
-    rank, ranks = outline(batch if wide else (0,), int64, device)
-    spectrum, numbers = outline((*batch, min(m, n)) if with_values else (0,), dtype.to_real(), device)
-    if target is None:
-        residual = outline((*batch, k) if tall else (0,), dtype.to_real(), device)[0]
-        return result_type("linalg_lstsq")(solution, residual, rank, spectrum)
-    matrix = np.broadcast_to(values(self), (*batch, m, n))
-    wanted = np.broadcast_to(values(b).reshape(right), (*batch, m, k))
-    U, S, Vh = decomposed("linalg.lstsq", matrix, full_matrices=False)
-    share = _epsilon(dtype, (m, n)) if rcond is None or rcond < 0 else rcond
-    kept = np.greater(S, share * S.max(-1, keepdims=True, initial=0))
-    with np.errstate(all="ignore"):
-        scaled = np.matmul(adjoint_of(U), wanted) * np.where(kept, 1 / S, 0)[..., None]
-        found = np.matmul(adjoint_of(Vh), scaled)
-    store(target, found.reshape(target.shape))
-    tall = tall and bool(kept.sum(-1).min(initial=n) == n)
-    residual, rest = outline((*batch, k) if tall else (0,), dtype.to_real(), device)
-    if tall:
-        store(rest, np.square(np.abs(wanted - np.matmul(matrix, found))).sum(-2))
-    if wide:
-        store(ranks, kept.sum(-1))
-    if with_values:
-        store(numbers, S)
-    return result_type("linalg_lstsq")(solution, residual, rank, spectrum)
+    found: Any = ()
+    if device is cpu:
+        matrix = np.broadcast_to(values(self), (*batch, m, n))
+        wanted = np.broadcast_to(values(b).reshape(right), (*batch, m, k))
+        U, S, Vh = decomposed("linalg.lstsq", matrix, full_matrices=False)
+        share = _epsilon(dtype, (m, n)) if rcond is None or rcond < 0 else rcond
+        kept = np.greater(S, share * S.max(-1, keepdims=True, initial=0))
+        tall = tall and bool(kept.sum(-1).min(initial=n) == n)
+        with np.errstate(all="ignore"):
+            scaled = np.matmul(adjoint_of(U), wanted) * np.where(kept, 1 / S, 0)[..., None]
+            X = np.matmul(adjoint_of(Vh), scaled)
+            residuals = np.square(np.abs(wanted - np.matmul(matrix, X))).sum(-2) if tall else 0
+        solution = X[..., 0] if vector else X
+        found = solution, residuals, kept.sum(-1) if wide else 0, S if with_values else 0
+    results = (
+        (partial(matrices, column_major=not vector), (*batch, n) if vector else (*batch, n, k), dtype),
+        (outline, (*batch, k) if tall else (0,), dtype.to_real()),
+        (outline, batch if wide else (0,), int64),
+        (outline, (*batch, min(m, n)) if with_values else (0,), dtype.to_real()),
+    )
+    return result_type("linalg_lstsq")(*made(device, lambda: found, *results))
 
 
 def linalg_pinv_atol_rtol_tensor(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf, prod
+from typing import Any
 
 import numpy as np
 
@@ -119,18 +120,13 @@ def _likelihood(
     return apply("to.dtype", total, dtype), apply("to.dtype", weighed, dtype)
 
 
-def _first(operator: str) -> Callable[..., Tensor]:
-    """Return what returns the first result of an operator."""
-
-    def loss(
-        self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = MEAN, ignore_index: int = IGNORED
-    ) -> Tensor:
-        return apply_for_many(operator, self, target, weight, reduction, ignore_index)[0]
-
-    return loss
+def _first(operator: str, *defaults: Any) -> Callable[..., Tensor]:
+    """Return what returns the first result of an operator; the arguments behind self and target have `defaults`."""
+    return lambda *given: apply_for_many(operator, *given, *defaults[len(given) - 2 :])[0]
 
 
-nll_loss, nll_loss2d = _first("nll_loss_forward"), _first("nll_loss2d_forward")
+nll_loss, nll_loss2d = (_first(f"nll_loss{dims}_forward", None, MEAN, IGNORED) for dims in ("", "2d"))
+multilabel_margin_loss = _first("multilabel_margin_loss_forward", MEAN)
 
 
 def nll_loss_nd(
@@ -288,11 +284,6 @@ def multi_margin_loss(
     alone = self.meta.ndim < 2 and target.meta.ndim == 0
     losses = apply("to.dtype", apply("div.Scalar", apply("sum.dim_IntList", room, (1,)), classes), self.meta.dtype)
     return reduced(apply("reshape", losses, () if alone else (samples,)), reduction)
-
-
-def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int = MEAN) -> Tensor:
-    """The first result of multilabel_margin_loss_forward."""
-    return apply_for_many("multilabel_margin_loss_forward", self, target, reduction)[0]
 
 
 def multilabel_margin_loss_forward(self: Tensor, target: Tensor, reduction: int) -> tuple[Tensor, Tensor]:
