@@ -1,6 +1,7 @@
 """Operators whose modules are loaded when they are first called, so that importing the engine stays quick.
 
-The modules in the folders are those. An operator's function bears its name, with "_" for the dot before the overload.
+The modules in the folders are those. An operator's function bears its name, with "_" for the dot before the overload,
+or that of all its overloads; ``det=linalg_det`` names another one.
 """
 
 from __future__ import annotations
@@ -20,17 +21,18 @@ INPLACE = {
 """In-place forms that are not simply the result of the functional one written into self."""
 KERNELS = {
     "linear.decompositions": """linalg_eigh linalg_eig linalg_eigvals linalg_qr geqrf linalg_householder_product
-        orgqr ormqr linalg_svd linalg_svdvals""",
-    "linear.equations": """linalg_det det linalg_slogdet linalg_inv_ex linalg_inv inverse linalg_solve_ex linalg_solve
-        linalg_matrix_exp matrix_exp linalg_solve_triangular triangular_solve""",
+        orgqr=linalg_householder_product ormqr linalg_svd linalg_svdvals""",
+    "linear.equations": """linalg_det det=linalg_det linalg_slogdet linalg_inv_ex linalg_inv inverse=linalg_inv
+        linalg_solve_ex linalg_solve linalg_matrix_exp matrix_exp=linalg_matrix_exp linalg_solve_triangular
+        triangular_solve""",
     "linear.factorizations": """linalg_cholesky_ex linalg_cholesky cholesky cholesky_inverse cholesky_solve
         linalg_lu_factor_ex linalg_lu_factor lu_unpack linalg_lu_solve lu_solve""",
-    "linear.least_squares": """linalg_lstsq linalg_pinv linalg_pinv.rcond_tensor linalg_pinv.atol_rtol_tensor
-        linalg_pinv.atol_rtol_float pinverse linalg_matrix_rank linalg_matrix_rank.tol_tensor
-        linalg_matrix_rank.atol_rtol_tensor linalg_matrix_rank.atol_rtol_float""",
+    "linear.matrix_norms": """linalg_lstsq linalg_pinv linalg_pinv.rcond_tensor linalg_pinv.atol_rtol_tensor
+        linalg_pinv.atol_rtol_float=linalg_pinv_atol_rtol_tensor pinverse=linalg_pinv linalg_matrix_rank
+        linalg_matrix_rank.tol_tensor linalg_matrix_rank.atol_rtol_tensor
+        linalg_matrix_rank.atol_rtol_float=linalg_matrix_rank_atol_rtol_tensor""",
     "linear.outer_products": "addbmm",
     "networks.activation": "native_dropout glu rrelu_with_noise",
-    "networks.alignment": "_ctc_loss _ctc_loss.Tensor",
     "networks.batch_normalization": "native_batch_norm",
     "networks.class_losses": "nll_loss_forward nll_loss2d_forward multi_margin_loss multilabel_margin_loss_forward",
     "networks.convolution": "convolution",
@@ -38,7 +40,7 @@ KERNELS = {
     "networks.embedding": "embedding embedding_renorm_ embedding_bag embedding_bag.padding_idx",
     "networks.grids": "grid_sampler_2d grid_sampler_3d",
     "networks.losses": """mse_loss smooth_l1_loss huber_loss binary_cross_entropy
-        binary_cross_entropy_with_logits soft_margin_loss""",
+        binary_cross_entropy_with_logits soft_margin_loss _ctc_loss _ctc_loss.Tensor""",
     "networks.padding": """constant_pad_nd reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d
         replication_pad2d replication_pad3d""",
     "networks.pooling": """max_pool1d max_pool2d max_pool3d max_pool2d_with_indices max_pool3d_with_indices
@@ -71,24 +73,25 @@ EXPLICIT = {
 COMPOSITES = {
     "linear.contractions": "linalg_multi_dot chain_matmul tensordot linalg_vecdot linalg_matmul linalg_diagonal einsum",
     "linear.decompositions": "qr svd linalg_eigvalsh",
-    "linear.equations": "slogdet logdet linalg_matrix_power matrix_power linalg_tensorinv linalg_tensorsolve",
+    "linear.equations": """slogdet logdet linalg_matrix_power matrix_power=linalg_matrix_power linalg_tensorinv
+        linalg_tensorsolve""",
     "linear.factorizations": "linalg_lu",
     "linear.matrix_norms": """linalg_norm linalg_norm.ord_str linalg_matrix_norm linalg_matrix_norm.str_ord
         linalg_cond linalg_cond.p_str nuclear_norm nuclear_norm.dim frobenius_norm.dim""",
     "linear.outer_products": "block_diag cartesian_prod combinations cross kron trace linalg_vander vander",
     "networks.activation": "dropout alpha_dropout feature_dropout feature_alpha_dropout prelu rrelu",
-    "networks.alignment": "ctc_loss.IntList ctc_loss.Tensor",
     "networks.attention": "scaled_dot_product_attention linear bilinear",
     "networks.batch_normalization": "batch_norm instance_norm",
     "networks.class_losses": "nll_loss nll_loss2d nll_loss_nd cross_entropy_loss multilabel_margin_loss",
-    "networks.convolution_forms": """conv1d conv1d.padding conv2d conv2d.padding conv3d conv3d.padding
+    "networks.convolution": """conv1d conv1d.padding conv2d conv2d.padding conv3d conv3d.padding
         conv_transpose1d conv_transpose2d.input conv_transpose3d.input""",
     "networks.distances": "cosine_similarity pairwise_distance",
     "networks.embedding": "one_hot",
     "networks.grids": "grid_sampler affine_grid_generator",
     "networks.losses": """hinge_embedding_loss margin_ranking_loss
-        cosine_embedding_loss triplet_margin_loss l1_loss kl_div poisson_nll_loss""",
-    "networks.padding": "pad _pad_circular pixel_shuffle pixel_unshuffle channel_shuffle native_channel_shuffle",
+        cosine_embedding_loss triplet_margin_loss l1_loss kl_div poisson_nll_loss ctc_loss.IntList ctc_loss.Tensor""",
+    "networks.padding": """pad _pad_circular pixel_shuffle pixel_unshuffle channel_shuffle
+        native_channel_shuffle=channel_shuffle""",
     "networks.pooling": "max_pool1d_with_indices adaptive_max_pool1d",
     "networks.row_normalization": "group_norm layer_norm rms_norm",
     "networks.upsampling": """_upsample_bilinear2d_aa.vec _upsample_bicubic2d_aa.vec upsample_nearest1d.vec
@@ -97,10 +100,10 @@ COMPOSITES = {
         upsample_bilinear2d.vec upsample_trilinear3d.vec upsample_bicubic2d.vec""",
     "numeric.calculus": """gradient.scalarint gradient.scalararray gradient.array gradient.scalarrayint
         gradient.scalarrayarray gradient.tensorarrayint gradient.tensorarray
-        trapezoid.x trapezoid.dx trapz.x trapz.dx cumulative_trapezoid.x cumulative_trapezoid.dx""",
+        trapezoid.x trapezoid.dx trapz.x=trapezoid trapz.dx=trapezoid cumulative_trapezoid.x cumulative_trapezoid.dx""",
     "numeric.components": "isreal conj_physical",
     "numeric.order_statistics": "quantile quantile.scalar nanquantile nanquantile.scalar",
-    "numeric.powers": "mvlgamma special_multigammaln renorm",
+    "numeric.powers": "mvlgamma special_multigammaln=mvlgamma renorm",
     "numeric.statistics": "cov corrcoef",
     "numeric.tensor_shape": """diagflat broadcast_tensors meshgrid.indexing sum_to_size atleast_1d atleast_2d
         atleast_3d atleast_1d.Sequence atleast_2d.Sequence atleast_3d.Sequence column_stack""",
@@ -121,7 +124,8 @@ class Deferred(Plannable[..., Any]):
 
     def _function(self) -> Callable[..., Any]:
         if self._loaded is None:
-            function = getattr(import_module(self._module), self.__name__)
+            module, name = import_module(self._module), self.__name__
+            function = getattr(module, name.replace(".", "_"), None) or getattr(module, name.partition(".")[0])
             self._loaded = on_cpu(self._operator, function) if self._operator else function
         return self._loaded
 
@@ -149,6 +153,6 @@ def register_deferred() -> None:
 
 def _register(modules: Mapping[str, str], *keys: str) -> None:
     for module, names in modules.items():
-        for name in names.split():
-            function = name.replace(".", "_")
-            kernel(name, *keys)(Deferred(f"{__package__}.{module}", function, None if keys else name))
+        for entry in names.split():
+            name, _, other = entry.partition("=")
+            kernel(name, *keys)(Deferred(f"{__package__}.{module}", other or name, None if keys else name))

@@ -7,7 +7,7 @@ from math import nan
 from typing import TYPE_CHECKING
 
 from ...calls.functions import tensor_ops as ops
-from ...operators.networks.alignment import NEVER, likelihoods, skips_of, states_of
+from ...operators.networks.losses import NEVER, likelihoods, skips_of, states_of
 
 if TYPE_CHECKING:
     from gaugeblock import Tensor

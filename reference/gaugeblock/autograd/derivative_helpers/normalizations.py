@@ -6,7 +6,7 @@ from typing import Any
 
 from ...core.dtype import bfloat16, float16
 from ...core.limits import finfo
-from ...operators.networks.fused_gradients import normalization_gradients
+from ...operators.networks.row_normalization import normalization_gradients
 from ..forward_mode import is_differentiated
 
 Tensor = Any

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...calls.functions import tensor_ops as ops
 from ...core.dtype import bfloat16, complex128, float16
-from ...operators.networks.fused_gradients import fused
+from ...operators.networks.calls import fused
 from ..forward_mode import is_differentiated
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...calls.functions import tensor_ops as ops
 from ...core.limits import finfo
-from ...operators.networks.fused_gradients import fused
+from ...operators.networks.calls import fused
 from ..forward_mode import is_differentiated
 
 if TYPE_CHECKING:

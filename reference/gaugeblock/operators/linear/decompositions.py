@@ -114,9 +114,6 @@ def linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor:
     return made(input.meta.device, compute, (matrices, sizes, dtype))[0]
 
 
-orgqr = linalg_householder_product
-
-
 def ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
     """Q @ input3, or input3 @ Q if not `left`, with Q.mH for Q if `transpose`. Raises RuntimeError unless sizes fit.
 
@@ -257,27 +254,18 @@ def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
 Factors = tuple[Tensor, Tensor, Tensor]
 
 
-def _product_less(A: Tensor, M: Tensor | None, right: Tensor, adjoint: bool = False) -> Tensor:
-    """``(A - M) @ right``, or that of the adjoint."""
-    made: Tensor = apply("matmul", apply("adjoint", A) if adjoint else A, right)
-    if M is None:
-        return made
-    less: Tensor = apply("matmul", apply("adjoint", M) if adjoint else M, right)
-    return apply("sub.Tensor", made, less)
-
-
-def _factors(A: Tensor, M: Tensor | None, q: int, niter: int) -> Factors:
-    """U, S and V of q orthonormal columns that nearly span the range of ``A - M``, each step of `niter` nearer."""
+def _factors(A: Tensor, q: int, niter: int) -> Factors:
+    """U, S and V of q orthonormal columns that nearly span the range of `A`, each step of `niter` nearer."""
     rows, columns = A.meta.sizes[-2:]
     if rows < columns:
-        V, S, U = _factors(apply("adjoint", A), None if M is None else apply("adjoint", M), q, niter)
+        V, S, U = _factors(apply("adjoint", A), q, niter)
         return U, S, V
     drawn = apply("randn", (columns, q), dtype=A.meta.dtype, device=A.meta.device)
-    basis: Tensor = invoke("linalg_qr", _product_less(A, M, drawn))[0]
+    basis: Tensor = invoke("linalg_qr", apply("matmul", A, drawn))[0]
     for _ in range(niter):
-        turned = invoke("linalg_qr", _product_less(A, M, basis, adjoint=True))[0]
-        basis = invoke("linalg_qr", _product_less(A, M, turned))[0]
-    small = apply("adjoint", _product_less(A, M, basis, adjoint=True))
+        turned = invoke("linalg_qr", apply("matmul", apply("adjoint", A), basis))[0]
+        basis = invoke("linalg_qr", apply("matmul", A, turned))[0]
+    small = apply("adjoint", apply("matmul", apply("adjoint", A), basis))
     U, S, Vh = invoke("linalg_svd", small, False)
     return apply("matmul", basis, U), S, apply("adjoint", Vh)
 
@@ -304,8 +292,8 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     if M is not None:
         if not isinstance(M, Tensor):
             type_error("svd_lowrank", "M", M, "Tensor or None")
-        M = apply("expand", M, A.meta.sizes)
-    return _factors(A, M, q, niter)
+        A = apply("sub.Tensor", A, apply("expand", M, A.meta.sizes))
+    return _factors(A, q, niter)
 
 
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> Factors:
@@ -316,7 +304,7 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
     _check_low_rank("pca_lowrank", A, 6 if q is None else q, niter)
     if center:
         A = apply("sub.Tensor", A, apply("mean.dim", A, (-2,), True))
-    return _factors(A, None, 6 if q is None else q, niter)
+    return _factors(A, 6 if q is None else q, niter)
 
 
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: tuple[Tensor, ...] | None = None) -> Any:

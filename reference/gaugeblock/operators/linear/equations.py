@@ -43,9 +43,6 @@ def linalg_det(A: Tensor) -> Tensor:
     return made(A.meta.device, lambda: (lapack("det", values(A)),), (outline, sizes[:-2], dtype))[0]
 
 
-det = linalg_det
-
-
 def linalg_slogdet(A: Tensor) -> Any:
     """(sign, logabsdet) of each matrix, the sign of modulus 1; (0, -inf) for singular ones."""
     dtype, sizes = check_squares("linalg.slogdet", A)
@@ -97,9 +94,6 @@ def linalg_inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
 def linalg_inv(A: Tensor) -> Tensor:
     """The inverse of each matrix. Raises LinAlgError for singular ones."""
     return inverse_and_info("linalg.inv", A, True)[0]
-
-
-inverse = linalg_inv
 
 
 def solution_and_info(operator: str, A: Tensor, B: Tensor, left: bool, check_errors: bool) -> tuple[Tensor, ...]:
@@ -253,8 +247,6 @@ def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
     return apply("clone", power) if power is self else power
 
 
-matrix_power = linalg_matrix_power
-
 ORDER = 13
 _PADE = [
     math.factorial(2 * ORDER - k) * math.factorial(ORDER) / (
@@ -296,6 +288,3 @@ def linalg_matrix_exp(self: Tensor) -> Tensor:
     sizes = check_square("linalg.matrix_exp", self)
     wide = np.complex128 if dtype.is_complex else np.float64
     return made(self.meta.device, lambda: (exponential(values(self).astype(wide)),), (outline, sizes, dtype))[0]
-
-
-matrix_exp = linalg_matrix_exp

@@ -97,17 +97,13 @@ def _factor(a: Array, pivots: Array, infos: Array, start: int, pivot: bool) -> N
 
 
 def _factor_columns(a: Array, pivots: Array, infos: Array, start: int, pivot: bool) -> None:
-    m, n = a.shape[-2:]
-    rows = np.arange(len(a))
-    for k in range(min(m, n)):
+    for k in range(min(a.shape[-2:])):
         if pivot:
             column = a[:, k:, k]
             size = np.abs(column.real) + np.abs(column.imag) if a.dtype.kind == "c" else np.abs(column)
-            place = k + np.argmax(size, axis=-1)
-            pivots[:, k] = start + place
-            swapped = a[rows, place]
-            a[rows, place] = a[:, k]
-            a[:, k] = swapped
+            place = np.argmax(size, axis=-1)
+            pivots[:, k] = start + k + place
+            _swap(a[:, k:], place[:, None])
         divisor = a[:, k, k]
         zero = divisor == 0
         infos[zero & (infos == 0)] = start + k + 1
@@ -128,11 +124,7 @@ def permutation(pivots: Array, rows: int) -> Array:
     """Return where each row of the factored matrix was in the given one: ``given[order] == L @ U``."""
     batch, count = pivots.shape[:-1], pivots.shape[-1]
     order = np.tile(np.arange(rows), (int(np.prod(batch, dtype=np.int64)), 1))
-    flat = pivots.reshape(len(order), count)
-    stack = np.arange(len(order))
-    for k in range(count):
-        place = flat[:, k]
-        order[stack, place], order[:, k] = order[:, k].copy(), order[stack, place]
+    _swap(order, pivots.reshape(len(order), count))
     return order.reshape(*batch, rows)
 
 

@@ -1,19 +1,28 @@
-"""Norms of matrices, linalg.norm, and condition numbers."""
+"""Norms, condition numbers and ranks of matrices, pseudo-inverses and least squares."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
-from ...core.dtype import DType
+import numpy as np
+
+from ...core.device import cpu
+from ...core.dtype import DType, bool_, int64
 from ...core.errors import wrap_dim
+from ...core.limits import finfo
 from ...core.promotion import UPSTREAM_NAMES
+from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
 from ..arguments import dtype_argument
-from ..invoke import apply, invoke, reshape
+from ..arrays import Array, outline, values
+from ..invoke import apply, invoke, reshape, result_type
 from ..norms import norm_compute_dtype
 from ..reductions import reduced_sizes
-from .checks import FULL, check_float, check_matrix, check_square
+from .checks import FULL, adjoint_of, check_float, check_matrix, check_square, is_vector, made, matrices, store
+from .decompositions import decomposed, eigen_of_hermitian
 
 Order = float | str | None
 OPERATOR = "linalg.matrix_norm"
@@ -48,39 +57,24 @@ def linalg_matrix_norm(
         return apply("linalg_vector_norm", source, 2, (rows, columns), keepdim)
     spectral = ord == "nuc" or abs(float(ord)) == 2
     inner, outer = (rows, columns) if not spectral and abs(float(ord)) == 1 else (columns, rows)
-    over = (rows, columns) if spectral else (outer,)
-    if not isinstance(ord, str) and ord > 0 and not all(self.meta.sizes[d] for d in over):
-        kept = reduced_sizes(self.meta.sizes, tuple(sorted((rows, columns))), keepdim)
-        return zeros(kept, chosen.to_real(), self)
-    if spectral:
-        if own.name not in FULL:
-            raise RuntimeError(f"{OPERATOR}: Low precision dtypes not supported. Got {UPSTREAM_NAMES[own.name]}")
-        return _spectral(source, ord, rows, columns, keepdim)
-    if not keepdim and inner < outer:
-        outer -= 1
-    sums = apply("sum.dim_IntList", apply("abs", source), (inner,), keepdim)
-    return apply("amax" if float(ord) > 0 else "amin", sums, (outer,), keepdim)
-
-
-def zeros(sizes: tuple[int, ...], dtype: DType, like: Tensor) -> Tensor:
-    """Zeros on the device of `like`."""
-    return apply("zeros", sizes, dtype=dtype, device=like.meta.device)
-
-
-def _spectral(source: Tensor, ord: float | str, rows: int, columns: int, keepdim: bool) -> Tensor:
-    dtype, sizes = source.meta.dtype, source.meta.sizes
-    if ord != "nuc" and not min(sizes[rows], sizes[columns]) and source.meta.device.type != "meta":
+    over = [self.meta.sizes[d] for d in ((rows, columns) if spectral else (outer,))]
+    kept = reduced_sizes(self.meta.sizes, tuple(sorted((rows, columns))), keepdim)
+    if not isinstance(ord, str) and ord > 0 and not all(over):
+        return apply("new_zeros", source, kept, dtype=chosen.to_real())
+    best = "amin" if not isinstance(ord, str) and ord < 0 else "amax"
+    if not spectral:
+        sums = apply("sum.dim_IntList", apply("abs", source), (inner,), keepdim)
+        return apply(best, sums, (outer - (inner < outer and not keepdim),), keepdim)
+    if own.name not in FULL:
+        raise RuntimeError(f"{OPERATOR}: Low precision dtypes not supported. Got {UPSTREAM_NAMES[own.name]}")
+    if ord != "nuc" and not all(over) and self.meta.device.type != "meta":
         raise RuntimeError(f"{OPERATOR}: the norm of order {ord} has no identity, so matrices must not be empty")
-    kept = reduced_sizes(sizes, tuple(sorted((rows, columns))), keepdim)
     found = apply("linalg_svdvals", apply("movedim.intlist", source, (rows, columns), (-2, -1)))
     if ord == "nuc":
         return reshape(apply("sum.dim_IntList", found, (-1,)), kept)
-    if not found.meta.sizes[-1]:
-        return zeros(kept, dtype.to_real(), source)
-    return reshape(apply("amax" if float(ord) > 0 else "amin", found, (-1,)), kept)
-
-
-linalg_matrix_norm_str_ord = linalg_matrix_norm
+    if not all(over):
+        return apply("new_zeros", source, kept, dtype=chosen.to_real())
+    return reshape(apply(best, found, (-1,)), kept)
 
 
 def linalg_norm(
@@ -115,9 +109,6 @@ def linalg_norm(
     return apply("linalg_vector_norm", self, ord, dims, keepdim, dtype=dtype)
 
 
-linalg_norm_ord_str = linalg_norm
-
-
 def linalg_cond(self: Tensor, p: Order = None) -> Tensor:
     """The condition number of each matrix: the ratio of its extreme singular values, or for other orders than None,
     2 and -2 the product of the norms of the matrix and its inverse; inf for singular matrices.
@@ -131,7 +122,7 @@ def linalg_cond(self: Tensor, p: Order = None) -> Tensor:
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     dtype = self.meta.dtype
     if not self.meta.numel:
-        return zeros(sizes[:-2], dtype.to_real(), self)
+        return apply("new_zeros", self, sizes[:-2], dtype=dtype.to_real())
     if p is None or p in (2, -2):
         check_float("linalg.cond", self)
         found = apply("linalg_svdvals", self)
@@ -145,9 +136,6 @@ def linalg_cond(self: Tensor, p: Order = None) -> Tensor:
     norms = [linalg_matrix_norm(one, p) for one in (self, inverse)]
     singular = apply("ne.Scalar", info, 0)
     return apply("masked_fill.Scalar", apply("mul.Tensor", *norms), singular, math.inf)
-
-
-linalg_cond_p_str = linalg_cond
 
 
 def nuclear_norm_dim(self: Tensor, dim: Sequence[int] = (-2, -1), keepdim: bool = False) -> Tensor:
@@ -166,3 +154,155 @@ def frobenius_norm_dim(self: Tensor, dim: int | Sequence[int], keepdim: bool = F
     if len(dims) > 2:
         raise RuntimeError(f"frobenius_norm(): Expected at most 2 dimensions, but got {len(dims)} dimensions instead.")
     return apply("linalg_vector_norm", self, 2, dims or None, keepdim)
+
+
+DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
+Bound = float | Tensor | None
+
+
+def _epsilon(dtype: DType, sizes: tuple[int, ...]) -> float:
+    return float(finfo(dtype.to_real()).eps) * max(sizes[-2:])
+
+
+def cut(largest: Array, dtype: DType, sizes: tuple[int, ...], atol: Bound, rtol: Bound) -> Array:
+    """The size up to which a singular value counts as 0: the larger of `atol` and `rtol` times the largest.
+
+    `rtol` defaults to the dtype's epsilon times the larger size, or to 0 when `atol` is given and not 0.
+    """
+    absolute = np.asarray(0.0 if atol is None else values(atol) if isinstance(atol, Tensor) else atol)
+    if rtol is None:
+        relative = np.where(absolute > 0, 0.0, _epsilon(dtype, sizes))
+    else:
+        relative = np.asarray(values(rtol) if isinstance(rtol, Tensor) else rtol)
+    return np.asarray(np.maximum(absolute, relative * largest))
+
+
+def _bounded(operator: str, batch: tuple[int, ...], atol: Bound, rtol: Bound) -> tuple[int, ...]:
+    """The batch that matrices and bounds broadcast to. Raises RuntimeError for bounds that do not fit."""
+    for name, bound in (("atol", atol), ("rtol", rtol)):
+        if not isinstance(bound, Tensor):
+            continue
+        if bound.meta.dtype.is_complex or bound.meta.dtype is bool_:
+            raise RuntimeError(f"{operator}: {name} tensor of {bound.meta.dtype.name} type is not supported.")
+        try:
+            batch = broadcast_shapes((batch, bound.meta.sizes))
+        except RuntimeError:
+            shape = list(bound.meta.sizes)
+            given = f"{name} of sizes {shape} does not broadcast with the batch {list(batch)}"
+            raise RuntimeError(f"{operator}: {given}") from None
+    return batch
+
+
+def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
+    """(solution, residuals, rank, singular_values) of minimising ``|self @ X - b|``.
+
+    The solution is the one of least norm. Residuals come with drivers other than "gelsy" when every matrix is tall and
+    of full rank, ranks with all but "gels", singular values with "gelsd" and "gelss"; others have no elements.
+    Raises RuntimeError for sizes and dtypes that do not fit and for an unknown driver.
+    """
+    operator = "torch.linalg.lstsq"
+    chosen = "gelsy" if driver is None else driver
+    for tensor, name, least in ((self, "input", 2), (b, "other", 1)):
+        if tensor.meta.ndim < least:
+            raise RuntimeError(f"{operator}: {name} must have at least {least} dimensions.")
+    dtype, device = self.meta.dtype, self.meta.device
+    if b.meta.dtype is not dtype:
+        raise RuntimeError(
+            f"{operator}: Expected input and other to have the same dtype, but got input's dtype {dtype.name} and "
+            f"other's dtype {b.meta.dtype.name}"
+        )
+    if dtype.name not in FULL:
+        raise RuntimeError(f"{operator}: This function doesn't handle types other than float and double")
+    if chosen not in DRIVERS:
+        raise RuntimeError(f"{operator}: parameter `driver` should be one of ({', '.join(DRIVERS)})")
+    vector = is_vector(self.meta.sizes, b.meta.sizes)
+    *given, m, n = self.meta.sizes
+    right = (*b.meta.sizes, 1) if vector else b.meta.sizes
+    if right[-2] != m:
+        raise RuntimeError(f"{operator}: input.size(-2) should match other.size({-1 if vector else -2})")
+    batch = broadcast_shapes((tuple(given), right[:-2]))
+    k = right[-1]
+    wide, tall = chosen != "gels", m > n and chosen != "gelsy"
+    with_values = chosen in ("gelsd", "gelss")
+    found: Any = ()
+    if device is cpu:
+        matrix = np.broadcast_to(values(self), (*batch, m, n))
+        wanted = np.broadcast_to(values(b).reshape(right), (*batch, m, k))
+        U, S, Vh = decomposed("linalg.lstsq", matrix, full_matrices=False)
+        share = _epsilon(dtype, (m, n)) if rcond is None or rcond < 0 else rcond
+        kept = np.greater(S, share * S.max(-1, keepdims=True, initial=0))
+        tall = tall and bool(kept.sum(-1).min(initial=n) == n)
+        with np.errstate(all="ignore"):
+            scaled = np.matmul(adjoint_of(U), wanted) * np.where(kept, 1 / S, 0)[..., None]
+            X = np.matmul(adjoint_of(Vh), scaled)
+            residuals = np.square(np.abs(wanted - np.matmul(matrix, X))).sum(-2) if tall else 0
+        solution = X[..., 0] if vector else X
+        found = solution, residuals, kept.sum(-1) if wide else 0, S if with_values else 0
+    results = (
+        (partial(matrices, column_major=not vector), (*batch, n) if vector else (*batch, n, k), dtype),
+        (outline, (*batch, k) if tall else (0,), dtype.to_real()),
+        (outline, batch if wide else (0,), int64),
+        (outline, (*batch, min(m, n)) if with_values else (0,), dtype.to_real()),
+    )
+    return result_type("linalg_lstsq")(*made(device, lambda: found, *results))
+
+
+def linalg_pinv_atol_rtol_tensor(
+    self: Tensor, *, atol: Bound = None, rtol: Bound = None, hermitian: bool = False
+) -> Tensor:
+    """The pseudo-inverse of each matrix (..., m, n), singular values within the cut left out. Raises RuntimeError."""
+    operator = "linalg.pinv"
+    dtype = self.meta.dtype
+    if self.meta.ndim < 2 or dtype.name not in FULL:
+        raise RuntimeError(
+            f"{operator}({dtype.name}{list(self.meta.sizes)}): expected a tensor with 2 or more dimensions of "
+            f"float, double, cfloat or cdouble types"
+        )
+    sizes = check_square("linalg.eigh", self) if hermitian else self.meta.sizes
+    batch = _bounded(operator, sizes[:-2], atol, rtol)
+    result, target = outline((*batch, sizes[-1], sizes[-2]), dtype, self.meta.device)
+    if target is None or not target.size:
+        return result
+    with np.errstate(all="ignore"):
+        if hermitian:
+            found, right = eigen_of_hermitian(operator, values(self), "L")
+            left = adjoint_of(right)
+        else:
+            U, found, Vh = decomposed(operator, values(self), full_matrices=False)
+            left, right = adjoint_of(U), adjoint_of(Vh)
+        limit = cut(np.abs(found).max(-1), dtype, sizes, atol, rtol)
+        inverse = np.where(np.abs(found) > limit[..., None], 1 / found, 0)
+        store(target, np.matmul(right * inverse[..., None, :], left))
+    return result
+
+
+def linalg_pinv(self: Tensor, rcond: float | Tensor = 1e-15, hermitian: bool = False) -> Tensor:
+    """The pseudo-inverse with a relative bound, or one for each matrix."""
+    return linalg_pinv_atol_rtol_tensor(self, atol=0.0, rtol=rcond, hermitian=hermitian)
+
+
+def linalg_matrix_rank_atol_rtol_tensor(
+    self: Tensor, *, atol: Bound = None, rtol: Bound = None, hermitian: bool = False
+) -> Tensor:
+    """The number of singular values of each matrix beyond the cut. Raises RuntimeError."""
+    operator = "torch.linalg.matrix_rank"
+    sizes = check_matrix(operator, self, "input")
+    dtype = check_float(operator, self, "input")
+    batch = _bounded(operator, sizes[:-2], atol, rtol)
+    if hermitian:
+        check_square("linalg.eigh", self)
+    result, target = outline(batch, int64, self.meta.device)
+    if target is None:
+        return result
+    if hermitian:
+        found = np.abs(eigen_of_hermitian(operator, values(self), "L")[0])
+    else:
+        found = decomposed("linalg.svd", values(self), compute_uv=False)
+    limit = cut(found.max(-1, initial=0), dtype, sizes, atol, rtol)
+    store(target, (found > limit[..., None]).sum(-1))
+    return result
+
+
+def linalg_matrix_rank(self: Tensor, tol: float | Tensor, hermitian: bool = False) -> Tensor:
+    """The rank with an absolute bound, or one for each matrix."""
+    return linalg_matrix_rank_atol_rtol_tensor(self, atol=tol, rtol=0.0, hermitian=hermitian)

@@ -62,7 +62,6 @@ def rrelu(
     self: Tensor, lower: Number = 1 / 8, upper: Number = 1 / 3, training: bool = False, generator: Any = None
 ) -> Tensor:
     """rrelu_with_noise, the slopes forgotten. Raises RuntimeError for lower above upper."""
-    _check_limits(lower, upper)
     return apply("rrelu_with_noise", self, apply("empty_like", self), lower, upper, training, generator)
 
 
@@ -78,7 +77,10 @@ def rrelu_with_noise(
 
     The slopes are left in `noise`, 1 where self is positive. Raises RuntimeError for lower above upper.
     """
-    _check_limits(lower, upper)
+    if lower.real > upper.real:
+        raise RuntimeError(
+            f"rrelu(): Lower bound should be less than or equal to the upper bound, got {lower} and {upper}"
+        )
     if not training:
         return apply("leaky_relu", self, (lower + upper) / 2)
     if self.meta.sizes != noise.meta.sizes:
@@ -92,18 +94,13 @@ def rrelu_with_noise(
     return apply("mul.Tensor", self, slopes)
 
 
-def _check_limits(lower: Number, upper: Number) -> None:
-    if lower.real > upper.real:
-        raise RuntimeError(
-            f"rrelu(): Lower bound should be less than or equal to the upper bound, got {lower} and {upper}"
-        )
-
-
 SATURATION = SELU_ALPHA * SELU_SCALE
 """Minus what alpha dropout puts in place of an element, before mean and variance are put right."""
 
 
-def _family(operator: str, *, whole_channels: bool, alpha: bool) -> Callable[..., Tensor]:
+def _family(operator: str) -> Callable[..., Tensor]:
+    whole_channels, alpha = "feature" in operator, "alpha" in operator
+
     def drop(input: Tensor, p: float, train: bool) -> Tensor:
         if p < 0 or p > 1:
             raise RuntimeError(f"{operator}(): dropout probability has to be between 0 and 1, but got {p}")
@@ -128,10 +125,8 @@ def _family(operator: str, *, whole_channels: bool, alpha: bool) -> Callable[...
     return drop
 
 
-feature_dropout = _family("feature_dropout", whole_channels=True, alpha=False)
-alpha_dropout = _family("alpha_dropout", whole_channels=False, alpha=True)
-feature_alpha_dropout = _family("feature_alpha_dropout", whole_channels=True, alpha=True)
-dropout = _family("dropout", whole_channels=False, alpha=False)
+dropout, feature_dropout = _family("dropout"), _family("feature_dropout")
+alpha_dropout, feature_alpha_dropout = _family("alpha_dropout"), _family("feature_alpha_dropout")
 
 
 def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:

@@ -23,12 +23,12 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor 
             f"{weight.meta.ndim}D"
         )
     turned = apply("t", weight)
-    if bias is None:
-        product = planned("matmul", input, turned)
-        return Planned(product.result, None if product.call is None else _without_bias(product.call))
-    if input.meta.ndim == 2 and weight.meta.ndim == 2 and input.meta.dtype in (float16, bfloat16):
+    flat = input.meta.ndim == 2 and weight.meta.ndim == 2
+    if bias is not None and flat and input.meta.dtype in (float16, bfloat16):
         return apply("addmm", bias, input, turned)
     result, multiply, *_ = planned("matmul", input, turned)
+    if bias is None:  # the weight may stand for its transpose: both begin at the same address
+        return Planned(result, multiply and (lambda input, weight, bias: multiply(input, weight)))
     addend = apply("expand", bias, result.meta.sizes)
     call = None if multiply is None else _with_bias(multiply, result.meta, addend.meta)
     apply("add_.Tensor", result, addend)
@@ -54,11 +54,6 @@ def _with_bias(
         return result
 
     return run
-
-
-def _without_bias(multiply: Callable[[Tensor, Tensor], Tensor]) -> Callable[..., Tensor]:
-    """Return the product's call, which takes the weight for its transpose: both begin at the same address."""
-    return lambda input, weight, bias: multiply(input, weight)
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

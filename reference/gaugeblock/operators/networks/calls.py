@@ -1,16 +1,20 @@
-"""Fused formulas as pointwise operators, checks of a row's dtypes, and results in the memory format of an image."""
+"""Fused formulas as pointwise operators and in gradients, checks of a row's dtypes, and results in the memory format
+of an image."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from typing import Any
 
 from ...core.device import cpu
-from ...core.dtype import DType
+from ...core.dtype import DType, float32, float64
 from ...core.promotion import UPSTREAM_NAMES
+from ...dispatch.keys import any_autograd
 from ...iteration.tensor_iterator import Number
 from ...kernels.conversion import Immediate
-from ...tensor.tensor import Tensor
+from ...tensor.hooks import SPECIAL
+from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, format_strides, meta_of, remember, suggested_format
 from ..launch import element_launch
 from ..plan import Planned, plannable
@@ -80,3 +84,20 @@ def suggested(meta: TensorMeta, sizes: tuple[int, ...] | None = None, dtype: DTy
     wanted, kind = meta.sizes if sizes is None else sizes, dtype or meta.dtype
     target = contiguous_meta(wanted, kind, meta.device)
     return target if chosen is None else meta_of(wanted, format_strides("clone", wanted, (), chosen), kind, meta.device)
+
+
+def unrecorded(*tensors: Tensor) -> bool:
+    """Return whether all are plain float32 or float64 tensors on the CPU that no graph or mode follows."""
+    dtype = tensors[0].meta.dtype
+    plain = all(
+        one.__class__ is Tensor and one.meta.device is cpu and not one.meta.lazy and one.meta.dtype is dtype
+        for one in tensors
+    )
+    return plain and dtype in (float32, float64) and not SPECIAL and not any_autograd(tensors, {})
+
+
+def fused(formula: str, self: Any, *others: Any) -> Any:
+    """Return a formula of the tables over `self` and what broadcasts to it; None for tensors that are followed."""
+    if not unrecorded(self, *others):
+        return None
+    return write(formula, new_like(suggested(self.meta)), [self, *others], self.meta.dtype)

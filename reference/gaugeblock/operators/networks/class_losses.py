@@ -14,10 +14,10 @@ from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.tensor_iterator import Number
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
-from ..arrays import Array, check_same_device, filled, values, widened
+from ..arrays import check_same_device, outside, values
 from ..composition import Part, composite
 from ..fresh_fill import full_of
-from ..invoke import apply_for_many
+from ..invoke import apply
 from ..operand_checks import check_scalar_type
 from ..plan import Planned, plannable
 from .calls import check_dtype
@@ -25,22 +25,6 @@ from .losses import MEAN, NONE, reduced
 
 IGNORED = -100
 """The class that counts for nothing unless another one is named."""
-
-
-def _check_classes(operator: str, self: Tensor, target: Tensor, weight: Tensor | None, classes: int) -> None:
-    if target.meta.dtype not in (int64, uint8):
-        raise RuntimeError(
-            f"{operator}(): expected target dtype to be Long or Byte, but got "
-            f"{UPSTREAM_NAMES[target.meta.dtype.name]}"
-        )
-    if weight is None:
-        return
-    if weight.meta.sizes != (classes,):
-        raise RuntimeError(
-            f"{operator}(): weight tensor should be defined either for all {classes} classes or no classes but got "
-            f"weight tensor of shape: {list(weight.meta.sizes)}"
-        )
-    check_scalar_type(f"{operator}()", self.meta.dtype, weight.meta.dtype)
 
 
 @plannable
@@ -64,10 +48,7 @@ def nll_loss_forward(
         raise RuntimeError(
             f"nll_loss(): For 1D input, 1D target must have size 1, but got target size: {list(wanted)}"
         )
-    _check_classes("nll_loss", self, target, weight, own[-1])
-    check_dtype("nll_loss_forward", self)
-    sizes = own[:-1] if reduction == NONE else ()
-    return _likelihood(self, target, weight, reduction, ignore_index, sizes)
+    return _likelihood("nll_loss", self, target, weight, reduction, ignore_index, own[:-1])
 
 
 @plannable
@@ -88,10 +69,7 @@ def nll_loss2d_forward(
         )
     if (own[0], *own[2:]) != wanted:
         raise RuntimeError(f"nll_loss2d(): size mismatch (got input: {list(own)} , target: {list(wanted)})")
-    _check_classes("nll_loss2d", self, target, weight, own[1])
-    check_dtype("nll_loss2d_forward", self)
-    sizes = wanted if reduction == NONE else ()
-    return _likelihood(self, target, weight, reduction, ignore_index, sizes)
+    return _likelihood("nll_loss2d", self, target, weight, reduction, ignore_index, wanted)
 
 
 @composite
@@ -103,42 +81,55 @@ def _of_counted_classes(part: Part, self: Tensor, target: Tensor, reduction: int
 
 
 def _likelihood(
-    self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int, sizes: tuple[int, ...]
-) -> tuple[Tensor, Tensor] | Planned[tuple[Tensor, Tensor]]:
+    operator: str, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int,
+    batch: tuple[int, ...],
+) -> tuple[Tensor, Tensor] | Planned[tuple[Tensor, Tensor]]:  # fmt: skip
     dtype, device = self.meta.dtype, self.meta.device
+    if target.meta.dtype not in (int64, uint8):
+        raise RuntimeError(
+            f"{operator}(): expected target dtype to be Long or Byte, but got "
+            f"{UPSTREAM_NAMES[target.meta.dtype.name]}"
+        )
+    place = min(self.meta.ndim, 2) - 1
+    count = self.meta.sizes[place]
+    if weight is not None:
+        if weight.meta.sizes != (count,):
+            raise RuntimeError(
+                f"{operator}(): weight tensor should be defined either for all {count} classes or no classes but got "
+                f"weight tensor of shape: {list(weight.meta.sizes)}"
+            )
+        check_scalar_type(f"{operator}()", dtype, weight.meta.dtype)
+    check_dtype(f"{operator}_forward", self)
     if device is not cpu:
-        return empty_tensor(sizes, dtype, device), empty_tensor((), dtype, device)
-    plain = weight is None and reduction != NONE and len(self.meta.sizes) == 2 and ignore_index < 0
+        return empty_tensor(batch if reduction == NONE else (), dtype, device), empty_tensor((), dtype, device)
+    plain = weight is None and reduction != NONE and self.meta.ndim == 2 and ignore_index < 0
     if plain and self.meta.numel and dtype in (float32, float64) and target.meta.dtype is int64:
         try:
             found = _of_counted_classes.planned(self, target, reduction)
             return found._replace(call=_declining(found.call, reduction), operands=(self, target))
         except RuntimeError:
             pass  # a class is ignored, or not there: what follows tells which
-    scores = values(self)
-    if scores.ndim == 1:
-        scores = scores[None]
-    classes = values(target).reshape(scores.shape[0], *scores.shape[2:]).astype(np.int64)
-    kept = classes != ignore_index
-    wrong = kept & ((classes < 0) | (classes >= scores.shape[1]))
-    if wrong.any():
-        raise IndexError(f"nll_loss(): Target {classes[wrong][0]} is out of bounds.")
-    safe = np.where(kept, classes, 0)
-    picked = np.zeros(classes.shape, scores.dtype)
-    if scores.shape[1]:
-        picked = np.take_along_axis(scores, np.expand_dims(safe, 1), 1)[:, 0]
-    factors: Array = kept.astype(widened(scores[:0], dtype).dtype)
-    if weight is not None and scores.shape[1]:
-        factors = np.where(kept, widened(values(weight), dtype)[safe], 0)
-    with np.errstate(all="ignore"):
-        terms = np.where(kept, -widened(picked, dtype) * factors, 0)
-        if reduction == NONE:
-            return filled(sizes, dtype, terms.reshape(sizes)), filled((), dtype, 0.0)
-        total, weights = terms.sum(dtype=np.float64), factors.sum(dtype=np.float64)
-        total = total / weights if reduction == MEAN else total
-    result, weighed = empty_tensor((), dtype), empty_tensor((), dtype)
-    array_of(result)[...], array_of(weighed)[...] = total, weights
-    return result, weighed
+    classes = apply("to.dtype", apply("reshape", target, batch), int64)
+    kept = apply("ne.Scalar", classes, ignore_index)
+    classes = apply("where.ScalarOther", kept, classes, 0)
+    given = values(classes)
+    wrong = given[values(kept) & ((given < 0) | (given >= count))]
+    if wrong.size:
+        raise IndexError(f"nll_loss(): Target {wrong[0]} is out of bounds.")
+    source = self if count else apply("new_zeros", self, (*batch[:1], 1, *batch[1:]))
+    picked = apply("squeeze.dim", apply("gather", source, place, apply("unsqueeze", classes, place)), place)
+    factors = apply("to.dtype", kept, float64)
+    if weight is not None and count:
+        weights = apply("reshape", apply("index_select", weight, 0, apply("reshape", classes, (-1,))), batch)
+        factors = apply("where.ScalarOther", kept, apply("to.dtype", weights, float64), 0)
+    terms = apply("neg", apply("mul.Tensor", apply("to.dtype", picked, float64), factors))
+    terms = apply("where.ScalarOther", kept, terms, 0)
+    if reduction == NONE:
+        return apply("to.dtype", terms, dtype), apply("new_zeros", self, ())
+    total, weighed = apply("sum", terms), apply("sum", factors)
+    if reduction == MEAN:
+        total = apply("div.Tensor", total, weighed)
+    return apply("to.dtype", total, dtype), apply("to.dtype", weighed, dtype)
 
 
 def _declining(call: Callable[..., Any] | None, reduction: int) -> Callable[..., Any] | None:
@@ -156,21 +147,18 @@ def _declining(call: Callable[..., Any] | None, reduction: int) -> Callable[...,
     return run
 
 
-def _first(operator: str) -> Callable[..., Tensor]:
-    """Return what returns the first result of an operator."""
+def _first(operator: str, *defaults: Any) -> Callable[..., Tensor]:
+    """Return what returns the first result of an operator; the arguments behind self and target have `defaults`."""
 
-    @composite
-    def loss(
-        part: Part, self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = MEAN,
-        ignore_index: int = IGNORED,
-    ) -> Tensor:  # fmt: skip
-        first: Tensor = part.result(operator, self, target, weight, reduction, ignore_index)[0]
+    def loss(part: Part, *given: Any) -> Tensor:
+        first: Tensor = part.result(operator, *given, *defaults[len(given) - 2 :])[0]
         return first
 
-    return loss
+    return composite(loss)
 
 
-nll_loss, nll_loss2d = _first("nll_loss_forward"), _first("nll_loss2d_forward")
+nll_loss, nll_loss2d = (_first(f"nll_loss{dims}_forward", None, MEAN, IGNORED) for dims in ("", "2d"))
+multilabel_margin_loss = _first("multilabel_margin_loss_forward", MEAN)
 
 
 @composite
@@ -291,14 +279,6 @@ def _samples(operator: str, self: Tensor) -> tuple[int, int]:
     return (own[0] if len(own) == 2 else 1), (own[-1] if own else 1)
 
 
-def _store(result: Tensor, losses: Array, reduction: int) -> Tensor:
-    if reduction == NONE:
-        array_of(result)[...] = losses.reshape(result.meta.sizes)
-    else:
-        array_of(result)[...] = losses.mean() if reduction == MEAN else losses.sum()
-    return result
-
-
 def multi_margin_loss(
     self: Tensor,
     target: Tensor,
@@ -327,27 +307,19 @@ def multi_margin_loss(
         )
     check_dtype(name, self)
     check_scalar_type(f"{name}()", int64, target.meta.dtype)
-    alone = self.meta.ndim < 2 and target.meta.ndim == 0
-    sizes = () if reduction != NONE or alone else (samples,)
-    result = empty_tensor(sizes, self.meta.dtype, self.meta.device)
-    if result.meta.device is not cpu:
-        return result
-    scores = values(self).reshape(samples, classes)
-    chosen = values(target).reshape(samples)
-    if ((chosen < 0) | (chosen >= classes)).any():
+    if self.meta.device is cpu and outside(values(target), classes) is not None:
         raise RuntimeError(f"{name}(): target out of range, there are {classes} classes")
-    rows = np.arange(samples)
-    with np.errstate(all="ignore"):
-        room = np.maximum(margin - scores[rows, chosen][:, None] + scores, 0) ** p
-        if weight is not None:
-            room = room * values(weight)[chosen][:, None]
-        room[rows, chosen] = 0
-        return _store(result, room.sum(1) / classes, reduction)
-
-
-def multilabel_margin_loss(self: Tensor, target: Tensor, reduction: int = MEAN) -> Tensor:
-    """The first result of multilabel_margin_loss_forward."""
-    return apply_for_many("multilabel_margin_loss_forward", self, target, reduction)[0]
+    scores, chosen = apply("reshape", self, (samples, classes)), apply("reshape", target, (samples, 1))
+    room = apply("add.Tensor", apply("rsub.Scalar", apply("gather", scores, 1, chosen), margin), scores)
+    room = apply("clamp_min", room, 0)
+    room = room if p == 1 else apply("mul.Tensor", room, room)
+    if weight is not None:
+        weights = apply("index_select", weight, 0, apply("reshape", target, (samples,)))
+        room = apply("mul.Tensor", room, apply("unsqueeze", weights, 1))
+    room = apply("scatter.value", room, 1, chosen, 0)
+    alone = self.meta.ndim < 2 and target.meta.ndim == 0
+    losses = apply("to.dtype", apply("div.Scalar", apply("sum.dim_IntList", room, (1,)), classes), self.meta.dtype)
+    return reduced(apply, apply("reshape", losses, () if alone else (samples,)), reduction)
 
 
 def multilabel_margin_loss_forward(self: Tensor, target: Tensor, reduction: int) -> tuple[Tensor, Tensor]:
@@ -384,4 +356,8 @@ def multilabel_margin_loss_forward(self: Tensor, target: Tensor, reduction: int)
             room = np.where(is_label, 0, np.maximum(1 - own + scores, 0)).sum(1)
             losses += np.where(valid[:, place], room, 0)
     array_of(marked)[...] = is_label.reshape(target.meta.sizes)
-    return _store(result, losses / classes, reduction), marked
+    losses = losses / classes
+    array_of(result)[...] = (
+        losses.reshape(sizes) if reduction == NONE else losses.mean() if reduction == MEAN else losses.sum()
+    )
+    return result, marked

@@ -1,14 +1,14 @@
-"""Convolutions and gradients of their weights, by kernels over planes."""
+"""Convolutions and gradients of their weights, by kernels over planes; padding by name, inputs without batch."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
+from typing import Any, NamedTuple
 
 from ...core.device import cpu
 from ...core.dtype import float32, int64
-from ...core.promotion import UPSTREAM_NAMES
+from ...core.warn import warn_once
 from ...kernels.compiler import Builtin
 from ...kernels.convolution import convolution_kernel
 from ...kernels.convolution_gradient import convolution_gradient_kernel
@@ -18,22 +18,18 @@ from ...tensor.tensor import Tensor, empty_tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember, suggested_format
 from ..arrays import check_same_device
 from ..invoke import apply
-from ..operand_checks import check_scalar_type
-from ..plan import Planned, plannable
-from .calls import suggested
+from ..operand_checks import check_implemented, check_scalar_type
+from ..plan import Planned, plannable, planned
+from .calls import suggested, unrecorded
 from .convolution_plan import Operand, Table, convolution_table, gradient_table
-from .fused_gradients import unrecorded
 from .windows import Ints, repeated, spans, window_counts
 
 MOST_WORK = 1 << 31
 """Products of a unit of work beyond which it is split, so that signals are looked for."""
 OPERATOR = "convolution"
-Options = tuple[Ints, Ints, Ints, bool, Ints, int]
-"""stride, padding, dilation, transposed, output_padding, groups."""
 
 
-@dataclass(frozen=True, slots=True)
-class Convolution:
+class Convolution(NamedTuple):
     """Options for each spatial dim."""
 
     stride: Ints
@@ -54,38 +50,49 @@ class Convolution:
         return (input[0], weight[1] * self.groups, *((n - 1) * s - 2 * p + r + o for n, s, p, r, o in grown))
 
 
-def planned(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    options: Options,
-) -> tuple[Convolution, Ints]:
-    """The options for each dim and the sizes of the result. Raises RuntimeError for what does not fit."""
-    stride, padding, dilation, transposed, output_padding, groups = options
+def _checked(input: Tensor, weight: Tensor, bias: Tensor | None, options: Convolution) -> tuple[Convolution, Ints]:
+    """Return the options for each dim and the sizes of the result. Raise RuntimeError for what does not fit."""
     check_same_device(OPERATOR, input, weight, *(() if bias is None else (bias,)))
     dims = weight.meta.ndim - 2
     if dims <= 0:
         raise RuntimeError(
             f"{OPERATOR}(): weight should have at least three dimensions, got {weight.meta.ndim}"
         )
-    plan = Convolution(
-        repeated(OPERATOR, "stride", stride, dims),
-        repeated(OPERATOR, "padding", padding, dims),
-        repeated(OPERATOR, "dilation", dilation, dims),
-        transposed,
-        repeated(OPERATOR, "output_padding", output_padding, dims),
-        groups,
-    )
+    listed = [(name, value) for name, value in options._asdict().items() if isinstance(value, tuple)]
+    found: dict[str, Any] = {name: repeated(OPERATOR, name, value, dims) for name, value in listed}
+    plan = options._replace(**found)
     _check_options(plan)
     if 0 in weight.meta.sizes[2:]:
         raise RuntimeError(
             f"{OPERATOR}(): kernel size should be greater than zero, but got {list(weight.meta.sizes[2:])}"
         )
     _check_sizes(plan, input.meta, weight.meta, bias)
-    _check_dtypes(plan, input, weight, bias)
+    own = input.meta.dtype
+    check_scalar_type(f"{OPERATOR}()", own, weight.meta.dtype, " for weight")
+    if bias is not None and bias.meta.dtype is not own:
+        raise RuntimeError(
+            f"{OPERATOR}(): Input type ({own.name}) and bias type ({bias.meta.dtype.name}) should be the same"
+        )
+    check_implemented(OPERATOR, own, own.kind in (1, 2) and (own.kind == 2 or not plan.transposed or own is int64))
     sizes = plan.output_sizes(input.meta.sizes, weight.meta.sizes)
-    _check_room(plan, input.meta.sizes, weight.meta.sizes, sizes)
+    if min(sizes[2:]) < 1:
+        given = input.meta.sizes[2:]
+        if plan.transposed:
+            raise RuntimeError(
+                f"{OPERATOR}(): Given input size per channel: {_across(given)}. Calculated output size per channel: "
+                f"{_across(sizes[2:])}. Output size is too small"
+            )
+        grown = [n + 2 * p for n, p in zip(given, plan.padding, strict=True)]
+        raise RuntimeError(
+            f"{OPERATOR}(): Calculated padded input size per channel: {_across(grown)}. Kernel size: "
+            f"{_across(spans(weight.meta.sizes[2:], plan.dilation))}. Kernel size can't be greater than actual input "
+            f"size"
+        )
     return plan, sizes
+
+
+def _across(sizes: Sequence[int]) -> str:
+    return "(" + " x ".join(map(str, sizes)) + ")"
 
 
 def _check_options(plan: Convolution) -> None:
@@ -142,36 +149,6 @@ def _check_sizes(plan: Convolution, input: TensorMeta, weight: TensorMeta, bias:
         )
 
 
-def _check_dtypes(plan: Convolution, input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
-    own = input.meta.dtype
-    check_scalar_type(f"{OPERATOR}()", own, weight.meta.dtype, " for weight")
-    if bias is not None and bias.meta.dtype is not own:
-        raise RuntimeError(
-            f"{OPERATOR}(): Input type ({own.name}) and bias type ({bias.meta.dtype.name}) should be the same"
-        )
-    if own.kind in (0, 3) or (plan.transposed and own.kind == 1 and own is not int64):
-        raise NotImplementedError(f"\"{OPERATOR}\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
-
-
-def _check_room(plan: Convolution, input: Ints, weight: Ints, result: Ints) -> None:
-    def across(sizes: tuple[int, ...]) -> str:
-        return "(" + " x ".join(map(str, sizes)) + ")"
-
-    if not plan.transposed:
-        grown = tuple(n + 2 * p for n, p in zip(input[2:], plan.padding, strict=True))
-        reach = spans(weight[2:], plan.dilation)
-        if any(n < r for n, r in zip(grown, reach, strict=True)):
-            raise RuntimeError(
-                f"{OPERATOR}(): Calculated padded input size per channel: {across(grown)}. Kernel size: "
-                f"{across(reach)}. Kernel size can't be greater than actual input size"
-            )
-    elif min(result[2:]) < 1:
-        raise RuntimeError(
-            f"{OPERATOR}(): Given input size per channel: {across(input[2:])}. Calculated output size per channel: "
-            f"{across(result[2:])}. Output size is too small"
-        )
-
-
 MOST_OF_A_VOLUME = 20480
 """Elements of a small volume, the last dim aside; results of larger ones may be channels last."""
 Runner = Callable[[Tensor, Tensor, Tensor | None], Tensor]
@@ -195,13 +172,14 @@ def convolution(
     precision is computed in float32 and rounded once. Raises RuntimeError for sizes, options and dtypes that do not
     fit, NotImplementedError for bool.
     """
-    options = (tuple(stride), tuple(padding), tuple(dilation), transposed, tuple(output_padding), groups)
+    lists = tuple(stride), tuple(padding), tuple(dilation)
+    options = Convolution(*lists, transposed, tuple(output_padding), groups)
     key = ("convolution", weight.meta, None if bias is None else bias.meta, options)
     run: Runner | None = input.meta.plans.get(key)
     if run is None:
-        plan, sizes = planned(input, weight, bias, options)
+        plan, sizes = _checked(input, weight, bias, options)
         made = _result(input.meta, weight.meta, sizes)
-        run = remember(input.meta.plans, key, _runner(input.meta, weight.meta, bias, made, plan, options))
+        run = remember(input.meta.plans, key, _runner(input.meta, weight.meta, bias, made, plan))
     return Planned(run(input, weight, bias), run)
 
 
@@ -214,16 +192,18 @@ def _result(input: TensorMeta, weight: TensorMeta, sizes: Ints) -> TensorMeta:
 
 
 def _runner(
-    input: TensorMeta, weight: TensorMeta, bias: Tensor | None, made: TensorMeta, plan: Convolution, options: Options
+    input: TensorMeta, weight: TensorMeta, bias: Tensor | None, made: TensorMeta, plan: Convolution
 ) -> Runner:
     """Return what convolves tensors of these metas."""
     if made.device is not cpu or not made.numel:
         return lambda input, weight, bias: new_like(made)
-    operands = [input, weight, *(() if bias is None else (bias.meta,))]
-    if any(one.lazy for one in operands):
-        return lambda *given: _materialised(given, options)
     if input.dtype.kind == 2 and input.dtype.itemsize == 2:
-        return lambda *given: _in_float32(made, given, options)
+
+        def in_float32(*given: Tensor | None) -> Tensor:
+            wide = [None if one is None else apply("to.dtype", one, float32) for one in given]
+            return apply("copy_", new_like(made), apply("convolution", *wide, *plan))
+
+        return in_float32
     spatial = list(zip(weight.sizes[2:], plan.stride, plan.padding, plan.dilation, strict=True))
     table = convolution_table(
         _operand(input), _operand(weight), _operand(made), spatial, made.dtype.itemsize, lanes(made.dtype), plan.groups,
@@ -260,17 +240,6 @@ def _launch(kernel: Builtin, table: Table, *pointers: int) -> None:
     kernel(*pointers, table.address, scratch.pointer, slots, splits, units, table.work)
 
 
-def _in_float32(made: TensorMeta, given: Sequence[Tensor | None], options: Options) -> Tensor:
-    wide = [None if one is None else apply("to.dtype", one, float32) for one in given]
-    result = new_like(made)
-    return apply("copy_", result, apply("convolution", *wide, *options))
-
-
-def _materialised(given: Sequence[Tensor | None], options: Options) -> Tensor:
-    plain = [None if one is None else apply("resolve_neg", apply("resolve_conj", one)) for one in given]
-    return apply("convolution", *plain, *options)
-
-
 def weight_gradient(
     small: Tensor,
     wide: Tensor,
@@ -304,3 +273,104 @@ def weight_gradient(
         kernel = convolution_gradient_kernel(dtype)
         _launch(kernel, table, result.pointer, wide.pointer, small.pointer, 0)
     return result
+
+
+def convolved(input: Tensor, weight: Tensor, bias: Tensor | None, *options: Any) -> Tensor:
+    """convolution, of complex numbers by way of their parts."""
+    if not (input.meta.dtype.is_complex and weight.meta.dtype is input.meta.dtype):
+        return apply("convolution", input, weight, bias, *options)
+    pairs = [apply("view_as_real", apply("resolve_conj", t)) for t in (input, weight)]
+    parts = [[apply("select.int", pair, -1, k) for k in (0, 1)] for pair in pairs]
+    products = [[apply("convolution", left, right, None, *options) for right in parts[1]] for left in parts[0]]
+    real = apply("sub.Tensor", products[0][0], products[1][1])
+    imaginary = apply("add.Tensor", products[0][1], products[1][0])
+    result = apply("view_as_complex", apply("stack", (real, imaginary), -1))
+    if bias is None:
+        return result
+    channel = (bias.meta.numel, *(1,) * (input.meta.ndim - 2))
+    return apply("add.Tensor", result, apply("reshape", bias, channel))
+
+
+def _in_batch(name: str, dims: int, input: Tensor, run: Callable[[Tensor], Tensor]) -> Tensor:
+    """The convolution of an input with or without batch. Raises RuntimeError for other numbers of dims."""
+    ndim = input.meta.ndim
+    if ndim == dims + 2:
+        return run(input)
+    if ndim != dims + 1:
+        raise RuntimeError(
+            f"{name}(): Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of "
+            f"size: {list(input.meta.sizes)}"
+        )
+    return apply("squeeze.dim", run(apply("unsqueeze", input, 0)), 0)
+
+
+def _convolve(dims: int) -> Callable[..., Tensor]:
+    name = f"conv{dims}d"
+
+    @plannable
+    def conv(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Sequence[int] = (1,),
+        padding: Sequence[int] | str = (0,),
+        dilation: Sequence[int] = (1,),
+        groups: int = 1,
+    ) -> Tensor | Planned[Tensor]:
+        if isinstance(padding, str):
+            given = (weight, bias, stride, padding, dilation, groups)
+            return _in_batch(name, dims, input, lambda batch: _named_padding(name, batch, *given))
+        options = (stride, padding, dilation, False, (0,) * dims, groups)
+        if input.meta.ndim == dims + 2 and not input.meta.dtype.is_complex:
+            return planned("convolution", input, weight, bias, *options)
+        return _in_batch(name, dims, input, lambda batch: convolved(batch, weight, bias, *options))
+
+    return conv
+
+
+def _named_padding(
+    name: str, input: Tensor, weight: Tensor, bias: Any, stride: Sequence[int], padding: str, dilation: Sequence[int],
+    groups: int,
+) -> Tensor:
+    kernel = weight.meta.sizes[2:]
+    dims = len(kernel)
+    nothing = (0,) * dims
+    if padding == "valid":
+        return convolved(input, weight, bias, stride, nothing, dilation, False, nothing, groups)
+    if padding != "same":
+        raise RuntimeError(f"{name}(): Invalid padding string: '{padding}', expected 'valid' or 'same'")
+    if any(step != 1 for step in stride):
+        raise RuntimeError(
+            f"{name}(): padding='same' is not supported for strided convolutions, got stride={list(stride)}"
+        )
+    spread = repeated(name, "dilation", dilation, dims)
+    totals = [d * (k - 1) for d, k in zip(spread, kernel, strict=True)]
+    before = [total // 2 for total in totals]
+    surplus = [total - 2 * half for total, half in zip(totals, before, strict=True)]
+    if any(surplus):
+        warn_once(f"{name}(): padding='same' with an even kernel and an odd dilation may need a padded copy")
+        input = apply("constant_pad_nd", input, [n for extra in reversed(surplus) for n in (0, extra)], 0)
+    return convolved(input, weight, bias, stride, before, dilation, False, nothing, groups)
+
+
+def _spread(dims: int) -> Callable[..., Tensor]:
+    name = f"conv_transpose{dims}d"
+
+    def conv_transpose(
+        input: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Sequence[int] = (1,),
+        padding: Sequence[int] = (0,),
+        output_padding: Sequence[int] = (0,),
+        groups: int = 1,
+        dilation: Sequence[int] = (1,),
+    ) -> Tensor:
+        options = (stride, padding, dilation, True, output_padding, groups)
+        return _in_batch(name, dims, input, lambda batch: convolved(batch, weight, bias, *options))
+
+    return conv_transpose
+
+
+conv1d, conv2d, conv3d = (_convolve(dims) for dims in (1, 2, 3))
+conv_transpose1d, conv_transpose2d, conv_transpose3d = (_spread(dims) for dims in (1, 2, 3))

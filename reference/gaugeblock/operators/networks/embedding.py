@@ -191,9 +191,6 @@ def embedding_bag(
     return result, owner, lengths, places
 
 
-embedding_bag_padding_idx = embedding_bag
-
-
 def _check_bags(weight: Tensor, indices: Tensor, offsets: Tensor, mode: int, scale: Tensor | None) -> None:
     name = "embedding_bag"
     _check_indices(name, "indices", indices)

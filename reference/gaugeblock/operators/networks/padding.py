@@ -251,6 +251,3 @@ def channel_shuffle(self: Tensor, groups: int) -> Tensor:
     dealt = _laid_out(apply("transpose.int", split, 1, 2), sizes)
     chosen = suggested_format(sizes, self.meta.strides)
     return dealt if chosen is None else apply("clone", dealt, memory_format=chosen)
-
-
-native_channel_shuffle = channel_shuffle

@@ -47,8 +47,8 @@ class Pool:
         return found
 
 
-def _each(operator: str, name: str, value: int | Sequence[int], dims: int) -> Ints:
-    given: Ints = (value,) if isinstance(value, int) else tuple(value)
+def _each(operator: str, name: str, value: int | Ints, dims: int) -> Ints:
+    given = (value,) if isinstance(value, int) else value
     if len(given) in (1, dims):
         return given * (dims // len(given))
     raise RuntimeError(
@@ -56,32 +56,19 @@ def _each(operator: str, name: str, value: int | Sequence[int], dims: int) -> In
     )
 
 
-def pool_of(
-    operator: str,
-    input: TensorMeta,
-    dims: int,
-    kernel_size: Sequence[int],
-    stride: Sequence[int],
-    padding: int | Sequence[int],
-    dilation: int | Sequence[int],
-    ceil_mode: bool,
-) -> Pool:
-    """The windows of a pooling. Raises RuntimeError for options and sizes that do not fit."""
-    options = (one if isinstance(one, int) else tuple(one) for one in (kernel_size, stride, padding, dilation))
-    return _pool(operator, input.sizes, dims, *options, ceil_mode)
+def pool_of(operator: str, input: TensorMeta, dims: int, *options: Any) -> Pool:
+    """Return the windows of a pooling from kernel size, stride, padding, dilation and ceil_mode.
+
+    Raise RuntimeError for options and sizes that do not fit.
+    """
+    return _pool(operator, input.sizes, dims, *[tuple(one) if isinstance(one, list) else one for one in options])
 
 
 @functools.lru_cache(maxsize=1024)
 def _pool(
-    operator: str,
-    own: Ints,
-    dims: int,
-    kernel_size: int | Ints,
-    stride: int | Ints,
-    padding: int | Ints,
-    dilation: int | Ints,
-    ceil_mode: bool,
-) -> Pool:
+    operator: str, own: Ints, dims: int, kernel_size: int | Ints, stride: int | Ints, padding: int | Ints,
+    dilation: int | Ints, ceil_mode: bool,
+) -> Pool:  # fmt: skip
     kernel = _each(operator, "kernel_size", kernel_size, dims)
     step = kernel if stride == () else _each(operator, "stride", stride, dims)
     around = _each(operator, "padding", padding, dims)

@@ -1,4 +1,5 @@
-"""layer_norm, group_norm and rms_norm: statistics over the last dims and one fused pass, by rows where they lie so."""
+"""layer_norm, group_norm and rms_norm: statistics over the last dims and one fused pass, by rows where they lie so; and
+the gradients of these and of batch_norm in a few passes."""
 
 from __future__ import annotations
 
@@ -13,7 +14,6 @@ from ...core.limits import finfo
 from ...core.promotion import UPSTREAM_NAMES
 from ...kernels import reduction_ops, rowwise_normalization
 from ...kernels.bound_call import Fresh
-from ...kernels.compiler import Builtin
 from ...kernels.rowwise import RowProgram, row_map_kernel
 from ...tensor.reshaping import contiguous, view
 from ...tensor.tensor import Tensor, new_like
@@ -24,7 +24,7 @@ from ..invoke import apply, apply_for_many
 from ..loop_plan import RowLaunch, row_launch
 from ..plan import Planned, plannable
 from ..reductions import plan_reduction
-from .calls import scaled_into, suggested
+from .calls import scaled_into, suggested, unrecorded, write
 
 
 @plannable
@@ -36,88 +36,67 @@ def normalized_rows(
     parameters: tuple[Tensor | None, ...],
     found: tuple[DType, ...],
     eps: float,
-) -> tuple[Tensor, ...] | Planned[tuple[Tensor, ...]]:
+) -> Any:
     """The row-major result of `program` over the last `count` dims, then what it finds for each row, those dims of
-    size 1; nan for empty rows. Works on meta."""
+    size 1; nan for empty rows. The result alone if nothing is `found`. Works on meta."""
     meta = input.meta
     given = [parameter for parameter in parameters if parameter is not None]
-    key = (name, count, tuple([p is None for p in parameters]), *[p.meta for p in given])
-    plan: tuple[TensorMeta, TensorMeta, RowLaunch | None, Callable[..., Any] | None] | None = meta.plans.get(key)
+    key = (name, count, len(found), tuple([p is None for p in parameters]), *[p.meta for p in given])
+    plan: tuple[list[TensorMeta], RowLaunch | None, Callable[..., Any] | None] | None = meta.plans.get(key)
     if plan is None:
-        made = contiguous_meta(meta.sizes, meta.dtype, meta.device)
-        statistics = contiguous_meta((*meta.sizes[: meta.ndim - count], *(1,) * count), found[0], meta.device)
-        runs = meta.device is cpu and meta.numel
-        launch, call = _launch(name, program, meta, count, given, found) if runs else None, None
-        if launch is not None and all(p.meta.contiguous for p in (input, *given)):
-            strided = launch.builtin()
-            if not isinstance(strided, partial):
-                call = Fresh(strided, (made, *[statistics] * len(found)), launch.tail).native()
-        plan = made, statistics, launch, call
-        remember(meta.plans, key, plan)
-    made, statistics, launch, call = plan
+        own, outer, inner = meta.dtype, meta.sizes[: meta.ndim - count], meta.sizes[meta.ndim - count :]
+        metas = [contiguous_meta((*outer, *(1,) * count), dtype, meta.device) for dtype in found]
+        metas.insert(0, contiguous_meta(meta.sizes, own, meta.device))
+        launch = call = None
+        if meta.device is cpu and meta.numel:
+            kernel = partial(row_map_kernel, name, program(), own, found, tuple([p.meta.dtype for p in given]))
+            flat, length = contiguous_meta((prod(outer), prod(inner)), own), (prod(inner),)
+            each = [contiguous_meta((prod(outer), 1), dtype) for dtype in found]
+            launch = row_launch(kernel, [flat, *each, flat, *[contiguous_meta(length, p.meta.dtype) for p in given]], 1)
+            if all(p.meta.contiguous for p in (input, *given)):
+                strided = launch.builtin()
+                if not isinstance(strided, partial):
+                    call = Fresh(strided, tuple(metas), launch.tail).native()
+        plan = remember(meta.plans, key, (metas, launch, call))
+    metas, launch, call = plan
     if call is not None and eps.__class__ is float:
         results = call(input, *given, eps)
         if results is not None:  # another thread may have changed an operand since
             return Planned(results, call, (input, *given, eps))
-    result = new_like(made)
-    rest = [new_like(statistics) for _ in found]
+    result, *rest = map(new_like, metas)
     if launch is not None:
-        source = input if meta.contiguous else contiguous(input)
-        beside: list[Any] = [p if p.meta.contiguous else contiguous(p) for p in given]
-        addresses = [result.pointer, *[part.pointer for part in rest], source.pointer, *[p.pointer for p in beside]]
-        launch.run(addresses, (eps,))
+        rows = [p if p.meta.contiguous else contiguous(p) for p in (input, *given)]
+        launch.run([part.pointer for part in (result, *rest, *rows)], (eps,))
     elif meta.device is cpu:
         rest = [apply("fill_.Scalar", part, nan) for part in rest]
-    return (result, *rest)
+    return (result, *rest) if found else result
 
 
 def normalizing_call(
-    name: str,
-    program: Callable[[], RowProgram],
-    input: Tensor,
-    count: int,
-    parameters: tuple[Tensor | None, ...],
-    eps: float,
+    name: str, program: Callable[[], RowProgram], input: Tensor, count: int, eps: float
 ) -> Callable[..., Tensor] | None:
     """Return what makes the first result of `normalized_rows` from tensors with the same metas and another eps.
 
-    Its launch, which drops what is found, is made when first needed. Return None where the rows are empty, and for
-    other devices.
+    Return None where the rows are empty, and for other devices.
     """
-    meta = input.meta
-    if meta.device is not cpu or not meta.numel:
+    if input.meta.device is not cpu or not input.meta.numel:
         return None
-    given = [parameter for parameter in parameters if parameter is not None]
-    made, rows = contiguous_meta(meta.sizes, meta.dtype), meta.contiguous
-    launches: list[tuple[Builtin, tuple[int, ...]]] = []
+    native: list[Callable[..., Tensor | None]] = []
 
     def run(input: Tensor, *rest: Any) -> Tensor:
-        if not launches:
-            launch = _launch(name, program, meta, count, given, ())
-            launches.append((launch.kernel(), launch.tail))
-        strided, tail = launches[0]
-        result = new_like(made)
         *parameters, number = rest
-        source = input if rows else contiguous(input)
-        beside = [p if p.meta.contiguous else contiguous(p) for p in parameters if p is not None]
-        addresses = [p.pointer for p in beside]
-        strided(result.pointer, source.pointer, *addresses, number if isinstance(number, (int, float)) else eps, *tail)
-        return result
+        used = float(number) if isinstance(number, (int, float)) else eps
+        parts = [p if p is None or p.meta.contiguous else contiguous(p) for p in (input, *parameters)]
+        if native:
+            result = native[0](*[p for p in parts if p is not None], used)
+            if result is not None:
+                return result
+        made, call, *_ = normalized_rows.planned(name, program, parts[0], count, tuple(parts[1:]), (), used)
+        if call is not None:
+            native[:] = [call]
+        return made  # type: ignore[no-any-return]
 
     return run
-
-
-def _launch(
-    name: str, program: Callable[[], RowProgram], meta: TensorMeta, count: int, given: list[Tensor],
-    found: tuple[DType, ...],
-) -> RowLaunch:  # fmt: skip
-    sizes, own = meta.sizes, meta.dtype
-    rows, length = prod(sizes[: len(sizes) - count]), prod(sizes[len(sizes) - count :])
-    kernel = partial(row_map_kernel, name, program(), own, found, tuple([p.meta.dtype for p in given]))
-    flat = contiguous_meta((rows, length), own)
-    each = [contiguous_meta((rows, 1), dtype) for dtype in found]
-    beside = [contiguous_meta((length,), p.meta.dtype) for p in given]
-    return row_launch(kernel, [flat, *each, flat, *beside], 1)
 
 
 Sizes = Sequence[int]
@@ -208,7 +187,7 @@ def layer_norm(
     own, weighted, biased = input.meta.dtype, weight is not None, bias is not None
     count = len(normalized_shape)
     program = partial(rowwise_normalization.layer_norm, own, weighted, biased)
-    return Planned(result, normalizing_call("layer_norm", program, input, count, (weight, bias), eps))
+    return Planned(result, normalizing_call("layer_norm", program, input, count, eps))
 
 
 def native_group_norm(
@@ -315,4 +294,43 @@ def rms_norm(
         return result
     small = finfo(float64 if own is float64 else float32).eps if eps is None else eps
     program = partial(rowwise_normalization.rms_norm, own, weight is not None)
-    return Planned(result, normalizing_call("rms_norm", program, input, len(normalized_shape), (weight,), small))
+    return Planned(result, normalizing_call("rms_norm", program, input, len(normalized_shape), small))
+
+
+def normalization_gradients(
+    grad: Tensor,
+    input: Tensor,
+    mean: Tensor,
+    inverse: Tensor,
+    weight: Tensor | None,
+    dims: Sequence[int],
+    summed: Sequence[int],
+    needed: tuple[bool, ...],
+) -> tuple[Tensor | None, ...] | None:
+    """Return the gradients of an input normalized over `dims`, of its weight, and of its bias.
+
+    `mean` and `inverse`, of the deviation, broadcast to the input, as the weight does; the weight and the bias are the
+    same along the `summed` dims. None for tensors that are followed, and without elements.
+    """
+    meta, dtype = input.meta, input.meta.dtype
+    given = [one for one in (grad, input, mean, inverse, weight) if one is not None]
+    if not meta.numel or not unrecorded(*given):
+        return None
+    normal, made, size = [input, mean, inverse], suggested(meta), prod(meta.sizes[dim] for dim in dims)
+    of_channels = dims == summed
+    weighted = grad if weight is None or of_channels else apply("mul.Tensor", grad, weight)
+    own = None
+    if needed[0] or of_channels:
+        product = write("normalized.product", new_like(made), [*normal, weighted], dtype)
+        aligned, total = (apply("sum.dim_IntList", one, dims, True) for one in (product, weighted))
+    if needed[0]:
+        factor = apply("mul.Tensor", inverse, weight) if of_channels and weight is not None else inverse
+        means = [apply("div.Scalar", one, size) for one in (total, aligned)]
+        own = write("normalized.gradient", new_like(made), [*normal, weighted, *means, factor], dtype)
+    if of_channels:
+        return own, *(apply("reshape", one, (-1,)) for one in (aligned, total))
+    products = write("normalized.product", new_like(made), [*normal, grad], dtype) if needed[1] else None
+    return own, *(
+        one if one is None or not summed else apply("sum.dim_IntList", one, summed)
+        for one in (products, grad if needed[2] else None)
+    )

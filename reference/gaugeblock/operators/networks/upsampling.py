@@ -222,11 +222,7 @@ def _combined(
 
 def _dense(taps: Taps, size: int) -> Array:
     """The weights as a matrix [result, elements]."""
-    weights = np.zeros((len(taps[0][0]), size))
-    rows = np.arange(len(weights))
-    for places, share in taps:
-        np.add.at(weights, (rows, places), share)
-    return weights
+    return np.asarray(sum((places[:, None] == np.arange(size)) * share[:, None] for places, share in taps))
 
 
 upsample_nearest1d, upsample_nearest2d, upsample_nearest3d = (

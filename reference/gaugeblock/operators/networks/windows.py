@@ -1,4 +1,4 @@
-"""Sliding windows over the last dims of arrays: as views, in columns block by block, as patches and back."""
+"""Sliding windows over the last dims: options for each dim, how many there are, and their elements in columns."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from itertools import product
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from ...core.device import cpu
-from ...core.dtype import float32
-from ...core.promotion import UPSTREAM_NAMES
+from ...core.dtype import complex32, float32
 from ...kernels.pointwise import pointwise_kernel
 from ...kernels.windows import total
-from ...tensor.array_view import array_of
+from ...tensor.reshaping import view
 from ...tensor.tensor import Tensor, empty_tensor
 from ...tensor.tensor_meta import contiguous_meta
-from ..arrays import Array, filled, values
+from ...tensor.views import as_strided
+from ..arrays import filled
+from ..copy import copy_values
+from ..invoke import apply
 from ..loop_plan import LoopPlan, View, planned_loops
+from ..operand_checks import check_implemented
 from ..plan import Planned, plannable
 from ..pointwise import formula_kernel
 
@@ -48,32 +49,6 @@ def window_counts(sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, dilati
     return tuple((n + 2 * p - r) // s + 1 for n, p, r, s in zip(sizes, padding, reach, stride, strict=True))
 
 
-def padded(array: Array, around: Ints) -> Array:
-    """The array with zeros around its last dims; itself when nothing is added."""
-    if not any(around):
-        return array
-    lead = array.ndim - len(around)
-    own = array.shape[lead:]
-    sizes = array.shape[:lead] + tuple(n + 2 * p for n, p in zip(own, around, strict=True))
-    if prod(sizes) * array.itemsize > np.iinfo(np.intp).max:
-        raise RuntimeError(f"an input padded to sizes {list(sizes)} has more bytes than memory has addresses")
-    result: Array = np.zeros(sizes, array.dtype)
-    middle: list[Any] = [slice(p, p + n) for n, p in zip(own, around, strict=True)]
-    result[(..., *middle)] = array
-    return result
-
-
-def windows(array: Array, kernel: Ints, stride: Ints, dilation: Ints, counts: Ints) -> Array:
-    """A read-only view [..., kernel dims, window dims] of an array that is large enough."""
-    lead = array.ndim - len(kernel)
-    steps = array.strides[lead:]
-    inner = tuple(step * d for step, d in zip(steps, dilation, strict=True))
-    outer = tuple(step * s for step, s in zip(steps, stride, strict=True))
-    return np.lib.stride_tricks.as_strided(
-        array, array.shape[:lead] + kernel + counts, array.strides[:lead] + inner + outer, writeable=False
-    )
-
-
 def _options(
     operator: str, kernel_size: Sequence[int], dilation: Sequence[int], padding: Sequence[int], stride: Sequence[int]
 ) -> tuple[Ints, Ints, Ints, Ints]:
@@ -88,12 +63,6 @@ def _options(
             )
     kernel, spread, around, step = (repeated(operator, name, value, 2, "image") for name, value, _ in named)
     return kernel, spread, around, step
-
-
-def _check_dtype(operator: str, tensor: Tensor) -> None:
-    dtype = tensor.meta.dtype
-    if dtype.kind == 1:
-        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
 
 
 def im2col(
@@ -122,12 +91,16 @@ def im2col(
             f"padding={around}, calculated shape of the array of sliding blocks as {counts}, but its components must "
             f"be at least one."
         )
-    _check_dtype("im2col", self)
+    check_implemented("im2col", self.meta.dtype, self.meta.dtype.kind != 1 and self.meta.dtype is not complex32)
     lead, channels = sizes[:-3], sizes[-3]
     result = empty_tensor((*lead, channels * prod(kernel), prod(counts)), self.meta.dtype, self.meta.device)
     if result.meta.device is cpu and result.meta.numel:
-        view = windows(padded(values(self), around), kernel, step, spread, counts)
-        array_of(result).reshape(view.shape)[...] = view
+        high, wide = around
+        grown = apply("constant_pad_nd", self, (wide, wide, high, high)) if any(around) else self
+        *outer, row, column = grown.meta.strides
+        inner = (row * spread[0], column * spread[1], row * step[0], column * step[1])
+        found = as_strided(grown, (*lead, channels, *kernel, *counts), (*outer, *inner), grown.offset)
+        copy_values(view(result, found.meta.sizes), found)
     return result
 
 
@@ -162,7 +135,7 @@ def col2im(
             f"stride={step}, expected size of input's dimension 2 to match the calculated number of sliding blocks "
             f"{counts[0]} * {counts[1]} = {prod(counts)}, but got input.size(2)={sizes[-1]}."
         )
-    _check_dtype("col2im", self)
+    check_implemented("col2im", self.meta.dtype, self.meta.dtype.kind != 1)
     lead, channels = sizes[:-2], sizes[-2] // area
 
     def build() -> LoopPlan:
@@ -190,11 +163,11 @@ def col2im(
     return planned_loops(self, ("col2im", wanted, kernel, spread, around, step), build)
 
 
-def _columns(view: View, shape: Ints) -> View:
+def _columns(given: View, shape: Ints) -> View:
     """Return columns [..., channels * kernel, windows] in sizes `shape`, their last two dims taken apart."""
-    *lead, row, column = view.strides
+    *lead, row, column = given.strides
     kernel, counts = shape[-4:-2], shape[-2:]
-    return view._replace(
+    return given._replace(
         sizes=shape,
         strides=(*lead, row * prod(kernel), row * kernel[1], row, column * counts[1], column),
     )

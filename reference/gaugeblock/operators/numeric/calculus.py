@@ -14,7 +14,7 @@ from ..complex_half import refuse_complex32
 from ..invoke import apply
 
 
-def gradient_scalarint(
+def gradient(
     self: Tensor, *, spacing: Number | Sequence[Any] | None = None, dim: int | Sequence[int] | None = None,
     edge_order: int = 1,
 ) -> Any:  # fmt: skip
@@ -45,10 +45,6 @@ def gradient_scalarint(
     if not dtype.is_complex and any(isinstance(step, complex) for step in spacing):
         raise RuntimeError(f"torch.gradient expected real spacing for {meta.dtype.name} input, got {list(spacing)}")
     return tuple([_slope(self, place, step, dtype, edge_order) for place, step in zip(places, spacing, strict=True)])
-
-
-gradient_array = gradient_scalarrayint = gradient_tensorarrayint = gradient_scalarint
-gradient_scalararray = gradient_scalarrayarray = gradient_tensorarray = gradient_scalarint
 
 
 def _slope(self: Tensor, place: int, step: Number | Tensor, dtype: DType, edge_order: int) -> Tensor:
@@ -139,7 +135,7 @@ def _areas(operator: str, y: Tensor, place: int, x: Tensor | None) -> Tensor:
     return areas
 
 
-def trapezoid_x(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
     """The integral of `y` along `dim` over the points `x`, or points `dx` apart; 0 for no points.
 
     Raises RuntimeError for bool and for points that do not go with `y`, IndexError for a dim out of range.
@@ -152,13 +148,9 @@ def trapezoid_x(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int 
     return apply("zeros", sizes, dtype=dtype, device=y.meta.device)
 
 
-def cumulative_trapezoid_x(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
     """The running integrals of `y` along `dim`, one fewer than points. Raises as trapezoid."""
     place = _checked("cumulative_trapezoid", y, dim, x)
     if not y.meta.sizes[place]:
         return apply("clone", y)
     return apply("mul.Scalar", apply("cumsum", _areas("cumulative_trapezoid", y, place, x), place), dx * 0.5)
-
-
-trapezoid_dx = trapz_x = trapz_dx = trapezoid_x
-cumulative_trapezoid_dx = cumulative_trapezoid_x

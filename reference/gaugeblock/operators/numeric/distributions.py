@@ -113,7 +113,7 @@ def _check_deviation(std: float | Tensor) -> None:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
 
 
-def normal_Tensor_Tensor(
+def normal(
     mean: float | Tensor, std: float | Tensor = 1.0, *, generator: Generator | None = None
 ) -> Tensor:
     """Normal numbers around each mean with each deviation; operands broadcast. Raises RuntimeError."""
@@ -124,9 +124,6 @@ def normal_Tensor_Tensor(
     scaled = apply("mul.Tensor" if isinstance(std, Tensor) else "mul.Scalar", drawn, std)
     moved = apply("add.Tensor" if isinstance(mean, Tensor) else "add.Scalar", scaled, mean)
     return moved if moved.meta.dtype is drawn.meta.dtype else apply("to.dtype", moved, drawn.meta.dtype)
-
-
-normal_Tensor_float = normal_float_Tensor = normal_Tensor_Tensor
 
 
 def normal_float_float(

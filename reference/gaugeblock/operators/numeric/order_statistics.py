@@ -103,8 +103,8 @@ def _quantiles(operator: str, ignore_nan: bool) -> Callable[..., Tensor]:
     return quantiles
 
 
-quantile = quantile_scalar = _quantiles("quantile", False)
-nanquantile = nanquantile_scalar = _quantiles("nanquantile", True)
+quantile = _quantiles("quantile", False)
+nanquantile = _quantiles("nanquantile", True)
 
 
 @plannable
@@ -142,27 +142,20 @@ def unique_consecutive(
     check_implemented("unique", meta.dtype, not meta.dtype.is_complex)
     if meta.device.type != "cpu":
         raise NotImplementedError("unique_consecutive: the sizes depend on data, which a meta tensor has not")
-    array = values(self)
-    nothing = filled((0,), int64, 0)
-    if dim is None:
-        flat = array.reshape(-1)
-        starts = np.ones(flat.shape, bool)
-        starts[1:] = flat[1:] != flat[:-1]
-        found, sizes = flat[starts], meta.sizes
-    else:
-        place = wrap_dim("unique_consecutive", dim, meta.ndim)
-        array = array if array.ndim else array.reshape(1)
-        moved = np.moveaxis(array, place, 0)
-        starts = np.ones(len(moved), bool)
-        rest = tuple(range(1, moved.ndim))
-        starts[1:] = (moved[1:] != moved[:-1]).any(rest)
-        found, sizes = np.compress(starts, array, place), (len(moved),)
-        return_inverse = return_counts = True
-    run = np.cumsum(starts) - 1
-    inverse = filled(sizes, int64, run.reshape(sizes)) if return_inverse else nothing
+    nothing, array = filled((0,), int64, 0), values(self)
+    place = 0 if dim is None else wrap_dim("unique_consecutive", dim, meta.ndim)
+    array = array.reshape(-1) if dim is None or not array.ndim else array
+    moved = np.moveaxis(array, place, 0)
+    starts = np.ones(len(moved), bool)
+    starts[1:] = (moved[1:] != moved[:-1]).any(tuple(range(1, moved.ndim)))
+    found, run = np.compress(starts, array, place), np.cumsum(starts) - 1
+    inverse = run.reshape(meta.sizes if dim is None else -1)
     lengths = np.diff(np.append(np.flatnonzero(starts), len(starts)))
-    kept = from_array(found, meta.dtype) if dim is None else parts_first(found, place, meta.dtype)
-    return kept, inverse, from_array(lengths, int64) if return_counts else nothing
+    return (
+        from_array(found, meta.dtype) if dim is None else parts_first(found, place, meta.dtype),
+        from_array(inverse, int64) if return_inverse or dim is not None else nothing,
+        from_array(lengths, int64) if return_counts or dim is not None else nothing,
+    )
 
 
 def public_unique_consecutive(

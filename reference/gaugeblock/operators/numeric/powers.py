@@ -31,17 +31,14 @@ FORMS = {(True, True): "pow.Tensor_Tensor", (True, False): "pow.Tensor_Scalar", 
 """(base is a tensor, exponent is a tensor) -> operator."""
 
 
-def float_power_Tensor_Tensor(self: Tensor | Number, exponent: Tensor | Number) -> Tensor:
+def float_power(self: Tensor | Number, exponent: Tensor | Number) -> Tensor:
     """``self ** exponent`` in float64, or complex128 for complex operands."""
     dtype = _double(self, exponent)
     form = FORMS[isinstance(self, Tensor), isinstance(exponent, Tensor)]
     return apply(form, _wide(self, dtype), _wide(exponent, dtype))
 
 
-float_power_Tensor_Scalar = float_power_Scalar = float_power_Tensor_Tensor
-
-
-def float_power__Tensor(self: Tensor, exponent: Tensor | Number) -> Tensor:
+def float_power_(self: Tensor, exponent: Tensor | Number) -> Tensor:
     """float_power written into `self`. Raises RuntimeError unless it has the dtype of the result."""
     dtype, own = _double(self, exponent), self.meta.dtype
     if own is not dtype:
@@ -50,9 +47,6 @@ def float_power__Tensor(self: Tensor, exponent: Tensor | Number) -> Tensor:
             f"dtype {UPSTREAM_NAMES[dtype.name]}"
         )
     return apply("pow_.Tensor" if isinstance(exponent, Tensor) else "pow_.Scalar", self, _wide(exponent, dtype))
-
-
-float_power__Scalar = float_power__Tensor
 
 
 MOST = 1 << 16
@@ -75,9 +69,6 @@ def mvlgamma(self: Tensor, p: int) -> Tensor:
     for k in range(1, p):
         total = apply("add.Tensor", total, apply("lgamma", apply("sub.Scalar", source, k * 0.5)))
     return apply("add.Scalar", total, p * (p - 1) / 4 * math.log(math.pi))
-
-
-special_multigammaln = mvlgamma
 
 
 MARGIN = 1e-7

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,17 +83,23 @@ def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Te
     return result
 
 
-def _counted(self: Tensor, edges: Array, weight: Tensor | None, density: bool) -> Array:
-    """Return how many elements lie in each bin, the last of which has its right edge, or the sums of their weights."""
-    array, edges, count = values(self).reshape(-1).astype(np.float64), edges.astype(np.float64), len(edges) - 1
-    inside = (array >= edges[0]) & (array <= edges[-1])
-    weights = None if weight is None else values(weight).reshape(-1)[inside].astype(np.float64)
-    places = np.clip(np.searchsorted(edges, array[inside], "right") - 1, 0, max(count - 1, 0))
-    counts = np.bincount(places, weights, count).astype(np.float64)
-    if density:
+def _histogram(
+    operator: str, self: Tensor, bins: int, weight: Tensor | None, density: bool, find: Callable[[], Array]
+) -> Any:
+    """Return how many elements lie in each bin, the last of which has its right edge, or the sums of their weights;
+    and the edges, which `find` finds."""
+    hist, target = outline((bins,), self.meta.dtype, self.meta.device)
+    kept, ends = outline((bins + 1,), self.meta.dtype, self.meta.device)
+    if target is not None and ends is not None:
+        ends[...] = find()
+        array, edges = (one.reshape(-1).astype(np.float64) for one in (values(self), ends))
+        inside = (array >= edges[0]) & (array <= edges[-1])
+        weights = None if weight is None else values(weight).reshape(-1)[inside].astype(np.float64)
+        places = np.clip(np.searchsorted(edges, array[inside], "right") - 1, 0, max(bins - 1, 0))
+        counts = np.bincount(places, weights, bins).astype(np.float64)
         with np.errstate(all="ignore"):
-            counts = counts / counts.sum() / np.diff(edges)
-    return np.asarray(counts)
+            target[...] = counts / counts.sum() / np.diff(edges) if density else counts
+    return result_type(operator)(hist, kept)
 
 
 def _check_weight(self: Tensor, weight: Tensor | None) -> None:
@@ -125,13 +131,7 @@ def histogram_bins_tensor(
         )
     if bins.meta.ndim != 1 or not bins.meta.numel:
         raise RuntimeError("torch.histogramdd: bins tensor should have one dimension and at least one element")
-    count = bins.meta.numel
-    hist, target = outline((count - 1,), self.meta.dtype, self.meta.device)
-    copied, edges_target = outline((count,), self.meta.dtype, self.meta.device)
-    if target is not None and edges_target is not None:
-        edges_target[...] = values(bins)
-        target[...] = _counted(self, edges_target, weight, density)
-    return result_type("histogram.bins_tensor")(hist, copied)
+    return _histogram("histogram.bins_tensor", self, bins.meta.numel - 1, weight, density, lambda: values(bins))
 
 
 def histogram_bin_ct(
@@ -152,30 +152,24 @@ def histogram_bin_ct(
         raise RuntimeError(f"torch.histogramdd: range must have 2 numbers for dimension 0, got {len(range)}")
     if bins <= 0:
         raise RuntimeError(f"torch.histogramdd(): bins must be > 0, but got {bins} for dimension 0")
-    hist, target = outline((bins,), self.meta.dtype, self.meta.device)
-    edges, edges_target = outline((bins + 1,), self.meta.dtype, self.meta.device)
-    if target is None or edges_target is None:
-        return result_type("histogram.bin_ct")(hist, edges)
-    array = values(self).reshape(-1)
-    low, high = _range("histogramdd", array, *(range or (0.0, 0.0)), chosen=range is not None)
-    if low > high:
-        raise RuntimeError(
-            f"torch.histogramdd: min should not exceed max, but got min {low} max {high} for dimension 0"
-        )
-    if low == high:
-        low, high = low - 0.5, high + 0.5
-    low, high = array.dtype.type(low), array.dtype.type(high)
-    edges_target[...] = _edges(low, high, bins, array.dtype)
-    target[...] = _counted(self, edges_target, weight, density)
-    return result_type("histogram.bin_ct")(hist, edges)
 
+    def edges() -> Array:
+        array = values(self)
+        low, high = _range("histogramdd", array, *(range or (0.0, 0.0)), chosen=range is not None)
+        if low > high:
+            raise RuntimeError(
+                f"torch.histogramdd: min should not exceed max, but got min {low} max {high} for dimension 0"
+            )
+        if low == high:
+            low, high = low - 0.5, high + 0.5
+        kind = array.dtype.type
+        low, high, k = kind(low), kind(high), np.arange(bins + 1)
+        step = kind((high - low) / kind(bins))
+        # Equal steps from both ends, so that they are symmetric.
+        from_low, from_high = low + step * k.astype(kind), high - step * (bins - k).astype(kind)
+        return np.asarray(np.where(k < (bins + 1) / 2, from_low, from_high))
 
-def _edges(low: Any, high: Any, bins: int, dtype: Any) -> Array:
-    """Equal steps from both ends, so that they are symmetric."""
-    step = dtype.type((high - low) / dtype.type(bins))
-    k = np.arange(bins + 1)
-    from_low, from_high = low + step * k.astype(dtype), high - step * (bins - k).astype(dtype)
-    return np.asarray(np.where(k < (bins + 1) / 2, from_low, from_high))
+    return _histogram("histogram.bin_ct", self, bins, weight, density, edges)
 
 
 def _check_weights(name: str, weights: Tensor, count: int, *, integral: bool) -> None:

@@ -78,26 +78,21 @@ def public_meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
     return invoke("meshgrid.indexing", given, indexing=indexing)
 
 
-def atleast_1d(self: Tensor) -> Tensor:
-    """A view with one dim if there is none."""
-    return apply("reshape", self, (1,)) if not self.meta.ndim else self
+def _atleast(count: int) -> Callable[[Tensor], Tensor]:
+    """Return the function that gives a view with at least `count` dims: a vector becomes a row, or goes to the middle
+    of three dims, which a matrix is the front of."""
+
+    def atleast(self: Tensor) -> Tensor:
+        if not self.meta.ndim:
+            return apply("reshape", self, (1,) * count)
+        if self.meta.ndim == 1 < count:
+            self = apply("unsqueeze", self, 0)
+        return apply("unsqueeze", self, -1) if self.meta.ndim == 2 < count else self
+
+    return atleast
 
 
-def atleast_2d(self: Tensor) -> Tensor:
-    """A view with at least two dims; a vector becomes a row."""
-    if self.meta.ndim > 1:
-        return self
-    return apply("unsqueeze", self, 0) if self.meta.ndim else apply("reshape", self, (1, 1))
-
-
-def atleast_3d(self: Tensor) -> Tensor:
-    """A view with at least three dims; a vector goes to the middle, a matrix in front."""
-    ndim = self.meta.ndim
-    if ndim > 2:
-        return self
-    if ndim == 2:
-        return apply("unsqueeze", self, -1)
-    return apply("unsqueeze", apply("unsqueeze", self, 0), -1) if ndim else apply("reshape", self, (1, 1, 1))
+atleast_1d, atleast_2d, atleast_3d = map(_atleast, (1, 2, 3))
 
 
 def _of_each(name: str) -> Callable[..., Any]:
@@ -222,17 +217,9 @@ def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tens
         raise RuntimeError(f"fill_diagonal_(): dimensions must larger than 1, got {len(sizes)}")
     if len(sizes) > 2 and len(set(sizes)) > 1:
         raise RuntimeError(f"fill_diagonal_(): all dimensions of input must be of equal length, got {list(sizes)}")
-    step = sum(strides)
-    count = min(sizes)
-    apply("fill_.Scalar", as_strided(self, (count,), (step,), self.offset), fill_value)
-    rows, columns = sizes[0], sizes[1]
-    if wrap and len(sizes) == 2 and rows > columns + 1 and columns:
-        full = (rows + columns) // (columns + 1)
-        rest = -(-(rows * columns - (columns + 1) * columns) // (columns + 1)) if full > 1 else 0
-        for k in range(columns, columns + rest):
-            flat = k * (columns + 1)
-            place = self.offset + flat // columns * strides[0] + flat % columns * strides[1]
-            apply("fill_.Scalar", as_strided(self, (1,), (1,), place), fill_value)
+    for row in range(0, sizes[0], sizes[1] + 1) if wrap and len(sizes) == 2 and self.meta.numel else (0,):
+        part = as_strided(self, (min(sizes[0] - row, *sizes[1:]),), (sum(strides),), self.offset + row * strides[0])
+        apply("fill_.Scalar", part, fill_value)
     return self
 
 
