@@ -175,15 +175,12 @@ def kind_of(argument: Argument) -> str:
 ENABLED = os.environ.get("GAUGEBLOCK_CALL_CACHE") != "0"
 
 
-class Request:
+class Request(NamedTuple):
     """A call as the cache sees it: the meta that holds its entry, its key there, and the values for the entry."""
 
-    __slots__ = ("key", "meta", "values")
-
-    def __init__(self, meta: TensorMeta, key: tuple[Any, ...], values: tuple[Any, ...]) -> None:
-        self.meta = meta
-        self.key = key
-        self.values = values
+    meta: TensorMeta
+    key: tuple[Any, ...]
+    values: tuple[Any, ...]
 
     @property
     def metas(self) -> list[TensorMeta]:
@@ -272,9 +269,7 @@ class Filler:
             return self.caller(*args, **kwargs) if result is None else result
         return self.caller.explaining(self._filled, args, kwargs, request, tracked)
 
-    def _viewed(
-        self, view: ViewFunction, request: Request, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+    def _viewed(self, view: ViewFunction, request: Request, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of an operator on metadata; None for arguments that its function does not take, of which
         the general path says what the schemas allow."""
         place = next((place for place, parameter in enumerate(self.parameters) if parameter.spread), None)
@@ -434,9 +429,7 @@ def _is_row_major(metas: Sequence[TensorMeta]) -> bool:
     first = metas[0]
     if first.strides != default_strides(first.sizes) or not first.numel or first.device is not cpu:
         return False
-    return all(
-        meta.sizes == first.sizes and meta.strides == first.strides and meta.device is cpu for meta in metas[1:]
-    )
+    return all(meta.sizes == first.sizes and meta.strides == first.strides and meta.device is cpu for meta in metas[1:])
 
 
 def _is_same(value: Any, passed: Any) -> bool:

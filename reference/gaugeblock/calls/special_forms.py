@@ -116,7 +116,5 @@ def contiguous_binding(name: str, self: str, caller: Caller) -> tuple[str, dict[
     return text, {f"slow_{name}": caller, f"direct_{name}": contiguous, "CONTIGUOUS": contiguous_format}
 
 
-OWN_FORMS: dict[str, Callable[[str, str, Caller], tuple[str, dict[str, Any]]]] = {
-    "contiguous": contiguous_binding,
-}
+OWN_FORMS: dict[str, Callable[[str, str, Caller], tuple[str, dict[str, Any]]]] = {"contiguous": contiguous_binding}
 """Public names with a form of their own."""

@@ -82,9 +82,7 @@ TAKES_WIDE_UNSIGNED = frozenset(
     """eq ne where isnan isinf isfinite isclose signbit nan_to_num bitwise_and bitwise_or bitwise_xor
     __and__ __or__ __xor__ mul multiply floor ceil round trunc fix""".split()
 )
-TAKES_COMPLEX32 = frozenset(
-    "abs add addcmul eq isclose isfinite isinf isnan mul ne neg rsub sgn sub where".split()
-)
+TAKES_COMPLEX32 = frozenset("abs add addcmul eq isclose isfinite isinf isnan mul ne neg rsub sgn sub where".split())
 UNLISTED = {
     "uint16": TAKES_WIDE_UNSIGNED,
     "uint32": TAKES_WIDE_UNSIGNED,
@@ -185,9 +183,7 @@ def _step(*operands: Tensor | Number) -> Tensor:
 
 
 HALF = (float16, bfloat16)
-TAKES_ALPHA = frozenset(
-    f"{name}{form}" for name in ("add", "sub", "rsub") for form in (".Tensor", ".Scalar")
-)
+TAKES_ALPHA = frozenset(f"{name}{form}" for name in ("add", "sub", "rsub") for form in (".Tensor", ".Scalar"))
 """Rows with a number that scales an operand and must not exceed the computation's kind."""
 
 

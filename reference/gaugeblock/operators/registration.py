@@ -36,6 +36,7 @@ from ..tensor.tensor_meta import contiguous_meta, meta_of
 from ..tensor.versions import bump_version
 from .complex_half import called, is_numpy, taking
 from .invoke import invoke
+from .operand_checks import check_keeps_sizes
 from .plan import Plannable, Planned, planned_by, written
 from .rows import Row, rows
 
@@ -162,11 +163,7 @@ def derived_inplace(row: Row, function: Callable[..., Any]) -> Plannable[..., An
     def inplace(self: Tensor, *args: Any, **kwargs: Any) -> Tensor | Planned[Tensor]:
         check_no_internal_overlap(self.meta.sizes, self.meta.strides)
         result, call, operands, _ = planned_by(function, (self, *args), kwargs)
-        if result.meta.sizes != self.meta.sizes:
-            raise RuntimeError(
-                f"{row.base}_(): output with shape {list(self.meta.sizes)} doesn't match the broadcast shape "
-                f"{list(result.meta.sizes)}"
-            )
+        check_keeps_sizes(f"{row.base}_", self.meta.sizes, result.meta.sizes)
         check_castable(result.meta.dtype, self.meta.dtype)
         _store(self, result)
         if call is None or (operands is not None and (not operands or operands[0] is not self)):
@@ -293,9 +290,7 @@ def write_out(out: Tensor, result: Tensor, *, as_made: bool = False) -> Tensor:
     """
     meta = out.meta
     if meta.device is not result.meta.device:
-        raise RuntimeError(
-            f"Expected out tensor to be on device {result.meta.device}, but it is on {meta.device}"
-        )
+        raise RuntimeError(f"Expected out tensor to be on device {result.meta.device}, but it is on {meta.device}")
     if meta.sizes != result.meta.sizes:
         made = result.meta
         target = contiguous_meta(made.sizes, meta.dtype, meta.device)

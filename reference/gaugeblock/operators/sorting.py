@@ -138,17 +138,12 @@ def sort_stable(self: Tensor, *, stable: bool | None, dim: int = -1, descending:
 
 
 @kernel("argsort", "CompositeImplicitAutograd")
-def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
-    """The indices of sort."""
-    indices: Tensor = invoke("sort", self, dim, descending)[1]
-    return indices
-
-
 @kernel("argsort.stable", "CompositeImplicitAutograd")
-def argsort_stable(self: Tensor, *, stable: bool, dim: int = -1, descending: bool = False) -> Tensor:
+def argsort(self: Tensor, dim: int = -1, descending: bool = False, *, stable: bool | None = None) -> Tensor:
     """The indices of sort; with `stable` equal keys keep their order."""
-    indices: Tensor = invoke("sort.stable", self, stable=stable, dim=dim, descending=descending)[1]
-    return indices
+    if stable is None:
+        return invoke("sort", self, dim, descending)[1]  # type: ignore[no-any-return]
+    return invoke("sort.stable", self, stable=stable, dim=dim, descending=descending)[1]  # type: ignore[no-any-return]
 
 
 @kernel("msort", "CompositeImplicitAutograd")

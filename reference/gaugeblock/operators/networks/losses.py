@@ -10,7 +10,7 @@ from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
 from ..arrays import values
 from ..invoke import apply
-from ..operand_checks import whole_number
+from ..operand_checks import check_keeps_sizes, whole_number
 from .calls import evaluated
 
 NONE, MEAN, SUM = range(3)
@@ -87,11 +87,7 @@ def binary_cross_entropy_with_logits(
         loss = evaluated(name, "cross_entropy_of_logits", (self, target))
     else:
         loss = evaluated(name, "cross_entropy_of_logits.weighted", (self, target, pos_weight))
-    if loss.meta.sizes != target.meta.sizes:
-        raise RuntimeError(
-            f"{name}(): output with shape {list(target.meta.sizes)} doesn't match the broadcast shape "
-            f"{list(loss.meta.sizes)}"
-        )
+    check_keeps_sizes(name, target.meta.sizes, loss.meta.sizes)
     return reduced(_weighted(loss, weight), reduction)
 
 
