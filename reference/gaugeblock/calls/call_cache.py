@@ -196,10 +196,6 @@ class Request(NamedTuple):
         """Return whether a tensor is of a subclass, which stands in the key instead of its meta."""
         return any(isinstance(value, Tensor) and value.__class__ is not Tensor for value in self.values)
 
-    def is_lazy(self) -> bool:
-        """Return whether a tensor stands for the conjugates or negatives of its elements: such calls are dispatched."""
-        return any(meta.lazy for meta in self.metas)
-
 
 class Single:
     """Resolves the calls of one operator, as a `Caller` does those of a group."""
@@ -261,8 +257,8 @@ class Filler:
             result = self._viewed(self.view, request, args, kwargs)
             if result is not None:
                 return result
-        if not ENABLED or request.key in request.meta.calls or request.is_lazy():
-            return self.caller(*args, **kwargs)
+        if not ENABLED or request.key in request.meta.calls or any(meta.lazy for meta in request.metas):
+            return self.caller(*args, **kwargs)  # lazy tensors are resolved by the dispatcher
         reused = None if tracked else self._reused(request)
         if reused is not None:
             result = reused(*request.values)

@@ -339,7 +339,9 @@ def run(rule: PointwiseRule, call: Call, out: Tensor | None = None, *, inplace: 
         if plan.launch is not None:
             plan.launch.run([result.pointer, *arguments(call)])
         return result
-    check_against_inputs(out, call)
+    for one in _operands(call):
+        if isinstance(one, Tensor) and one.storage_impl is out.storage_impl and one is not out:
+            check_no_partial_overlap(out, one)
     # Half precision is rounded before it is converted to what `out` holds.
     apart = run(rule, call) if plan.through_copy else None
     bump_version(out)
@@ -401,10 +403,3 @@ def _is_decided(plan: Plan, call: Call) -> bool:
     if plan.common.kind >= 2 and all(one.dtype.kind < 2 for one in tensors):
         return False
     return plan.common.kind == 2 or not _is_limited(call)
-
-
-def check_against_inputs(out: Tensor, call: Call) -> None:
-    """RuntimeError when `out` shares part of its bytes with an input."""
-    for one in _operands(call):
-        if isinstance(one, Tensor) and one.storage_impl is out.storage_impl and one is not out:
-            check_no_partial_overlap(out, one)

@@ -22,14 +22,7 @@ from ..core.gc_pause import with_gc_paused
 from ..core.promotion import UPSTREAM_NAMES, check_castable
 from ..dispatch.dispatcher import REGISTRY
 from ..iteration.dimensions import resize_output
-from ..iteration.overlap import (
-    PARTIAL_OVERLAP,
-    Overlap,
-    check_no_internal_overlap,
-    check_no_partial_overlap,
-    extent_of,
-    pair_overlap,
-)
+from ..iteration.overlap import PARTIAL_OVERLAP, Overlap, check_no_internal_overlap, extent_of, pair_overlap
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import contiguous_meta, meta_of
@@ -257,12 +250,9 @@ def check_out_overlap(out: Tensor, inputs: list[Tensor], *, shared: bool = True)
     """RuntimeError when `out` meets itself, or part of an input, in memory; unless `shared` also all of an input."""
     check_no_internal_overlap(out.meta.sizes, out.meta.strides)
     for tensor in inputs:
-        if tensor.storage_impl is not out.storage_impl:
-            continue
-        if not shared and pair_overlap(extent_of(out), extent_of(tensor)) is Overlap.FULL:
+        verdict = pair_overlap(extent_of(out), extent_of(tensor))
+        if verdict is Overlap.PARTIAL or (verdict is Overlap.FULL and not shared):
             raise RuntimeError(PARTIAL_OVERLAP)
-        if tensor is not out:
-            check_no_partial_overlap(out, tensor)
 
 
 def check_out_dtype(row: Row, result: DType, output: DType) -> None:
