@@ -181,23 +181,16 @@ class Binding:
 
     def source(self, function: str) -> str:
         """Source of the function."""
-        signature, options = [f"{self.first}=UNSET"], False
+        before: list[str] = [f"{self.first}=UNSET"]
+        behind: list[str] = []
         for p in self.parameters[1:]:
-            if p.keyword and not options:
-                options = True
-                if self.deprecated:
-                    signature.append("*more")
-                elif not any(one.startswith("*") for one in signature):
-                    signature.append("*")
-            signature.append(f"*{p.name}" if p.spread else f"{p.name}={p.default}")
-            signature += [] if self.renamed else [f"{name}=UNSET" for name in p.named]
-        if self.deprecated and not options:
-            signature.append("*more")
-            options = True
-        if self.writes:
-            if not options and not any(one.startswith("*") for one in signature):
-                signature.append("*")
-            signature.append("out=UNSET")
+            part = behind if p.keyword else before
+            part.append(f"*{p.name}" if p.spread else f"{p.name}={p.default}")
+            part += [] if self.renamed else [f"{name}=UNSET" for name in p.named]
+        behind += ["out=UNSET"] if self.writes else []
+        starred = any(one.startswith("*") for one in before)
+        star = ["*more"] if self.deprecated else ["*"] if behind and not starred else []
+        signature = [*before, *star, *behind]
         out = "out" if self.writes else "UNSET"
         more = "more" if self.deprecated else "()"
         test, meta = self._holder()

@@ -193,15 +193,12 @@ def kind_of(argument: Argument) -> str:
 ENABLED = os.environ.get("GAUGEBLOCK_CALL_CACHE") != "0"
 
 
-class Request:
+class Request(NamedTuple):
     """A call as the cache sees it: the meta that holds its entry, its key there, and the values for the entry."""
 
-    __slots__ = ("key", "meta", "values")
-
-    def __init__(self, meta: TensorMeta, key: tuple[Any, ...], values: tuple[Any, ...]) -> None:
-        self.meta = meta
-        self.key = key
-        self.values = values
+    meta: TensorMeta
+    key: tuple[Any, ...]
+    values: tuple[Any, ...]
 
     @property
     def metas(self) -> list[TensorMeta]:
@@ -216,10 +213,6 @@ class Request:
     def has_subclass(self) -> bool:
         """Return whether a tensor is of a subclass, which stands in the key instead of its meta."""
         return any(isinstance(value, Tensor) and value.__class__ is not Tensor for value in self.values)
-
-    def is_lazy(self) -> bool:
-        """Return whether a tensor stands for the conjugates or negatives of its elements: such calls are dispatched."""
-        return any(meta.lazy for meta in self.metas)
 
 
 class Single:
@@ -282,17 +275,15 @@ class Filler:
             result = self._viewed(self.view, request, args, kwargs)
             if result is not None:
                 return result
-        if not ENABLED or request.key in request.meta.calls or request.is_lazy():
-            return self.caller(*args, **kwargs)
+        if not ENABLED or request.key in request.meta.calls or any(meta.lazy for meta in request.metas):
+            return self.caller(*args, **kwargs)  # lazy tensors are resolved by the dispatcher
         reused = None if tracked else self._reused(request)
         if reused is not None:
             result = reused(*request.values)
             return self.caller(*args, **kwargs) if result is None else result
         return self.caller.explaining(self._filled, args, kwargs, request, tracked)
 
-    def _viewed(
-        self, view: ViewFunction, request: Request, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
+    def _viewed(self, view: ViewFunction, request: Request, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return the result of an operator on metadata; None for arguments that its function does not take, of which
         the general path says what the schemas allow."""
         place = next((place for place, parameter in enumerate(self.parameters) if parameter.spread), None)
@@ -457,9 +448,7 @@ def _is_row_major(metas: Sequence[TensorMeta]) -> bool:
     first = metas[0]
     if first.strides != default_strides(first.sizes) or not first.numel or first.device is not cpu:
         return False
-    return all(
-        meta.sizes == first.sizes and meta.strides == first.strides and meta.device is cpu for meta in metas[1:]
-    )
+    return all(meta.sizes == first.sizes and meta.strides == first.strides and meta.device is cpu for meta in metas[1:])
 
 
 def _is_same(value: Any, passed: Any) -> bool:

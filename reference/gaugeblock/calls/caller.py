@@ -28,7 +28,7 @@ from .overloads import (
     by_keyword,
     converter_of,
     first_size,
-    none_as_default,
+    optional,
     or_number,
     shown_type,
 )  # fmt: skip
@@ -64,7 +64,7 @@ class Parameter:
         self.default = None if self.required else argument.default_value
         self.convert = converter_of(argument.type)
         if argument.default == "[]":
-            self.convert = none_as_default(self.convert)
+            self.convert = optional(self.convert, ())
         self.int_list = argument.base_type in ("int", "SymInt") and argument.is_list
         if numbers_too and argument.base_type == "Tensor" and not argument.is_list:
             self.convert = or_number(self.convert)

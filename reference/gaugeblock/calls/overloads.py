@@ -52,43 +52,29 @@ def by_keyword(row: Row, argument: Argument) -> bool:
     return argument.kwarg_only or (argument.name == "alpha" and row.base in SCALED)
 
 
-@functools.cache
-def functions() -> dict[str, Group]:
-    """Names of the module's operator functions."""
-    return _collect("function")
-
-
-@functools.cache
-def methods() -> dict[str, Group]:
-    """Names of the Tensor methods that are operators, in-place ones included."""
-    return _collect("method")
-
-
-@functools.cache
-def nn_functions() -> dict[str, Group]:
-    """Names of the functions of neural networks, in-place ones included."""
-    return _collect("nn")
-
-
 def _collect(variant: str) -> dict[str, Group]:
     found: dict[str, list[Overload]] = {}
     for row in rows().values():
         if variant in row.variants:
             for name in (row.base, *row.aliases):
                 found.setdefault(name, []).append(Overload(row, row.schema, row.out))
-        if row.inplace is not None and variant == _home_of_inplace(row):
+        if row.inplace is not None and variant == ("method" if "method" in row.variants else row.variants[0]):
             base = (row.inplace_name or "").partition(".")[0]
             for name in (base, *(alias + "_" for alias in row.aliases)):
                 found.setdefault(name, []).append(Overload(row, row.inplace, None))
-    return {name: Group(name, tuple(sorted(overloads, key=_number_last))) for name, overloads in found.items()}
+
+    def number_last(overload: Overload) -> int:
+        return overload.schema.count("Scalar ") - 100 * overload.schema.count("Tensor")
+
+    return {name: Group(name, tuple(sorted(overloads, key=number_last))) for name, overloads in found.items()}
 
 
-def _home_of_inplace(row: Row) -> str:
-    return "method" if "method" in row.variants else row.variants[0]
-
-
-def _number_last(overload: Overload) -> int:
-    return overload.schema.count("Scalar ") - 100 * overload.schema.count("Tensor")
+functions = functools.cache(functools.partial(_collect, "function"))
+"""Names of the module's operator functions, with their groups."""
+methods = functools.cache(functools.partial(_collect, "method"))
+"""Names of the Tensor methods that are operators, in-place ones included, with their groups."""
+nn_functions = functools.cache(functools.partial(_collect, "nn"))
+"""Names of the functions of neural networks, in-place ones included, with their groups."""
 
 
 def find_operator(name: str) -> Overload | None:
@@ -232,37 +218,25 @@ SHOWN = {
 """Schema types as error messages name them."""
 
 
-def sizes(count: int) -> Converter:
-    """Return the converter of a list or tuple of ints; with a `count`, one int means a list of `count` of it."""
+def sequence(item: Converter, count: int, first: Converter, alone: Converter) -> Converter:
+    """Return the converter of a list or tuple of items, of which the `first` has a converter of its own; with a `count`
+    one item `alone` stands for a list of so many of it."""
 
     def convert(value: Any) -> Any:
         if isinstance(value, (tuple, list)):
-            found = [size(part) if place else first_size(part) for place, part in enumerate(value)]
+            found = [item(part) if place else first(part) for place, part in enumerate(value)]
             return NO if any(part is NO for part in found) else tuple(found)
-        one = first_size(value, ValueError) if count else NO
+        one = alone(value) if count else NO
         return NO if one is NO else (one,) * count
 
     return convert
 
 
-def sequence(item: Converter, count: int) -> Converter:
-    """A list or tuple of items; with a `count` one item stands for a list of so many of it."""
+def optional(inner: Converter, default: Any = None) -> Converter:
+    """Return a converter that takes None for the default."""
 
     def convert(value: Any) -> Any:
-        if isinstance(value, (tuple, list)):
-            found = [item(part) for part in value]
-            return NO if any(part is NO for part in found) else tuple(found)
-        if count:
-            one = item(value)
-            return NO if one is NO else (one,) * count
-        return NO
-
-    return convert
-
-
-def optional(inner: Converter) -> Converter:
-    def convert(value: Any) -> Any:
-        return None if value is None else inner(value)
+        return default if value is None else inner(value)
 
     return convert
 
@@ -277,22 +251,16 @@ def or_number(inner: Converter) -> Converter:
     return convert
 
 
-def none_as_default(inner: Converter) -> Converter:
-    """Return a converter that takes None for the default, the empty list."""
-
-    def convert(value: Any) -> Any:
-        return () if value is None else inner(value)
-
-    return convert
-
-
 def converter_of(text: str) -> Converter:
     """The converter of a schema type such as ``int[2]?`` or ``Tensor?[]``."""
     if text.endswith("?"):
         return optional(converter_of(text[:-1]))
     if text.endswith("]"):
         base, _, count = text[:-1].rpartition("[")
-        return sizes(int(count or 0)) if base in INTS else sequence(converter_of(base), int(count or 0))
+        if base in INTS:
+            return sequence(size, int(count or 0), first_size, functools.partial(first_size, error=ValueError))
+        item = converter_of(base)
+        return sequence(item, int(count or 0), item, item)
     return SCALARS.get(text, anything)
 
 

@@ -27,14 +27,21 @@ def general_source(name: str, function: str) -> str:
     return f"def {function}(*args, **kwargs):\n    return slow_{name}(*args, **kwargs)\n"
 
 
-def conversion_source(name: str, function: str, self: str) -> str:
-    """Return the binding of a conversion, which goes to an implementation that checks its own arguments.
+def self_later_source(name: str, function: str, names: list[str]) -> str:
+    """Return a method whose schema does not begin with self: ``x.where(condition, other)``."""
+    rest = [argument for argument in names if argument != "self"]
+    return f"def {function}(self, {', '.join(rest)}):\n    return slow_{name}({', '.join(names)})\n"
+
+
+def conversion(name: str, self: str, caller: Caller) -> tuple[str, dict[str, Any]]:
+    """Return source and names of a conversion, which goes to an implementation that checks its own arguments.
 
     What that refuses may still override the call.
     """
+    function = caller.name
     named = self == "input"  # a function takes its tensor by name too, by any of its names
     nameless = f"        if {self} is UNSET:\n            return slow_{name}(*args, **kwargs)\n" if named else ""
-    return (
+    text = (
         f"def {function}({self}{'=UNSET' if named else ''}, *args, **kwargs):\n"
         f"    if SPECIAL or {self}.__class__ is not Tensor or {self}.meta.has_autograd"
         " or (OVERRIDING and foreign(args, kwargs)) or (AUTOGRAD_IN_USE and any_autograd(args, kwargs)):\n"
@@ -47,23 +54,12 @@ def conversion_source(name: str, function: str, self: str) -> str:
         f"            raise\n"
         f"        return found\n"
     )
-
-
-def self_later_source(name: str, function: str, names: list[str]) -> str:
-    """Return a method whose schema does not begin with self: ``x.where(condition, other)``."""
-    rest = [argument for argument in names if argument != "self"]
-    return f"def {function}(self, {', '.join(rest)}):\n    return slow_{name}({', '.join(names)})\n"
-
-
-def conversion(name: str, self: str, caller: Caller) -> tuple[str, dict[str, Any]]:
-    """Return source and names of a conversion."""
-    function = caller.name
     names = {
         f"slow_{name}": GENERAL[function](caller) if function in GENERAL else caller, f"public_{name}": caller,
         f"direct_{name}": CONVERSIONS[function], "OVERRIDING": OVERRIDING, "foreign": foreign,
         "AUTOGRAD_IN_USE": AUTOGRAD_IN_USE, "any_autograd": any_autograd,
     }  # fmt: skip
-    return conversion_source(name, function, self), names
+    return text, names
 
 
 def slow_to(caller: Caller) -> Callable[..., Any]:
@@ -116,7 +112,5 @@ def contiguous_binding(name: str, self: str, caller: Caller) -> tuple[str, dict[
     return text, {f"slow_{name}": caller, f"direct_{name}": contiguous, "CONTIGUOUS": contiguous_format}
 
 
-OWN_FORMS: dict[str, Callable[[str, str, Caller], tuple[str, dict[str, Any]]]] = {
-    "contiguous": contiguous_binding,
-}
+OWN_FORMS: dict[str, Callable[[str, str, Caller], tuple[str, dict[str, Any]]]] = {"contiguous": contiguous_binding}
 """Public names with a form of their own."""

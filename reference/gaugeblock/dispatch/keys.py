@@ -43,20 +43,12 @@ BACKEND_MASK = (1 << BACKEND_COUNT) - 1
 BACKEND_BIT = {name: 1 << index for index, name in enumerate(BACKENDS)}
 FUNCTIONALITY_BIT = {name: 1 << (BACKEND_COUNT + index) for index, name in enumerate(FUNCTIONALITIES)}
 UNDEFINED = "Undefined"
-
-
-def _runtime_keys() -> dict[str, int]:
-    table = {UNDEFINED: 0}
-    for functionality, bit in FUNCTIONALITY_BIT.items():
-        prefix = PER_BACKEND.get(functionality)
-        if prefix is None:
-            table[functionality] = bit
-        else:
-            table.update({prefix + backend: bit | BACKEND_BIT[backend] for backend in BACKENDS})
-    return table
-
-
-RUNTIME_KEYS = _runtime_keys()
+RUNTIME_KEYS = {UNDEFINED: 0}
+for _name, _bit in FUNCTIONALITY_BIT.items():
+    if _name in PER_BACKEND:
+        RUNTIME_KEYS.update({PER_BACKEND[_name] + backend: _bit | BACKEND_BIT[backend] for backend in BACKENDS})
+    else:
+        RUNTIME_KEYS[_name] = _bit
 """Runtime key name -> its bits; a per-backend key has two."""
 AUTOGRAD_KEYS = frozenset(
     ["AutogradOther", "AutogradNestedTensor"] + [PER_BACKEND["AutogradFunctionality"] + name for name in BACKENDS]

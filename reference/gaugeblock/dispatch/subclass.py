@@ -132,17 +132,12 @@ def torch_function(
     return map_tensors(lambda one: one if isinstance(one, cls) else _under_class(one, cls), result)
 
 
-def install_on_tensor() -> None:
-    """Put what subclasses need on Tensor."""
-    methods: dict[str, Any] = {
-        "__init_subclass__": classmethod(_init_subclass),
-        "_make_subclass": staticmethod(make_subclass),
-        "_make_wrapper_subclass": staticmethod(make_wrapper_subclass),
-        "as_subclass": as_subclass,
-        "__torch_function__": classmethod(torch_function),
-    }
-    for name, method in methods.items():
-        setattr(Tensor, name, method)
-
-
-install_on_tensor()
+METHODS: dict[str, Any] = {
+    "__init_subclass__": classmethod(_init_subclass),
+    "_make_subclass": staticmethod(make_subclass),
+    "_make_wrapper_subclass": staticmethod(make_wrapper_subclass),
+    "as_subclass": as_subclass,
+    "__torch_function__": classmethod(torch_function),
+}
+for _name, _method in METHODS.items():
+    setattr(Tensor, _name, _method)

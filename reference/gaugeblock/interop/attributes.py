@@ -22,16 +22,11 @@ def _exported(name: str) -> Any:
 
 
 METHODS: dict[str, Any] = {
-    "numpy": numpy,
-    "__array__": as_numpy_array,
-    "__deepcopy__": deep_copy,
-    "__copy__": shallow_copy,
-    "__reduce_ex__": reduce_tensor,
-    "__setstate__": restore_attributes,
-    "__array_priority__": 1000,
-    "__dlpack__": _exported("dlpack"),
-    "__dlpack_device__": _exported("dlpack_device"),
-}
+    "numpy": numpy, "__array__": as_numpy_array, "__array_priority__": 1000,
+    "__deepcopy__": deep_copy, "__copy__": shallow_copy,
+    "__reduce_ex__": reduce_tensor, "__setstate__": restore_attributes,
+    "__dlpack__": _exported("dlpack"), "__dlpack_device__": _exported("dlpack_device"),
+}  # fmt: skip
 
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)

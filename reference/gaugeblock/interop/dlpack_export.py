@@ -12,20 +12,7 @@ from ..operators.conversion import converted, is_pinned
 from ..operators.copy import clone
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import CONJUGATE, NEGATIVE
-from .managed_tensor import (
-    CODES,
-    COPIED,
-    CPU,
-    CUDA,
-    CUDA_HOST,
-    PLAIN,
-    VERSION,
-    VERSIONED,
-    Managed,
-    ManagedVersioned,
-    capsule_of,
-    keep,
-)
+from . import managed_tensor
 
 LEGACY_STREAM, PER_THREAD_STREAM, NO_SYNCHRONISATION = 1, 2, -1
 
@@ -37,9 +24,9 @@ def dlpack_device(self: Tensor) -> tuple[int, int]:
     """
     device = self.meta.device
     if device is cpu:
-        return (CUDA_HOST if is_pinned(self) else CPU), 0
+        return (managed_tensor.CUDA_HOST if is_pinned(self) else managed_tensor.CPU), 0
     if device.type == "cuda":
-        return CUDA, device.index or 0
+        return managed_tensor.CUDA, device.index or 0
     raise ValueError(f"__dlpack_device__(): DLPack has no device type for {device}")
 
 
@@ -71,14 +58,14 @@ def dlpack(
     elif copy:
         wanted = clone(self)
     if max_version is None or max_version[0] < 1:
-        managed: Managed | ManagedVersioned = Managed()
-        name = PLAIN
+        managed: managed_tensor.AnyManaged = managed_tensor.Managed()
+        name = managed_tensor.PLAIN
     else:
-        managed = ManagedVersioned()
-        managed.major, managed.minor = VERSION
-        managed.flags = COPIED if wanted is not self else 0
-        name = VERSIONED
-    return capsule_of(_described(managed, wanted), name)
+        managed = managed_tensor.ManagedVersioned()
+        managed.major, managed.minor = managed_tensor.VERSION
+        managed.flags = managed_tensor.COPIED if wanted is not self else 0
+        name = managed_tensor.VERSIONED
+    return managed_tensor.capsule_of(_described(managed, wanted), name)
 
 
 def check_exportable(self: Tensor) -> None:
@@ -124,7 +111,7 @@ def _synchronise(self: Tensor, stream: Any) -> None:
 
 def _elsewhere(self: Tensor, wanted: tuple[int, ...], copy: bool | None) -> Tensor:
     """A copy in host memory, waited for; BufferError for another device and where no copy is allowed."""
-    if wanted != (CPU, 0) or copy is False:
+    if wanted != (managed_tensor.CPU, 0) or copy is False:
         allowed = "" if copy is False else "; only a copy in host memory, (1, 0), can be had"
         raise BufferError(
             f"__dlpack__(): a tensor on {self.meta.device} cannot be exported to device {wanted} "
@@ -133,7 +120,7 @@ def _elsewhere(self: Tensor, wanted: tuple[int, ...], copy: bool | None) -> Tens
     return converted(self, None, cpu) if self.meta.device is not cpu else clone(self)
 
 
-def _described(managed: Managed | ManagedVersioned, tensor: Tensor) -> int:
+def _described(managed: managed_tensor.AnyManaged, tensor: Tensor) -> int:
     """Fill a struct with what describes a tensor, and keep both; the struct's address."""
     meta, view = tensor.meta, managed.view
     ndim = len(meta.sizes)
@@ -143,11 +130,11 @@ def _described(managed: Managed | ManagedVersioned, tensor: Tensor) -> int:
     view.data = address if meta.numel else None
     view.device_type, view.device_id = dlpack_device(tensor)
     view.ndim = ndim
-    view.code, view.bits = CODES[meta.dtype]
+    view.code, view.bits = managed_tensor.CODES[meta.dtype]
     view.lanes = 1
     view.shape = ctypes.cast(numbers, pointer)
     view.strides = ctypes.cast(ctypes.addressof(numbers) + 8 * ndim, pointer)
-    return keep(managed, (lent, numbers))
+    return managed_tensor.keep(managed, (lent, numbers))
 
 
 def _lent(tensor: Tensor) -> tuple[object, int]:

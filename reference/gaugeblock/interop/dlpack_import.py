@@ -13,19 +13,7 @@ from ..operators.conversion import converted
 from ..operators.copy import clone
 from ..tensor.tensor import Tensor, make_tensor
 from ..tensor.tensor_meta import TensorMeta, default_strides, extent, meta_of
-from .managed_tensor import (
-    CPU,
-    CUDA,
-    CUDA_HOST,
-    DTYPES,
-    READ_ONLY,
-    AnyManaged,
-    ManagedVersioned,
-    contents,
-    kept,
-    release,
-    take,
-)
+from . import managed_tensor
 
 Ints = tuple[int, ...]
 
@@ -77,42 +65,40 @@ def _asked(ext_tensor: Any, given: dict[str, Any]) -> tuple[Tensor, bool]:
 
 def _device(pair: Ints) -> Device:
     kind, index = pair
-    if kind in (CPU, CUDA_HOST):
+    if kind in (managed_tensor.CPU, managed_tensor.CUDA_HOST):
         return cpu
-    if kind == CUDA:
+    if kind == managed_tensor.CUDA:
         return as_device(Device("cuda", index))
     raise BufferError(f"from_dlpack(): device type {kind} is not known; known are 1 (CPU), 2 (CUDA) and 3 (pinned)")
 
 
 def taken(capsule: Any) -> Tensor:
     """The tensor of a capsule. What is refused stays in it."""
-    found = contents(capsule)
+    found = managed_tensor.contents(capsule)
     if found is None:
         raise RuntimeError(
             f"from_dlpack(): expected a capsule that nobody has taken, or an object with __dlpack__, got {capsule!r}"
         )
     managed, name = found
-    versioned = isinstance(managed, ManagedVersioned)
+    versioned = isinstance(managed, managed_tensor.ManagedVersioned)
     if versioned and managed.major > 1:
         raise BufferError(f"from_dlpack(): the capsule has version {managed.major}.{managed.minor}, known is 1")
     pointer, meta = _read(managed)
-    if versioned and managed.flags & READ_ONLY:
+    if versioned and managed.flags & managed_tensor.READ_ONLY:
         warn("from_dlpack(): the memory is not writable; writing to the tensor is undefined behaviour")
-    address, deleter = addressof(managed), managed.deleter
-    take(capsule, name)
+    address, deleter, release = addressof(managed), managed.deleter, managed_tensor.release
+    managed_tensor.take(capsule, name)
     needed = extent(meta.sizes, meta.strides) * meta.dtype.itemsize
     storage = foreign_storage(pointer, needed, deleter=lambda _: release(address, deleter), device=meta.device)
     return make_tensor(meta, storage, 0, None)
 
 
-def _read(managed: AnyManaged) -> tuple[int, TensorMeta]:
+def _read(managed: managed_tensor.AnyManaged) -> tuple[int, TensorMeta]:
     """Return the address and the meta that a struct describes. BufferError for what no tensor of ours can be."""
     view = managed.view
-    dtype = DTYPES.get((view.code, view.bits))
+    dtype = managed_tensor.DTYPES.get((view.code, view.bits))
     if dtype is None or view.lanes != 1:
-        raise BufferError(
-            f"from_dlpack(): no dtype has type code {view.code}, {view.bits} bits and {view.lanes} lanes"
-        )
+        raise BufferError(f"from_dlpack(): no dtype has type code {view.code}, {view.bits} bits and {view.lanes} lanes")
     if view.ndim < 0:
         raise BufferError(f"from_dlpack(): the tensor has {view.ndim} dims")
     sizes = tuple(view.shape[: view.ndim]) if view.ndim else ()
@@ -128,7 +114,7 @@ def _read(managed: AnyManaged) -> tuple[int, TensorMeta]:
     if pointer % (dtype.itemsize // (2 if dtype.is_complex else 1)) and not empty:
         raise BufferError(f"from_dlpack(): the address {pointer:#x} is not aligned for {dtype.name}")
     device = _device((view.device_type, view.device_id))
-    if device.type == "cuda" and kept(addressof(managed)) is None:
+    if device.type == "cuda" and managed_tensor.kept(addressof(managed)) is None:
         from ..cuda.devices import runtime
 
         if runtime().driver.name == "simulated":

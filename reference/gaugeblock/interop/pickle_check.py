@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import pickletools
-from typing import Any, NamedTuple
+from typing import Any
 
 OPCODES = frozenset(
     """PROTO FRAME STOP MARK POP POP_MARK MEMOIZE BINGET LONG_BINGET GET PUT BINPUT LONG_BINPUT NONE NEWTRUE NEWFALSE
@@ -20,26 +20,15 @@ MOST_HASHED = 100_000_000
 _MARK = 0
 
 
-class _Effect(NamedTuple):
-    """Stack effect of an opcode: it pops down to a mark, if it uses one, then `number` objects, and pushes one.
-
-    The object pushed may be a tuple of those popped. Other effects have a `kind`.
-    """
-
-    kind: str
-    number: int
-    to_mark: bool
-    pushes: bool
-    makes_tuple: bool
-
-
-def _effect(opcode: pickletools.OpcodeInfo) -> _Effect:
+def _effect(opcode: pickletools.OpcodeInfo) -> tuple[str, int, bool, bool, bool]:
+    """Return what an opcode does to the stack: its kind, if it does more than pop and push; how many objects it pops,
+    below a mark or not; whether it pushes one, and whether that is a tuple of those popped."""
     name, before = opcode.name, opcode.stack_before
     kinds = ("MEMOIZE", "PUT", "GET", "MARK", "POP")
     kind = next((kind for kind in kinds if name in (kind, f"BIN{kind}", f"LONG_BIN{kind}")), "")
     to_mark = pickletools.markobject in before
     number = before.index(pickletools.markobject) if to_mark else len(before)
-    return _Effect(kind, number, to_mark, bool(opcode.stack_after), name.startswith("TUPLE"))
+    return kind, number, to_mark, bool(opcode.stack_after), name.startswith("TUPLE")
 
 
 _EFFECTS = {opcode.name: _effect(opcode) for opcode in pickletools.opcodes if opcode.name in OPCODES}

@@ -14,7 +14,6 @@ import pickle
 import struct
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
 from gaugeblock_spec.atomic_file import output_file
@@ -90,8 +89,8 @@ class _Reader(pickle.Unpickler):
         except KeyError:
             raise pickle.UnpicklingError(f"load(): the file names {module}.{name}, which is not allowed") from None
         if found is copying.rebuild_attributed:
-            return self._attributed
-        return partial(self._container, found) if found in _CONTAINERS else found
+            return lambda parts, attributes: found(parts, self._count(attributes))
+        return (lambda members=(): found(self._count(members))) if found in _CONTAINERS else found
 
     def _count(self, members: Any) -> Any:
         """Return `members`. Raise UnpicklingError once all containers have more members than the file has bytes."""
@@ -99,12 +98,6 @@ class _Reader(pickle.Unpickler):
         if self._members_left < 0:
             raise pickle.UnpicklingError("load(): the file asks for containers with more members than it has bytes")
         return members
-
-    def _container(self, kind: Any, members: Any = ()) -> Any:
-        return kind(self._count(members))
-
-    def _attributed(self, parts: Any, attributes: Any) -> Tensor:
-        return copying.rebuild_attributed(parts, self._count(attributes))
 
     def persistent_load(self, pid: Any) -> Storage:
         _, number, nbytes, place = pid

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from gaugeblock_spec.schema import Argument
+from gaugeblock_spec.schema import Argument, parse
 
 from ..calls.overloads import NO, NUMBERS_AS_TENSORS, Converter, converter_of, or_number
 from ..core.dtype import BY_NAME
@@ -22,7 +22,7 @@ def bind(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
 
     Raises RuntimeError for a missing, surplus, unknown or doubly given argument and for one of a wrong type.
     """
-    converters = _converters(operator)
+    converters = _converters(operator.name, operator.text)
     positional = operator.schema.positional
     if len(args) > len(positional):
         _fail(operator, f"expected at most {len(positional)} argument(s) but received {len(args)} argument(s)")
@@ -93,15 +93,10 @@ def _fail(operator: Operator, problem: str) -> NoReturn:
 
 
 @functools.lru_cache(maxsize=1024)
-def _converters_of(text: str, numbers_too: bool) -> dict[str, Converter]:
-    from gaugeblock_spec.schema import parse
-
+def _converters(name: str, text: str) -> dict[str, Converter]:
+    base = name.partition(".")[0]
+    numbers_too = not NUMBERS_AS_TENSORS.isdisjoint((base, base.rstrip("_")))
     return {
         a.name: or_number(converter_of(a.type)) if numbers_too and a.type == "Tensor" else converter_of(a.type)
         for a in parse(text).arguments
     }
-
-
-def _converters(operator: Operator) -> dict[str, Converter]:
-    base = operator.name.partition(".")[0]
-    return _converters_of(operator.text, base in NUMBERS_AS_TENSORS or base.rstrip("_") in NUMBERS_AS_TENSORS)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from gaugeblock_spec.schema import parse
+
 from ..dispatch.dispatcher import REGISTRY
 from ..dispatch.keys import tensors_in
 from ..tensor.versions import bump_version, is_inference, version_of
@@ -147,7 +149,11 @@ def custom_op(
     def make(function: Kernel) -> CustomOpDef:
         text = infer_schema(function, mutates_args=mutates_args) if schema is None else schema
         if schema is not None and mutates_args != "unknown":
-            _check_mutates(f"{base}{schema}", set(mutates_args))
+            whole, mutated = f"{base}{schema}", set(mutates_args)
+            written = {argument.name for argument in parse(whole).arguments if argument.written}
+            if written != mutated:
+                found = f"writes {sorted(written)}, but mutates_args is {sorted(mutated)}"
+                raise ValueError(f"custom_op(): the schema {whole!r} {found}")
         keys_for(device_types)
         made = CustomOpDef(namespace, base, text, function)
         made.register_kernel(device_types, function)
@@ -155,13 +161,3 @@ def custom_op(
         return made
 
     return make if fn is None else make(fn)
-
-
-def _check_mutates(text: str, mutates: set[str]) -> None:
-    from gaugeblock_spec.schema import parse
-
-    written = {argument.name for argument in parse(text).arguments if argument.written}
-    if written != mutates:
-        raise ValueError(
-            f"custom_op(): the schema {text!r} writes {sorted(written)}, but mutates_args is {sorted(mutates)}"
-        )

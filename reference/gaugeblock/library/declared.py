@@ -47,8 +47,8 @@ class DeclaredOperator:
         self.name = f"{namespace}::{row.name}"
         if self.name in REGISTRY.operators:
             raise RuntimeError(f"operator {self.name!r} is already declared")
-        self._schema = parse(row.schema)
-        arguments = [a for a in self._schema.arguments if not a.written]
+        self.schema = parse(row.schema)
+        arguments = [a for a in self.schema.arguments if not a.written]
         self._library = Library(namespace, "FRAGMENT")
         rule = PointwiseRule(row)
         FORMULAS[self.name] = formula
@@ -94,11 +94,6 @@ class DeclaredOperator:
     def overload(self) -> OpOverload:
         """The operator's object in ``gaugeblock.ops``."""
         return find_overload(self.name)
-
-    @property
-    def schema(self) -> Schema:
-        """The parsed schema."""
-        return self._schema
 
     def remove(self) -> None:
         """Take the operator, its function's kernels and its methods away."""

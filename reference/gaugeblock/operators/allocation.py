@@ -154,9 +154,7 @@ def allocated(meta: TensorMeta) -> Tensor:
     """A fresh tensor of `meta`, contents undefined, from the kernel of its device. NotImplementedError."""
     if is_builtin(meta.device):
         return new_like(meta)
-    result: Tensor = call(
-        EMPTY_STRIDED, meta.sizes, meta.strides, dtype=meta.dtype, device=meta.device
-    )
+    result: Tensor = call(EMPTY_STRIDED, meta.sizes, meta.strides, dtype=meta.dtype, device=meta.device)
     return result
 
 

@@ -138,12 +138,9 @@ def reversed_matrix_product(self: Tensor, other: Any) -> Any:
 FUNCTIONS = {"unique": unique, "nonzero": nonzero, "norm": norm}
 """Functions of the public module that are methods too."""
 METHODS = {
-    "unique": unique,
-    "nonzero": nonzero_method,
-    "norm": norm_method,
-    "__matmul__": matrix_product,
+    "unique": unique, "nonzero": nonzero_method, "norm": norm_method, "__matmul__": matrix_product,
     "__rmatmul__": reversed_matrix_product,
-}
+}  # fmt: skip
 
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)

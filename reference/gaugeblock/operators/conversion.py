@@ -82,16 +82,9 @@ def to_other(self: Tensor, other: Tensor, *options: Any, **named: Any) -> Tensor
 
 
 @kernel("to.dtype_layout")
-def to_dtype_layout(
-    self: Tensor,
-    *,
-    dtype: DType | None = None,
-    layout: Any = None,
-    device: Device | str | None = None,
-    pin_memory: bool | None = None,
-    **options: Any,
-) -> Tensor:
-    """Conversion to what is given by keyword."""
+def to_dtype_layout(self: Tensor, *, dtype: DType | None = None, device: Any = None, **options: Any) -> Tensor:
+    """Conversion to what is given by keyword; layout and pin_memory say nothing here."""
+    options = {name: value for name, value in options.items() if name not in ("layout", "pin_memory")}
     return converted(self, dtype, None if device is None else as_device(device), **options)
 
 

@@ -19,6 +19,7 @@ from ..tensor.tensor import Tensor, make_tensor, new_like
 from ..tensor.tensor_meta import CONJUGATE, NEGATIVE, TensorMeta, extent, format_strides, meta_of, remember
 from ..tensor.versions import bump_version
 from .launch import element_launch
+from .operand_checks import check_keeps_sizes
 from .plan import Planned, plannable
 from .registration import kernel
 
@@ -111,11 +112,8 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor | Pla
     check_no_internal_overlap(meta.sizes, meta.strides)
     if self.storage_impl is src.storage_impl:
         check_no_partial_overlap(self, src)
-    if source.sizes != meta.sizes and broadcast_shapes((meta.sizes, source.sizes)) != meta.sizes:
-        raise RuntimeError(
-            f"copy_(): output with shape {list(meta.sizes)} doesn't match the broadcast shape "
-            f"{list(broadcast_shapes((meta.sizes, source.sizes)))}"
-        )
+    if source.sizes != meta.sizes:
+        check_keeps_sizes("copy_", meta.sizes, broadcast_shapes((meta.sizes, source.sizes)))
     warn_of_lost_imaginary_part(source, meta)
     bump_version(self)
     copy_values(self, src, non_blocking)

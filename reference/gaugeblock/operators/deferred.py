@@ -134,8 +134,7 @@ class Deferred(Plannable[..., Any]):
 
     def planned(self, *args: Any, **kwargs: Any) -> Planned[Any]:
         """Return the result, and the call behind it if the function plans."""
-        function = self._function()
-        return planned_by(function, args, kwargs)
+        return planned_by(self._function(), args, kwargs)
 
     def wrapped(self, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Plannable[..., Any]:
         """Return the kernel that plans and runs in a wrapper."""

@@ -25,18 +25,6 @@ QUERIES = ("is_floating_point", "is_complex", "is_signed")
 """Questions about metadata, which no mode sees."""
 
 
-def register() -> None:
-    """Register the CPU kernels of these operators for all devices that have none."""
-    for name in NAMES:
-        entry = REGISTRY.find(name).active("CPU")
-        assert entry is not None and entry.function is not None
-        REGISTRY.register(name, "CompositeExplicitAutograd", entry.function)
-    for name, other in NUMBER_FORMS.items():
-        REGISTRY.register(name, "CompositeExplicitAutograd", _with_number(REGISTRY.find(other)))
-    for name in QUERIES:
-        REGISTRY.register(name, "Python", FALLTHROUGH)
-
-
 def _with_number(operator: Operator) -> Callable[..., Any]:
     def run(self: Tensor, other: Any, alpha: Any = 1, **options: Any) -> Any:
         plain = alpha.__class__ is int and alpha == 1
@@ -46,8 +34,14 @@ def _with_number(operator: Operator) -> Callable[..., Any]:
     return run
 
 
-register()
-
+for _name in NAMES:
+    _entry = REGISTRY.find(_name).active("CPU")
+    assert _entry is not None and _entry.function is not None
+    REGISTRY.register(_name, "CompositeExplicitAutograd", _entry.function)
+for _name, _other in NUMBER_FORMS.items():
+    REGISTRY.register(_name, "CompositeExplicitAutograd", _with_number(REGISTRY.find(_other)))
+for _name in QUERIES:
+    REGISTRY.register(_name, "Python", FALLTHROUGH)
 
 LAZY_MASK = FUNCTIONALITY_BIT["Conjugate"] | FUNCTIONALITY_BIT["Negative"]
 AWARE = frozenset({"view", "metadata", "copy", "query", "factory", "random"})
@@ -86,18 +80,14 @@ def resolve_arguments(operator: Operator, keys: int, args: tuple[Any, ...], kwar
     return result
 
 
-def _register() -> None:
-    aware = {
-        name
-        for row in rows().values()
-        if row.family in AWARE
-        for name in (row.name, row.inplace_name, row.out_name)
-        if name is not None
-    }
-    for key in ("Conjugate", "Negative"):
-        REGISTRY.register_fallback(key, resolve_arguments)
-        for name in aware:
-            REGISTRY.register(name, key, FALLTHROUGH)
-
-
-_register()
+_AWARE = {
+    name
+    for row in rows().values()
+    if row.family in AWARE
+    for name in (row.name, row.inplace_name, row.out_name)
+    if name is not None
+}
+for _key in ("Conjugate", "Negative"):
+    REGISTRY.register_fallback(_key, resolve_arguments)
+    for _name in _AWARE:
+        REGISTRY.register(_name, _key, FALLTHROUGH)

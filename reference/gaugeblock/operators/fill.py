@@ -21,7 +21,7 @@ from ..tensor.versions import bump_version, check_written_in_inference
 from .copy import BUILTIN, clone, copy_, copy_values
 from .invoke import apply
 from .launch import element_launch
-from .operand_checks import check_fits, stored_number, warn_of_internal_overlap
+from .operand_checks import check_fits, check_keeps_sizes, stored_number, warn_of_internal_overlap
 from .registration import kernel
 
 NUMBERS = (bool, int, float, complex)
@@ -159,11 +159,7 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Number | Tensor) -> Tensor:
     meta = self.meta
     _check_mask("masked_fill_", self, mask)
     warn_of_internal_overlap("masked_fill_", self)
-    if broadcast_shapes((meta.sizes, mask.meta.sizes)) != meta.sizes:
-        raise RuntimeError(
-            f"masked_fill_(): output with shape {list(meta.sizes)} doesn't match the broadcast shape "
-            f"{list(broadcast_shapes((meta.sizes, mask.meta.sizes)))}"
-        )
+    check_keeps_sizes("masked_fill_", meta.sizes, broadcast_shapes((meta.sizes, mask.meta.sizes)))
     if mask.storage_impl is self.storage_impl:
         check_no_partial_overlap(self, mask)
     number = _masked_value("masked_fill_", self, value)

@@ -47,9 +47,7 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor | Planned[Tens
     Raises IndexError out of [0, size) and for an index with more than one dim, RuntimeError for another dtype.
     """
     if index.meta.dtype not in (int32, int64):
-        raise RuntimeError(
-            f"index_select(): Expected dtype int32 or int64 for index, but got {index.meta.dtype.name}"
-        )
+        raise RuntimeError(f"index_select(): Expected dtype int32 or int64 for index, but got {index.meta.dtype.name}")
     if index.meta.ndim > 1:
         raise IndexError(f"index_select(): Index is supposed to be a vector, got {index.meta.ndim} dims")
     place = wrap_dim("index_select", dim, self.meta.ndim)
@@ -107,9 +105,7 @@ def check_places(operator: str, self: Tensor, place: int, index: Tensor) -> None
 
 @kernel("gather")
 @plannable
-def gather(
-    self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False
-) -> Tensor | Planned[Tensor]:
+def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor | Planned[Tensor]:
     """``out[i][j] = self[index[i][j]][j]`` (for dim 0); the result has the sizes of `index`.
 
     Raises RuntimeError for an index out of [0, size), other numbers of dims, sizes above those of `self` outside `dim`.

@@ -152,10 +152,7 @@ def manual_seed(seed: int) -> Generator:
 
 def seed() -> int:
     """Start an unpredictable stream in the default generator and return its seed."""
-    number = default_generator.seed()
-    for listener in SEED_LISTENERS:
-        listener(number)
-    return number
+    return manual_seed(default_generator.seed()).initial_seed()
 
 
 def initial_seed() -> int:

@@ -92,13 +92,9 @@ def _traced_launch(launch: Launch) -> Launch:
     strides = [launch.strides[0], visits, *launch.strides[1:], visits]
     steps = [itemsize, 1, *launch.steps[1:], 1]
     slots = [0, 1, *(slot + 1 for slot in launch.slots[1:]), len(kernel.operands) + 2]
-    return Launch(_traced_kernel(kernel), launch.shape, strides, steps, slots)
-
-
-def _traced_kernel(kernel: PointwiseKernel) -> PointwiseKernel:
-    operands = (*kernel.operands, Raw(uint8))
-    results = (*kernel.results, uint8)
-    return pointwise_kernel(f"traced {kernel.name}", _traced(kernel.formula), operands, kernel.compute, results)
+    operands, results = (*kernel.operands, Raw(uint8)), (*kernel.results, uint8)
+    traced = pointwise_kernel(f"traced {kernel.name}", _traced(kernel.formula), operands, kernel.compute, results)
+    return Launch(traced, launch.shape, strides, steps, slots)
 
 
 @functools.cache

@@ -35,16 +35,10 @@ def invoke(name: str, *args: Any, **kwargs: Any) -> Any:
     return (_CALLS.get(name) or _call_of(name))(*args, **kwargs)
 
 
-def apply(name: str, *args: Any, **kwargs: Any) -> Tensor:
-    """The one tensor that operator `name` returns, such as "add.Tensor". KeyError for no such operator."""
-    result: Tensor = (_CALLS.get(name) or _call_of(name))(*args, **kwargs)
-    return result
-
-
-def apply_for_many(name: str, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
-    """The tensors that operator `name` returns, such as "native_batch_norm". KeyError for no such operator."""
-    results: tuple[Tensor, ...] = (_CALLS.get(name) or _call_of(name))(*args, **kwargs)
-    return results
+apply: Callable[..., Tensor] = invoke
+"""The one tensor that operator `name` returns, such as "add.Tensor". KeyError for no such operator."""
+apply_for_many: Callable[..., tuple[Tensor, ...]] = invoke
+"""The tensors that operator `name` returns, such as "native_batch_norm". KeyError for no such operator."""
 
 
 @functools.cache

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import NamedTuple
 
-from ..core.dtype import DType
 from ..core.errors import wrap_dim
 from ..core.promotion import promote_types
 from ..kernels.pointwise import Launch
@@ -76,7 +75,7 @@ def _joining(tensors: Sequence[Tensor], dim: int) -> _Joining:
         _check_sizes(first, tensor.meta.sizes, place, position)
     length = sum(tensor.meta.sizes[place] for tensor in joined)
     sizes = (*first[:place], length, *first[place + 1 :])
-    dtype = _common(tensors)
+    dtype = reduce(promote_types, [tensor.meta.dtype for tensor in tensors])
     result = meta_of(sizes, _strides(tensors, sizes), dtype, device)
     parts: list[tuple[int, Launch | None]] = []
     offset = 0
@@ -100,10 +99,6 @@ def _check_sizes(first: Ints, sizes: Ints, dim: int, position: int) -> None:
                 f"Sizes of tensors must match except in dimension {dim}. Expected size {wanted} but got size {given} "
                 f"for tensor number {position} in the list."
             )
-
-
-def _common(tensors: Sequence[Tensor]) -> DType:
-    return reduce(promote_types, [tensor.meta.dtype for tensor in tensors])
 
 
 def _strides(tensors: Sequence[Tensor], sizes: Ints) -> Ints:

@@ -98,6 +98,13 @@ def check_scalar_type(where: str, wanted: DType, found: DType, of: str = "") -> 
         raise RuntimeError(f"{where}: expected scalar type {names[0]} but found {names[1]}{of}")
 
 
+def check_keeps_sizes(operator: str, sizes: tuple[int, ...], common: tuple[int, ...]) -> None:
+    """Raise RuntimeError unless the sizes of what is written are those of all operands broadcast, `common`."""
+    if common != sizes:
+        shown = f"output with shape {list(sizes)} doesn't match the broadcast shape {list(common)}"
+        raise RuntimeError(f"{operator}(): {shown}")
+
+
 def check_no_overlap(written: Tensor, *read: Tensor) -> None:
     """Raise RuntimeError when a tensor that is read shares memory, even all of it, with the one written to."""
     for one in read:

@@ -81,9 +81,7 @@ TAKES_WIDE_UNSIGNED = frozenset(
     """eq ne where isnan isinf isfinite isclose signbit nan_to_num bitwise_and bitwise_or bitwise_xor
     __and__ __or__ __xor__ mul multiply floor ceil round trunc fix""".split()
 )
-TAKES_COMPLEX32 = frozenset(
-    "abs add addcmul eq isclose isfinite isinf isnan mul ne neg rsub sgn sub where".split()
-)
+TAKES_COMPLEX32 = frozenset("abs add addcmul eq isclose isfinite isinf isnan mul ne neg rsub sgn sub where".split())
 UNLISTED = {
     "uint16": TAKES_WIDE_UNSIGNED,
     "uint32": TAKES_WIDE_UNSIGNED,
@@ -184,9 +182,7 @@ def _step(*operands: Tensor | Number) -> Tensor:
 
 
 HALF = (float16, bfloat16)
-TAKES_ALPHA = frozenset(
-    f"{name}{form}" for name in ("add", "sub", "rsub") for form in (".Tensor", ".Scalar")
-)
+TAKES_ALPHA = frozenset(f"{name}{form}" for name in ("add", "sub", "rsub") for form in (".Tensor", ".Scalar"))
 """Rows with a number that scales an operand and must not exceed the computation's kind."""
 
 
@@ -342,7 +338,9 @@ def run(rule: PointwiseRule, call: Call, out: Tensor | None = None, *, inplace: 
         if plan.launch is not None:
             plan.launch.run([result.pointer, *arguments(call)])
         return result
-    check_against_inputs(out, call)
+    for one in _operands(call):
+        if isinstance(one, Tensor) and one.storage_impl is out.storage_impl and one is not out:
+            check_no_partial_overlap(out, one)
     # Half precision is rounded before it is converted to what `out` holds.
     apart = run(rule, call) if plan.through_copy else None
     bump_version(out)
@@ -404,10 +402,3 @@ def _is_decided(plan: Plan, call: Call) -> bool:
     if plan.common.kind >= 2 and all(one.dtype.kind < 2 for one in tensors):
         return False
     return plan.common.kind == 2 or not _is_limited(call)
-
-
-def check_against_inputs(out: Tensor, call: Call) -> None:
-    """RuntimeError when `out` shares part of its bytes with an input."""
-    for one in _operands(call):
-        if isinstance(one, Tensor) and one.storage_impl is out.storage_impl and one is not out:
-            check_no_partial_overlap(out, one)

@@ -263,9 +263,7 @@ def call_builder(row_name: str) -> Callable[..., Call]:
     return call_of(base, arguments, [argument.name for argument in arguments if argument.base_type == "Scalar"])
 
 
-WITHOUT_FORMULA = frozenset(
-    {"mvlgamma", "special_multigammaln", "frexp", "polar", "complex", "isreal", "float_power"}
-)
+WITHOUT_FORMULA = frozenset({"mvlgamma", "special_multigammaln", "frexp", "polar", "complex", "isreal", "float_power"})
 """Pointwise operators without overload that modules of their own register."""
 RULES: dict[str, PointwiseRule] = {}
 """Rule of each pointwise row by name."""

@@ -232,9 +232,7 @@ def bmm(self: Tensor, mat2: Tensor) -> Tensor | Planned[Tensor]:
 
 def _check_vectors(operator: str, self: Tensor, other: Tensor) -> None:
     if self.meta.ndim != 1 or other.meta.ndim != 1:
-        raise RuntimeError(
-            f"{operator}: 1D tensors expected, but got {self.meta.ndim}D and {other.meta.ndim}D tensors"
-        )
+        raise RuntimeError(f"{operator}: 1D tensors expected, but got {self.meta.ndim}D and {other.meta.ndim}D tensors")
     mine, theirs = self.meta.numel, other.meta.numel
     if self.meta.dtype is not other.meta.dtype:
         raise RuntimeError(

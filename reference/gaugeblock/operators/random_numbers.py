@@ -90,11 +90,6 @@ def unit_values(stream: Generator, sizes: tuple[int, ...], dtype: DType) -> Arra
     return (np.floor(drawn * steps) / steps).astype(dtype.numpy)
 
 
-def normal_values(stream: Generator, sizes: tuple[int, ...], dtype: DType) -> Array:
-    """Numbers of the standard normal distribution; float32 for half precision."""
-    return drawn_array(sizes, "normal", float64 if dtype is float64 else float32, stream, 0.0, 1.0)
-
-
 def fill_drawn(self: Tensor, name: str, stream: Generator, *numbers: float) -> Tensor:
     """Fill a contiguous tensor on the CPU by the loop of its dtype."""
     if self.meta.numel:
@@ -165,8 +160,8 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generat
     if is_direct(self, WIDE):
         bump_version(self)
         return fill_drawn(self, "normal", stream, float(mean), float(std))
-    sizes = real_parts(self).meta.sizes
-    return store(self, lambda: _normal(normal_values(stream, sizes, dtype.to_real()), self, mean, std))
+    sizes, wide = real_parts(self).meta.sizes, float64 if dtype.to_real() is float64 else float32
+    return store(self, lambda: _normal(drawn_array(sizes, "normal", wide, stream, 0.0, 1.0), self, mean, std))
 
 
 def _normal(drawn: Array, self: Tensor, mean: float, std: float) -> Array:
@@ -265,16 +260,11 @@ def bernoulli_tensor(self: Tensor, p: Tensor, *, generator: Generator | None = N
 
     def drawn() -> Array:
         chances = values(wide)
-        check_chances(chances)
+        if not ((chances >= 0) & (chances <= 1)).all():
+            raise RuntimeError("bernoulli(): Expected p_in >= 0 && p_in <= 1 to be true for every probability")
         return unit_values(stream, self.meta.sizes, float64) < chances
 
     return store(self, drawn)
-
-
-def check_chances(chances: Array) -> None:
-    """Raise RuntimeError unless every number lies in [0, 1]."""
-    if not ((chances >= 0) & (chances <= 1)).all():
-        raise RuntimeError("bernoulli(): Expected p_in >= 0 && p_in <= 1 to be true for every probability")
 
 
 @kernel("exponential_", derive=False)

@@ -22,20 +22,14 @@ from ..core.gc_pause import with_gc_paused
 from ..core.promotion import UPSTREAM_NAMES, check_castable
 from ..dispatch.dispatcher import REGISTRY
 from ..iteration.dimensions import resize_output
-from ..iteration.overlap import (
-    PARTIAL_OVERLAP,
-    Overlap,
-    check_no_internal_overlap,
-    check_no_partial_overlap,
-    extent_of,
-    pair_overlap,
-)
+from ..iteration.overlap import PARTIAL_OVERLAP, Overlap, check_no_internal_overlap, extent_of, pair_overlap
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import contiguous_meta, meta_of
 from ..tensor.versions import bump_version
 from .complex_half import called, is_numpy, taking
 from .invoke import invoke
+from .operand_checks import check_keeps_sizes
 from .plan import Plannable, Planned, planned_by, written
 from .rows import Row, rows
 
@@ -162,11 +156,7 @@ def derived_inplace(row: Row, function: Callable[..., Any]) -> Plannable[..., An
     def inplace(self: Tensor, *args: Any, **kwargs: Any) -> Tensor | Planned[Tensor]:
         check_no_internal_overlap(self.meta.sizes, self.meta.strides)
         result, call, operands, _ = planned_by(function, (self, *args), kwargs)
-        if result.meta.sizes != self.meta.sizes:
-            raise RuntimeError(
-                f"{row.base}_(): output with shape {list(self.meta.sizes)} doesn't match the broadcast shape "
-                f"{list(result.meta.sizes)}"
-            )
+        check_keeps_sizes(f"{row.base}_", self.meta.sizes, result.meta.sizes)
         check_castable(result.meta.dtype, self.meta.dtype)
         _store(self, result)
         if call is None or (operands is not None and (not operands or operands[0] is not self)):
@@ -260,12 +250,9 @@ def check_out_overlap(out: Tensor, inputs: list[Tensor], *, shared: bool = True)
     """RuntimeError when `out` meets itself, or part of an input, in memory; unless `shared` also all of an input."""
     check_no_internal_overlap(out.meta.sizes, out.meta.strides)
     for tensor in inputs:
-        if tensor.storage_impl is not out.storage_impl:
-            continue
-        if not shared and pair_overlap(extent_of(out), extent_of(tensor)) is Overlap.FULL:
+        verdict = pair_overlap(extent_of(out), extent_of(tensor))
+        if verdict is Overlap.PARTIAL or (verdict is Overlap.FULL and not shared):
             raise RuntimeError(PARTIAL_OVERLAP)
-        if tensor is not out:
-            check_no_partial_overlap(out, tensor)
 
 
 def check_out_dtype(row: Row, result: DType, output: DType) -> None:
@@ -293,9 +280,7 @@ def write_out(out: Tensor, result: Tensor, *, as_made: bool = False) -> Tensor:
     """
     meta = out.meta
     if meta.device is not result.meta.device:
-        raise RuntimeError(
-            f"Expected out tensor to be on device {result.meta.device}, but it is on {meta.device}"
-        )
+        raise RuntimeError(f"Expected out tensor to be on device {result.meta.device}, but it is on {meta.device}")
     if meta.sizes != result.meta.sizes:
         made = result.meta
         target = contiguous_meta(made.sizes, meta.dtype, meta.device)

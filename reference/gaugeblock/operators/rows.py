@@ -53,7 +53,9 @@ def rows() -> dict[str, Row]:
     kept = cache_folder().read(name)
     found = None if kept is None else unpacked(kept, origin)
     if found is None:
-        found = _read()
+        from gaugeblock_spec.operators import load
+
+        found = list(map(row_of, load().values()))
         cache_folder().write(name, packed(found, origin))
     return {row.name: row for row in found}
 
@@ -92,12 +94,6 @@ def _origin() -> str:
     files.append(("dtype_classes", os.stat(os.path.join(folder, "dtype_classes.yaml"))))
     known = [f"{name} {status.st_size} {status.st_mtime_ns}" for name, status in files]
     return "\n".join([folder, sys.version, *Row._fields, *known])
-
-
-def _read() -> list[Row]:
-    from gaugeblock_spec.operators import load
-
-    return list(map(row_of, load().values()))
 
 
 def row_of(operator: Operator) -> Row:

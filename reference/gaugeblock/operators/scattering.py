@@ -329,9 +329,7 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     Raises RuntimeError for a mask that is not bool, dtypes that differ and too few elements.
     """
     if mask.meta.dtype is not bool_:
-        raise RuntimeError(
-            f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.meta.dtype}"
-        )
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.meta.dtype}")
     check_same_dtype("masked_scatter_", self, source, "source")
     if broadcast_shapes((self.meta.sizes, mask.meta.sizes)) != self.meta.sizes:
         raise RuntimeError(

@@ -15,14 +15,7 @@ from ..core.errors import wrap_dim
 from ..tensor.array_view import FEW, array_of, kept_array
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import (
-    TensorMeta,
-    contiguous_meta,
-    default_strides,
-    meta_of,
-    preserve_format_strides,
-    remember,
-)
+from ..tensor.tensor_meta import TensorMeta, default_strides, meta_of, preserve_format_strides, remember
 from .arrays import Array, along, computed, has_many_dims, values
 from .invoke import invoke, result_type
 from .loop_plan import Picking, picking
@@ -138,17 +131,12 @@ def sort_stable(self: Tensor, *, stable: bool | None, dim: int = -1, descending:
 
 
 @kernel("argsort", "CompositeImplicitAutograd")
-def argsort(self: Tensor, dim: int = -1, descending: bool = False) -> Tensor:
-    """The indices of sort."""
-    indices: Tensor = invoke("sort", self, dim, descending)[1]
-    return indices
-
-
 @kernel("argsort.stable", "CompositeImplicitAutograd")
-def argsort_stable(self: Tensor, *, stable: bool, dim: int = -1, descending: bool = False) -> Tensor:
+def argsort(self: Tensor, dim: int = -1, descending: bool = False, *, stable: bool | None = None) -> Tensor:
     """The indices of sort; with `stable` equal keys keep their order."""
-    indices: Tensor = invoke("sort.stable", self, stable=stable, dim=dim, descending=descending)[1]
-    return indices
+    if stable is None:
+        return invoke("sort", self, dim, descending)[1]  # type: ignore[no-any-return]
+    return invoke("sort.stable", self, stable=stable, dim=dim, descending=descending)[1]  # type: ignore[no-any-return]
 
 
 @kernel("msort", "CompositeImplicitAutograd")
@@ -238,7 +226,7 @@ def one_along(operator: str, self: Tensor, dim: int, keepdim: bool, find: Finder
     if keepdim or not sizes:
         return found
     kept = reduced_sizes(sizes, (place,), False)
-    metas = [contiguous_meta(kept, dtype, self.meta.device) for dtype in (self.meta.dtype, int64)]
+    metas = [meta_of(kept, default_strides(kept), k, self.meta.device) for k in (self.meta.dtype, int64)]
 
     def squeezed(call: Callable[[Tensor], Any], self: Tensor) -> Any:
         pair = call(self)

@@ -19,11 +19,6 @@ def add_alpha(self: Value, other: Value, alpha: Value) -> Value:
     return self + alpha * other
 
 
-def sub_alpha(self: Value, other: Value, alpha: Value) -> Value:
-    """self - alpha * other, fused for floats."""
-    return add_alpha(self, other, -alpha)
-
-
 def _of_kind(of_floats: Callable[..., Expr], of_ints: Callable[..., Expr]) -> Callable[[Expr, Expr], Expr]:
     """Return the formula that is `of_floats` or `of_ints`, by the type of its operands."""
 
@@ -144,7 +139,8 @@ def right_shift(self: Expr, other: Expr) -> Expr:
 
 
 FORMULAS: dict[str, Callable[..., Any]] = {
-    "add": operator.add, "add.alpha": add_alpha, "sub": operator.sub, "sub.alpha": sub_alpha, "mul": operator.mul,
+    "add": operator.add, "add.alpha": add_alpha, "sub": operator.sub,
+    "sub.alpha": lambda self, other, alpha: add_alpha(self, other, -alpha), "mul": operator.mul,
     "div": elementary.divide, "div.floor": floor_divide, "div.trunc": trunc_divide, "floor_divide": floor_divide,
     "remainder": remainder, "fmod": fmod,
     "pow": power, "pow.square": lambda self, exponent: self * self, "square": lambda self: self * self,

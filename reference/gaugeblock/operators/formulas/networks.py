@@ -204,7 +204,7 @@ def normalized_gradient(
     return (grad - level - normalized(self, mean, deviation) * aligned) * factor
 
 
-_IN_DOUBLE = {
+_IN_DOUBLE: dict[str, Function] = {
     "elu": elu, "mish": mish, "softplus": softplus, "log_sigmoid": log_sigmoid, "glu": gated,
     "cross_entropy": cross_entropy, "cross_entropy_of_logits": cross_entropy_of_logits,
     "cross_entropy_of_logits.weighted": weighted_cross_entropy_of_logits, "soft_margin": soft_margin,

@@ -18,7 +18,7 @@ from ..arrays import filled, from_array, values
 from ..composition import Part, composite
 from ..conversion import host
 from ..invoke import apply, apply_for_many
-from ..operand_checks import whole_number
+from ..operand_checks import check_keeps_sizes, whole_number
 from .calls import check_dtype, evaluated
 
 NONE, MEAN, SUM = range(3)
@@ -107,11 +107,7 @@ def binary_cross_entropy_with_logits(
         loss = part.plan(evaluated, name, "cross_entropy_of_logits", (self, target))
     else:
         loss = part.plan(evaluated, name, "cross_entropy_of_logits.weighted", (self, target, pos_weight))
-    if loss.meta.sizes != target.meta.sizes:
-        raise RuntimeError(
-            f"{name}(): output with shape {list(target.meta.sizes)} doesn't match the broadcast shape "
-            f"{list(loss.meta.sizes)}"
-        )
+    check_keeps_sizes(name, target.meta.sizes, loss.meta.sizes)
     return reduced(part, _weighted(part, loss, weight), reduction)
 
 
