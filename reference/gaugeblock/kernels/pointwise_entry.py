@@ -15,7 +15,7 @@ from typing import NamedTuple
 from .code import NAME, PLAIN, Code
 from .common import SHARE_FLAT, SHARE_GRID, declaration
 from .entry import PYTHON_API, EntryWriter
-from .sharing import MAX_DIMS, each_row
+from .sharing import DRIVE, MAX_DIMS, each_row
 
 
 def rows_text(operands: int) -> str:
@@ -28,16 +28,12 @@ def rows_text(operands: int) -> str:
     for k in range(operands):
         own = code.slot("%strides", code.register(f"mul i64 %ndim, {k}"))
         code.store("i64", code.load("i64", own), code.slot(steps, k))
-        cursors.append((code.slot("%cursors", k), own))
+        cursors.append((code.slot("%pointers", k), own))
     n = code.register(f"select i1 {code.register('icmp eq i64 %ndim, 0')}, i64 1, i64 {code.load('i64', '%sizes')}")
     with each_row(code, "%ndim", "%sizes", cursors):
-        failed = code.register(f"call i1 %row(ptr %cursors, ptr %numbers, i64 {n}, ptr {steps})")
+        failed = code.register(f"call i1 %row(ptr %pointers, ptr %numbers, i64 {n}, ptr {steps})")
         code.store("i1", code.register(f"or i1 {failed}, {code.load('i1', fault, 1)}"), fault, 1)
-    arguments = (
-        "ptr %row, ptr %cursors, ptr %numbers, i64 %ndim, ptr %sizes, ptr %strides, ptr %itemsizes, ptr %transfers, "
-        "i64 %outputs, i64 %operands"
-    )
-    return code.function(f"define i1 @{NAME}({arguments})", f"  ret i1 {code.load('i1', fault, 1)}")
+    return code.function(f"define i1 @{NAME}({DRIVE})", f"  ret i1 {code.load('i1', fault, 1)}")
 
 
 class Signature(NamedTuple):

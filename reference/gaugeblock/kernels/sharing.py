@@ -82,10 +82,11 @@ def parts_of(code: Code, volume: str) -> str:
     return code.register(f"udiv i64 {code.register(f'add i64 {volume}, {PART - 1}')}, {PART}")
 
 
-_DRIVE = (
+DRIVE = (
     "ptr %row, ptr %pointers, ptr %numbers, i64 %ndim, ptr %sizes, ptr %strides, ptr %itemsizes, ptr %transfers, "
     "i64 %outputs, i64 %many"
 )
+"""Parameters of the drivers of boxes."""
 
 
 def _share_flat(name: str) -> str:
@@ -104,7 +105,7 @@ def _share_flat(name: str) -> str:
 def _flat() -> str:
     code = Code()
     call = f"call i1 %row(ptr %pointers, ptr %numbers, i64 {code.load('i64', '%sizes')}, ptr %strides)"
-    return code.function(f"define internal i1 @flat({_DRIVE})", f"  ret i1 {code.register(call)}")
+    return code.function(f"define internal i1 @flat({DRIVE})", f"  ret i1 {code.register(call)}")
 
 
 def _split(code: Code, each: str, sizes: str, ndim: str, first: str) -> tuple[str, str, str, str]:
@@ -151,7 +152,7 @@ def _share_grid(name: str) -> str:
          "ptr %itemsizes", "ptr %transfers", "i64 %outputs", f"i64 {dim}", f"i64 {size}", f"i64 {chunk}", "i64 %many"),
     )  # fmt: skip
     failed = code.register(f"call i1 @{name}_run(ptr @grid_part, ptr {context}, i64 {strips})")
-    arguments = f"ptr %drive, {_DRIVE}, i64 %first, i64 %each"
+    arguments = f"ptr %drive, {DRIVE}, i64 %first, i64 %each"
     return code.function(f"define i1 @{name}_share_grid({arguments})", f"  ret i1 {failed}")
 
 

@@ -22,6 +22,7 @@ import functools
 from .code import NAME, PLAIN, Code
 from .compiler import compiler
 from .isa import Level
+from .sharing import DRIVE
 
 LANES = 8
 """Rows and columns of the squares that are turned in registers."""
@@ -304,7 +305,7 @@ def _grid() -> str:
     code.store("i64", 1, height)
     with code.when(deep):
         code.store("i64", code.load("i64", code.slot("%sizes", 1)), height)
-    with code.loop(0, "%operands") as k:
+    with code.loop(0, "%many") as k:
         own = code.slot("%strides", code.register(f"mul i64 {k}, %ndim"))
         code.store("i64", code.load("i64", own), code.slot(inner, k))
         code.store("i64", 0, code.slot(outer, k))
@@ -312,15 +313,15 @@ def _grid() -> str:
             code.store("i64", code.load("i64", code.slot(own, 1)), code.slot(outer, k))
     count = code.load("i64", planes)
     with code.loop(0, count) as p:
-        with code.loop(0, "%operands") as k:
-            code.store("ptr", code.load("ptr", code.slot("%cursors", k)), code.slot(cursors, k))
+        with code.loop(0, "%many") as k:
+            code.store("ptr", code.load("ptr", code.slot("%pointers", k)), code.slot(cursors, k))
         code.store("i64", p, left)
         with code.loop(2, "%ndim") as d:
             size = code.load("i64", code.slot("%sizes", d))
             now = code.load("i64", left)
             index = code.register(f"urem i64 {now}, {size}")
             code.store("i64", code.register(f"udiv i64 {now}, {size}"), left)
-            with code.loop(0, "%operands") as k:
+            with code.loop(0, "%many") as k:
                 own = code.slot("%strides", code.register(f"mul i64 {k}, %ndim"))
                 stride = code.load("i64", code.slot(own, d))
                 place = code.slot(cursors, k)
@@ -328,12 +329,8 @@ def _grid() -> str:
         width, tall = code.load("i64", "%sizes"), code.load("i64", height)
         failed = code.register(
             f"call i1 @{NAME}_plane(ptr %row, ptr {cursors}, ptr %numbers, i64 {width}, i64 {tall}, ptr {inner}, "
-            f"ptr {outer}, ptr %itemsizes, ptr %transfers, i64 %outputs, i64 %operands)"
+            f"ptr {outer}, ptr %itemsizes, ptr %transfers, i64 %outputs, i64 %many)"
         )
         _note(code, fault, failed)
     result = code.register(f"icmp ne i8 {code.load('i8', fault, 1)}, 0")
-    arguments = (
-        "ptr %row, ptr %cursors, ptr %numbers, i64 %ndim, ptr %sizes, ptr %strides, ptr %itemsizes, ptr %transfers, "
-        "i64 %outputs, i64 %operands"
-    )
-    return code.function(f"define i1 @{NAME}({arguments}) #0", f"  ret i1 {result}")
+    return code.function(f"define i1 @{NAME}({DRIVE}) #0", f"  ret i1 {result}")
