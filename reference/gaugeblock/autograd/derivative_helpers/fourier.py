@@ -82,5 +82,3 @@ def irfft_back(
     half = half * twice.reshape((-1,) + (1,) * (len(shape) - 1 - last % len(shape)))
     found = _back(_fitted(half, last, shape[last]), shape, dims[:-1], own, True)
     return found.conj() if conjugate else found
-
-

@@ -155,11 +155,6 @@ def _later(value: Tensor, dim: int) -> Tensor:
     return value.flip(dim).logcumsumexp(dim).flip(dim)
 
 
-def prod_back(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
-    """The gradient of the product of all elements."""
-    return prod_dim_back(grad, self.reshape(-1), result, 0, False).reshape(self.shape)
-
-
 def prod_dim_back(grad: Tensor, self: Tensor, result: Tensor, dim: int, keepdim: bool) -> Tensor:
     """The gradient of products along `dim`."""
     if not self.ndim:
