@@ -22,7 +22,7 @@ time are transposed, so that the reduction itself finds the elements of neighbou
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from .code import Code
@@ -40,7 +40,7 @@ def text(name: str) -> str:
 
 
 @contextmanager
-def each_row(code: Code, ndim: str, sizes: str, cursors: Sequence[tuple[str, str]]) -> Iterator[str]:
+def each_row(code: Code, ndim: str, sizes: str, cursors: Iterable[tuple[str, str]]) -> Iterator[str]:
     """Write what is done for each row of a box, given its number; an odometer counts the other dims.
 
     A cursor is the place of a pointer, which is moved on from row to row, and the strides of what it points to.
@@ -48,18 +48,18 @@ def each_row(code: Code, ndim: str, sizes: str, cursors: Sequence[tuple[str, str
     counters = code.register(f"alloca [{MAX_DIMS} x i64]")
     with code.loop(0, ndim) as c:
         code.store("i64", 0, code.slot(counters, c))
-    rows, advance, move, done = (code.label() for _ in range(4))
+    rows, advance, move, moved, done = (code.label() for _ in range(5))
     row, d = (f"%{name}_{rows}" for name in ("row", "d"))
     before = code.block
     code.jump(rows)
     code.begin(rows)
-    code.line(f"{row} = phi i64 [0, %{before}], [{row}.next, %{move}]")
+    code.line(f"{row} = phi i64 [0, %{before}], [{row}.next, %{moved}]")
     yield row
     code.line(f"{row}.next = add i64 {row}, 1")
     last = code.block
     code.jump(advance)
     code.begin(advance)
-    code.line(f"{d} = phi i64 [1, %{last}], [{d}.next, %{move}]")
+    code.line(f"{d} = phi i64 [1, %{last}], [{d}.next, %{moved}]")
     code.branch(code.register(f"icmp slt i64 {d}, {ndim}"), move, done)
     code.begin(move)
     counter = code.slot(counters, d)
@@ -72,6 +72,8 @@ def each_row(code: Code, ndim: str, sizes: str, cursors: Sequence[tuple[str, str
         step = code.register(f"select i1 {room}, i64 {stride}, i64 {back}")
         code.store("ptr", code.move(code.load("ptr", place), step), place)
     code.store("i64", code.register(f"select i1 {room}, i64 {following}, i64 0"), counter)
+    code.jump(moved)
+    code.begin(moved)
     code.line(f"{d}.next = add i64 {d}, 1")
     code.branch(room, rows, advance)
     code.begin(done)

@@ -18,11 +18,12 @@ A tile whose rows are adjacent in memory (row_stride is the item size) is transp
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 
 from .code import NAME, PLAIN, Code
 from .compiler import compiler
 from .isa import Level
-from .sharing import DRIVE
+from .sharing import DRIVE, each_row
 
 LANES = 8
 """Rows and columns of the squares that are turned in registers."""
@@ -291,16 +292,11 @@ def _transfer(code: Code, buffer: str, place: str, columns: str, rows: str, k: s
 
 
 def _grid() -> str:
-    """@NAME: planes over the first two dims, positions counted out over the others."""
+    """@NAME: planes over the first two dims, an odometer over the others."""
     code = Code()
     inner, outer, cursors = (code.register(f"alloca [{MAX_OPERANDS} x i64]") for _ in range(3))
-    fault = code.register("alloca i8")
+    fault, height = code.register("alloca i8"), code.register("alloca i64")
     code.store("i8", 0, fault, 1)
-    planes, height, left = (code.register("alloca i64") for _ in range(3))
-    code.store("i64", 1, planes)
-    with code.loop(2, "%ndim") as d:
-        size = code.load("i64", code.slot("%sizes", d))
-        code.store("i64", code.register(f"mul i64 {code.load('i64', planes)}, {size}"), planes)
     deep = code.register("icmp sgt i64 %ndim, 1")
     code.store("i64", 1, height)
     with code.when(deep):
@@ -309,23 +305,16 @@ def _grid() -> str:
         own = code.slot("%strides", code.register(f"mul i64 {k}, %ndim"))
         code.store("i64", code.load("i64", own), code.slot(inner, k))
         code.store("i64", 0, code.slot(outer, k))
+        code.store("ptr", code.load("ptr", code.slot("%pointers", k)), code.slot(cursors, k))
         with code.when(deep):
             code.store("i64", code.load("i64", code.slot(own, 1)), code.slot(outer, k))
-    count = code.load("i64", planes)
-    with code.loop(0, count) as p:
+
+    def moved() -> Iterator[tuple[str, str]]:
         with code.loop(0, "%many") as k:
-            code.store("ptr", code.load("ptr", code.slot("%pointers", k)), code.slot(cursors, k))
-        code.store("i64", p, left)
-        with code.loop(2, "%ndim") as d:
-            size = code.load("i64", code.slot("%sizes", d))
-            now = code.load("i64", left)
-            index = code.register(f"urem i64 {now}, {size}")
-            code.store("i64", code.register(f"udiv i64 {now}, {size}"), left)
-            with code.loop(0, "%many") as k:
-                own = code.slot("%strides", code.register(f"mul i64 {k}, %ndim"))
-                stride = code.load("i64", code.slot(own, d))
-                place = code.slot(cursors, k)
-                code.store("ptr", code.at(code.load("ptr", place), index, stride), place)
+            own = code.slot("%strides", code.register(f"mul i64 {k}, %ndim"))
+            yield code.slot(cursors, k), code.slot(own, 1)
+
+    with each_row(code, code.register("sub i64 %ndim, 1"), code.slot("%sizes", 1), moved()):
         width, tall = code.load("i64", "%sizes"), code.load("i64", height)
         failed = code.register(
             f"call i1 @{NAME}_plane(ptr %row, ptr {cursors}, ptr %numbers, i64 {width}, i64 {tall}, ptr {inner}, "
