@@ -11,7 +11,7 @@ from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version
 from .autograd_meta import Edge, differentiable, requires_grad, result_of, shallow_copy_and_detach, unpack, version
-from .forward_mode import DUAL, PAUSED, Pause, has_tangent, saved_with, set_tangent, tangent_of
+from .forward_mode import DUAL, PAUSED, Pause, check_sizes, has_tangent, saved_with, set_tangent, tangent_of
 from .grad_mode import no_grad
 from .node import COUNTER, Node, NotImplementedNode
 from .saved_tensor import FREED, saved, with_history
@@ -69,12 +69,7 @@ def _check(ctx: Any, nr: int, output: Any, tangent: Any) -> None:
             f"{ctx.name()}: jvp returned a gradient at position {nr}, but the corresponding forward output is not a "
             "differentiable Tensor; return None at that position instead"
         )
-    if tangent.meta.sizes != output.meta.sizes:
-        raise RuntimeError(
-            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
-            f"supported. Tensor is of size {list(output.shape)} while the given forward gradient is of size "
-            f"{list(tangent.shape)}."
-        )
+    check_sizes(output, tangent)
 
 
 def _check_shared(ctx: Any, nr: int, output: Any, tangent: Tensor, args: Sequence[Any], given: Sequence[Any]) -> None:
@@ -227,23 +222,19 @@ class BackwardFunction(Node):
         return found
 
 
-class FunctionMeta(type):
-    """Gives every function the class of its nodes."""
-
-    def __init__(cls, name: str, bases: tuple[type, ...], space: dict[str, Any]) -> None:
-        super().__init__(name, bases, space)
-        members = {"function": cls, "label": f"{name}Backward", "__module__": cls.__module__}
-        cls._node = type(f"{name}Backward", (BackwardFunction,), members)
-
-
-class Function(metaclass=FunctionMeta):
+class Function:
     """A function whose derivative its author writes: static ``forward(ctx, ...)`` and ``backward(ctx, *grads)``.
 
     Or ``forward(...)`` without ctx beside ``setup_context(ctx, inputs, output)``; ``jvp(ctx, *tangents)`` serves
     forward mode. It is called as ``MyFunction.apply(...)``.
     """
 
-    _node: type[BackwardFunction]
+    _node: type[BackwardFunction] = BackwardFunction
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        label = f"{cls.__name__}Backward"
+        cls._node = type(label, (BackwardFunction,), {"function": cls, "label": label, "__module__": cls.__module__})
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
