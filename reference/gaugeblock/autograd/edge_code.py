@@ -84,8 +84,7 @@ def _accumulator() -> str:
     code.leave(code.is_not(code.slot_of("%more", GradientState, "hooks"), NONE), "null")
     node = code.register(f"call ptr @PyType_GenericAlloc(ptr {code.object('AccumulateGrad')}, i64 0)")
     metas = code.register("call ptr @PyTuple_New(i64 1)")
-    reference = code.register("alloca ptr")
-    code.store("ptr", "null", reference)
+    reference = code.variable("ptr", "null")
     with code.when(code.both(code.is_not(node, "null"), code.is_not(metas, "null"))):
         code.store("ptr", code.register(f"call ptr @PyWeakref_NewRef(ptr {node}, ptr null)"), reference)
     made = code.load("ptr", reference)

@@ -182,8 +182,7 @@ def _wrapped() -> str:
     """@wrapped(plain, node, place): what `result_of` returns for a result of a node; null if there is no memory."""
     code = RecordCode()
     meta = code.slot_of("%plain", Tensor, "_meta")
-    twin = code.register("alloca ptr")
-    code.store("ptr", code.slot_of(meta, TensorMeta, "twin"), twin)
+    twin = code.variable("ptr", code.slot_of(meta, TensorMeta, "twin"))
     with code.when(code.same(code.load("ptr", twin), NONE)):
         maker = code.object("with_autograd")
         made = code.register(f"call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr {maker}, ptr {meta}, ptr null)")
@@ -221,8 +220,7 @@ def _viewed() -> str:
         code.line("ret ptr null")
     above = code.slot_of("%base", Tensor, "base")
     root = code.register(f"select i1 {code.same(above, NONE)}, ptr %base, ptr {above}")
-    creation = code.register("alloca ptr")
-    code.store("ptr", code.object("default"), creation)
+    creation = code.variable("ptr", code.object("default"))
     other = code.slot_of(code.slot_of("%base", Tensor, "autograd"), AutogradMeta, "view")
     with code.when(code.is_not(other, NONE)):
         code.store("ptr", code.slot_of(other, ViewState, "creation"), creation)
@@ -248,9 +246,7 @@ def _noted() -> str:
     code = RecordCode()
     node = code.register("call ptr @PyType_GenericAlloc(ptr %kind, i64 0)")
     code.leave(code.same(node, "null"), "null")
-    made, place = code.register("alloca ptr"), code.register("alloca ptr")
-    code.store("ptr", "null", made)
-    code.store("ptr", "%result", place)
+    made, place = code.variable("ptr", "null"), code.variable("ptr", "%result")
     kind = code.load("ptr", code.move("%result", TYPE))
     single = code.same(kind, code.object("Tensor"))
     results = code.register(f"select i1 {single}, ptr {place}, ptr {code.move('%result', ITEMS)}")
@@ -307,11 +303,8 @@ def _recorded() -> str:
     data, program = code.move(operands, BYTES), code.move(steps, BYTES)
     count, edge_count = code.word(data, 0), code.word(data, 1)
     plain, edges = (code.register(f"alloca ptr, i64 {size}") for size in (count, edge_count))
-    status, taken, made = code.register("alloca i64"), code.register("alloca i64"), code.register("alloca ptr")
-    wanted = code.register("alloca i64")
-    for word, place in ((GOOD, status), (0, taken), (0, wanted)):
-        code.store("i64", word, place)
-    code.store("ptr", "null", made)
+    status, taken, wanted = (code.variable("i64", word) for word in (GOOD, 0, 0))
+    made = code.variable("ptr", "null")
     with code.loop(0, edge_count) as i:
         code.store("ptr", "null", code.slot(edges, i))
 

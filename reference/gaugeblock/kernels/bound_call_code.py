@@ -120,8 +120,7 @@ def _new_like() -> str:
     """@new_like(meta): a new tensor with a block from the meta's free list; Python makes it where that is empty."""
     code = ObjectCode()
     pool = code.member("%meta", _offset(TensorMeta, "_pool"))
-    pointer = code.register("alloca ptr")
-    code.store("ptr", code.object("zero"), pointer)
+    pointer = code.variable("ptr", code.object("zero"))
     nothing = code.same(pool, code.object("no_blocks"))
     listed = code.either(nothing, code.same(code.load("ptr", code.move(pool, TYPE)), "@PyList_Type"))
     known = code.register(f"select i1 {listed}, ptr {pool}, ptr {code.object('no_blocks')}")
@@ -168,8 +167,7 @@ def _gather() -> str:
     old metadata by way of Python. None and UNSET are left out. No other thread runs until all addresses are read.
     """
     code = ObjectCode()
-    count = code.register("alloca i64")
-    code.store("i64", 0, count)
+    count = code.variable("i64", 0)
     with code.loop(0, "%nargs") as i:
         value = code.load("ptr", code.slot("%args", i))
         type = code.load("ptr", code.move(value, TYPE))
@@ -245,9 +243,7 @@ def _fresh() -> str:
     values = code.slot(given, many)
     found = code.register(f"call i64 @gather(ptr {values}, ptr %args, i64 %nargs)")
     code.decline(code.register(f"icmp slt i64 {found}, 0"))
-    count, good = code.register("alloca i64"), code.register("alloca i1")
-    code.store("i64", 0, count)
-    code.store("i1", "true", good, 1)
+    count, good = code.variable("i64", 0), code.variable("i1", "true", 1)
     with code.loop(0, many) as i, code.when(code.load("i1", good, 1)):
         meta = code.load("ptr", code.slot(code.move(results, ITEMS), i))
         tensor = code.register(f"call ptr @new_like(ptr {meta})")
@@ -292,8 +288,7 @@ def _into() -> str:
     found = code.register(f"call i64 @gather(ptr {values}, ptr %args, i64 %nargs)")
     code.decline(code.register(f"icmp slt i64 {found}, 0"))
     code.store("ptr", code.load("ptr", values), given)
-    good = code.register("alloca i1")
-    code.store("i1", code.register(f"call i1 @count_write(ptr {out}, ptr {storage})"), good, 1)
+    good = code.variable("i1", code.register(f"call i1 @count_write(ptr {out}, ptr {storage})"), 1)
     _run_kernel(code, good, kernel, given, twice, found, tail)
     with code.when(code.load("i1", good, 1)):
         code.line(f"call void @Py_IncRef(ptr {out})")
@@ -357,8 +352,7 @@ def _count_write() -> str:
     own = code.register(f"icmp ne ptr {code.member('%out', _offset(Tensor, 'counter'))}, {NONE}")
     plain = code.same(code.load("ptr", code.move("%storage", TYPE)), code.object("Storage"))
     special = code.either(own, code.unless(plain))
-    kept = code.register("alloca ptr")
-    code.store("ptr", "null", kept)
+    kept = code.variable("ptr", "null")
     with code.when(special):
         bump = code.object("bump_version")
         result = code.register(f"call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr {bump}, ptr %out, ptr null)")
@@ -421,8 +415,7 @@ def _direct() -> str:
 def _managed() -> str:
     """Release the block, a second time if Ctrl-C has come between, which is put off until then."""
     code = ObjectCode()
-    interrupted = code.register("alloca i1")
-    code.store("i1", "false", interrupted, 1)
+    interrupted = code.variable("i1", "false", 1)
     with code.loop(0, 2):
         pooled, allocated, foreign = (_is_given(code, slot) for slot in ("pool", "allocator", "deleter"))
         with code.when(code.either(code.either(pooled, allocated), foreign)):

@@ -95,6 +95,12 @@ class Code:
         """Store a value."""
         self.line(f"store {type} {value}, ptr {pointer}, align {align}")
 
+    def variable(self, type: str, value: str | int, align: int = 8) -> str:
+        """The place of a variable that holds `value` at first."""
+        place = self.register(f"alloca {type}")
+        self.store(type, value, place, align)
+        return place
+
     def slot(self, array: str, index: str | int) -> str:
         """The place of an 8-byte slot in an array."""
         return self.register(f"getelementptr i64, ptr {array}, i64 {index}")

@@ -75,8 +75,7 @@ def _each_run(name: str) -> str:
     n = code.register(f"select i1 {some}, i64 {n}, i64 0")
     routine = code.load("ptr", code.slot("%parameters", PACK_SLOT))
     strided = code.register(f"icmp ne ptr {routine}, null")
-    place = code.register("alloca ptr")
-    code.store("ptr", "%in", place)
+    place = code.variable("ptr", "%in")
     with each_row(code, dims, "%sizes", [(place, "%strides")]) as row:
         at = code.load("ptr", place)
         index = code.register(f"add i64 %first, {code.register(f'mul i64 {row}, {n}')}")

@@ -106,8 +106,7 @@ def _text(itemsize: int, index: DType, combined: Combined, moved: int, level: Le
     pointers = [code.load("ptr", code.slot("%pointers", k)) for k in range(3)]
     strides = [code.load("i64", code.slot("%strides", k)) for k in range(3)]
     step, size = (code.load("i64", code.slot("%numbers", k)) for k in range(2))
-    fault = code.register("alloca i8")
-    code.store("i8", 0, fault, 1)
+    fault = code.variable("i8", 0, 1)
     whole = code.register(f"icmp eq i64 {strides[2]}, 0")
     for stride in strides[:2]:
         contiguous = code.register(f"icmp eq i64 {stride}, {itemsize}")

@@ -22,8 +22,7 @@ def rows_text(operands: int) -> str:
     """Return the IR of the driver for a number of operands in memory: rows over the first dimension, an odometer over
     the others."""
     code = Code()
-    steps, fault = code.register(f"alloca [{operands} x i64]"), code.register("alloca i1")
-    code.store("i1", "false", fault, 1)
+    steps, fault = code.register(f"alloca [{operands} x i64]"), code.variable("i1", "false", 1)
     cursors = []
     for k in range(operands):
         own = code.slot("%strides", code.register(f"mul i64 %ndim, {k}"))

@@ -94,8 +94,7 @@ DRIVE = (
 def _share_flat(name: str) -> str:
     """A contiguous run as a box of one dim, whose strides are the item sizes."""
     code = Code()
-    size = code.register("alloca i64")
-    code.store("i64", "%n", size)
+    size = code.variable("i64", "%n")
     failed = code.register(
         f"call i1 @{name}_share_grid(ptr @flat, ptr %row, ptr %pointers, ptr %numbers, i64 1, ptr {size}, "
         "ptr %itemsizes, ptr %itemsizes, ptr null, i64 0, i64 %many, i64 0, i64 1)"
@@ -115,14 +114,11 @@ def _split(code: Code, each: str, sizes: str, ndim: str, first: str) -> tuple[st
 
     An element of the box stands for `each` elements.
     """
-    best, along, volume = (code.register("alloca i64") for _ in range(3))
-    code.store("i64", each, volume)
+    best, along, volume = (code.variable("i64", value) for value in (1, 0, each))
     with code.loop(0, ndim) as d:
         size = code.load("i64", code.slot(sizes, d))
         code.store("i64", code.register(f"mul i64 {code.load('i64', volume)}, {size}"), volume)
     wanted = parts_of(code, code.load("i64", volume))
-    code.store("i64", 1, best)
-    code.store("i64", 0, along)
     with code.loop(first, ndim) as d:
         parts = code.minimum(code.load("i64", code.slot(sizes, d)), wanted)
         with code.when(code.register(f"icmp sge i64 {parts}, {code.load('i64', best)}")):
@@ -165,8 +161,7 @@ def _grid_part() -> str:
      many) = fields_of(code, kinds)  # fmt: skip
     moved = code.register(f"alloca ptr, i64 {many}")
     own = code.register(f"alloca [{MAX_DIMS} x i64]")
-    fault = code.register("alloca i1")
-    code.store("i1", "false", fault, 1)
+    fault = code.variable("i1", "false", 1)
     begin, count = range_of(code, size, chunk)
     with code.loop(0, ndim) as d:
         code.store("i64", code.load("i64", code.slot(sizes, d)), code.slot(own, d))
@@ -279,9 +274,8 @@ def _walked(name: str) -> str:
     own = code.register(f"alloca [{MAX_DIMS} x i64]")
     with code.loop(0, "%ndim") as d:
         code.store("i64", code.load("i64", code.slot("%sizes", d)), code.slot(own, d))
-    since, left = code.register("alloca i64"), code.register("alloca i1")
-    code.store("i64", code.register("call i64 @clock()"), since)
-    code.store("i1", code.register(f"call i1 @stopped(ptr {since})"), left, 1)
+    since = code.variable("i64", code.register("call i64 @clock()"))
+    left = code.variable("i1", code.register(f"call i1 @stopped(ptr {since})"), 1)
     within = code.register("call i64 @llvm.umax.i64(i64 %inner, i64 1)")
     few = code.register(f"udiv i64 %most, {within}")
     few = code.register(f"call i64 @llvm.umax.i64(i64 {few}, i64 1)")
@@ -339,12 +333,11 @@ def _strips_run(name: str) -> str:
 def _transposed_reduction(name: str) -> str:
     code = Code()
     buffer = code.register(f"alloca [{TRANSPOSED * FEW * 16} x i8], align 64")
-    step = code.register("alloca i64")
     outputs = code.register("alloca ptr")
     itemsize = code.load("i64", code.slot("%parameters", ITEMSIZE_SLOT))
     routine, reduction = (code.load("ptr", code.slot("%parameters", slot)) for slot in (TRANSPOSE_SLOT, REDUCTION_SLOT))
     pitch = code.register(f"mul i64 {itemsize}, {TRANSPOSED}")
-    code.store("i64", pitch, step)
+    step = code.variable("i64", pitch)
     few, stride = code.load("i64", "%sizes"), code.load("i64", "%strides")
     out, out_step = code.load("ptr", "%outs"), code.load("i64", "%out_strides")
     with code.loop(0, "%n", TRANSPOSED) as i:

@@ -79,8 +79,7 @@ def _line(itemsize: int, vector_bytes: int) -> str:
     """@move(line, place, n, stride): line[i] = place[i * stride]; vectors for steps of two and of minus one."""
     code = Code()
     type, align = element_type(itemsize), _align(itemsize)
-    done = code.register("alloca i64")
-    code.store("i64", 0, done)
+    done = code.variable("i64", 0)
     if itemsize < 16:
         _every_other(code, itemsize, vector_bytes // itemsize, done)
         _backward(code, itemsize, vector_bytes // itemsize, done)
@@ -209,13 +208,8 @@ def _text(level: Level) -> str:
 def _plane() -> str:
     """@NAME_plane: all tiles over the two innermost dims; `inner` and `outer` hold the strides of the operands."""
     code = Code()
-    fault = code.register("alloca i8")
-    code.store("i8", 0, fault, 1)
-    total = code.register("alloca i64")
-    code.store("i64", 0, total)
+    fault, total, widest = code.variable("i8", 0, 1), code.variable("i64", 0), code.variable("i64", 1)
     places, pointers, steps, pitches, buffers = (code.register(f"alloca [{MAX_OPERANDS} x i64]") for _ in range(5))
-    widest = code.register("alloca i64")
-    code.store("i64", 1, widest)
     with code.loop(0, "%operands") as k, code.when(_is_strided(code, k)):
         own, before = code.load("i64", code.slot("%itemsizes", k)), code.load("i64", widest)
         code.store("i64", code.register(f"call i64 @llvm.smax.i64(i64 {own}, i64 {before})"), widest)
@@ -295,10 +289,8 @@ def _grid() -> str:
     """@NAME: planes over the first two dims, an odometer over the others."""
     code = Code()
     inner, outer, cursors = (code.register(f"alloca [{MAX_OPERANDS} x i64]") for _ in range(3))
-    fault, height = code.register("alloca i8"), code.register("alloca i64")
-    code.store("i8", 0, fault, 1)
+    fault, height = code.variable("i8", 0, 1), code.variable("i64", 1)
     deep = code.register("icmp sgt i64 %ndim, 1")
-    code.store("i64", 1, height)
     with code.when(deep):
         code.store("i64", code.load("i64", code.slot("%sizes", 1)), height)
     with code.loop(0, "%many") as k:
