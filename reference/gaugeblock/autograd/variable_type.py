@@ -168,18 +168,14 @@ def autograd_kernel_of(operator: Operator) -> Callable[..., Any]:
     if operator.derivative is not None:
         return registered_kernel(operator)
     if found is None:
-        return refusing(operator) if _gives_numbers(operator) else quickly_passing(operator, kind)
+        row = rows().get(row_of_form().get(name, name))
+        numbers = row is None or row.result not in ("bool", "int64", "truth", "number")
+        return refusing(operator) if numbers else quickly_passing(operator, kind)
     if found.kind == "none":
         return quickly_passing(operator, kind)
     if found.kind == "composite":
         return composite_inplace(operator, row_name) if row_name != name else composite(operator)
     return generated(operator, kind, row_name)
-
-
-def _gives_numbers(operator: Operator) -> bool:
-    """Return whether results may have gradients: they are tensors, and not always of integers or bools."""
-    row = rows().get(row_of_form().get(operator.name, operator.name))
-    return row is None or row.result not in ("bool", "int64", "truth", "number")
 
 
 def without_keywords(schema: Schema) -> Schema:

@@ -185,19 +185,14 @@ def atanh(x: Expr) -> Expr:
     return copysign(select(a <= 1.0, value, format_of(x).number(_NAN)), x)
 
 
-def _root(high: Expr, low: Expr) -> Pair:
-    """Square root of a pair, 0 for 0."""
-    root = sqrt(high)
-    rest = (fused(-root, root, high) + low) * (0.5 / root)
-    return root, select(high == 0.0, 0.0, rest)
-
-
 def _area(a: Expr, sign: float) -> Expr:
     """log(a + sqrt(a**2 + sign)); log(2 a) for large a."""
     large = a > _LARGE[a.type]
     square, lost = exact_product(a, a)
     under, missing = exact_sum(square, format_of(a).number(sign))
-    root, rest = _root(under, missing + lost)
+    root = sqrt(under)
+    rest = (fused(-root, root, under) + (missing + lost)) * (0.5 / root)
+    rest = select(under == 0.0, 0.0, rest)
     u, low = exact_sum(a, root)
     value = _of_pair(select(large, a, u), select(large, 0.0, low + rest), large)
     return select(a == _INFINITY, a, value)
