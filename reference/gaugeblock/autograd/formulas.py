@@ -133,13 +133,12 @@ class Formulas:
         self.plain = [use for use in self._uses(lambda one: one.others) if use.name in arguments]
         used_names = {name for _, one in self.groups for name in one.others}
         self.globals = sorted(used_names - arguments.keys() - {"grad", "grads", "needed"})
-        self.grads = self._grads() if "grads" in used_names else None
-
-    def _grads(self) -> str:
-        """Return what is used of the list of gradients: all, or those up to the last that has its number there."""
-        text = " ".join(one.text for _, one in self.groups)
-        numbers = _NUMBERED.findall(text)
-        return f"grads[:{1 + max(map(int, numbers))}]" if len(numbers) == len(_NAMED.findall(text)) else "grads"
+        self.grads: str | None = None
+        if "grads" in used_names:  # all of them, or those up to the last that has its number there
+            text = " ".join(one.text for _, one in self.groups)
+            numbers = _NUMBERED.findall(text)
+            every = len(numbers) < len(_NAMED.findall(text))
+            self.grads = "grads" if every else f"grads[:{1 + max(map(int, numbers))}]"
 
     def _uses(self, sort: Any) -> list[Use]:
         found: dict[str, list[str]] = {}

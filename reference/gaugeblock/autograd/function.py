@@ -33,7 +33,11 @@ def set_function_tangents(
         recorded = {id(output): result for output, result in zip(outputs, results, strict=True)}
         ctx.saved_for_forward = tuple([recorded.get(id(one), one) for one in ctx.saved_for_forward])
     with Pause():
-        given = [_tangent(ctx, one) for one in args]
+        given: list[Any] = []
+        for one in args:
+            taken = isinstance(one, Tensor) and differentiable(one)
+            own = tangent_of(one) if taken else None
+            given.append(ops.zeros_like(unpack(one)) if taken and own is None and ctx.materialize_grads else own)
         found = function.jvp(ctx, *given)
         tangents = tuple(found) if isinstance(found, (list, tuple)) else (found,)
         if len(tangents) != len(outputs):
@@ -48,14 +52,6 @@ def set_function_tangents(
     for result, tangent in zip(results, tangents, strict=True):
         set_tangent(result, tangent)
     ctx.keep_tangents(results)
-
-
-def _tangent(ctx: Any, value: Any) -> Any:
-    """Return an argument's tangent; without one, zeros if it is floating or complex and gradients are materialized."""
-    if not isinstance(value, Tensor) or not differentiable(value):
-        return None
-    found = tangent_of(value)
-    return ops.zeros_like(unpack(value)) if found is None and ctx.materialize_grads else found
 
 
 def _check(ctx: Any, nr: int, output: Any, tangent: Any) -> None:

@@ -258,13 +258,6 @@ def precise_log(x: Expr) -> Pair:
     return ordered_sum(total, small + (linear + (rest + missing + lost)))
 
 
-def _precise(x: Expr, y: Expr) -> Expr:
-    """x**y of float64 expressions for finite x > 0 and |y| <= 2**70."""
-    total, missing = precise_log(x)
-    power, power_low = exact_product(y, total)
-    return exp_of_pair(power, mul_add(y, missing, power_low))
-
-
 def pow(x: Expr, y: Expr) -> Expr:
     """x**y."""
     single = x.type is F32
@@ -274,7 +267,10 @@ def pow(x: Expr, y: Expr) -> Expr:
         value = cast(approximation.exp(within(power, -150.0, 150.0)), F32)
     else:
         bounded = select(y > 2.0**70, 2.0**70, y)
-        value = _precise(a, select(bounded < -(2.0**70), -(2.0**70), bounded))
+        bounded = select(bounded < -(2.0**70), -(2.0**70), bounded)
+        total, missing = precise_log(a)
+        power, power_low = exact_product(bounded, total)
+        value = exp_of_pair(power, mul_add(bounded, missing, power_low))
     format = format_of(x)
     zero = x == 0.0
     falling = y < 0.0
