@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..core.sealed import OFFSETS
-from ..kernels.bound_call_code import CONSTANTS, ITEMS, NONE, SIZE, TYPE
+from ..kernels.bound_call_code import CONSTANTS, ITEMS, NONE, SIZE, TYPE, module
 from ..kernels.code import NAME
 from ..memory.storage import Storage
 from ..tensor.tensor import Tensor
@@ -31,32 +31,10 @@ GIVEN = "ptr %program, ptr %constants, ptr %args, ptr %plain, ptr %edges, i64 %c
 """Parameters of the functions that make a node."""
 
 
-_DECLARATIONS = f"""@objects = internal global [{len(OBJECTS)} x ptr] zeroinitializer
-@_Py_NoneStruct = external global i8
-@_Py_TrueStruct = external global i8
-@_Py_FalseStruct = external global i8
-declare void @Py_IncRef(ptr)
-declare void @Py_DecRef(ptr)
-declare void @PyErr_Clear()
-declare ptr @PyTuple_New(i64)
-declare ptr @PyIter_Next(ptr)
-declare ptr @PyLong_FromLong(i64)
-declare ptr @PyType_GenericAlloc(ptr, i64)
-declare ptr @PyWeakref_GetObject(ptr)
-declare ptr @PyWeakref_NewRef(ptr, ptr)
-declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
-declare ptr @PyObject_CallFunctionObjArgs(ptr, ...)
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-define void @{NAME}_set(ptr %table) {{
-  call void @llvm.memcpy.p0.p0.i64(ptr @objects, ptr %table, i64 {8 * len(OBJECTS)}, i1 false)
-  ret void
-}}"""
-
-
 def text() -> str:
     """Return the IR of the builtin and of its parts."""
     parts = [*edge_functions(), _operand(), _filled(), _wrapped(), _viewed(), _noted(), _recorded()]
-    return "\n".join([*parts, _DECLARATIONS])
+    return module(parts, OBJECTS)
 
 
 def _operand() -> str:

@@ -5,14 +5,15 @@ The first does what `Fresh`, `Into` and `View` do in Python.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from ..core.sealed import OFFSETS
 from ..memory.storage import Storage
 from ..tensor.tensor import INITIAL, Tensor
 from ..tensor.tensor_meta import TensorMeta
-from .code import NAME, Code
+from .code import MEMCPY, NAME, Code
+from .entry import python_api
 
 LARGEST_NUMBER = 65504
 """The largest number of float16: what does not exceed it fits every floating dtype."""
@@ -82,38 +83,19 @@ class ObjectCode(Code):
 
 NONE = "@_Py_NoneStruct"
 CONSTANTS: dict[object, str] = {None: NONE, False: "@_Py_FalseStruct", True: "@_Py_TrueStruct"}
-_DECLARATIONS = f"""@objects = internal global [{len(OBJECTS)} x ptr] zeroinitializer
-@_Py_NoneStruct = external global i8
-@_Py_TrueStruct = external global i8
-@_Py_FalseStruct = external global i8
-@PyList_Type = external global i8
-@PyFloat_Type = external global i8
-@PyLong_Type = external global i8
-@PyBool_Type = external global i8
-@PyComplex_Type = external global i8
-declare void @Py_IncRef(ptr)
-declare void @Py_DecRef(ptr)
-declare i32 @PyList_Append(ptr, ptr)
-declare double @PyFloat_AsDouble(ptr)
-declare double @llvm.fabs.f64(double)
-declare ptr @PyErr_Occurred()
-declare void @PyErr_Clear()
-declare ptr @PyNumber_Add(ptr, ptr)
-declare ptr @PyTuple_New(i64)
-declare ptr @PyType_GenericAlloc(ptr, i64)
-declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
-declare ptr @PyObject_CallFunctionObjArgs(ptr, ...)
-define void @{NAME}_set(ptr %table) {{
-  call void @llvm.memcpy.p0.p0.i64(ptr @objects, ptr %table, i64 {8 * len(OBJECTS)}, i1 false)
-  ret void
-}}
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"""
+def module(functions: Sequence[str], objects: Sequence[str]) -> str:
+    """Return the IR of functions that refer to Python objects, with @NAME_set, which is given these."""
+    code = Code()
+    code.line(f"call void @llvm.memcpy.p0.p0.i64(ptr @objects, ptr %table, i64 {8 * len(objects)}, i1 false)")
+    table = f"@objects = internal global [{len(objects)} x ptr] zeroinitializer"
+    given = code.function(f"define void @{NAME}_set(ptr %table)", "  ret void")
+    return python_api("\n".join([table, MEMCPY, given, *functions]))
 
 
 def text() -> str:
     """Return the IR of the builtins and of what they share."""
-    shared = [_new_like(), _gather(), _drop(), _ran(), _count_write()]
-    return "\n".join([*shared, _fresh(), _into(), _view(), _DECLARATIONS])
+    shared = ["declare double @llvm.fabs.f64(double)", _new_like(), _gather(), _drop(), _ran(), _count_write()]
+    return module([*shared, _fresh(), _into(), _view()], OBJECTS)
 
 
 def _new_like() -> str:
@@ -376,23 +358,10 @@ def finaliser_text() -> str:
 
     @NAME_direct returns small blocks itself, @NAME_managed never does; @NAME_set stores the function that releases.
     """
-    return "\n".join([_FINALISER_DECLARATIONS, _direct(), _managed()])
-
-
-_FINALISER_DECLARATIONS = f"""@_Py_NoneStruct = external global i8
-@PyExc_KeyboardInterrupt = external global ptr
-@release = internal global ptr null
-declare i32 @PyList_Append(ptr, ptr)
-declare ptr @PyObject_CallFunctionObjArgs(ptr, ...)
-declare i32 @PyErr_ExceptionMatches(ptr)
-declare void @PyErr_Clear()
-declare void @PyErr_SetInterrupt()
-declare void @Py_IncRef(ptr)
-declare void @Py_DecRef(ptr)
-define void @{NAME}_set(ptr %release) {{
-  store ptr %release, ptr @release
-  ret void
-}}"""
+    given = Code()
+    given.store("ptr", "%release", "@release")
+    taken = given.function(f"define void @{NAME}_set(ptr %release)", "  ret void")
+    return python_api("\n".join(["@release = internal global ptr null", taken, _direct(), _managed()]))
 
 
 def _is_given(code: ObjectCode, slot: str) -> str:

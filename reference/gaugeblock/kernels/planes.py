@@ -21,7 +21,7 @@ from typing import NamedTuple
 from ..core.dtype import DType, float32, float64
 from .code import NAME, PLAIN, Code
 from .common import SHARE_GRID, declaration
-from .entry import PYTHON_API, EntryWriter
+from .entry import EntryWriter
 from .isa import Level, current_level
 from .sharing import DRIVE
 
@@ -106,7 +106,7 @@ class PlanesWriter(ABC):
         types = ", ".join(one.split(" ")[0] for one in DRIVE.split(", "))
         declared = [f"declare i1 @{NAME}_drive({types})", f"declare void @{NAME}_prepare(ptr)"]
         text = entry.text("eq", len(given) + 1)
-        return "\n".join([PLAIN, PYTHON_API, declaration(SHARE_GRID), *declared, text, ""])
+        return "\n".join([PLAIN, declaration(SHARE_GRID), *declared, text, ""])
 
     def begin(self) -> None:
         """Begin a function that is given the kernel's arguments in %numbers."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from .code import NAME, PLAIN, Code
 from .common import SHARE_FLAT, SHARE_GRID, declaration
-from .entry import PYTHON_API, EntryWriter
+from .entry import EntryWriter
 from .sharing import DRIVE, MAX_DIMS, each_row
 
 
@@ -84,7 +84,7 @@ def contiguous_entry(signature: Signature) -> str:
     shared = f"call i1 @{SHARE_FLAT}(ptr {given.row}, {call}, i64 {signature.memory})"
     entry.run(f"call i1 {given.row}({call})", given.last, shared)
     text = entry.text("eq", signature.operands + 1)
-    return "\n".join([PLAIN, PYTHON_API, declaration(SHARE_FLAT), text, ""])
+    return "\n".join([PLAIN, declaration(SHARE_FLAT), text, ""])
 
 
 def strided_entry(signature: Signature) -> str:
@@ -115,4 +115,4 @@ def strided_entry(signature: Signature) -> str:
     shared = f"call i1 @{SHARE_GRID}(ptr {driver}, {call}, i64 {along}, i64 1)"
     entry.run(f"call i1 {driver}({call})", volume, shared)
     text = entry.text("sge", first)
-    return "\n".join([PLAIN, PYTHON_API, declaration(SHARE_GRID), text, ""])
+    return "\n".join([PLAIN, declaration(SHARE_GRID), text, ""])
