@@ -45,36 +45,26 @@ def _operand() -> str:
     code = RecordCode()
     number, kind, slot = (code.word("%row", k) for k in range(3))
     value = code.register("alloca ptr")
-    fixed, given, tensor, done = (code.label() for _ in range(4))
-    code.branch(code.register(f"icmp eq i64 {kind}, {CONSTANT}"), fixed, given)
-    code.begin(fixed)
-    code.store("ptr", code.load("ptr", code.slot(code.move("%constants", ITEMS), number)), value)
-    code.jump(done)
-    code.begin(given)
-    argument = code.load("ptr", code.slot("%args", number))
-    code.store("ptr", argument, value)
-    plain = code.register(f"icmp eq i64 {kind}, {AS_IS}")
-    is_tensor = code.same(code.load("ptr", code.move(argument, TYPE)), code.object("Tensor"))
-    check, recorded = code.label(), code.label()
-    code.branch(plain, check, recorded)
-    code.begin(check)
-    code.branch(is_tensor, tensor, done)
-    code.begin(recorded)
-    code.fail(code.unless(is_tensor), DECLINED)
-    meta = code.slot_of(argument, Tensor, "autograd")
-    code.fail(code.same(meta, NONE), DECLINED)
-    with code.when(code.register(f"icmp eq i64 {kind}, {RECORDED}")):
-        place = code.slot("%edges", slot)
-        status = code.register(f"call i64 @edge(ptr {argument}, ptr {meta}, ptr {place})")
-        with code.ending(code.register(f"icmp ne i64 {status}, {GOOD}")):
-            code.line(f"ret i64 {status}")
-    code.store("ptr", code.slot_of(meta, AutogradMeta, "plain"), value)
-    code.jump(tensor)
-    code.begin(tensor)
-    held = code.load("ptr", value)
-    code.fail(code.is_not(code.slot_of(held, Tensor, "counter"), NONE), DECLINED)
-    code.jump(done)
-    code.begin(done)
+    fixed = code.register(f"icmp eq i64 {kind}, {CONSTANT}")
+    with code.when(fixed):
+        code.store("ptr", code.load("ptr", code.slot(code.move("%constants", ITEMS), number)), value)
+    with code.when(code.unless(fixed)):
+        argument = code.load("ptr", code.slot("%args", number))
+        code.store("ptr", argument, value)
+        is_tensor = code.same(code.load("ptr", code.move(argument, TYPE)), code.object("Tensor"))
+        with code.when(code.register(f"icmp ne i64 {kind}, {AS_IS}")):
+            code.fail(code.unless(is_tensor), DECLINED)
+            meta = code.slot_of(argument, Tensor, "autograd")
+            code.fail(code.same(meta, NONE), DECLINED)
+            with code.when(code.register(f"icmp eq i64 {kind}, {RECORDED}")):
+                place = code.slot("%edges", slot)
+                status = code.register(f"call i64 @edge(ptr {argument}, ptr {meta}, ptr {place})")
+                with code.ending(code.register(f"icmp ne i64 {status}, {GOOD}")):
+                    code.line(f"ret i64 {status}")
+            code.store("ptr", code.slot_of(meta, AutogradMeta, "plain"), value)
+        with code.when(is_tensor):
+            held = code.load("ptr", value)
+            code.fail(code.is_not(code.slot_of(held, Tensor, "counter"), NONE), DECLINED)
     found = code.load("ptr", value)
     code.line(f"call void @Py_IncRef(ptr {found})")
     code.store("ptr", found, "%place")
@@ -88,20 +78,20 @@ def _filled() -> str:
     Return false if there is no memory. Bit k of `wanted` says whether edge k is there.
     """
     code = RecordCode()
-    edges = code.register("call ptr @PyTuple_New(i64 %count)")
-    code.line(f"br i1 {code.same(edges, 'null')}, label %failed, label %made")
-    code.begin("made")
+
+    def check(made: str) -> str:
+        with code.ending(code.same(made, "null")):
+            code.line("ret i1 false")
+        return made
+
+    edges = check(code.register("call ptr @PyTuple_New(i64 %count)"))
     code.store("ptr", edges, code.move("%node", OFFSETS[Node]["edges"]))
     with code.loop(0, "%count") as i:
         edge = code.load("ptr", code.slot("%edges", i))
         code.item(edges, i, code.register(f"select i1 {code.same(edge, 'null')}, ptr {NONE}, ptr {edge}"))
-    number = code.register(f"call ptr @PyIter_Next(ptr {code.object('counter')})")
-    code.line(f"br i1 {code.same(number, 'null')}, label %failed, label %numbered")
-    code.begin("numbered")
+    number = check(code.register(f"call ptr @PyIter_Next(ptr {code.object('counter')})"))
     code.store("ptr", number, code.move("%node", OFFSETS[Node]["sequence"]))
-    metas = code.register("call ptr @PyTuple_New(i64 %many)")
-    code.line(f"br i1 {code.same(metas, 'null')}, label %failed, label %described")
-    code.begin("described")
+    metas = check(code.register("call ptr @PyTuple_New(i64 %many)"))
     with code.loop(0, "%many") as i:
         code.item(metas, i, code.slot_of(code.load("ptr", code.slot("%results", i)), Tensor, "_meta"))
     code.store("ptr", metas, code.move("%node", OFFSETS[Node]["metas"]))
@@ -110,41 +100,26 @@ def _filled() -> str:
     with code.loop(0, code.word("%program", HEADER.index("steps"))) as i:
         entry = code.slot("%program", code.register(f"add i64 {len(HEADER)}, {code.register(f'mul i64 {i}, 5')}"))
         kind, number, mask, first, second = (code.word(entry, k) for k in range(5))
-        place = code.move("%node", first)
-        constant, argument, saved, described, on = (code.label() for _ in range(5))
-        code.line(
-            f"switch i64 {kind}, label %{described} "
-            f"[i64 {CONSTANT_VALUE}, label %{constant} i64 {ARGUMENT}, label %{argument} i64 {SAVED}, label %{saved}]"
+        constant, argument, saved, described = (
+            code.register(f"icmp eq i64 {kind}, {one}") for one in (CONSTANT_VALUE, ARGUMENT, SAVED, DESCRIBED)
         )
-        for label in (constant, argument):
-            code.begin(label)
-            array = code.move("%constants", ITEMS) if label == constant else "%args"
-            value = code.load("ptr", code.slot(array, number))
-            code.line(f"call void @Py_IncRef(ptr {value})")
-            code.store("ptr", value, place)
-            code.jump(on)
-        code.begin(saved)
-        tensor = _chosen(code, number)
-        version = code.member(code.slot_of(tensor, Tensor, "_storage_impl"), OFFSETS[Storage]["version"])
-        there = code.register(f"icmp ne i64 {code.register(f'and i64 %wanted, {mask}')}, 0")
-        kept = code.register(f"select i1 {there}, ptr {tensor}, ptr {NONE}")
-        seen = code.register(f"select i1 {there}, ptr {version}, ptr {code.object('zero')}")
-        for value, slot in ((kept, place), (seen, code.move("%node", second))):
-            code.line(f"call void @Py_IncRef(ptr {value})")
-            code.store("ptr", value, slot)
-        code.jump(on)
-        code.begin(described)
-        tensor = _chosen(code, number)
-        where = [code.slot_of(tensor, Tensor, slot) for slot in ("_meta", "_offset")]
-        both = code.register(f"call ptr @pair(ptr {where[0]}, ptr {where[1]})")
-        fine = code.label()
-        code.line(f"br i1 {code.same(both, 'null')}, label %failed, label %{fine}")
-        code.begin(fine)
-        code.store("ptr", both, place)
-        code.jump(on)
-        code.begin(on)
+        with code.when(code.either(constant, argument)):
+            array = code.register(f"select i1 {constant}, ptr {code.move('%constants', ITEMS)}, ptr %args")
+            code.put("%node", first, code.load("ptr", code.slot(array, number)))
+        with code.when(saved):
+            tensor = _chosen(code, number)
+            version = code.member(code.slot_of(tensor, Tensor, "_storage_impl"), OFFSETS[Storage]["version"])
+            there = code.register(f"icmp ne i64 {code.register(f'and i64 %wanted, {mask}')}, 0")
+            code.put("%node", first, code.register(f"select i1 {there}, ptr {tensor}, ptr {NONE}"))
+            seen = code.register(f"select i1 {there}, ptr {version}, ptr {code.object('zero')}")
+            code.put("%node", second, seen)
+        with code.when(described):
+            tensor = _chosen(code, number)
+            where = [code.slot_of(tensor, Tensor, slot) for slot in ("_meta", "_offset")]
+            both = check(code.register(f"call ptr @pair(ptr {where[0]}, ptr {where[1]})"))
+            code.store("ptr", both, code.move("%node", first))
     head = f"define internal i1 @filled(ptr %node, {GIVEN}, ptr %results, i64 %many)"
-    return code.function(head, "  ret i1 true\nfailed:\n  ret i1 false")
+    return code.function(head, "  ret i1 true")
 
 
 def _chosen(code: RecordCode, number: str) -> str:
@@ -230,43 +205,27 @@ def _noted() -> str:
     results = code.register(f"select i1 {single}, ptr {place}, ptr {code.move('%result', ITEMS)}")
     many = code.register(f"select i1 {single}, i64 1, i64 {code.load('i64', code.move('%result', SIZE))}")
     good = code.register(f"call i1 @filled(ptr {node}, {GIVEN}, ptr {results}, i64 {many})")
-    one, several, done = code.label(), code.label(), code.label()
-    with code.when(good):
-        code.branch(single, one, several)
-        code.begin(one)
+    with code.when(code.both(good, single)):
         tensor = code.register(f"call ptr @wrapped(ptr %result, ptr {node}, i64 0)")
         code.store("ptr", tensor, made)
         maker = code.word("%program", HEADER.index("maker"))
-        there = code.both(code.is_not(tensor, "null"), code.register(f"icmp sge i64 {maker}, 0"))
-        view = code.label()
-        code.branch(there, view, done)
-        code.begin(view)
-        base = code.load("ptr", code.slot("%args", code.word("%program", HEADER.index("base"))))
-        name = code.load("ptr", code.slot(code.move("%constants", ITEMS), maker))
-        code.store("ptr", code.register(f"call ptr @viewed(ptr {tensor}, ptr %result, ptr {base}, ptr {name})"), made)
-        code.jump(done)
-        code.begin(several)
+        with code.when(code.both(code.is_not(tensor, "null"), code.register(f"icmp sge i64 {maker}, 0"))):
+            base = code.load("ptr", code.slot("%args", code.word("%program", HEADER.index("base"))))
+            name = code.load("ptr", code.slot(code.move("%constants", ITEMS), maker))
+            view = code.register(f"call ptr @viewed(ptr {tensor}, ptr %result, ptr {base}, ptr {name})")
+            code.store("ptr", view, made)
+    with code.when(code.both(good, code.unless(single))):
         together = code.register(f"call ptr @PyType_GenericAlloc(ptr {kind}, i64 {many})")
         code.store("ptr", together, made)
         mask = code.word("%program", HEADER.index("leading"))
-        fill = code.label()
-        code.branch(code.same(together, "null"), done, fill)
-        code.begin(fill)
-        with code.loop(0, many) as i:
+        with code.when(code.is_not(together, "null")), code.loop(0, many) as i:
             plain = code.load("ptr", code.slot(results, i))
-            bit = code.register(f"and i64 1, {code.register(f'lshr i64 {mask}, {i}')}")
-            wrap, keep, on = code.label(), code.label(), code.label()
-            code.branch(code.register(f"icmp ne i64 {bit}, 0"), wrap, keep)
-            code.begin(wrap)
-            recorded = code.register(f"call ptr @wrapped(ptr {plain}, ptr {node}, i64 {i})")
-            code.store("ptr", recorded, code.slot(code.move(together, ITEMS), i))
-            code.jump(on)
-            code.begin(keep)
-            code.item(together, i, plain)
-            code.jump(on)
-            code.begin(on)
-        code.jump(done)
-        code.begin(done)
+            leads = code.register(f"trunc i64 {code.register(f'lshr i64 {mask}, {i}')} to i1")
+            with code.when(leads):
+                recorded = code.register(f"call ptr @wrapped(ptr {plain}, ptr {node}, i64 {i})")
+                code.store("ptr", recorded, code.slot(code.move(together, ITEMS), i))
+            with code.when(code.unless(leads)):
+                code.item(together, i, plain)
     code.line(f"call void @Py_DecRef(ptr {node})")
     head = f"define internal ptr @noted(ptr %kind, {GIVEN}, ptr %result)"
     return code.function(head, f"  ret ptr {code.load('ptr', made)}")

@@ -43,7 +43,7 @@ class ObjectCode(Code):
         """Load the word at an offset in an object."""
         return self.load("ptr", self.move(owner, offset))
 
-    def put(self, owner: str, offset: int, value: str) -> None:
+    def put(self, owner: str, offset: int | str, value: str) -> None:
         """Store a new reference in a slot that is still empty."""
         self.line(f"call void @Py_IncRef(ptr {value})")
         self.store("ptr", value, self.move(owner, offset))
