@@ -5,8 +5,7 @@ The first does what `Fresh`, `Into` and `View` do in Python.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from ..core.sealed import OFFSETS
 from ..memory.storage import Storage
@@ -50,15 +49,6 @@ class ObjectCode(Code):
 
     def same(self, one: str, other: str) -> str:
         return self.register(f"icmp eq ptr {one}, {other}")
-
-    @contextmanager
-    def ending(self, condition: str) -> Iterator[None]:
-        """A block that runs only when the condition holds, and returns."""
-        out, on = self.label(), self.label()
-        self.branch(condition, out, on)
-        self.begin(out)
-        yield
-        self.begin(on)
 
     def leave(self, condition: str, value: str) -> None:
         """Return `value` if the condition holds."""

@@ -159,6 +159,15 @@ class Code:
         self.jump(after)
         self.begin(after)
 
+    @contextmanager
+    def ending(self, condition: str) -> Iterator[None]:
+        """A block that runs only when the i1 is true, and returns or jumps elsewhere."""
+        out, on = self.label(), self.label()
+        self.branch(condition, out, on)
+        self.begin(out)
+        yield
+        self.begin(on)
+
     def function(self, head: str, tail: str = "") -> str:
         """The text of the function: `head` is everything up to the opening brace."""
         return "\n".join([f"{head} {{", "entry:", *self.lines, tail, "}"])

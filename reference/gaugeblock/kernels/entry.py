@@ -148,15 +148,13 @@ class EntryWriter(Code):
 
     def require(self, condition: str) -> None:
         """Leave with the argument count error when `condition` is false."""
-        go = self.label()
-        self.branch(condition, go, "wrong")
-        self.begin(go)
+        with self.ending(self.register(f"xor i1 {condition}, true")):
+            self.jump("wrong")
 
     def proceed(self, volume: str) -> None:
         """Return at once where there are no elements."""
-        work = self.label()
-        self.branch(self.register(f"icmp sgt i64 {volume}, 0"), work, "return")
-        self.begin(work)
+        with self.ending(self.register(f"icmp sle i64 {volume}, 0")):
+            self.jump("return")
 
     def array(self, first: int | str, amount: str, target: str) -> str:
         """Read `amount` ints from position `first` on into `target`; returns the register of their product."""
@@ -169,17 +167,14 @@ class EntryWriter(Code):
 
     def check(self, *, always: bool = False) -> None:
         """Leave with the pending exception when reading an argument failed."""
-        fine, look = self.label(), self.label()
-        if self.inexact or always:
-            self.jump(look)
-        else:
+        suspect = "true"
+        if not self.inexact and not always:
             together = self.signs[0]
             for sign in self.signs[1:]:
                 together = self.register(f"or i64 {together}, {sign}")
-            self.branch(self.register(f"icmp slt i64 {together}, 0"), look, fine)
-        self.begin(look)
-        self.branch(self._is_pending(), "leave", fine)
-        self.begin(fine)
+            suspect = self.register(f"icmp slt i64 {together}, 0")
+        with self.when(suspect), self.ending(self._is_pending()):
+            self.jump("leave")
         self.signs.clear()
         self.inexact = False
 
@@ -192,28 +187,20 @@ class EntryWriter(Code):
 
         A fault is raised.
         """
-        big, free, held, joined = self.register(f"icmp sgt i64 {work}, {GIL_GRAIN}"), *[self.label() for _ in range(3)]
-        self.branch(big, free, held)
-        self.begin(free)
-        state = self.register("call ptr @PyEval_SaveThread()")
-        unlocked = self.register(shared or call)
-        self.line(f"call void @PyEval_RestoreThread(ptr {state})")
-        unlocked = self.register(f"or i1 {unlocked}, {self._is_pending()}")  # set by a signal's handler
-        self.jump(joined)
-        self.begin(held)
-        locked = self.register(call)
-        self.jump(joined)
-        self.begin(joined)
-        fault = self.register(f"phi i1 [{unlocked}, %{free}], [{locked}, %{held}]")
-        good, bad, own = self.label(), self.label(), self.label()
-        self.branch(fault, bad, good)
-        self.begin(bad)
-        self.branch(self._is_pending(), "leave", own)
-        self.begin(own)
-        kind = self.load("ptr", "@PyExc_RuntimeError")
-        self.line(f"call void @PyErr_SetString(ptr {kind}, ptr @zero_division)")
-        self.jump("leave")
-        self.begin(good)
+        big, fault = self.register(f"icmp sgt i64 {work}, {GIL_GRAIN}"), self.register("alloca i1")
+        with self.when(big):
+            state = self.register("call ptr @PyEval_SaveThread()")
+            failed = self.register(shared or call)
+            self.line(f"call void @PyEval_RestoreThread(ptr {state})")
+            failed = self.register(f"or i1 {failed}, {self._is_pending()}")  # set by a signal's handler
+            self.store("i1", failed, fault, 1)
+        with self.when(self.register(f"xor i1 {big}, true")):
+            self.store("i1", self.register(call), fault, 1)
+        with self.ending(self.load("i1", fault, 1)):
+            with self.when(self.register(f"xor i1 {self._is_pending()}, true")):
+                kind = self.load("ptr", "@PyExc_RuntimeError")
+                self.line(f"call void @PyErr_SetString(ptr {kind}, ptr @zero_division)")
+            self.jump("leave")
 
     def text(self, relation: str, number: int) -> str:
         """The function and its messages; the number of arguments has this relation to `number`, or is wrong."""

@@ -117,16 +117,12 @@ def _text(itemsize: int, index: DType, combined: Combined, moved: int, level: Le
         """Give the places of output and source for an index in the dim; any other is noted as a fault."""
         place = code.load(f"i{8 * index.itemsize}", at[2], index.itemsize)
         place = code.register(f"sext i32 {place} to i64") if index is int32 else place
-        bad, fine, after = (code.label() for _ in range(3))
-        code.branch(code.register(f"icmp uge i64 {place}, {size}"), bad, fine)
-        code.begin(bad)
-        code.store("i8", 1, fault, 1)
-        code.jump(after)
-        code.begin(fine)
-        at[moved] = code.at(at[moved], place, step)
-        yield at[0], at[1]
-        code.jump(after)
-        code.begin(after)
+        bad = code.register(f"icmp uge i64 {place}, {size}")
+        with code.when(bad):
+            code.store("i8", 1, fault, 1)
+        with code.when(code.register(f"xor i1 {bad}, true")):
+            at[moved] = code.at(at[moved], place, step)
+            yield at[0], at[1]
 
     with code.when(whole), places(list(pointers)) as (out, source):
         _write_row(code, out, source, itemsize, combined, level)
