@@ -133,13 +133,12 @@ class Formulas:
         self.plain = [use for use in self._uses(lambda one: one.others) if use.name in arguments]
         used_names = {name for _, one in self.groups for name in one.others}
         self.globals = sorted(used_names - arguments.keys() - {"grad", "grads", "needed"})
-        self.grads = self._grads() if "grads" in used_names else None
-
-    def _grads(self) -> str:
-        """Return what is used of the list of gradients: all, or those up to the last that has its number there."""
-        text = " ".join(one.text for _, one in self.groups)
-        numbers = _NUMBERED.findall(text)
-        return f"grads[:{1 + max(map(int, numbers))}]" if len(numbers) == len(_NAMED.findall(text)) else "grads"
+        self.grads: str | None = None
+        if "grads" in used_names:  # all of them, or those up to the last that has its number there
+            text = " ".join(one.text for _, one in self.groups)
+            numbers = _NUMBERED.findall(text)
+            every = len(numbers) < len(_NAMED.findall(text))
+            self.grads = "grads" if every else f"grads[:{1 + max(map(int, numbers))}]"
 
     def _uses(self, sort: Any) -> list[Use]:
         found: dict[str, list[str]] = {}
@@ -157,13 +156,9 @@ def result_names(schema: Schema) -> dict[str, int]:
     return names | {one.name: place for place, one in enumerate(schema.returns) if one.name is not None}
 
 
-def _edge(name: str) -> str:
-    return f"e_{name}"
-
-
 def condition(uses: tuple[str, ...]) -> str:
     """Source that says whether any of these arguments wants a gradient."""
-    return " or ".join(f"{_edge(name)} is not None" for name in dict.fromkeys(uses))
+    return " or ".join(f"e_{name} is not None" for name in dict.fromkeys(uses))
 
 
 def apply_source(formulas: Formulas) -> str:
@@ -180,17 +175,19 @@ def apply_source(formulas: Formulas) -> str:
         lines.append("    recording = STATE.grad")
     for use in formulas.values:
         lines += [f"    {line}" for line in _loading(formulas, use)]
-    lines += [f"    {use.name}{DESCRIBED} = {_metadata(formulas, use.name)}" for use in formulas.described]
+    for name, _ in formulas.described:
+        single = f"None if node.m_{name} is None else described(*node.m_{name})"
+        lines.append(f"    {name}{DESCRIBED} = {f'DescribedList(node.m_{name})' if name in formulas.lists else single}")
     lines += [f"    {use.name} = node.a_{use.name}" for use in formulas.plain]
     for names, one in formulas.groups:
         if len(names) == 1:
             lines.append(f"    g_{names[0]} = ({one.text}) if {condition(names)} else None")
         else:
-            lines.append(f"    needed = ({', '.join(f'{_edge(name)} is not None' for name in names)},)")
+            lines.append(f"    needed = ({', '.join(f'e_{name} is not None' for name in names)},)")
             gradients = ", ".join(f"g_{name}" for name in names)
             lines.append(f"    {gradients} = ({one.text}) if {condition(names)} else (None,) * {len(names)}")
     if formulas.follows:
-        edges = ", ".join(_edge(name) for name in formulas.follows)
+        edges = ", ".join(f"e_{name}" for name in formulas.follows)
         lines.append("    if STATE.grad:")
         lines.append(f"        return following(node, {_returned(formulas)}, ({edges},))")
     lines.append(f"    return {_returned(formulas)}")
@@ -199,16 +196,16 @@ def apply_source(formulas: Formulas) -> str:
 
 def _unpacked_edges(formulas: Formulas) -> list[str]:
     if not any(name in formulas.lists for name in formulas.inputs):
-        return [f"{', '.join(_edge(name) for name in formulas.inputs)}, = node.edges"]
+        return [f"{', '.join(f'e_{name}' for name in formulas.inputs)}, = node.edges"]
     lines = ["edges = node.edges", "at = 0"]
     for name in formulas.inputs:
         if name in formulas.lists:
             lines.append(f"n_{name} = node.n_{name}")
             lines.append(f"l_{name} = edges[at : at + n_{name}]")
-            lines.append(f"{_edge(name)} = l_{name} if any(one is not None for one in l_{name}) else None")
+            lines.append(f"e_{name} = l_{name} if any(one is not None for one in l_{name}) else None")
             lines.append(f"at += n_{name}")
         else:
-            lines.append(f"{_edge(name)} = edges[at]")
+            lines.append(f"e_{name} = edges[at]")
             lines.append("at += 1")
     return lines
 
@@ -235,14 +232,8 @@ def _value(formulas: Formulas, name: str) -> str:
     if name in formulas.results:
         edge = f"(node, {formulas.results[name]})"
     else:
-        edge = _edge(name) if name in formulas.inputs else "None"
+        edge = f"e_{name}" if name in formulas.inputs else "None"
     return f"used(node.v_{name}, node.w_{name}, {edge})"
-
-
-def _metadata(formulas: Formulas, name: str) -> str:
-    if name in formulas.lists:
-        return f"DescribedList(node.m_{name})"
-    return f"None if node.m_{name} is None else described(*node.m_{name})"
 
 
 def _returned(formulas: Formulas) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 from ..core.errors import type_error
 from ..dispatch.state import IN_PYTHON
 from ..tensor.tensor import Tensor
-from .forward_mode import DUAL, Pause, set_tangent, tangent_of
+from .forward_mode import DUAL, Pause, check_sizes, set_tangent, tangent_of
 
 
 def __getattr__(name: str) -> int:
@@ -77,12 +77,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
         raise ValueError(f"Expected primal to be floating point or complex, but got: {dtype}")
     if not (tangent.meta.dtype.is_floating_point or tangent.meta.dtype.is_complex):
         raise ValueError(f"Expected tangent to be floating point or complex, but got: {tangent.dtype}")
-    if tangent.meta.sizes != tensor.meta.sizes:
-        raise RuntimeError(
-            f"Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
-            f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
-            f"{list(tangent.shape)}."
-        )
+    check_sizes(tensor, tangent)
     if tangent.meta.dtype is not dtype:
         raise RuntimeError(f"Expected primal and tangent to have the same dtype, got {dtype} and {tangent.dtype}")
     if tangent_of(tensor) is not None:

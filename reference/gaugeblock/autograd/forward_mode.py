@@ -86,6 +86,16 @@ def tangent_of(value: Any) -> Tensor | None:
     return None if more is None or more.tangent is None or more.epoch != DUAL.epoch else more.tangent
 
 
+def check_sizes(tensor: Any, tangent: Any) -> None:
+    """RuntimeError unless a tangent has the sizes of its tensor."""
+    if tangent.meta.sizes != tensor.meta.sizes:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
+            f"{list(tangent.shape)}."
+        )
+
+
 def set_tangent(tensor: Tensor, tangent: Tensor | None) -> None:
     """Make a tensor a dual number."""
     if tangent is not None:

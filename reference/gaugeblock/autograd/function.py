@@ -11,7 +11,7 @@ from ..dispatch.state import STATE
 from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version
 from .autograd_meta import Edge, differentiable, requires_grad, result_of, shallow_copy_and_detach, unpack, version
-from .forward_mode import DUAL, PAUSED, Pause, has_tangent, saved_with, set_tangent, tangent_of
+from .forward_mode import DUAL, PAUSED, Pause, check_sizes, has_tangent, saved_with, set_tangent, tangent_of
 from .grad_mode import no_grad
 from .node import COUNTER, Node, NotImplementedNode
 from .saved_tensor import FREED, saved, with_history
@@ -33,7 +33,11 @@ def set_function_tangents(
         recorded = {id(output): result for output, result in zip(outputs, results, strict=True)}
         ctx.saved_for_forward = tuple([recorded.get(id(one), one) for one in ctx.saved_for_forward])
     with Pause():
-        given = [_tangent(ctx, one) for one in args]
+        given: list[Any] = []
+        for one in args:
+            taken = isinstance(one, Tensor) and differentiable(one)
+            own = tangent_of(one) if taken else None
+            given.append(ops.zeros_like(unpack(one)) if taken and own is None and ctx.materialize_grads else own)
         found = function.jvp(ctx, *given)
         tangents = tuple(found) if isinstance(found, (list, tuple)) else (found,)
         if len(tangents) != len(outputs):
@@ -50,14 +54,6 @@ def set_function_tangents(
     ctx.keep_tangents(results)
 
 
-def _tangent(ctx: Any, value: Any) -> Any:
-    """Return an argument's tangent; without one, zeros if it is floating or complex and gradients are materialized."""
-    if not isinstance(value, Tensor) or not differentiable(value):
-        return None
-    found = tangent_of(value)
-    return ops.zeros_like(unpack(value)) if found is None and ctx.materialize_grads else found
-
-
 def _check(ctx: Any, nr: int, output: Any, tangent: Any) -> None:
     if not isinstance(tangent, Tensor):
         raise RuntimeError(
@@ -69,12 +65,7 @@ def _check(ctx: Any, nr: int, output: Any, tangent: Any) -> None:
             f"{ctx.name()}: jvp returned a gradient at position {nr}, but the corresponding forward output is not a "
             "differentiable Tensor; return None at that position instead"
         )
-    if tangent.meta.sizes != output.meta.sizes:
-        raise RuntimeError(
-            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
-            f"supported. Tensor is of size {list(output.shape)} while the given forward gradient is of size "
-            f"{list(tangent.shape)}."
-        )
+    check_sizes(output, tangent)
 
 
 def _check_shared(ctx: Any, nr: int, output: Any, tangent: Tensor, args: Sequence[Any], given: Sequence[Any]) -> None:
@@ -227,23 +218,19 @@ class BackwardFunction(Node):
         return found
 
 
-class FunctionMeta(type):
-    """Gives every function the class of its nodes."""
-
-    def __init__(cls, name: str, bases: tuple[type, ...], space: dict[str, Any]) -> None:
-        super().__init__(name, bases, space)
-        members = {"function": cls, "label": f"{name}Backward", "__module__": cls.__module__}
-        cls._node = type(f"{name}Backward", (BackwardFunction,), members)
-
-
-class Function(metaclass=FunctionMeta):
+class Function:
     """A function whose derivative its author writes: static ``forward(ctx, ...)`` and ``backward(ctx, *grads)``.
 
     Or ``forward(...)`` without ctx beside ``setup_context(ctx, inputs, output)``; ``jvp(ctx, *tangents)`` serves
     forward mode. It is called as ``MyFunction.apply(...)``.
     """
 
-    _node: type[BackwardFunction]
+    _node: type[BackwardFunction] = BackwardFunction
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        label = f"{cls.__name__}Backward"
+        cls._node = type(label, (BackwardFunction,), {"function": cls, "label": label, "__module__": cls.__module__})
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:

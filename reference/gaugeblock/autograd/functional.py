@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from ..calls.functions import ops
 from ..core.errors import type_error
@@ -26,10 +26,15 @@ def _tuple(function: str, what: str, value: Any) -> tuple[Tensors, bool]:
     return members, several
 
 
-def _check_function(function: str, func: Any) -> None:
-    """Raise TypeError unless `func` is callable."""
+def _inputs(function: str, func: Any, inputs: Any) -> tuple[Tensors, bool]:
+    """The input tensors, and whether there was a tuple. TypeError for anything else, and unless `func` is callable."""
     if not callable(func):
         type_error(function, "func", func, "a function of Tensors")
+    return _tuple(function, "inputs", inputs)
+
+
+def _outputs(function: str, value: Any) -> tuple[Tensors, bool]:
+    return _tuple(function, "outputs of the user-provided function", value)
 
 
 def _unpack(values: Any, several: bool) -> Any:
@@ -38,11 +43,11 @@ def _unpack(values: Any, several: bool) -> Any:
 
 def _prepared(inputs: Tensors, *, create: bool) -> Tensors:
     """Fresh handles that require gradients, part of the caller's graph when that is to be extended."""
-    if create:
-        made = [one.view_as(one) if requires_grad(one) else one.detach().requires_grad_() for one in inputs]  # type: ignore[attr-defined]
-    else:
-        made = [one.detach().requires_grad_() for one in inputs]  # type: ignore[attr-defined]
-    return tuple(made)
+
+    def own(one: Any) -> Any:
+        return one.view_as(one) if create and requires_grad(one) else one.detach().requires_grad_()
+
+    return tuple(map(own, inputs))
 
 
 def _cotangents(function: str, outputs: Tensors, v: Any) -> Tensors:
@@ -67,76 +72,64 @@ def _cotangents(function: str, outputs: Tensors, v: Any) -> Tensors:
     return given
 
 
-def _filled(found: Any, like: Sequence[Tensor], *, strict: bool, function: str) -> list[Tensor]:
-    results = []
-    for place, (one, tensor) in enumerate(zip(found, like, strict=True)):
-        if one is None and strict:
-            raise RuntimeError(
-                f"{function}(): the output of the user-provided function is independent of input {place}. This is not "
-                "allowed in strict mode."
-            )
-        results.append(ops.zeros_like(tensor) if one is None else one)
-    return results
+def _refuse(function: str, what: str) -> NoReturn:
+    raise RuntimeError(f"{function}(): {what}. This is not allowed in strict mode.")
 
 
-def _finished(values: Any, *, create: bool) -> list[Tensor]:
-    return list(values) if create else [one.detach() for one in values]
+def _finished(values: Any, several: bool, *, create: bool) -> Any:
+    """One value or a tuple of several, without history unless the graph is to be extended."""
+    return _unpack(values if create else [one.detach() for one in values], several)
 
 
 def vjp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """``(func(*inputs), v^T J)``. RuntimeError for a v of other sizes; TypeError for what are no tensors."""
-    _check_function("vjp", func)
-    given, several = _tuple("vjp", "inputs", inputs)
+    given, several = _inputs("vjp", func, inputs)
     with enable_grad():
         ins = _prepared(given, create=create_graph)
-        outs, many = _tuple("vjp", "outputs of the user-provided function", func(*ins))
+        outs, many = _outputs("vjp", func(*ins))
         vectors = _cotangents("vjp", outs, v)
-        found = _grad(outs, ins, vectors, create=create_graph)
-        found = _filled(found, ins, strict=strict, function="vjp")
-    return _unpack(_finished(outs, create=create_graph), many), _unpack(_finished(found, create=create_graph), several)
+        found = pulled_back(outs, ins, vectors, create=create_graph, strict="vjp" if strict else "")
+    return _finished(outs, many, create=create_graph), _finished(found, several, create=create_graph)
 
 
 def pulled_back(
-    outputs: Sequence[Tensor], inputs: Sequence[Tensor], vectors: Sequence[Tensor], *, create: bool
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], vectors: Sequence[Tensor], *, create: bool, strict: str = ""
 ) -> list[Tensor]:
-    """Return the gradients of inputs for those of outputs, zeros where nothing depends on an input."""
-    return _filled(_grad(outputs, inputs, vectors, create=create), inputs, strict=False, function="")
+    """Return the gradients of inputs for those of outputs, zeros where nothing depends on an input.
 
-
-def _grad(outputs: Sequence[Tensor], inputs: Sequence[Tensor], vectors: Sequence[Tensor], *, create: bool) -> Any:
+    For the function called `strict` that is a RuntimeError.
+    """
     pairs = [(one, vector) for one, vector in zip(outputs, vectors, strict=True) if requires_grad(one)]
-    if not pairs:
-        return [None] * len(inputs)
-    roots, weights = [one for one, _ in pairs], [vector for _, vector in pairs]
-    return grad(roots, inputs, weights, create_graph=create, retain_graph=True, allow_unused=True)
+    found: Sequence[Any] = [None] * len(inputs)
+    if pairs:
+        roots, weights = zip(*pairs, strict=True)
+        found = grad(roots, inputs, weights, create_graph=create, retain_graph=True, allow_unused=True)
+    for place, one in enumerate(found if strict else ()):
+        if one is None:
+            _refuse(strict, f"the output of the user-provided function is independent of input {place}")
+    return [ops.zeros_like(tensor) if one is None else one for one, tensor in zip(found, inputs, strict=True)]
 
 
 def jvp(
     func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
     """``(func(*inputs), J v)``, in one pass of forward mode. Raises as vjp."""
-    _check_function("jvp", func)
-    given, _ = _tuple("jvp", "inputs", inputs)
+    given, _ = _inputs("jvp", func, inputs)
     vectors = _cotangents("jvp", given, v)
     ins = tuple(given) if create_graph else tuple(one.detach() for one in given)  # type: ignore[attr-defined]
     with forward_ad.dual_level():
         duals = [forward_ad.make_dual(one, vector) for one, vector in zip(ins, vectors, strict=True)]
-        outs, many = _tuple("jvp", "outputs of the user-provided function", func(*duals))
+        outs, many = _outputs("jvp", func(*duals))
         parts = [forward_ad.unpack_dual(one) for one in outs]
     tangents = []
     for place, part in enumerate(parts):
         if part.tangent is None and strict:
-            raise RuntimeError(
-                f"jvp(): output {place} of the user-provided function is independent of the inputs. This is not "
-                "allowed in strict mode."
-            )
+            _refuse("jvp", f"output {place} of the user-provided function is independent of the inputs")
         tangents.append(ops.zeros_like(part.primal) if part.tangent is None else part.tangent)
     values = [part.primal for part in parts]
-    return _unpack(_finished(values, create=create_graph), many), _unpack(
-        _finished(tangents, create=create_graph), many
-    )
+    return _finished(values, many, create=create_graph), _finished(tangents, many, create=create_graph)
 
 
 def jacobian(
@@ -154,31 +147,24 @@ def jacobian(
     """
     if strategy not in ("reverse-mode", "forward-mode"):
         raise ValueError(f'Expected strategy to be either "forward-mode" or "reverse-mode". Hint: got {strategy!r}.')
-    _check_function("jacobian", func)
-    given, several = _tuple("jacobian", "inputs", inputs)
+    given, several = _inputs("jacobian", func, inputs)
     forward = strategy == "forward-mode"
     parts, many = _forward(func, given, create_graph) if forward else _reverse(func, given, create_graph, strict)
-    return _unpack([_unpack(part, several) for part in parts], many)
+    return _unpack([_finished(part, several, create=create_graph) for part in parts], many)
 
 
 def _reverse(func: Any, given: Tensors, create: bool, strict: bool) -> tuple[list[list[Tensor]], bool]:
     with enable_grad():
         ins = _prepared(given, create=create)
-        outs, many = _tuple("jacobian", "outputs of the user-provided function", func(*ins))
+        outs, many = _outputs("jacobian", func(*ins))
         parts = []
         for out in outs:
             if strict and not requires_grad(out):
-                raise RuntimeError(
-                    "jacobian(): the output of the user-provided function is independent of the inputs. This is not "
-                    "allowed in strict mode."
-                )
-            columns: list[list[Tensor]] = [[] for _ in ins]
-            for unit in _units(out):
-                found = _grad((out,), ins, (unit,), create=create)
-                for column, one in zip(columns, _filled(found, ins, strict=strict, function="jacobian"), strict=True):
-                    column.append(one)
-            parts.append([_stacked(column, 0, out, one) for column, one in zip(columns, ins, strict=True)])
-    return [_finished(part, create=create) for part in parts], many
+                _refuse("jacobian", "the output of the user-provided function is independent of the inputs")
+            name = "jacobian" if strict else ""
+            rows = [pulled_back((out,), ins, (unit,), create=create, strict=name) for unit in _units(out)]
+            parts.append([_stacked([row[place] for row in rows], 0, out, one) for place, one in enumerate(ins)])
+    return parts, many
 
 
 def _units(tensor: Tensor) -> Iterator[Tensor]:
@@ -197,13 +183,12 @@ def _stacked(parts: list[Tensor], dim: int, out: Tensor, into: Tensor) -> Any:
 
 
 def _forward(func: Any, given: Tensors, create: bool) -> tuple[list[list[Tensor]], bool]:
-    what = "outputs of the user-provided function"
-    outs, many = _tuple("jacobian", what, func(*given))
+    outs, many = _outputs("jacobian", func(*given))
     parts: list[list[Tensor]] = [[] for _ in outs]
     zeros = [ops.zeros_like(one) for one in given]
     for place, into in enumerate(given):
         vectors = [(*zeros[:place], unit, *zeros[place + 1 :]) for unit in _units(into)]
-        found = [_tuple("jacobian", what, jvp(func, given, one, create_graph=create)[1])[0] for one in vectors]
+        found = [_outputs("jacobian", jvp(func, given, one, create_graph=create)[1])[0] for one in vectors]
         for number, (part, out) in enumerate(zip(parts, outs, strict=True)):
             part.append(_stacked([row[number] for row in found], out.meta.ndim, out, into))
     return parts, many
@@ -221,23 +206,21 @@ def hessian(
 
     A tuple of tuples for several inputs. RuntimeError unless the result is one tensor with one element.
     """
-    _check_function("hessian", func)
-    given, several = _tuple("hessian", "inputs", inputs)
+    given, several = _inputs("hessian", func, inputs)
 
     def gradient(*ins: Tensor) -> Any:
         with enable_grad():
             own = tuple(one.view_as(one) for one in ins)  # type: ignore[attr-defined]
             own = tuple(one if requires_grad(one) else one.requires_grad_() for one in own)
             out = _single("hessian", func(*own))
-            found = _grad((out,), own, (_one(out),), create=True)
-            return tuple(_filled(found, own, strict=strict, function="hessian"))
+            return tuple(pulled_back((out,), own, (_one(out),), create=True, strict="hessian" if strict else ""))
 
     found = jacobian(gradient, given, create_graph=create_graph, strict=strict, strategy=outer_jacobian_strategy)
     return found if several else found[0][0]
 
 
 def _single(function: str, value: Any) -> Tensor:
-    outs, many = _tuple(function, "outputs of the user-provided function", value)
+    outs, many = _outputs(function, value)
     if many or outs[0].meta.numel != 1:
         raise RuntimeError(
             f"{function}(): the Tensor returned by the function given to {function} should contain a single element"
@@ -267,13 +250,11 @@ def hvp(
 def _hessian_product(
     name: str, func: Callable[..., Any], inputs: Any, v: Any, create: bool, strict: bool
 ) -> tuple[Any, Any]:
-    _check_function(name, func)
-    given, several = _tuple(name, "inputs", inputs)
+    given, several = _inputs(name, func, inputs)
+    named = name if strict else ""
     with enable_grad():
         ins = _prepared(given, create=create)
         out = _single(name, func(*ins))
-        first = _filled(_grad((out,), ins, (_one(out),), create=True), ins, strict=strict, function=name)
-        vectors = _cotangents(name, tuple(first), v)
-        found = _filled(_grad(tuple(first), ins, vectors, create=create), ins, strict=strict, function=name)
-    value = out if create else out.detach()  # type: ignore[attr-defined]
-    return value, _unpack(_finished(found, create=create), several)
+        first = pulled_back((out,), ins, (_one(out),), create=True, strict=named)
+        found = pulled_back(first, ins, _cotangents(name, tuple(first), v), create=create, strict=named)
+    return _finished((out,), False, create=create), _finished(found, several, create=create)

@@ -39,7 +39,8 @@ class Graph:
         depths = _depths(roots)
         order = sorted(depths, key=lambda node: (depths[node], -node.sequence))
         self.places = {node: place for place, node in enumerate(order)}
-        self.vertices = [Vertex(node, node.name(), _detail(node), depths[node]) for node in order]
+        sizes = [" ".join(f"{list(meta.sizes)}" for meta in node.metas if meta is not None) for node in order]
+        self.vertices = [Vertex(one, one.name(), text, depths[one]) for one, text in zip(order, sizes, strict=True)]
         self.edges = [
             (self.places[node], self.places[edge[0]], slot, edge[1])
             for node in order
@@ -70,10 +71,6 @@ class Graph:
         return "\n".join(lines)
 
     __repr__ = __str__
-
-
-def _detail(node: Node) -> str:
-    return " ".join(f"{list(meta.sizes)}" for meta in node.metas if meta is not None)
 
 
 def _depths(roots: Sequence[Node]) -> dict[Node, int]:

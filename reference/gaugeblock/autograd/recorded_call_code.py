@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..core.sealed import OFFSETS
-from ..kernels.bound_call_code import CONSTANTS, ITEMS, NONE, SIZE, TYPE
+from ..kernels.bound_call_code import CONSTANTS, ITEMS, NONE, SIZE, TYPE, module
 from ..kernels.code import NAME
 from ..memory.storage import Storage
 from ..tensor.tensor import Tensor
@@ -31,32 +31,10 @@ GIVEN = "ptr %program, ptr %constants, ptr %args, ptr %plain, ptr %edges, i64 %c
 """Parameters of the functions that make a node."""
 
 
-_DECLARATIONS = f"""@objects = internal global [{len(OBJECTS)} x ptr] zeroinitializer
-@_Py_NoneStruct = external global i8
-@_Py_TrueStruct = external global i8
-@_Py_FalseStruct = external global i8
-declare void @Py_IncRef(ptr)
-declare void @Py_DecRef(ptr)
-declare void @PyErr_Clear()
-declare ptr @PyTuple_New(i64)
-declare ptr @PyIter_Next(ptr)
-declare ptr @PyLong_FromLong(i64)
-declare ptr @PyType_GenericAlloc(ptr, i64)
-declare ptr @PyWeakref_GetObject(ptr)
-declare ptr @PyWeakref_NewRef(ptr, ptr)
-declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
-declare ptr @PyObject_CallFunctionObjArgs(ptr, ...)
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-define void @{NAME}_set(ptr %table) {{
-  call void @llvm.memcpy.p0.p0.i64(ptr @objects, ptr %table, i64 {8 * len(OBJECTS)}, i1 false)
-  ret void
-}}"""
-
-
 def text() -> str:
     """Return the IR of the builtin and of its parts."""
     parts = [*edge_functions(), _operand(), _filled(), _wrapped(), _viewed(), _noted(), _recorded()]
-    return "\n".join([*parts, _DECLARATIONS])
+    return module(parts, OBJECTS)
 
 
 def _operand() -> str:
@@ -67,36 +45,26 @@ def _operand() -> str:
     code = RecordCode()
     number, kind, slot = (code.word("%row", k) for k in range(3))
     value = code.register("alloca ptr")
-    fixed, given, tensor, done = (code.label() for _ in range(4))
-    code.branch(code.register(f"icmp eq i64 {kind}, {CONSTANT}"), fixed, given)
-    code.begin(fixed)
-    code.store("ptr", code.load("ptr", code.slot(code.move("%constants", ITEMS), number)), value)
-    code.jump(done)
-    code.begin(given)
-    argument = code.load("ptr", code.slot("%args", number))
-    code.store("ptr", argument, value)
-    plain = code.register(f"icmp eq i64 {kind}, {AS_IS}")
-    is_tensor = code.same(code.load("ptr", code.move(argument, TYPE)), code.object("Tensor"))
-    check, recorded = code.label(), code.label()
-    code.branch(plain, check, recorded)
-    code.begin(check)
-    code.branch(is_tensor, tensor, done)
-    code.begin(recorded)
-    code.fail(code.unless(is_tensor), DECLINED)
-    meta = code.slot_of(argument, Tensor, "autograd")
-    code.fail(code.same(meta, NONE), DECLINED)
-    with code.when(code.register(f"icmp eq i64 {kind}, {RECORDED}")):
-        place = code.slot("%edges", slot)
-        status = code.register(f"call i64 @edge(ptr {argument}, ptr {meta}, ptr {place})")
-        with code.ending(code.register(f"icmp ne i64 {status}, {GOOD}")):
-            code.line(f"ret i64 {status}")
-    code.store("ptr", code.slot_of(meta, AutogradMeta, "plain"), value)
-    code.jump(tensor)
-    code.begin(tensor)
-    held = code.load("ptr", value)
-    code.fail(code.is_not(code.slot_of(held, Tensor, "counter"), NONE), DECLINED)
-    code.jump(done)
-    code.begin(done)
+    fixed = code.register(f"icmp eq i64 {kind}, {CONSTANT}")
+    with code.when(fixed):
+        code.store("ptr", code.load("ptr", code.slot(code.move("%constants", ITEMS), number)), value)
+    with code.when(code.unless(fixed)):
+        argument = code.load("ptr", code.slot("%args", number))
+        code.store("ptr", argument, value)
+        is_tensor = code.same(code.load("ptr", code.move(argument, TYPE)), code.object("Tensor"))
+        with code.when(code.register(f"icmp ne i64 {kind}, {AS_IS}")):
+            code.fail(code.unless(is_tensor), DECLINED)
+            meta = code.slot_of(argument, Tensor, "autograd")
+            code.fail(code.same(meta, NONE), DECLINED)
+            with code.when(code.register(f"icmp eq i64 {kind}, {RECORDED}")):
+                place = code.slot("%edges", slot)
+                status = code.register(f"call i64 @edge(ptr {argument}, ptr {meta}, ptr {place})")
+                with code.ending(code.register(f"icmp ne i64 {status}, {GOOD}")):
+                    code.line(f"ret i64 {status}")
+            code.store("ptr", code.slot_of(meta, AutogradMeta, "plain"), value)
+        with code.when(is_tensor):
+            held = code.load("ptr", value)
+            code.fail(code.is_not(code.slot_of(held, Tensor, "counter"), NONE), DECLINED)
     found = code.load("ptr", value)
     code.line(f"call void @Py_IncRef(ptr {found})")
     code.store("ptr", found, "%place")
@@ -110,20 +78,20 @@ def _filled() -> str:
     Return false if there is no memory. Bit k of `wanted` says whether edge k is there.
     """
     code = RecordCode()
-    edges = code.register("call ptr @PyTuple_New(i64 %count)")
-    code.line(f"br i1 {code.same(edges, 'null')}, label %failed, label %made")
-    code.begin("made")
+
+    def check(made: str) -> str:
+        with code.ending(code.same(made, "null")):
+            code.line("ret i1 false")
+        return made
+
+    edges = check(code.register("call ptr @PyTuple_New(i64 %count)"))
     code.store("ptr", edges, code.move("%node", OFFSETS[Node]["edges"]))
     with code.loop(0, "%count") as i:
         edge = code.load("ptr", code.slot("%edges", i))
         code.item(edges, i, code.register(f"select i1 {code.same(edge, 'null')}, ptr {NONE}, ptr {edge}"))
-    number = code.register(f"call ptr @PyIter_Next(ptr {code.object('counter')})")
-    code.line(f"br i1 {code.same(number, 'null')}, label %failed, label %numbered")
-    code.begin("numbered")
+    number = check(code.register(f"call ptr @PyIter_Next(ptr {code.object('counter')})"))
     code.store("ptr", number, code.move("%node", OFFSETS[Node]["sequence"]))
-    metas = code.register("call ptr @PyTuple_New(i64 %many)")
-    code.line(f"br i1 {code.same(metas, 'null')}, label %failed, label %described")
-    code.begin("described")
+    metas = check(code.register("call ptr @PyTuple_New(i64 %many)"))
     with code.loop(0, "%many") as i:
         code.item(metas, i, code.slot_of(code.load("ptr", code.slot("%results", i)), Tensor, "_meta"))
     code.store("ptr", metas, code.move("%node", OFFSETS[Node]["metas"]))
@@ -132,41 +100,26 @@ def _filled() -> str:
     with code.loop(0, code.word("%program", HEADER.index("steps"))) as i:
         entry = code.slot("%program", code.register(f"add i64 {len(HEADER)}, {code.register(f'mul i64 {i}, 5')}"))
         kind, number, mask, first, second = (code.word(entry, k) for k in range(5))
-        place = code.move("%node", first)
-        constant, argument, saved, described, on = (code.label() for _ in range(5))
-        code.line(
-            f"switch i64 {kind}, label %{described} "
-            f"[i64 {CONSTANT_VALUE}, label %{constant} i64 {ARGUMENT}, label %{argument} i64 {SAVED}, label %{saved}]"
+        constant, argument, saved, described = (
+            code.register(f"icmp eq i64 {kind}, {one}") for one in (CONSTANT_VALUE, ARGUMENT, SAVED, DESCRIBED)
         )
-        for label in (constant, argument):
-            code.begin(label)
-            array = code.move("%constants", ITEMS) if label == constant else "%args"
-            value = code.load("ptr", code.slot(array, number))
-            code.line(f"call void @Py_IncRef(ptr {value})")
-            code.store("ptr", value, place)
-            code.jump(on)
-        code.begin(saved)
-        tensor = _chosen(code, number)
-        version = code.member(code.slot_of(tensor, Tensor, "_storage_impl"), OFFSETS[Storage]["version"])
-        there = code.register(f"icmp ne i64 {code.register(f'and i64 %wanted, {mask}')}, 0")
-        kept = code.register(f"select i1 {there}, ptr {tensor}, ptr {NONE}")
-        seen = code.register(f"select i1 {there}, ptr {version}, ptr {code.object('zero')}")
-        for value, slot in ((kept, place), (seen, code.move("%node", second))):
-            code.line(f"call void @Py_IncRef(ptr {value})")
-            code.store("ptr", value, slot)
-        code.jump(on)
-        code.begin(described)
-        tensor = _chosen(code, number)
-        where = [code.slot_of(tensor, Tensor, slot) for slot in ("_meta", "_offset")]
-        both = code.register(f"call ptr @pair(ptr {where[0]}, ptr {where[1]})")
-        fine = code.label()
-        code.line(f"br i1 {code.same(both, 'null')}, label %failed, label %{fine}")
-        code.begin(fine)
-        code.store("ptr", both, place)
-        code.jump(on)
-        code.begin(on)
+        with code.when(code.either(constant, argument)):
+            array = code.register(f"select i1 {constant}, ptr {code.move('%constants', ITEMS)}, ptr %args")
+            code.put("%node", first, code.load("ptr", code.slot(array, number)))
+        with code.when(saved):
+            tensor = _chosen(code, number)
+            version = code.member(code.slot_of(tensor, Tensor, "_storage_impl"), OFFSETS[Storage]["version"])
+            there = code.register(f"icmp ne i64 {code.register(f'and i64 %wanted, {mask}')}, 0")
+            code.put("%node", first, code.register(f"select i1 {there}, ptr {tensor}, ptr {NONE}"))
+            seen = code.register(f"select i1 {there}, ptr {version}, ptr {code.object('zero')}")
+            code.put("%node", second, seen)
+        with code.when(described):
+            tensor = _chosen(code, number)
+            where = [code.slot_of(tensor, Tensor, slot) for slot in ("_meta", "_offset")]
+            both = check(code.register(f"call ptr @pair(ptr {where[0]}, ptr {where[1]})"))
+            code.store("ptr", both, code.move("%node", first))
     head = f"define internal i1 @filled(ptr %node, {GIVEN}, ptr %results, i64 %many)"
-    return code.function(head, "  ret i1 true\nfailed:\n  ret i1 false")
+    return code.function(head, "  ret i1 true")
 
 
 def _chosen(code: RecordCode, number: str) -> str:
@@ -182,8 +135,7 @@ def _wrapped() -> str:
     """@wrapped(plain, node, place): what `result_of` returns for a result of a node; null if there is no memory."""
     code = RecordCode()
     meta = code.slot_of("%plain", Tensor, "_meta")
-    twin = code.register("alloca ptr")
-    code.store("ptr", code.slot_of(meta, TensorMeta, "twin"), twin)
+    twin = code.variable("ptr", code.slot_of(meta, TensorMeta, "twin"))
     with code.when(code.same(code.load("ptr", twin), NONE)):
         maker = code.object("with_autograd")
         made = code.register(f"call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr {maker}, ptr {meta}, ptr null)")
@@ -221,8 +173,7 @@ def _viewed() -> str:
         code.line("ret ptr null")
     above = code.slot_of("%base", Tensor, "base")
     root = code.register(f"select i1 {code.same(above, NONE)}, ptr %base, ptr {above}")
-    creation = code.register("alloca ptr")
-    code.store("ptr", code.object("default"), creation)
+    creation = code.variable("ptr", code.object("default"))
     other = code.slot_of(code.slot_of("%base", Tensor, "autograd"), AutogradMeta, "view")
     with code.when(code.is_not(other, NONE)):
         code.store("ptr", code.slot_of(other, ViewState, "creation"), creation)
@@ -248,51 +199,33 @@ def _noted() -> str:
     code = RecordCode()
     node = code.register("call ptr @PyType_GenericAlloc(ptr %kind, i64 0)")
     code.leave(code.same(node, "null"), "null")
-    made, place = code.register("alloca ptr"), code.register("alloca ptr")
-    code.store("ptr", "null", made)
-    code.store("ptr", "%result", place)
+    made, place = code.variable("ptr", "null"), code.variable("ptr", "%result")
     kind = code.load("ptr", code.move("%result", TYPE))
     single = code.same(kind, code.object("Tensor"))
     results = code.register(f"select i1 {single}, ptr {place}, ptr {code.move('%result', ITEMS)}")
     many = code.register(f"select i1 {single}, i64 1, i64 {code.load('i64', code.move('%result', SIZE))}")
     good = code.register(f"call i1 @filled(ptr {node}, {GIVEN}, ptr {results}, i64 {many})")
-    one, several, done = code.label(), code.label(), code.label()
-    with code.when(good):
-        code.branch(single, one, several)
-        code.begin(one)
+    with code.when(code.both(good, single)):
         tensor = code.register(f"call ptr @wrapped(ptr %result, ptr {node}, i64 0)")
         code.store("ptr", tensor, made)
         maker = code.word("%program", HEADER.index("maker"))
-        there = code.both(code.is_not(tensor, "null"), code.register(f"icmp sge i64 {maker}, 0"))
-        view = code.label()
-        code.branch(there, view, done)
-        code.begin(view)
-        base = code.load("ptr", code.slot("%args", code.word("%program", HEADER.index("base"))))
-        name = code.load("ptr", code.slot(code.move("%constants", ITEMS), maker))
-        code.store("ptr", code.register(f"call ptr @viewed(ptr {tensor}, ptr %result, ptr {base}, ptr {name})"), made)
-        code.jump(done)
-        code.begin(several)
+        with code.when(code.both(code.is_not(tensor, "null"), code.register(f"icmp sge i64 {maker}, 0"))):
+            base = code.load("ptr", code.slot("%args", code.word("%program", HEADER.index("base"))))
+            name = code.load("ptr", code.slot(code.move("%constants", ITEMS), maker))
+            view = code.register(f"call ptr @viewed(ptr {tensor}, ptr %result, ptr {base}, ptr {name})")
+            code.store("ptr", view, made)
+    with code.when(code.both(good, code.unless(single))):
         together = code.register(f"call ptr @PyType_GenericAlloc(ptr {kind}, i64 {many})")
         code.store("ptr", together, made)
         mask = code.word("%program", HEADER.index("leading"))
-        fill = code.label()
-        code.branch(code.same(together, "null"), done, fill)
-        code.begin(fill)
-        with code.loop(0, many) as i:
+        with code.when(code.is_not(together, "null")), code.loop(0, many) as i:
             plain = code.load("ptr", code.slot(results, i))
-            bit = code.register(f"and i64 1, {code.register(f'lshr i64 {mask}, {i}')}")
-            wrap, keep, on = code.label(), code.label(), code.label()
-            code.branch(code.register(f"icmp ne i64 {bit}, 0"), wrap, keep)
-            code.begin(wrap)
-            recorded = code.register(f"call ptr @wrapped(ptr {plain}, ptr {node}, i64 {i})")
-            code.store("ptr", recorded, code.slot(code.move(together, ITEMS), i))
-            code.jump(on)
-            code.begin(keep)
-            code.item(together, i, plain)
-            code.jump(on)
-            code.begin(on)
-        code.jump(done)
-        code.begin(done)
+            leads = code.register(f"trunc i64 {code.register(f'lshr i64 {mask}, {i}')} to i1")
+            with code.when(leads):
+                recorded = code.register(f"call ptr @wrapped(ptr {plain}, ptr {node}, i64 {i})")
+                code.store("ptr", recorded, code.slot(code.move(together, ITEMS), i))
+            with code.when(code.unless(leads)):
+                code.item(together, i, plain)
     code.line(f"call void @Py_DecRef(ptr {node})")
     head = f"define internal ptr @noted(ptr %kind, {GIVEN}, ptr %result)"
     return code.function(head, f"  ret ptr {code.load('ptr', made)}")
@@ -307,11 +240,8 @@ def _recorded() -> str:
     data, program = code.move(operands, BYTES), code.move(steps, BYTES)
     count, edge_count = code.word(data, 0), code.word(data, 1)
     plain, edges = (code.register(f"alloca ptr, i64 {size}") for size in (count, edge_count))
-    status, taken, made = code.register("alloca i64"), code.register("alloca i64"), code.register("alloca ptr")
-    wanted = code.register("alloca i64")
-    for word, place in ((GOOD, status), (0, taken), (0, wanted)):
-        code.store("i64", word, place)
-    code.store("ptr", "null", made)
+    status, taken, wanted = (code.variable("i64", word) for word in (GOOD, 0, 0))
+    made = code.variable("ptr", "null")
     with code.loop(0, edge_count) as i:
         code.store("ptr", "null", code.slot(edges, i))
 

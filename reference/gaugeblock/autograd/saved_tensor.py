@@ -149,15 +149,10 @@ def with_history(kept: Any, version: int, edge: Edge | None) -> Any:
     leaf = node.variable
     if kept.__class__ is not Packed and plain.storage_impl is leaf.storage_impl and plain.offset == leaf.offset:
         return leaf
-    return accumulating(plain, node)
-
-
-def accumulating(plain: Tensor, node: AccumulateGrad) -> Tensor:
-    """Return a leaf on other elements whose gradient is accumulated into the leaf of the node."""
-    leaf = result_of(plain, None, 0)
-    leaf.requires_grad_flag = True
-    more_of(leaf).accumulator = weakref.ref(node)
-    return leaf
+    other = result_of(plain, None, 0)  # a leaf on other elements whose gradient is accumulated into the leaf's
+    other.requires_grad_flag = True
+    more_of(other).accumulator = weakref.ref(node)
+    return other
 
 
 def _unpacked(packed: Packed, edge: Edge | None) -> Tensor:

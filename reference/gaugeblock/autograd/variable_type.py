@@ -168,18 +168,14 @@ def autograd_kernel_of(operator: Operator) -> Callable[..., Any]:
     if operator.derivative is not None:
         return registered_kernel(operator)
     if found is None:
-        return refusing(operator) if _gives_numbers(operator) else quickly_passing(operator, kind)
+        row = rows().get(row_of_form().get(name, name))
+        numbers = row is None or row.result not in ("bool", "int64", "truth", "number")
+        return refusing(operator) if numbers else quickly_passing(operator, kind)
     if found.kind == "none":
         return quickly_passing(operator, kind)
     if found.kind == "composite":
         return composite_inplace(operator, row_name) if row_name != name else composite(operator)
     return generated(operator, kind, row_name)
-
-
-def _gives_numbers(operator: Operator) -> bool:
-    """Return whether results may have gradients: they are tensors, and not always of integers or bools."""
-    row = rows().get(row_of_form().get(operator.name, operator.name))
-    return row is None or row.result not in ("bool", "int64", "truth", "number")
 
 
 def without_keywords(schema: Schema) -> Schema:
@@ -198,7 +194,10 @@ def resolve(operator: Operator, mask: int) -> Resolved:
     if not mask & AUTOGRAD_MASK:
         return _plain(lambda *args, **kwargs: below(operator, args, kwargs, mask))
     found = REGISTRY.resolve(operator, mask)
-    composed = found.entry.label == "math kernel" and _has_formulas(operator)
+    composed = False  # of other operators; the spec's derivatives of the whole go before theirs
+    if found.entry.label == "math kernel":
+        row = derivatives().get(operator.name) or derivatives().get(row_of_form().get(operator.name, ""))
+        composed = row is not None and row.kind == "formulas"
     if runtime_key(found.mask) in AUTOGRAD_KEYS and found.entry.function is not None and not composed:
         return _plain(lambda *args, **kwargs: run_entry(operator, found, args, kwargs))
     if mask > HIGHEST_AUTOGRAD and runtime_key(found.mask) not in AUTOGRAD_KEYS and found.mask > HIGHEST_AUTOGRAD:
@@ -211,12 +210,6 @@ def guarded(operator: Operator, found: Resolved, args: tuple[Any, ...], kwargs: 
     if not any_autograd(args, kwargs):
         return found
     return _plain(lambda *given, **options: below(operator, given, options, found.mask))
-
-
-def _has_formulas(operator: Operator) -> bool:
-    """Return whether the spec has derivatives for an operator, which go before the operators that it is composed of."""
-    found = derivatives().get(operator.name) or derivatives().get(row_of_form().get(operator.name, ""))
-    return found is not None and found.kind == "formulas"
 
 
 HIGHEST_AUTOGRAD = (1 << (AUTOGRAD_MASK.bit_length())) - 1

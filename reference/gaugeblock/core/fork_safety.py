@@ -109,14 +109,10 @@ def _take_all() -> None:
 
 
 def _all() -> list[Any]:
-    return [*(lock for reference in _LOCKS.valuerefs() if (lock := reference()) is not None), *_library_locks()]
-
-
-def _library_locks() -> list[Any]:
-    """Return the lock that llvmlite holds in every call, if it is loaded."""
     library = getattr(sys.modules.get("llvmlite.binding.ffi"), "lib", None)
-    lock = getattr(getattr(library, "_lock", None), "_lock", None)
-    return [] if lock is None else [lock]
+    of_llvmlite = getattr(getattr(library, "_lock", None), "_lock", None)  # held in every call of it
+    found = (*(reference() for reference in _LOCKS.valuerefs()), of_llvmlite)
+    return [lock for lock in found if lock is not None]
 
 
 def _let_go() -> None:

@@ -38,7 +38,10 @@ def _join(a: DType, b: DType) -> DType | None:
     if low is bool_:
         return high
     if low.kind == 1 and high.kind == 1:
-        return _join_ints(low, high)
+        if uint8 in (a, b):
+            other = b if a is uint8 else a
+            return int16 if other is int8 else other
+        return a if a.itemsize > b.itemsize else b
     if low.kind == 1:
         return high
     if high.is_complex:
@@ -48,13 +51,6 @@ def _join(a: DType, b: DType) -> DType | None:
     if {low, high} == {float16, bfloat16}:
         return float32
     return low if low.itemsize > high.itemsize else high
-
-
-def _join_ints(a: DType, b: DType) -> DType:
-    if uint8 in (a, b):
-        other = b if a is uint8 else a
-        return int16 if other is int8 else other
-    return a if a.itemsize > b.itemsize else b
 
 
 _TABLE: dict[tuple[DType, DType], DType | None] = {(a, b): _join(a, b) for a in ALL_DTYPES for b in ALL_DTYPES}

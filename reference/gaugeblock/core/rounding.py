@@ -16,19 +16,14 @@ def rounded(values: Any, dtype: DType) -> np.ndarray[Any, Any]:
     """Return `values` as an array of `dtype`, floats rounded once, to nearest, ties to even."""
     array = np.asarray(values)
     if dtype is complex32:
-        return _records(array)
+        records = array
+        if array.dtype != complex32.numpy:
+            records = np.empty(array.shape, complex32.numpy)
+            records["real"], records["imag"] = array.real, array.imag
+        return records
     if dtype is bfloat16 and array.dtype == np.float64:
         array = to_odd(array)
     return array.astype(dtype.numpy)
-
-
-def _records(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return numbers as records of two float16; records are returned as they are."""
-    if array.dtype == complex32.numpy:
-        return array
-    records = np.empty(array.shape, complex32.numpy)
-    records["real"], records["imag"] = array.real, array.imag
-    return records
 
 
 def complex_numbers(records: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

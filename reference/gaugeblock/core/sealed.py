@@ -40,18 +40,14 @@ def seal(cls: type, names: Iterable[str]) -> None:
     Where CPython's layout is unexpected they become properties.
     """
     slots = {name: slot for name, slot in vars(cls).items() if isinstance(slot, MemberDescriptorType)}
-    known = {name: _member_of(slot) for name, slot in slots.items()} if _HAS_MEMBERS else {}
+    members = {name: ctypes.c_void_p.from_address(id(slot) + _MEMBER) for name, slot in slots.items() if _HAS_MEMBERS}
+    known = {name: _Member.from_address(member.value or 0) for name, member in members.items()}
     plain = all(m.type == _OBJECT and not m.flags and m.name == name.encode() for name, m in known.items())
     OFFSETS[cls] = {name: member.offset for name, member in known.items()} if plain else {}
     for name in names:
         offset = OFFSETS[cls].get(f"_{name}")
         read = property(slots[f"_{name}"].__get__) if offset is None else _read_only(cls, name, offset)
         setattr(cls, name, read)
-
-
-def _member_of(slot: Any) -> Any:
-    """Return CPython's PyMemberDef of a slot, which has its type and offset."""
-    return _Member.from_address(ctypes.c_void_p.from_address(id(slot) + _MEMBER).value or 0)
 
 
 def _read_only(cls: type, name: str, offset: int) -> Any:

@@ -197,12 +197,15 @@ i0e, i1e, scaled_k0, scaled_k1 = (
 )
 
 
-def _waves(x: Expr, even: tuple[float, ...], odd: tuple[float, ...]) -> tuple[Expr, Expr]:
-    """The amplitudes P and Q of cosine and sine of the phase for x >= FAR, over sqrt(pi x)."""
-    ratio = FAR / select(x < FAR, FAR, x)
+def _waves(library: Function, x: Expr, even: tuple[float, ...], odd: tuple[float, ...]) -> tuple[Expr, Expr]:
+    """J0 and Y0 for x >= FAR, or -Y1 and J1: by the amplitudes P and Q of cosine and sine of the phase."""
+    far = select(x < FAR, FAR, x)
+    ratio = FAR / far
     t = ratio * ratio * 2.0 - 1.0
-    scale = sqrt(select(x < FAR, FAR, x)) * math.sqrt(math.pi)
-    return chebyshev_series(t, even) / scale, ratio * chebyshev_series(t, odd) / scale
+    scale = sqrt(far) * math.sqrt(math.pi)
+    p, q = chebyshev_series(t, even) / scale, ratio * chebyshev_series(t, odd) / scale
+    cosine, sine = library("cos", x), library("sin", x)
+    return p * (cosine + sine) - q * (sine - cosine), p * (sine - cosine) + q * (cosine + sine)
 
 
 def _beside(x: Expr, zeros: tuple[tuple[float, float], ...]) -> Expr:
@@ -229,18 +232,14 @@ def _head_j1(x: Expr) -> Expr:
 def bessel_j0(library: Function, x: Expr) -> Expr:
     """J0(x); 0 at infinity."""
     size = fabs(x)
-    p, q = _waves(size, P0_TAIL, Q0_TAIL)
-    cosine, sine = library("cos", size), library("sin", size)
-    far = p * (cosine + sine) - q * (sine - cosine)
+    far, _ = _waves(library, size, P0_TAIL, Q0_TAIL)
     return select(size < FAR, _head_j0(size), select(size == float("inf"), 0.0, far))
 
 
 def bessel_j1(library: Function, x: Expr) -> Expr:
     """J1(x); 0 at infinity."""
     size = fabs(x)
-    p, q = _waves(size, P1_TAIL, Q1_TAIL)
-    cosine, sine = library("cos", size), library("sin", size)
-    far = p * (sine - cosine) + q * (sine + cosine)
+    _, far = _waves(library, size, P1_TAIL, Q1_TAIL)
     value = select(size < FAR, _head_j1(size), select(size == float("inf"), 0.0, far))
     return select(x < 0.0, -value, value)
 
@@ -252,9 +251,7 @@ def _ends(x: Expr, value: Expr) -> Expr:
 
 def bessel_y0(library: Function, x: Expr) -> Expr:
     """Y0(x); -inf at 0, NaN below."""
-    p, q = _waves(x, P0_TAIL, Q0_TAIL)
-    cosine, sine = library("cos", x), library("sin", x)
-    far = p * (sine - cosine) + q * (cosine + sine)
+    _, far = _waves(library, x, P0_TAIL, Q0_TAIL)
     inside = select((x > 0.0) & (x < FAR), x, 1.0)
     near = chebyshev_series(_small(inside), Y0_HEAD) + library("log", inside) * _head_j0(inside) * (2.0 / math.pi)
     return _ends(x, select(x < FAR, near, far))
@@ -262,13 +259,11 @@ def bessel_y0(library: Function, x: Expr) -> Expr:
 
 def bessel_y1(library: Function, x: Expr) -> Expr:
     """Y1(x); -inf at 0, NaN below."""
-    p, q = _waves(x, P1_TAIL, Q1_TAIL)
-    cosine, sine = library("cos", x), library("sin", x)
-    far = q * (sine - cosine) - p * (sine + cosine)
+    far, _ = _waves(library, x, P1_TAIL, Q1_TAIL)
     inside = select((x > 0.0) & (x < FAR), x, 1.0)
     near = inside * chebyshev_series(_small(inside), Y1_HEAD)
     near = near + (library("log", inside) * _head_j1(inside) - 1.0 / inside) * (2.0 / math.pi)
-    return _ends(x, select(x < FAR, near, far))
+    return _ends(x, select(x < FAR, near, -far))
 
 
 def spherical_j0(library: Function, x: Expr) -> Expr:

@@ -76,6 +76,7 @@ def record(
     level: Level,
 ) -> Body:
     """Call `formula` once with symbolic expressions of the compute dtype and convert its results for storing."""
+    half = level.half_hardware
     inputs: list[Memory] = []
     parameters: list[Parameter] = []
     arguments: list[tuple[Expr, ...]] = []
@@ -93,15 +94,16 @@ def record(
             place = memory(f"i{len(inputs)}", dtype)
             inputs.append(place)
             arguments.append(place.symbols())
-            value = from_storage(arguments[-1], dtype, level.half_hardware)
-            values.append(value if isinstance(operand, Raw) else _computed(value, dtype, compute, level))
+            value = from_storage(arguments[-1], dtype, half)
+            if not isinstance(operand, Raw):
+                value = convert(value, compute)
+                value = rounded(value, compute, half) if dtype is not compute and is_half(compute) else value
+            values.append(value)
     outcome = formula(*values, compute) if getattr(formula, "takes_dtype", False) else formula(*values)
     outcomes = outcome if isinstance(outcome, tuple) else (outcome,)
     if len(outcomes) != len(results):
         raise ValueError(f"formula gives {len(outcomes)} results where {len(results)} are declared")
-    stored = tuple(
-        to_storage(value, dtype, level.half_hardware) for value, dtype in zip(outcomes, results, strict=True)
-    )
+    stored = tuple(to_storage(value, dtype, half) for value, dtype in zip(outcomes, results, strict=True))
     outputs = tuple(memory(f"o{index}", dtype) for index, dtype in enumerate(results))
     exprs = list(all_nodes([expr for exprs in stored for expr in exprs]))
     used = {expr.opcode for expr in exprs}
@@ -116,13 +118,6 @@ def record(
         1 if used & SCALAR_ONLY else vector_width(level, (*outputs, *inputs), compute, widest),
         "guard" in used,
     )
-
-
-def _computed(value: Value, dtype: DType, compute: DType, level: Level) -> Value:
-    converted = convert(value, compute)
-    if dtype is not compute and is_half(compute):
-        return rounded(converted, compute, level.half_hardware)
-    return converted
 
 
 def vector_width(level: Level, operands: Sequence[Memory], compute: DType, widest: int = 0) -> int:

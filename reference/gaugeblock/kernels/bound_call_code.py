@@ -5,14 +5,14 @@ The first does what `Fresh`, `Into` and `View` do in Python.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from ..core.sealed import OFFSETS
 from ..memory.storage import Storage
 from ..tensor.tensor import INITIAL, Tensor
 from ..tensor.tensor_meta import TensorMeta
-from .code import NAME, Code
+from .code import MEMCPY, NAME, Code
+from .entry import python_api
 
 LARGEST_NUMBER = 65504
 """The largest finite number of float16: smaller ones, infinities and NaN fit every floating dtype."""
@@ -42,22 +42,13 @@ class ObjectCode(Code):
         """Load the word at an offset in an object."""
         return self.load("ptr", self.move(owner, offset))
 
-    def put(self, owner: str, offset: int, value: str) -> None:
+    def put(self, owner: str, offset: int | str, value: str) -> None:
         """Store a new reference in a slot that is still empty."""
         self.line(f"call void @Py_IncRef(ptr {value})")
         self.store("ptr", value, self.move(owner, offset))
 
     def same(self, one: str, other: str) -> str:
         return self.register(f"icmp eq ptr {one}, {other}")
-
-    @contextmanager
-    def ending(self, condition: str) -> Iterator[None]:
-        """A block that runs only when the condition holds, and returns."""
-        out, on = self.label(), self.label()
-        self.branch(condition, out, on)
-        self.begin(out)
-        yield
-        self.begin(on)
 
     def leave(self, condition: str, value: str) -> None:
         """Return `value` if the condition holds."""
@@ -82,46 +73,26 @@ class ObjectCode(Code):
 
 NONE = "@_Py_NoneStruct"
 CONSTANTS: dict[object, str] = {None: NONE, False: "@_Py_FalseStruct", True: "@_Py_TrueStruct"}
-_DECLARATIONS = f"""@objects = internal global [{len(OBJECTS)} x ptr] zeroinitializer
-@_Py_NoneStruct = external global i8
-@_Py_TrueStruct = external global i8
-@_Py_FalseStruct = external global i8
-@PyList_Type = external global i8
-@PyFloat_Type = external global i8
-@PyLong_Type = external global i8
-@PyBool_Type = external global i8
-@PyComplex_Type = external global i8
-declare void @Py_IncRef(ptr)
-declare void @Py_DecRef(ptr)
-declare i32 @PyList_Append(ptr, ptr)
-declare double @PyFloat_AsDouble(ptr)
-declare double @llvm.fabs.f64(double)
-declare ptr @PyErr_Occurred()
-declare void @PyErr_Clear()
-declare ptr @PyNumber_Add(ptr, ptr)
-declare ptr @PyTuple_New(i64)
-declare ptr @PyType_GenericAlloc(ptr, i64)
-declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
-declare ptr @PyObject_CallFunctionObjArgs(ptr, ...)
-define void @{NAME}_set(ptr %table) {{
-  call void @llvm.memcpy.p0.p0.i64(ptr @objects, ptr %table, i64 {8 * len(OBJECTS)}, i1 false)
-  ret void
-}}
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"""
+def module(functions: Sequence[str], objects: Sequence[str]) -> str:
+    """Return the IR of functions that refer to Python objects, with @NAME_set, which is given these."""
+    code = Code()
+    code.line(f"call void @llvm.memcpy.p0.p0.i64(ptr @objects, ptr %table, i64 {8 * len(objects)}, i1 false)")
+    table = f"@objects = internal global [{len(objects)} x ptr] zeroinitializer"
+    given = code.function(f"define void @{NAME}_set(ptr %table)", "  ret void")
+    return python_api("\n".join([table, MEMCPY, given, *functions]))
 
 
 def text() -> str:
     """Return the IR of the builtins and of what they share."""
-    shared = [_new_like(), _gather(), _drop(), _ran(), _count_write()]
-    return "\n".join([*shared, _fresh(), _into(), _view(), _DECLARATIONS])
+    shared = ["declare double @llvm.fabs.f64(double)", _new_like(), _gather(), _drop(), _ran(), _count_write()]
+    return module([*shared, _fresh(), _into(), _view()], OBJECTS)
 
 
 def _new_like() -> str:
     """@new_like(meta): a new tensor with a block from the meta's free list; Python makes it where that is empty."""
     code = ObjectCode()
     pool = code.member("%meta", _offset(TensorMeta, "_pool"))
-    pointer = code.register("alloca ptr")
-    code.store("ptr", code.object("zero"), pointer)
+    pointer = code.variable("ptr", code.object("zero"))
     nothing = code.same(pool, code.object("no_blocks"))
     listed = code.either(nothing, code.same(code.load("ptr", code.move(pool, TYPE)), "@PyList_Type"))
     known = code.register(f"select i1 {listed}, ptr {pool}, ptr {code.object('no_blocks')}")
@@ -168,8 +139,7 @@ def _gather() -> str:
     old metadata by way of Python. None and UNSET are left out. No other thread runs until all addresses are read.
     """
     code = ObjectCode()
-    count = code.register("alloca i64")
-    code.store("i64", 0, count)
+    count = code.variable("i64", 0)
     with code.loop(0, "%nargs") as i:
         value = code.load("ptr", code.slot("%args", i))
         type = code.load("ptr", code.move(value, TYPE))
@@ -247,9 +217,7 @@ def _fresh() -> str:
     values = code.slot(given, many)
     found = code.register(f"call i64 @gather(ptr {values}, ptr %args, i64 %nargs)")
     code.decline(code.register(f"icmp slt i64 {found}, 0"))
-    count, good = code.register("alloca i64"), code.register("alloca i1")
-    code.store("i64", 0, count)
-    code.store("i1", "true", good, 1)
+    count, good = code.variable("i64", 0), code.variable("i1", "true", 1)
     with code.loop(0, many) as i, code.when(code.load("i1", good, 1)):
         meta = code.load("ptr", code.slot(code.move(results, ITEMS), i))
         tensor = code.register(f"call ptr @new_like(ptr {meta})")
@@ -294,8 +262,7 @@ def _into() -> str:
     found = code.register(f"call i64 @gather(ptr {values}, ptr %args, i64 %nargs)")
     code.decline(code.register(f"icmp slt i64 {found}, 0"))
     code.store("ptr", code.load("ptr", values), given)
-    good = code.register("alloca i1")
-    code.store("i1", code.register(f"call i1 @count_write(ptr {out}, ptr {storage})"), good, 1)
+    good = code.variable("i1", code.register(f"call i1 @count_write(ptr {out}, ptr {storage})"), 1)
     _run_kernel(code, good, kernel, given, twice, found, tail)
     with code.when(code.load("i1", good, 1)):
         code.line(f"call void @Py_IncRef(ptr {out})")
@@ -359,8 +326,7 @@ def _count_write() -> str:
     own = code.register(f"icmp ne ptr {code.member('%out', _offset(Tensor, 'counter'))}, {NONE}")
     plain = code.same(code.load("ptr", code.move("%storage", TYPE)), code.object("Storage"))
     special = code.either(own, code.unless(plain))
-    kept = code.register("alloca ptr")
-    code.store("ptr", "null", kept)
+    kept = code.variable("ptr", "null")
     with code.when(special):
         bump = code.object("bump_version")
         result = code.register(f"call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr {bump}, ptr %out, ptr null)")
@@ -384,23 +350,10 @@ def finaliser_text() -> str:
 
     @NAME_direct returns small blocks itself, @NAME_managed never does; @NAME_set stores the function that releases.
     """
-    return "\n".join([_FINALISER_DECLARATIONS, _direct(), _managed()])
-
-
-_FINALISER_DECLARATIONS = f"""@_Py_NoneStruct = external global i8
-@PyExc_KeyboardInterrupt = external global ptr
-@release = internal global ptr null
-declare i32 @PyList_Append(ptr, ptr)
-declare ptr @PyObject_CallFunctionObjArgs(ptr, ...)
-declare i32 @PyErr_ExceptionMatches(ptr)
-declare void @PyErr_Clear()
-declare void @PyErr_SetInterrupt()
-declare void @Py_IncRef(ptr)
-declare void @Py_DecRef(ptr)
-define void @{NAME}_set(ptr %release) {{
-  store ptr %release, ptr @release
-  ret void
-}}"""
+    given = Code()
+    given.store("ptr", "%release", "@release")
+    taken = given.function(f"define void @{NAME}_set(ptr %release)", "  ret void")
+    return python_api("\n".join(["@release = internal global ptr null", taken, _direct(), _managed()]))
 
 
 def _is_given(code: ObjectCode, slot: str) -> str:
@@ -423,8 +376,7 @@ def _direct() -> str:
 def _managed() -> str:
     """Release the block, a second time if Ctrl-C has come between, which is put off until then."""
     code = ObjectCode()
-    interrupted = code.register("alloca i1")
-    code.store("i1", "false", interrupted, 1)
+    interrupted = code.variable("i1", "false", 1)
     with code.loop(0, 2):
         pooled, allocated, foreign = (_is_given(code, slot) for slot in ("pool", "allocator", "deleter"))
         with code.when(code.either(code.either(pooled, allocated), foreign)):

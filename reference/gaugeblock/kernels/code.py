@@ -95,6 +95,12 @@ class Code:
         """Store a value."""
         self.line(f"store {type} {value}, ptr {pointer}, align {align}")
 
+    def variable(self, type: str, value: str | int, align: int = 8) -> str:
+        """The place of a variable that holds `value` at first."""
+        place = self.register(f"alloca {type}")
+        self.store(type, value, place, align)
+        return place
+
     def slot(self, array: str, index: str | int) -> str:
         """The place of an 8-byte slot in an array."""
         return self.register(f"getelementptr i64, ptr {array}, i64 {index}")
@@ -152,6 +158,15 @@ class Code:
         yield
         self.jump(after)
         self.begin(after)
+
+    @contextmanager
+    def ending(self, condition: str) -> Iterator[None]:
+        """A block that runs only when the i1 is true, and returns or jumps elsewhere."""
+        out, on = self.label(), self.label()
+        self.branch(condition, out, on)
+        self.begin(out)
+        yield
+        self.begin(on)
 
     def function(self, head: str, tail: str = "") -> str:
         """The text of the function: `head` is everything up to the opening brace."""

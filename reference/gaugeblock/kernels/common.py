@@ -75,17 +75,14 @@ def _each_run(name: str) -> str:
     n = code.register(f"select i1 {some}, i64 {n}, i64 0")
     routine = code.load("ptr", code.slot("%parameters", PACK_SLOT))
     strided = code.register(f"icmp ne ptr {routine}, null")
-    place = code.register("alloca ptr")
-    code.store("ptr", "%in", place)
+    place = code.variable("ptr", "%in")
     with each_row(code, dims, "%sizes", [(place, "%strides")]) as row:
         at = code.load("ptr", place)
         index = code.register(f"add i64 %first, {code.register(f'mul i64 {row}, {n}')}")
         given = f"ptr %state, ptr {at}, i64 {n}, i64 {stride}, i64 {index}, ptr %parameters"
-        code.branch(strided, "packed", "direct")
-        for label, call in (("packed", f"@gathered(ptr %run, {given})"), ("direct", f"%run({given})")):
-            code.begin(label)
-            code.line(f"call void {call}")
-            code.jump("ran")
-        code.begin("ran")
+        with code.when(strided):
+            code.line(f"call void @gathered(ptr %run, {given})")
+        with code.when(code.register(f"xor i1 {strided}, true")):
+            code.line(f"call void %run({given})")
     arguments = "ptr %run, ptr %state, ptr %in, i64 %ndim, ptr %sizes, ptr %strides, ptr %parameters, i64 %first"
     return code.function(f"define void @{name}_each_run({arguments})", "  ret void")

@@ -117,7 +117,11 @@ class Compiler:
                 if data is None:
                     if text is None:
                         return None
-                    data = marshal.dumps(self._compiled(text.replace(NAME, name)))
+                    parts = zip(self._machines, text.replace(NAME, name).split(PLAIN), strict=False)
+                    filled = [(machine, part) for machine, part in parts if part.strip()]
+                    data = marshal.dumps(
+                        [machine.emit_object(self._llvm.parse_assembly(part)) for machine, part in filled]
+                    )
                     self._cache.write(f"{key}.o", data)
                 for part in marshal.loads(data):
                     self._engine.add_object_file(self._llvm.ObjectFileRef.from_data(part))
@@ -131,11 +135,6 @@ class Compiler:
 
     def _key(self, text: str) -> str:
         return digest(f"{self._salt}\n{text}".encode()).hex()
-
-    def _compiled(self, text: str) -> list[bytes]:
-        """The objects of the parts that are not empty."""
-        parts = zip(self._machines, text.split(PLAIN), strict=False)
-        return [machine.emit_object(self._llvm.parse_assembly(part)) for machine, part in parts if part.strip()]
 
     def _load_common(self) -> None:
         """Load what modules share, thread pool included, and make it known by name."""

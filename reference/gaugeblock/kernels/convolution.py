@@ -106,10 +106,8 @@ class ConvolutionWriter(PlanesWriter):
         self.begin()
         code, size = self.code, self.size
         _, rows, _ = self._shape()
-        cursor = code.register("alloca ptr")
-        code.store("ptr", code.move(self.given["scratch"], HEAD), cursor)
-        worst = code.register(f"alloca {self.type}")
-        code.store(self.type, self.zero, worst, size)
+        cursor = code.variable("ptr", code.move(self.given["scratch"], HEAD))
+        worst = code.variable(self.type, self.zero, size)
         parts, outputs = self.table(Convolution.PARTS_AT), self.entry(Planes.OUTPUTS)
         with code.loop(0, self.entry(Convolution.PARTS)) as part:
             places, places_at, *_ = self.record(parts, part, PART)
@@ -144,10 +142,7 @@ class ConvolutionWriter(PlanesWriter):
 
     def _drive(self) -> str:
         self.begin()
-        ints = f"i{8 * self.size}"
-        nothing, everything = (self.code.register(f"alloca {ints}") for _ in range(2))
-        self.code.store(ints, 0, nothing, self.size)
-        self.code.store(ints, -1, everything, self.size)
+        nothing, everything = (self.code.variable(f"i{8 * self.size}", bits, self.size) for bits in (0, -1))
         flag = self.code.load("i64", self.given["scratch"])
         masked = self.code.register(f"icmp ne i64 {flag}, 0")
         with self.units() as unit:

@@ -136,14 +136,6 @@ class ConvolutionGradientWriter(PlanesWriter):
             target = code.at(code.at(code.at(self._grads(unit), output, whole), n, sample), row, pitch)
             self.copy(target, origin, length, self.size, step)
 
-    def _mask(self, count: str) -> str:
-        """Return the mask of the first elements of a vector."""
-        code, ints = self.code, f"<{self.lanes} x i64>"
-        one = code.register(f"insertelement {ints} undef, i64 {count}, i32 0")
-        spread = code.register(f"shufflevector {ints} {one}, {ints} undef, <{self.lanes} x i32> zeroinitializer")
-        numbers = ", ".join(f"i64 {k}" for k in range(self.lanes))
-        return code.register(f"icmp slt {ints} <{numbers}>, {spread}")
-
     def _add(self, unit: Unit, channels: tuple[str, str], sums: str) -> None:
         """Add to the gradient of the weight what the rows of a block give."""
         code, size, (height, width) = self.code, self.size, TILE
@@ -161,7 +153,10 @@ class ConvolutionGradientWriter(PlanesWriter):
         ragged = code.register(f"icmp ne i64 {rest}, 0")
         parts = (("whole", ConvolutionGradient.VECTORS_AT, vectors),
                  ("ends", ConvolutionGradient.ENDS_AT, code.register(f"zext i1 {ragged} to i64")))  # fmt: skip
-        mask = self._mask(rest)
+        ints, numbers = f"<{self.lanes} x i64>", ", ".join(f"i64 {k}" for k in range(self.lanes))
+        one = code.register(f"insertelement {ints} undef, i64 {rest}, i32 0")
+        spread = code.register(f"shufflevector {ints} {one}, {ints} undef, <{self.lanes} x i32> zeroinitializer")
+        mask = code.register(f"icmp slt {ints} <{numbers}>, {spread}")
         with code.loop(0, count, at_once) as row:
             last = code.minimum(code.register(f"add i64 {row}, {at_once}"), count)
             with code.loop(0, outputs, height) as output, code.loop(first_place, last_place, width) as place:

@@ -6,6 +6,7 @@ Pieces used by every kernel family: argument count check, reading of ints, error
 from __future__ import annotations
 
 import ctypes
+import re
 
 from .code import Code
 
@@ -29,26 +30,40 @@ _READERS = {
     "u": ("i64", "whole_number"),
 }
 
-PYTHON_API = """@_Py_NoneStruct = external global i8
-@PyExc_TypeError = external global ptr
-@PyExc_RuntimeError = external global ptr
-@PyExc_ValueError = external global ptr
-@zero_division = internal constant [18 x i8] c"ZeroDivisionError\\00"
-declare i64 @PyLong_AsSsize_t(ptr)
-declare i64 @PyLong_AsLongLong(ptr)
-declare i64 @PyLong_AsUnsignedLongLong(ptr)
-declare double @PyFloat_AsDouble(ptr)
-declare double @PyComplex_RealAsDouble(ptr)
-declare double @PyComplex_ImagAsDouble(ptr)
-declare i32 @PyObject_IsTrue(ptr)
-declare i32 @PyIndex_Check(ptr)
-declare ptr @PyErr_Occurred()
-declare void @PyErr_Clear()
-declare ptr @PyErr_Format(ptr, ptr, ...)
-declare void @PyErr_SetString(ptr, ptr)
-declare void @Py_IncRef(ptr)
-declare ptr @PyEval_SaveThread()
-declare void @PyEval_RestoreThread(ptr)
+_FUNCTIONS = {
+    "void ()": "PyErr_Clear PyErr_SetInterrupt",
+    "void (ptr)": "Py_IncRef Py_DecRef PyEval_RestoreThread",
+    "void (ptr, ptr)": "PyErr_SetString",
+    "void (i32)": "PyGILState_Release",
+    "i32 ()": "PyGILState_Ensure PyErr_CheckSignals",
+    "i32 (ptr)": "PyObject_IsTrue PyIndex_Check PyErr_ExceptionMatches",
+    "i32 (ptr, ptr)": "PyList_Append",
+    "i64 (ptr)": "PyLong_AsSsize_t PyLong_AsLongLong PyLong_AsUnsignedLongLong",
+    "double (ptr)": "PyFloat_AsDouble PyComplex_RealAsDouble PyComplex_ImagAsDouble",
+    "ptr ()": "PyErr_Occurred PyEval_SaveThread PyGILState_GetThisThreadState",
+    "ptr (i64)": "PyTuple_New PyLong_FromLong",
+    "ptr (ptr)": "PyIter_Next PyWeakref_GetObject",
+    "ptr (ptr, i64)": "PyType_GenericAlloc",
+    "ptr (ptr, ptr)": "PyNumber_Add PyWeakref_NewRef",
+    "ptr (ptr, ptr, i64, ptr)": "PyObject_Vectorcall",
+    "ptr (ptr, ...)": "PyObject_CallFunctionObjArgs",
+    "ptr (ptr, ptr, ...)": "PyErr_Format",
+}
+"""Type -> functions of CPython that machine code calls."""
+_TYPES = {name: type for type, names in _FUNCTIONS.items() for name in names.split()}
+
+
+def python_api(text: str) -> str:
+    """Return the IR text with declarations of the functions and objects of CPython that it refers to."""
+    lines = [text]
+    for name in sorted(set(re.findall(r"@(_?Py\w+)", text))):
+        result, _, arguments = _TYPES.get(name, "").partition(" ")
+        kind = "ptr" if name.startswith("PyExc_") else "i8"
+        lines.append(f"declare {result} @{name}{arguments}" if result else f"@{name} = external global {kind}")
+    return "\n".join(lines)
+
+
+ROUTINES = """@zero_division = internal constant [18 x i8] c"ZeroDivisionError\\00"
 define internal i64 @whole_number(ptr %item) {
   %signed = call i64 @PyLong_AsLongLong(ptr %item)
   %minus = icmp eq i64 %signed, -1
@@ -133,15 +148,13 @@ class EntryWriter(Code):
 
     def require(self, condition: str) -> None:
         """Leave with the argument count error when `condition` is false."""
-        go = self.label()
-        self.branch(condition, go, "wrong")
-        self.begin(go)
+        with self.ending(self.register(f"xor i1 {condition}, true")):
+            self.jump("wrong")
 
     def proceed(self, volume: str) -> None:
         """Return at once where there are no elements."""
-        work = self.label()
-        self.branch(self.register(f"icmp sgt i64 {volume}, 0"), work, "return")
-        self.begin(work)
+        with self.ending(self.register(f"icmp sle i64 {volume}, 0")):
+            self.jump("return")
 
     def array(self, first: int | str, amount: str, target: str) -> str:
         """Read `amount` ints from position `first` on into `target`; returns the register of their product."""
@@ -154,17 +167,14 @@ class EntryWriter(Code):
 
     def check(self, *, always: bool = False) -> None:
         """Leave with the pending exception when reading an argument failed."""
-        fine, look = self.label(), self.label()
-        if self.inexact or always:
-            self.jump(look)
-        else:
+        suspect = "true"
+        if not self.inexact and not always:
             together = self.signs[0]
             for sign in self.signs[1:]:
                 together = self.register(f"or i64 {together}, {sign}")
-            self.branch(self.register(f"icmp slt i64 {together}, 0"), look, fine)
-        self.begin(look)
-        self.branch(self._is_pending(), "leave", fine)
-        self.begin(fine)
+            suspect = self.register(f"icmp slt i64 {together}, 0")
+        with self.when(suspect), self.ending(self._is_pending()):
+            self.jump("leave")
         self.signs.clear()
         self.inexact = False
 
@@ -177,33 +187,26 @@ class EntryWriter(Code):
 
         A fault is raised.
         """
-        big, free, held, joined = self.register(f"icmp sgt i64 {work}, {GIL_GRAIN}"), *[self.label() for _ in range(3)]
-        self.branch(big, free, held)
-        self.begin(free)
-        state = self.register("call ptr @PyEval_SaveThread()")
-        unlocked = self.register(shared or call)
-        self.line(f"call void @PyEval_RestoreThread(ptr {state})")
-        unlocked = self.register(f"or i1 {unlocked}, {self._is_pending()}")  # set by a signal's handler
-        self.jump(joined)
-        self.begin(held)
-        locked = self.register(call)
-        self.jump(joined)
-        self.begin(joined)
-        fault = self.register(f"phi i1 [{unlocked}, %{free}], [{locked}, %{held}]")
-        good, bad, own = self.label(), self.label(), self.label()
-        self.branch(fault, bad, good)
-        self.begin(bad)
-        self.branch(self._is_pending(), "leave", own)
-        self.begin(own)
-        kind = self.load("ptr", "@PyExc_RuntimeError")
-        self.line(f"call void @PyErr_SetString(ptr {kind}, ptr @zero_division)")
-        self.jump("leave")
-        self.begin(good)
+        big, fault = self.register(f"icmp sgt i64 {work}, {GIL_GRAIN}"), self.register("alloca i1")
+        with self.when(big):
+            state = self.register("call ptr @PyEval_SaveThread()")
+            failed = self.register(shared or call)
+            self.line(f"call void @PyEval_RestoreThread(ptr {state})")
+            failed = self.register(f"or i1 {failed}, {self._is_pending()}")  # set by a signal's handler
+            self.store("i1", failed, fault, 1)
+        with self.when(self.register(f"xor i1 {big}, true")):
+            self.store("i1", self.register(call), fault, 1)
+        with self.ending(self.load("i1", fault, 1)):
+            with self.when(self.register(f"xor i1 {self._is_pending()}, true")):
+                kind = self.load("ptr", "@PyExc_RuntimeError")
+                self.line(f"call void @PyErr_SetString(ptr {kind}, ptr @zero_division)")
+            self.jump("leave")
 
     def text(self, relation: str, number: int) -> str:
         """The function and its messages; the number of arguments has this relation to `number`, or is wrong."""
         body = "\n".join(self.lines)
-        return f"""{self.message("count", f"{self.title} got %zd arguments, which does not fit its signature")}
+        return python_api(f"""{ROUTINES}
+{self.message("count", f"{self.title} got %zd arguments, which does not fit its signature")}
 define ptr @{self.name}(ptr %self, ptr %args, i64 %nargs) {{
 entry:
   %right = icmp {relation} i64 %nargs, {number}
@@ -220,7 +223,7 @@ read:
 return:
   call void @Py_IncRef(ptr @_Py_NoneStruct)
   ret ptr @_Py_NoneStruct
-}}"""
+}}""")
 
     def message(self, suffix: str, text: str) -> str:
         """A C string constant `@NAME_suffix`."""

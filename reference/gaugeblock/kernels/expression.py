@@ -72,9 +72,6 @@ class Expr:
     def __add__(self, other: Operand) -> Expr:
         return arithmetic("or" if self.type is BOOL else "add", self, other)
 
-    def __radd__(self, other: Operand) -> Expr:
-        return self + other
-
     def __sub__(self, other: Operand) -> Expr:
         return arithmetic("sub", self, other)
 
@@ -84,8 +81,7 @@ class Expr:
     def __mul__(self, other: Operand) -> Expr:
         return arithmetic("and" if self.type is BOOL else "mul", self, other)
 
-    def __rmul__(self, other: Operand) -> Expr:
-        return self * other
+    __radd__, __rmul__ = __add__, __mul__
 
     def __truediv__(self, other: Operand) -> Expr:
         return arithmetic("fdiv", self, other)

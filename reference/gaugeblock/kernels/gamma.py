@@ -40,12 +40,6 @@ def _reciprocals(z: Expr) -> Expr:
     return (z * 2.0 + (_DIGAMMA_SHIFT - 1.0)) * above / below
 
 
-def cotangent_pi(t: Expr) -> Expr:
-    """pi / tan(pi t) for |t| <= 1/2; infinite for 0."""
-    square = t * t
-    return 1.0 / t - t * (2.0 / (1.0 - square) + polynomial(square, _COTANGENT_TAIL))
-
-
 def digamma(library: Function, x: Expr) -> Expr:
     """Logarithmic derivative of gamma: reflection, recurrence to 12, asymptotic series; NaN at negative integers."""
     reflected = x < 0.5
@@ -58,7 +52,9 @@ def digamma(library: Function, x: Expr) -> Expr:
     for coefficient in reversed(_STIRLING_OF_DIGAMMA):
         series = (series + coefficient) * inverse
     value = log(z) - 0.5 / z - series - shifted
-    mirrored = value - cotangent_pi(x - rint(x))
+    t = x - rint(x)
+    square = t * t
+    mirrored = value - (1.0 / t - t * (2.0 / (1.0 - square) + polynomial(square, _COTANGENT_TAIL)))
     result = select(reflected, mirrored, value)
     pole = (x == floor(x)) & (x < 0.0)
     result = select(pole | (x == -float("inf")), float("nan"), result)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.dtype import DType, int32
-from .code import MEMCPY, Code, Declarations, row_module
+from .code import MEMCPY, Declarations, row_module
 from .compiler import Builtin, compiler, made_once
 from .conversion import SCALAR_TYPES, from_storage, memory, to_storage
 from .functions import maximum, minimum
@@ -106,8 +106,7 @@ def _text(itemsize: int, index: DType, combined: Combined, moved: int, level: Le
     pointers = [code.load("ptr", code.slot("%pointers", k)) for k in range(3)]
     strides = [code.load("i64", code.slot("%strides", k)) for k in range(3)]
     step, size = (code.load("i64", code.slot("%numbers", k)) for k in range(2))
-    fault = code.register("alloca i8")
-    code.store("i8", 0, fault, 1)
+    fault = code.variable("i8", 0, 1)
     whole = code.register(f"icmp eq i64 {strides[2]}, 0")
     for stride in strides[:2]:
         contiguous = code.register(f"icmp eq i64 {stride}, {itemsize}")
@@ -115,9 +114,13 @@ def _text(itemsize: int, index: DType, combined: Combined, moved: int, level: Le
 
     @contextmanager
     def places(at: list[str]) -> Iterator[tuple[str, str]]:
+        """Give the places of output and source for an index in the dim; any other is noted as a fault."""
         place = code.load(f"i{8 * index.itemsize}", at[2], index.itemsize)
         place = code.register(f"sext i32 {place} to i64") if index is int32 else place
-        with _within(code, place, size, fault):
+        bad = code.register(f"icmp uge i64 {place}, {size}")
+        with code.when(bad):
+            code.store("i8", 1, fault, 1)
+        with code.when(code.register(f"xor i1 {bad}, true")):
             at[moved] = code.at(at[moved], place, step)
             yield at[0], at[1]
 
@@ -131,20 +134,6 @@ def _text(itemsize: int, index: DType, combined: Combined, moved: int, level: Le
     failed = code.register(f"icmp ne i8 {code.load('i8', fault, 1)}, 0")
     declarations["memcpy"] = MEMCPY
     return row_module(code, declarations, level.attributes, failed)
-
-
-@contextmanager
-def _within(code: Code, place: str, size: str, fault: str) -> Iterator[None]:
-    """A block for an index within [0, size); any other is noted as a fault."""
-    bad, fine, after = (code.label() for _ in range(3))
-    code.branch(code.register(f"icmp uge i64 {place}, {size}"), bad, fine)
-    code.begin(bad)
-    code.store("i8", 1, fault, 1)
-    code.jump(after)
-    code.begin(fine)
-    yield
-    code.jump(after)
-    code.begin(after)
 
 
 def _write_row(code: Emitter, out: str, source: str, itemsize: int, combined: Combined, level: Level) -> None:

@@ -185,19 +185,14 @@ def atanh(x: Expr) -> Expr:
     return copysign(select(a <= 1.0, value, format_of(x).number(_NAN)), x)
 
 
-def _root(high: Expr, low: Expr) -> Pair:
-    """Square root of a pair, 0 for 0."""
-    root = sqrt(high)
-    rest = (fused(-root, root, high) + low) * (0.5 / root)
-    return root, select(high == 0.0, 0.0, rest)
-
-
 def _area(a: Expr, sign: float) -> Expr:
     """log(a + sqrt(a**2 + sign)); log(2 a) for large a."""
     large = a > _LARGE[a.type]
     square, lost = exact_product(a, a)
     under, missing = exact_sum(square, format_of(a).number(sign))
-    root, rest = _root(under, missing + lost)
+    root = sqrt(under)
+    rest = (fused(-root, root, under) + (missing + lost)) * (0.5 / root)
+    rest = select(under == 0.0, 0.0, rest)
     u, low = exact_sum(a, root)
     value = _of_pair(select(large, a, u), select(large, 0.0, low + rest), large)
     return select(a == _INFINITY, a, value)
@@ -263,13 +258,6 @@ def precise_log(x: Expr) -> Pair:
     return ordered_sum(total, small + (linear + (rest + missing + lost)))
 
 
-def _precise(x: Expr, y: Expr) -> Expr:
-    """x**y of float64 expressions for finite x > 0 and |y| <= 2**70."""
-    total, missing = precise_log(x)
-    power, power_low = exact_product(y, total)
-    return exp_of_pair(power, mul_add(y, missing, power_low))
-
-
 def pow(x: Expr, y: Expr) -> Expr:
     """x**y."""
     single = x.type is F32
@@ -279,7 +267,10 @@ def pow(x: Expr, y: Expr) -> Expr:
         value = cast(approximation.exp(within(power, -150.0, 150.0)), F32)
     else:
         bounded = select(y > 2.0**70, 2.0**70, y)
-        value = _precise(a, select(bounded < -(2.0**70), -(2.0**70), bounded))
+        bounded = select(bounded < -(2.0**70), -(2.0**70), bounded)
+        total, missing = precise_log(a)
+        power, power_low = exact_product(bounded, total)
+        value = exp_of_pair(power, mul_add(bounded, missing, power_low))
     format = format_of(x)
     zero = x == 0.0
     falling = y < 0.0

@@ -58,9 +58,7 @@ class RowWriter:
             value = code.load("i64" if expr.type is BOOL else expr.type.ir, code.slot("%numbers", slot))
             code.bind(expr, code.register(f"icmp ne i64 {value}, 0") if expr.type is BOOL else value)
         self.parameters = [code.emit(parameter.computed) for parameter in body.parameters]
-        self.fault = code.register("alloca i1") if body.guarded else ""
-        if self.fault:
-            code.store("i1", "false", self.fault, 1)
+        self.fault = code.variable("i1", "false", 1) if body.guarded else ""
 
     def computation(self, width: int) -> Emitter:
         """Loading an element or a vector from the pointers %wW_, computing, and storing to them."""

@@ -18,7 +18,7 @@ import numpy as np
 from ..core.dtype import DType, float32
 from .code import NAME, Code
 from .compiler import Builtin, compiler
-from .entry import PYTHON_API, EntryWriter
+from .entry import EntryWriter
 from .parallel import blas_library
 
 PLAIN_ORDER, TRANSPOSED_ORDER = 111, 112
@@ -84,7 +84,7 @@ def _text(type: str, bits: int) -> str:
             f"{type} 0.0, ptr {out}, i{bits} %columns)"
         )
     multiply = code.function(f"define internal i1 @multiply({parameters})", "  ret i1 false")
-    return "\n".join([PYTHON_API, multiply, text, ""]).replace("@gemm", f"@{NAME}")
+    return "\n".join([multiply, text, ""]).replace("@gemm", f"@{NAME}")
 
 
 ONE_PRODUCT = np.zeros(3, np.int64)

@@ -68,7 +68,11 @@ def set_num_threads(n: int) -> None:
     THREADS.number = n
     if THREADS.native is not None:
         THREADS.native.set_threads(n)
-    _set_blas_threads(n)
+    library = blas_library()
+    function = next(filter(None, (getattr(library, name, None) for name in BLAS_SETTERS)), None)
+    if function is not None:
+        function.argtypes, function.restype = [ctypes.c_int], None
+        function(n)
 
 
 @functools.cache
@@ -78,17 +82,6 @@ def blas_library() -> ctypes.CDLL | None:
         return ctypes.CDLL(importlib.import_module("numpy._core._multiarray_umath").__file__)
     except (ImportError, OSError):
         return None
-
-
-def _set_blas_threads(n: int) -> None:
-    """Let NumPy's BLAS use `n` threads; nothing happens where it has no function for that."""
-    library = blas_library()
-    for name in BLAS_SETTERS:
-        function = getattr(library, name, None)
-        if function is not None:
-            function.argtypes, function.restype = [ctypes.c_int], None
-            function(n)
-            return
 
 
 class _Worker(threading.local):

@@ -21,8 +21,9 @@ from typing import NamedTuple
 from ..core.dtype import DType, float32, float64
 from .code import NAME, PLAIN, Code
 from .common import SHARE_GRID, declaration
-from .entry import PYTHON_API, EntryWriter
+from .entry import EntryWriter
 from .isa import Level, current_level
+from .sharing import DRIVE
 
 FLAG = 64
 """Bytes of a slot before its planes."""
@@ -39,10 +40,6 @@ A row is an offset in a plane, one in the input, and a length.
 FIRST_OF_KERNEL = len(Planes)
 _ARGUMENTS = ("out", "input", "other", "bias", "table", "scratch", "slots", "splits", "units")
 _POINTERS = 6
-_DRIVE = (
-    "ptr %row, ptr %pointers, ptr %numbers, i64 %ndim, ptr %sizes, ptr %strides, ptr %itemsizes, ptr %transfers, "
-    "i64 %outputs, i64 %many"
-)
 _OPERATIONS = {"f": ("fadd", "fmul"), "i": ("add", "mul")}
 
 
@@ -106,10 +103,10 @@ class PlanesWriter(ABC):
         shared = f"call i1 @{SHARE_GRID}(ptr @{NAME}_drive, ptr null, {box}, i64 1, i64 1, i64 {each})"
         entry.line(f"call void @{NAME}_prepare(ptr {numbers})")
         entry.run(f"call i1 @{NAME}_drive(ptr null, {box}, i64 1)", work, shared)
-        types = ", ".join(one.split(" ")[0] for one in _DRIVE.split(", "))
+        types = ", ".join(one.split(" ")[0] for one in DRIVE.split(", "))
         declared = [f"declare i1 @{NAME}_drive({types})", f"declare void @{NAME}_prepare(ptr)"]
         text = entry.text("eq", len(given) + 1)
-        return "\n".join([PLAIN, PYTHON_API, declaration(SHARE_GRID), *declared, text, ""])
+        return "\n".join([PLAIN, declaration(SHARE_GRID), *declared, text, ""])
 
     def begin(self) -> None:
         """Begin a function that is given the kernel's arguments in %numbers."""
@@ -237,4 +234,4 @@ class PlanesWriter(ABC):
 
     def drive(self) -> str:
         """Return @NAME_drive with the code so far."""
-        return self.code.function(f"define i1 @{NAME}_drive({_DRIVE}) #0", "  ret i1 false")
+        return self.code.function(f"define i1 @{NAME}_drive({DRIVE}) #0", "  ret i1 false")

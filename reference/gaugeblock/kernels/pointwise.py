@@ -32,16 +32,10 @@ Find = Callable[[str, tuple[Operand, ...]], tuple[Formula, tuple[Operand, ...]]]
 """Gives the formula of a name, and the operands as the formula takes them."""
 
 
-def number_kind(dtype: DType) -> str:
-    """Return the kind in a `Signature` of a Python number that is converted to `dtype`."""
-    if dtype is uint64:
-        return "u"
-    return {"bool": "b", "int": "i", "float": "d", "complex": "c"}[dtype.category]
-
-
 def operand_kinds(operands: Sequence[DType | Raw | Immediate]) -> list[str]:
     """Return how a kernel reads its operands; beside truth values alone an int is not taken modulo 2**64."""
-    kinds = [number_kind(one.dtype) if isinstance(one, Immediate) else "m" for one in operands]
+    dtypes = [one.dtype if isinstance(one, Immediate) else None for one in operands]
+    kinds = ["m" if one is None else "u" if one is uint64 else "bidc"[one.kind] for one in dtypes]
     if all(isinstance(one, Immediate) or one is bool_ for one in operands) and "m" in kinds:
         return ["n" if kind == "i" else kind for kind in kinds]
     return kinds

@@ -14,30 +14,25 @@ from typing import NamedTuple
 
 from .code import NAME, PLAIN, Code
 from .common import SHARE_FLAT, SHARE_GRID, declaration
-from .entry import PYTHON_API, EntryWriter
-from .sharing import MAX_DIMS, each_row
+from .entry import EntryWriter
+from .sharing import DRIVE, MAX_DIMS, each_row
 
 
 def rows_text(operands: int) -> str:
     """Return the IR of the driver for a number of operands in memory: rows over the first dimension, an odometer over
     the others."""
     code = Code()
-    steps, fault = code.register(f"alloca [{operands} x i64]"), code.register("alloca i1")
-    code.store("i1", "false", fault, 1)
+    steps, fault = code.register(f"alloca [{operands} x i64]"), code.variable("i1", "false", 1)
     cursors = []
     for k in range(operands):
         own = code.slot("%strides", code.register(f"mul i64 %ndim, {k}"))
         code.store("i64", code.load("i64", own), code.slot(steps, k))
-        cursors.append((code.slot("%cursors", k), own))
+        cursors.append((code.slot("%pointers", k), own))
     n = code.register(f"select i1 {code.register('icmp eq i64 %ndim, 0')}, i64 1, i64 {code.load('i64', '%sizes')}")
     with each_row(code, "%ndim", "%sizes", cursors):
-        failed = code.register(f"call i1 %row(ptr %cursors, ptr %numbers, i64 {n}, ptr {steps})")
+        failed = code.register(f"call i1 %row(ptr %pointers, ptr %numbers, i64 {n}, ptr {steps})")
         code.store("i1", code.register(f"or i1 {failed}, {code.load('i1', fault, 1)}"), fault, 1)
-    arguments = (
-        "ptr %row, ptr %cursors, ptr %numbers, i64 %ndim, ptr %sizes, ptr %strides, ptr %itemsizes, ptr %transfers, "
-        "i64 %outputs, i64 %operands"
-    )
-    return code.function(f"define i1 @{NAME}({arguments})", f"  ret i1 {code.load('i1', fault, 1)}")
+    return code.function(f"define i1 @{NAME}({DRIVE})", f"  ret i1 {code.load('i1', fault, 1)}")
 
 
 class Signature(NamedTuple):
@@ -89,7 +84,7 @@ def contiguous_entry(signature: Signature) -> str:
     shared = f"call i1 @{SHARE_FLAT}(ptr {given.row}, {call}, i64 {signature.memory})"
     entry.run(f"call i1 {given.row}({call})", given.last, shared)
     text = entry.text("eq", signature.operands + 1)
-    return "\n".join([PLAIN, PYTHON_API, declaration(SHARE_FLAT), text, ""])
+    return "\n".join([PLAIN, declaration(SHARE_FLAT), text, ""])
 
 
 def strided_entry(signature: Signature) -> str:
@@ -120,4 +115,4 @@ def strided_entry(signature: Signature) -> str:
     shared = f"call i1 @{SHARE_GRID}(ptr {driver}, {call}, i64 {along}, i64 1)"
     entry.run(f"call i1 {driver}({call})", volume, shared)
     text = entry.text("sge", first)
-    return "\n".join([PLAIN, PYTHON_API, declaration(SHARE_GRID), text, ""])
+    return "\n".join([PLAIN, declaration(SHARE_GRID), text, ""])

@@ -15,6 +15,8 @@ from __future__ import annotations
 import os
 import platform
 
+from .entry import python_api
+
 SPINS = 400
 """How often an idle worker looks for a new job, pausing in between, before it sleeps: some 20 microseconds."""
 
@@ -36,13 +38,6 @@ _CLOCK = 6
 """The clock that is cheapest to read: on Linux CLOCK_MONOTONIC_COARSE, on macOS CLOCK_MONOTONIC."""
 
 _WORK = f"""declare i32 @clock_gettime(i32, ptr)
-declare i32 @PyGILState_Ensure()
-declare void @PyGILState_Release(i32)
-declare i32 @PyErr_CheckSignals()
-declare ptr @PyGILState_GetThisThreadState()
-declare ptr @PyErr_Occurred()
-declare ptr @PyObject_CallFunctionObjArgs(ptr, ...)
-declare void @Py_DecRef(ptr)
 @look = internal global ptr null, align 64
 @stopped_thread = internal global ptr null, align 64
 define void @NAME_let_look(ptr %look) {{
@@ -183,33 +178,30 @@ define i1 @NAME_run(ptr %part, ptr %context, i64 %count) {
 """
 
 
+_STATE = {
+    "[128 x i8]": "mutex wake", "ptr": "part context",
+    "i64": "workers busy open running job next fault count",
+}  # fmt: skip
+"""The pool's variables by type, all zero at first; `threads` is 1."""
+_PTHREAD = {"mutex_init": 2, "mutex_lock": 1, "mutex_unlock": 1, "cond_init": 2, "cond_wait": 2, "cond_broadcast": 1,
+            "create": 4, "detach": 1}  # fmt: skip
+"""Functions of POSIX threads and their numbers of arguments."""
+
+
+def _globals() -> str:
+    declared = [f"declare i32 @pthread_{name}({', '.join(['ptr'] * count)})" for name, count in _PTHREAD.items()]
+    for type, names in _STATE.items():
+        declared += [f"@{name} = internal global {type} zeroinitializer, align 64" for name in names.split()]
+    return "\n".join(["@threads = internal global i64 1, align 64", *declared])
+
+
 def text(name: str) -> str:
     """LLVM IR of the pool; where there are no POSIX threads the caller does all parts."""
     if os.name != "posix":
-        return (_WORK + _ALONE).replace("NAME", name)
+        return python_api((_WORK + _ALONE).replace("NAME", name))
     declaration, pause = _PAUSES[_FAMILIES.get(platform.machine().lower(), "other")]
-    return f"""{declaration}
-{_WORK.replace("NAME", name)}@mutex = internal global [128 x i8] zeroinitializer, align 64
-@wake = internal global [128 x i8] zeroinitializer, align 64
-@threads = internal global i64 1, align 64
-@workers = internal global i64 0, align 64
-@busy = internal global i64 0, align 64
-@open = internal global i64 0, align 64
-@running = internal global i64 0, align 64
-@job = internal global i64 0, align 64
-@next = internal global i64 0, align 64
-@fault = internal global i64 0, align 64
-@part = internal global ptr null, align 64
-@context = internal global ptr null, align 64
-@count = internal global i64 0, align 64
-declare i32 @pthread_mutex_init(ptr, ptr)
-declare i32 @pthread_mutex_lock(ptr)
-declare i32 @pthread_mutex_unlock(ptr)
-declare i32 @pthread_cond_init(ptr, ptr)
-declare i32 @pthread_cond_wait(ptr, ptr)
-declare i32 @pthread_cond_broadcast(ptr)
-declare i32 @pthread_create(ptr, ptr, ptr, ptr)
-declare i32 @pthread_detach(ptr)
+    return python_api(f"""{declaration}
+{_WORK.replace("NAME", name)}{_globals()}
 declare i32 @sched_yield()
 
 define internal i1 @stopped(ptr %since) {{
@@ -368,4 +360,4 @@ finish:
   %result = icmp ne i64 %fault, 0
   ret i1 %result
 }}
-"""
+""")

@@ -19,7 +19,7 @@ from ..core.dtype import DType
 from .code import MEMCPY, NAME, PLAIN, Code
 from .common import SHARE_GRID, TRANSPOSED_REDUCTION, declaration
 from .compiler import Builtin, compiler, made_once
-from .entry import PYTHON_API, EntryWriter
+from .entry import EntryWriter
 from .isa import Level, current_level
 from .reduction_loops import ReductionWriter
 from .reduction_phases import (
@@ -85,7 +85,7 @@ def reduction_entry(outputs: int, numbers: int) -> str:
     shared = f"call i1 @{SHARE_GRID}(ptr @kept, {call}, i64 0, i64 {volumes[1]})"
     entry.run(f"call i1 @kept({call})", amount, shared)
     text = entry.text("sge", position)
-    return "\n".join([PLAIN, PYTHON_API, declaration(SHARE_GRID), _kept(outputs), MEMCPY, text, ""])
+    return "\n".join([PLAIN, declaration(SHARE_GRID), _kept(outputs), MEMCPY, text, ""])
 
 
 def _kept(outputs: int) -> str:

@@ -55,7 +55,11 @@ class ReductionWriter:
         """The module whose @NAME reduces W adjacent outputs at once; `single` is the other module's name."""
         parts = [declaration(STRIPS_RUN)]
         for number in range(len(self.body.phases)):
-            parts += [self._across(number), self._project(number, self.body.width)]
+            code = self._code(self.body.width)
+            self._bind_parameters(code, shared=False)
+            self._run(code, self.body.phases[number], ("0", "%n"), "%stride", step=1)
+            across = code.function(f"define internal void @across_{number}({_RUN}) #0", "  ret void")
+            parts += [across, self._project(number, self.body.width)]
         rest = self.declarations.text(self.level.attributes, [self._row(single, wide=True)])
         return "\n".join([*parts, self._output(self.body.width), rest])
 
@@ -77,12 +81,6 @@ class ReductionWriter:
             self._bind_parameters(code, shared=True)
             self._run(code, phase, (stop, "%n"), "%stride")
         return code.function(f"define internal void @along_{number}({_RUN}) #0", "  ret void")
-
-    def _across(self, number: int) -> str:
-        code = self._code(self.body.width)
-        self._bind_parameters(code, shared=False)
-        self._run(code, self.body.phases[number], ("0", "%n"), "%stride", step=1)
-        return code.function(f"define internal void @across_{number}({_RUN}) #0", "  ret void")
 
     def _bind_parameters(self, code: Emitter, *, shared: bool) -> None:
         """Bind count, numbers and earlier results; `shared` ones are scalars repeated over the lanes."""

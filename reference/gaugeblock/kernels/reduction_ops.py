@@ -104,12 +104,8 @@ def _whole(total: Value, context: Context) -> tuple[Value, ...]:
     return (total,)
 
 
-def _divided(total: Value, by: Expr) -> Value:
-    return Complex(total.re / by, total.im / by) if isinstance(total, Complex) else total / by
-
-
 def _average(total: Value, context: Context) -> tuple[Value, ...]:
-    return (_divided(total, cast(context.count, F64)),)
+    return (rebuild([part / cast(context.count, F64) for part in components(total)]),)
 
 
 @named

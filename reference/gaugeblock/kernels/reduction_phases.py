@@ -180,16 +180,11 @@ def merge_lanes(code: Emitter, phase: RecordedPhase, values: list[str]) -> list[
         width //= 2
         with code.scope(width):
             for exprs, first in ((phase.state, 0), (phase.other, width)):
-                halves = [_half(code, one.type.ir, value, first) for one, value in zip(exprs, values, strict=True)]
-                code.bind_all(exprs, halves)
+                mask = ", ".join(f"i32 {first + k}" for k in range(width))
+                for one, value in zip(exprs, values, strict=True):
+                    whole = f"<{2 * width} x {one.type.ir}>"
+                    half = f"shufflevector {whole} {value}, {whole} poison, <{width} x i32> <{mask}>"
+                    last = f"extractelement {whole} {value}, i32 {first}"
+                    code.bind(one, code.register(half if width > 1 else last))
             values = code.emit(phase.combined)
     return values
-
-
-def _half(code: Emitter, type: str, value: str, first: int) -> str:
-    """Lanes first .. first + W - 1 of a vector of 2 W expressions."""
-    whole = f"<{2 * code.width} x {type}>"
-    if code.width == 1:
-        return code.register(f"extractelement {whole} {value}, i32 {first}")
-    mask = ", ".join(f"i32 {first + k}" for k in range(code.width))
-    return code.register(f"shufflevector {whole} {value}, {whole} poison, <{code.width} x i32> <{mask}>")

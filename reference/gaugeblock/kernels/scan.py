@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from ..core.dtype import DType
 from .code import Declarations, row_module
 from .compiler import Builtin, compiler, named
-from .conversion import SCALAR_TYPES, from_storage, memory, rounded, to_storage
+from .conversion import SCALAR_TYPES
 from .exponential import exp
 from .expression import F64, INT, Expr, Value, constant, select
 from .functions import cast, fabs, isnan
@@ -25,7 +25,7 @@ from .lower import Emitter
 from .pointwise import rows_builtin
 from .pointwise_entry import Signature
 from .reduction_ops import highest, lowest, prod_reduction, sum_reduction
-from .reduction_phases import Context, Phase, State, arguments
+from .reduction_phases import Context, Phase, Reduction, State, record_reduction
 
 
 @named
@@ -38,10 +38,6 @@ def running_sum(compute: DType) -> Phase:
 def running_product(compute: DType) -> Phase:
     """cumprod."""
     return prod_reduction(compute).phases[0]
-
-
-def _apart(a: State, b: State) -> State:
-    raise TypeError("a running extreme is not combined from parts")
 
 
 @named
@@ -58,7 +54,7 @@ def running_extreme(compute: DType, largest: bool) -> Phase:
         return select(take, x, state[0]), select(take, index, state[1])
 
     start = (lowest(type) if largest else highest(type), constant(0, INT[64]))
-    return Phase(lambda x: start, step, _apart, lambda state, context: (state[0], state[1]))
+    return Phase(lambda x: start, step, _uncombined, lambda state, context: state)
 
 
 @named
@@ -72,12 +68,11 @@ def running_exponentials(compute: DType) -> Phase:
         return top, state[1] * _weight(state[0], top) + _weight(wide, top)
 
     start = (constant(float("-inf"), F64), constant(0.0, F64))
-    return Phase(
-        lambda x: start,
-        step,
-        _apart,
-        lambda state, context: (state[0] + log(state[1]),),
-    )
+    return Phase(lambda x: start, step, _uncombined, lambda state, context: (state[0] + log(state[1]),))
+
+
+def _uncombined(a: State, b: State) -> State:
+    return a  # a scan never combines parts
 
 
 def _weight(x: Expr, top: Expr) -> Expr:
@@ -109,33 +104,24 @@ def scan_kernel(
 
 def _text(phase: Phase, input: DType, compute: DType, results: Sequence[DType], level: Level, width: int) -> str:
     """LLVM IR of the row function, named @NAME, for elements of `width` expressions."""
-    half = level.half_hardware
-    source = memory("x", input)
-    outputs = [memory(f"o{index}", dtype) for index, dtype in enumerate(results)]
-    element, count = source.symbols(), Expr("argument", INT[64])
-    value = from_storage(element, input, half)
-    if compute is not input:
-        value = rounded(value, compute, half)
-    context = Context(count, (), ())
-    init = phase.init(value)
-    index, state = Expr("argument", INT[64]), arguments([expr.type for expr in init])
-    stepped = phase.step(state, value, index, context)
-    projected = zip(phase.project(stepped, context), results, strict=True)
-    stored = [to_storage(value, dtype, half) for value, dtype in projected]
+    body = record_reduction(Reduction((phase,)), input, compute, results, level)
+    (recorded,), (projected,) = body.phases, body.projected
     declarations = Declarations(level.vector_bytes)
     code = Emitter(width, "x", declarations)
     places = [
         (code.load("ptr", code.slot("%pointers", k)), code.load("i64", code.slot("%strides", k)))
-        for k in range(len(outputs) + 1)
+        for k in range(len(results) + 1)
     ]
-    code.bind(count, code.splat("%n", count.type))
-    initial = [(code.type(expr.type), first) for expr, first in zip(init, code.emit(init), strict=True)]
-    with code.carry(0, "%n", 1, initial) as loop:
+    first = zip(recorded.init, code.emit(recorded.init), strict=True)
+    with code.carry(0, "%n", 1, [(code.type(expr.type), name) for expr, name in first]) as loop:
         *targets, at = [code.at(pointer, loop.index, stride) for pointer, stride in places]
-        code.bind_all(state, loop.values)
-        code.bind(index, code.splat(loop.index, index.type))
-        load_operand(code, source, at, element)
-        loop.following = code.emit(stepped)
-        for operand, target, exprs in zip(outputs, targets, stored, strict=True):
-            store_operand(code, operand, target, code.emit(exprs))
+        code.bind_all(recorded.state, loop.values)
+        code.bind(recorded.index, code.splat(loop.index, recorded.index.type))
+        load_operand(code, body.input, at, recorded.element)
+        loop.following = code.emit(recorded.stepped)
+        with code.scope():
+            code.bind_all(recorded.state, loop.following)
+            values = iter(code.emit(projected))
+        for operand, target in zip(body.outputs, targets, strict=True):
+            store_operand(code, operand, target, [next(values) for _ in range(operand.components)])
     return row_module(code, declarations, level.attributes)

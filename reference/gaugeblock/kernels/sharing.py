@@ -22,7 +22,7 @@ time are transposed, so that the reduction itself finds the elements of neighbou
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from .code import Code
@@ -40,7 +40,7 @@ def text(name: str) -> str:
 
 
 @contextmanager
-def each_row(code: Code, ndim: str, sizes: str, cursors: Sequence[tuple[str, str]]) -> Iterator[str]:
+def each_row(code: Code, ndim: str, sizes: str, cursors: Iterable[tuple[str, str]]) -> Iterator[str]:
     """Write what is done for each row of a box, given its number; an odometer counts the other dims.
 
     A cursor is the place of a pointer, which is moved on from row to row, and the strides of what it points to.
@@ -48,18 +48,18 @@ def each_row(code: Code, ndim: str, sizes: str, cursors: Sequence[tuple[str, str
     counters = code.register(f"alloca [{MAX_DIMS} x i64]")
     with code.loop(0, ndim) as c:
         code.store("i64", 0, code.slot(counters, c))
-    rows, advance, move, done = (code.label() for _ in range(4))
+    rows, advance, move, moved, done = (code.label() for _ in range(5))
     row, d = (f"%{name}_{rows}" for name in ("row", "d"))
     before = code.block
     code.jump(rows)
     code.begin(rows)
-    code.line(f"{row} = phi i64 [0, %{before}], [{row}.next, %{move}]")
+    code.line(f"{row} = phi i64 [0, %{before}], [{row}.next, %{moved}]")
     yield row
     code.line(f"{row}.next = add i64 {row}, 1")
     last = code.block
     code.jump(advance)
     code.begin(advance)
-    code.line(f"{d} = phi i64 [1, %{last}], [{d}.next, %{move}]")
+    code.line(f"{d} = phi i64 [1, %{last}], [{d}.next, %{moved}]")
     code.branch(code.register(f"icmp slt i64 {d}, {ndim}"), move, done)
     code.begin(move)
     counter = code.slot(counters, d)
@@ -72,6 +72,8 @@ def each_row(code: Code, ndim: str, sizes: str, cursors: Sequence[tuple[str, str
         step = code.register(f"select i1 {room}, i64 {stride}, i64 {back}")
         code.store("ptr", code.move(code.load("ptr", place), step), place)
     code.store("i64", code.register(f"select i1 {room}, i64 {following}, i64 0"), counter)
+    code.jump(moved)
+    code.begin(moved)
     code.line(f"{d}.next = add i64 {d}, 1")
     code.branch(room, rows, advance)
     code.begin(done)
@@ -82,17 +84,17 @@ def parts_of(code: Code, volume: str) -> str:
     return code.register(f"udiv i64 {code.register(f'add i64 {volume}, {PART - 1}')}, {PART}")
 
 
-_DRIVE = (
+DRIVE = (
     "ptr %row, ptr %pointers, ptr %numbers, i64 %ndim, ptr %sizes, ptr %strides, ptr %itemsizes, ptr %transfers, "
     "i64 %outputs, i64 %many"
 )
+"""Parameters of the drivers of boxes."""
 
 
 def _share_flat(name: str) -> str:
     """A contiguous run as a box of one dim, whose strides are the item sizes."""
     code = Code()
-    size = code.register("alloca i64")
-    code.store("i64", "%n", size)
+    size = code.variable("i64", "%n")
     failed = code.register(
         f"call i1 @{name}_share_grid(ptr @flat, ptr %row, ptr %pointers, ptr %numbers, i64 1, ptr {size}, "
         "ptr %itemsizes, ptr %itemsizes, ptr null, i64 0, i64 %many, i64 0, i64 1)"
@@ -104,7 +106,7 @@ def _share_flat(name: str) -> str:
 def _flat() -> str:
     code = Code()
     call = f"call i1 %row(ptr %pointers, ptr %numbers, i64 {code.load('i64', '%sizes')}, ptr %strides)"
-    return code.function(f"define internal i1 @flat({_DRIVE})", f"  ret i1 {code.register(call)}")
+    return code.function(f"define internal i1 @flat({DRIVE})", f"  ret i1 {code.register(call)}")
 
 
 def _split(code: Code, each: str, sizes: str, ndim: str, first: str) -> tuple[str, str, str, str]:
@@ -112,14 +114,11 @@ def _split(code: Code, each: str, sizes: str, ndim: str, first: str) -> tuple[st
 
     An element of the box stands for `each` elements.
     """
-    best, along, volume = (code.register("alloca i64") for _ in range(3))
-    code.store("i64", each, volume)
+    best, along, volume = (code.variable("i64", value) for value in (1, 0, each))
     with code.loop(0, ndim) as d:
         size = code.load("i64", code.slot(sizes, d))
         code.store("i64", code.register(f"mul i64 {code.load('i64', volume)}, {size}"), volume)
     wanted = parts_of(code, code.load("i64", volume))
-    code.store("i64", 1, best)
-    code.store("i64", 0, along)
     with code.loop(first, ndim) as d:
         parts = code.minimum(code.load("i64", code.slot(sizes, d)), wanted)
         with code.when(code.register(f"icmp sge i64 {parts}, {code.load('i64', best)}")):
@@ -151,7 +150,7 @@ def _share_grid(name: str) -> str:
          "ptr %itemsizes", "ptr %transfers", "i64 %outputs", f"i64 {dim}", f"i64 {size}", f"i64 {chunk}", "i64 %many"),
     )  # fmt: skip
     failed = code.register(f"call i1 @{name}_run(ptr @grid_part, ptr {context}, i64 {strips})")
-    arguments = f"ptr %drive, {_DRIVE}, i64 %first, i64 %each"
+    arguments = f"ptr %drive, {DRIVE}, i64 %first, i64 %each"
     return code.function(f"define i1 @{name}_share_grid({arguments})", f"  ret i1 {failed}")
 
 
@@ -162,8 +161,7 @@ def _grid_part() -> str:
      many) = fields_of(code, kinds)  # fmt: skip
     moved = code.register(f"alloca ptr, i64 {many}")
     own = code.register(f"alloca [{MAX_DIMS} x i64]")
-    fault = code.register("alloca i1")
-    code.store("i1", "false", fault, 1)
+    fault = code.variable("i1", "false", 1)
     begin, count = range_of(code, size, chunk)
     with code.loop(0, ndim) as d:
         code.store("i64", code.load("i64", code.slot(sizes, d)), code.slot(own, d))
@@ -276,9 +274,8 @@ def _walked(name: str) -> str:
     own = code.register(f"alloca [{MAX_DIMS} x i64]")
     with code.loop(0, "%ndim") as d:
         code.store("i64", code.load("i64", code.slot("%sizes", d)), code.slot(own, d))
-    since, left = code.register("alloca i64"), code.register("alloca i1")
-    code.store("i64", code.register("call i64 @clock()"), since)
-    code.store("i1", code.register(f"call i1 @stopped(ptr {since})"), left, 1)
+    since = code.variable("i64", code.register("call i64 @clock()"))
+    left = code.variable("i1", code.register(f"call i1 @stopped(ptr {since})"), 1)
     within = code.register("call i64 @llvm.umax.i64(i64 %inner, i64 1)")
     few = code.register(f"udiv i64 %most, {within}")
     few = code.register(f"call i64 @llvm.umax.i64(i64 {few}, i64 1)")
@@ -336,12 +333,11 @@ def _strips_run(name: str) -> str:
 def _transposed_reduction(name: str) -> str:
     code = Code()
     buffer = code.register(f"alloca [{TRANSPOSED * FEW * 16} x i8], align 64")
-    step = code.register("alloca i64")
     outputs = code.register("alloca ptr")
     itemsize = code.load("i64", code.slot("%parameters", ITEMSIZE_SLOT))
     routine, reduction = (code.load("ptr", code.slot("%parameters", slot)) for slot in (TRANSPOSE_SLOT, REDUCTION_SLOT))
     pitch = code.register(f"mul i64 {itemsize}, {TRANSPOSED}")
-    code.store("i64", pitch, step)
+    step = code.variable("i64", pitch)
     few, stride = code.load("i64", "%sizes"), code.load("i64", "%strides")
     out, out_step = code.load("ptr", "%outs"), code.load("i64", "%out_strides")
     with code.loop(0, "%n", TRANSPOSED) as i:

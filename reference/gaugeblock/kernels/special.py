@@ -109,20 +109,15 @@ def _falling(x: Expr) -> Expr:
     return chebyshev_series((x - 4.0) / (x + 4.0), _ERFCX) / (x + 4.0)
 
 
-def _exp_square(x: Expr) -> Expr:
-    """exp(x**2), the rounding error of the square made good."""
-    square = x * x
-    rest = fused(x, x, -square)
-    value = exp(square)
-    return select(value < float("inf"), value * (1.0 + rest), value)
-
-
 def erfcx(library: Function, x: Expr) -> Expr:
     """exp(x**2) erfc(x)."""
     size = fabs(x)
     right = select(size == float("inf"), 0.0, _falling(size))
-    left = 2.0 * _exp_square(select(x < 0.0, x, 0.0)) - right
-    return select(x < 0.0, left, right)
+    below = select(x < 0.0, x, 0.0)
+    square = below * below
+    value = exp(square)
+    value = select(value < float("inf"), value * (1.0 + fused(below, below, -square)), value)
+    return select(x < 0.0, 2.0 * value - right, right)
 
 
 def _scaled(x: Expr) -> tuple[Expr, Expr]:

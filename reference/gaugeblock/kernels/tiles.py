@@ -18,10 +18,12 @@ A tile whose rows are adjacent in memory (row_stride is the item size) is transp
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 
 from .code import NAME, PLAIN, Code
 from .compiler import compiler
 from .isa import Level
+from .sharing import DRIVE, each_row
 
 LANES = 8
 """Rows and columns of the squares that are turned in registers."""
@@ -77,8 +79,7 @@ def _line(itemsize: int, vector_bytes: int) -> str:
     """@move(line, place, n, stride): line[i] = place[i * stride]; vectors for steps of two and of minus one."""
     code = Code()
     type, align = element_type(itemsize), _align(itemsize)
-    done = code.register("alloca i64")
-    code.store("i64", 0, done)
+    done = code.variable("i64", 0)
     if itemsize < 16:
         _every_other(code, itemsize, vector_bytes // itemsize, done)
         _backward(code, itemsize, vector_bytes // itemsize, done)
@@ -207,13 +208,8 @@ def _text(level: Level) -> str:
 def _plane() -> str:
     """@NAME_plane: all tiles over the two innermost dims; `inner` and `outer` hold the strides of the operands."""
     code = Code()
-    fault = code.register("alloca i8")
-    code.store("i8", 0, fault, 1)
-    total = code.register("alloca i64")
-    code.store("i64", 0, total)
+    fault, total, widest = code.variable("i8", 0, 1), code.variable("i64", 0), code.variable("i64", 1)
     places, pointers, steps, pitches, buffers = (code.register(f"alloca [{MAX_OPERANDS} x i64]") for _ in range(5))
-    widest = code.register("alloca i64")
-    code.store("i64", 1, widest)
     with code.loop(0, "%operands") as k, code.when(_is_strided(code, k)):
         own, before = code.load("i64", code.slot("%itemsizes", k)), code.load("i64", widest)
         code.store("i64", code.register(f"call i64 @llvm.smax.i64(i64 {own}, i64 {before})"), widest)
@@ -290,50 +286,32 @@ def _transfer(code: Code, buffer: str, place: str, columns: str, rows: str, k: s
 
 
 def _grid() -> str:
-    """@NAME: planes over the first two dims, positions counted out over the others."""
+    """@NAME: planes over the first two dims, an odometer over the others."""
     code = Code()
     inner, outer, cursors = (code.register(f"alloca [{MAX_OPERANDS} x i64]") for _ in range(3))
-    fault = code.register("alloca i8")
-    code.store("i8", 0, fault, 1)
-    planes, height, left = (code.register("alloca i64") for _ in range(3))
-    code.store("i64", 1, planes)
-    with code.loop(2, "%ndim") as d:
-        size = code.load("i64", code.slot("%sizes", d))
-        code.store("i64", code.register(f"mul i64 {code.load('i64', planes)}, {size}"), planes)
+    fault, height = code.variable("i8", 0, 1), code.variable("i64", 1)
     deep = code.register("icmp sgt i64 %ndim, 1")
-    code.store("i64", 1, height)
     with code.when(deep):
         code.store("i64", code.load("i64", code.slot("%sizes", 1)), height)
-    with code.loop(0, "%operands") as k:
+    with code.loop(0, "%many") as k:
         own = code.slot("%strides", code.register(f"mul i64 {k}, %ndim"))
         code.store("i64", code.load("i64", own), code.slot(inner, k))
         code.store("i64", 0, code.slot(outer, k))
+        code.store("ptr", code.load("ptr", code.slot("%pointers", k)), code.slot(cursors, k))
         with code.when(deep):
             code.store("i64", code.load("i64", code.slot(own, 1)), code.slot(outer, k))
-    count = code.load("i64", planes)
-    with code.loop(0, count) as p:
-        with code.loop(0, "%operands") as k:
-            code.store("ptr", code.load("ptr", code.slot("%cursors", k)), code.slot(cursors, k))
-        code.store("i64", p, left)
-        with code.loop(2, "%ndim") as d:
-            size = code.load("i64", code.slot("%sizes", d))
-            now = code.load("i64", left)
-            index = code.register(f"urem i64 {now}, {size}")
-            code.store("i64", code.register(f"udiv i64 {now}, {size}"), left)
-            with code.loop(0, "%operands") as k:
-                own = code.slot("%strides", code.register(f"mul i64 {k}, %ndim"))
-                stride = code.load("i64", code.slot(own, d))
-                place = code.slot(cursors, k)
-                code.store("ptr", code.at(code.load("ptr", place), index, stride), place)
+
+    def moved() -> Iterator[tuple[str, str]]:
+        with code.loop(0, "%many") as k:
+            own = code.slot("%strides", code.register(f"mul i64 {k}, %ndim"))
+            yield code.slot(cursors, k), code.slot(own, 1)
+
+    with each_row(code, code.register("sub i64 %ndim, 1"), code.slot("%sizes", 1), moved()):
         width, tall = code.load("i64", "%sizes"), code.load("i64", height)
         failed = code.register(
             f"call i1 @{NAME}_plane(ptr %row, ptr {cursors}, ptr %numbers, i64 {width}, i64 {tall}, ptr {inner}, "
-            f"ptr {outer}, ptr %itemsizes, ptr %transfers, i64 %outputs, i64 %operands)"
+            f"ptr {outer}, ptr %itemsizes, ptr %transfers, i64 %outputs, i64 %many)"
         )
         _note(code, fault, failed)
     result = code.register(f"icmp ne i8 {code.load('i8', fault, 1)}, 0")
-    arguments = (
-        "ptr %row, ptr %cursors, ptr %numbers, i64 %ndim, ptr %sizes, ptr %strides, ptr %itemsizes, ptr %transfers, "
-        "i64 %outputs, i64 %operands"
-    )
-    return code.function(f"define i1 @{NAME}({arguments}) #0", f"  ret i1 {result}")
+    return code.function(f"define i1 @{NAME}({DRIVE}) #0", f"  ret i1 {result}")

@@ -50,21 +50,15 @@ def first_largest(begin: int, end: int, *, placed: bool) -> Callable[..., tuple[
         for k in range(0 if begin else 1, count):
             expr, place = given[before + k], start + step * (begin + k)
             place = place + given[before + count + k] if placed else place
+            better = expr > best
             if placed:
-                better = _comes_before(expr, place, best, at)
-            else:
-                better = (expr > best) | isnan(expr) if expr.type.is_float else expr > best
+                better = better | ((expr == best) & (place < at))
+            if expr.type.is_float:
+                better = better | (isnan(expr) & (~isnan(best) | (place > at)) if placed else isnan(expr))
             best, at = select(better, expr, best), select(better, place, at)
         return best, at
 
     return first_largest
-
-
-def _comes_before(expr: Expr, place: Expr, best: Expr, at: Expr) -> Expr:
-    tied = (expr == best) & (place < at)
-    if not expr.type.is_float:
-        return (expr > best) | tied
-    return (expr > best) | tied | (isnan(expr) & (~isnan(best) | (place > at)))
 
 
 def at_padding(lowest: Expr, *begins: Expr) -> tuple[Expr, Expr]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import gaugeblock as gb
 
-from .optimizer import Group, Optimizer, check_at_least_zero, check_unsupported
+from .optimizer import Group, Optimizer, check_at_least_zero, check_unsupported, gradients
 
 
 class Adam(Optimizer):
@@ -56,16 +56,10 @@ class Adam(Optimizer):
         """Change the parameters of one group."""
         rate, decay = float(group["lr"]), float(group["weight_decay"])
         first, second = map(float, group["betas"])
-        for param in group["params"]:
-            gradient = param.grad
-            if gradient is None:
-                continue
-            if group["maximize"]:
-                gradient = gradient.neg()
-            if group["decoupled_weight_decay"]:
+        decoupled = group["decoupled_weight_decay"]
+        for param, gradient in gradients(group, 0.0 if decoupled else decay):
+            if decoupled:
                 param.mul_(1 - rate * decay)
-            elif decay:
-                gradient = gradient.add(param, alpha=decay)
             state = self.state[param] or self._begin(param, group)
             state["step"] += 1
             step = int(state["step"])

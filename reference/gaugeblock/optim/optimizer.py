@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -140,6 +140,14 @@ class Optimizer:
             lines.append(f"Parameter Group {place}")
             lines += [f"    {key}: {group[key]}" for key in sorted(group) if key not in ("params", "param_names")]
         return "\n".join([*lines, ")"])
+
+
+def gradients(group: Group, decay: float) -> Iterator[tuple[Any, Any]]:
+    """Yield each parameter that has a gradient, and the gradient: negated to maximize, plus ``decay * parameter``."""
+    for param in group["params"]:
+        if param.grad is not None:
+            gradient = param.grad.neg() if group["maximize"] else param.grad
+            yield param, gradient.add(param, alpha=decay) if decay else gradient
 
 
 def _as_state_of(param: gb.Tensor, entry: str, value: Any) -> Any:

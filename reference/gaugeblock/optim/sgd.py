@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .optimizer import Group, Optimizer, check_at_least_zero, check_unsupported
+from .optimizer import Group, Optimizer, check_at_least_zero, check_unsupported, gradients
 
 
 class SGD(Optimizer):
@@ -48,15 +48,8 @@ class SGD(Optimizer):
 
     def update(self, group: Group) -> None:
         """Change the parameters of one group."""
-        momentum, decay = group["momentum"], group["weight_decay"]
-        for param in group["params"]:
-            step = param.grad
-            if step is None:
-                continue
-            if group["maximize"]:
-                step = step.neg()
-            if decay:
-                step = step.add(param, alpha=decay)
+        momentum = group["momentum"]
+        for param, step in gradients(group, group["weight_decay"]):
             if momentum:
                 state = self.state[param]
                 past = state.get("momentum_buffer")

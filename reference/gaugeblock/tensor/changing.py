@@ -264,13 +264,6 @@ OWN_CLASSES = frozenset({Tensor, UnbackedTensor, ChangingTensor})
 _MEMBERS = {name: ChangingTensor.__dict__[name] for name in ("meta", "storage_impl", "offset", "pointer")}
 
 
-def _guard(kind: type[Tensor]) -> None:
-    """Make the members of a user's subclass wait for changes, as those of ChangingTensor do."""
-    if kind.__dict__.get("pointer") is not _MEMBERS["pointer"]:
-        for name, member in _MEMBERS.items():
-            type.__setattr__(kind, name, member)
-
-
 def _end(meta: TensorMeta, offset: int) -> int:
     """Return the storage size in bytes that a tensor needs; 0 when it has no elements."""
     needed = extent(meta.sizes, meta.strides)
@@ -341,7 +334,9 @@ class Changing:
         """Make other threads wait when they read these tensors; return whether any of them is new."""
         fresh = [one for one in tensors if id(one) not in self._changes]
         for kind in {type(tensor) for tensor in fresh} - OWN_CLASSES:
-            _guard(kind)
+            if kind.__dict__.get("pointer") is not _MEMBERS["pointer"]:
+                for name, member in _MEMBERS.items():
+                    type.__setattr__(kind, name, member)
         calls, _ = _call_of(sys._getframe(1))
         for tensor in fresh:
             earlier = _CHANGED.get(id(tensor), [])

@@ -50,18 +50,14 @@ def fft_back(
     return _back(grad, shape, _dims(shape, s, dim), norm, inverse)
 
 
-def _length(shape: Sizes, s: int | Sizes | None, dim: int) -> int:
-    """The length of a transform along `dim`, the last one transformed."""
-    last = s if s is None or isinstance(s, int) else s[-1]
-    return shape[dim] if last is None or last == -1 else last
-
-
 def rfft_back(
     grad: Tensor, shape: Sizes, s: int | Sizes | None, dim: int | Sizes | None, norm: str | None, conjugate: bool
 ) -> Tensor:
     """The gradient of a real tensor of `shape` from that of its one-sided transform, or of the conjugate of that."""
     dims = _dims(shape, s, dim)
-    full = _fitted(grad.conj() if conjugate else grad, dims[-1], _length(shape, s, dims[-1]))
+    length = s if s is None or isinstance(s, int) else s[-1]
+    length = shape[dims[-1]] if length is None or length == -1 else length
+    full = _fitted(grad.conj() if conjugate else grad, dims[-1], length)
     return _back(full, shape, dims, ADJOINT[norm] if conjugate else norm, False)
 
 
@@ -82,5 +78,3 @@ def irfft_back(
     half = half * twice.reshape((-1,) + (1,) * (len(shape) - 1 - last % len(shape)))
     found = _back(_fitted(half, last, shape[last]), shape, dims[:-1], own, True)
     return found.conj() if conjugate else found
-
-

@@ -26,11 +26,6 @@ def product_like(left: Tensor, right: Tensor, strides: tuple[int, ...]) -> Tenso
     return left.mm(right)
 
 
-def linear_input_back(grad: Tensor, weight: Tensor) -> Tensor:
-    """`grad` times the conjugate weight, a matrix or a vector."""
-    return grad.matmul(weight.conj()) if weight.ndim == 2 else grad.unsqueeze(-1) * weight.conj()
-
-
 def linear_weight_back(grad: Tensor, input: Tensor, ndim: int) -> Tensor:
     """The sum over all leading places of `grad` times the conjugate input, for a weight of `ndim` dims."""
     if ndim == 1:
@@ -71,18 +66,6 @@ def matmul_back(grad: Tensor, self: Tensor, other: Tensor, needed: tuple[bool, b
         theirs = _rows(left).adjoint().mm(_rows(grad)) if summed else left.adjoint().matmul(grad)
         theirs = theirs.squeeze(-1) if other.ndim == 1 else theirs
     return mine, theirs
-
-
-def cross_back(grad: Tensor, self: Tensor, other: Tensor, dim: int, needed: tuple[bool, bool]) -> Pair:
-    """The gradients of both factors of a cross product along `dim`, broadcast."""
-    mine = ops.linalg_cross(other.conj(), grad, dim=dim) if needed[0] else None
-    theirs = ops.linalg_cross(grad, self.conj(), dim=dim) if needed[1] else None
-    return mine, theirs
-
-
-def inverse_back(grad: Tensor, inverse: Tensor) -> Tensor:
-    """The gradient of a square matrix from that of its inverse."""
-    return -inverse.adjoint().matmul(grad).matmul(inverse.adjoint())
 
 
 def solve_back(

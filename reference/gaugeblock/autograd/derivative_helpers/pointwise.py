@@ -85,16 +85,6 @@ def within_limits(grad: Tensor, self: Tensor, low: Limit, high: Limit) -> Tensor
     return ops.where(self >= low if high is None else (self >= low) & (self <= high), grad, 0)
 
 
-def below_limit(grad: Tensor, self: Tensor, low: Tensor, high: Tensor | None) -> Tensor:
-    """`grad` where the result is the lower limit: `self` is below it, and it below the upper one; else 0."""
-    return ops.where(self < low if high is None else (low < high) & (self < low), grad, 0)
-
-
-def above_limit(grad: Tensor, self: Tensor, low: Tensor | None, high: Tensor) -> Tensor:
-    """`grad` where the result is the upper limit: `self` or the lower limit is above it; else 0."""
-    return ops.where(self > high if low is None else (self > high) | (high < low), grad, 0)
-
-
 def finite_back(grad: Tensor, self: Tensor) -> Tensor:
     """`grad` where `self` is finite, each part of a complex number by itself; else 0."""
     if not self.is_complex():

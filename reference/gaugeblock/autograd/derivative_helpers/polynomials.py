@@ -22,12 +22,6 @@ _OTHERS: dict[str, tuple[tuple[int, int], Callable[[int], tuple[float, float, fl
 }
 
 
-def _recurrence(name: str) -> tuple[tuple[int, int], Callable[[int], tuple[float, float, float]]]:
-    if name in _OTHERS:
-        return _OTHERS[name]
-    return _CHEBYSHEV[name[-1]], lambda k: (2, 0, 1)
-
-
 SLOPE_LIMIT = 1 << 14
 """The highest degree whose derivative is computed; the recurrence takes too long beyond it."""
 
@@ -44,7 +38,7 @@ def polynomial_slope(name: str, x: Tensor, n: Tensor | float) -> Tensor:
     if isinstance(degree, Tensor):
         largest = degree.max().item() if degree.numel() else 0
     top = int(largest)
-    (slope, intercept), step = _recurrence(name)
+    (slope, intercept), step = _OTHERS[name] if name in _OTHERS else (_CHEBYSHEV[name[-1]], lambda k: (2, 0, 1))
     before, value = ops.ones_like(point), point * slope + intercept
     before_slope, value_slope = ops.zeros_like(point), ops.full_like(point, slope)
     found = _chosen(ops.zeros_like(point), value_slope, degree, 1)

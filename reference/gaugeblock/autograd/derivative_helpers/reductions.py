@@ -126,7 +126,7 @@ def logsumexp_back(grad: Tensor, self: Tensor, result: Tensor, dim: Dims, keepdi
 
 def logcumsumexp_back(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
     """``sum over j >= i of grad[j] exp(x[i] - y[j])``."""
-    return _by_logarithms(grad.conj(), lambda logs: _later(logs - result, dim) + self).conj()
+    return _by_logarithms(grad.conj(), lambda logs: (logs - result).flip(dim).logcumsumexp(dim).flip(dim) + self).conj()
 
 
 def logcumsumexp_forward(tangent: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:
@@ -140,24 +140,9 @@ def _by_logarithms(value: Tensor, of_logs: Callable[[Tensor], Tensor]) -> Tensor
         return value
     if value.is_complex():
         return of_logs(value.log()).exp()
-    above, below = (of_logs(part).exp() for part in _logarithms(value))
+    least, size = finfo(value.dtype).min, value.abs().log()
+    above, below = (of_logs(ops.where(part, size, least)).exp() for part in (value > 0, value < 0))
     return above - below
-
-
-def _logarithms(value: Tensor) -> tuple[Tensor, Tensor]:
-    """The logarithms of the positive and of the negative numbers, for all others the lowest number there is."""
-    least = finfo(value.dtype).min
-    size = value.abs().log()
-    return ops.where(value > 0, size, least), ops.where(value < 0, size, least)
-
-
-def _later(value: Tensor, dim: int) -> Tensor:
-    return value.flip(dim).logcumsumexp(dim).flip(dim)
-
-
-def prod_back(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
-    """The gradient of the product of all elements."""
-    return prod_dim_back(grad, self.reshape(-1), result, 0, False).reshape(self.shape)
 
 
 def prod_dim_back(grad: Tensor, self: Tensor, result: Tensor, dim: int, keepdim: bool) -> Tensor:

@@ -82,11 +82,6 @@ def _cut(found: Tensor, shape: Sizes) -> Tensor:
     return found
 
 
-def summed_but_dim(grad: Tensor, dim: int) -> Tensor:
-    """`grad` summed over all dims but one."""
-    return grad.sum([place for place in range(grad.ndim) if place != dim])
-
-
 def picked_back(grad: Tensor, shape: Sizes, indices: Tensor, n: int) -> Tensor:
     """`grad` added where the indices, into the last n dims flattened, say, in zeros of `shape`."""
     lead = len(shape) - n
@@ -102,12 +97,6 @@ def max_pool_back(
     step = stride if stride or isinstance(stride, int) else None
     indices = pool(self.detach(), kernel_size, step, padding, dilation, ceil_mode)[1]
     return picked_back(grad, tuple(self.shape), indices, n)
-
-
-def unpool_back(grad: Tensor, shape: Sizes, indices: Tensor, n: int) -> Tensor:
-    """Return the elements of `grad` at the indices into its last n dims flattened."""
-    lead = len(shape) - n
-    return grad.flatten(lead).gather(-1, indices.flatten(lead)).reshape(tuple(shape))
 
 
 def padded_back(grad: Tensor, shape: Sizes, pad: Sizes, mode: str) -> Tensor:
