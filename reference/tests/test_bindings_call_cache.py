@@ -297,6 +297,7 @@ def test_references_are_counted() -> None:
     a.meta.calls.clear()
     a + b
     [entry] = entries(a, "add")
+    gc.collect()
     before = sys.getrefcount(a), sys.getrefcount(b), sys.getrefcount(a.meta)
     results = [entry(a, b) for _ in range(1000)]
     kept = sys.getrefcount(a.meta)

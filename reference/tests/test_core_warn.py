@@ -44,6 +44,7 @@ CALLS: dict[str, Callable[[], object]] = {
     "masked_fill_ of an expanded tensor": lambda: gb.ones(1).expand(3).masked_fill_(gb.tensor([True] * 3), 2.0),
     "random_": lambda: gb.ones(3).random_(0, 2**30),
     "cov": lambda: gb.cov(gb.ones(2, 1)),
+    "cross without dim": lambda: gb.cross(gb.ones(3), gb.ones(3)),
     "corrcoef": lambda: gb.corrcoef(gb.ones(2, 1)),
     "var": lambda: gb.ones(1).var(),
     "std_mean": lambda: gb.std_mean(gb.ones(1)),
@@ -94,7 +95,7 @@ def test_a_warning_names_the_file_of_the_caller(name: str, monkeypatch: pytest.M
     gb.set_warn_always(True)
     try:
         for _ in range(REPEATED):
-            deprecated_forms._warned.cache_clear()
+            deprecated_forms._WARNED.clear()
             typed_storage._WARNED.clear()
             with warnings.catch_warnings(record=True) as found:
                 warnings.simplefilter("always")

@@ -105,3 +105,18 @@ def test_classes_that_are_ignored_or_not_there_are_seen_in_each_call() -> None:
         assert F.cross_entropy(scores, gb.tensor([0, 1])).item() == pytest.approx(0.8132617)
         with pytest.raises(IndexError, match=r"Target 2 is out of bounds"):
             F.nll_loss(scores, gb.tensor([0, 2]))
+
+
+def test_a_call_declines_what_another_default_dtype_makes_of_its_parts() -> None:
+    @composite
+    def halved(part: Part, self: gb.Tensor) -> gb.Tensor:
+        return part("neg", part("div.Scalar", self, 2))
+
+    x = gb.tensor([1, 4])
+    call = halved.planned(x).call
+    assert call is not None and call(x).dtype is gb.float32
+    gb.set_default_dtype(gb.float64)
+    try:
+        assert call(x) is None and halved(x).dtype is gb.float64
+    finally:
+        gb.set_default_dtype(gb.float32)

@@ -51,8 +51,8 @@ KINDS = {
 NUMBER_FIRST = {("tensor", "tensor"), ("tensor", "number"), ("number", "tensor"), ("int", "tensor")}
 """Kinds of the first two arguments of operators that may begin with a number."""
 VALUED = frozenset(
-    """celu celu_ softshrink isclose logit logit_ nan_to_num nan_to_num_ polygamma polygamma_ special_polygamma
-    special_logit""".split()
+    """celu celu_ isclose linalg_vector_norm logit logit_ nan_to_num nan_to_num_ norm polygamma polygamma_ softshrink
+    special_logit special_polygamma""".split()
 )
 """Operators whose numbers decide what is computed: their keys hold the values."""
 
@@ -349,7 +349,7 @@ class Filler:
         places = [place for place, value in enumerate(request.values) if value is not UNSET and value is not None]
         left, taken = list(places), list[int | None]()
         for operand in planned.operands:
-            place = next((place for place in left if request.values[place] is operand), None)
+            place = next((place for place in left if _stands_for(request.values[place], operand)), None)
             if place is not None:
                 left.remove(place)
             elif isinstance(operand, Tensor):
@@ -449,6 +449,11 @@ def _is_row_major(metas: Sequence[TensorMeta]) -> bool:
     if first.strides != default_strides(first.sizes) or not first.numel or first.device is not cpu:
         return False
     return all(meta.sizes == first.sizes and meta.strides == first.strides and meta.device is cpu for meta in metas[1:])
+
+
+def _stands_for(value: Any, operand: Any) -> bool:
+    """Return whether a plan's operand is what was given, or the float that an int was converted to."""
+    return value is operand or (value.__class__ is int and operand.__class__ is float and value == operand)
 
 
 def _is_same(value: Any, passed: Any) -> bool:

@@ -19,13 +19,14 @@ So what the kernel does may depend on metas, plain arguments and numbers, but no
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from ..dispatch.dispatcher import REGISTRY, Operator, plain_kernel
-from ..kernels.bound_call import UNSET
+from ..kernels.bound_call import UNSET, View, form_of
 from ..tensor.hooks import SPECIAL
-from ..tensor.tensor import Tensor
+from ..tensor.tensor import Tensor, make_view
+from ..tensor.view_table import VIEWS
 from .invoke import invoke
 from .plan import Plannable, Planned
 
@@ -39,10 +40,9 @@ class Part:
 
     __slots__ = ("_given", "_held", "_lines", "_names", "_whole")
 
-    def __init__(self, given: Sequence[Any]) -> None:
+    def __init__(self, given: Sequence[Any], *, whole: bool = True) -> None:
         self._given = [one for one in given if isinstance(one, (Tensor, int, float, complex))]
-        plain = all(map(_is_plain, given))
-        self._whole = plain and not SPECIAL
+        self._whole = whole and not SPECIAL and all(map(_is_plain, given))
         self._names = {id(one): f"given{k}" for k, one in enumerate(self._given) if isinstance(one, Tensor)}
         self._held: list[Any] = list(given)
         self._lines: list[str] = []
@@ -60,11 +60,14 @@ class Part:
             self._whole = False
             return invoke(name, *args, **kwargs)
         if not isinstance(kernel, Plannable):
-            return self._noted(kernel, args, kwargs, kernel(*args, **kwargs))
+            result = kernel(*args, **kwargs)
+            view = _view_of(args[0], result) if name in VIEWS and name != "as_strided" else None
+            return self._noted(view or kernel, args[:1] if view else args, {} if view else kwargs, result)
         found = kernel.planned(*args, **kwargs)
-        if found.call is None or kwargs:
+        if found.call is None:
             return self._noted(kernel, args, kwargs, found.result)
-        return self._planned(found if found.operands is not None else found._replace(operands=_taken(operator, args)))
+        operands = _taken(operator, args, kwargs) if found.operands is None else found.operands
+        return self._planned(found._replace(operands=operands))
 
     def run(self, function: Callable[..., R], *args: Any) -> R:
         """Return what a function gives, and note it; it may look at the values of tensors to raise errors alone."""
@@ -87,17 +90,24 @@ class Part:
     def _noted(
         self, call: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], result: Any, declines: bool = False
     ) -> Any:
-        if self._whole:
-            made = f"made{len(self._lines)}"
-            options = [f"{name}={self._source(value)}" for name, value in kwargs.items()]
-            passed = ", ".join([*map(self._source, args), *options])
-            line = f"    {made} = {self._constant(call)}({passed})\n"
-            self._lines.append(line + (f"    if {made} is None:\n        return None\n" if declines else ""))
-            self._held.append(result)
-            several = result if isinstance(result, (list, tuple)) else ()
-            self._names |= {id(one): f"{made}[{k}]" for k, one in enumerate(several) if isinstance(one, Tensor)}
-            if isinstance(result, Tensor):
-                self._names.setdefault(id(result), made)
+        if not self._whole:
+            return result
+        made = f"made{len(self._lines)}"
+        options = [f"{name}={self._source(value)}" for name, value in kwargs.items()]
+        passed = ", ".join([*map(self._source, args), *options])
+        several = isinstance(result, (list, tuple))
+        results = {f"{made}[{k}]" if several else made: one for k, one in enumerate(result if several else [result])}
+        tensors = {name: one for name, one in results.items() if isinstance(one, Tensor)}
+        # What machine code makes is always alike; the default dtype may change what other calls return.
+        alike = [] if form_of(call) is not None else [
+            f"{name}.meta is not {self._constant(one.meta)}" for name, one in tensors.items()
+        ]  # fmt: skip
+        tests = " or ".join([*([f"{made} is None"] if declines else []), *alike])
+        line = f"    {made} = {self._constant(call)}({passed})\n"
+        self._lines.append(line + (f"    if {tests}:\n        return None\n" if tests else ""))
+        self._held.append(result)
+        for name, one in tensors.items():
+            self._names.setdefault(id(one), name)
         return result
 
     def _constant(self, value: Any) -> str:
@@ -121,15 +131,16 @@ class Part:
         if isinstance(result, tuple) and hasattr(result, "_fields"):
             source = f"{self._constant(type(result))}{source}"
         given = [f"given{k}" for k in range(len(self._given))]
-        checks = [
-            f"    if given{k}.__class__ is not {self._constant(one.__class__)} or repr(given{k}) != {repr(one)!r}:\n"
-            f"        return None\n"
-            for k, one in enumerate(self._given) if not isinstance(one, Tensor)
-        ]  # fmt: skip
+        checks = [self._check(f"given{k}", one) for k, one in enumerate(self._given) if not isinstance(one, Tensor)]
         text = f"def run({', '.join(given)}):\n{''.join([*checks, *self._lines])}    return {source}\n"
         space: dict[str, Any] = {"held": self._kept(text)}
         exec(_code(text), space)
         return Planned(result, space["run"], tuple(self._given))
+
+    def _check(self, name: str, number: Any) -> str:
+        """Source of the test that a number is the same; zeros are of two signs."""
+        same = f"{name} == {self._constant(number)} and ({name}.__class__ is int or repr({name}) == {repr(number)!r})"
+        return f"    if not ({same}):\n        return None\n"
 
     def _kept(self, text: str) -> list[Any]:
         """Return what is held, without the tensors of this call."""
@@ -147,16 +158,45 @@ def _is_plain(value: Any) -> bool:
     return not _tensors(value)
 
 
-def _taken(operator: Operator, args: Sequence[Any]) -> tuple[Any, ...]:
+def _view_of(base: Any, view: Any) -> Callable[[Tensor], Tensor] | None:
+    """Return the function that makes a view like `view` of another tensor; None for what is no view."""
+    if not isinstance(view, Tensor) or view is base or view.storage_impl is not base.storage_impl or view.base is None:
+        return None
+    meta, step = view.meta, view.offset - base.offset
+    if view.pointer == base.pointer:
+        return View(meta).native()
+    return lambda base: make_view(base, meta, base.offset + step)
+
+
+def _taken(operator: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return the tensors and numbers of a call in the order of the schema; UNSET for those that are left out."""
-    given = [*args, *[UNSET] * (len(operator.schema.positional) - len(args))]
-    pairs = zip(operator.schema.positional, given, strict=True)
-    return tuple([value for argument, value in pairs if argument.base_type in ("Tensor", "Scalar", "float")])
+    given = {one.name: value for one, value in zip(operator.schema.positional, args, strict=False)} | dict(kwargs)
+    taken = [one.name for one in operator.schema.arguments if one.base_type in ("Tensor", "Scalar", "float")]
+    return tuple([given.get(name, UNSET) for name in taken])
 
 
 @functools.lru_cache(maxsize=1024)
 def _code(text: str) -> Any:
     return compile(text, "<gaugeblock composition>", "exec")
+
+
+class Composite(Plannable[P, R]):
+    """A kernel that `plan` runs noting its parts, and `plain` without."""
+
+    def __init__(self, plan: Callable[P, R | Planned[R]], plain: Callable[P, R]) -> None:
+        super().__init__(plan)
+        self.plain = plain
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self.plain(*args, **kwargs)
+
+    def wrapped(self, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Plannable[P, R]:
+        """Return the kernel that plans and runs in a wrapper."""
+        return Composite(wrapper(self.__wrapped__), wrapper(self.plain))
+
+
+UNNOTED = Part((), whole=False)
+"""Runs operators and notes nothing."""
 
 
 def composite(function: Callable[Concatenate[Part, P], R]) -> Plannable[P, R]:
@@ -167,4 +207,8 @@ def composite(function: Callable[Concatenate[Part, P], R]) -> Plannable[P, R]:
         part = Part((*args, *kwargs.values()))
         return part.planned(function(part, *args, **kwargs))
 
-    return Plannable(plan)
+    @functools.wraps(function)
+    def plain(*args: P.args, **kwargs: P.kwargs) -> R:
+        return function(UNNOTED, *args, **kwargs)
+
+    return Composite(plan, plain)

@@ -16,13 +16,16 @@ from .arguments import dtype_argument
 from .arrays import filled, values
 from .operand_checks import check_number
 from .plan import Planned, plannable
-from .reductions import check_few_dims, plan_reduction, planned_reduction, reduced_dims, reduced_sizes
+from .reductions import check_few_dims, plan_reduction, planned_fresh, planned_reduction, reduced_dims, reduced_sizes
 from .registration import kernel, write_out
 
 Dim = int | Sequence[int] | None
 
 
-def vector_norm(operator: str, self: Tensor, order: float, dim: Dim, keepdim: bool, dtype: DType | None) -> Tensor:
+@plannable
+def vector_norm(
+    operator: str, self: Tensor, order: float, dim: Dim, keepdim: bool, dtype: DType | None
+) -> Planned[Tensor]:
     """The norm of order `order` over dims, in the real dtype.
 
     Raises RuntimeError for bool and ints, for a dtype that narrows, and for an infinite or negative order over no
@@ -46,7 +49,7 @@ def vector_norm(operator: str, self: Tensor, order: float, dim: Dim, keepdim: bo
     numbers = (order,) if kind == "p" else ()
     reduction = reduction_ops.norm_reduction(compute, kind)
     plan = plan_reduction("norm", reduction, meta, dims, keepdim, compute, (compute.to_real(),))
-    return plan(self, *numbers)  # type: ignore[no-any-return]
+    return planned_fresh(plan._replace(tail=(*numbers, *plan.tail)), self)
 
 
 def norm_compute_dtype(operator: str, own: DType, given: DType | None) -> DType:
@@ -106,19 +109,21 @@ def write_norm(result: Tensor, out: Tensor) -> Tensor:
 @kernel("norm.Scalar")
 @kernel("norm.ScalarOpt_dim")
 @kernel("norm.ScalarOpt_dim_dtype")
+@plannable
 def norm(
     self: Tensor, p: float | None = 2, dim: Dim = None, keepdim: bool = False, *, dtype: DType | None = None
-) -> Tensor:
+) -> Planned[Tensor]:
     """Norm of all elements, or over dims, of the elements converted to `dtype`."""
-    return vector_norm("norm", self, norm_order("norm", p), dim, keepdim, dtype)
+    return vector_norm.planned("norm", self, norm_order("norm", p), dim, keepdim, dtype)
 
 
 @kernel("linalg_vector_norm")
+@plannable
 def linalg_vector_norm(
     self: Tensor, ord: float = 2, dim: Dim = None, keepdim: bool = False, *, dtype: DType | None = None
-) -> Tensor:
+) -> Planned[Tensor]:
     """Norm of order `ord` over dims, None for all."""
-    return vector_norm("linalg_vector_norm", self, ord, dim, keepdim, dtype)
+    return vector_norm.planned("linalg_vector_norm", self, ord, dim, keepdim, dtype)
 
 
 @kernel("logsumexp")

@@ -11,10 +11,12 @@ from ...core.errors import check_ints, type_error, wrap_dims
 from ...core.warn import warn_deprecated
 from ...tensor.tensor import Tensor
 from ..arguments import tensor_argument, tensors_argument
+from ..composition import Part, composite
 from ..invoke import apply, diagonal, expand, permute, reshape, unsqueeze
 
 
-def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> Tensor:
+@composite
+def tensordot(part: Part, self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> Tensor:
     """The sum over pairs of dims; the remaining dims of `self`, then those of `other`. A size 1 broadcasts.
 
     Raises RuntimeError for lists of different lengths, sizes that do not fit and different dtypes.
@@ -36,9 +38,9 @@ def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other:
         if sizes[0] == sizes[1]:
             continue
         if sizes[1] == 1:
-            left = apply("sum.dim_IntList", left, (a,), True, dtype=left.meta.dtype)
+            left = part("sum.dim_IntList", left, (a,), True, dtype=left.meta.dtype)
         elif sizes[0] == 1:
-            right = apply("sum.dim_IntList", right, (b,), True, dtype=right.meta.dtype)
+            right = part("sum.dim_IntList", right, (b,), True, dtype=right.meta.dtype)
         else:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {sizes[0]} in dim {a} and second has size "
@@ -48,9 +50,9 @@ def tensordot(self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other:
     columns = [d for d in range(right.meta.ndim) if d not in theirs]
     kept = tuple(left.meta.sizes[d] for d in rows), tuple(right.meta.sizes[d] for d in columns)
     inner = prod(left.meta.sizes[d] for d in mine)
-    matrix1 = reshape(permute(left, (*rows, *mine)), (prod(kept[0]), inner))
-    matrix2 = reshape(permute(right, (*theirs, *columns)), (inner, prod(kept[1])))
-    return reshape(apply("mm", matrix1, matrix2), kept[0] + kept[1])
+    matrix1 = part("reshape", part("permute", left, (*rows, *mine)), (prod(kept[0]), inner))
+    matrix2 = part("reshape", part("permute", right, (*theirs, *columns)), (inner, prod(kept[1])))
+    return part("reshape", part("mm", matrix1, matrix2), kept[0] + kept[1])
 
 
 def public_tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
@@ -80,19 +82,21 @@ def public_tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = N
     return apply("tensordot", a, b, mine, theirs)
 
 
-def linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+@composite
+def linalg_vecdot(part: Part, x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The sum of ``x.conj() * y`` along `dim`, in their common dtype; other dims broadcast. Raises RuntimeError."""
     for tensor in (x, y):
         if tensor.meta.dtype.kind < 2:
             raise RuntimeError(
                 f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {tensor.meta.dtype.name}"
             )
-    return apply("sum.dim_IntList", apply("mul.Tensor", apply("conj", x), y), (dim,))
+    return part("sum.dim_IntList", part("mul.Tensor", part("conj", x), y), (dim,))
 
 
-def linalg_matmul(self: Tensor, other: Tensor) -> Tensor:
+@composite
+def linalg_matmul(part: Part, self: Tensor, other: Tensor) -> Tensor:
     """matmul."""
-    return apply("matmul", self, other)
+    return part("matmul", self, other)
 
 
 def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:

@@ -20,18 +20,20 @@ from ...tensor.tensor import Tensor
 from ..arguments import tensors_argument
 from ..arrays import check_same_device, from_array, outline
 from ..complex_half import refuse_complex32
-from ..invoke import apply, diagonal, expand, invoke, reshape, unsqueeze
+from ..composition import Part, composite
+from ..invoke import apply, invoke, reshape
 from ..operand_checks import check_fits, check_scalar_type
 from ..products import HALF, check_batches, scaled
 
 
-def kron(self: Tensor, other: Tensor) -> Tensor:
+@composite
+def kron(part: Part, self: Tensor, other: Tensor) -> Tensor:
     """Every element of `self` times all of `other`, in blocks, in the promoted dtype; missing leading dims are 1."""
     ndim = max(self.meta.ndim, other.meta.ndim)
     left, right = ((1,) * (ndim - one.meta.ndim) + one.meta.sizes for one in (self, other))
-    outer = reshape(self, [size for n in left for size in (n, 1)])
-    inner = reshape(other, [size for n in right for size in (1, n)])
-    return reshape(apply("mul.Tensor", outer, inner), tuple([a * b for a, b in zip(left, right, strict=True)]))
+    outer = part("reshape", self, [size for n in left for size in (n, 1)])
+    inner = part("reshape", other, [size for n in right for size in (1, n)])
+    return part("reshape", part("mul.Tensor", outer, inner), tuple([a * b for a, b in zip(left, right, strict=True)]))
 
 
 def addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
@@ -43,7 +45,8 @@ def addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, al
     return scaled("addbmm", self, left, right, (rows, columns), beta, alpha)
 
 
-def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+@composite
+def addr(part: Part, self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """``beta * self + alpha * outer(vec1, vec2)`` in the promoted dtype; `self` is ignored when beta is 0.
 
     Raises RuntimeError for other than vectors and for numbers of a higher kind than the result.
@@ -63,29 +66,31 @@ def addr(self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: N
         check_fits("addr", number, dtype)
     refuse_complex32("addr", dtype)
     wide = float32 if dtype in HALF else dtype
-    addend, column, row = (apply("to.dtype", one, wide) for one in (self, vec1, vec2))
-    total = apply("mul.Tensor", unsqueeze(column, 1), row)
+    addend, column, row = (part("to.dtype", one, wide) for one in (self, vec1, vec2))
+    total = part("mul.Tensor", part("unsqueeze", column, 1), row)
     if dtype is bool_:
         alpha, beta = bool(alpha), bool(beta)
     if alpha != 1:
-        total = apply("mul.Scalar", total, alpha)
-    addend = expand(addend, total.meta.sizes)
+        total = part("mul.Scalar", total, alpha)
+    addend = part("expand", addend, total.meta.sizes)
     if beta != 0:
-        total = apply("add.Tensor", addend if beta == 1 else apply("mul.Scalar", addend, beta), total)
-    return apply("to.dtype", total, dtype)
+        total = part("add.Tensor", addend if beta == 1 else part("mul.Scalar", addend, beta), total)
+    return part("to.dtype", total, dtype)
 
 
-def trace(self: Tensor) -> Tensor:
+@composite
+def trace(part: Part, self: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix, int64 for ints. Raises RuntimeError below or above two dims."""
     meta = self.meta
     if meta.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {meta.ndim}")
     if meta.dtype is bool_:
         raise NotImplementedError("\"trace\" not implemented for 'Bool'")
-    return apply("sum", diagonal(self, 0, 0, 1))
+    return part("sum", part("diagonal", self, 0, 0, 1))
 
 
-def linalg_cross(self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+@composite
+def linalg_cross(part: Part, self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """The product of the vectors along `dim`; the other dims broadcast.
 
     Raises RuntimeError for different dtypes or numbers of dims and for vectors of another length.
@@ -106,25 +111,27 @@ def linalg_cross(self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
         raise NotImplementedError("\"cross\" not implemented for 'Bool'")
     wide = float32 if left.dtype in HALF else left.dtype
     sizes = broadcast_shapes((left.sizes, right.sizes))
-    both = [expand(apply("to.dtype", one, wide), sizes) for one in (self, other)]
-    longer = [apply("cat", (one, apply("narrow", one, place, 0, 2)), place) for one in both]
-    a1, a2, b1, b2 = (apply("narrow", one, place, step, 3) for one in longer for step in (1, 2))
-    difference = apply("sub.Tensor", apply("mul.Tensor", a1, b2), apply("mul.Tensor", a2, b1))
-    return apply("to.dtype", difference, left.dtype)
+    both = [part("expand", part("to.dtype", one, wide), sizes) for one in (self, other)]
+    longer = [part("cat", (one, part("narrow", one, place, 0, 2)), place) for one in both]
+    a1, a2, b1, b2 = (part("narrow", one, place, step, 3) for one in longer for step in (1, 2))
+    difference = part("sub.Tensor", part("mul.Tensor", a1, b2), part("mul.Tensor", a2, b1))
+    return part("to.dtype", difference, left.dtype)
 
 
-def cross(self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+@composite
+def cross(part: Part, self: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """linalg.cross along `dim`, or the first dim of size 3. Raises RuntimeError when there is none."""
     if dim is None:
-        warn_once("cross() without the argument 'dim' is deprecated; pass it, or call linalg.cross()")
+        part.run(warn_once, "cross() without the argument 'dim' is deprecated; pass it, or call linalg.cross()")
         found = [k for k, size in enumerate(self.meta.sizes) if size == 3]
         if not found:
             raise RuntimeError("no dimension of size 3 in input")
         dim = found[0]
-    return apply("linalg_cross", self, other, dim=dim)
+    return part("linalg_cross", self, other, dim=dim)
 
 
-def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
+@composite
+def linalg_vander(part: Part, x: Tensor, *, N: int | None = None) -> Tensor:
     """Powers 0 to N - 1 of each element in a new last dim, int64 for ints; N defaults to the size of the last dim.
 
     Raises RuntimeError for bool, half precision and N below 2.
@@ -135,18 +142,19 @@ def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor:
     count = N if N is not None else sizes[-1] if sizes else 1
     if count <= 1:
         raise RuntimeError(f"linalg.vander: N must be greater than 1, got {count}.")
-    return _powers(x if sizes else unsqueeze(x, 0), count)
+    return _powers(part, x if sizes else part("unsqueeze", x, 0), count)
 
 
-def _powers(x: Tensor, count: int) -> Tensor:
+def _powers(part: Part, x: Tensor, count: int) -> Tensor:
     """Powers 0 to `count` - 1, of which there is at least one, of each element in a new last dim."""
     sizes, dtype = x.meta.sizes, int64 if x.meta.dtype.kind < 2 else x.meta.dtype
-    repeated = expand(unsqueeze(apply("to.dtype", x, dtype), -1), (*sizes, count - 1))
-    ones = apply("new_ones", x, (*sizes, 1), dtype=dtype)
-    return apply("cat", (ones, apply("cumprod", repeated, -1)), -1)
+    repeated = part("expand", part("unsqueeze", part("to.dtype", x, dtype), -1), (*sizes, count - 1))
+    ones = part("new_ones", x, (*sizes, 1), dtype=dtype)
+    return part("cat", (ones, part("cumprod", repeated, -1)), -1)
 
 
-def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+@composite
+def vander(part: Part, x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """Powers of the elements of a vector in N columns (as many as elements by default), falling unless `increasing`.
 
     Raises RuntimeError for other than a vector and a negative N.
@@ -156,8 +164,8 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     count = x.meta.numel if N is None else N
     if count < 0:
         raise RuntimeError(f"vander(): N must be non-negative, got {count}.")
-    found = apply("narrow", _powers(x, max(count, 1)), 1, 0, count)
-    return found if increasing else apply("flip", found, (1,))
+    found = part("narrow", _powers(part, x, max(count, 1)), 1, 0, count)
+    return found if increasing else part("flip", found, (1,))
 
 
 def block_diag(tensors: Sequence[Tensor]) -> Tensor:

@@ -11,14 +11,14 @@ from ...core.errors import wrap_dim
 from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
-from ...tensor.views import narrow
-from ..invoke import apply
+from ..composition import Part, composite
 from ..pointwise_operators import SELU_ALPHA, SELU_SCALE
 from ..registration import write_out
 from .calls import evaluated
 
 
-def glu(self: Tensor, dim: int = -1) -> Tensor:
+@composite
+def glu(part: Part, self: Tensor, dim: int = -1) -> Tensor:
     """The first half along a dim times the sigmoid of the second. Raises RuntimeError for 0-dim and odd sizes."""
     if not self.meta.ndim:
         raise RuntimeError("glu(): glu does not support 0-dimensional tensors")
@@ -26,11 +26,12 @@ def glu(self: Tensor, dim: int = -1) -> Tensor:
     size = self.meta.sizes[place]
     if size % 2:
         raise RuntimeError(f"glu(): Halving dimension must be even, but dimension {place} is size {size}")
-    first, second = (narrow(self, place, start, size // 2) for start in (0, size // 2))
-    return evaluated("glu", "glu", (first, second))
+    first, second = (part("narrow", self, place, start, size // 2) for start in (0, size // 2))
+    return part.plan(evaluated, "glu", "glu", (first, second))
 
 
-def prelu(self: Tensor, weight: Tensor) -> Tensor:
+@composite
+def prelu(part: Part, self: Tensor, weight: Tensor) -> Tensor:
     """self above 0, else weight * self, with one weight or one per channel (dim 1).
 
     Raises RuntimeError for two dtypes and for another number of weights.
@@ -55,17 +56,21 @@ def prelu(self: Tensor, weight: Tensor) -> Tensor:
             f"prelu(): prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {given.ndim}"
         )
     sizes = tuple(given.numel if d == 1 else 1 for d in range(own.ndim))
-    return apply("_prelu_kernel", self, apply("reshape", weight, sizes))
+    return part("_prelu_kernel", self, part("reshape", weight, sizes))
 
 
+@composite
 def rrelu(
+    part: Part,
     self: Tensor, lower: Number = 1 / 8, upper: Number = 1 / 3, training: bool = False, generator: Any = None
 ) -> Tensor:
     """rrelu_with_noise, the slopes forgotten. Raises RuntimeError for lower above upper."""
-    return apply("rrelu_with_noise", self, apply("empty_like", self), lower, upper, training, generator)
+    return part("rrelu_with_noise", self, part("empty_like", self), lower, upper, training, generator)
 
 
+@composite
 def rrelu_with_noise(
+    part: Part,
     self: Tensor,
     noise: Tensor,
     lower: Number = 1 / 8,
@@ -82,16 +87,16 @@ def rrelu_with_noise(
             f"rrelu(): Lower bound should be less than or equal to the upper bound, got {lower} and {upper}"
         )
     if not training:
-        return apply("leaky_relu", self, (lower + upper) / 2)
+        return part("leaky_relu", self, (lower + upper) / 2)
     if self.meta.sizes != noise.meta.sizes:
         raise RuntimeError(
             f"rrelu_with_noise(): noise tensor shape must match self tensor shape. Got self.shape = "
             f"{list(self.meta.sizes)} noise.shape = {list(noise.meta.sizes)}"
         )
-    drawn = apply("uniform_", apply("empty_like", self), lower, upper, generator=generator)
-    slopes = apply("where.ScalarSelf", apply("gt.Scalar", self, 0), 1, drawn)
-    write_out(noise, slopes)
-    return apply("mul.Tensor", self, slopes)
+    drawn = part("uniform_", part("empty_like", self), lower, upper, generator=generator)
+    slopes = part("where.ScalarSelf", part("gt.Scalar", self, 0), 1, drawn)
+    part.run(write_out, noise, slopes)
+    return part("mul.Tensor", self, slopes)
 
 
 SATURATION = SELU_ALPHA * SELU_SCALE
@@ -101,26 +106,27 @@ SATURATION = SELU_ALPHA * SELU_SCALE
 def _family(operator: str) -> Callable[..., Tensor]:
     whole_channels, alpha = "feature" in operator, "alpha" in operator
 
-    def drop(input: Tensor, p: float, train: bool) -> Tensor:
+    @composite
+    def drop(part: Part, input: Tensor, p: float, train: bool) -> Tensor:
         if p < 0 or p > 1:
             raise RuntimeError(f"{operator}(): dropout probability has to be between 0 and 1, but got {p}")
         if p == 0 or not train or not input.meta.numel:
             return input
         if p == 1:
-            return apply("mul.Tensor", input, apply("zeros_like", input))
+            return part("mul.Tensor", input, part("zeros_like", input))
         if whole_channels and input.meta.ndim < 2:
             raise RuntimeError(
                 f"{operator}(): Feature dropout requires at least 2 dimensions in the input, got {input.meta.ndim}"
             )
         one_each = (*input.meta.sizes[:2], *(1,) * (input.meta.ndim - 2))
-        fresh = apply("new_empty", input, one_each) if whole_channels else apply("empty_like", input)
-        noise = apply("bernoulli_.float", fresh, 1 - p)
+        fresh = part("new_empty", input, one_each) if whole_channels else part("empty_like", input)
+        noise = part("bernoulli_.float", fresh, 1 - p)
         if not alpha:
-            return apply("mul.Tensor", input, apply("div.Scalar", noise, 1 - p))
+            return part("mul.Tensor", input, part("div.Scalar", noise, 1 - p))
         factor = 1.0 / math.sqrt((SATURATION**2 * p + 1) * (1 - p))
-        shift = apply("mul.Scalar", apply("sub.Scalar", noise, 1), SATURATION * factor)
-        shift = apply("add.Scalar", shift, SATURATION * factor * p)
-        return apply("add.Tensor", apply("mul.Tensor", input, apply("mul.Scalar", noise, factor)), shift)
+        shift = part("mul.Scalar", part("sub.Scalar", noise, 1), SATURATION * factor)
+        shift = part("add.Scalar", shift, SATURATION * factor * p)
+        return part("add.Tensor", part("mul.Tensor", input, part("mul.Scalar", noise, factor)), shift)
 
     return drop
 
@@ -129,10 +135,11 @@ dropout, feature_dropout = _family("dropout"), _family("feature_dropout")
 alpha_dropout, feature_alpha_dropout = _family("alpha_dropout"), _family("feature_alpha_dropout")
 
 
-def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+@composite
+def native_dropout(part: Part, input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """(dropout of the input, which elements are kept); without `train` (False) all are."""
     if train is False or not input.meta.numel:
-        return apply("clone", input), apply("ones_like", input, dtype=bool_)
-    kept = apply("bernoulli_.float", apply("empty_like", input, dtype=bool_), 1 - p)
+        return part("clone", input), part("ones_like", input, dtype=bool_)
+    kept = part("bernoulli_.float", part("empty_like", input, dtype=bool_), 1 - p)
     scale = 0.0 if p == 1 else 1.0 / (1.0 - p)
-    return apply("mul.Scalar", apply("mul.Tensor", input, kept), scale), kept
+    return part("mul.Scalar", part("mul.Tensor", input, kept), scale), kept

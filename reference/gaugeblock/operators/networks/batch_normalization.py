@@ -9,7 +9,8 @@ from ...core.dtype import float32, float64
 from ...kernels import reduction_ops
 from ...tensor.tensor import Tensor, empty_tensor, new_like
 from ..arrays import filled, store, values
-from ..invoke import apply, apply_for_many, reshape
+from ..composition import Part, composite
+from ..invoke import reshape
 from ..reductions import plan_reduction
 from .calls import scaled_into, suggested, write
 from .row_normalization import statistics_dtype
@@ -91,7 +92,9 @@ def _check(channels: int, parameters: Parameters, *, training: bool) -> None:
             raise RuntimeError(f"batch_norm(): {name} must be defined in evaluation mode")
 
 
+@composite
 def batch_norm(
+    part: Part,
     input: Tensor,
     weight: Tensor | None,
     bias: Tensor | None,
@@ -106,13 +109,16 @@ def batch_norm(
     if not input.meta.numel:
         channels = input.meta.sizes[1] if input.meta.ndim > 1 else 0
         _check(channels, (weight, bias, running_mean, running_var), training=training)
-        return apply("clone", input)
-    return apply_for_many(
+        return part("clone", input)
+    result: Tensor = part.result(
         "native_batch_norm", input, weight, bias, running_mean, running_var, training, momentum, eps
     )[0]
+    return result
 
 
+@composite
 def instance_norm(
+    part: Part,
     input: Tensor,
     weight: Tensor | None,
     bias: Tensor | None,
@@ -136,10 +142,10 @@ def instance_norm(
         raise RuntimeError(f"instance_norm(): input must have samples and channels, got {input.meta.ndim} dims")
     samples, channels = input.meta.sizes[:2]
     given = (weight, bias, *running)
-    repeated = [None if p is None else apply("repeat", p, (samples,)) for p in given]
-    flat = apply("reshape", input, (1, samples * channels, *input.meta.sizes[2:]))
-    result = apply("batch_norm", flat, *repeated, use_input_stats, momentum, eps, cudnn_enabled)
+    repeated = [None if p is None else part("repeat", p, (samples,)) for p in given]
+    flat = part("reshape", input, (1, samples * channels, *input.meta.sizes[2:]))
+    result = part("batch_norm", flat, *repeated, use_input_stats, momentum, eps, cudnn_enabled)
     for target, found in zip(running, repeated[2:], strict=True):
         if use_input_stats and target is not None and found is not None and target.meta.numel:
-            apply("copy_", target, apply("mean.dim", apply("view", found, (samples, channels)), (0,)))
-    return apply("view", result, input.meta.sizes)
+            part("copy_", target, part("mean.dim", part("view", found, (samples, channels)), (0,)))
+    return part("view", result, input.meta.sizes)

@@ -14,7 +14,7 @@ from ...iteration.tensor_iterator import Number
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import Array, check_same_device, values
-from ..conversion import converted
+from ..composition import Part, composite
 from ..invoke import apply
 from ..operand_checks import check_scalar_type
 from .calls import check_dtype
@@ -23,7 +23,8 @@ BLOCK = 1 << 20
 """Differences that are held at once."""
 
 
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+@composite
+def cosine_similarity(part: Part, x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """Inner product of the two along a dim, each divided by its norm, or by eps if that is larger.
 
     Raises RuntimeError unless the common dtype is a float.
@@ -37,18 +38,21 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     sizes = broadcast_shapes((x1.meta.sizes, x2.meta.sizes))
     unit: list[Tensor] = []
     for x in (x1, x2):
-        wide = apply("expand", converted(x, common), sizes)
-        norm = apply("linalg_vector_norm", wide, 2, (dim,), True)
-        unit.append(apply("div.Tensor", wide, apply("clamp_min", norm, eps)))
-    return apply("sum.dim_IntList", apply("mul.Tensor", *unit), (dim,))
+        wide = part("expand", x if x.meta.dtype is common else part("to.dtype", x, common), sizes)
+        norm = part("linalg_vector_norm", wide, 2, (dim,), True)
+        unit.append(part("div.Tensor", wide, part("clamp_min", norm, eps)))
+    return part("sum.dim_IntList", part("mul.Tensor", *unit), (dim,))
 
 
-def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+@composite
+def pairwise_distance(
+    part: Part, x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Tensor:
     """The norm of x1 - x2 + eps along the last dim."""
-    difference = apply("add.Scalar", apply("sub.Tensor", x1, x2), eps)
+    difference = part("add.Scalar", part("sub.Tensor", x1, x2), eps)
     if difference.meta.dtype.kind < 2:
-        difference = converted(difference, DEFAULTS.dtype)
-    return apply("norm.ScalarOpt_dim", difference, p, (-1,), keepdim)
+        difference = part("to.dtype", difference, DEFAULTS.dtype)
+    return part("norm.ScalarOpt_dim", difference, p, (-1,), keepdim)
 
 
 def _check_order(operator: str, p: float) -> None:

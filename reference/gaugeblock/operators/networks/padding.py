@@ -14,6 +14,7 @@ from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import suggested_format
 from ...tensor.views import sliced
 from ..arrays import filled, number_as
+from ..composition import Part, composite
 from ..conversion import converted
 from ..copy import copy_values
 from ..fill import fill_scalar
@@ -161,7 +162,8 @@ def _pad_circular(self: Tensor, pad: Sequence[int]) -> Tensor:
     return result if result is not self else apply("clone", self)
 
 
-def pad(self: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
+@composite
+def pad(part: Part, self: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """Padding of the last dims, last dim first, by the mode's operator.
 
     Raises RuntimeError for a value that the mode does not take, NotImplementedError for a mode that there is not, or
@@ -170,7 +172,7 @@ def pad(self: Tensor, pad: Sequence[int], mode: str = "constant", value: float |
     if len(pad) % 2:
         raise RuntimeError(f"pad(): Padding length must be divisible by 2, got {len(pad)}")
     if mode == "constant":
-        return apply("constant_pad_nd", self, pad, 0.0 if value is None else value)
+        return part("constant_pad_nd", self, pad, 0.0 if value is None else value)
     if value is not None and value != 0:
         raise RuntimeError(f'pad(): Padding mode "{mode}" doesn\'t take in value argument, got {value}')
     if mode not in NATIVE:
@@ -180,7 +182,7 @@ def pad(self: Tensor, pad: Sequence[int], mode: str = "constant", value: float |
             f"pad(): Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now, got {len(pad)} "
             f"numbers for {self.meta.ndim} dims"
         )
-    return apply(NATIVE[mode].format(len(pad) // 2), self, pad)
+    return part(NATIVE[mode].format(len(pad) // 2), self, pad)
 
 
 def _check(operator: str, self: Tensor, factor: int, name: str) -> None:
@@ -193,12 +195,13 @@ def _check(operator: str, self: Tensor, factor: int, name: str) -> None:
         raise RuntimeError(f"{operator}(): {operator} expects a positive {name}, but got {factor}")
 
 
-def _laid_out(moved: Tensor, sizes: tuple[int, ...]) -> Tensor:
+def _laid_out(part: Part, moved: Tensor, sizes: tuple[int, ...]) -> Tensor:
     """A fresh tensor, row-major, of these sizes."""
-    return apply("view", apply("clone", moved, memory_format=contiguous_format), sizes)
+    return part("view", part("clone", moved, memory_format=contiguous_format), sizes)
 
 
-def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
+@composite
+def pixel_shuffle(part: Part, self: Tensor, upscale_factor: int) -> Tensor:
     """[..., c r r, h, w] to [..., c, h r, w r]. Raises RuntimeError for channels that do not divide."""
     _check("pixel_shuffle", self, upscale_factor, "upscale_factor")
     *lead, channels, height, width = self.meta.sizes
@@ -208,13 +211,14 @@ def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
             f"pixel_shuffle(): pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
             f"upscale_factor, but input.size(-3)={channels} is not divisible by {r * r}"
         )
-    split = apply("reshape", self, (*lead, channels // (r * r), r, r, height, width))
+    split = part("reshape", self, (*lead, channels // (r * r), r, r, height, width))
     n = len(lead)
-    moved = apply("permute", split, (*range(n + 1), n + 3, n + 1, n + 4, n + 2))
-    return _laid_out(moved, (*lead, channels // (r * r), height * r, width * r))
+    moved = part("permute", split, (*range(n + 1), n + 3, n + 1, n + 4, n + 2))
+    return _laid_out(part, moved, (*lead, channels // (r * r), height * r, width * r))
 
 
-def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
+@composite
+def pixel_unshuffle(part: Part, self: Tensor, downscale_factor: int) -> Tensor:
     """The reverse of pixel_shuffle. Raises RuntimeError for sizes that do not divide."""
     _check("pixel_unshuffle", self, downscale_factor, "downscale_factor")
     *lead, channels, height, width = self.meta.sizes
@@ -225,13 +229,14 @@ def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
                 f"pixel_unshuffle(): pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
                 f"input.size({place})={size} is not divisible by {r}"
             )
-    split = apply("reshape", self, (*lead, channels, height // r, r, width // r, r))
+    split = part("reshape", self, (*lead, channels, height // r, r, width // r, r))
     n = len(lead)
-    moved = apply("permute", split, (*range(n + 1), n + 2, n + 4, n + 1, n + 3))
-    return _laid_out(moved, (*lead, channels * r * r, height // r, width // r))
+    moved = part("permute", split, (*range(n + 1), n + 2, n + 4, n + 1, n + 3))
+    return _laid_out(part, moved, (*lead, channels * r * r, height // r, width // r))
 
 
-def channel_shuffle(self: Tensor, groups: int) -> Tensor:
+@composite
+def channel_shuffle(part: Part, self: Tensor, groups: int) -> Tensor:
     """Channels (dim 1) dealt out to `groups` by turns. Raises RuntimeError for channels that do not divide."""
     sizes = self.meta.sizes
     if len(sizes) < 3:
@@ -247,7 +252,7 @@ def channel_shuffle(self: Tensor, groups: int) -> Tensor:
             f"channel_shuffle(): Number of channels must be divisible by groups. Got {sizes[1]} channels and {groups} "
             f"groups."
         )
-    split = apply("reshape", self, (sizes[0], groups, sizes[1] // groups, *sizes[2:]))
-    dealt = _laid_out(apply("transpose.int", split, 1, 2), sizes)
+    split = part("reshape", self, (sizes[0], groups, sizes[1] // groups, *sizes[2:]))
+    dealt = _laid_out(part, part("transpose.int", split, 1, 2), sizes)
     chosen = suggested_format(sizes, self.meta.strides)
-    return dealt if chosen is None else apply("clone", dealt, memory_format=chosen)
+    return dealt if chosen is None else part("clone", dealt, memory_format=chosen)

@@ -19,6 +19,7 @@ from ...tensor.reshaping import contiguous, view
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember
 from ..arrays import check_same_device
+from ..composition import Part, composite
 from ..conversion import converted
 from ..invoke import apply, apply_for_many
 from ..loop_plan import RowLaunch, row_launch
@@ -235,7 +236,9 @@ def _check_groups(input: Tensor, groups: int, weight: Tensor | None, bias: Tenso
             )
 
 
+@composite
 def group_norm(
+    part: Part,
     input: Tensor,
     num_groups: int,
     weight: Tensor | None = None,
@@ -251,9 +254,10 @@ def group_norm(
             f"got 1): the input has {len(sizes)} dims and no channels"
         )
     _check_groups(input, num_groups, weight, bias, sizes[1])
-    return apply_for_many(
+    result: Tensor = part.result(
         "native_group_norm", input, weight, bias, sizes[0], sizes[1], prod(sizes[2:]), num_groups, eps
     )[0]
+    return result
 
 
 @plannable

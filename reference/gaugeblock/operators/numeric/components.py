@@ -10,6 +10,7 @@ from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
 from ...tensor.versions import bump_version
 from ..arrays import check_same_device, outline_between
+from ..composition import Part, composite
 from ..invoke import apply, result_type
 from ..networks.calls import write
 
@@ -59,16 +60,18 @@ def polar(abs: Tensor, angle: Tensor) -> Tensor:
     return _joined("polar", abs, angle, halves=False)
 
 
-def isreal(self: Tensor) -> Tensor:
+@composite
+def isreal(part: Part, self: Tensor) -> Tensor:
     """Return whether each element has no imaginary part; True for real dtypes."""
     if not self.meta.dtype.is_complex:
-        return apply("ones_like", self, dtype=bool_)
-    return apply("eq.Scalar", apply("imag", self), 0)
+        return part("ones_like", self, dtype=bool_)
+    return part("eq.Scalar", part("imag", self), 0)
 
 
-def conj_physical(self: Tensor) -> Tensor:
+@composite
+def conj_physical(part: Part, self: Tensor) -> Tensor:
     """The complex conjugate, computed at once; real tensors are returned as they are."""
-    return apply("resolve_conj", apply("conj", self)) if self.meta.dtype.is_complex else self
+    return part("resolve_conj", part("conj", self)) if self.meta.dtype.is_complex else self
 
 
 def conj_physical_(self: Tensor) -> Tensor:

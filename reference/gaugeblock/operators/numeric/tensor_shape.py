@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.device import cpu
 from ...core.dtype import DType, int64
 from ...core.errors import INT64_MAX, check_ints, type_error, wrap_dim
 from ...core.warn import warn_once
@@ -16,10 +17,13 @@ from ...iteration.overlap import Overlap, internal_overlap
 from ...iteration.tensor_iterator import Number
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor
+from ...tensor.tensor_meta import contiguous_meta
 from ...tensor.versions import INFERENCE, VersionCounter
 from ...tensor.views import as_strided
 from ..arguments import tensors_argument
 from ..arrays import outline, values
+from ..composition import Part, composite
+from ..fresh_fill import full_of
 from ..invoke import apply, expand, invoke, reshape
 from ..operand_checks import check_implemented
 from ..ranges import Plan
@@ -168,7 +172,8 @@ unsafe_chunk, unsafe_split_Tensor = _unsafe("chunk"), _unsafe("split.Tensor")
 unsafe_split_with_sizes = _unsafe("split_with_sizes")
 
 
-def sum_to_size(self: Tensor, size: Sequence[int]) -> Tensor:
+@composite
+def sum_to_size(part: Part, self: Tensor, size: Sequence[int]) -> Tensor:
     """The sum over the dims by which `self` is larger than `size`. Raises RuntimeError unless `size` expands to it."""
     sizes, wanted = self.meta.sizes, tuple(size)
     extra = len(sizes) - len(wanted)
@@ -176,13 +181,14 @@ def sum_to_size(self: Tensor, size: Sequence[int]) -> Tensor:
     if not fits:
         raise RuntimeError(f"sum_to_size(): size {list(wanted)} is not expandable to size {list(sizes)}.")
     if not wanted:
-        return apply("sum", self)
+        return part("sum", self)
     gone = [d for d in range(len(sizes)) if d < extra or (wanted[d - extra] == 1 and sizes[d] != 1)]
-    total = apply("sum.dim_IntList", self, gone, True) if gone else self
-    return apply("view", apply("contiguous", total), wanted) if extra else total
+    total = part("sum.dim_IntList", self, gone, True) if gone else self
+    return part("view", part("contiguous", total), wanted) if extra else total
 
 
-def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+@composite
+def diag_embed(part: Part, self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Matrices with the rows of the last dim on a diagonal, zeros elsewhere; they span `dim1` and `dim2`.
 
     Raises IndexError for dims out of range, RuntimeError when they are one.
@@ -197,14 +203,18 @@ def diag_embed(self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) ->
     sizes = list(meta.sizes[:-1])
     for dim in sorted((first, second)):
         sizes.insert(dim, length)
-    result = apply("new_zeros", self, sizes)
-    apply("copy_", apply("diagonal", result, offset, first, second), self)
+    if meta.device is cpu:
+        result = part.run(full_of, "diag_embed", contiguous_meta(tuple(sizes), meta.dtype), 0)
+    else:
+        result = part("new_zeros", self, sizes)
+    part("copy_", part("diagonal", result, offset, first, second), self)
     return result
 
 
-def diagflat(self: Tensor, offset: int = 0) -> Tensor:
+@composite
+def diagflat(part: Part, self: Tensor, offset: int = 0) -> Tensor:
     """A matrix with all elements on a diagonal."""
-    return apply("diag", apply("reshape", self, (-1,)), offset)
+    return part("diag", part("reshape", self, (-1,)), offset)
 
 
 def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
