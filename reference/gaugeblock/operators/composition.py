@@ -23,9 +23,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from ..dispatch.dispatcher import REGISTRY, Operator, plain_kernel
-from ..kernels.bound_call import UNSET, View, form_of
+from ..kernels.bound_call import UNSET, Fresh, Into, View
+from ..kernels.pointwise import Launch
 from ..tensor.hooks import SPECIAL
-from ..tensor.tensor import Tensor, make_view
+from ..tensor.tensor import Tensor, make_view, new_like
+from ..tensor.tensor_meta import TensorMeta
 from ..tensor.view_table import VIEWS
 from .invoke import invoke
 from .plan import Plannable, Planned
@@ -42,6 +44,7 @@ class Part:
 
     def __init__(self, given: Sequence[Any], *, whole: bool = True) -> None:
         self._given = [one for one in given if isinstance(one, (Tensor, int, float, complex))]
+        self._given = [one for one in self._given if one.__class__ is not bool]
         self._whole = whole and not SPECIAL and all(map(_is_plain, given))
         self._names = {id(one): f"given{k}" for k, one in enumerate(self._given) if isinstance(one, Tensor)}
         self._held: list[Any] = list(given)
@@ -61,6 +64,8 @@ class Part:
             return invoke(name, *args, **kwargs)
         if not isinstance(kernel, Plannable):
             result = kernel(*args, **kwargs)
+            if name in VIEWS and result is args[0]:
+                return result
             view = _view_of(args[0], result) if name in VIEWS and name != "as_strided" else None
             return self._noted(view or kernel, args[:1] if view else args, {} if view else kwargs, result)
         found = kernel.planned(*args, **kwargs)
@@ -81,6 +86,23 @@ class Part:
         self._planned(found)
         return found.result
 
+    def new(self, meta: TensorMeta) -> Tensor:
+        """Return a new tensor of a meta, contents undefined."""
+        made: Tensor = self._noted(new_like, (meta,), {}, new_like(meta))
+        return made
+
+    def fresh(self, call: Fresh, *args: Any) -> Any:
+        """Return what a bound call makes of tensors and numbers."""
+        return self._noted(call.native(), args, {}, call(*args), declines=True)
+
+    def launch(self, launch: Launch, tensors: Sequence[Tensor], numbers: Sequence[float] = ()) -> None:
+        """Run a loop over tensors, those that it writes first, and numbers."""
+        launch.run([*[one.pointer for one in tensors], *numbers])
+        if self._whole:
+            builtin, tail = launch.call()
+            passed = [*[f"{self._source(one)}.pointer" for one in tensors], *map(self._constant, numbers)]
+            self._lines.append(f"    {self._constant(builtin)}({', '.join(passed)}, *{self._constant(tail)})\n")
+
     def _planned(self, found: Planned[Any]) -> Any:
         if found.call is None or found.operands is None:
             self._whole = False
@@ -99,9 +121,8 @@ class Part:
         results = {f"{made}[{k}]" if several else made: one for k, one in enumerate(result if several else [result])}
         tensors = {name: one for name, one in results.items() if isinstance(one, Tensor)}
         # What machine code makes is always alike; the default dtype may change what other calls return.
-        alike = [] if form_of(call) is not None else [
-            f"{name}.meta is not {self._constant(one.meta)}" for name, one in tensors.items()
-        ]  # fmt: skip
+        fixed = call is new_like or isinstance(getattr(call, "__self__", call), (Fresh, Into, View))
+        alike = [f"{name}.meta is not {self._constant(one.meta)}" for name, one in tensors.items() if not fixed]
         tests = " or ".join([*([f"{made} is None"] if declines else []), *alike])
         line = f"    {made} = {self._constant(call)}({passed})\n"
         self._lines.append(line + (f"    if {tests}:\n        return None\n" if tests else ""))

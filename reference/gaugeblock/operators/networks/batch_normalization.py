@@ -7,10 +7,11 @@ import math
 from ...core.device import cpu
 from ...core.dtype import float32, float64
 from ...kernels import reduction_ops
-from ...tensor.tensor import Tensor, empty_tensor, new_like
-from ..arrays import filled, store, values
+from ...tensor.tensor import Tensor, empty_tensor
+from ...tensor.tensor_meta import contiguous_meta
+from ..arrays import store, values
 from ..composition import Part, composite
-from ..invoke import reshape
+from ..fresh_fill import full_of
 from ..reductions import plan_reduction
 from .calls import scaled_into, suggested, write
 from .row_normalization import statistics_dtype
@@ -19,7 +20,9 @@ Parameters = tuple[Tensor | None, Tensor | None, Tensor | None, Tensor | None]
 NAMES = ("weight", "bias", "running_mean", "running_var")
 
 
+@composite
 def native_batch_norm(
+    part: Part,
     input: Tensor,
     weight: Tensor | None,
     bias: Tensor | None,
@@ -49,37 +52,48 @@ def native_batch_norm(
         raise RuntimeError(
             f"batch_norm(): input tensor must have at least one element, but got input_sizes = {list(meta.sizes)}"
         )
-    result = new_like(suggested(meta))
+    result = part.new(suggested(meta))
     count = channels if training else 0
     if meta.device is not cpu:
         means, inverses = (empty_tensor((count,), kept, meta.device) for _ in range(2))
         return result, means, inverses
     sizes, along = (channels,), (channels, *(1,) * (meta.ndim - 2))
     wide = float64 if meta.dtype is float64 else float32
-    factor, middle, means, inverses = (empty_tensor(sizes, dtype) for dtype in (wide, wide, kept, kept))
-    running = [empty_tensor(sizes, kept) if t is None else reshape(t, sizes) for t in (running_mean, running_var)]
+    narrow = contiguous_meta(sizes, kept)
+    factor, middle = (part.new(contiguous_meta(sizes, wide)) for _ in range(2))
+    means, inverses = part.new(narrow), part.new(narrow)
+    given = (running_mean, running_var)
+    running = [part.new(narrow) if t is None else _flat(part, t, sizes) for t in given]
     if training:
         dims = tuple(d for d in range(meta.ndim) if d != 1)
         reduction = reduction_ops.variance_reduction(meta.dtype, False, True)
         reduce = plan_reduction("batch_norm", reduction, meta, dims, False, meta.dtype, (float64, float64))
-        variance, mean = reduce(input, 0.0)
+        variance, mean = part.fresh(reduce, input, 0.0)
         kept_running = running
     else:
         mean, variance = running
-        kept_running = [empty_tensor(sizes, kept) for _ in running]
-    scale = filled(sizes, kept, 1.0) if weight is None else reshape(weight, sizes)
+        kept_running = [part.new(narrow) for _ in running]
+    scale = part.run(full_of, "batch_norm", narrow, 1) if weight is None else _flat(part, weight, sizes)
     size = meta.numel // channels
     unbiased = size / (size - 1) if size > 1 else math.nan
     write("batch_statistics", factor, [variance, mean, scale, *running], float64, middle, means, inverses,
-          *kept_running, numbers=(eps, momentum, unbiased))  # fmt: skip
-    shift = None if bias is None else reshape(bias, along)
-    scaled_into(result, input, reshape(middle, along), reshape(factor, along), None, shift)
+          *kept_running, numbers=(eps, momentum, unbiased), part=part)  # fmt: skip
+    shift = None if bias is None else part("reshape", bias, along)
+    scaled_into(part, result, input, part("view", middle, along), part("view", factor, along), None, shift)
     if not training:
-        return result, empty_tensor((0,), kept), empty_tensor((0,), kept)
-    for given, flat in zip((running_mean, running_var), running, strict=True):
-        if given is not None and flat.storage_impl is not given.storage_impl:
-            store(given, values(flat).reshape(given.meta.sizes))
+        return result, part.new(contiguous_meta((0,), kept)), part.new(contiguous_meta((0,), kept))
+    for target, flat in zip(given, running, strict=True):
+        if target is not None and flat.storage_impl is not target.storage_impl:
+            part.run(_store, target, flat)
     return result, means, inverses
+
+
+def _flat(part: Part, parameter: Tensor, sizes: tuple[int, ...]) -> Tensor:
+    return parameter if parameter.meta.sizes == sizes else part("reshape", parameter, sizes)
+
+
+def _store(target: Tensor, flat: Tensor) -> None:
+    store(target, values(flat).reshape(target.meta.sizes))
 
 
 def _check(channels: int, parameters: Parameters, *, training: bool) -> None:

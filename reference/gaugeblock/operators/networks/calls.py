@@ -16,6 +16,7 @@ from ...kernels.conversion import Immediate
 from ...tensor.hooks import SPECIAL
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, format_strides, meta_of, remember, suggested_format
+from ..composition import UNNOTED, Part
 from ..launch import element_launch
 from ..plan import Planned, plannable
 from ..pointwise import Call, PointwiseRule, planned_run
@@ -50,11 +51,12 @@ def check_dtype(row: str, tensor: Tensor) -> None:
 
 
 def write(
-    formula: str, out: Tensor, inputs: Sequence[Tensor], compute: DType, *others: Tensor, numbers: Sequence[float] = ()
-) -> Tensor:
+    formula: str, out: Tensor, inputs: Sequence[Tensor], compute: DType, *others: Tensor,
+    numbers: Sequence[float] = (), part: Part = UNNOTED,
+) -> Tensor:  # fmt: skip
     """A formula of the tables, computed in `compute`, written to a fresh `out`, to whose sizes the inputs broadcast.
 
-    A formula of several results writes them to `others` too; `numbers` are its last operands.
+    A formula of several results writes them to `others` too; `numbers` are its last operands. `part` notes the loop.
     """
     meta = out.meta
     if meta.device is cpu and meta.numel:
@@ -64,17 +66,18 @@ def write(
         if launch is None:
             operands: list[TensorMeta | Immediate] = [*sources, *[Immediate(compute) for _ in numbers]]
             launch = remember(meta.plans, key, element_launch(formula, meta, operands, compute, results))
-        launch.run([*[tensor.pointer for tensor in (out, *others, *inputs)], *numbers])
+        part.launch(launch, (out, *others, *inputs), numbers)
     return out
 
 
 def scaled_into(
-    out: Tensor, input: Tensor, mean: Tensor, deviation: Tensor, weight: Tensor | None, bias: Tensor | None
+    part: Part, out: Tensor, input: Tensor, mean: Tensor, deviation: Tensor, weight: Tensor | None, bias: Tensor | None
 ) -> Tensor:
     """(input - mean) * deviation * weight + bias into `out`; `deviation` is its inverse, in the dtype computed in."""
     parts = [(name, tensor) for name, tensor in (("weight", weight), ("bias", bias)) if tensor is not None]
     formula = ".".join(["normalized", *(name for name, _ in parts)])
-    return write(formula, out, [input, mean, deviation, *(tensor for _, tensor in parts)], deviation.meta.dtype)
+    inputs = [input, mean, deviation, *(tensor for _, tensor in parts)]
+    return write(formula, out, inputs, deviation.meta.dtype, part=part)
 
 
 def suggested(meta: TensorMeta, sizes: tuple[int, ...] | None = None, dtype: DType | None = None) -> TensorMeta:

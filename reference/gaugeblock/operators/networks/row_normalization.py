@@ -15,7 +15,7 @@ from ...core.promotion import UPSTREAM_NAMES
 from ...kernels import reduction_ops, rowwise_normalization
 from ...kernels.bound_call import Fresh
 from ...kernels.rowwise import RowProgram, row_map_kernel
-from ...tensor.reshaping import contiguous, view
+from ...tensor.reshaping import contiguous
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember
 from ..arrays import check_same_device
@@ -191,9 +191,11 @@ def layer_norm(
     return Planned(result, normalizing_call("layer_norm", program, input, count, eps))
 
 
+@composite
 def native_group_norm(
-    input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
-) -> tuple[Tensor, Tensor, Tensor]:
+    part: Part, input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """(input normalized over each of `group` groups of its C channels, scaled per channel; means; inverse deviations).
 
     The statistics have sizes [N, group]. Raises RuntimeError for shapes and dtypes that do not fit.
@@ -202,20 +204,20 @@ def native_group_norm(
     kept = statistics_dtype("group_norm", input, weight, bias)
     own = input.meta.dtype
     wide = float64 if own is float64 else float32
-    source = input if input.meta.contiguous else contiguous(input)
-    grouped = view(source, (N, group, C // group, HxW))
+    source = input if input.meta.contiguous else part("contiguous", input)
+    grouped = part("view", source, (N, group, C // group, HxW))
     moments = reduction_ops.moments_reduction(own)
     reduce = plan_reduction("group_norm", moments, grouped.meta, (2, 3), True, own, (wide, wide))
-    mean, inverse = reduce(grouped, eps)
-    result = new_like(suggested(input.meta))
-    target = result if result.meta.contiguous else new_like(suggested(source.meta))
-    per_channel = [None if p is None else view(contiguous(p), (group, C // group, 1)) for p in (weight, bias)]
-    scaled_into(view(target, grouped.meta.sizes), grouped, mean, inverse, *per_channel)
+    mean, inverse = part.fresh(reduce, grouped, eps)
+    result = part.new(suggested(input.meta))
+    target = result if result.meta.contiguous else part.new(suggested(source.meta))
+    channels = (group, C // group, 1)
+    per_channel = [None if p is None else part("reshape", p, channels) for p in (weight, bias)]
+    scaled_into(part, part("view", target, grouped.meta.sizes), grouped, mean, inverse, *per_channel)
     if target is not result:
-        from ..copy import copy_values
-
-        copy_values(result, target)
-    means, inverses = (converted(view(part, (N, group)), kept) for part in (mean, inverse))
+        part("copy_", result, target)
+    found = [part("view", one, (N, group)) for one in (mean, inverse)]
+    means, inverses = found if kept is wide else [part("to.dtype", one, kept) for one in found]
     return result, means, inverses
 
 
