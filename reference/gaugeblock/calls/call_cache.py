@@ -110,15 +110,13 @@ class Parameter(NamedTuple):
 def plain(value: Any) -> Any:
     """Return the part in a key of an argument that is neither tensor nor number."""
     kind = value.__class__
-    if kind is tuple:
-        return value if only_ints(value) else OTHER
+    if kind is tuple or kind is list or isinstance(value, (tuple, list)):
+        if only_ints(value):
+            return value if kind is tuple else tuple(value)
+        return tuple(map(repr, value)) if all(one.__class__ in (int, float) for one in value) else OTHER
     if kind in BY_VALUE:
         return value
-    if kind is bool:
-        return TRUE if value else FALSE
-    if isinstance(value, (tuple, list)) and only_ints(value):
-        return tuple(value)
-    return OTHER
+    return (TRUE if value else FALSE) if kind is bool else OTHER
 
 
 def valued(number: Any) -> Any:

@@ -86,6 +86,11 @@ class Part:
         self._planned(found)
         return found.result
 
+    def constant(self, tensor: Tensor) -> Tensor:
+        """Return a tensor that depends on metas and plain arguments alone."""
+        self._names.setdefault(id(tensor), self._constant(tensor))
+        return tensor
+
     def new(self, meta: TensorMeta) -> Tensor:
         """Return a new tensor of a meta, contents undefined."""
         made: Tensor = self._noted(new_like, (meta,), {}, new_like(meta))

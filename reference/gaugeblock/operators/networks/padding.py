@@ -10,13 +10,11 @@ from ...core.device import cpu
 from ...core.dtype import int64
 from ...core.memory_format import contiguous_format
 from ...iteration.tensor_iterator import Number
-from ...tensor.tensor import Tensor, new_like
+from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import suggested_format
-from ...tensor.views import sliced
 from ..arrays import filled, number_as
 from ..composition import Part, composite
 from ..conversion import converted
-from ..copy import copy_values
 from ..fill import fill_scalar
 from ..invoke import apply
 from ..loop_plan import LoopPlan, planned_loops
@@ -41,7 +39,8 @@ def pairs(operator: str, pad: Sequence[int], ndim: int) -> list[tuple[int, int]]
     return [(0, 0)] * (ndim - len(found)) + found[::-1]
 
 
-def constant_pad_nd(self: Tensor, pad: Sequence[int], value: Number = 0) -> Tensor:
+@composite
+def constant_pad_nd(part: Part, self: Tensor, pad: Sequence[int], value: Number = 0) -> Tensor:
     """`value` before and after the last dims, last dim first; negative numbers take elements away.
 
     Raises RuntimeError for lengths that do not fit and sizes below 0.
@@ -55,17 +54,17 @@ def constant_pad_nd(self: Tensor, pad: Sequence[int], value: Number = 0) -> Tens
                 f"negative output size, which is invalid. Check dimension {d} of your input."
             )
     sizes = tuple(size + before + after for size, (before, after) in zip(own, amounts, strict=True))
-    result = new_like(suggested(self.meta, sizes))
+    result = part.new(suggested(self.meta, sizes))
     if result.meta.device is cpu and result.meta.numel:
-        fill_scalar(result, number_as("constant_pad_nd", self.meta.dtype, value).item())
+        part.run(fill_scalar, result, number_as("constant_pad_nd", self.meta.dtype, value).item())
         inner, source = result, self
         for d, (before, after) in enumerate(amounts):
             kept = max(own[d] + min(before, 0) + min(after, 0), 0)
             if before or after:
-                inner = sliced(inner, d, max(before, 0), min(kept, sizes[d]), 1)
-                source = sliced(source, d, max(-before, 0), min(kept, sizes[d]), 1)
+                inner = part("narrow", inner, d, max(before, 0), min(kept, sizes[d]))
+                source = part("narrow", source, d, max(-before, 0), min(kept, sizes[d]))
         if inner.meta.numel:
-            copy_values(inner, source)
+            part("copy_", inner, source)
     return result
 
 

@@ -15,9 +15,7 @@ from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember
 from ..arrays import Array, from_array, values
-from ..copy import copy_values
-from ..gathering import index_select
-from ..invoke import apply
+from ..composition import Part, composite
 from ..loop_plan import LoopPlan
 from ..pointwise import formula_kernel
 from .calls import check_dtype, suggested
@@ -138,7 +136,7 @@ def _tables(
 
 
 def _nearest(operator: str, dims: int, exact: bool) -> Callable[..., Tensor]:
-    def upsample(self: Tensor, output_size: Sizes, *scales: float | None) -> Tensor:
+    def upsample(part: Part, self: Tensor, output_size: Sizes, *scales: float | None) -> Tensor:
         result = checked(operator, self, output_size, dims)
         if result.device is not cpu or not result.numel:
             return new_like(result)
@@ -146,15 +144,18 @@ def _nearest(operator: str, dims: int, exact: bool) -> Callable[..., Tensor]:
         order = range(dims) if result.numel < self.meta.numel else reversed(range(dims))
         for d in order:
             index, times = _nearest_index(self.meta.sizes[d + 2], output_size[d], given[d], exact)
-            found = _repeated(found, d + 2, times) if times > 1 else index_select(found, d + 2, index)
-        return found if found.meta is result else _copied(result, found)
+            if times > 1:
+                found = part.run(_repeating(found.meta, d + 2, times), found)
+            else:
+                found = part("index_select", found, d + 2, part.constant(index))
+        return found if found.meta is result else part("copy_", part.new(result), found)
 
-    return upsample
+    return composite(upsample)
 
 
-def _repeated(input: Tensor, dim: int, times: int) -> Tensor:
-    """Return each element along `dim` so many times, one after the other."""
-    meta, key = input.meta, ("repeated", dim, times)
+def _repeating(meta: TensorMeta, dim: int, times: int) -> LoopPlan:
+    """Return the plan that gives each element along `dim` so many times, one after the other."""
+    key = ("repeated", dim, times)
     plan: LoopPlan | None = meta.plans.get(key)
     if plan is None:
         sizes = list(meta.sizes)
@@ -164,18 +165,11 @@ def _repeated(input: Tensor, dim: int, times: int) -> Tensor:
         sources = [view.repeated(dim, times) for view in plan.inputs]
         plan.loop(kernel, [view.split(dim, times) for view in plan.results], sources)
         remember(meta.plans, key, plan)
-    found: Tensor = plan(input)
-    return found
-
-
-def _copied(meta: TensorMeta, source: Tensor) -> Tensor:
-    result = new_like(meta)
-    copy_values(result, source)
-    return result
+    return plan
 
 
 def _weighted(operator: str, dims: int, taps_of: Callable[..., Taps]) -> Callable[..., Tensor]:
-    def upsample(self: Tensor, output_size: Sizes, align_corners: bool, *scales: float | None) -> Tensor:
+    def upsample(part: Part, self: Tensor, output_size: Sizes, align_corners: bool, *scales: float | None) -> Tensor:
         result, own = checked(operator, self, output_size, dims), self.meta
         if result.device is not cpu or not result.numel:
             return new_like(result)
@@ -197,17 +191,17 @@ def _weighted(operator: str, dims: int, taps_of: Callable[..., Taps]) -> Callabl
             sizes = list(found.meta.sizes)
             sizes[d + 2] = output_size[d]
             meta = result if d == used[-1] else contiguous_meta(tuple(sizes), wide)
-            found = _combined(found, tables, d + 2, meta, wide)
-        return _copied(result, self) if found is self else found
+            found = _combined(part, found, tables, d + 2, meta, wide)
+        return part("copy_", part.new(result), self) if found is self else found
 
-    return upsample
+    return composite(upsample)
 
 
 def _combined(
-    input: Tensor, tables: tuple[tuple[Tensor, Tensor], ...], dim: int, result: TensorMeta, compute: DType
+    part: Part, input: Tensor, tables: tuple[tuple[Tensor, Tensor], ...], dim: int, result: TensorMeta, compute: DType
 ) -> Tensor:
     """Return the sum of the neighbours along `dim`, each times its weights."""
-    picked = [index_select(input, dim, index) for index, _ in tables]
+    picked = [part("index_select", input, dim, part.constant(index)) for index, _ in tables]
     meta, key = picked[0].meta, ("weighted sum", tables, dim, result)
     plan: LoopPlan | None = meta.plans.get(key)
     if plan is None:
@@ -216,7 +210,7 @@ def _combined(
         kernel = products_kernel(len(picked), meta.dtype, compute, result.dtype)
         plan.loop(kernel, plan.results, [*plan.inputs, *weights])
         remember(meta.plans, key, plan)
-    found: Tensor = plan(*picked)
+    found: Tensor = part.run(plan, *picked)
     return found
 
 
@@ -238,18 +232,17 @@ upsample_bicubic2d = _weighted("upsample_bicubic2d", 2, cubic_taps)
 
 
 def by_scales(operator: str) -> Callable[..., Tensor]:
-    def upsample(input: Tensor, output_size: Sizes | None, *options: object) -> Tensor:
+    def upsample(part: Part, input: Tensor, output_size: Sizes | None, *options: Any) -> Tensor:
         factors = options[-1]
         own = input.meta.sizes[2:]
         if (output_size is None) == (factors is None):
             raise RuntimeError(f"{operator}(): Must specify exactly one of output_size and scale_factors")
         if output_size is not None:
-            return apply(operator, input, output_size, *options[:-1])
-        assert isinstance(factors, tuple)
+            return part(operator, input, output_size, *options[:-1])
         sizes = tuple(int(size * factor) for size, factor in zip(own, factors, strict=True))
-        return apply(operator, input, sizes, *options[:-1], *factors)
+        return part(operator, input, sizes, *options[:-1], *factors)
 
-    return upsample
+    return composite(upsample)
 
 
 def __getattr__(name: str) -> Callable[..., Tensor]:
