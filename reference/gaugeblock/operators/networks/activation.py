@@ -58,11 +58,9 @@ def prelu(self: Tensor, weight: Tensor) -> Tensor:
     return apply("_prelu_kernel", self, apply("reshape", weight, sizes))
 
 
-def rrelu(
-    self: Tensor, lower: Number = 1 / 8, upper: Number = 1 / 3, training: bool = False, generator: Any = None
-) -> Tensor:
+def rrelu(self: Tensor, *options: Any) -> Tensor:
     """rrelu_with_noise, the slopes forgotten. Raises RuntimeError for lower above upper."""
-    return apply("rrelu_with_noise", self, apply("empty_like", self), lower, upper, training, generator)
+    return apply("rrelu_with_noise", self, apply("empty_like", self), *options)
 
 
 def rrelu_with_noise(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ...core.device import cpu
 from ...core.dtype import float32, float64
@@ -14,7 +15,6 @@ from ..reductions import reduce
 from .calls import scaled_into, suggested, write
 from .row_normalization import statistics_dtype
 
-Parameters = tuple[Tensor | None, Tensor | None, Tensor | None, Tensor | None]
 NAMES = ("weight", "bias", "running_mean", "running_var")
 
 
@@ -80,7 +80,7 @@ def native_batch_norm(
     return result, means, inverses
 
 
-def _check(channels: int, parameters: Parameters, *, training: bool) -> None:
+def _check(channels: int, parameters: tuple[Tensor | None, ...], *, training: bool) -> None:
     for name, parameter in zip(NAMES, parameters, strict=True):
         if parameter is not None and parameter.meta.numel != channels:
             raise RuntimeError(
@@ -90,25 +90,12 @@ def _check(channels: int, parameters: Parameters, *, training: bool) -> None:
             raise RuntimeError(f"batch_norm(): {name} must be defined in evaluation mode")
 
 
-def batch_norm(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    training: bool,
-    momentum: float,
-    eps: float,
-    cudnn_enabled: bool = True,
-) -> Tensor:
+def batch_norm(input: Tensor, *options: Any) -> Tensor:
     """native_batch_norm without the statistics; an empty input stays empty. Raises RuntimeError as it does."""
     if not input.meta.numel:
-        channels = input.meta.sizes[1] if input.meta.ndim > 1 else 0
-        _check(channels, (weight, bias, running_mean, running_var), training=training)
+        _check(input.meta.sizes[1] if input.meta.ndim > 1 else 0, options[:4], training=options[4])
         return apply("clone", input)
-    return apply_for_many(
-        "native_batch_norm", input, weight, bias, running_mean, running_var, training, momentum, eps
-    )[0]
+    return apply_for_many("native_batch_norm", input, *options[:7])[0]
 
 
 def instance_norm(

@@ -157,16 +157,8 @@ def native_layer_norm(
     meta = input.meta
     kept = statistics_dtype("layer_norm", input, weight, bias)
     wide = float64 if meta.dtype is float64 else float32
-    weighted, biased = weight is not None, bias is not None
-    planned = normalized_rows.planned(
-        "layer_norm",
-        partial(rowwise_normalization.layer_norm, meta.dtype, weighted, biased),
-        input,
-        count,
-        (weight, bias),
-        (wide, wide),
-        eps,
-    )
+    program = partial(rowwise_normalization.layer_norm, meta.dtype, weight is not None, bias is not None)
+    planned = normalized_rows.planned("layer_norm", program, input, count, (weight, bias), (wide, wide), eps)
     if kept is wide:
         return planned
     result, mean, deviation = planned.result
@@ -184,10 +176,8 @@ def layer_norm(
 ) -> Tensor | Planned[Tensor]:
     """native_layer_norm without the statistics."""
     result = apply_for_many("native_layer_norm", input, normalized_shape, weight, bias, eps)[0]
-    own, weighted, biased = input.meta.dtype, weight is not None, bias is not None
-    count = len(normalized_shape)
-    program = partial(rowwise_normalization.layer_norm, own, weighted, biased)
-    return Planned(result, normalizing_call("layer_norm", program, input, count, eps))
+    program = partial(rowwise_normalization.layer_norm, input.meta.dtype, weight is not None, bias is not None)
+    return Planned(result, normalizing_call("layer_norm", program, input, len(normalized_shape), eps))
 
 
 def native_group_norm(
@@ -197,7 +187,20 @@ def native_group_norm(
 
     The statistics have sizes [N, group]. Raises RuntimeError for shapes and dtypes that do not fit.
     """
-    _check_groups(input, group, weight, bias, C)
+    sizes = list(input.meta.sizes)
+    if group <= 0:
+        raise RuntimeError(f"group_norm(): Expected num groups to be greater than 0, got {group}")
+    if C % group:
+        raise RuntimeError(
+            f"group_norm(): Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{sizes} and num_groups={group}"
+        )
+    for name, parameter in (("weight", weight), ("bias", bias)):
+        if parameter is not None and parameter.meta.sizes != (C,):
+            raise RuntimeError(
+                f"group_norm(): Expected {name} to be a vector of size equal to the number of channels in input, but "
+                f"got {name} of shape {list(parameter.meta.sizes)} and input of shape {sizes}"
+            )
     kept = statistics_dtype("group_norm", input, weight, bias)
     own = input.meta.dtype
     wide = float64 if own is float64 else float32
@@ -217,23 +220,6 @@ def native_group_norm(
     return result, means, inverses
 
 
-def _check_groups(input: Tensor, groups: int, weight: Tensor | None, bias: Tensor | None, channels: int) -> None:
-    sizes = list(input.meta.sizes)
-    if groups <= 0:
-        raise RuntimeError(f"group_norm(): Expected num groups to be greater than 0, got {groups}")
-    if channels % groups:
-        raise RuntimeError(
-            f"group_norm(): Expected number of channels in input to be divisible by num_groups, but got input of shape "
-            f"{sizes} and num_groups={groups}"
-        )
-    for name, parameter in (("weight", weight), ("bias", bias)):
-        if parameter is not None and parameter.meta.sizes != (channels,):
-            raise RuntimeError(
-                f"group_norm(): Expected {name} to be a vector of size equal to the number of channels in input, but "
-                f"got {name} of shape {list(parameter.meta.sizes)} and input of shape {sizes}"
-            )
-
-
 def group_norm(
     input: Tensor,
     num_groups: int,
@@ -249,10 +235,8 @@ def group_norm(
             f"group_norm(): Dimension out of range (expected to be in range of [{-len(sizes)}, {len(sizes) - 1}], but "
             f"got 1): the input has {len(sizes)} dims and no channels"
         )
-    _check_groups(input, num_groups, weight, bias, sizes[1])
-    return apply_for_many(
-        "native_group_norm", input, weight, bias, sizes[0], sizes[1], prod(sizes[2:]), num_groups, eps
-    )[0]
+    options = (sizes[0], sizes[1], prod(sizes[2:]), num_groups, eps)
+    return apply_for_many("native_group_norm", input, weight, bias, *options)[0]
 
 
 @plannable
@@ -276,10 +260,8 @@ def _fused_rms_norm(
         raise NotImplementedError(f"\"rms_norm\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
     wide = float64 if own is float64 else float32
     small = finfo(wide).eps if eps is None else eps
-    weighted = weight is not None
-    return normalized_rows.planned(
-        "rms_norm", partial(rowwise_normalization.rms_norm, own, weighted), input, count, (weight,), (wide,), small
-    )
+    program = partial(rowwise_normalization.rms_norm, own, weight is not None)
+    return normalized_rows.planned("rms_norm", program, input, count, (weight,), (wide,), small)
 
 
 @plannable
