@@ -98,34 +98,23 @@ def batch_norm(input: Tensor, *options: Any) -> Tensor:
     return apply_for_many("native_batch_norm", input, *options[:7])[0]
 
 
-def instance_norm(
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    use_input_stats: bool,
-    momentum: float,
-    eps: float,
-    cudnn_enabled: bool = True,
-) -> Tensor:
+def instance_norm(input: Tensor, *options: Any) -> Tensor:
     """batch_norm of each sample by itself; running statistics take the mean over the samples.
 
     Raises RuntimeError for missing statistics and parameters that do not fit.
     """
-    running = (running_mean, running_var)
-    if not use_input_stats and None in running:
+    parameters, use_input_stats = options[:4], options[4]
+    if not use_input_stats and None in parameters[2:]:
         raise RuntimeError(
             "instance_norm(): Expected running_mean and running_var to be defined when use_input_stats is false"
         )
     if input.meta.ndim < 2:
         raise RuntimeError(f"instance_norm(): input must have samples and channels, got {input.meta.ndim} dims")
     samples, channels = input.meta.sizes[:2]
-    given = (weight, bias, *running)
-    repeated = [None if p is None else apply("repeat", p, (samples,)) for p in given]
+    repeated = [None if p is None else apply("repeat", p, (samples,)) for p in parameters]
     flat = apply("reshape", input, (1, samples * channels, *input.meta.sizes[2:]))
-    result = apply("batch_norm", flat, *repeated, use_input_stats, momentum, eps, cudnn_enabled)
-    for target, found in zip(running, repeated[2:], strict=True):
+    result = apply("batch_norm", flat, *repeated, *options[4:])
+    for target, found in zip(parameters[2:], repeated[2:], strict=True):
         if use_input_stats and target is not None and found is not None and target.meta.numel:
             apply("copy_", target, apply("mean.dim", apply("view", found, (samples, channels)), (0,)))
     return apply("view", result, input.meta.sizes)

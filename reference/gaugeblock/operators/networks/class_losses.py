@@ -24,9 +24,7 @@ IGNORED = -100
 """The class that counts for nothing unless another one is named."""
 
 
-def nll_loss_forward(
-    self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
-) -> tuple[Tensor, Tensor]:
+def nll_loss_forward(self: Tensor, target: Tensor, *options: Any) -> tuple[Tensor, Tensor]:
     """(-self at the classes of target, weighted, reduced; the sum of the weights) for [classes] or [batch, classes].
 
     Raises RuntimeError for sizes and dtypes that do not fit, IndexError for a class that there is not.
@@ -44,12 +42,10 @@ def nll_loss_forward(
         raise RuntimeError(
             f"nll_loss(): For 1D input, 1D target must have size 1, but got target size: {list(wanted)}"
         )
-    return _likelihood("nll_loss", self, target, weight, reduction, ignore_index, own[:-1])
+    return _likelihood("nll_loss", own[:-1], self, target, *options)
 
 
-def nll_loss2d_forward(
-    self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
-) -> tuple[Tensor, Tensor]:
+def nll_loss2d_forward(self: Tensor, target: Tensor, *options: Any) -> tuple[Tensor, Tensor]:
     """The same for [batch, classes, height, width]. Raises RuntimeError and IndexError likewise."""
     own, wanted = self.meta.sizes, target.meta.sizes
     if len(wanted) != 3:
@@ -64,12 +60,12 @@ def nll_loss2d_forward(
         )
     if (own[0], *own[2:]) != wanted:
         raise RuntimeError(f"nll_loss2d(): size mismatch (got input: {list(own)} , target: {list(wanted)})")
-    return _likelihood("nll_loss2d", self, target, weight, reduction, ignore_index, wanted)
+    return _likelihood("nll_loss2d", wanted, self, target, *options)
 
 
 def _likelihood(
-    operator: str, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int,
-    batch: tuple[int, ...],
+    operator: str, batch: tuple[int, ...], self: Tensor, target: Tensor, weight: Tensor | None, reduction: int,
+    ignore_index: int,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     dtype, device = self.meta.dtype, self.meta.device
     if target.meta.dtype not in (int64, uint8):
@@ -129,9 +125,7 @@ nll_loss, nll_loss2d = (_first(f"nll_loss{dims}_forward", None, MEAN, IGNORED) f
 multilabel_margin_loss = _first("multilabel_margin_loss_forward", MEAN)
 
 
-def nll_loss_nd(
-    self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = MEAN, ignore_index: int = IGNORED
-) -> Tensor:
+def nll_loss_nd(self: Tensor, target: Tensor, *options: Any) -> Tensor:
     """nll_loss for any number of dims after the classes. Raises ValueError for batches that do not fit."""
     own, wanted = self.meta.sizes, target.meta.sizes
     if not own:
@@ -141,7 +135,6 @@ def nll_loss_nd(
             f"nll_loss_nd(): Expected input batch_size ({own[0]}) to match target batch_size "
             f"({wanted[0] if wanted else 'none'})."
         )
-    options = (weight, reduction, ignore_index)
     if len(own) <= 2:
         return apply("nll_loss", self, target, *options)
     if len(own) == 4:
@@ -151,7 +144,7 @@ def nll_loss_nd(
     length = prod(own[2:])
     flat = apply("reshape", self, (own[0], own[1], 1, length))
     loss = apply("nll_loss2d", flat, apply("reshape", target, (own[0], 1, length)), *options)
-    return apply("view", loss, (own[0], *own[2:])) if reduction == NONE else loss
+    return apply("view", loss, (own[0], *own[2:])) if loss.meta.ndim else loss
 
 
 def cross_entropy_loss(

@@ -155,25 +155,14 @@ Runner = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 
 
 @plannable
-def convolution(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-    output_padding: Sequence[int],
-    groups: int,
-) -> Tensor | Planned[Tensor]:
+def convolution(input: Tensor, weight: Tensor, bias: Tensor | None, *given: Any) -> Tensor | Planned[Tensor]:
     """Cross-correlation of [batch, channels, spatial...] with [out channels, channels / groups, kernel...].
 
     `transposed` takes [channels, out channels / groups, kernel...] and adds up the spread windows instead. Half
     precision is computed in float32 and rounded once. Raises RuntimeError for sizes, options and dtypes that do not
     fit, NotImplementedError for bool.
     """
-    lists = tuple(stride), tuple(padding), tuple(dilation)
-    options = Convolution(*lists, transposed, tuple(output_padding), groups)
+    options = Convolution._make([tuple(one) if isinstance(one, list) else one for one in given])
     key = ("convolution", weight.meta, None if bias is None else bias.meta, options)
     run: Runner | None = input.meta.plans.get(key)
     if run is None:
@@ -240,31 +229,23 @@ def _launch(kernel: Builtin, table: Table, *pointers: int) -> None:
     kernel(*pointers, table.address, scratch.pointer, slots, splits, units, table.work)
 
 
-def weight_gradient(
-    small: Tensor,
-    wide: Tensor,
-    sizes: Sequence[int],
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    groups: int,
-) -> Tensor | None:
+def weight_gradient(small: Tensor, wide: Tensor, sizes: Sequence[int], *windows: Any, groups: int) -> Tensor | None:
     """Return what each element of a weight of `sizes` [small's channels, wide's channels / groups, kernel...] saw.
 
     That is the sum of the products of `small` [batch, channels, windows...] with the window elements of `wide` [batch,
     channels, spatial...].
 
-    None for tensors that are followed, and of other dtypes than float32 and float64.
+    `windows` are stride, padding and dilation. None for tensors that are followed, and of other dtypes than float32
+    and float64.
     """
     if not unrecorded(small, wide):
         return None
     dtype = small.meta.dtype
-    options = (tuple(sizes), tuple(stride), tuple(padding), tuple(dilation), groups)
-    key = ("weight_gradient", wide.meta, options)
+    key = ("weight_gradient", wide.meta, tuple(sizes), *map(tuple, windows), groups)
     plans = small.meta.plans
     table: Table | None = plans.get(key)
     if table is None:
-        spatial = list(zip(sizes[2:], stride, padding, dilation, strict=True))
+        spatial = list(zip(sizes[2:], *windows, strict=True))
         weight = Operand(tuple(sizes), (0,) * len(sizes))
         operands = _operand(wide.meta), weight, _operand(small.meta)
         table = remember(plans, key, gradient_table(*operands, spatial, dtype.itemsize, lanes(dtype), groups))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...core.device import cpu, meta_device
@@ -32,10 +34,8 @@ def _check_indices(operator: str, name: str, tensor: Tensor) -> None:
 
 
 @plannable
-def embedding(
-    weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
-) -> Tensor | Planned[Tensor]:
-    """The rows of `weight` that `indices` name; the other arguments matter for gradients only.
+def embedding(weight: Tensor, indices: Tensor, *options: Any) -> Tensor | Planned[Tensor]:
+    """The rows of `weight` that `indices` name; the options matter for gradients only.
 
     Raises RuntimeError unless weight is a matrix and indices are int32 or int64, IndexError for no such row.
     """

@@ -154,17 +154,14 @@ def _sampler(operator: str) -> Any:
 grid_sampler_2d, grid_sampler_3d = _sampler("grid_sampler_2d"), _sampler("grid_sampler_3d")
 
 
-def grid_sampler(
-    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
-) -> Tensor:
+def grid_sampler(input: Tensor, grid: Tensor, *options: Any) -> Tensor:
     """input [batch, channels, sizes...] at the places of grid [batch, out sizes..., numbers from -1 to 1].
 
     Modes 0 bilinear, 1 nearest, 2 bicubic; outside lie 0 zeros, 1 the border, 2 the image reflected. Raises
     RuntimeError for sizes and dtypes that do not fit.
     """
-    _checked("grid_sampler", input, grid, interpolation_mode, padding_mode)
-    name = f"grid_sampler_{input.meta.ndim - 2}d"
-    return apply(name, input, grid, interpolation_mode, padding_mode, align_corners)
+    _checked("grid_sampler", input, grid, *options[:2])
+    return apply(f"grid_sampler_{input.meta.ndim - 2}d", input, grid, *options)
 
 
 def _steps(theta: Tensor, count: int, align: bool) -> Tensor:
