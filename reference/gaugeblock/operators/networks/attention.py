@@ -8,6 +8,7 @@ from ...core.dtype import bfloat16, bool_, float16, float32
 from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
 from ..invoke import apply
+from ..operand_checks import check_implemented
 from ..plan import Planned, plannable, planned
 
 
@@ -73,8 +74,7 @@ def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, 
             f"{UPSTREAM_NAMES[dtypes[0].name]} key.dtype: {UPSTREAM_NAMES[dtypes[1].name]} and value.dtype: "
             f"{UPSTREAM_NAMES[dtypes[2].name]} instead."
         )
-    if dtypes[0].kind < 2:
-        raise NotImplementedError(f"\"{name}\" not implemented for '{UPSTREAM_NAMES[dtypes[0].name]}'")
+    check_implemented(name, dtypes[0], dtypes[0].kind > 1)
     counts = [tensor.meta.ndim for tensor in (query, key, value)]
     if min(counts) < 2:
         raise RuntimeError(

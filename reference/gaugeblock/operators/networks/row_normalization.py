@@ -22,6 +22,7 @@ from ..arrays import check_same_device
 from ..conversion import converted
 from ..invoke import apply, apply_for_many
 from ..loop_plan import RowLaunch, row_launch
+from ..operand_checks import check_implemented
 from ..plan import Planned, plannable
 from ..reductions import reduce
 from .calls import scaled_into, suggested, unrecorded, write
@@ -131,8 +132,7 @@ def statistics_dtype(operator: str, input: Tensor, *parameters: Tensor | None) -
     """
     own = input.meta.dtype
     check_same_device(operator, input, *(p for p in parameters if p is not None))
-    if own.kind != 2:
-        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
+    check_implemented(operator, own, own.kind == 2)
     given = {p.meta.dtype for p in parameters if p is not None}
     if not given or given == {own}:
         return own
@@ -256,8 +256,7 @@ def _fused_rms_norm(
         inverse = apply("rsqrt", apply("add.Scalar", mean, finfo(own).eps if eps is None else eps))
         result = apply("mul.Tensor", input, inverse)
         return result if weight is None else apply("mul.Tensor", result, weight), inverse
-    if own.kind != 2:
-        raise NotImplementedError(f"\"rms_norm\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
+    check_implemented("rms_norm", own, own.kind == 2)
     wide = float64 if own is float64 else float32
     small = finfo(wide).eps if eps is None else eps
     program = partial(rowwise_normalization.rms_norm, own, weight is not None)
