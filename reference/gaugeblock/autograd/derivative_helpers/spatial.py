@@ -63,7 +63,7 @@ def convolution_weight_back(
     """The convolution of the input with `grad` over all samples, cut to the kernel's `shape`."""
     stride, padding, dilation = _per_dim(len(shape) - 2, stride, padding, dilation)
     pair: tuple[Any, Any] = (input, grad) if transposed else (grad, input)
-    summed: Any = weight_gradient(*pair, shape, stride, padding, dilation, groups)
+    summed: Any = weight_gradient(*pair, shape, stride, padding, dilation, groups=groups)
     if summed is not None:
         return cast("Tensor", summed)
     wide, small = (grad, input.conj()) if transposed else (input.conj(), grad)

@@ -207,36 +207,32 @@ def decomposed(operator: str, array: Array, **options: bool) -> Any:
         raise LinAlgError(f"{operator}: {NOT_CONVERGED}") from None
 
 
-def check_driver(driver: str | None) -> None:
-    """Raise RuntimeError for a choice of algorithm, which only CUDA has."""
+def _singular(A: Tensor, driver: str | None, full: bool | None) -> tuple[Tensor, ...]:
+    """Return U, S and Vh of each matrix; S alone if `full` is None."""
+    dtype = check_float("linalg.svd", A)
+    *batch, m, n = check_matrix("linalg.svd", A)
     if driver is not None:
         raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs")
+    k, device = min(m, n), A.meta.device
+    values_only = (outline, (*batch, k), dtype.to_real())
+    if full is None:
+        return made(device, lambda: [decomposed("linalg.svd", values(A), compute_uv=False)], values_only)
+    rows, columns = (m, n) if full else (k, k)
+    wanted = (matrices, (*batch, m, rows), dtype), values_only, (matrices, (*batch, columns, n), dtype)
+    return made(device, lambda: decomposed("linalg.svd", values(A), full_matrices=full), *wanted)
 
 
 def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """(U, S, Vh) with ``U * S @ Vh`` equal to each matrix, S real and descending.
 
-    Raises LinAlgError for what is not finite, RuntimeError for other shapes and for a driver.
+    Raises LinAlgError for what is not finite, RuntimeError for other shapes and for a driver, which only CUDA has.
     """
-    dtype = check_float("linalg.svd", A)
-    *batch, m, n = check_matrix("linalg.svd", A)
-    check_driver(driver)
-    k = min(m, n)
-    rows, columns = (m, n) if full_matrices else (k, k)
-    wanted = (matrices, (*batch, m, rows), dtype), (outline, (*batch, k), dtype.to_real()), (
-        matrices, (*batch, columns, n), dtype
-    )  # fmt: skip
-    found = made(A.meta.device, lambda: decomposed("linalg.svd", values(A), full_matrices=full_matrices), *wanted)
-    return result_type("linalg_svd")(*found)
+    return result_type("linalg_svd")(*_singular(A, driver, full_matrices))
 
 
 def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values of each matrix, descending. Raises as linalg.svd."""
-    dtype = check_float("linalg.svd", A)
-    *batch, m, n = check_matrix("linalg.svd", A)
-    check_driver(driver)
-    wanted = (outline, (*batch, min(m, n)), dtype.to_real())
-    return made(A.meta.device, lambda: [decomposed("linalg.svd", values(A), compute_uv=False)], wanted)[0]
+    return _singular(A, driver, None)[0]
 
 
 def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> Any:

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from ...core.dtype import int32
-from ...core.promotion import UPSTREAM_NAMES
 from ...core.warn import warn_deprecated
 from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
 from ..arrays import Array, outline, outside, values
 from ..invoke import invoke, result_type
+from ..operand_checks import check_implemented
 from .checks import (
     FULL,
     NOT_POSITIVE,
@@ -154,8 +154,7 @@ def factors_and_info(operator: str, matrix: Tensor, pivot: bool, check_errors: b
     if len(sizes) < 2:
         raise RuntimeError(f"{operator}: Expected tensor with 2 or more dimensions. Got size: {list(sizes)} instead")
     dtype = matrix.meta.dtype
-    if dtype.name not in FULL:
-        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+    check_implemented(operator, dtype, dtype.name in FULL)
     if not pivot:
         raise RuntimeError(f"{operator}: LU without pivoting is not implemented on the CPU")
 
@@ -234,8 +233,7 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True,
     """
     operator = "linalg.lu_solve"
     dtype, device = check_one_dtype(operator, LU, B, ("LU", "B"))
-    if dtype.name not in FULL:
-        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+    check_implemented(operator, dtype, dtype.name in FULL)
     if pivots.meta.dtype is not int32:
         raise RuntimeError(f"{operator}: pivots should be a Tensor of scalar type torch.int32")
     A = check_square(operator, LU, "LU")

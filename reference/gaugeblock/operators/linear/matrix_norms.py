@@ -78,12 +78,7 @@ def linalg_matrix_norm(
 
 
 def linalg_norm(
-    self: Tensor,
-    ord: Order = None,
-    dim: int | Sequence[int] | None = None,
-    keepdim: bool = False,
-    *,
-    dtype: DType | None = None,
+    self: Tensor, ord: Order = None, dim: int | Sequence[int] | None = None, keepdim: bool = False, **options: Any
 ) -> Tensor:
     """Vector norm over one dim, matrix norm over two; without `ord` the 2-norm of all elements of `dim`.
 
@@ -93,7 +88,7 @@ def linalg_norm(
     ndim = self.meta.ndim
     if ord is None:
         source = reshape(self, (-1,)) if dims is None and not keepdim else self
-        return apply("linalg_vector_norm", source, 2, dims, keepdim, dtype=dtype)
+        return apply("linalg_vector_norm", source, 2, dims, keepdim, **options)
     if dims is not None and len(dims) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
     if dims is None and ndim not in (1, 2):
@@ -103,10 +98,10 @@ def linalg_norm(
     if dims is None:
         dims = tuple(range(ndim))
     if len(dims) == 2:
-        return linalg_matrix_norm(self, ord, dims, keepdim, dtype=dtype)
+        return linalg_matrix_norm(self, ord, dims, keepdim, **options)
     if isinstance(ord, str):
         raise RuntimeError(f"linalg.norm: the order {ord!r} is one of matrices, so two dims are needed, got {dims}")
-    return apply("linalg_vector_norm", self, ord, dims, keepdim, dtype=dtype)
+    return apply("linalg_vector_norm", self, ord, dims, keepdim, **options)
 
 
 def linalg_cond(self: Tensor, p: Order = None) -> Tensor:

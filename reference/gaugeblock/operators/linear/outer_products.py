@@ -10,7 +10,7 @@ from math import comb
 import numpy as np
 
 from ...core.device import meta_device
-from ...core.dtype import bool_, float32, int64
+from ...core.dtype import bool_, complex32, float32, int64
 from ...core.errors import wrap_dim
 from ...core.promotion import UPSTREAM_NAMES, common_dtype, promote_types
 from ...core.warn import warn_once
@@ -22,7 +22,7 @@ from ..arrays import check_same_device, from_array, outline
 from ..complex_half import refuse_complex32
 from ..composition import Part, composite
 from ..invoke import apply, invoke, reshape
-from ..operand_checks import check_fits, check_scalar_type
+from ..operand_checks import check_fits, check_implemented, check_scalar_type
 from ..products import HALF, check_batches, scaled
 
 
@@ -84,8 +84,7 @@ def trace(part: Part, self: Tensor) -> Tensor:
     meta = self.meta
     if meta.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {meta.ndim}")
-    if meta.dtype is bool_:
-        raise NotImplementedError("\"trace\" not implemented for 'Bool'")
+    check_implemented("trace", meta.dtype, meta.dtype is not bool_)
     return part("sum", part("diagonal", self, 0, 0, 1))
 
 
@@ -106,9 +105,7 @@ def linalg_cross(part: Part, self: Tensor, other: Tensor, *, dim: int = -1) -> T
         given = f"{left.sizes[place]} and {right.sizes[place]}" if left.ndim else "0-dim tensors"
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {given}")
     check_scalar_type("linalg.cross", left.dtype, right.dtype)
-    refuse_complex32("cross", left.dtype)
-    if left.dtype is bool_:
-        raise NotImplementedError("\"cross\" not implemented for 'Bool'")
+    check_implemented("cross", left.dtype, left.dtype not in (bool_, complex32))
     wide = float32 if left.dtype in HALF else left.dtype
     sizes = broadcast_shapes((left.sizes, right.sizes))
     both = [part("expand", part("to.dtype", one, wide), sizes) for one in (self, other)]

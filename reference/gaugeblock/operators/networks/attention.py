@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from ...core.dtype import bfloat16, bool_, float16, float32
 from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
-from ...tensor.tensor_meta import TensorMeta
 from ..invoke import apply
-from ..launch import element_launch
+from ..operand_checks import check_implemented
 from ..plan import Planned, plannable, planned
 
 
@@ -29,31 +27,14 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor 
     result, multiply, *_ = planned("matmul", input, turned)
     if bias is None:  # the weight may stand for its transpose: both begin at the same address
         return Planned(result, multiply and (lambda input, weight, bias: multiply(input, weight)))
-    addend = apply("expand", bias, result.meta.sizes)
-    call = None if multiply is None else _with_bias(multiply, result.meta, addend.meta)
-    apply("add_.Tensor", result, addend)
-    return Planned(result, call)
-
-
-def _with_bias(
-    multiply: Callable[[Tensor, Tensor], Tensor], out: TensorMeta, addend: TensorMeta
-) -> Callable[..., Tensor | None] | None:
-    """Return the product's call with the addition of the bias to its result."""
-    if addend.lazy or addend.dtype is not out.dtype:
-        return None
-    launch = element_launch("add", out, [out, addend], out.dtype)
-    if launch is None:
-        return None
-    add, tail = launch.call()
+    apply("expand", bias, result.meta.sizes)  # raises for a bias that does not broadcast
+    result, add, *_ = planned("add_.Tensor", result, bias)
 
     def run(input: Tensor, weight: Tensor, bias: Tensor) -> Tensor | None:
-        result = multiply(input, weight)
-        if result is None:
-            return None
-        add(result.pointer, result.pointer, bias.pointer, *tail)
-        return result
+        product = multiply(input, weight) if multiply else None
+        return None if product is None or add is None else add(product, bias)
 
-    return run
+    return Planned(result, run if multiply and add else None)
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -93,8 +74,7 @@ def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, 
             f"{UPSTREAM_NAMES[dtypes[0].name]} key.dtype: {UPSTREAM_NAMES[dtypes[1].name]} and value.dtype: "
             f"{UPSTREAM_NAMES[dtypes[2].name]} instead."
         )
-    if dtypes[0].kind < 2:
-        raise NotImplementedError(f"\"{name}\" not implemented for '{UPSTREAM_NAMES[dtypes[0].name]}'")
+    check_implemented(name, dtypes[0], dtypes[0].kind > 1)
     counts = [tensor.meta.ndim for tensor in (query, key, value)]
     if min(counts) < 2:
         raise RuntimeError(

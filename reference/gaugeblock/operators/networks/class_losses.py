@@ -48,7 +48,7 @@ def nll_loss_forward(
         raise RuntimeError(
             f"nll_loss(): For 1D input, 1D target must have size 1, but got target size: {list(wanted)}"
         )
-    return _likelihood("nll_loss", self, target, weight, reduction, ignore_index, own[:-1])
+    return _likelihood("nll_loss", own[:-1], self, target, weight, reduction, ignore_index)
 
 
 @plannable
@@ -69,7 +69,7 @@ def nll_loss2d_forward(
         )
     if (own[0], *own[2:]) != wanted:
         raise RuntimeError(f"nll_loss2d(): size mismatch (got input: {list(own)} , target: {list(wanted)})")
-    return _likelihood("nll_loss2d", self, target, weight, reduction, ignore_index, wanted)
+    return _likelihood("nll_loss2d", wanted, self, target, weight, reduction, ignore_index)
 
 
 @composite
@@ -81,8 +81,8 @@ def _of_counted_classes(part: Part, self: Tensor, target: Tensor, reduction: int
 
 
 def _likelihood(
-    operator: str, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int,
-    batch: tuple[int, ...],
+    operator: str, batch: tuple[int, ...], self: Tensor, target: Tensor, weight: Tensor | None, reduction: int,
+    ignore_index: int,
 ) -> tuple[Tensor, Tensor] | Planned[tuple[Tensor, Tensor]]:  # fmt: skip
     dtype, device = self.meta.dtype, self.meta.device
     if target.meta.dtype not in (int64, uint8):

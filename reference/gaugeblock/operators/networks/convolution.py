@@ -156,16 +156,9 @@ Runner = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 
 @plannable
 def convolution(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    transposed: bool,
-    output_padding: Sequence[int],
-    groups: int,
-) -> Tensor | Planned[Tensor]:
+    input: Tensor, weight: Tensor, bias: Tensor | None, stride: Sequence[int], padding: Sequence[int],
+    dilation: Sequence[int], transposed: bool, output_padding: Sequence[int], groups: int,
+) -> Tensor | Planned[Tensor]:  # fmt: skip
     """Cross-correlation of [batch, channels, spatial...] with [out channels, channels / groups, kernel...].
 
     `transposed` takes [channels, out channels / groups, kernel...] and adds up the spread windows instead. Half
@@ -241,14 +234,9 @@ def _launch(kernel: Builtin, table: Table, *pointers: int) -> None:
 
 
 def weight_gradient(
-    small: Tensor,
-    wide: Tensor,
-    sizes: Sequence[int],
-    stride: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    groups: int,
-) -> Tensor | None:
+    small: Tensor, wide: Tensor, sizes: Sequence[int], stride: Sequence[int], padding: Sequence[int],
+    dilation: Sequence[int], groups: int,
+) -> Tensor | None:  # fmt: skip
     """Return what each element of a weight of `sizes` [small's channels, wide's channels / groups, kernel...] saw.
 
     That is the sum of the products of `small` [batch, channels, windows...] with the window elements of `wide` [batch,
@@ -259,8 +247,7 @@ def weight_gradient(
     if not unrecorded(small, wide):
         return None
     dtype = small.meta.dtype
-    options = (tuple(sizes), tuple(stride), tuple(padding), tuple(dilation), groups)
-    key = ("weight_gradient", wide.meta, options)
+    key = ("weight_gradient", wide.meta, *map(tuple, (sizes, stride, padding, dilation)), groups)
     plans = small.meta.plans
     table: Table | None = plans.get(key)
     if table is None:

@@ -8,14 +8,15 @@ from ...core.device import cpu, meta_device
 from ...core.dtype import DType, int32, int64
 from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.array_view import array_of
+from ...tensor.reshaping import contiguous
 from ...tensor.tensor import Tensor, empty_tensor
-from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember
+from ...tensor.tensor_meta import contiguous_meta
 from ...tensor.versions import bump_version
 from ..arrays import Array, check_same_device, overwrite, values, widened
 from ..conversion import host
 from ..gathering import picker
 from ..invoke import apply
-from ..loop_plan import Picking, picking
+from ..loop_plan import picking
 from ..plan import Planned, plannable
 from .calls import check_dtype
 
@@ -44,28 +45,18 @@ def embedding(
     device = check_same_device("embedding", weight, indices)
     rows, width = weight.meta.sizes
     result = empty_tensor((*indices.meta.sizes, width), weight.meta.dtype, device)
-    if device is cpu:
-        steps = _picking(result.meta, weight.meta, indices.meta)
-        if steps is not None and steps.run(result, weight, indices):
-            return Planned(result, picker(lambda table, _, given: embedding(table, given), result.meta, steps, 0))
-        places = values(indices)
-        _check_range("embedding", places, rows)
-        if result.meta.numel:
-            np.take(values(weight), places, axis=0, out=array_of(result), mode="clip")
-    return result
-
-
-def _picking(out: TensorMeta, weight: TensorMeta, indices: TensorMeta) -> Picking | None:
-    """The loop that copies rows; None where there is none, or nothing to copy."""
-    if not out.numel or weight.lazy or indices.lazy or not indices.contiguous:
-        return None
-    key = ("embedding", indices)
-    steps: Picking | None = weight.plans.get(key)
-    if steps is None:
-        count, width = indices.numel, weight.sizes[1]
-        flat, vector = contiguous_meta((count, width), out.dtype), contiguous_meta((count,), indices.dtype)
-        steps = remember(weight.plans, key, picking(flat, weight, vector, 0, (count, 1)))
-    return steps
+    if device is not cpu:
+        return result
+    if not indices.meta.contiguous:
+        return apply("embedding", weight, contiguous(indices))
+    count = indices.meta.numel
+    flat, vector = contiguous_meta((count, width), weight.meta.dtype), contiguous_meta((count,), indices.meta.dtype)
+    steps = picking(flat, weight.meta, vector, 0, (count, 1))
+    if not result.meta.numel or not steps.run(result, weight, indices):
+        _check_range("embedding", values(indices), rows)
+    if not result.meta.numel:
+        return result
+    return Planned(result, picker(lambda table, _, given: embedding(table, given), result.meta, steps, 0))
 
 
 def _check_range(operator: str, places: Array, rows: int) -> None:

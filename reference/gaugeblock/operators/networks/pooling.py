@@ -57,17 +57,14 @@ def _each(operator: str, name: str, value: int | Ints, dims: int) -> Ints:
 
 
 def pool_of(operator: str, input: TensorMeta, dims: int, *options: Any) -> Pool:
-    """Return the windows of a pooling from kernel size, stride, padding, dilation and ceil_mode.
-
-    Raise RuntimeError for options and sizes that do not fit.
-    """
+    """Return the windows of a pooling. Raise RuntimeError for options and sizes that do not fit."""
     return _pool(operator, input.sizes, dims, *[tuple(one) if isinstance(one, list) else one for one in options])
 
 
 @functools.lru_cache(maxsize=1024)
 def _pool(
-    operator: str, own: Ints, dims: int, kernel_size: int | Ints, stride: int | Ints, padding: int | Ints,
-    dilation: int | Ints, ceil_mode: bool,
+    operator: str, own: Ints, dims: int, kernel_size: int | Ints, stride: int | Ints = (), padding: int | Ints = 0,
+    dilation: int | Ints = 1, ceil_mode: bool = False,
 ) -> Pool:  # fmt: skip
     kernel = _each(operator, "kernel_size", kernel_size, dims)
     step = kernel if stride == () else _each(operator, "stride", stride, dims)
@@ -293,13 +290,9 @@ def _max_pool(dims: int, *, places: bool) -> Callable[..., Any]:
     name = f"{base}_with_indices" if places else base
 
     def max_pool(
-        self: Tensor,
-        kernel_size: Sequence[int],
-        stride: Sequence[int] = (),
-        padding: Sequence[int] = (0,),
-        dilation: Sequence[int] = (1,),
-        ceil_mode: bool = False,
-    ) -> Planned[Any]:
+        self: Tensor, kernel_size: Sequence[int], stride: Sequence[int] = (), padding: Sequence[int] = (0,),
+        dilation: Sequence[int] = (1,), ceil_mode: bool = False,
+    ) -> Planned[Any]:  # fmt: skip
         meta = self.meta
         pool = pool_of(base, meta, dims, kernel_size, stride, padding, dilation, ceil_mode)
         check_dtype(name, self)
@@ -421,17 +414,13 @@ def _through_image(name: str, self: Tensor, *options: Any) -> tuple[Tensor, Tens
 
 
 def max_pool1d_with_indices(
-    self: Tensor,
-    kernel_size: Sequence[int],
-    stride: Sequence[int] = (),
-    padding: Sequence[int] = (0,),
-    dilation: Sequence[int] = (1,),
-    ceil_mode: bool = False,
-) -> tuple[Tensor, Tensor]:
+    self: Tensor, kernel_size: Sequence[int], stride: Sequence[int] = (), padding: Sequence[int] = (0,),
+    dilation: Sequence[int] = (1,), ceil_mode: bool = False,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The largest elements along the last dim and their places. Raises RuntimeError as the other poolings."""
-    pool_of("max_pool1d", self.meta, 1, kernel_size, stride, padding, dilation, ceil_mode)
-    sizes = [(1, *value) if value else value for value in (kernel_size, stride)]
-    return _through_image("max_pool2d_with_indices", self, *sizes, (0, *padding), (1, *dilation), ceil_mode)
+    pool = pool_of("max_pool1d", self.meta, 1, kernel_size, stride, padding, dilation, ceil_mode)
+    given = (1, *pool.kernel), (1, *pool.stride), (0, *pool.padding), (1, *pool.dilation)
+    return _through_image("max_pool2d_with_indices", self, *given, ceil_mode)
 
 
 def adaptive_max_pool1d(self: Tensor, output_size: Sequence[int]) -> tuple[Tensor, Tensor]:

@@ -23,6 +23,7 @@ from ..composition import Part, composite
 from ..conversion import converted
 from ..invoke import apply, apply_for_many
 from ..loop_plan import RowLaunch, row_launch
+from ..operand_checks import check_implemented
 from ..plan import Planned, plannable
 from ..reductions import plan_reduction
 from .calls import scaled_into, suggested, unrecorded, write
@@ -132,8 +133,7 @@ def statistics_dtype(operator: str, input: Tensor, *parameters: Tensor | None) -
     """
     own = input.meta.dtype
     check_same_device(operator, input, *(p for p in parameters if p is not None))
-    if own.kind != 2:
-        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
+    check_implemented(operator, own, own.kind == 2)
     given = {p.meta.dtype for p in parameters if p is not None}
     if not given or given == {own}:
         return own
@@ -158,16 +158,8 @@ def native_layer_norm(
     meta = input.meta
     kept = statistics_dtype("layer_norm", input, weight, bias)
     wide = float64 if meta.dtype is float64 else float32
-    weighted, biased = weight is not None, bias is not None
-    planned = normalized_rows.planned(
-        "layer_norm",
-        partial(rowwise_normalization.layer_norm, meta.dtype, weighted, biased),
-        input,
-        count,
-        (weight, bias),
-        (wide, wide),
-        eps,
-    )
+    program = partial(rowwise_normalization.layer_norm, meta.dtype, weight is not None, bias is not None)
+    planned = normalized_rows.planned("layer_norm", program, input, count, (weight, bias), (wide, wide), eps)
     if kept is wide:
         return planned
     result, mean, deviation = planned.result
@@ -185,10 +177,8 @@ def layer_norm(
 ) -> Tensor | Planned[Tensor]:
     """native_layer_norm without the statistics."""
     result = apply_for_many("native_layer_norm", input, normalized_shape, weight, bias, eps)[0]
-    own, weighted, biased = input.meta.dtype, weight is not None, bias is not None
-    count = len(normalized_shape)
-    program = partial(rowwise_normalization.layer_norm, own, weighted, biased)
-    return Planned(result, normalizing_call("layer_norm", program, input, count, eps))
+    program = partial(rowwise_normalization.layer_norm, input.meta.dtype, weight is not None, bias is not None)
+    return Planned(result, normalizing_call("layer_norm", program, input, len(normalized_shape), eps))
 
 
 @composite
@@ -200,7 +190,20 @@ def native_group_norm(
 
     The statistics have sizes [N, group]. Raises RuntimeError for shapes and dtypes that do not fit.
     """
-    _check_groups(input, group, weight, bias, C)
+    sizes = list(input.meta.sizes)
+    if group <= 0:
+        raise RuntimeError(f"group_norm(): Expected num groups to be greater than 0, got {group}")
+    if C % group:
+        raise RuntimeError(
+            f"group_norm(): Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{sizes} and num_groups={group}"
+        )
+    for name, parameter in (("weight", weight), ("bias", bias)):
+        if parameter is not None and parameter.meta.sizes != (C,):
+            raise RuntimeError(
+                f"group_norm(): Expected {name} to be a vector of size equal to the number of channels in input, but "
+                f"got {name} of shape {list(parameter.meta.sizes)} and input of shape {sizes}"
+            )
     kept = statistics_dtype("group_norm", input, weight, bias)
     own = input.meta.dtype
     wide = float64 if own is float64 else float32
@@ -221,23 +224,6 @@ def native_group_norm(
     return result, means, inverses
 
 
-def _check_groups(input: Tensor, groups: int, weight: Tensor | None, bias: Tensor | None, channels: int) -> None:
-    sizes = list(input.meta.sizes)
-    if groups <= 0:
-        raise RuntimeError(f"group_norm(): Expected num groups to be greater than 0, got {groups}")
-    if channels % groups:
-        raise RuntimeError(
-            f"group_norm(): Expected number of channels in input to be divisible by num_groups, but got input of shape "
-            f"{sizes} and num_groups={groups}"
-        )
-    for name, parameter in (("weight", weight), ("bias", bias)):
-        if parameter is not None and parameter.meta.sizes != (channels,):
-            raise RuntimeError(
-                f"group_norm(): Expected {name} to be a vector of size equal to the number of channels in input, but "
-                f"got {name} of shape {list(parameter.meta.sizes)} and input of shape {sizes}"
-            )
-
-
 @composite
 def group_norm(
     part: Part,
@@ -255,7 +241,6 @@ def group_norm(
             f"group_norm(): Dimension out of range (expected to be in range of [{-len(sizes)}, {len(sizes) - 1}], but "
             f"got 1): the input has {len(sizes)} dims and no channels"
         )
-    _check_groups(input, num_groups, weight, bias, sizes[1])
     result: Tensor = part.result(
         "native_group_norm", input, weight, bias, sizes[0], sizes[1], prod(sizes[2:]), num_groups, eps
     )[0]
@@ -279,14 +264,11 @@ def _fused_rms_norm(
         inverse = apply("rsqrt", apply("add.Scalar", mean, finfo(own).eps if eps is None else eps))
         result = apply("mul.Tensor", input, inverse)
         return result if weight is None else apply("mul.Tensor", result, weight), inverse
-    if own.kind != 2:
-        raise NotImplementedError(f"\"rms_norm\" not implemented for '{UPSTREAM_NAMES[own.name]}'")
+    check_implemented("rms_norm", own, own.kind == 2)
     wide = float64 if own is float64 else float32
     small = finfo(wide).eps if eps is None else eps
-    weighted = weight is not None
-    return normalized_rows.planned(
-        "rms_norm", partial(rowwise_normalization.rms_norm, own, weighted), input, count, (weight,), (wide,), small
-    )
+    program = partial(rowwise_normalization.rms_norm, own, weight is not None)
+    return normalized_rows.planned("rms_norm", program, input, count, (weight,), (wide,), small)
 
 
 @plannable

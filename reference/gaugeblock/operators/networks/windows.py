@@ -49,11 +49,10 @@ def window_counts(sizes: Ints, kernel: Ints, stride: Ints, padding: Ints, dilati
     return tuple((n + 2 * p - r) // s + 1 for n, p, r, s in zip(sizes, padding, reach, stride, strict=True))
 
 
-def _options(
-    operator: str, kernel_size: Sequence[int], dilation: Sequence[int], padding: Sequence[int], stride: Sequence[int]
-) -> tuple[Ints, Ints, Ints, Ints]:
-    named = (("kernel size", kernel_size, 1), ("dilation", dilation, 1), ("padding", padding, 0), ("stride", stride, 1))
-    for name, value, least in named:
+def _options(operator: str, *given: Sequence[int]) -> list[Ints]:
+    """Return kernel size, dilation, padding and stride of two dims. Raise RuntimeError for those that do not fit."""
+    found = []
+    for name, value, least in zip(("kernel size", "dilation", "padding", "stride"), given, (1, 1, 0, 1), strict=True):
         pair = repeated(operator, name, value, 2, "image")
         if min(pair) < least:
             rule = "greater than zero" if least else "non-negative"
@@ -61,18 +60,16 @@ def _options(
             raise RuntimeError(
                 f"{operator}(): {name} should be {rule}, but got {words}_height: {pair[0]} {words}_width: {pair[1]}"
             )
-    kernel, spread, around, step = (repeated(operator, name, value, 2, "image") for name, value, _ in named)
-    return kernel, spread, around, step
+        found.append(pair)
+    return found
 
 
-def im2col(
-    self: Tensor, kernel_size: Sequence[int], dilation: Sequence[int], padding: Sequence[int], stride: Sequence[int]
-) -> Tensor:
+def im2col(self: Tensor, *options: Sequence[int]) -> Tensor:
     """[batch, channels * kernel, windows] from [batch, channels, height, width]; the batch may be missing.
 
     Raises RuntimeError for windows that do not fit and empty images, IndexError for another number of dims.
     """
-    kernel, spread, around, step = _options("im2col", kernel_size, dilation, padding, stride)
+    kernel, spread, around, step = _options("im2col", *options)
     sizes = self.meta.sizes
     if len(sizes) < 3:
         raise IndexError(
@@ -105,16 +102,9 @@ def im2col(
 
 
 @plannable
-def col2im(
-    self: Tensor,
-    output_size: Sequence[int],
-    kernel_size: Sequence[int],
-    dilation: Sequence[int],
-    padding: Sequence[int],
-    stride: Sequence[int],
-) -> Planned[Any]:
+def col2im(self: Tensor, output_size: Sequence[int], *options: Sequence[int]) -> Planned[Any]:
     """The reverse of im2col, where windows overlap their sum. Raises RuntimeError for sizes that do not fit."""
-    kernel, spread, around, step = _options("col2im", kernel_size, dilation, padding, stride)
+    kernel, spread, around, step = _options("col2im", *options)
     wanted = repeated("col2im", "output_size", output_size, 2, "image")
     sizes = self.meta.sizes
     if len(sizes) not in (2, 3) or 0 in sizes[-2:]:

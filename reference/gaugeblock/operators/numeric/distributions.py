@@ -13,7 +13,7 @@ from ...core.errors import check_ints
 from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor, empty_tensor
-from ..arrays import outline, values
+from ..arrays import Array, computed, outline, values
 from ..conversion import host
 from ..generator import Generator, generator_of
 from ..invoke import apply
@@ -69,13 +69,14 @@ def poisson(self: Tensor, generator: Generator | None = None) -> Tensor:
     """
     dtype = self.meta.dtype
     check_implemented("poisson_cpu", dtype, dtype.kind == 2)
-    result, target = outline(self.meta.sizes, dtype, self.meta.device)
-    if target is not None:
+
+    def draw() -> Array:
         rates = values(self).astype(np.float64)
         if not (rates >= 0).all():
             raise RuntimeError("poisson: invalid Poisson rate, expected rate to be non-negative")
-        target[...] = generator_of("poisson", generator).poisson(rates)
-    return result
+        return np.asarray(generator_of("poisson", generator).poisson(rates))
+
+    return computed(self.meta.sizes, dtype, self.meta.device, draw)
 
 
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:

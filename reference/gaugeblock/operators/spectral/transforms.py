@@ -232,23 +232,18 @@ fftfreq = _frequencies(
 rfftfreq = _frequencies("rfftfreq", lambda n: (n // 2 if n > 0 else -(-n // 2)) + 1, np.arange)
 
 
-def _shifted(operator: str, self: Tensor, dim: Sequence[int] | int | None, sign: int) -> Tensor:
-    ndim = self.meta.ndim
-    given = range(ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
-    dims = wrap_dims(operator, tuple(given), ndim)
-    if not dims:
-        return self
-    if not ndim:
-        raise IndexError(f"{operator}(): a 0-dim tensor has no dim {dims[0]} to shift")
-    sizes = [self.meta.sizes[d] for d in dims]
-    return apply("roll", self, [size // 2 if sign > 0 else -(size // 2) for size in sizes], dims)
+def _shift(operator: str, sign: int) -> Callable[..., Tensor]:
+    def shift(self: Tensor, dim: Sequence[int] | int | None = None) -> Tensor:
+        ndim = self.meta.ndim
+        given = range(ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
+        dims = wrap_dims(operator, tuple(given), ndim)
+        if not dims:
+            return self
+        if not ndim:
+            raise IndexError(f"{operator}(): a 0-dim tensor has no dim {dims[0]} to shift")
+        return apply("roll", self, [sign * (self.meta.sizes[d] // 2) for d in dims], dims)
+
+    return shift
 
 
-def fft_fftshift(self: Tensor, dim: Sequence[int] | int | None = None) -> Tensor:
-    """Frequency 0 moved to the middle of each dim."""
-    return _shifted("fftshift", self, dim, 1)
-
-
-def fft_ifftshift(self: Tensor, dim: Sequence[int] | int | None = None) -> Tensor:
-    """The inverse of fftshift."""
-    return _shifted("ifftshift", self, dim, -1)
+fft_fftshift, fft_ifftshift = _shift("fftshift", 1), _shift("ifftshift", -1)
