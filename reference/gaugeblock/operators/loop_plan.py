@@ -145,30 +145,13 @@ ROW_STEPS = 64
 """Steps of work that an element of a row takes, about; the loops look for signals between two rows only."""
 
 
-RowKernel = Callable[[], Builtin]
-"""Gives the builtin whose dimension 0 is a row that it takes as a whole, compiled when it is first asked for."""
+RowLaunch = tuple[Callable[..., None], tuple[int, ...]]
+"""What takes the addresses, outputs first, the numbers and the tail; and the tail."""
 
 
-class RowLaunch:
-    """A row kernel with its shape and byte strides, the row first."""
-
-    __slots__ = ("kernel", "tail")
-
-    def __init__(self, kernel: RowKernel, shape: tuple[int, ...], strides: Sequence[tuple[int, ...]]) -> None:
-        self.kernel = kernel
-        self.tail = (len(shape), *shape, *(step for steps in strides for step in steps))
-
-    def builtin(self) -> Callable[..., None]:
-        """Return what takes the addresses and the tail."""
-        return long_call(ROW_STEPS * self.tail[1], self.kernel())
-
-    def run(self, addresses: list[int], numbers: Sequence[Any] = ()) -> None:
-        """Run over all rows; `addresses` of the operands in memory, outputs first."""
-        self.builtin()(*addresses, *numbers, *self.tail)
-
-
-def row_launch(kernel: RowKernel, operands: Sequence[TensorMeta], row: int) -> RowLaunch:
-    """The launch over operands of one shape (the first's), row-major over the dims other than `row`."""
+def row_launch(kernel: Builtin, operands: Sequence[TensorMeta], row: int) -> RowLaunch:
+    """Return the launch of a kernel, whose dimension 0 is a row that it takes as a whole, over operands of one shape
+    (the first's), row-major over the dims other than `row`."""
     sizes = operands[0].sizes or (1,)
     steps = [iteration_strides(g.sizes or (1,), g.strides or (1,), sizes, g.dtype.itemsize) for g in operands]
     others = [d for d in reversed(range(len(sizes))) if d != row]
@@ -177,11 +160,8 @@ def row_launch(kernel: RowKernel, operands: Sequence[TensorMeta], row: int) -> R
     )
     if shape == (1,):
         shape, strides = (), tuple(() for _ in operands)
-    return RowLaunch(
-        kernel,
-        (sizes[row], *shape),
-        [(operand[row], *rest) for operand, rest in zip(steps, strides, strict=True)],
-    )
+    apart = [step for operand, rest in zip(steps, strides, strict=True) for step in (operand[row], *rest)]
+    return long_call(ROW_STEPS * sizes[row], kernel), (1 + len(shape), sizes[row], *shape, *apart)
 
 
 class Picking(NamedTuple):

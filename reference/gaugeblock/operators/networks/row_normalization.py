@@ -13,7 +13,6 @@ from ...core.limits import finfo
 from ...core.promotion import UPSTREAM_NAMES
 from ...kernels import reduction_ops, rowwise_normalization
 from ...kernels.bound_call import Fresh
-from ...kernels.compiler import Builtin
 from ...kernels.rowwise import RowProgram, row_map_kernel
 from ...tensor.reshaping import contiguous, view
 from ...tensor.tensor import Tensor, new_like
@@ -49,9 +48,9 @@ def normalized_rows(
         runs = meta.device is cpu and meta.numel
         launch, call = _launch(name, program, meta, count, given, found) if runs else None, None
         if launch is not None and all(p.meta.contiguous for p in (input, *given)):
-            strided = launch.builtin()
+            strided, tail = launch
             if not isinstance(strided, partial):
-                call = Fresh(strided, (made, *[statistics] * len(found)), launch.tail).native()
+                call = Fresh(strided, (made, *[statistics] * len(found)), tail).native()
         plan = made, statistics, launch, call
         remember(meta.plans, key, plan)
     made, statistics, launch, call = plan
@@ -65,7 +64,8 @@ def normalized_rows(
         source = input if meta.contiguous else contiguous(input)
         beside: list[Any] = [p if p.meta.contiguous else contiguous(p) for p in given]
         addresses = [result.pointer, *[part.pointer for part in rest], source.pointer, *[p.pointer for p in beside]]
-        launch.run(addresses, (eps,))
+        strided, tail = launch
+        strided(*addresses, eps, *tail)
     elif meta.device is cpu:
         rest = [apply("fill_.Scalar", part, nan) for part in rest]
     return (result, *rest)
@@ -89,12 +89,11 @@ def normalizing_call(
         return None
     given = [parameter for parameter in parameters if parameter is not None]
     made, rows = contiguous_meta(meta.sizes, meta.dtype), meta.contiguous
-    launches: list[tuple[Builtin, tuple[int, ...]]] = []
+    launches: list[RowLaunch] = []
 
     def run(input: Tensor, *rest: Any) -> Tensor:
         if not launches:
-            launch = _launch(name, program, meta, count, given, ())
-            launches.append((launch.kernel(), launch.tail))
+            launches.append(_launch(name, program, meta, count, given, ()))
         strided, tail = launches[0]
         result = new_like(made)
         *parameters, number = rest
@@ -113,7 +112,7 @@ def _launch(
 ) -> RowLaunch:  # fmt: skip
     sizes, own = meta.sizes, meta.dtype
     rows, length = prod(sizes[: len(sizes) - count]), prod(sizes[len(sizes) - count :])
-    kernel = partial(row_map_kernel, name, program(), own, found, tuple([p.meta.dtype for p in given]))
+    kernel = row_map_kernel(name, program(), own, found, tuple([p.meta.dtype for p in given]))
     flat = contiguous_meta((rows, length), own)
     each = [contiguous_meta((rows, 1), dtype) for dtype in found]
     beside = [contiguous_meta((length,), p.meta.dtype) for p in given]
