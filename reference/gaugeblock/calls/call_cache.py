@@ -25,7 +25,7 @@ from ..core.dtype import DType
 from ..core.layout import Layout
 from ..core.memory_format import MemoryFormat
 from ..dispatch.dispatcher import Operator, call, plain_kernel
-from ..dispatch.keys import any_autograd
+from ..dispatch.keys import any_autograd, tensors_in
 from ..dispatch.state import AUTOGRAD_IN_USE
 from ..kernels.bound_call import UNSET, Fresh, Into, Unset, View, form_of
 from ..operators.device_loops import DEVICE_LOOPS, device_call
@@ -201,12 +201,7 @@ class Request(NamedTuple):
     @property
     def metas(self) -> list[TensorMeta]:
         """The metas of its tensors, those in lists included."""
-        found = []
-        for value in self.values:
-            for one in value if isinstance(value, (list, tuple)) else (value,):
-                if isinstance(one, Tensor):
-                    found.append(one.meta)
-        return found
+        return [one.meta for one in tensors_in(self.values)]
 
     def has_subclass(self) -> bool:
         """Return whether a tensor is of a subclass, which stands in the key instead of its meta."""

@@ -122,12 +122,8 @@ def number(value: Any) -> Any:
         return value
     if isinstance(value, Tensor):
         return value.item() if value.meta.ndim == 0 else NO  # type: ignore[attr-defined]
-    if isinstance(value, bool):
-        return bool(value)
-    if isinstance(value, float):
-        return float(value)
-    if isinstance(value, complex):
-        return complex(value)
+    if isinstance(value, (float, complex)):
+        return float(value) if isinstance(value, float) else complex(value)
     item = getattr(value, "item", None)
     if item is not None and getattr(value, "ndim", None) == 0:
         found = item()

@@ -11,11 +11,11 @@ import numpy as np
 
 from ..core.dtype import DEFAULTS, complex32, float64, int64, uint64
 from ..core.errors import check_int, check_ints, type_error, wrap_dims
-from ..core.promotion import UPSTREAM_NAMES
 from ..core.warn import warn
 from ..operators.arguments import tensor_options
 from ..operators.arrays import from_array, values
 from ..operators.invoke import apply
+from ..operators.operand_checks import check_implemented
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta
 
@@ -66,8 +66,7 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Any
     out = options.pop("out", None)
     options, requires_grad = tensor_options("range", options)
     dtype = options.pop("dtype", DEFAULTS.dtype if out is None else out.dtype)
-    if dtype is complex32:
-        raise NotImplementedError(f"\"range\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+    check_implemented("range", dtype, dtype is not complex32)
     count = math.floor((last - first) / by) + 1
     made: Any = apply("arange", count, dtype=int64 if dtype.kind == 1 else float64, **options)
     made = (made * by + first).to(dtype)
@@ -87,8 +86,7 @@ def hash_tensor(input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: in
     if mode != 0:
         raise RuntimeError(f"hash_tensor(): Unknown mode: {mode}")
     dtype = input.meta.dtype
-    if dtype.is_complex:
-        raise NotImplementedError(f"\"hash_tensor\" not implemented for '{UPSTREAM_NAMES[dtype.name]}'")
+    check_implemented("hash_tensor", dtype, not dtype.is_complex)
     dims = () if dim is None else check_ints("hash_tensor", "dim", dim)
     if not input.meta.numel and not dims:
         raise RuntimeError("hash_tensor(): dims must be given for a tensor without elements")
@@ -125,8 +123,7 @@ def histogramdd(
     meta = input.meta
     if meta.ndim < 2:
         raise RuntimeError("histogramdd(): input tensor should have at least 2 dimensions")
-    if meta.dtype.kind != 2:
-        raise NotImplementedError(f"\"histogramdd\" not implemented for '{UPSTREAM_NAMES[meta.dtype.name]}'")
+    check_implemented("histogramdd", meta.dtype, meta.dtype.kind == 2)
     count = meta.sizes[-1]
     given = tuple(bins) if isinstance(bins, (tuple, list)) else (bins,) * count
     if len(given) != count:

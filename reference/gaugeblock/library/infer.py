@@ -80,12 +80,9 @@ def _parameter(
             f"float, bool, str, dtype, device, int | float | bool, and lists and None of them"
         )
     is_tensor = kind.startswith("Tensor")
-    if written is None:
-        marked = is_tensor
-    else:
-        marked = name in written
-        if marked and not is_tensor:
-            raise ValueError(f"infer_schema(func): parameter {name!r} is in mutates_args but no tensor: {hints[name]}")
+    marked = is_tensor if written is None else name in written
+    if marked and not is_tensor:
+        raise ValueError(f"infer_schema(func): parameter {name!r} is in mutates_args but no tensor: {hints[name]}")
     shown = f"Tensor(a{index}!){kind[len('Tensor') :]}" if marked else kind
     if parameter.default is parameter.empty:
         return f"{shown} {name}"

@@ -18,7 +18,6 @@ from ..tensor.array_view import array_of, array_of_lazy
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, meta_of
-from ..tensor.versions import bump_version
 from .operand_checks import check_fits
 
 Array = np.ndarray[Any, Any]
@@ -73,23 +72,14 @@ def outline(sizes: Sequence[int], dtype: DType, device: Device = cpu) -> tuple[T
     return result, array_of(result) if device is cpu else None
 
 
-def outline_between(
-    sizes: Sequence[int], dtype: DType, device: Device, operands: Sequence[Tensor]
-) -> tuple[Tensor, Array | None]:
-    """As `outline`, with the strides that a pointwise result of `operands`, which broadcast to `sizes`, has."""
+def outline_between(sizes: Sequence[int], dtype: DType, device: Device, operands: Sequence[Tensor]) -> Tensor:
+    """A fresh tensor with the strides that a pointwise result of `operands`, which broadcast to `sizes`, has."""
     meta = planned_meta(TensorIterator((None,), tuple(operands), COMPARISON).build(allocate=False))
-    result = new_like(meta_of(tuple(sizes), meta.strides, dtype, device))
-    return result, array_of(result) if device is cpu else None
-
-
-def overwrite(tensor: Tensor, array: Any) -> Tensor:
-    """Store `array`, which broadcasts to the tensor's sizes, in place."""
-    bump_version(tensor)
-    return store(tensor, array)
+    return new_like(meta_of(tuple(sizes), meta.strides, dtype, device))
 
 
 def store(tensor: Tensor, array: Any) -> Tensor:
-    """As :func:`overwrite`, without a trace in the tensor's version."""
+    """Store `array`, which broadcasts to the tensor's sizes, in place, without a trace in the tensor's version."""
     target = array_of(tensor)
     with np.errstate(all="ignore"):
         target[...] = rounded(array, tensor.meta.dtype) if tensor.meta.dtype in ROUNDED_HERE else array

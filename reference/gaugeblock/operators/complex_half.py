@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..core.dtype import DType, complex32, complex64, float16, float32
-from ..core.promotion import UPSTREAM_NAMES
 from ..iteration.overlap import check_no_internal_overlap
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version
 from .invoke import invoke
+from .operand_checks import check_implemented
 from .plan import Plannable, Planned
 
 TAKEN = frozenset(
@@ -58,56 +58,27 @@ def takes_complex32(name: str) -> bool:
     return overload.endswith("out") or base in TAKEN or base.removesuffix("_") in TAKEN
 
 
-def kernel_of_complex32(name: str, kernel: Kernel) -> Kernel:
-    """Return what runs in place of the kernel of operator `name` when an argument is complex32."""
-    base = name.partition(".")[0]
-    if takes_complex32(name):
-        return kernel
-    if TAKEN_AS_COMPLEX64.isdisjoint((base, base.removesuffix("_"))):
-        return _refusing(base.removesuffix("_"), kernel)
-    return _written_wider(kernel) if base.endswith("_") else _wider(kernel)
-
-
 def refuse_complex32(operator: str, dtype: DType) -> None:
     """Raise NotImplementedError for complex32."""
-    if dtype is complex32:
-        raise NotImplementedError(f"\"{operator}\" not implemented for '{UPSTREAM_NAMES[complex32.name]}'")
+    check_implemented(operator, dtype, dtype is not complex32)
 
 
-def _refusing(operator: str, kernel: Kernel) -> Kernel:
-    """Return what raises NotImplementedError, unless the call asks for another dtype to compute in."""
-
-    def run(*args: Any, **kwargs: Any) -> Any:
-        dtype: DType = kwargs.get("dtype") or complex32
-        refuse_complex32(operator, dtype)
-        return kernel(*_converted(args, dtype), **kwargs)
-
-    return run
+def _wider(kernel: Kernel, args: tuple[Any, ...], dtype: DType | None = None, **kwargs: Any) -> Any:
+    """Call a kernel that makes a new result."""
+    if dtype is not None:
+        kwargs["dtype"] = WIDER.get(dtype, dtype)
+    result = _result(kernel(*_converted(args, complex64), **kwargs))
+    return _narrowed(result) if (_is_half(args) if dtype is None else dtype in WIDER) else result
 
 
-def _wider(kernel: Kernel) -> Kernel:
-    """Return the kernel for complex32, with a new result."""
-
-    def run(*args: Any, dtype: DType | None = None, **kwargs: Any) -> Any:
-        if dtype is not None:
-            kwargs["dtype"] = WIDER.get(dtype, dtype)
-        result = _result(kernel(*_converted(args, complex64), **kwargs))
-        return _narrowed(result) if (_is_half(args) if dtype is None else dtype in WIDER) else result
-
-    return run
-
-
-def _written_wider(kernel: Kernel) -> Kernel:
-    """Return the kernel for complex32 that writes to its first argument."""
-
-    def run(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        check_no_internal_overlap(self.meta.sizes, self.meta.strides)
-        wide = _result(kernel(*_converted((self, *args), complex64), **kwargs))
-        bump_version(self)
-        hooks.copy_into(self, wide)
-        return self
-
-    return run
+def _written_wider(kernel: Kernel, args: tuple[Any, ...], **kwargs: Any) -> Tensor:
+    """Call a kernel that writes to its first argument."""
+    self: Tensor = args[0]
+    check_no_internal_overlap(self.meta.sizes, self.meta.strides)
+    wide = _result(kernel(*_converted(args, complex64), **kwargs))
+    bump_version(self)
+    hooks.copy_into(self, wide)
+    return self
 
 
 def _result(found: Any) -> Any:
@@ -161,7 +132,14 @@ def _without_complex32(name: str, function: Callable[..., Any]) -> Callable[...,
 
 
 def called(name: str | None, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call the kernel of operator `name`, or what stands in its place for complex32."""
-    if name is not None and (has_complex32(args) or (kwargs and has_complex32(kwargs.values()))):
-        function = kernel_of_complex32(name, function)
-    return function(*args, **kwargs)
+    """Call the kernel of operator `name`, or do what stands in its place for complex32."""
+    given = name is not None and (has_complex32(args) or (kwargs and has_complex32(kwargs.values())))
+    if name is None or not given or takes_complex32(name):
+        return function(*args, **kwargs)
+    base = name.partition(".")[0]
+    operator = base.removesuffix("_")
+    if TAKEN_AS_COMPLEX64.isdisjoint((base, operator)):
+        dtype: DType = kwargs.get("dtype") or complex32  # the call may ask for another dtype to compute in
+        refuse_complex32(operator, dtype)
+        return function(*_converted(args, dtype), **kwargs)
+    return (_wider if base == operator else _written_wider)(function, args, **kwargs)

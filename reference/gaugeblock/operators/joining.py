@@ -72,7 +72,15 @@ def _joining(tensors: Sequence[Tensor], dim: int) -> _Joining:
     first = (joined or tensors)[0].meta.sizes
     place = wrap_dim("cat", dim, len(first)) if joined else 0
     for position, tensor in enumerate(joined):
-        _check_sizes(first, tensor.meta.sizes, place, position)
+        given = tensor.meta.sizes
+        if len(first) != len(given):
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(given)}")
+        for other, (wanted, found) in enumerate(zip(first, given, strict=True)):
+            if other != place and wanted != found:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {place}. Expected size {wanted} but got size "
+                    f"{found} for tensor number {position} in the list."
+                )
     length = sum(tensor.meta.sizes[place] for tensor in joined)
     sizes = (*first[:place], length, *first[place + 1 :])
     dtype = reduce(promote_types, [tensor.meta.dtype for tensor in tensors])
@@ -88,17 +96,6 @@ def _joining(tensors: Sequence[Tensor], dim: int) -> _Joining:
         parts.append((offset, copying(target, source)))
         offset += source.sizes[place] * result.strides[place] * dtype.itemsize
     return _Joining(result, tuple(parts))
-
-
-def _check_sizes(first: Ints, sizes: Ints, dim: int, position: int) -> None:
-    if len(first) != len(sizes):
-        raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(sizes)}")
-    for other, (wanted, given) in enumerate(zip(first, sizes, strict=True)):
-        if other != dim and wanted != given:
-            raise RuntimeError(
-                f"Sizes of tensors must match except in dimension {dim}. Expected size {wanted} but got size {given} "
-                f"for tensor number {position} in the list."
-            )
 
 
 def _strides(tensors: Sequence[Tensor], sizes: Ints) -> Ints:

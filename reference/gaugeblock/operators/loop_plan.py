@@ -38,36 +38,31 @@ class View(NamedTuple):
     strides: Ints
     dtype: DType
 
+    def with_dims(self, dim: int, *dims: tuple[int, int], offset: int = 0) -> View:
+        """Return the view with dims of these sizes and strides in place of one, so many bytes further on."""
+        all_dims = list(zip(self.sizes, self.strides, strict=True))
+        place = dim % len(all_dims)
+        all_dims[place : place + 1] = dims
+        sizes, strides = tuple([size for size, _ in all_dims]), tuple([step for _, step in all_dims])
+        return self._replace(offset=self.offset + offset, sizes=sizes, strides=strides)
+
     def narrow(self, dim: int, start: int, size: int, step: int = 1) -> View:
         """Return the view of `size` places along `dim`, `step` apart, from `start` on."""
         along = self.strides[dim]
-        sizes, strides = list(self.sizes), list(self.strides)
-        sizes[dim], strides[dim] = size, along * step
-        return self._replace(offset=self.offset + start * along, sizes=tuple(sizes), strides=tuple(strides))
+        return self.with_dims(dim, (size, along * step), offset=start * along)
 
     def split(self, dim: int, size: int) -> View:
         """Return the view with a new dim behind `dim`, of `size` neighbouring places each."""
-        sizes, strides, along = self.sizes, self.strides, self.strides[dim]
-        return self._replace(
-            sizes=(*sizes[:dim], sizes[dim] // size, size, *sizes[dim + 1 :]),
-            strides=(*strides[:dim], along * size, along, *strides[dim + 1 :]),
-        )
+        along = self.strides[dim]
+        return self.with_dims(dim, (self.sizes[dim] // size, along * size), (size, along))
 
     def repeated(self, dim: int, times: int) -> View:
         """Return the view with a new dim behind `dim` that shows each place so many times."""
-        sizes, strides = self.sizes, self.strides
-        return self._replace(
-            sizes=(*sizes[: dim + 1], times, *sizes[dim + 1 :]), strides=(*strides[: dim + 1], 0, *strides[dim + 1 :])
-        )
+        return self.with_dims(dim, (self.sizes[dim], self.strides[dim]), (times, 0))
 
     def select(self, dim: int, place: int) -> View:
         """Return the view without `dim`, at one of its places."""
-        kept = [d for d in range(len(self.sizes)) if d != dim % len(self.sizes)]
-        return self._replace(
-            offset=self.offset + place * self.strides[dim],
-            sizes=tuple([self.sizes[d] for d in kept]),
-            strides=tuple([self.strides[d] for d in kept]),
-        )
+        return self.with_dims(dim, offset=place * self.strides[dim])
 
     def flat(self) -> View:
         """Return the elements of a row-major view in one dim."""
@@ -78,12 +73,6 @@ class View(NamedTuple):
         strides = [0] * len(sizes)
         strides[dim] = self.strides[0] if self.sizes[0] > 1 else 0
         return self._replace(sizes=sizes, strides=tuple(strides))
-
-
-def strided_launch(kernel: PointwiseKernel, views: Sequence[View]) -> Launch:
-    """Return the launch of a kernel over views of equal sizes, outputs first."""
-    shape, strides = loop_dimensions(views[0].sizes, [view.strides for view in views])
-    return Launch(kernel, shape, strides, [view.dtype.itemsize for view in views], range(len(views)))
 
 
 class LoopPlan:
@@ -112,7 +101,9 @@ class LoopPlan:
     ) -> None:
         """Add a loop over views of equal sizes; `numbers` are the kernel's last operands."""
         views = [*outputs, *inputs]
-        builtin, tail = strided_launch(kernel, views).call()
+        shape, strides = loop_dimensions(views[0].sizes, [view.strides for view in views])
+        itemsizes = [view.dtype.itemsize for view in views]
+        builtin, tail = Launch(kernel, shape, strides, itemsizes, range(len(views))).call()
         self._loops.append((builtin, tuple([(view.tensor, view.offset) for view in views]), (*numbers, *tail)))
 
     def __call__(self, *tensors: Tensor) -> Any:
@@ -145,30 +136,13 @@ ROW_STEPS = 64
 """Steps of work that an element of a row takes, about; the loops look for signals between two rows only."""
 
 
-RowKernel = Callable[[], Builtin]
-"""Gives the builtin whose dimension 0 is a row that it takes as a whole, compiled when it is first asked for."""
+RowLaunch = tuple[Callable[..., None], tuple[int, ...]]
+"""What takes the addresses, outputs first, the numbers and the tail; and the tail."""
 
 
-class RowLaunch:
-    """A row kernel with its shape and byte strides, the row first."""
-
-    __slots__ = ("kernel", "tail")
-
-    def __init__(self, kernel: RowKernel, shape: tuple[int, ...], strides: Sequence[tuple[int, ...]]) -> None:
-        self.kernel = kernel
-        self.tail = (len(shape), *shape, *(step for steps in strides for step in steps))
-
-    def builtin(self) -> Callable[..., None]:
-        """Return what takes the addresses and the tail."""
-        return long_call(ROW_STEPS * self.tail[1], self.kernel())
-
-    def run(self, addresses: list[int], numbers: Sequence[Any] = ()) -> None:
-        """Run over all rows; `addresses` of the operands in memory, outputs first."""
-        self.builtin()(*addresses, *numbers, *self.tail)
-
-
-def row_launch(kernel: RowKernel, operands: Sequence[TensorMeta], row: int) -> RowLaunch:
-    """The launch over operands of one shape (the first's), row-major over the dims other than `row`."""
+def row_launch(kernel: Builtin, operands: Sequence[TensorMeta], row: int) -> RowLaunch:
+    """Return the launch of a kernel, whose dimension 0 is a row that it takes as a whole, over operands of one shape
+    (the first's), row-major over the dims other than `row`."""
     sizes = operands[0].sizes or (1,)
     steps = [iteration_strides(g.sizes or (1,), g.strides or (1,), sizes, g.dtype.itemsize) for g in operands]
     others = [d for d in reversed(range(len(sizes))) if d != row]
@@ -177,11 +151,8 @@ def row_launch(kernel: RowKernel, operands: Sequence[TensorMeta], row: int) -> R
     )
     if shape == (1,):
         shape, strides = (), tuple(() for _ in operands)
-    return RowLaunch(
-        kernel,
-        (sizes[row], *shape),
-        [(operand[row], *rest) for operand, rest in zip(steps, strides, strict=True)],
-    )
+    apart = [step for operand, rest in zip(steps, strides, strict=True) for step in (operand[row], *rest)]
+    return long_call(ROW_STEPS * sizes[row], kernel), (1 + len(shape), sizes[row], *shape, *apart)
 
 
 class Picking(NamedTuple):

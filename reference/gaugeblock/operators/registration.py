@@ -21,6 +21,7 @@ from ..core.errors import type_error
 from ..core.gc_pause import with_gc_paused
 from ..core.promotion import UPSTREAM_NAMES, check_castable
 from ..dispatch.dispatcher import REGISTRY
+from ..dispatch.keys import tensors_in
 from ..iteration.dimensions import resize_output
 from ..iteration.overlap import PARTIAL_OVERLAP, Overlap, check_no_internal_overlap, extent_of, pair_overlap
 from ..tensor.hooks import hooks
@@ -129,7 +130,7 @@ def _answering(name: str | None, function: Callable[..., Any]) -> Callable[..., 
 def _on_one_device(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def guarded(*args: Any, **kwargs: Any) -> Any:
-        check_one_device(name, inputs_of(args, kwargs))
+        check_one_device(name, [*tensors_in((*args, *kwargs.values()))])
         return function(*args, **kwargs)
 
     return guarded
@@ -186,8 +187,9 @@ def derived_out(row: Row, function: Callable[..., Any]) -> Plannable[..., Any]:
             if not isinstance(tensor, Tensor):
                 type_error(row.base, "out", tensor, "Tensor")
         args, kwargs = computed_in_out(row, given, options, outs[0])
+        inputs = [*tensors_in((*args, *kwargs.values()))]
         for tensor in outs:
-            check_out_overlap(tensor, inputs_of(args, kwargs), shared=row.base not in NO_SHARED_OUT)
+            check_out_overlap(tensor, inputs, shared=row.base not in NO_SHARED_OUT)
         results, call, operands, _ = planned_by(function, args, kwargs)
         parts = results if isinstance(results, tuple) else (results,)
         for tensor, result in zip(outs, parts, strict=True):
@@ -234,16 +236,6 @@ def computed_in_out(
     if row.out_cast == "floating" and own.to_real() is not wanted and own.kind >= 2 and wanted.is_floating_point:
         return (invoke("to.dtype", given, wanted.to_complex() if own.is_complex else wanted), *args[1:]), kwargs
     return args, kwargs
-
-
-def inputs_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
-    """The tensors among the arguments, those in lists included."""
-    found: list[Tensor] = []
-    for value in (*args, *kwargs.values()):
-        found += [
-            part for part in (value if isinstance(value, (tuple, list)) else (value,)) if isinstance(part, Tensor)
-        ]
-    return found
 
 
 def check_out_overlap(out: Tensor, inputs: list[Tensor], *, shared: bool = True) -> None:

@@ -41,9 +41,10 @@ def _normalised(operator: str, self: Tensor, dim: int, dtype: DType | None) -> T
         if plan.copied:
             copy_values(result, source)
             read = result.pointer
-        plan.rows.run([result.pointer, read])
+        run, tail = plan.rows
+        run(result.pointer, read, *tail)
         if not plan.copied and source is self:
-            return Planned(result, Fresh(plan.rows.builtin(), (plan.meta,), plan.rows.tail).native(), (self,))
+            return Planned(result, Fresh(run, (plan.meta,), tail).native(), (self,))
     elif plan.reduction is not None and plan.launch is not None:
         largest, total = plan.reduction(source)
         plan.launch.run([result.pointer, source.pointer, largest.pointer, total.pointer])
@@ -77,7 +78,7 @@ def _plan(operator: str, meta: TensorMeta, dim: int) -> _Plan:
     copied = bool(dims) and meta.strides[row] != 1 and meta.sizes[row] > 1
     program = rowwise.softmax(own) if operator == "softmax" else rowwise.log_softmax(own)
     operands = [target, target if copied else meta]
-    return _Plan(target, row_launch(partial(row_map_kernel, operator, program, own), operands, row), copied)
+    return _Plan(target, row_launch(row_map_kernel(operator, program, own), operands, row), copied)
 
 
 @kernel("softmax.int")

@@ -12,7 +12,7 @@ from ...tensor.reshaping import contiguous
 from ...tensor.tensor import Tensor, empty_tensor
 from ...tensor.tensor_meta import contiguous_meta
 from ...tensor.versions import bump_version
-from ..arrays import Array, check_same_device, overwrite, values, widened
+from ..arrays import Array, check_same_device, store, values, widened
 from ..conversion import host
 from ..gathering import picker
 from ..invoke import apply
@@ -84,7 +84,8 @@ def embedding_renorm_(self: Tensor, indices: Tensor, max_norm: float, norm_type:
     norm = np.linalg.norm(wide, ord=norm_type, axis=1, keepdims=True) if wide.size else np.zeros((places.size, 1))
     changed: Array = values(self).copy()
     changed[places] = np.where(norm > max_norm, wide * (max_norm / (norm + 1e-7)), wide)
-    return overwrite(self, changed)
+    bump_version(self)
+    return store(self, changed)
 
 
 def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:

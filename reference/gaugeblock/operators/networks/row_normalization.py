@@ -51,14 +51,14 @@ def normalized_rows(
         metas.insert(0, contiguous_meta(meta.sizes, own, meta.device))
         launch = call = None
         if meta.device is cpu and meta.numel:
-            kernel = partial(row_map_kernel, name, program(), own, found, tuple([p.meta.dtype for p in given]))
+            kernel = row_map_kernel(name, program(), own, found, tuple([p.meta.dtype for p in given]))
             flat, length = contiguous_meta((prod(outer), prod(inner)), own), (prod(inner),)
             each = [contiguous_meta((prod(outer), 1), dtype) for dtype in found]
             launch = row_launch(kernel, [flat, *each, flat, *[contiguous_meta(length, p.meta.dtype) for p in given]], 1)
             if all(p.meta.contiguous for p in (input, *given)):
-                strided = launch.builtin()
+                strided, tail = launch
                 if not isinstance(strided, partial):
-                    call = Fresh(strided, tuple(metas), launch.tail).native()
+                    call = Fresh(strided, tuple(metas), tail).native()
         plan = remember(meta.plans, key, (metas, launch, call))
     metas, launch, call = plan
     if call is not None and eps.__class__ is float:
@@ -68,7 +68,8 @@ def normalized_rows(
     result, *rest = map(new_like, metas)
     if launch is not None:
         rows = [p if p.meta.contiguous else contiguous(p) for p in (input, *given)]
-        launch.run([part.pointer for part in (result, *rest, *rows)], (eps,))
+        strided, tail = launch
+        strided(*[part.pointer for part in (result, *rest, *rows)], eps, *tail)
     elif meta.device is cpu:
         rest = [apply("fill_.Scalar", part, nan) for part in rest]
     return (result, *rest) if found else result

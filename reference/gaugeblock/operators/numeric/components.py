@@ -46,7 +46,7 @@ def _joined(operator: str, first: Tensor, second: Tensor, halves: bool) -> Tenso
         )
     result: DType = dtype.to_complex()
     sizes = broadcast_shapes((first.meta.sizes, second.meta.sizes))
-    joined = outline_between(sizes, result, check_same_device(operator, first, second), (first, second))[0]
+    joined = outline_between(sizes, result, check_same_device(operator, first, second), (first, second))
     return write(operator, joined, (first, second), result.to_real())
 
 
