@@ -175,12 +175,13 @@ class ReductionKernel:
     def _loaded(self, *, wide: bool) -> int:
         dtypes = [dtype.name for dtype in (self.input, self.compute, *self.results)]
         description = f"reduction {self.reduction.name} {wide} {dtypes} {self.level.name}"
-        return compiler().load(description, lambda: self._text(wide))
 
-    def _text(self, wide: bool) -> str:
-        body = record_reduction(self.reduction, self.input, self.compute, self.results, self.level)
-        single = ReductionWriter(body, self.level).single()
-        return ReductionWriter(body, self.level).several(compiler().symbol(single)) if wide else single
+        def text() -> str:
+            body = record_reduction(self.reduction, self.input, self.compute, self.results, self.level)
+            single = ReductionWriter(body, self.level).single()
+            return ReductionWriter(body, self.level).several(compiler().symbol(single)) if wide else single
+
+        return compiler().load(description, text)
 
 
 @functools.cache
