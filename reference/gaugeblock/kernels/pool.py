@@ -83,17 +83,12 @@ def text(name: str) -> str:
     declared += [f"declare {pause.replace('i32 1', 'i32')}", "declare i32 @clock_gettime(i32, ptr)"]
     declared += ["declare i32 @sched_yield()", "@threads = internal global i64 1, align 64"]
     several = os.name == "posix"
-    functions = [_let_look(name), _is_stopped(), _begin(), _clock(), _interrupted(), _raised(), _work(), _alone()]
-    functions += [_stopped(several), _set(name, several), _forget(name, several)]
-    functions += [_worker(pause), _run(name, pause)] if several else [_run_alone(name)]
+    let_look = f"define void @{name}_let_look(ptr %look) {{\n  store ptr %look, ptr @look\n  ret void\n}}"
+    functions = [let_look, _is_stopped(), _begin(), _clock(), _interrupted(), _raised(), _work(), _alone()]
+    functions += [_stopped(several), _set(name, several), _forget(name, several), _run(name, pause, several)]
+    functions += [_worker(pause)] if several else []
     kept = declared if several else [one for one in declared if "pthread" not in one and "sched" not in one]
     return python_api("\n".join([*(one for one in kept if one != "declare "), *functions]))
-
-
-def _let_look(name: str) -> str:
-    code = Code()
-    code.store("ptr", "%look", "@look")
-    return code.function(f"define void @{name}_let_look(ptr %look)", "  ret void")
 
 
 def _is_stopped() -> str:
@@ -138,8 +133,7 @@ def _interrupted() -> str:
     with code.when(code.register(f"and i1 {calm}, {given}")):
         result = code.register(f"call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr {function}, ptr null)")
         code.store("i1", code.register(f"icmp eq ptr {result}, null"), raised, 1)
-        with code.when(code.register(f"icmp ne ptr {result}, null")):
-            code.line(f"call void @Py_DecRef(ptr {result})")
+        code.line(f"call void @Py_DecRef(ptr {result})")
     stop = code.load("i1", raised, 1)
     with code.when(stop):
         code.release(code.register(_THREAD), "@stopped_thread", "ptr")
@@ -185,12 +179,6 @@ def _alone() -> str:
     code.line(f"call void @work({_JOB}, ptr {next}, ptr {fault})")
     any = code.register(f"icmp ne i64 {code.load('i64', fault)}, 0")
     return code.function(f"define internal i1 @alone({_JOB})", f"  ret i1 {any}")
-
-
-def _run_alone(name: str) -> str:
-    code = Code()
-    any = code.register(f"call i1 @alone({_JOB})")
-    return code.function(f"define i1 @{name}_run({_JOB})", f"  ret i1 {any}")
 
 
 def _stopped(several: bool) -> str:
@@ -266,16 +254,19 @@ def _pause(code: Code, pause: str, turn: str) -> None:
     code.store("i64", code.register(f"add i64 {code.load('i64', turn)}, 1"), turn)
 
 
-def _run(name: str, pause: str) -> str:
+def _run(name: str, pause: str, several: bool) -> str:
     code = _PoolCode()
+    if not several:
+        any = code.register(f"call i1 @alone({_JOB})")
+        return code.function(f"define i1 @{name}_run({_JOB})", f"  ret i1 {any}")
     handle, since, turn = code.register("alloca ptr"), code.register("alloca i64"), code.variable("i64", 0)
     wanted = code.acquired("@threads")
-    several, allowed = code.register("icmp sle i64 %count, 1"), code.register(f"icmp sle i64 {wanted}, 1")
-    with code.ending(code.register(f"or i1 {several}, {allowed}")):
-        code.line(f"ret i1 {code.register(f'call i1 @alone({_JOB})')}")
-    claimed = code.register("cmpxchg ptr @busy, i64 0, i64 1 acq_rel monotonic, align 8")
-    mine = code.register(f"extractvalue {{i64, i1}} {claimed}, 1")
-    with code.ending(code.register(f"xor i1 {mine}, true")):
+    single, forbidden = code.register("icmp sle i64 %count, 1"), code.register(f"icmp sle i64 {wanted}, 1")
+    mine = code.variable("i1", "false", 1)
+    with code.when(code.register(f"xor i1 {code.register(f'or i1 {single}, {forbidden}')}, true")):
+        claimed = code.register("cmpxchg ptr @busy, i64 0, i64 1 acq_rel monotonic, align 8")
+        code.store("i1", code.register(f"extractvalue {{i64, i1}} {claimed}, 1"), mine, 1)
+    with code.ending(code.register(f"xor i1 {code.load('i1', mine, 1)}, true")):
         code.line(f"ret i1 {code.register(f'call i1 @alone({_JOB})')}")
     staff = code.mark()
     there = code.acquired("@workers")

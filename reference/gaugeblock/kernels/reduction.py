@@ -74,8 +74,7 @@ def reduction_entry(outputs: int, numbers: int) -> str:
     entry.put("i64", volumes[1], parameters, 0)
     descriptor = entry.descriptor()
     for place, slot in ((1, PACK_SLOT), (2, ITEMSIZE_SLOT), (3, TRANSPOSE_SLOT), (4, REDUCTION_SLOT)):
-        field = entry.register(f"getelementptr i64, ptr {descriptor}, i64 {place}")
-        entry.put("i64", entry.register(f"load i64, ptr {field}"), parameters, slot)
+        entry.put("i64", entry.load("i64", entry.slot(descriptor, place)), parameters, slot)
     entry.proceed(volumes[0])
     amount = entry.register(f"mul i64 {volumes[0]}, {volumes[1]}")
     base = entry.register(f"load ptr, ptr {descriptor}")
