@@ -55,7 +55,7 @@ class RecordCode(ObjectCode):
         self.store("ptr", value, self.slot(self.move(owner, ITEMS), index))
 
     def drop(self, array: str, count: str) -> None:
-        """Give up the references in an array."""
+        """Give up the references in an array, which may be null."""
         with self.loop(0, count) as i:
             self.line(f"call void @Py_DecRef(ptr {self.load('ptr', self.slot(array, i))})")
 

@@ -32,19 +32,20 @@ class Names(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         """``self.shape`` asks for metadata only."""
-        value = node.value
-        if isinstance(value, ast.Name) and value.id in self.tensors and node.attr in METADATA:
-            self.described.add(value.id)
-            return ast.Attribute(ast.Name(value.id + DESCRIBED, ast.Load()), node.attr, ast.Load())
-        return self.generic_visit(node)
+        value = self._described(node.value) if node.attr in METADATA else None
+        return self.generic_visit(node) if value is None else ast.Attribute(value, node.attr, ast.Load())
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         """``x is None`` asks for metadata only."""
-        value = node.left
-        if isinstance(value, ast.Name) and value.id in self.tensors and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
-            self.described.add(value.id)
-            return ast.Compare(ast.Name(value.id + DESCRIBED, ast.Load()), node.ops, node.comparators)
-        return self.generic_visit(node)
+        value = self._described(node.left) if isinstance(node.ops[0], (ast.Is, ast.IsNot)) else None
+        return self.generic_visit(node) if value is None else ast.Compare(value, node.ops, node.comparators)
+
+    def _described(self, node: ast.expr) -> ast.Name | None:
+        """Return the name of a tensor's metadata; None for what names no tensor."""
+        if not isinstance(node, ast.Name) or node.id not in self.tensors:
+            return None
+        self.described.add(node.id)
+        return ast.Name(node.id + DESCRIBED, ast.Load())
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """``x.conj()`` is x where all numbers are real; ``len(tensors)`` asks for metadata."""

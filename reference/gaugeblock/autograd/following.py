@@ -32,13 +32,13 @@ def following(
     if all(edge is None for edge in edges):
         return gradients
     label = f"{node.label.rstrip('0123456789')}Backward0"
-    return tuple([None if one is None else _recorded(one, FollowingNode(label, one, edges)) for one in gradients])
-
-
-def _recorded(gradient: Tensor, node: Node) -> Tensor:
-    made = result_of(shallow_copy_and_detach(unpack(gradient)), node, 0)
-    held = None if gradient.autograd is None else gradient.autograd.more
-    if held is not None and held.tangent is not None:
-        more = more_of(made)
-        more.tangent, more.epoch = held.tangent, held.epoch
-    return made
+    made: list[Tensor | None] = []
+    for one in gradients:
+        held = None if one is None or one.autograd is None else one.autograd.more
+        if one is not None:
+            one = result_of(shallow_copy_and_detach(unpack(one)), FollowingNode(label, one, edges), 0)
+        if one is not None and held is not None and held.tangent is not None:
+            more = more_of(one)
+            more.tangent, more.epoch = held.tangent, held.epoch
+        made.append(one)
+    return tuple(made)

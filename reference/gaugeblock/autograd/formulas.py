@@ -256,14 +256,6 @@ def compiled(label: str, source: str, names: dict[str, Any], function: str) -> A
     return space[function]
 
 
-def slots_of(formulas: Formulas) -> list[str]:
-    """The slots of a node: v_ values with w_ their versions, m_ metas, a_ other arguments, n_ lengths."""
-    values = [prefix + use.name for use in formulas.values for prefix in ("v_", "w_")]
-    metadata = [f"m_{use.name}" for use in formulas.described]
-    lengths = [f"n_{name}" for name in formulas.inputs if name in formulas.lists]
-    return values + metadata + [f"a_{use.name}" for use in formulas.plain] + lengths
-
-
 @functools.cache
 def node_class(name: str, schema: Schema, real: bool) -> tuple[type[Node], Formulas]:
     """The class of the nodes of a row, for real or for complex numbers, and what it was made from."""
@@ -274,7 +266,10 @@ def node_class(name: str, schema: Schema, real: bool) -> tuple[type[Node], Formu
         **{one: find_name(one) for one in formulas.globals},
     }  # fmt: skip
     apply = compiled(f"derivative of {name}", apply_source(formulas), names, "apply")
-    members: dict[str, Any] = {"__slots__": tuple(slots_of(formulas)), "apply": apply, "label": formulas.label}
+    kept = {"v_": formulas.values, "w_": formulas.values, "m_": formulas.described, "a_": formulas.plain}
+    slots = [prefix + use.name for prefix, uses in kept.items() for use in uses]  # w_ are the versions of v_
+    slots += [f"n_{name}" for name in formulas.inputs if name in formulas.lists]
+    members: dict[str, Any] = {"__slots__": tuple(slots), "apply": apply, "label": formulas.label}
     if formulas.values:
         members["release"] = _releasing(tuple([f"v_{use.name}" for use in formulas.values]))
     members |= {"__getattr__": _saved_attribute, "__dir__": _listed, "__module__": __name__, "formulas": formulas}

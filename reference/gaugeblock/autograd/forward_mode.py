@@ -99,19 +99,13 @@ def check_sizes(tensor: Any, tangent: Any) -> None:
 def set_tangent(tensor: Tensor, tangent: Tensor | None) -> None:
     """Make a tensor a dual number."""
     if tangent is not None:
-        tangent = _like_primal(tensor, tangent)
+        meta = without_autograd(tensor.meta)
+        if tangent.meta.strides != meta.strides and meta.dense and meta.numel > 1:
+            # In the strides of its tensor, what is a view of the one may be a view of the other.
+            laid: Any = ops.empty_strided(meta.sizes, meta.strides, dtype=meta.dtype, device=meta.device)
+            tangent = laid.copy_(tangent)
         more = more_of(tensor)
         more.tangent, more.epoch = tangent, DUAL.epoch
-
-
-def _like_primal(tensor: Tensor, tangent: Tensor) -> Tensor:
-    """The tangent in the strides of its tensor, so that what is a view of the one may be a view of the other."""
-    meta = without_autograd(tensor.meta)
-    if tangent.meta.strides == meta.strides or not meta.dense or meta.numel < 2:
-        return tangent
-    made: Any = ops.empty_strided(meta.sizes, meta.strides, dtype=meta.dtype, device=meta.device)
-    laid: Tensor = made.copy_(tangent)
-    return laid
 
 
 def detached(tensor: Tensor) -> Tensor:

@@ -286,7 +286,15 @@ class Function:
                 cls.setup_context(ctx, args, output)
         several = isinstance(output, (tuple, list))
         outputs = tuple(output) if several else (output,)
-        _count_writes(ctx, outputs, tensors)
+        for one in ctx.dirty:
+            if not _is_one_of(one, tensors):
+                raise RuntimeError("mark_dirty only accepts input tensors, but an argument is not an input")
+            if not _is_one_of(one, outputs):
+                raise RuntimeError(
+                    "Some elements marked as dirty during the forward method were not returned as output. The inputs "
+                    "that are modified inplace must all be outputs of the Function."
+                )
+            bump_version(one)
         ctx.metas = tuple([meta_of(one) for one in outputs])
         if wanted:
             ctx.keep(outputs)
@@ -295,19 +303,6 @@ class Function:
             set_function_tangents(cls, ctx, args, outputs, results)
         ctx.saved_for_forward = None
         return results if several else results[0]
-
-
-def _count_writes(ctx: BackwardFunction, outputs: tuple[Any, ...], tensors: list[Tensor]) -> None:
-    """Raise the version of tensors marked dirty. Raise RuntimeError unless each is an input and an output."""
-    for one in ctx.dirty:
-        if not _is_one_of(one, tensors):
-            raise RuntimeError("mark_dirty only accepts input tensors, but an argument is not an input")
-        if not _is_one_of(one, outputs):
-            raise RuntimeError(
-                "Some elements marked as dirty during the forward method were not returned as output. The inputs that "
-                "are modified inplace must all be outputs of the Function."
-            )
-        bump_version(one)
 
 
 def _outputs(ctx: BackwardFunction, outputs: tuple[Any, ...], tensors: list[Tensor], wanted: bool) -> list[Any]:

@@ -60,7 +60,12 @@ def gradcheck(
             for nr, output in enumerate(outputs):
                 _compare_backward(output, nr, [given[place] for place in asked], slopes, (atol, rtol, nondet_tol))
                 if check_undefined_grad and output.requires_grad and check_grad_dtypes:
-                    _check_dtypes(output, [given[place] for place in asked])
+                    wanted = [given[place] for place in asked]
+                    parts = zip(wanted, _backward(output, wanted, ops.ones_like(output.detach())), strict=True)
+                    for number, (one, grown) in enumerate(parts):
+                        if grown.dtype is not one.dtype:
+                            message = f"the gradient of input {number} is of {grown.dtype}, not of {one.dtype}"
+                            raise GradcheckError(message)
         if check_forward_ad:
             for place, found in zip(asked, slopes, strict=True):
                 _compare_forward(func, given, place, found, (atol, rtol))
@@ -150,14 +155,6 @@ def _compare_backward(
 
 def _backward(output: Any, wanted: list[Any], seed: Any) -> list[Any]:
     return [one.detach() for one in pulled_back((output,), wanted, (seed,), create=False)]  # type: ignore[attr-defined]
-
-
-def _check_dtypes(output: Any, wanted: list[Any]) -> None:
-    for number, (one, found) in enumerate(
-        zip(wanted, _backward(output, wanted, ops.ones_like(output.detach())), strict=True)
-    ):
-        if found.dtype is not one.dtype:
-            raise GradcheckError(f"the gradient of input {number} is of {found.dtype}, not of {one.dtype}")
 
 
 def _compare_forward(

@@ -206,7 +206,9 @@ class AccumulateGrad(Node):
                 more.grad = laid_out(grad, self.metas[0]) if held is None else held + grad  # type: ignore[operator]
             elif held is None:
                 alone = getrefcount(grad) <= ALONE[0] and getrefcount(grad.storage_impl) <= ALONE[1]
-                take = alone and not grad.meta.has_autograd and _lies_as(grad.meta, self.metas[0])
+                meta, wanted = grad.meta, self.metas[0]
+                same = not meta.lazy and (not wanted.dense or meta.strides == wanted.strides)
+                take = alone and not meta.has_autograd and meta.dense and (meta is wanted or same)
                 more.grad = grad if take else laid_out(grad, self.metas[0])
             else:
                 unpack(held).add_(unpack(grad))  # type: ignore[attr-defined]
@@ -252,13 +254,6 @@ def _references_of_one() -> tuple[int, int]:
 
 
 ALONE = _references_of_one()
-
-
-def _lies_as(meta: TensorMeta, wanted: TensorMeta) -> bool:
-    """Return whether a gradient may serve as it is: dense, and with the strides of the leaf where those are dense."""
-    if meta is wanted and meta.dense:
-        return True
-    return meta.dense and not meta.lazy and (not wanted.dense or meta.strides == wanted.strides)
 
 
 def laid_out(grad: Tensor, wanted: TensorMeta) -> Tensor:

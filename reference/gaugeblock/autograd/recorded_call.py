@@ -74,7 +74,10 @@ class Recorder:
         the autograd kernel returned for the same arguments.
         """
         results = (result,) if result.__class__ is Tensor else result
-        nodes = [self._node(one) for one in results]
+        nodes: list[type[Node] | None] = []  # `Node` for what is no tensor, None where no gradient is needed
+        for one in results:
+            record = one.autograd if one.__class__ is Tensor else None
+            nodes.append(Node if one.__class__ is not Tensor else None if record is None else type(record.grad_fn))
         if not {self.node} <= {*nodes} <= {self.node, None} or not _is_loaded():
             return None
         arguments = {a.name: value for a, value in zip(self.schema.arguments, self._all(values), strict=True)}
@@ -115,12 +118,6 @@ class Recorder:
         ):
             return None
         return dict(zip(wanted, there, strict=True))
-
-    def _node(self, result: Any) -> type[Node] | None:
-        """Return the class of a result's grad_fn: None if it needs no gradient, `Node` if it is not a tensor."""
-        if result.__class__ is not Tensor:
-            return Node
-        return None if result.autograd is None else type(result.autograd.grad_fn)
 
     def _all(self, values: Sequence[Any]) -> Iterator[Any]:
         """Yield the value of each argument in the schema, or its default."""

@@ -287,10 +287,7 @@ def _recorded() -> str:
                 code.store("i64", code.register(f"select i1 {missing}, i64 {FAILED}, i64 {GOOD}"), status)
             code.line(f"call void @Py_DecRef(ptr {result})")
     code.drop(plain, code.load("i64", taken))
-    with code.loop(0, edge_count) as i:
-        edge = code.load("ptr", code.slot(edges, i))
-        with code.when(code.is_not(edge, "null")):
-            code.line(f"call void @Py_DecRef(ptr {edge})")
+    code.drop(edges, edge_count)
     code.decline(code.register(f"icmp eq i64 {code.load('i64', status)}, {DECLINED}"))
     last = code.load("ptr", made)
     return code.function(f"define ptr @{NAME}_recorded(ptr %self, ptr %args, i64 %nargs)", f"  ret ptr {last}")

@@ -127,7 +127,14 @@ def checked(kept: Any, version: int, edge: Edge | None) -> Tensor:
     if kept.__class__ is WithTangent:
         return kept.dual(checked(kept.kept, version, edge))
     if kept.__class__ is Packed:
-        return _unpacked(kept, edge)
+        value = kept.value
+        if kept.bare and edge is not None:
+            value = result_of(shallow_copy_and_detach(value), *edge)
+        found = kept.unpack(value)
+        if not isinstance(found, Tensor):
+            kind = type(found).__name__
+            raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got {kind}")
+        return unpack(found)
     if (kept.storage_impl.version if kept.counter is None else version_of(kept)) != version:
         raise _changed(kept, version, edge)
     return kept  # type: ignore[no-any-return]
@@ -153,17 +160,6 @@ def with_history(kept: Any, version: int, edge: Edge | None) -> Any:
     other.requires_grad_flag = True
     more_of(other).accumulator = weakref.ref(node)
     return other
-
-
-def _unpacked(packed: Packed, edge: Edge | None) -> Tensor:
-    """Return the tensor that the unpack hook returns, without history. Raise TypeError unless it is a tensor."""
-    value = packed.value
-    if packed.bare and edge is not None:
-        value = result_of(shallow_copy_and_detach(value), *edge)
-    tensor = packed.unpack(value)
-    if not isinstance(tensor, Tensor):
-        raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got {type(tensor).__name__}")
-    return unpack(tensor)
 
 
 def _changed(plain: Tensor, version: int, edge: Edge | None) -> RuntimeError:

@@ -45,17 +45,14 @@ class _ModuleLocks:
         end = time.monotonic() + timeout
         while True:
             _imp.acquire_lock()
-            if not self._others():
+            locks: dict[str, Any] = getattr(sys.modules["_frozen_importlib"], "_module_locks", {})
+            ours = [lock() for name, lock in list(locks.items()) if name.partition(".")[0] in _PACKAGES]
+            if all(getattr(lock, "owner", None) in (None, threading.get_ident()) for lock in ours):
                 return True
             _imp.release_lock()
             if not blocking or time.monotonic() > end:
                 return False
             time.sleep(_PAUSE)
-
-    def _others(self) -> bool:
-        locks: dict[str, Any] = getattr(sys.modules["_frozen_importlib"], "_module_locks", {})
-        found = [lock() for name, lock in list(locks.items()) if name.partition(".")[0] in _PACKAGES]
-        return any(getattr(lock, "owner", None) not in (None, threading.get_ident()) for lock in found)
 
     def release(self) -> None:
         """Let other threads import again."""

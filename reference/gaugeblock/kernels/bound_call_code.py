@@ -182,8 +182,7 @@ def _ran() -> str:
     whole = code.register(f"add i64 %count, {size}")
     result = code.register(f"call ptr @PyObject_Vectorcall(ptr %kernel, ptr %given, i64 {whole}, ptr null)")
     good = code.register(f"icmp ne ptr {result}, null")
-    with code.when(good):
-        code.line(f"call void @Py_DecRef(ptr {result})")
+    code.line(f"call void @Py_DecRef(ptr {result})")
     return code.function("define internal i1 @ran(ptr %kernel, ptr %given, i64 %count, ptr %tail)", f"  ret i1 {good}")
 
 
@@ -340,8 +339,7 @@ def _count_write() -> str:
             code.store("ptr", before, kept)
     gone = code.load("ptr", kept)
     good = code.register(f"icmp ne ptr {gone}, null")
-    with code.when(good):
-        code.line(f"call void @Py_DecRef(ptr {gone})")
+    code.line(f"call void @Py_DecRef(ptr {gone})")
     return code.function("define internal i1 @count_write(ptr %out, ptr %storage)", f"  ret i1 {good}")
 
 
@@ -390,8 +388,7 @@ def _managed() -> str:
                 code.leave(code.register(f"icmp eq i32 {matches}, 0"), "null")
                 code.line("call void @PyErr_Clear()")
                 code.store("i1", "true", interrupted, 1)
-            with code.when(code.unless(failed)):
-                code.line(f"call void @Py_DecRef(ptr {result})")
+            code.line(f"call void @Py_DecRef(ptr {result})")
     with code.when(code.load("i1", interrupted, 1)):
         code.line("call void @PyErr_SetInterrupt()")
     code.line(f"call void @Py_IncRef(ptr {NONE})")

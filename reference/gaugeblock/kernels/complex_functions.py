@@ -6,6 +6,8 @@ cuts for complex elementary functions", 1987), from square roots of 1 + z and 1 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .exponential import exp as real_exp
 from .exponential import expm1 as real_expm1
 from .exponential import sinh as real_sinh
@@ -165,19 +167,17 @@ def tanh(z: Complex) -> Complex:
     return Complex(select(vague, NAN, re), select(vague, NAN, im))
 
 
-def sin(z: Complex) -> Complex:
-    """Sine."""
-    return turned_back(sinh(turned(z)))
+def _across(function: Callable[[Complex], Complex]) -> Callable[[Complex], Complex]:
+    """The function of i z, over i."""
+    return lambda z: turned_back(function(turned(z)))
+
+
+sin, tan = _across(sinh), _across(tanh)
 
 
 def cos(z: Complex) -> Complex:
     """Cosine."""
     return cosh(turned(z))
-
-
-def tan(z: Complex) -> Complex:
-    """Tangent."""
-    return turned_back(tanh(turned(z)))
 
 
 def _scaled(z: Complex, factor: float) -> Complex:
@@ -261,11 +261,6 @@ def acosh(z: Complex) -> Complex:
     return Complex(select(below, value.im, -value.im), select(below, -value.re, value.re))
 
 
-def asinh(z: Complex) -> Complex:
-    """Inverse hyperbolic sine."""
-    return turned_back(asin(turned(z)))
-
-
 def atanh(z: Complex) -> Complex:
     """Inverse hyperbolic tangent."""
     x, y = z.re, z.im
@@ -283,6 +278,4 @@ def atanh(z: Complex) -> Complex:
     return Complex(re, select(huge, select(vague, NAN, copysign(number(QUARTER), y)), im))
 
 
-def atan(z: Complex) -> Complex:
-    """Inverse tangent."""
-    return turned_back(atanh(turned(z)))
+asinh, atan = _across(asin), _across(atanh)

@@ -48,11 +48,9 @@ class ConvolutionGradientWriter(PlanesWriter):
     title = "gradient of a convolution's weight"
 
     def functions(self) -> list[str]:
-        return [self._tile("whole", ""), self._tile("ends", "%mask"), self._prepare(), self._drive()]
-
-    def _prepare(self) -> str:
+        tiles = [self._tile("whole", ""), self._tile("ends", "%mask")]
         self.begin()
-        return self.prepared()
+        return [*tiles, self.prepared(), self._drive()]
 
     def _tile(self, name: str, mask: str) -> str:
         """@NAME: products of a range of vectors of windows, for each output channel and place, added to those in %sums.

@@ -63,42 +63,30 @@ def python_api(text: str) -> str:
     return "\n".join(lines)
 
 
-ROUTINES = """@zero_division = internal constant [18 x i8] c"ZeroDivisionError\\00"
-define internal i64 @whole_number(ptr %item) {
-  %signed = call i64 @PyLong_AsLongLong(ptr %item)
-  %minus = icmp eq i64 %signed, -1
-  br i1 %minus, label %look, label %done
-look:
-  %error = call ptr @PyErr_Occurred()
-  %beyond = icmp ne ptr %error, null
-  br i1 %beyond, label %wrap, label %done
-wrap:
-  call void @PyErr_Clear()
-  %bits = call i64 @PyLong_AsUnsignedLongLong(ptr %item)
-  ret i64 %bits
-done:
-  ret i64 %signed
-}
-define internal double @bounded(double %value, ptr %item) {
-  %below = fcmp olt double %value, 0x43E0000000000000
-  %above = fcmp ogt double %value, 0xC3E0000000000000
-  %fits = and i1 %below, %above
-  %failed = fcmp oeq double %value, -1.0
-  %plain = xor i1 %fits, %failed
-  br i1 %plain, label %done, label %ask
-ask:
-  %whole = call i32 @PyIndex_Check(ptr %item)
-  %float = icmp eq i32 %whole, 0
-  br i1 %float, label %done, label %read
-read:
-  call void @PyErr_Clear()
-  %bits = call i64 @whole_number(ptr %item)
-  br label %done
-done:
-  ret double %value
-}"""
-"""Routines that entry points call. `whole_number` reads an int from -2**63 to 2**64 - 1, modulo 2**64, and refuses
-others. `bounded` returns the value that was read of an item, and refuses the same ints."""
+def _whole_number() -> str:
+    """@whole_number(item): an int from -2**63 to 2**64 - 1, modulo 2**64; others are refused."""
+    code = Code()
+    signed = code.register("call i64 @PyLong_AsLongLong(ptr %item)")
+    with code.when(code.register(f"icmp eq i64 {signed}, -1")):
+        error = code.register("call ptr @PyErr_Occurred()")
+        with code.ending(code.register(f"icmp ne ptr {error}, null")):
+            code.line("call void @PyErr_Clear()")
+            code.line(f"ret i64 {code.register('call i64 @PyLong_AsUnsignedLongLong(ptr %item)')}")
+    return code.function("define internal i64 @whole_number(ptr %item)", f"  ret i64 {signed}")
+
+
+def _bounded() -> str:
+    """@bounded(value, item): the value that was read of an item; the same ints are refused."""
+    code = Code()
+    below = code.register("fcmp olt double %value, 0x43E0000000000000")
+    above = code.register("fcmp ogt double %value, 0xC3E0000000000000")
+    fits, failed = code.register(f"and i1 {below}, {above}"), code.register("fcmp oeq double %value, -1.0")
+    with code.when(code.register(f"icmp eq i1 {fits}, {failed}")):
+        whole = code.register("call i32 @PyIndex_Check(ptr %item)")
+        with code.when(code.register(f"icmp ne i32 {whole}, 0")):
+            code.line("call void @PyErr_Clear()")
+            code.register("call i64 @whole_number(ptr %item)")
+    return code.function("define internal double @bounded(double %value, ptr %item)", "  ret double %value")
 
 
 class EntryWriter(Code):
@@ -205,7 +193,9 @@ class EntryWriter(Code):
     def text(self, relation: str, number: int) -> str:
         """The function and its messages; the number of arguments has this relation to `number`, or is wrong."""
         body = "\n".join(self.lines)
-        return python_api(f"""{ROUTINES}
+        return python_api(f"""@zero_division = internal constant [18 x i8] c"ZeroDivisionError\\00"
+{_whole_number()}
+{_bounded()}
 {self.message("count", f"{self.title} got %zd arguments, which does not fit its signature")}
 define ptr @{self.name}(ptr %self, ptr %args, i64 %nargs) {{
 entry:

@@ -235,10 +235,3 @@ def times(a: Pair, b: Pair) -> Pair:
     """Product of two pairs, its terms not renormalised: relative error about 2**-2p for p-bit expressions."""
     high, low = exact_product(a[0], b[0])
     return high, mul_add(a[0], b[1], mul_add(a[1], b[0], low))
-
-
-def quotient(a: Pair, b: Pair) -> Pair:
-    """a / b, the second term to a few units in its last place."""
-    high = a[0] / b[0]
-    rest = fused(-high, b[0], a[0])
-    return high, (rest + mul_add(-high, b[1], a[1])) / b[0]

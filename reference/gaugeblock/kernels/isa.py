@@ -57,12 +57,8 @@ OTHER_LEVELS = (_level("default", 16, "", "", False),)
 
 def known_levels() -> tuple[Level, ...]:
     """All levels of this processor family, lowest first."""
-    machine = platform.machine().lower()
-    if machine in ("x86_64", "amd64"):
-        return X86_LEVELS
-    if machine in ("aarch64", "arm64"):
-        return ARM_LEVELS
-    return OTHER_LEVELS
+    families = {"x86_64": X86_LEVELS, "amd64": X86_LEVELS, "aarch64": ARM_LEVELS, "arm64": ARM_LEVELS}
+    return families.get(platform.machine().lower(), OTHER_LEVELS)
 
 
 @functools.cache

@@ -106,9 +106,7 @@ def strided_entry(signature: Signature) -> str:
     entry.array(start, amount, strides)
     entry.check(always=True)
     entry.proceed(volume)
-    slot = entry.register(f"getelementptr i64, ptr {given.itemsizes}, i64 {many}")
-    driver = entry.register(f"load ptr, ptr {slot}")
-    transfers = entry.register(f"getelementptr i64, ptr {given.itemsizes}, i64 {many + 2}")
+    driver, transfers = entry.load("ptr", entry.slot(given.itemsizes, many)), entry.slot(given.itemsizes, many + 2)
     call = f"ptr {given.row}, ptr {given.pointers}, ptr {given.numbers}, i64 {ndim}, ptr {sizes}, ptr {strides}"
     call += f", ptr {given.itemsizes}, ptr {transfers}, i64 {signature.outputs}, i64 {many}"
     along = entry.load("i64", entry.slot(given.itemsizes, many + 1))

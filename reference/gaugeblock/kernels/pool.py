@@ -15,18 +15,15 @@ from __future__ import annotations
 import os
 import platform
 
+from .code import Code
 from .entry import python_api
 
 SPINS = 400
 """How often an idle worker looks for a new job, pausing in between, before it sleeps: some 20 microseconds."""
 
 
-_PAUSES = {
-    "x86": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
-    "arm": ("declare void @llvm.aarch64.hint(i32)", "call void @llvm.aarch64.hint(i32 1)"),
-    "other": ("", ""),
-}
-"""Declaration and call of the instruction that tells the processor of a waiting loop."""
+_PAUSES = {"x86": "void @llvm.x86.sse2.pause()", "arm": "void @llvm.aarch64.hint(i32 1)"}
+"""Call of the instruction that tells the processor of a waiting loop."""
 _FAMILIES = {"x86_64": "x86", "amd64": "x86", "aarch64": "arm", "arm64": "arm"}
 
 
@@ -36,328 +33,274 @@ NO_PART = 1 << 62
 """The number of the next part once the caller has left."""
 _CLOCK = 6
 """The clock that is cheapest to read: on Linux CLOCK_MONOTONIC_COARSE, on macOS CLOCK_MONOTONIC."""
-
-_WORK = f"""declare i32 @clock_gettime(i32, ptr)
-@look = internal global ptr null, align 64
-@stopped_thread = internal global ptr null, align 64
-define void @NAME_let_look(ptr %look) {{
-  store ptr %look, ptr @look
-  ret void
-}}
-define internal i1 @is_stopped() {{
-  %thread = call ptr @PyGILState_GetThisThreadState()
-  %last = load atomic ptr, ptr @stopped_thread acquire, align 8
-  %same = icmp eq ptr %thread, %last
-  %ours = icmp ne ptr %thread, null
-  %is = and i1 %same, %ours
-  ret i1 %is
-}}
-define internal void @begin() {{
-  %again = call i1 @is_stopped()
-  br i1 %again, label %clear, label %done
-clear:
-  store atomic ptr null, ptr @stopped_thread release, align 8
-  br label %done
-done:
-  ret void
-}}
-define internal i64 @clock() {{
-  %place = alloca [2 x i64]
-  %r = call i32 @clock_gettime(i32 {_CLOCK}, ptr %place)
-  %seconds = load i64, ptr %place
-  %rest_place = getelementptr i64, ptr %place, i64 1
-  %rest = load i64, ptr %rest_place
-  %whole = mul i64 %seconds, 1000000000
-  %now = add i64 %whole, %rest
-  ret i64 %now
-}}
-define internal i1 @interrupted(ptr %since) {{
-  %already = call i1 @is_stopped()
-  br i1 %already, label %stop, label %time
-time:
-  %now = call i64 @clock()
-  %before = load i64, ptr %since
-  %gone = sub i64 %now, %before
-  %due = icmp sge i64 %gone, {SIGNALS}
-  br i1 %due, label %look, label %not_yet
-not_yet:
-  ret i1 false
-look:
-  store i64 %now, ptr %since
-  %state = call i32 @PyGILState_Ensure()
-  %handled = call i32 @PyErr_CheckSignals()
-  %raised = icmp ne i32 %handled, 0
-  br i1 %raised, label %note, label %other
-other:
-  %function = load ptr, ptr @look
-  %given = icmp ne ptr %function, null
-  br i1 %given, label %call, label %nothing
-call:
-  %result = call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr %function, ptr null)
-  %failed = icmp eq ptr %result, null
-  br i1 %failed, label %note, label %returned
-returned:
-  call void @Py_DecRef(ptr %result)
-  br label %nothing
-nothing:
-  call void @PyGILState_Release(i32 %state)
-  ret i1 false
-note:
-  %thread = call ptr @PyGILState_GetThisThreadState()
-  store atomic ptr %thread, ptr @stopped_thread release, align 8
-  call void @PyGILState_Release(i32 %state)
-  br label %stop
-stop:
-  ret i1 true
-}}
-define internal i1 @raised() {{
-  %thread = call ptr @PyGILState_GetThisThreadState()
-  %ours = icmp eq ptr %thread, null
-  br i1 %ours, label %none, label %ask
-ask:
-  %state = call i32 @PyGILState_Ensure()
-  %error = call ptr @PyErr_Occurred()
-  call void @PyGILState_Release(i32 %state)
-  %is = icmp ne ptr %error, null
-  ret i1 %is
-none:
-  ret i1 false
-}}
-define internal void @work(ptr %part, ptr %context, i64 %count, ptr %next, ptr %fault) {{
-entry:
-  %since = alloca i64
-  %begin = call i64 @clock()
-  store i64 %begin, ptr %since
-  br label %take
-take:
-  %k = atomicrmw add ptr %next, i64 1 acq_rel, align 8
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %do, label %done
-do:
-  %failed = call i1 %part(ptr %context, i64 %k)
-  br i1 %failed, label %note, label %look
-note:
-  store atomic i64 1, ptr %fault release, align 8
-  %raised = call i1 @raised()
-  br i1 %raised, label %left, label %look
-look:
-  %stop = call i1 @stopped(ptr %since)
-  br i1 %stop, label %left, label %take
-left:
-  store atomic i64 {NO_PART}, ptr %next release, align 8
-  store atomic i64 1, ptr %fault release, align 8
-  br label %done
-done:
-  ret void
-}}
-define internal i1 @alone(ptr %part, ptr %context, i64 %count) {{
-  %next = alloca i64
-  %fault = alloca i64
-  store i64 0, ptr %next
-  store i64 0, ptr %fault
-  call void @work(ptr %part, ptr %context, i64 %count, ptr %next, ptr %fault)
-  %any = load i64, ptr %fault
-  %result = icmp ne i64 %any, 0
-  ret i1 %result
-}}
-"""
-_ALONE = """define internal i1 @stopped(ptr %since) {
-  %stop = call i1 @interrupted(ptr %since)
-  ret i1 %stop
-}
-define void @NAME_set(i64 %wanted) {
-  ret void
-}
-define void @NAME_forget() {
-  ret void
-}
-define i1 @NAME_run(ptr %part, ptr %context, i64 %count) {
-  %any = call i1 @alone(ptr %part, ptr %context, i64 %count)
-  ret i1 %any
-}
-"""
-
-
 _STATE = {
-    "[128 x i8]": "mutex wake", "ptr": "part context",
+    "[128 x i8]": "mutex wake", "ptr": "look stopped_thread part context",
     "i64": "workers busy open running job next fault count",
 }  # fmt: skip
 """The pool's variables by type, all zero at first; `threads` is 1."""
 _PTHREAD = {"mutex_init": 2, "mutex_lock": 1, "mutex_unlock": 1, "cond_init": 2, "cond_wait": 2, "cond_broadcast": 1,
             "create": 4, "detach": 1}  # fmt: skip
 """Functions of POSIX threads and their numbers of arguments."""
+_THREAD = "call ptr @PyGILState_GetThisThreadState()"
+_JOB = "ptr %part, ptr %context, i64 %count"
 
 
-def _globals() -> str:
-    declared = [f"declare i32 @pthread_{name}({', '.join(['ptr'] * count)})" for name, count in _PTHREAD.items()]
-    for type, names in _STATE.items():
-        declared += [f"@{name} = internal global {type} zeroinitializer, align 64" for name in names.split()]
-    return "\n".join(["@threads = internal global i64 1, align 64", *declared])
+class _PoolCode(Code):
+    """Instructions on variables that threads share."""
+
+    def acquired(self, place: str, type: str = "i64") -> str:
+        """Load what another thread has released."""
+        return self.register(f"load atomic {type}, ptr {place} acquire, align 8")
+
+    def release(self, value: str | int, place: str, type: str = "i64") -> None:
+        """Store what other threads acquire."""
+        self.line(f"store atomic {type} {value}, ptr {place} release, align 8")
+
+    def answer(self, condition: str, value: str) -> None:
+        """Return an i1 where the condition holds."""
+        with self.ending(condition):
+            self.line(f"ret i1 {value}")
+
+    def mark(self) -> str:
+        """Begin a block to jump back to."""
+        label = self.label()
+        self.jump(label)
+        self.begin(label)
+        return label
+
+    def no_more(self, next: str, fault: str) -> None:
+        """Leave out the parts that nobody has begun."""
+        self.release(NO_PART, next)
+        self.release(1, fault)
 
 
 def text(name: str) -> str:
     """LLVM IR of the pool; where there are no POSIX threads the caller does all parts."""
-    if os.name != "posix":
-        return python_api((_WORK + _ALONE).replace("NAME", name))
-    declaration, pause = _PAUSES[_FAMILIES.get(platform.machine().lower(), "other")]
-    return python_api(f"""{declaration}
-{_WORK.replace("NAME", name)}{_globals()}
-declare i32 @sched_yield()
+    declared = [f"declare i32 @pthread_{one}({', '.join(['ptr'] * count)})" for one, count in _PTHREAD.items()]
+    for type, names in _STATE.items():
+        declared += [f"@{one} = internal global {type} zeroinitializer, align 64" for one in names.split()]
+    pause = _PAUSES.get(_FAMILIES.get(platform.machine().lower(), ""), "")
+    declared += [f"declare {pause.replace('i32 1', 'i32')}", "declare i32 @clock_gettime(i32, ptr)"]
+    declared += ["declare i32 @sched_yield()", "@threads = internal global i64 1, align 64"]
+    several = os.name == "posix"
+    let_look = f"define void @{name}_let_look(ptr %look) {{\n  store ptr %look, ptr @look\n  ret void\n}}"
+    functions = [let_look, _is_stopped(), _begin(), _clock(), _interrupted(), _raised(), _work(), _alone()]
+    functions += [_stopped(several), _set(name, several), _forget(name, several), _run(name, pause, several)]
+    functions += [_worker(pause)] if several else []
+    kept = declared if several else [one for one in declared if "pthread" not in one and "sched" not in one]
+    return python_api("\n".join([*(one for one in kept if one != "declare "), *functions]))
 
-define internal i1 @stopped(ptr %since) {{
-  %thread = call ptr @PyGILState_GetThisThreadState()
-  %ours = icmp eq ptr %thread, null
-  br i1 %ours, label %worker, label %python
-worker:
-  %next = load atomic i64, ptr @next acquire, align 8
-  %left = icmp sge i64 %next, {NO_PART}
-  ret i1 %left
-python:
-  %stop = call i1 @interrupted(ptr %since)
-  ret i1 %stop
-}}
 
-define void @{name}_set(i64 %wanted) {{
-  store atomic i64 %wanted, ptr @threads release, align 8
-  ret void
-}}
+def _is_stopped() -> str:
+    """@is_stopped: whether this thread was told to leave parts out."""
+    code = _PoolCode()
+    thread = code.register(_THREAD)
+    same = code.register(f"icmp eq ptr {thread}, {code.acquired('@stopped_thread', 'ptr')}")
+    both = code.register(f"and i1 {same}, {code.register(f'icmp ne ptr {thread}, null')}")
+    return code.function("define internal i1 @is_stopped()", f"  ret i1 {both}")
 
-define void @{name}_forget() {{
-  %a = call i32 @pthread_mutex_init(ptr @mutex, ptr null)
-  %b = call i32 @pthread_cond_init(ptr @wake, ptr null)
-  store atomic i64 0, ptr @workers release, align 8
-  store atomic i64 0, ptr @running release, align 8
-  store atomic i64 0, ptr @busy release, align 8
-  store i64 0, ptr @open
-  ret void
-}}
 
-define internal ptr @worker(ptr %unused) {{
-entry:
-  br label %idle
-idle:
-  %seen = phi i64 [0, %entry], [%current, %after]
-  br label %spin
-spin:
-  %turn = phi i64 [0, %idle], [%turn_next, %again]
-  %now = load atomic i64, ptr @job acquire, align 8
-  %fresh = icmp ne i64 %now, %seen
-  %tired = icmp sge i64 %turn, {SPINS}
-  %stop = or i1 %fresh, %tired
-  br i1 %stop, label %enter, label %again
-again:
-  {pause}
-  %turn_next = add i64 %turn, 1
-  br label %spin
-enter:
-  %l = call i32 @pthread_mutex_lock(ptr @mutex)
-  br label %look
-look:
-  %current = load atomic i64, ptr @job acquire, align 8
-  %none = icmp eq i64 %current, %seen
-  br i1 %none, label %sleep, label %join
-sleep:
-  %w = call i32 @pthread_cond_wait(ptr @wake, ptr @mutex)
-  br label %look
-join:
-  %open = load i64, ptr @open
-  %others = load atomic i64, ptr @running acquire, align 8
-  %wanted = load atomic i64, ptr @threads acquire, align 8
-  %room = sub i64 %wanted, 1
-  %free = icmp slt i64 %others, %room
-  %going = icmp ne i64 %open, 0
-  %takes = and i1 %free, %going
-  %part = load ptr, ptr @part
-  %context = load ptr, ptr @context
-  %count = load i64, ptr @count
-  br i1 %takes, label %count_in, label %leave
-count_in:
-  %before = atomicrmw add ptr @running, i64 1 acq_rel, align 8
-  br label %leave
-leave:
-  %u = call i32 @pthread_mutex_unlock(ptr @mutex)
-  br i1 %takes, label %run, label %after
-run:
-  call void @work(ptr %part, ptr %context, i64 %count, ptr @next, ptr @fault)
-  %left = atomicrmw sub ptr @running, i64 1 acq_rel, align 8
-  br label %after
-after:
-  br label %idle
-}}
+def _begin() -> str:
+    code = _PoolCode()
+    with code.when(code.register("call i1 @is_stopped()")):
+        code.release("null", "@stopped_thread", "ptr")
+    return code.function("define internal void @begin()", "  ret void")
 
-define i1 @{name}_run(ptr %part, ptr %context, i64 %count) {{
-entry:
-  %handle = alloca ptr
-  %since = alloca i64
-  %wanted = load atomic i64, ptr @threads acquire, align 8
-  %several = icmp sgt i64 %count, 1
-  %allowed = icmp sgt i64 %wanted, 1
-  %both = and i1 %several, %allowed
-  br i1 %both, label %claim, label %alone
-claim:
-  %claimed = cmpxchg ptr @busy, i64 0, i64 1 acq_rel monotonic, align 8
-  %mine = extractvalue {{i64, i1}} %claimed, 1
-  br i1 %mine, label %staff, label %alone
-alone:
-  %any = call i1 @alone(ptr %part, ptr %context, i64 %count)
-  ret i1 %any
-staff:
-  %there = load atomic i64, ptr @workers acquire, align 8
-  %needed = sub i64 %wanted, 1
-  %short = icmp slt i64 %there, %needed
-  br i1 %short, label %hire, label %start
-hire:
-  %refused = call i32 @pthread_create(ptr %handle, ptr null, ptr @worker, ptr null)
-  %came = icmp eq i32 %refused, 0
-  br i1 %came, label %hired, label %start
-hired:
-  %thread = load ptr, ptr %handle
-  %detached = call i32 @pthread_detach(ptr %thread)
-  %more_there = add i64 %there, 1
-  store atomic i64 %more_there, ptr @workers release, align 8
-  br label %staff
-start:
-  %l = call i32 @pthread_mutex_lock(ptr @mutex)
-  store ptr %part, ptr @part
-  store ptr %context, ptr @context
-  store i64 %count, ptr @count
-  store atomic i64 0, ptr @next release, align 8
-  store atomic i64 0, ptr @fault release, align 8
-  store i64 1, ptr @open
-  %number = atomicrmw add ptr @job, i64 1 acq_rel, align 8
-  %woken = call i32 @pthread_cond_broadcast(ptr @wake)
-  %u = call i32 @pthread_mutex_unlock(ptr @mutex)
-  call void @work(ptr %part, ptr %context, i64 %count, ptr @next, ptr @fault)
-  %l2 = call i32 @pthread_mutex_lock(ptr @mutex)
-  store i64 0, ptr @open
-  %u2 = call i32 @pthread_mutex_unlock(ptr @mutex)
-  %begin = call i64 @clock()
-  store i64 %begin, ptr %since
-  br label %wait
-wait:
-  %turn = phi i64 [0, %start], [%turn_next, %pause], [0, %yield], [0, %stopping]
-  %running = load atomic i64, ptr @running acquire, align 8
-  %finished = icmp eq i64 %running, 0
-  br i1 %finished, label %finish, label %linger
-linger:
-  %long = icmp sge i64 %turn, {SPINS}
-  br i1 %long, label %yield, label %pause
-pause:
-  {pause}
-  %turn_next = add i64 %turn, 1
-  br label %wait
-yield:
-  %y = call i32 @sched_yield()
-  %stop = call i1 @interrupted(ptr %since)
-  br i1 %stop, label %stopping, label %wait
-stopping:
-  store atomic i64 {NO_PART}, ptr @next release, align 8
-  store atomic i64 1, ptr @fault release, align 8
-  br label %wait
-finish:
-  %fault = load atomic i64, ptr @fault acquire, align 8
-  store atomic i64 0, ptr @busy release, align 8
-  %result = icmp ne i64 %fault, 0
-  ret i1 %result
-}}
-""")
+
+def _clock() -> str:
+    code = Code()
+    place = code.register("alloca [2 x i64]")
+    code.register(f"call i32 @clock_gettime(i32 {_CLOCK}, ptr {place})")
+    whole = code.register(f"mul i64 {code.load('i64', place)}, 1000000000")
+    now = code.register(f"add i64 {whole}, {code.load('i64', code.slot(place, 1))}")
+    return code.function("define internal i64 @clock()", f"  ret i64 {now}")
+
+
+def _interrupted() -> str:
+    """@interrupted(since): whether this thread is to leave parts out, for which it looks now and then."""
+    code = _PoolCode()
+    raised = code.register("alloca i1")
+    code.answer(code.register("call i1 @is_stopped()"), "true")
+    now = code.register("call i64 @clock()")
+    gone = code.register(f"sub i64 {now}, {code.load('i64', '%since')}")
+    code.answer(code.register(f"icmp slt i64 {gone}, {SIGNALS}"), "false")
+    code.store("i64", now, "%since")
+    state = code.register("call i32 @PyGILState_Ensure()")
+    handled = code.register("call i32 @PyErr_CheckSignals()")
+    code.store("i1", code.register(f"icmp ne i32 {handled}, 0"), raised, 1)
+    function = code.load("ptr", "@look")
+    calm, given = code.register(f"icmp eq i32 {handled}, 0"), code.register(f"icmp ne ptr {function}, null")
+    with code.when(code.register(f"and i1 {calm}, {given}")):
+        result = code.register(f"call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr {function}, ptr null)")
+        code.store("i1", code.register(f"icmp eq ptr {result}, null"), raised, 1)
+        code.line(f"call void @Py_DecRef(ptr {result})")
+    stop = code.load("i1", raised, 1)
+    with code.when(stop):
+        code.release(code.register(_THREAD), "@stopped_thread", "ptr")
+    code.line(f"call void @PyGILState_Release(i32 {state})")
+    return code.function("define internal i1 @interrupted(ptr %since)", f"  ret i1 {stop}")
+
+
+def _raised() -> str:
+    """@raised: whether an exception is pending in this thread, if it is one of Python's."""
+    code = _PoolCode()
+    code.answer(code.register(f"icmp eq ptr {code.register(_THREAD)}, null"), "false")
+    state = code.register("call i32 @PyGILState_Ensure()")
+    found = code.register(f"icmp ne ptr {code.register('call ptr @PyErr_Occurred()')}, null")
+    code.line(f"call void @PyGILState_Release(i32 {state})")
+    return code.function("define internal i1 @raised()", f"  ret i1 {found}")
+
+
+def _work() -> str:
+    """@work: parts, one after another, as long as there are more."""
+    code = _PoolCode()
+    left = code.register("alloca i1")
+    since = code.variable("i64", code.register("call i64 @clock()"))
+    take = code.mark()
+    k = code.register("atomicrmw add ptr %next, i64 1 acq_rel, align 8")
+    with code.ending(code.register(f"icmp sge i64 {k}, %count")):
+        code.line("ret void")
+    code.store("i1", "false", left, 1)
+    with code.when(code.register(f"call i1 %part(ptr %context, i64 {k})")):
+        code.release(1, "%fault")
+        code.store("i1", code.register("call i1 @raised()"), left, 1)
+    with code.when(code.register(f"xor i1 {code.load('i1', left, 1)}, true")):
+        code.store("i1", code.register(f"call i1 @stopped(ptr {since})"), left, 1)
+    with code.ending(code.load("i1", left, 1)):
+        code.no_more("%next", "%fault")
+        code.line("ret void")
+    code.jump(take)
+    return code.function(f"define internal void @work({_JOB}, ptr %next, ptr %fault)")
+
+
+def _alone() -> str:
+    code = Code()
+    next, fault = code.variable("i64", 0), code.variable("i64", 0)
+    code.line(f"call void @work({_JOB}, ptr {next}, ptr {fault})")
+    any = code.register(f"icmp ne i64 {code.load('i64', fault)}, 0")
+    return code.function(f"define internal i1 @alone({_JOB})", f"  ret i1 {any}")
+
+
+def _stopped(several: bool) -> str:
+    """@stopped(since): whether to leave the parts that are not begun; a worker does once the caller has."""
+    code = _PoolCode()
+    if several:
+        with code.ending(code.register(f"icmp eq ptr {code.register(_THREAD)}, null")):
+            gone = code.register(f"icmp sge i64 {code.acquired('@next')}, {NO_PART}")
+            code.line(f"ret i1 {gone}")
+    stop = code.register("call i1 @interrupted(ptr %since)")
+    return code.function("define internal i1 @stopped(ptr %since)", f"  ret i1 {stop}")
+
+
+def _set(name: str, several: bool) -> str:
+    code = _PoolCode()
+    if several:
+        code.release("%wanted", "@threads")
+    return code.function(f"define void @{name}_set(i64 %wanted)", "  ret void")
+
+
+def _forget(name: str, several: bool) -> str:
+    code = _PoolCode()
+    if several:
+        code.register("call i32 @pthread_mutex_init(ptr @mutex, ptr null)")
+        code.register("call i32 @pthread_cond_init(ptr @wake, ptr null)")
+        for place in ("@workers", "@running", "@busy"):
+            code.release(0, place)
+        code.store("i64", 0, "@open")
+    return code.function(f"define void @{name}_forget()", "  ret void")
+
+
+def _worker(pause: str) -> str:
+    """@worker: a thread of the pool, which looks for a new job for a while and then sleeps until there is one."""
+    code = _PoolCode()
+    seen, turn = code.variable("i64", 0), code.register("alloca i64")
+    idle = code.mark()
+    code.store("i64", 0, turn)
+    spin, enter = code.mark(), code.label()
+    fresh = code.register(f"icmp ne i64 {code.acquired('@job')}, {code.load('i64', seen)}")
+    tired = code.register(f"icmp sge i64 {code.load('i64', turn)}, {SPINS}")
+    again = code.label()
+    code.branch(code.register(f"or i1 {fresh}, {tired}"), enter, again)
+    code.begin(again)
+    _pause(code, pause, turn)
+    code.jump(spin)
+    code.begin(enter)
+    code.register("call i32 @pthread_mutex_lock(ptr @mutex)")
+    look = code.mark()
+    current = code.acquired("@job")
+    with code.ending(code.register(f"icmp eq i64 {current}, {code.load('i64', seen)}")):
+        code.register("call i32 @pthread_cond_wait(ptr @wake, ptr @mutex)")
+        code.jump(look)
+    others, room = code.acquired("@running"), code.register(f"sub i64 {code.acquired('@threads')}, 1")
+    free = code.register(f"icmp slt i64 {others}, {room}")
+    going = code.register(f"icmp ne i64 {code.load('i64', '@open')}, 0")
+    takes = code.register(f"and i1 {free}, {going}")
+    part, context, count = code.load("ptr", "@part"), code.load("ptr", "@context"), code.load("i64", "@count")
+    with code.when(takes):
+        code.register("atomicrmw add ptr @running, i64 1 acq_rel, align 8")
+    code.register("call i32 @pthread_mutex_unlock(ptr @mutex)")
+    with code.when(takes):
+        code.line(f"call void @work(ptr {part}, ptr {context}, i64 {count}, ptr @next, ptr @fault)")
+        code.register("atomicrmw sub ptr @running, i64 1 acq_rel, align 8")
+    code.store("i64", current, seen)
+    code.jump(idle)
+    return code.function("define internal ptr @worker(ptr %unused)")
+
+
+def _pause(code: Code, pause: str, turn: str) -> None:
+    """Wait for a moment, and count the turn."""
+    if pause:
+        code.line(f"call {pause}")
+    code.store("i64", code.register(f"add i64 {code.load('i64', turn)}, 1"), turn)
+
+
+def _run(name: str, pause: str, several: bool) -> str:
+    code = _PoolCode()
+    if not several:
+        any = code.register(f"call i1 @alone({_JOB})")
+        return code.function(f"define i1 @{name}_run({_JOB})", f"  ret i1 {any}")
+    handle, since, turn = code.register("alloca ptr"), code.register("alloca i64"), code.variable("i64", 0)
+    wanted = code.acquired("@threads")
+    single, forbidden = code.register("icmp sle i64 %count, 1"), code.register(f"icmp sle i64 {wanted}, 1")
+    mine = code.variable("i1", "false", 1)
+    with code.when(code.register(f"xor i1 {code.register(f'or i1 {single}, {forbidden}')}, true")):
+        claimed = code.register("cmpxchg ptr @busy, i64 0, i64 1 acq_rel monotonic, align 8")
+        code.store("i1", code.register(f"extractvalue {{i64, i1}} {claimed}, 1"), mine, 1)
+    with code.ending(code.register(f"xor i1 {code.load('i1', mine, 1)}, true")):
+        code.line(f"ret i1 {code.register(f'call i1 @alone({_JOB})')}")
+    staff = code.mark()
+    there = code.acquired("@workers")
+    with code.when(code.register(f"icmp slt i64 {there}, {code.register(f'sub i64 {wanted}, 1')}")):
+        refused = code.register(f"call i32 @pthread_create(ptr {handle}, ptr null, ptr @worker, ptr null)")
+        with code.ending(code.register(f"icmp eq i32 {refused}, 0")):
+            code.register(f"call i32 @pthread_detach(ptr {code.load('ptr', handle)})")
+            code.release(code.register(f"add i64 {there}, 1"), "@workers")
+            code.jump(staff)
+    code.register("call i32 @pthread_mutex_lock(ptr @mutex)")
+    for type, variable in zip(("ptr", "ptr", "i64"), ("part", "context", "count"), strict=True):
+        code.store(type, f"%{variable}", f"@{variable}")
+    code.release(0, "@next")
+    code.release(0, "@fault")
+    code.store("i64", 1, "@open")
+    code.register("atomicrmw add ptr @job, i64 1 acq_rel, align 8")
+    code.register("call i32 @pthread_cond_broadcast(ptr @wake)")
+    code.register("call i32 @pthread_mutex_unlock(ptr @mutex)")
+    code.line(f"call void @work({_JOB}, ptr @next, ptr @fault)")
+    code.register("call i32 @pthread_mutex_lock(ptr @mutex)")
+    code.store("i64", 0, "@open")
+    code.register("call i32 @pthread_mutex_unlock(ptr @mutex)")
+    code.store("i64", code.register("call i64 @clock()"), since)
+    wait = code.mark()
+    with code.ending(code.register(f"icmp eq i64 {code.acquired('@running')}, 0")):
+        fault = code.acquired("@fault")
+        code.release(0, "@busy")
+        code.line(f"ret i1 {code.register(f'icmp ne i64 {fault}, 0')}")
+    with code.ending(code.register(f"icmp slt i64 {code.load('i64', turn)}, {SPINS}")):
+        _pause(code, pause, turn)
+        code.jump(wait)
+    code.register("call i32 @sched_yield()")
+    code.store("i64", 0, turn)
+    with code.when(code.register(f"call i1 @interrupted(ptr {since})")):
+        code.no_more("@next", "@fault")
+    code.jump(wait)
+    return code.function(f"define i1 @{name}_run({_JOB})")

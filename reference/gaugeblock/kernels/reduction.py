@@ -74,8 +74,7 @@ def reduction_entry(outputs: int, numbers: int) -> str:
     entry.put("i64", volumes[1], parameters, 0)
     descriptor = entry.descriptor()
     for place, slot in ((1, PACK_SLOT), (2, ITEMSIZE_SLOT), (3, TRANSPOSE_SLOT), (4, REDUCTION_SLOT)):
-        field = entry.register(f"getelementptr i64, ptr {descriptor}, i64 {place}")
-        entry.put("i64", entry.register(f"load i64, ptr {field}"), parameters, slot)
+        entry.put("i64", entry.load("i64", entry.slot(descriptor, place)), parameters, slot)
     entry.proceed(volumes[0])
     amount = entry.register(f"mul i64 {volumes[0]}, {volumes[1]}")
     base = entry.register(f"load ptr, ptr {descriptor}")
@@ -175,12 +174,13 @@ class ReductionKernel:
     def _loaded(self, *, wide: bool) -> int:
         dtypes = [dtype.name for dtype in (self.input, self.compute, *self.results)]
         description = f"reduction {self.reduction.name} {wide} {dtypes} {self.level.name}"
-        return compiler().load(description, lambda: self._text(wide))
 
-    def _text(self, wide: bool) -> str:
-        body = record_reduction(self.reduction, self.input, self.compute, self.results, self.level)
-        single = ReductionWriter(body, self.level).single()
-        return ReductionWriter(body, self.level).several(compiler().symbol(single)) if wide else single
+        def text() -> str:
+            body = record_reduction(self.reduction, self.input, self.compute, self.results, self.level)
+            single = ReductionWriter(body, self.level).single()
+            return ReductionWriter(body, self.level).several(compiler().symbol(single)) if wide else single
+
+        return compiler().load(description, text)
 
 
 @functools.cache

@@ -103,11 +103,8 @@ def _every_other(code: Code, itemsize: int, lanes: int, done: str) -> None:
     with code.when(code.register(f"icmp eq i64 %stride, {2 * itemsize}")):
         rounded = code.register(f"and i64 {code.register('sub i64 %n, 1')}, {-lanes}")
         stop = code.register(f"call i64 @llvm.smax.i64(i64 {rounded}, i64 0)")
-        even = ", ".join(f"i32 {2 * k}" for k in range(lanes))
         with code.loop(0, stop, lanes) as i:
-            pair = code.load(whole, code.at("%place", i, 2 * itemsize), _align(itemsize))
-            kept = code.register(f"shufflevector {whole} {pair}, {whole} poison, <{lanes} x i32> <{even}>")
-            code.store(f"<{lanes} x {element_type(itemsize)}>", kept, code.at("%line", i, itemsize), _align(itemsize))
+            _chosen(code, itemsize, whole, code.at("%place", i, 2 * itemsize), range(0, 2 * lanes, 2), i)
         code.store("i64", stop, done)
 
 
@@ -116,13 +113,18 @@ def _backward(code: Code, itemsize: int, lanes: int, done: str) -> None:
     type = f"<{lanes} x {element_type(itemsize)}>"
     with code.when(code.register(f"icmp eq i64 %stride, {-itemsize}")):
         stop = code.register(f"and i64 %n, {-lanes}")
-        backward = ", ".join(f"i32 {lanes - 1 - k}" for k in range(lanes))
         with code.loop(0, stop, lanes) as i:
             last = code.at("%place", code.register(f"add i64 {i}, {lanes - 1}"), -itemsize)
-            forward = code.load(type, last, _align(itemsize))
-            turned = code.register(f"shufflevector {type} {forward}, {type} poison, <{lanes} x i32> <{backward}>")
-            code.store(type, turned, code.at("%line", i, itemsize), _align(itemsize))
+            _chosen(code, itemsize, type, last, range(lanes - 1, -1, -1), i)
         code.store("i64", stop, done)
+
+
+def _chosen(code: Code, itemsize: int, type: str, place: str, lanes: range, i: str) -> None:
+    """Some lanes of a vector, from the i-th element of the line on."""
+    read = code.load(type, place, _align(itemsize))
+    mask = f"<{len(lanes)} x i32> <{', '.join(f'i32 {k}' for k in lanes)}>"
+    kept = code.register(f"shufflevector {type} {read}, {type} poison, {mask}")
+    code.store(f"<{len(lanes)} x {element_type(itemsize)}>", kept, code.at("%line", i, itemsize), _align(itemsize))
 
 
 def _spread(itemsize: int) -> str:

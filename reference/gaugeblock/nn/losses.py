@@ -124,8 +124,7 @@ def nll_loss(
     reduce: Flag = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
     """-input at the classes that target names, weighted."""
-    kind = _number(reduction, size_average, reduce)
-    return ops.nll_loss_nd(input, target, weight, kind, ignore_index)
+    return ops.nll_loss_nd(input, target, weight, _number(reduction, size_average, reduce), ignore_index)
 
 
 def cross_entropy(
@@ -160,8 +159,7 @@ def kl_div(
             "reduction: 'mean' divides the total loss by both the batch size and the support size. 'batchmean' divides "
             "only by the batch size, and aligns with the KL div math definition."
         )
-    kind = _number(reduction, size_average, reduce)
-    return ops.kl_div(input, target, kind, log_target=log_target)
+    return ops.kl_div(input, target, _number(reduction, size_average, reduce), log_target=log_target)
 
 
 def poisson_nll_loss(
@@ -169,8 +167,7 @@ def poisson_nll_loss(
     eps: float = 1e-8, reduce: Flag = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
     """Negative log likelihood of a Poisson distribution."""
-    kind = _number(reduction, size_average, reduce)
-    return ops.poisson_nll_loss(input, target, log_input, full, eps, kind)
+    return ops.poisson_nll_loss(input, target, log_input, full, eps, _number(reduction, size_average, reduce))
 
 
 def gaussian_nll_loss(
@@ -251,8 +248,7 @@ def cosine_embedding_loss(
     reduce: Flag = None, reduction: str = "mean",
 ) -> Any:  # fmt: skip
     """1 - cosine where target is 1, max(0, cosine - margin) where it is -1."""
-    kind = _number(reduction, size_average, reduce)
-    return ops.cosine_embedding_loss(input1, input2, target, margin, kind)
+    return ops.cosine_embedding_loss(input1, input2, target, margin, _number(reduction, size_average, reduce))
 
 
 def triplet_margin_loss(

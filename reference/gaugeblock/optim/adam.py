@@ -60,7 +60,11 @@ class Adam(Optimizer):
         for param, gradient in gradients(group, 0.0 if decoupled else decay):
             if decoupled:
                 param.mul_(1 - rate * decay)
-            state = self.state[param] or self._begin(param, group)
+            state = self.state[param]
+            if not state:
+                state["step"] = gb.scalar_tensor(0.0)
+                for name in ("exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if group["amsgrad"] else [])):
+                    state[name] = gb.zeros_like(param.detach())
             state["step"] += 1
             step = int(state["step"])
             mean = state["exp_avg"].lerp_(gradient, 1 - first)
@@ -69,14 +73,6 @@ class Adam(Optimizer):
                 square = state["max_exp_avg_sq"].copy_(state["max_exp_avg_sq"].maximum(square))
             divisor = square.sqrt().div_(math.sqrt(1 - second**step)).add_(float(group["eps"]))
             param.addcdiv_(mean, divisor, value=-rate / (1 - first**step))
-
-    def _begin(self, param: gb.Tensor, group: Group) -> dict[str, Any]:
-        """Return the state of a parameter before its first step."""
-        state = self.state[param]
-        state["step"] = gb.scalar_tensor(0.0)
-        for name in ("exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if group["amsgrad"] else [])):
-            state[name] = gb.zeros_like(param.detach())
-        return state
 
 
 class AdamW(Adam):

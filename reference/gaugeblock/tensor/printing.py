@@ -171,7 +171,10 @@ def to_text(self: Tensor, prefix: str = "tensor(") -> str:
         usual = meta.dtype is DEFAULTS.dtype
     else:
         usual = meta.dtype in (DEFAULTS.dtype, DEFAULTS.complex_dtype, int64, bool_)
-        body = _body(self if meta.device is cpu else hooks.dispatched["host"](self), len(prefix))
+        array = array_of_lazy(self if meta.device is cpu else hooks.dispatched["host"](self))
+        array = array.astype(np.float32) if meta.dtype is bfloat16 else array
+        write, width = formatter_of(_shown(array).reshape(-1))
+        body = _lines(array, write, width, len(prefix), array.size > OPTIONS.threshold)
     if not usual:
         notes.append(f"dtype={meta.dtype!r}")
     if self.autograd is not None:
@@ -179,15 +182,6 @@ def to_text(self: Tensor, prefix: str = "tensor(") -> str:
         if suffix:
             notes.append(suffix)
     return _with_notes(prefix + body, notes, len(prefix))
-
-
-def _body(self: Tensor, indent: int) -> str:
-    array = array_of_lazy(self)
-    if self.meta.dtype is bfloat16:
-        array = array.astype(np.float32)
-    short = array.size > OPTIONS.threshold
-    write, width = formatter_of(_shown(array).reshape(-1))
-    return _lines(array, write, width, indent, short)
 
 
 def _with_notes(text: str, notes: Sequence[str], indent: int) -> str:

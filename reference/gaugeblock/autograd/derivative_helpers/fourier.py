@@ -33,21 +33,17 @@ def _dims(shape: Sizes, s: int | Sizes | None, dim: int | Sizes | None) -> tuple
     return (dim,) if isinstance(dim, int) else tuple(dim)
 
 
-def _back(grad: Tensor, shape: Sizes, dims: Sizes, norm: str | None, inverse: bool) -> Tensor:
-    """The adjoint of a complex transform over dims of a tensor of `shape`."""
-    if not dims:
-        return grad
-    grad = (ops.fft_fftn if inverse else ops.fft_ifftn)(grad, None, tuple(dims), ADJOINT[norm])
-    for dim in dims:
-        grad = _fitted(grad, dim, shape[dim])
-    return grad
-
-
 def fft_back(
     grad: Tensor, shape: Sizes, s: int | Sizes | None, dim: int | Sizes | None, norm: str | None, inverse: bool
 ) -> Tensor:
-    """The gradient of a tensor of `shape` from that of its transform, or inverse transform, over dims."""
-    return _back(grad, shape, _dims(shape, s, dim), norm, inverse)
+    """The gradient of a tensor of `shape` from that of its transform, or inverse transform, over dims: the adjoint."""
+    dims = _dims(shape, s, dim)
+    if not dims:
+        return grad
+    grad = (ops.fft_fftn if inverse else ops.fft_ifftn)(grad, None, dims, ADJOINT[norm])
+    for one in dims:
+        grad = _fitted(grad, one, shape[one])
+    return grad
 
 
 def rfft_back(
@@ -58,7 +54,7 @@ def rfft_back(
     length = s if s is None or isinstance(s, int) else s[-1]
     length = shape[dims[-1]] if length is None or length == -1 else length
     full = _fitted(grad.conj() if conjugate else grad, dims[-1], length)
-    return _back(full, shape, dims, ADJOINT[norm] if conjugate else norm, False)
+    return fft_back(full, shape, None, dims, ADJOINT[norm] if conjugate else norm, False)
 
 
 def irfft_back(
@@ -76,5 +72,5 @@ def irfft_back(
     twice = ops.ones((kept,), dtype=grad.dtype, device=grad.device)
     twice[1 : kept - (1 - length % 2)] = 2
     half = half * twice.reshape((-1,) + (1,) * (len(shape) - 1 - last % len(shape)))
-    found = _back(_fitted(half, last, shape[last]), shape, dims[:-1], own, True)
+    found = fft_back(_fitted(half, last, shape[last]), shape, None, dims[:-1], own, True)
     return found.conj() if conjugate else found

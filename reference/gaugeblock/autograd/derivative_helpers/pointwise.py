@@ -41,15 +41,12 @@ def pow_exponent(grad: Tensor, base: Tensor | Number, exponent: Tensor, result: 
         return grad * (result * base.to(result.dtype).masked_fill(still, 1).log()).conj()
     if base == 0:
         return grad * (result * ops.where(upward, 0.0, -math.inf)).conj()
-    return grad * (result * _logarithm(base, result.is_complex())).conj()
-
-
-def _logarithm(base: Number, complex_result: bool) -> Number:
-    if not complex_result:
+    if result.is_complex():
+        logarithm: Number = ops.tensor(complex(base), dtype=complex128).log().item()
+    else:
         assert not isinstance(base, complex)
-        return math.log(base) if base > 0 else math.nan
-    number: complex = ops.tensor(complex(base), dtype=complex128).log().item()
-    return number
+        logarithm = math.log(base) if base > 0 else math.nan
+    return grad * (result * logarithm).conj()
 
 
 def sgn_back(grad: Tensor, self: Tensor, result: Tensor) -> Tensor:
