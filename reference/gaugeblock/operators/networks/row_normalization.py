@@ -21,7 +21,7 @@ from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember
 from ..arrays import check_same_device
 from ..composition import Part, composite
 from ..conversion import converted
-from ..invoke import apply, apply_for_many
+from ..invoke import apply
 from ..loop_plan import RowLaunch, row_launch
 from ..operand_checks import check_implemented
 from ..plan import Planned, plannable
@@ -73,33 +73,6 @@ def normalized_rows(
     elif meta.device is cpu:
         rest = [apply("fill_.Scalar", part, nan) for part in rest]
     return (result, *rest) if found else result
-
-
-def normalizing_call(
-    name: str, program: Callable[[], RowProgram], input: Tensor, count: int, eps: float
-) -> Callable[..., Tensor] | None:
-    """Return what makes the first result of `normalized_rows` from tensors with the same metas and another eps.
-
-    Return None where the rows are empty, and for other devices.
-    """
-    if input.meta.device is not cpu or not input.meta.numel:
-        return None
-    native: list[Callable[..., Tensor | None]] = []
-
-    def run(input: Tensor, *rest: Any) -> Tensor:
-        *parameters, number = rest
-        used = float(number) if isinstance(number, (int, float)) else eps
-        parts = [p if p is None or p.meta.contiguous else contiguous(p) for p in (input, *parameters)]
-        if native:
-            result = native[0](*[p for p in parts if p is not None], used)
-            if result is not None:
-                return result
-        made, call, *_ = normalized_rows.planned(name, program, parts[0], count, tuple(parts[1:]), (), used)
-        if call is not None:
-            native[:] = [call]
-        return made  # type: ignore[no-any-return]
-
-    return run
 
 
 Sizes = Sequence[int]
@@ -167,19 +140,19 @@ def native_layer_norm(
     return result, converted(mean, kept), converted(deviation, kept)
 
 
-@plannable
+@composite
 def layer_norm(
+    part: Part,
     input: Tensor,
     normalized_shape: Sizes,
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     eps: float = 1e-5,
     cudnn_enable: bool = True,
-) -> Tensor | Planned[Tensor]:
+) -> Tensor:
     """native_layer_norm without the statistics."""
-    result = apply_for_many("native_layer_norm", input, normalized_shape, weight, bias, eps)[0]
-    program = partial(rowwise_normalization.layer_norm, input.meta.dtype, weight is not None, bias is not None)
-    return Planned(result, normalizing_call("layer_norm", program, input, len(normalized_shape), eps))
+    result: Tensor = part.result("native_layer_norm", input, normalized_shape, weight, bias, eps)[0]
+    return result
 
 
 @composite
@@ -272,18 +245,13 @@ def _fused_rms_norm(
     return normalized_rows.planned("rms_norm", program, input, count, (weight,), (wide,), small)
 
 
-@plannable
+@composite
 def rms_norm(
-    input: Tensor, normalized_shape: Sizes, weight: Tensor | None = None, eps: float | None = None
-) -> Tensor | Planned[Tensor]:
+    part: Part, input: Tensor, normalized_shape: Sizes, weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
     """The first result of _fused_rms_norm. Raises as it does."""
-    result = apply_for_many("_fused_rms_norm", input, normalized_shape, weight, eps)[0]
-    own = input.meta.dtype
-    if own.is_complex:
-        return result
-    small = finfo(float64 if own is float64 else float32).eps if eps is None else eps
-    program = partial(rowwise_normalization.rms_norm, own, weight is not None)
-    return Planned(result, normalizing_call("rms_norm", program, input, len(normalized_shape), small))
+    result: Tensor = part.result("_fused_rms_norm", input, normalized_shape, weight, eps)[0]
+    return result
 
 
 def normalization_gradients(
