@@ -16,7 +16,7 @@ from ..core.rounding import ROUNDED_HERE, rounded
 from ..iteration.tensor_iterator import COMPARISON, TensorIterator, common_device, planned_meta
 from ..tensor.array_view import array_of, array_of_lazy
 from ..tensor.reshaping import reshape
-from ..tensor.tensor import Tensor, empty_tensor, new_like
+from ..tensor.tensor import Tensor, empty_tensor
 from ..tensor.tensor_meta import TensorMeta, meta_of
 from .operand_checks import check_fits
 
@@ -72,10 +72,10 @@ def outline(sizes: Sequence[int], dtype: DType, device: Device = cpu) -> tuple[T
     return result, array_of(result) if device is cpu else None
 
 
-def outline_between(sizes: Sequence[int], dtype: DType, device: Device, operands: Sequence[Tensor]) -> Tensor:
-    """A fresh tensor with the strides that a pointwise result of `operands`, which broadcast to `sizes`, has."""
+def meta_between(sizes: Sequence[int], dtype: DType, device: Device, operands: Sequence[Tensor]) -> TensorMeta:
+    """Return the meta that a pointwise result of `operands`, which broadcast to `sizes`, has with this dtype."""
     meta = planned_meta(TensorIterator((None,), tuple(operands), COMPARISON).build(allocate=False))
-    return new_like(meta_of(tuple(sizes), meta.strides, dtype, device))
+    return meta_of(tuple(sizes), meta.strides, dtype, device)
 
 
 def store(tensor: Tensor, array: Any) -> Tensor:

@@ -18,9 +18,9 @@ from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, preserve_format_strides, remember
 from ..tensor.views import expand as expand_view
-from ..tensor.views import narrow, transpose
+from ..tensor.views import narrow
 from .arrays import Array, computed, values
-from .copy import clone
+from .composition import Part, composite
 from .invoke import apply, expand, unsqueeze
 from .joining import cat
 from .launch import element_launch
@@ -118,23 +118,26 @@ def _reversing(meta: TensorMeta, out: TensorMeta, dims: Sequence[int]) -> Callab
 
 
 @kernel("fliplr")
-def fliplr(self: Tensor) -> Tensor:
+@plannable
+def fliplr(self: Tensor) -> Planned[Tensor]:
     """flip along dim 1. Raises RuntimeError below 2-D."""
     if self.meta.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
-    return flip(self, (1,))
+    return flip.planned(self, (1,))
 
 
 @kernel("flipud")
-def flipud(self: Tensor) -> Tensor:
+@plannable
+def flipud(self: Tensor) -> Planned[Tensor]:
     """flip along dim 0. Raises RuntimeError for a 0-dim tensor."""
     if self.meta.ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")
-    return flip(self, (0,))
+    return flip.planned(self, (0,))
 
 
 @kernel("rot90")
-def rot90(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+@composite
+def rot90(part: Part, self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """A copy turned `k` times by 90 degrees from the first of two dims towards the second.
 
     Raises RuntimeError unless `dims` are two different dims of a tensor of at least 2-D.
@@ -149,10 +152,10 @@ def rot90(self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     if first == second:
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
     if k % 4 == 1:
-        return transpose(flip(self, (second,)), first, second)
+        return part("transpose.int", part("flip", self, (second,)), first, second)
     if k % 4 == 3:
-        return transpose(flip(self, (first,)), first, second)
-    return flip(self, (first, second)) if k % 4 else clone(self, memory_format=contiguous_format)
+        return part("transpose.int", part("flip", self, (first,)), first, second)
+    return part("flip", self, (first, second)) if k % 4 else part("clone", self, memory_format=contiguous_format)
 
 
 def _triangle(operator: str, self: Tensor, kept: Callable[[int, int], Array]) -> Tensor | Planned[Tensor]:

@@ -7,6 +7,7 @@ import math
 from ...core.dtype import bfloat16, bool_, float16, float32
 from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
+from ..composition import Part, composite
 from ..invoke import apply
 from ..operand_checks import check_implemented
 from ..plan import Planned, plannable, planned
@@ -37,7 +38,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor 
     return Planned(result, run if multiply and add else None)
 
 
-def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+@composite
+def bilinear(part: Part, input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """sum over i, j of input1[..., i] weight[k, i, j] input2[..., j], plus bias[k]. Raises RuntimeError for sizes."""
     first, second = input1.meta.sizes, input2.meta.sizes
     if len(first) != len(second):
@@ -59,10 +61,10 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     if bias is not None and bias.meta.sizes[:1] != (outputs,):
         given = bias.meta.sizes[0] if bias.meta.ndim == 1 else list(bias.meta.sizes)
         raise RuntimeError(f"bilinear(): bias size does not match weight size: got {given} but expected {outputs}")
-    matrix = apply("reshape", apply("permute", weight, (1, 0, 2)), (left, outputs * right))
-    partial = apply("reshape", apply("matmul", input1, matrix), (*first[:-1], outputs, right))
-    result = apply("squeeze.dim", apply("matmul", partial, apply("unsqueeze", input2, -1)), -1)
-    return result if bias is None else apply("add.Tensor", result, bias)
+    matrix = part("reshape", part("permute", weight, (1, 0, 2)), (left, outputs * right))
+    partial = part("reshape", part("matmul", input1, matrix), (*first[:-1], outputs, right))
+    result = part("squeeze.dim", part("matmul", partial, part("unsqueeze", input2, -1)), -1)
+    return result if bias is None else part("add.Tensor", result, bias)
 
 
 def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, is_causal: bool) -> None:
@@ -93,7 +95,7 @@ def _check(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None, 
         )
 
 
-def _grouped(query: Tensor, other: Tensor) -> Tensor:
+def _grouped(part: Part, query: Tensor, other: Tensor) -> Tensor:
     """The heads of keys or values repeated until there is one for each head of the queries."""
     if min(query.meta.ndim, other.meta.ndim) < 3:
         raise RuntimeError("scaled_dot_product_attention(): enable_gqa needs a head dim before the last two dims")
@@ -105,10 +107,12 @@ def _grouped(query: Tensor, other: Tensor) -> Tensor:
             f"scaled_dot_product_attention(): Number of heads in key and value must divide the number of heads in "
             f"query, got {own} and {heads}"
         )
-    return apply("repeat_interleave.self_int", other, heads // own, -3)
+    return part("repeat_interleave.self_int", other, heads // own, -3)
 
 
+@composite
 def scaled_dot_product_attention(
+    part: Part,
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -127,25 +131,25 @@ def scaled_dot_product_attention(
     """
     _check(query, key, value, attn_mask, is_causal)
     if enable_gqa:
-        key, value = _grouped(query, key), _grouped(query, value)
+        key, value = _grouped(part, query, key), _grouped(part, query, value)
     own = query.meta.dtype
     if own.itemsize == 2:
-        query, key, value = (apply("to.dtype", tensor, float32) for tensor in (query, key, value))
+        query, key, value = (part("to.dtype", tensor, float32) for tensor in (query, key, value))
     width = query.meta.sizes[-1]
     factor = (1.0 / math.sqrt(width) if width else 1.0) if scale is None else scale
-    scores = apply("matmul", apply("mul.Scalar", query, factor), apply("transpose.int", key, -2, -1))
+    scores = part("matmul", part("mul.Scalar", query, factor), part("transpose.int", key, -2, -1))
     empty_rows = attn_mask is not None and scores.meta.numel
     if is_causal:
-        attn_mask = apply("tril", apply("new_ones", scores, scores.meta.sizes[-2:], dtype=bool_))
+        attn_mask = part("tril", part("new_ones", scores, scores.meta.sizes[-2:], dtype=bool_))
     if attn_mask is not None and attn_mask.meta.dtype is bool_:
-        scores = apply("where.ScalarOther", attn_mask, scores, -math.inf)
+        scores = part("where.ScalarOther", attn_mask, scores, -math.inf)
     elif attn_mask is not None:
-        scores = apply("add.Tensor", scores, apply("to.dtype", attn_mask, scores.meta.dtype))
-    weights = apply("softmax.int", scores, -1)
+        scores = part("add.Tensor", scores, part("to.dtype", attn_mask, scores.meta.dtype))
+    weights = part("softmax.int", scores, -1)
     if empty_rows:
-        nothing = apply("eq.Scalar", apply("amax", scores, (-1,), True), -math.inf)
-        weights = apply("where.ScalarSelf", nothing, 0, weights)
+        nothing = part("eq.Scalar", part("amax", scores, (-1,), True), -math.inf)
+        weights = part("where.ScalarSelf", nothing, 0, weights)
     if dropout_p > 0.0:
-        weights = apply("dropout", weights, dropout_p, True)
-    result = apply("matmul", weights, value)
-    return apply("to.dtype", result, own) if own.itemsize == 2 else result
+        weights = part("dropout", weights, dropout_p, True)
+    result = part("matmul", weights, value)
+    return part("to.dtype", result, own) if own.itemsize == 2 else result

@@ -9,13 +9,14 @@ from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
 from ...tensor.versions import bump_version
-from ..arrays import check_same_device, outline_between
+from ..arrays import check_same_device, meta_between
 from ..composition import Part, composite
 from ..invoke import apply, result_type
 from ..networks.calls import write
 
 
-def frexp_Tensor(self: Tensor) -> Any:
+@composite
+def frexp_Tensor(part: Part, self: Tensor) -> Any:
     """(mantissa, exponent) with ``self == mantissa * 2**exponent``, the mantissa in [0.5, 1); exponents are int32.
 
     0, inf and NaN are their own mantissa. Raises RuntimeError for other than floats.
@@ -25,12 +26,12 @@ def frexp_Tensor(self: Tensor) -> Any:
         raise RuntimeError(
             f"torch.frexp() only supports floating-point dtypes, got {UPSTREAM_NAMES[dtype.name]}"
         )
-    mantissa, exponent = apply("empty_like", self), apply("empty_like", self, dtype=int32)
-    write("frexp", mantissa, (self,), dtype, exponent)
+    mantissa, exponent = part("empty_like", self), part("empty_like", self, dtype=int32)
+    write("frexp", mantissa, (self,), dtype, exponent, part=part)
     return result_type("frexp.Tensor")(mantissa, exponent)
 
 
-def _joined(operator: str, first: Tensor, second: Tensor, halves: bool) -> Tensor:
+def _joined(part: Part, operator: str, first: Tensor, second: Tensor, halves: bool) -> Tensor:
     dtype = first.meta.dtype
     for tensor in (first, second):
         own = tensor.meta.dtype
@@ -46,18 +47,20 @@ def _joined(operator: str, first: Tensor, second: Tensor, halves: bool) -> Tenso
         )
     result: DType = dtype.to_complex()
     sizes = broadcast_shapes((first.meta.sizes, second.meta.sizes))
-    joined = outline_between(sizes, result, check_same_device(operator, first, second), (first, second))
-    return write(operator, joined, (first, second), result.to_real())
+    made = meta_between(sizes, result, check_same_device(operator, first, second), (first, second))
+    return write(operator, part.new(made), (first, second), result.to_real(), part=part)
 
 
-def complex(real: Tensor, imag: Tensor) -> Tensor:
+@composite
+def complex(part: Part, real: Tensor, imag: Tensor) -> Tensor:
     """The complex tensor of two real ones, which broadcast. Raises RuntimeError for other dtypes or two of them."""
-    return _joined("complex", real, imag, halves=True)
+    return _joined(part, "complex", real, imag, halves=True)
 
 
-def polar(abs: Tensor, angle: Tensor) -> Tensor:
+@composite
+def polar(part: Part, abs: Tensor, angle: Tensor) -> Tensor:
     """``abs * (cos(angle) + i sin(angle))``. Raises RuntimeError for other dtypes or two of them."""
-    return _joined("polar", abs, angle, halves=False)
+    return _joined(part, "polar", abs, angle, halves=False)
 
 
 @composite
