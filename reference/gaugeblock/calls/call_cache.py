@@ -30,6 +30,7 @@ from ..dispatch.state import AUTOGRAD_IN_USE
 from ..kernels.bound_call import UNSET, Fresh, Into, Unset, View, form_of
 from ..operators.device_loops import DEVICE_LOOPS, device_call
 from ..operators.plan import Plannable, Planned
+from ..operators.registration import unguarded
 from ..tensor.hooks import SPECIAL
 from ..tensor.metadata import detach
 from ..tensor.tensor import Tensor
@@ -361,6 +362,7 @@ class Filler:
     ) -> Callable[..., Any] | None:
         """Return the kernel as a function of the request's values, the rest as it is; None if it got other values."""
         passed = [place for place, parameter in enumerate(self.parameters) if parameter.value() is not None]
+        kernel = unguarded(kernel, request.metas)
         filled, named = list(values), dict(options)
         slots: list[int | str | None] = []
         for place, value in zip(passed, request.values, strict=True):

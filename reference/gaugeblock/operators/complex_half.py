@@ -128,6 +128,7 @@ def _without_complex32(name: str, function: Callable[..., Any]) -> Callable[...,
     def guarded(*args: Any, **kwargs: Any) -> Any:
         return called(name, function, args, kwargs)
 
+    guarded.unguarded = function  # type: ignore[attr-defined]
     return guarded
 
 

@@ -129,6 +129,11 @@ class Deferred(Plannable[..., Any]):
             self._loaded = on_cpu(self._operator, function) if self._operator else function
         return self._loaded
 
+    @property
+    def unguarded(self) -> Callable[..., Any] | None:
+        """What the call cache keeps for small tensors."""
+        return self._loaded
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return (self._loaded or self._function())(*args, **kwargs)
 

@@ -11,7 +11,7 @@ checks that the row's `out_cast` asks for; an operator that writes in place nati
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from ..core.away import LONG, away
@@ -26,7 +26,7 @@ from ..iteration.dimensions import resize_output
 from ..iteration.overlap import PARTIAL_OVERLAP, Overlap, check_no_internal_overlap, extent_of, pair_overlap
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor
-from ..tensor.tensor_meta import contiguous_meta, meta_of
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of
 from ..tensor.versions import bump_version
 from .complex_half import called, is_numpy, taking
 from .invoke import invoke
@@ -124,7 +124,16 @@ def _answering(name: str | None, function: Callable[..., Any]) -> Callable[..., 
                     check = check or part.meta.dtype is complex32
         return called(name, function, args, kwargs) if check else function(*args, **kwargs)
 
+    run.unguarded = function  # type: ignore[attr-defined]
     return run
+
+
+def unguarded(kernel: Callable[..., Any], metas: Iterable[TensorMeta]) -> Callable[..., Any]:
+    """Return a kernel without the wrappers that calls on small tensors, none of them complex32, do not need."""
+    if all(meta.numel < LARGE and meta.dtype is not complex32 for meta in metas):
+        while (inner := getattr(kernel, "unguarded", None)) is not None:
+            kernel = inner
+    return kernel
 
 
 def _on_one_device(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
