@@ -26,7 +26,8 @@ from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of
 from ..tensor.views import expand
 from .arrays import MOST_DIMS, Array, check_same_device, values, widened
-from .invoke import apply, unsqueeze
+from .composition import Part, composite
+from .invoke import apply
 from .launch import element_launch
 from .operand_checks import check_implemented
 from .plan import Planned, plannable
@@ -326,29 +327,31 @@ def _batched(self: Tensor, other: Tensor, batch: tuple[int, ...]) -> Tensor:
 
 
 @kernel("outer", "CompositeImplicitAutograd")
-def outer(self: Tensor, vec2: Tensor) -> Tensor:
+@composite
+def outer(part: Part, self: Tensor, vec2: Tensor) -> Tensor:
     """All products of two vectors, in their promoted dtype. Raises RuntimeError unless both are 1-D."""
     for tensor, name in ((self, "self"), (vec2, "vec2")):
         if tensor.meta.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {tensor.meta.ndim}-D")
-    return apply("mul.Tensor", unsqueeze(self, 1), vec2)
+    return part("mul.Tensor", part("unsqueeze", self, 1), vec2)
 
 
 @kernel("inner", "CompositeImplicitAutograd")
-def inner(self: Tensor, other: Tensor) -> Tensor:
+@composite
+def inner(part: Part, self: Tensor, other: Tensor) -> Tensor:
     """Sums of products over the last dims of both; a 0-dim operand scales. Raises RuntimeError unless they fit."""
     left, right = self.meta, other.meta
     check_dtypes("inner", self, other)
     if not left.ndim or not right.ndim:
-        return apply("mul.Tensor", self, other)
+        return part("mul.Tensor", self, other)
     if left.sizes[-1] != right.sizes[-1]:
         raise RuntimeError(
             f"inner() the last dimension must match on both input tensors but got shapes {list(left.sizes)} and "
             f"{list(right.sizes)}"
         )
     if left.ndim == right.ndim == 1:
-        return apply("dot", self, other)
-    return apply("tensordot", self, other, (-1,), (-1,))
+        return part("dot", self, other)
+    return part("tensordot", self, other, (-1,), (-1,))
 
 
 @plannable

@@ -36,13 +36,16 @@ def kron(part: Part, self: Tensor, other: Tensor) -> Tensor:
     return part("reshape", part("mul.Tensor", outer, inner), tuple([a * b for a, b in zip(left, right, strict=True)]))
 
 
-def addbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
+@composite
+def addbmm(
+    part: Part, self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1
+) -> Tensor:
     """``beta * self`` plus alpha times the sum of the matrix products of all batches. Raises as baddbmm."""
     batch, rows, columns = check_batches(batch1, batch2)
     inner = batch1.meta.sizes[2]
-    left = apply("reshape", apply("permute", batch1, (1, 0, 2)), (rows, batch * inner))
-    right = apply("reshape", batch2, (batch * inner, columns))
-    return scaled("addbmm", self, left, right, (rows, columns), beta, alpha)
+    left = part("reshape", part("permute", batch1, (1, 0, 2)), (rows, batch * inner))
+    right = part("reshape", batch2, (batch * inner, columns))
+    return part.plan(scaled, "addbmm", self, left, right, (rows, columns), beta, alpha)
 
 
 @composite
