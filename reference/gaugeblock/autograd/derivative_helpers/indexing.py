@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...calls.functions import tensor_ops as ops
 from ...core.dtype import bool_, int32, int64
@@ -174,13 +174,6 @@ def index_reduce_back(
         sizes[dim] = -1
     places = index.reshape(sizes).expand(source.shape)
     return scatter_reduce_back(grad, self, dim, places, source, reduce, include_self, result)
-
-
-def scatter_value_reduce_back(grad: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
-    """The gradient of `self` where a number was added to or multiplied with its elements at `index` along `dim`."""
-    if reduce == "add":
-        return grad
-    return grad * ops.ones_like(grad).scatter(dim, index, value.conjugate(), reduce="multiply")
 
 
 def _sum(grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, include: bool, result: Tensor) -> Pair:

@@ -20,7 +20,7 @@ else:
 Sizes = Sequence[int]
 
 
-def _placed(grad: Tensor, shape: Sizes, view: str, *args: Any) -> Tensor:
+def placed(grad: Tensor, shape: Sizes, view: str, args: tuple[Any, ...]) -> Tensor:
     """Zeros of `shape` with `grad` where a view of them lies; written in place where nothing is recorded."""
     zeros = grad.new_zeros(shape)
     if any_autograd((grad,), {}):
@@ -30,14 +30,9 @@ def _placed(grad: Tensor, shape: Sizes, view: str, *args: Any) -> Tensor:
     return zeros
 
 
-def select_back(grad: Tensor, shape: Sizes, dim: int, index: int) -> Tensor:
-    """Zeros of `shape` with `grad` at `index` along `dim`."""
-    return _placed(grad, shape, "select.int", dim, index)
-
-
 def slice_back(grad: Tensor, shape: Sizes, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
     """Zeros of `shape` with `grad` at every `step`-th place from `start` to before `end` along `dim`."""
-    return grad if grad.shape[dim] == shape[dim] else _placed(grad, shape, "slice.Tensor", dim, start, end, step)
+    return grad if grad.shape[dim] == shape[dim] else placed(grad, shape, "slice.Tensor", (dim, start, end, step))
 
 
 def narrow_back(grad: Tensor, shape: Sizes, dim: int, start: Any) -> Tensor:
@@ -46,11 +41,6 @@ def narrow_back(grad: Tensor, shape: Sizes, dim: int, start: Any) -> Tensor:
     place = dim % len(shape)
     first += shape[place] if first < 0 else 0
     return slice_back(grad, shape, dim, first, first + grad.shape[place], 1)
-
-
-def diagonal_back(grad: Tensor, shape: Sizes, offset: int, dim1: int, dim2: int) -> Tensor:
-    """Zeros of `shape` with `grad`, whose last dim runs along it, on a diagonal."""
-    return _placed(grad, shape, "diagonal", offset, dim1, dim2)
 
 
 def permute_back(grad: Tensor, dims: Sizes) -> Tensor:
