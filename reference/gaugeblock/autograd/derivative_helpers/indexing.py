@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ...calls.functions import tensor_ops as ops
 from ...core.dtype import bool_, int32, int64
 from ...dispatch.keys import any_autograd
 from ...operators.composites import broadcast_shapes
 from ...operators.invoke import invoke
+from . import Tensor
 from .reductions import norm_back
-
-if TYPE_CHECKING:
-    from gaugeblock import Tensor
-else:
-    from ...tensor.tensor import Tensor
 
 Sizes = Sequence[int]
 Indices = Sequence[Tensor | None]

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...calls.functions import tensor_ops as ops
 from ...core.dtype import bool_, int64
 from ...dispatch.keys import any_autograd
 from ...operators.invoke import invoke
+from . import Tensor
 from .indexing import collected
-
-if TYPE_CHECKING:
-    from gaugeblock import Tensor
-else:
-    from ...tensor.tensor import Tensor
 
 Sizes = Sequence[int]
 
