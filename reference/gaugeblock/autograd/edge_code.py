@@ -24,14 +24,6 @@ class RecordCode(ObjectCode):
 
     objects = OBJECTS
 
-    def slot_of(self, owner: str, cls: type, name: str) -> str:
-        """Load a slot of an object of a class."""
-        return self.member(owner, OFFSETS[cls][name])
-
-    def fill(self, owner: str, cls: type, name: str, value: str) -> None:
-        """Store a new reference in a slot that is still empty."""
-        self.put(owner, OFFSETS[cls][name], value)
-
     def change(self, owner: str, cls: type, name: str, value: str) -> None:
         """Store a new reference in a slot in the place of another."""
         before = self.slot_of(owner, cls, name)
@@ -43,11 +35,6 @@ class RecordCode(ObjectCode):
 
     def word(self, data: str, index: str | int) -> str:
         return self.load("i64", self.slot(data, index))
-
-    def fail(self, condition: str, status: int) -> None:
-        """Return a status if the condition holds."""
-        with self.ending(condition):
-            self.line(f"ret i64 {status}")
 
     def item(self, owner: str, index: str | int, value: str) -> None:
         """Store a new reference in an item of a tuple that is still empty."""
@@ -69,7 +56,7 @@ def _pair() -> str:
     """@pair(first, second): a new tuple of two; null if there is no memory."""
     code = RecordCode()
     made = code.register("call ptr @PyTuple_New(i64 2)")
-    code.leave(code.same(made, "null"), "null")
+    code.leave(code.same(made, "null"), "ptr null")
     code.item(made, 0, "%first")
     code.item(made, 1, "%second")
     return code.function("define internal ptr @pair(ptr %first, ptr %second)", f"  ret ptr {made}")
@@ -81,7 +68,7 @@ def _accumulator() -> str:
     Return null for a leaf with hooks, and where Python has to look why it cannot be made.
     """
     code = RecordCode()
-    code.leave(code.is_not(code.slot_of("%more", GradientState, "hooks"), NONE), "null")
+    code.leave(code.is_not(code.slot_of("%more", GradientState, "hooks"), NONE), "ptr null")
     node = code.register(f"call ptr @PyType_GenericAlloc(ptr {code.object('AccumulateGrad')}, i64 0)")
     metas = code.register("call ptr @PyTuple_New(i64 1)")
     reference = code.variable("ptr", "null")
@@ -121,13 +108,13 @@ def _edge() -> str:
         with code.when(code.is_not(state, NONE)):
             storage = code.slot_of("%tensor", Tensor, "_storage_impl")
             seen = code.slot_of(state, ViewState, "version")
-            code.fail(code.is_not(seen, code.slot_of(storage, Storage, "version")), DECLINED)
+            code.leave(code.is_not(seen, code.slot_of(storage, Storage, "version")), f"i64 {DECLINED}")
         code.line(f"call void @Py_IncRef(ptr {node})")
         code.store("ptr", node, found)
         code.store("ptr", code.slot_of("%meta", AutogradMeta, "output_nr"), number)
     with code.when(is_leaf):
-        code.fail(code.is_not(code.slot_of("%tensor", Tensor, "base"), NONE), DECLINED)
-        code.fail(code.is_not(code.slot_of("%tensor", Tensor, "requires_grad_flag"), CONSTANTS[True]), GOOD)
+        code.leave(code.is_not(code.slot_of("%tensor", Tensor, "base"), NONE), f"i64 {DECLINED}")
+        code.leave(code.is_not(code.slot_of("%tensor", Tensor, "requires_grad_flag"), CONSTANTS[True]), f"i64 {GOOD}")
         code.store("ptr", code.object("zero"), number)
         more = code.slot_of("%meta", AutogradMeta, "more")
         with code.when(code.is_not(more, NONE)):
@@ -143,7 +130,7 @@ def _edge() -> str:
             maker = code.object("accumulator_of")
             call = f"call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr {maker}, ptr %tensor, ptr null)"
             made = code.register(call)
-            code.fail(code.same(made, "null"), FAILED)
+            code.leave(code.same(made, "null"), f"i64 {FAILED}")
             code.store("ptr", made, found)
     end = code.load("ptr", found)
     edge = code.register(f"call ptr @pair(ptr {end}, ptr {code.load('ptr', number)})")

@@ -53,18 +53,17 @@ def _operand() -> str:
         code.store("ptr", argument, value)
         is_tensor = code.same(code.load("ptr", code.move(argument, TYPE)), code.object("Tensor"))
         with code.when(code.register(f"icmp ne i64 {kind}, {AS_IS}")):
-            code.fail(code.unless(is_tensor), DECLINED)
+            code.leave(code.unless(is_tensor), f"i64 {DECLINED}")
             meta = code.slot_of(argument, Tensor, "autograd")
-            code.fail(code.same(meta, NONE), DECLINED)
+            code.leave(code.same(meta, NONE), f"i64 {DECLINED}")
             with code.when(code.register(f"icmp eq i64 {kind}, {RECORDED}")):
                 place = code.slot("%edges", slot)
                 status = code.register(f"call i64 @edge(ptr {argument}, ptr {meta}, ptr {place})")
-                with code.ending(code.register(f"icmp ne i64 {status}, {GOOD}")):
-                    code.line(f"ret i64 {status}")
+                code.leave(code.register(f"icmp ne i64 {status}, {GOOD}"), f"i64 {status}")
             code.store("ptr", code.slot_of(meta, AutogradMeta, "plain"), value)
         with code.when(is_tensor):
             held = code.load("ptr", value)
-            code.fail(code.is_not(code.slot_of(held, Tensor, "counter"), NONE), DECLINED)
+            code.leave(code.is_not(code.slot_of(held, Tensor, "counter"), NONE), f"i64 {DECLINED}")
     found = code.load("ptr", value)
     code.line(f"call void @Py_IncRef(ptr {found})")
     code.store("ptr", found, "%place")
@@ -80,8 +79,7 @@ def _filled() -> str:
     code = RecordCode()
 
     def check(made: str) -> str:
-        with code.ending(code.same(made, "null")):
-            code.line("ret i1 false")
+        code.leave(code.same(made, "null"), "i1 false")
         return made
 
     edges = check(code.register("call ptr @PyTuple_New(i64 %count)"))
@@ -139,11 +137,11 @@ def _wrapped() -> str:
     with code.when(code.same(code.load("ptr", twin), NONE)):
         maker = code.object("with_autograd")
         made = code.register(f"call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr {maker}, ptr {meta}, ptr null)")
-        code.leave(code.same(made, "null"), "null")
+        code.leave(code.same(made, "null"), "ptr null")
         code.line(f"call void @Py_DecRef(ptr {made})")  # the meta keeps its twin
         code.store("ptr", made, twin)
     record = code.register(f"call ptr @PyType_GenericAlloc(ptr {code.object('AutogradMeta')}, i64 0)")
-    code.leave(code.same(record, "null"), "null")
+    code.leave(code.same(record, "null"), "ptr null")
     number = code.register("call ptr @PyLong_FromLong(i64 %place)")
     code.store("ptr", number, code.move(record, OFFSETS[AutogradMeta]["output_nr"]))
     for slot, value in {"plain": "%plain", "grad_fn": "%node", "view": NONE, "more": NONE}.items():
@@ -166,7 +164,7 @@ def _viewed() -> str:
     memory. One that shares nothing with it stays as it is."""
     code = RecordCode()
     storage = code.slot_of("%base", Tensor, "_storage_impl")
-    code.leave(code.is_not(code.slot_of("%plain", Tensor, "_storage_impl"), storage), "%tensor")
+    code.leave(code.is_not(code.slot_of("%plain", Tensor, "_storage_impl"), storage), "ptr %tensor")
     state = code.register(f"call ptr @PyType_GenericAlloc(ptr {code.object('ViewState')}, i64 0)")
     with code.ending(code.same(state, "null")):
         code.line("call void @Py_DecRef(ptr %tensor)")
@@ -198,7 +196,7 @@ def _noted() -> str:
     """
     code = RecordCode()
     node = code.register("call ptr @PyType_GenericAlloc(ptr %kind, i64 0)")
-    code.leave(code.same(node, "null"), "null")
+    code.leave(code.same(node, "null"), "ptr null")
     made, place = code.variable("ptr", "null"), code.variable("ptr", "%result")
     kind = code.load("ptr", code.move("%result", TYPE))
     single = code.same(kind, code.object("Tensor"))

@@ -12,17 +12,12 @@ from gaugeblock_spec.schema import Argument, Schema
 from .formulas import Formulas, condition
 
 
-def is_tensor(argument: Argument) -> bool:
-    """Return whether tensors are given for an argument."""
-    return argument.base_type == "Tensor"
-
-
 def unrecorded_lines(schema: Schema, kind: str, run: str) -> list[str]:
     """Return lines for a call without tangents, on tensors with the Autograd key or without; none if they save no time.
 
     `run` calls the operator on the plain tensors.
     """
-    tensors = [a for a in schema.arguments if is_tensor(a)]
+    tensors = [a for a in schema.arguments if a.base_type == "Tensor"]
     one = len(schema.returns) == 1 and schema.returns[0].type == "Tensor"
     inplace = kind == "inplace"
     if (not one and not inplace) or any(a.is_list for a in tensors) or (kind == "view" and len(tensors) != 1):
@@ -83,7 +78,7 @@ def signature(schema: Schema) -> str:
 
 def _passed(schema: Schema) -> str:
     """The arguments of a call on the plain tensors."""
-    values = [(a, f"p_{a.name}" if is_tensor(a) else a.name) for a in schema.arguments]
+    values = [(a, f"p_{a.name}" if a.base_type == "Tensor" else a.name) for a in schema.arguments]
     return ", ".join([f"{a.name}={value}" if a.kwarg_only else value for a, value in values])
 
 
@@ -95,16 +90,16 @@ def kernel_source(schema: Schema, formulas: Formulas, kind: str) -> str:
     lines.append("    if not STATE.grad or (DUAL.level and not PAUSED.value):")
     lines += [f"        {line}" for line in unrecorded_lines(schema, kind, run)]
     lines.append(f"        return outside(operator, kind, row_name, record, {_given(schema)})")
-    singles = [a.name for a in schema.arguments if is_tensor(a) and not a.is_list and not a.optional]
+    tensors = [a for a in schema.arguments if a.base_type == "Tensor"]
+    singles = [a.name for a in tensors if not a.is_list and not a.optional]
     if len(singles) > 1 and kind != "view":
         lines.append(f"    if {' or '.join(f'{name}.__class__ is not Tensor' for name in singles)}:")
         for name in singles:
             others = ", ".join(other for other in singles if other != name)
             lines.append(f"        if not isinstance({name}, Tensor):")
             lines.append(f"            {name} = number_operand({name}, {others})")
-    for argument in schema.arguments:
-        if is_tensor(argument):
-            lines += [f"    {line}" for line in _unwrapping(argument, argument.name in formulas.inputs)]
+    for argument in tensors:
+        lines += [f"    {line}" for line in _unwrapping(argument, argument.name in formulas.inputs)]
     edges = [f"e_{name}" for name in formulas.inputs]
     lines.append(f"    if {' and '.join(f'{edge} is None' for edge in edges)}:")
     lines.append(f"        return {passing}")
@@ -122,8 +117,8 @@ def kernel_source(schema: Schema, formulas: Formulas, kind: str) -> str:
         return "\n".join(lines) + "\n"
     several = len(schema.returns) != 1 or schema.returns[0].type != "Tensor"
     lines.append(f"    result = {run}")
-    for argument in schema.arguments:
-        if is_tensor(argument) and not argument.is_list and not several:
+    for argument in tensors:
+        if not argument.is_list and not several:
             lines += [f"    if result is p_{argument.name}:", f"        return {argument.name}"]
     first = "result[0]" if several else "result"
     if several:

@@ -25,10 +25,6 @@ SIZE, ITEMS, TYPE, LIST_ITEMS = 16, 24, 8, 24
 """Offsets in CPython's objects: length of a tuple or list, items of a tuple, type, a list's pointer to its items."""
 
 
-def _offset(cls: type, slot: str) -> int:
-    return OFFSETS[cls][slot]
-
-
 class ObjectCode(Code):
     """Instructions on Python objects; `objects` are those that the module's table @objects holds, in order."""
 
@@ -47,13 +43,16 @@ class ObjectCode(Code):
         self.line(f"call void @Py_IncRef(ptr {value})")
         self.store("ptr", value, self.move(owner, offset))
 
+    def slot_of(self, owner: str, cls: type, name: str) -> str:
+        """Load a slot of an object of a class."""
+        return self.member(owner, OFFSETS[cls][name])
+
+    def fill(self, owner: str, cls: type, name: str, value: str) -> None:
+        """Store a new reference in a slot that is still empty."""
+        self.put(owner, OFFSETS[cls][name], value)
+
     def same(self, one: str, other: str) -> str:
         return self.register(f"icmp eq ptr {one}, {other}")
-
-    def leave(self, condition: str, value: str) -> None:
-        """Return `value` if the condition holds."""
-        with self.ending(condition):
-            self.line(f"ret ptr {value}")
 
     def decline(self, condition: str) -> None:
         """Return None if the condition holds."""
@@ -91,7 +90,7 @@ def text() -> str:
 def _new_like() -> str:
     """@new_like(meta): a new tensor with a block from the meta's free list; Python makes it where that is empty."""
     code = ObjectCode()
-    pool = code.member("%meta", _offset(TensorMeta, "_pool"))
+    pool = code.slot_of("%meta", TensorMeta, "_pool")
     pointer = code.variable("ptr", code.object("zero"))
     nothing = code.same(pool, code.object("no_blocks"))
     listed = code.either(nothing, code.same(code.load("ptr", code.move(pool, TYPE)), "@PyList_Type"))
@@ -113,22 +112,22 @@ def _new_like() -> str:
         code.line(f"call i32 @PyList_Append(ptr {pool}, ptr {address})")
         code.line(f"call void @Py_DecRef(ptr {address})")
         code.line("ret ptr null")
-    code.store("ptr", address, code.move(storage, _offset(Storage, "_pointer")))
+    code.store("ptr", address, code.move(storage, OFFSETS[Storage]["_pointer"]))
     values = {
-        "pool": pool, "_nbytes": code.member("%meta", _offset(TensorMeta, "_nbytes")), "device": code.object("cpu"),
+        "pool": pool, "_nbytes": code.slot_of("%meta", TensorMeta, "_nbytes"), "device": code.object("cpu"),
         "resizable": CONSTANTS[True], "version": code.object("zero"), "allocator": NONE, "deleter": NONE,
         "owner": NONE,
     }  # fmt: skip
     for slot, value in values.items():
-        code.put(storage, _offset(Storage, slot), value)
+        code.fill(storage, Storage, slot, value)
     tensor = code.register(f"call ptr @PyType_GenericAlloc(ptr {code.object('Tensor')}, i64 0)")
     with code.ending(code.same(tensor, "null")):
         code.line(f"call void @Py_DecRef(ptr {storage})")
         code.line("ret ptr null")
-    code.store("ptr", storage, code.move(tensor, _offset(Tensor, "_storage_impl")))
+    code.store("ptr", storage, code.move(tensor, OFFSETS[Tensor]["_storage_impl"]))
     values = {"_meta": "%meta", "_offset": code.object("zero"), "_pointer": address}
     for slot, value in (values | {slot: CONSTANTS[initial] for slot, initial in INITIAL.items()}).items():
-        code.put(tensor, _offset(Tensor, slot), value)
+        code.fill(tensor, Tensor, slot, value)
     return code.function("define internal ptr @new_like(ptr %meta)", f"  ret ptr {tensor}")
 
 
@@ -147,7 +146,7 @@ def _gather() -> str:
         for number in ("@PyFloat_Type", "@PyLong_Type", "@PyBool_Type", "@PyComplex_Type"):
             known = code.either(known, code.same(type, number))
         with code.when(known):
-            address = code.move(value, _offset(Tensor, "_pointer"))
+            address = code.move(value, OFFSETS[Tensor]["_pointer"])
             found = code.load("ptr", code.register(f"select i1 {tensor}, ptr {address}, ptr {code.slot('%args', i)}"))
             at = code.load("i64", count)
             code.line(f"call void @Py_IncRef(ptr {found})")
@@ -173,8 +172,7 @@ def _ran() -> str:
     """@ran(kernel, given, count, tail): the kernel called with `count` values and the tail behind them, for which there
     is space; false if it raised."""
     code = ObjectCode()
-    with code.ending(code.same("%kernel", NONE)):
-        code.line("ret i1 true")
+    code.leave(code.same("%kernel", NONE), "i1 true")
     size = code.load("i64", code.move("%tail", SIZE))
     with code.loop(0, size) as i:
         value = code.load("ptr", code.slot(code.move("%tail", ITEMS), i))
@@ -223,17 +221,17 @@ def _fresh() -> str:
         code.store("i1", code.register(f"icmp ne ptr {tensor}, null"), good, 1)
         with code.when(code.load("i1", good, 1)):
             code.store("ptr", tensor, code.slot(made, i))
-            code.store("ptr", code.member(tensor, _offset(Tensor, "_pointer")), code.slot(given, i))
+            code.store("ptr", code.slot_of(tensor, Tensor, "_pointer"), code.slot(given, i))
             code.store("i64", code.register(f"add i64 {i}, 1"), count)
     _run_kernel(code, good, kernel, given, many, found, tail)
     with code.when(code.load("i1", good, 1)):
-        code.leave(code.register(f"icmp eq i64 {many}, 1"), code.load("ptr", made))
+        code.leave(code.register(f"icmp eq i64 {many}, 1"), f"ptr {code.load('ptr', made)}")
         together = code.register(f"call ptr @PyTuple_New(i64 {many})")
         code.store("i1", code.register(f"icmp ne ptr {together}, null"), good, 1)
         with code.when(code.load("i1", good, 1)):
             with code.loop(0, many) as i:
                 code.store("ptr", code.load("ptr", code.slot(made, i)), code.slot(code.move(together, ITEMS), i))
-            code.leave("true", together)
+            code.leave("true", f"ptr {together}")
     code.line(f"call void @drop(ptr {made}, i64 {code.load('i64', count)})")
     return code.function(f"define ptr @{NAME}_fresh(ptr %self, ptr %args, i64 %nargs)", "  ret ptr null")
 
@@ -245,13 +243,13 @@ def _into() -> str:
     _check_numbers(code, limited, 1)
     out = code.load("ptr", "%args")
     code.decline(code.register(f"icmp ne ptr {code.load('ptr', code.move(out, TYPE))}, {code.object('Tensor')}"))
-    storage = code.member(out, _offset(Tensor, "_storage_impl"))
+    storage = code.slot_of(out, Tensor, "_storage_impl")
     inplace, elementwise = (code.same(flag, "@_Py_TrueStruct") for flag in (read, every))
     with code.loop(1, "%nargs") as i:
         value = code.load("ptr", code.slot("%args", i))
         tensor = code.same(code.load("ptr", code.move(value, TYPE)), code.object("Tensor"))
         with code.when(tensor):
-            shared = code.same(code.member(value, _offset(Tensor, "_storage_impl")), storage)
+            shared = code.same(code.slot_of(value, Tensor, "_storage_impl"), storage)
             itself = code.both(elementwise, code.same(value, out))
             code.decline(code.both(shared, code.unless(itself)))
     most = _sum(code, code.load("i64", code.move(tail, SIZE)), "1", "%nargs")
@@ -275,31 +273,31 @@ def _view() -> str:
     root = code.register("alloca ptr")
     meta, detached = (code.member("%self", ITEMS + 8 * VIEW.index(name)) for name in VIEW)
     view = code.register(f"call ptr @PyType_GenericAlloc(ptr {code.object('Tensor')}, i64 0)")
-    code.leave(code.same(view, "null"), "null")
+    code.leave(code.same(view, "null"), "ptr null")
     tensor = code.load("ptr", "%args")
     alone = code.same(detached, "@_Py_TrueStruct")
-    counted = code.register(f"icmp ne ptr {code.member(tensor, _offset(Tensor, 'counter'))}, {NONE}")
+    counted = code.register(f"icmp ne ptr {code.slot_of(tensor, Tensor, 'counter')}, {NONE}")
     foreign = code.register(f"icmp ne ptr {code.load('ptr', code.move(tensor, TYPE))}, {code.object('Tensor')}")
     refused = code.either(foreign, code.both(alone, counted))
     with code.when(refused):
         code.line(f"call void @Py_DecRef(ptr {view})")
     code.decline(refused)
-    code.put(view, _offset(Tensor, "_meta"), meta)
+    code.fill(view, Tensor, "_meta", meta)
     for slot in ("_storage_impl", "_offset", "_pointer", "counter"):
-        code.put(view, _offset(Tensor, slot), code.member(tensor, _offset(Tensor, slot)))
-    code.store("ptr", code.member(tensor, _offset(Tensor, "base")), root)
+        code.fill(view, Tensor, slot, code.slot_of(tensor, Tensor, slot))
+    code.store("ptr", code.slot_of(tensor, Tensor, "base"), root)
     first = code.same(code.load("ptr", root), NONE)
     with code.when(code.both(first, code.unless(alone))):
         code.store("ptr", tensor, root)
-        viewed = code.move(tensor, _offset(Tensor, "viewed"))
+        viewed = code.move(tensor, OFFSETS[Tensor]["viewed"])
         with code.when(code.same(code.load("ptr", viewed), "null")):
-            code.put(tensor, _offset(Tensor, "viewed"), "@_Py_TrueStruct")
+            code.fill(tensor, Tensor, "viewed", "@_Py_TrueStruct")
     with code.when(alone):
         code.store("ptr", NONE, root)
-    code.put(view, _offset(Tensor, "base"), code.load("ptr", root))
+    code.fill(view, Tensor, "base", code.load("ptr", root))
     for slot, initial in INITIAL.items():
         if slot not in ("base", "counter"):
-            code.put(view, _offset(Tensor, slot), CONSTANTS[initial])
+            code.fill(view, Tensor, slot, CONSTANTS[initial])
     return code.function(f"define ptr @{NAME}_view(ptr %self, ptr %args, i64 %nargs)", f"  ret ptr {view}")
 
 
@@ -322,7 +320,7 @@ def _count_write() -> str:
     False if that raised.
     """
     code = ObjectCode()
-    own = code.register(f"icmp ne ptr {code.member('%out', _offset(Tensor, 'counter'))}, {NONE}")
+    own = code.register(f"icmp ne ptr {code.slot_of('%out', Tensor, 'counter')}, {NONE}")
     plain = code.same(code.load("ptr", code.move("%storage", TYPE)), code.object("Storage"))
     special = code.either(own, code.unless(plain))
     kept = code.variable("ptr", "null")
@@ -331,7 +329,7 @@ def _count_write() -> str:
         result = code.register(f"call ptr (ptr, ...) @PyObject_CallFunctionObjArgs(ptr {bump}, ptr %out, ptr null)")
         code.store("ptr", result, kept)
     with code.when(code.unless(special)):
-        slot = code.move("%storage", _offset(Storage, "version"))
+        slot = code.move("%storage", OFFSETS[Storage]["version"])
         before = code.load("ptr", slot)
         after = code.register(f"call ptr @PyNumber_Add(ptr {before}, ptr {code.object('one')})")
         with code.when(code.register(f"icmp ne ptr {after}, null")):
@@ -356,7 +354,7 @@ def finaliser_text() -> str:
 
 def _is_given(code: ObjectCode, slot: str) -> str:
     """Return whether a slot of %storage holds something."""
-    value = code.member("%storage", _offset(Storage, slot))
+    value = code.slot_of("%storage", Storage, slot)
     return code.unless(code.either(code.same(value, "null"), code.same(value, NONE)))
 
 
@@ -364,7 +362,7 @@ def _direct() -> str:
     code = ObjectCode()
     pooled = _is_given(code, "pool")
     with code.when(pooled):
-        pool, pointer = (code.member("%storage", _offset(Storage, slot)) for slot in ("pool", "_pointer"))
+        pool, pointer = (code.slot_of("%storage", Storage, slot) for slot in ("pool", "_pointer"))
         code.line(f"call i32 @PyList_Append(ptr {pool}, ptr {pointer})")
     code.decline(pooled)
     result = code.register(f"call ptr @{NAME}_managed(ptr %storage, ptr null)")
@@ -385,7 +383,7 @@ def _managed() -> str:
             with code.when(failed):
                 interrupt = code.load("ptr", "@PyExc_KeyboardInterrupt")
                 matches = code.register(f"call i32 @PyErr_ExceptionMatches(ptr {interrupt})")
-                code.leave(code.register(f"icmp eq i32 {matches}, 0"), "null")
+                code.leave(code.register(f"icmp eq i32 {matches}, 0"), "ptr null")
                 code.line("call void @PyErr_Clear()")
                 code.store("i1", "true", interrupted, 1)
             code.line(f"call void @Py_DecRef(ptr {result})")

@@ -168,6 +168,11 @@ class Code:
         yield
         self.begin(on)
 
+    def leave(self, condition: str, result: str) -> None:
+        """Return `result`, a type and a value, if the i1 is true."""
+        with self.ending(condition):
+            self.line(f"ret {result}")
+
     def function(self, head: str, tail: str = "") -> str:
         """The text of the function: `head` is everything up to the opening brace."""
         return "\n".join([f"{head} {{", "entry:", *self.lines, tail, "}"])

@@ -148,20 +148,14 @@ class Compiler:
             for suffix, address in zip(common.SUFFIXES, addresses[len(common.OWN) :], strict=True):
                 self._symbols[common.PREFIX + suffix] = address
                 self._llvm.add_symbol(common.PREFIX + suffix, address)
-            self._attach_threads(*addresses[: len(common.OWN)])
+            # Let the pool of native threads follow set_num_threads and forks.
+            set_threads, forget, let_look = addresses[: len(common.OWN)]
+            native = NativePool(ctypes.CFUNCTYPE(None, ctypes.c_int64)(set_threads), ctypes.CFUNCTYPE(None)(forget))
+            native.forget()
+            ctypes.PYFUNCTYPE(None, ctypes.py_object)(let_look)(keep_forever(look))
+            THREADS.native = native
+            native.set_threads(THREADS.number)
             self._common = True
-
-    @staticmethod
-    def _attach_threads(set_threads: int, forget: int, let_look: int) -> None:
-        """Let the pool of native threads follow set_num_threads and forks.
-
-        The arguments are the addresses of @NAME_set, @NAME_forget and @NAME_let_look.
-        """
-        native = NativePool(ctypes.CFUNCTYPE(None, ctypes.c_int64)(set_threads), ctypes.CFUNCTYPE(None)(forget))
-        native.forget()
-        ctypes.PYFUNCTYPE(None, ctypes.py_object)(let_look)(keep_forever(look))
-        THREADS.native = native
-        native.set_threads(THREADS.number)
 
     def common(self, symbol: str) -> int:
         """The address of a function that modules share."""

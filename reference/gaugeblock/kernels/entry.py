@@ -24,12 +24,6 @@ class MethodDef(ctypes.Structure):
         ("doc", ctypes.c_char_p),
     )
 
-_READERS = {
-    "n": ("i64", "PyLong_AsLongLong"),
-    "i": ("i64", "whole_number"),
-    "u": ("i64", "whole_number"),
-}
-
 _FUNCTIONS = {
     "void ()": "PyErr_Clear PyErr_SetInterrupt",
     "void (ptr)": "Py_IncRef Py_DecRef PyEval_RestoreThread",
@@ -127,8 +121,8 @@ class EntryWriter(Code):
         if kind == "b":
             truth = self.register(f"call i32 @PyObject_IsTrue(ptr {item})")
             return [("i64", self.register(f"zext i32 {truth} to i64"))]
-        type, reader = _READERS[kind]
-        return [(type, self.register(f"call {type} @{reader}(ptr {item})"))]
+        reader = "PyLong_AsLongLong" if kind == "n" else "whole_number"
+        return [("i64", self.register(f"call i64 @{reader}(ptr {item})"))]
 
     def put(self, type: str, value: str, array: str, index: int) -> None:
         """Store a register in an 8-byte slot of an array."""

@@ -21,13 +21,6 @@ BLAS_SETTERS = (
 """Names under which builds of OpenBLAS export what sets the number of its threads."""
 
 
-def _processors() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:
-        return os.cpu_count() or 1
-
-
 class NativePool(NamedTuple):
     """The pool's functions: set the number of threads, and forget all workers (in a child process they are gone)."""
 
@@ -37,7 +30,8 @@ class NativePool(NamedTuple):
 
 class _Threads:
     def __init__(self) -> None:
-        self.number = _processors()
+        processors = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
+        self.number = len(processors)
         self.native: NativePool | None = None
 
     def forget(self) -> None:

@@ -40,7 +40,6 @@ A row is an offset in a plane, one in the input, and a length.
 FIRST_OF_KERNEL = len(Planes)
 _ARGUMENTS = ("out", "input", "other", "bias", "table", "scratch", "slots", "splits", "units")
 _POINTERS = 6
-_OPERATIONS = {"f": ("fadd", "fmul"), "i": ("add", "mul")}
 
 
 def lanes(dtype: DType) -> int:
@@ -69,7 +68,7 @@ class PlanesWriter(ABC):
         self.vector = f"<{self.lanes} x {self.type}>"
         self.float = dtype.kind == 2
         self.zero = "0.0" if self.float else "0"
-        self.add, self.multiply = _OPERATIONS["f" if self.float else "i"]
+        self.add, self.multiply = ("fadd", "fmul") if self.float else ("add", "mul")
         self.suffix = f"v{self.lanes}f{8 * self.size}"
         self.code = Code()
         self.given: dict[str, str] = {}

@@ -56,11 +56,6 @@ class _PoolCode(Code):
         """Store what other threads acquire."""
         self.line(f"store atomic {type} {value}, ptr {place} release, align 8")
 
-    def answer(self, condition: str, value: str) -> None:
-        """Return an i1 where the condition holds."""
-        with self.ending(condition):
-            self.line(f"ret i1 {value}")
-
     def mark(self) -> str:
         """Begin a block to jump back to."""
         label = self.label()
@@ -120,10 +115,10 @@ def _interrupted() -> str:
     """@interrupted(since): whether this thread is to leave parts out, for which it looks now and then."""
     code = _PoolCode()
     raised = code.register("alloca i1")
-    code.answer(code.register("call i1 @is_stopped()"), "true")
+    code.leave(code.register("call i1 @is_stopped()"), "i1 true")
     now = code.register("call i64 @clock()")
     gone = code.register(f"sub i64 {now}, {code.load('i64', '%since')}")
-    code.answer(code.register(f"icmp slt i64 {gone}, {SIGNALS}"), "false")
+    code.leave(code.register(f"icmp slt i64 {gone}, {SIGNALS}"), "i1 false")
     code.store("i64", now, "%since")
     state = code.register("call i32 @PyGILState_Ensure()")
     handled = code.register("call i32 @PyErr_CheckSignals()")
@@ -144,7 +139,7 @@ def _interrupted() -> str:
 def _raised() -> str:
     """@raised: whether an exception is pending in this thread, if it is one of Python's."""
     code = _PoolCode()
-    code.answer(code.register(f"icmp eq ptr {code.register(_THREAD)}, null"), "false")
+    code.leave(code.register(f"icmp eq ptr {code.register(_THREAD)}, null"), "i1 false")
     state = code.register("call i32 @PyGILState_Ensure()")
     found = code.register(f"icmp ne ptr {code.register('call ptr @PyErr_Occurred()')}, null")
     code.line(f"call void @PyGILState_Release(i32 {state})")
@@ -158,8 +153,7 @@ def _work() -> str:
     since = code.variable("i64", code.register("call i64 @clock()"))
     take = code.mark()
     k = code.register("atomicrmw add ptr %next, i64 1 acq_rel, align 8")
-    with code.ending(code.register(f"icmp sge i64 {k}, %count")):
-        code.line("ret void")
+    code.leave(code.register(f"icmp sge i64 {k}, %count"), "void")
     code.store("i1", "false", left, 1)
     with code.when(code.register(f"call i1 %part(ptr %context, i64 {k})")):
         code.release(1, "%fault")

@@ -12,7 +12,12 @@ from importlib import import_module
 from inspect import isfunction
 from pkgutil import iter_modules
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gaugeblock import Tensor as Tensor
+else:
+    from ...tensor.tensor import Tensor as Tensor
 
 
 @cache

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import nan
-from typing import TYPE_CHECKING
 
 from ...calls.functions import tensor_ops as ops
 from ...operators.networks.losses import NEVER, likelihoods, skips_of, states_of
-
-if TYPE_CHECKING:
-    from gaugeblock import Tensor
-else:
-    from ...tensor.tensor import Tensor
+from . import Tensor
 
 Lengths = Sequence[int] | Tensor
 

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...calls.functions import tensor_ops as ops
-
-if TYPE_CHECKING:
-    from gaugeblock import Tensor
-else:
-    from ...tensor.tensor import Tensor
+from . import Tensor
 
 Pair = tuple[Tensor | None, Tensor | None]
 

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ...calls.functions import tensor_ops as ops
-
-if TYPE_CHECKING:
-    from gaugeblock import Tensor
-else:
-    from ...tensor.tensor import Tensor
+from . import Tensor
 
 Sizes = Sequence[int]
 ADJOINT = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 from ...calls.functions import tensor_ops as ops
 from ...core.dtype import bool_, int32, int64
 from ...dispatch.keys import any_autograd
 from ...operators.composites import broadcast_shapes
 from ...operators.invoke import invoke
+from . import Tensor
 from .reductions import norm_back
-
-if TYPE_CHECKING:
-    from gaugeblock import Tensor
-else:
-    from ...tensor.tensor import Tensor
 
 Sizes = Sequence[int]
 Indices = Sequence[Tensor | None]
@@ -174,13 +169,6 @@ def index_reduce_back(
         sizes[dim] = -1
     places = index.reshape(sizes).expand(source.shape)
     return scatter_reduce_back(grad, self, dim, places, source, reduce, include_self, result)
-
-
-def scatter_value_reduce_back(grad: Tensor, dim: int, index: Tensor, value: Any, reduce: str) -> Tensor:
-    """The gradient of `self` where a number was added to or multiplied with its elements at `index` along `dim`."""
-    if reduce == "add":
-        return grad
-    return grad * ops.ones_like(grad).scatter(dim, index, value.conjugate(), reduce="multiply")
 
 
 def _sum(grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, include: bool, result: Tensor) -> Pair:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...calls.functions import tensor_ops as ops
 from ...core.dtype import bool_
 from ...operators.linear.checks import is_vector
+from . import Tensor
 from .decompositions import _triangle
-
-if TYPE_CHECKING:
-    from gaugeblock import Tensor
-else:
-    from ...tensor.tensor import Tensor
 
 Pair = tuple[Tensor | None, Tensor | None]
 

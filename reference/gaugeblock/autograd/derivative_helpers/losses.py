@@ -43,22 +43,9 @@ def huber_back(grad: Tensor, difference: Tensor, delta: float, reduction: int) -
     return unreduced(grad, difference.numel(), reduction) * slope
 
 
-def _weighted(grad: Tensor, weight: Tensor | None) -> Tensor:
+def weighted(grad: Tensor, weight: Tensor | None) -> Tensor:
+    """`grad` times the weight, if there is one."""
     return grad if weight is None else grad * weight
-
-
-def binary_cross_entropy_back(
-    grad: Tensor, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int
-) -> Tensor:
-    """(x - y) / (x (1 - x)), the denominator at least 1e-12."""
-    slope = (self - target) / ((1 - self) * self).clamp_min(1e-12)
-    return _weighted(unreduced(grad, self.numel(), reduction) * slope, weight)
-
-
-def binary_cross_entropy_target_back(grad: Tensor, self: Tensor, weight: Tensor | None, reduction: int) -> Tensor:
-    """log(1 - x) - log(x), both at least -100."""
-    slope = (1 - self).log().clamp_min(-100) - self.log().clamp_min(-100)
-    return _weighted(unreduced(grad, self.numel(), reduction) * slope, weight)
 
 
 def logits_back(
@@ -71,17 +58,7 @@ def logits_back(
     else:
         positive = pos_weight * target
         slope = (positive + 1 - target) * share - positive
-    return _weighted(unreduced(grad, self.numel(), reduction) * slope, weight)
-
-
-def logits_target_back(
-    grad: Tensor, self: Tensor, weight: Tensor | None, pos_weight: Tensor | None, reduction: int
-) -> Tensor:
-    """-x, and (pos_weight - 1) softplus(-x) where there is a weight."""
-    slope = -self
-    if pos_weight is not None:
-        slope = slope + (pos_weight - 1) * ops.softplus(-self)
-    return _weighted(unreduced(grad, self.numel(), reduction) * slope, weight)
+    return weighted(unreduced(grad, self.numel(), reduction) * slope, weight)
 
 
 def nll_back(

@@ -6,17 +6,13 @@ import math
 from collections.abc import Callable
 from functools import wraps
 from math import nan
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from ...calls.functions import tensor_ops as ops
 from ...core.dtype import bfloat16, complex128, float16
 from ...operators.networks.calls import fused
 from ..forward_mode import is_differentiated
-
-if TYPE_CHECKING:
-    from gaugeblock import Tensor
-else:
-    from ...tensor.tensor import Tensor
+from . import Tensor
 
 Number = int | float | complex
 

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...calls.functions import tensor_ops as ops
-
-if TYPE_CHECKING:
-    from gaugeblock import Tensor
-else:
-    from ...tensor.tensor import Tensor
+from . import Tensor
 
 # Name: p1 = a x + b, and (a, b, c) of k for p(k + 1) = (a x + b) p(k) - c p(k - 1).
 _CHEBYSHEV = {"t": (1, 0), "u": (2, 0), "v": (2, -1), "w": (2, 1)}

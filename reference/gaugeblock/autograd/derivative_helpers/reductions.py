@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from ...calls.functions import tensor_ops as ops
 from ...core.limits import finfo
 from ...operators.networks.calls import fused
 from ..forward_mode import is_differentiated
-
-if TYPE_CHECKING:
-    from gaugeblock import Tensor
-else:
-    from ...tensor.tensor import Tensor
+from . import Tensor
 
 Dims = int | Sequence[int] | None
 

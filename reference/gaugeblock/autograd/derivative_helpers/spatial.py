@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from ...calls.functions import tensor_ops as ops
 from ...dispatch.dispatcher import REGISTRY, call
 from ...operators.networks.convolution import weight_gradient
 from ...operators.networks.grids import NEAREST, corners, taps_of_grid
+from . import Tensor
 from .indexing import collected
-
-if TYPE_CHECKING:
-    from gaugeblock import Tensor
-else:
-    from ...tensor.tensor import Tensor
 
 Sizes = tuple[int, ...]
 

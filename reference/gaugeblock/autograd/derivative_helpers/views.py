@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...calls.functions import tensor_ops as ops
 from ...core.dtype import bool_, int64
 from ...dispatch.keys import any_autograd
 from ...operators.invoke import invoke
+from . import Tensor
 from .indexing import collected
-
-if TYPE_CHECKING:
-    from gaugeblock import Tensor
-else:
-    from ...tensor.tensor import Tensor
 
 Sizes = Sequence[int]
 
 
-def _placed(grad: Tensor, shape: Sizes, view: str, *args: Any) -> Tensor:
+def placed(grad: Tensor, shape: Sizes, view: str, args: tuple[Any, ...]) -> Tensor:
     """Zeros of `shape` with `grad` where a view of them lies; written in place where nothing is recorded."""
     zeros = grad.new_zeros(shape)
     if any_autograd((grad,), {}):
@@ -30,14 +26,9 @@ def _placed(grad: Tensor, shape: Sizes, view: str, *args: Any) -> Tensor:
     return zeros
 
 
-def select_back(grad: Tensor, shape: Sizes, dim: int, index: int) -> Tensor:
-    """Zeros of `shape` with `grad` at `index` along `dim`."""
-    return _placed(grad, shape, "select.int", dim, index)
-
-
 def slice_back(grad: Tensor, shape: Sizes, dim: int, start: int | None, end: int | None, step: int) -> Tensor:
     """Zeros of `shape` with `grad` at every `step`-th place from `start` to before `end` along `dim`."""
-    return grad if grad.shape[dim] == shape[dim] else _placed(grad, shape, "slice.Tensor", dim, start, end, step)
+    return grad if grad.shape[dim] == shape[dim] else placed(grad, shape, "slice.Tensor", (dim, start, end, step))
 
 
 def narrow_back(grad: Tensor, shape: Sizes, dim: int, start: Any) -> Tensor:
@@ -46,11 +37,6 @@ def narrow_back(grad: Tensor, shape: Sizes, dim: int, start: Any) -> Tensor:
     place = dim % len(shape)
     first += shape[place] if first < 0 else 0
     return slice_back(grad, shape, dim, first, first + grad.shape[place], 1)
-
-
-def diagonal_back(grad: Tensor, shape: Sizes, offset: int, dim1: int, dim2: int) -> Tensor:
-    """Zeros of `shape` with `grad`, whose last dim runs along it, on a diagonal."""
-    return _placed(grad, shape, "diagonal", offset, dim1, dim2)
 
 
 def permute_back(grad: Tensor, dims: Sizes) -> Tensor:
