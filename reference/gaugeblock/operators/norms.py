@@ -11,7 +11,7 @@ from ..core.dtype import DEFAULTS, DType
 from ..core.errors import type_error
 from ..core.promotion import UPSTREAM_NAMES, promote_types
 from ..kernels import reduction_ops
-from ..tensor.tensor import Tensor
+from ..tensor.tensor import Tensor, new_like
 from .arguments import dtype_argument
 from .arrays import filled, values
 from .operand_checks import check_number
@@ -46,7 +46,10 @@ def vector_norm(operator: str, self: Tensor, order: float, dim: Dim, keepdim: bo
     numbers = (order,) if kind == "p" else ()
     reduction = reduction_ops.norm_reduction(compute, kind)
     plan = plan_reduction("norm", reduction, meta, dims, keepdim, compute, (compute.to_real(),))
-    return plan(self, *numbers)  # type: ignore[no-any-return]
+    result = new_like(plan.results[0])
+    if plan.kernel is not None:
+        plan.kernel(result.pointer, self.pointer, *numbers, *plan.tail)
+    return result
 
 
 def norm_compute_dtype(operator: str, own: DType, given: DType | None) -> DType:
