@@ -51,7 +51,7 @@ class Fresh(NamedTuple):
             return None
         made = tuple(map(new_like, self.results))
         if self.kernel is not None:
-            self.kernel(*addresses(made), *addresses(values), *self.tail)
+            self.kernel(*[one.pointer for one in made], *addresses(values), *self.tail)
         return made[0] if len(made) == 1 else made
 
     def native(self) -> Callable[..., Any]:
@@ -125,8 +125,7 @@ def fits(value: Any) -> bool:
 
 def addresses(values: Sequence[Any]) -> list[Any]:
     """Return the values with the address of each tensor in its place, without those that are None or UNSET."""
-    given = [value for value in values if value is not None and value is not UNSET]
-    return [value.pointer if isinstance(value, Tensor) else value for value in given]
+    return [one.pointer if isinstance(one, Tensor) else one for one in values if one is not None and one is not UNSET]
 
 
 _make = ctypes.pythonapi.PyCFunction_NewEx

@@ -45,8 +45,10 @@ def _normalised(operator: str, self: Tensor, dim: int, dtype: DType | None) -> T
         run(result.pointer, read, *tail)
         if not plan.copied and source is self:
             return Planned(result, Fresh(run, (plan.meta,), tail).native(), (self,))
-    elif plan.reduction is not None and plan.launch is not None:
-        largest, total = plan.reduction(source)
+    elif plan.launch is not None:
+        assert plan.reduction is not None and plan.reduction.kernel is not None
+        largest, total = map(new_like, plan.reduction.results)
+        plan.reduction.kernel(largest.pointer, total.pointer, source.pointer, *plan.reduction.tail)
         plan.launch.run([result.pointer, source.pointer, largest.pointer, total.pointer])
     return result
 
