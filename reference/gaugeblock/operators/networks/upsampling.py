@@ -18,7 +18,7 @@ from ..arrays import Array, from_array, values
 from ..copy import copy_values
 from ..gathering import index_select
 from ..invoke import apply
-from ..loop_plan import LoopPlan
+from ..loop_plan import LoopPlan, planned_loops
 from ..pointwise import formula_kernel
 from .calls import check_dtype, suggested
 
@@ -154,18 +154,17 @@ def _nearest(operator: str, dims: int, exact: bool) -> Callable[..., Tensor]:
 
 def _repeated(input: Tensor, dim: int, times: int) -> Tensor:
     """Return each element along `dim` so many times, one after the other."""
-    meta, key = input.meta, ("repeated", dim, times)
-    plan: LoopPlan | None = meta.plans.get(key)
-    if plan is None:
+    meta = input.meta
+
+    def build() -> LoopPlan:
         sizes = list(meta.sizes)
         sizes[dim] *= times
         plan = LoopPlan([meta], [suggested(meta, tuple(sizes))])
         kernel = formula_kernel("identity", [meta.dtype], meta.dtype, meta.dtype)
-        sources = [view.repeated(dim, times) for view in plan.inputs]
-        plan.loop(kernel, [view.split(dim, times) for view in plan.results], sources)
-        remember(meta.plans, key, plan)
-    found: Tensor = plan(input)
-    return found
+        plan.loop(kernel, [plan.results[0].split(dim, times)], [plan.inputs[0].repeated(dim, times)])
+        return plan
+
+    return planned_loops(input, ("repeated", dim, times), build).result  # type: ignore[no-any-return]
 
 
 def _copied(meta: TensorMeta, source: Tensor) -> Tensor:

@@ -44,11 +44,6 @@ def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) ->
     return from_array(np.bincount(numbers.astype(np.int64), values(weights).astype(np.float64), minlength), kind)
 
 
-def _floating(operator: str, self: Tensor, *, halves: bool = False) -> None:
-    dtype = self.meta.dtype
-    check_implemented(operator, dtype, dtype.kind == 2 and (halves or dtype in (float32, float64)))
-
-
 def _range(operator: str, array: Array, low: float, high: float, *, chosen: bool) -> tuple[Any, Any]:
     """The ends of the bins: those given, else the extremes of the data, moved apart when they are equal."""
     if not chosen:
@@ -63,7 +58,7 @@ def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Te
 
     Raises RuntimeError for bins below 1, a range that is empty or not finite, NotImplementedError for other dtypes.
     """
-    _floating("histogram_cpu", self, halves=True)
+    check_implemented("histogram_cpu", self.meta.dtype, self.meta.dtype.kind == 2)
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     result, target = outline((bins,), self.meta.dtype, self.meta.device)
@@ -122,7 +117,7 @@ def histogram_bins_tensor(
     self: Tensor, bins: Tensor, *, weight: Tensor | None = None, density: bool = False
 ) -> Any:
     """(hist, bin_edges) over the bins between the given ascending edges. Raises RuntimeError for other dtypes."""
-    _floating("histogramdd", self, halves=True)
+    check_implemented("histogramdd", self.meta.dtype, self.meta.dtype.kind == 2)
     _check_weight(self, weight)
     if bins.meta.dtype is not self.meta.dtype:
         raise RuntimeError(
@@ -146,7 +141,7 @@ def histogram_bin_ct(
 
     Raises RuntimeError for a range that is not ascending and finite, NotImplementedError for other dtypes.
     """
-    _floating("histogramdd", self)
+    check_implemented("histogramdd", self.meta.dtype, self.meta.dtype in (float32, float64))
     _check_weight(self, weight)
     if range is not None and len(range) != 2:
         raise RuntimeError(f"torch.histogramdd: range must have 2 numbers for dimension 0, got {len(range)}")
@@ -170,6 +165,9 @@ def histogram_bin_ct(
         return np.asarray(np.where(k < (bins + 1) / 2, from_low, from_high))
 
     return _histogram("histogram.bin_ct", self, bins, weight, density, edges)
+
+
+NO_FREEDOM = "cov(): degrees of freedom is <= 0"
 
 
 def _check_weights(name: str, weights: Tensor, count: int, *, integral: bool) -> None:
@@ -223,21 +221,17 @@ def cov(
     other = centred if weights is None else apply("mul.Tensor", centred, weights)
     product = apply("mm", centred, apply("conj", apply("t", other)))
     if weights is None:
-        _warn(count - correction)
+        if count <= correction:
+            warn(NO_FREEDOM)
         return apply("squeeze", apply("div.Scalar", product, max(count - correction, 0)))
     less = apply("mul.Scalar", apply("ones_like", total), correction)
     if aweights is not None and correction:
         squares = apply("sum", apply("mul.Tensor", weights, aweights))
         less = apply("mul.Scalar", apply("div.Tensor", squares, total), correction)
     remaining = apply("sub.Tensor", total, less)
-    if remaining.meta.device is not meta_device:
-        _warn(item(remaining))
+    if remaining.meta.device is not meta_device and item(remaining) <= 0:
+        warn(NO_FREEDOM)
     return apply("squeeze", apply("div.Tensor", product, apply("clamp_min", remaining, 0)))
-
-
-def _warn(freedom: float) -> None:
-    if freedom <= 0:
-        warn("cov(): degrees of freedom is <= 0")
 
 
 def corrcoef(self: Tensor) -> Tensor:
