@@ -41,7 +41,7 @@ FUNCTIONS: dict[str, str] = {
     "svd_lowrank": "linear.decompositions.svd_lowrank",
     "tensordot": "linear.contractions.public_tensordot",
     "unravel_index": "numeric.tensor_shape.unravel_index",
-    "unique_consecutive": "numeric.order_statistics.public_unique_consecutive",
+    "unique_consecutive": "numeric.statistics.public_unique_consecutive",
 }
 """Public name -> module of the operators, and function."""
 
