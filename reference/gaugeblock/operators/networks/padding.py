@@ -193,8 +193,10 @@ def _check(operator: str, self: Tensor, factor: int, name: str) -> None:
         raise RuntimeError(f"{operator}(): {operator} expects a positive {name}, but got {factor}")
 
 
-def _laid_out(moved: Tensor, sizes: tuple[int, ...]) -> Tensor:
-    """A fresh tensor, row-major, of these sizes."""
+def _rearranged(self: Tensor, split: Sequence[int], order: Sequence[int], sizes: tuple[int, ...]) -> Tensor:
+    """A fresh tensor, row-major, of these sizes, from dims taken apart and put in another order, the last ones."""
+    lead = len(split) - len(order)
+    moved = apply("permute", apply("reshape", self, split), (*range(lead), *(lead + k for k in order)))
     return apply("view", apply("clone", moved, memory_format=contiguous_format), sizes)
 
 
@@ -208,10 +210,8 @@ def pixel_shuffle(self: Tensor, upscale_factor: int) -> Tensor:
             f"pixel_shuffle(): pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
             f"upscale_factor, but input.size(-3)={channels} is not divisible by {r * r}"
         )
-    split = apply("reshape", self, (*lead, channels // (r * r), r, r, height, width))
-    n = len(lead)
-    moved = apply("permute", split, (*range(n + 1), n + 3, n + 1, n + 4, n + 2))
-    return _laid_out(moved, (*lead, channels // (r * r), height * r, width * r))
+    left = channels // (r * r)
+    return _rearranged(self, (*lead, left, r, r, height, width), (2, 0, 3, 1), (*lead, left, height * r, width * r))
 
 
 def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
@@ -225,10 +225,8 @@ def pixel_unshuffle(self: Tensor, downscale_factor: int) -> Tensor:
                 f"pixel_unshuffle(): pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
                 f"input.size({place})={size} is not divisible by {r}"
             )
-    split = apply("reshape", self, (*lead, channels, height // r, r, width // r, r))
-    n = len(lead)
-    moved = apply("permute", split, (*range(n + 1), n + 2, n + 4, n + 1, n + 3))
-    return _laid_out(moved, (*lead, channels * r * r, height // r, width // r))
+    rows, columns, more = height // r, width // r, channels * r * r
+    return _rearranged(self, (*lead, channels, rows, r, columns, r), (1, 3, 0, 2), (*lead, more, rows, columns))
 
 
 def channel_shuffle(self: Tensor, groups: int) -> Tensor:
@@ -247,7 +245,7 @@ def channel_shuffle(self: Tensor, groups: int) -> Tensor:
             f"channel_shuffle(): Number of channels must be divisible by groups. Got {sizes[1]} channels and {groups} "
             f"groups."
         )
-    split = apply("reshape", self, (sizes[0], groups, sizes[1] // groups, *sizes[2:]))
-    dealt = _laid_out(apply("transpose.int", split, 1, 2), sizes)
+    split = (sizes[0], groups, sizes[1] // groups, *sizes[2:])
+    dealt = _rearranged(self, split, (0, 2, 1, *range(3, len(split))), sizes)
     chosen = suggested_format(sizes, self.meta.strides)
     return dealt if chosen is None else apply("clone", dealt, memory_format=chosen)
