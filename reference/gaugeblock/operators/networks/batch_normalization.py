@@ -83,9 +83,7 @@ def native_batch_norm(
 def _check(channels: int, parameters: tuple[Tensor | None, ...], *, training: bool) -> None:
     for name, parameter in zip(NAMES, parameters, strict=True):
         if parameter is not None and parameter.meta.numel != channels:
-            raise RuntimeError(
-                f"batch_norm(): {name} should contain {channels} elements not {parameter.meta.numel}"
-            )
+            raise RuntimeError(f"batch_norm(): {name} should contain {channels} elements not {parameter.meta.numel}")
         if parameter is None and not training and name in NAMES[2:]:
             raise RuntimeError(f"batch_norm(): {name} must be defined in evaluation mode")
 

@@ -54,9 +54,7 @@ def _checked(input: Tensor, weight: Tensor, bias: Tensor | None, options: Convol
     check_same_device(OPERATOR, input, weight, *(() if bias is None else (bias,)))
     dims = weight.meta.ndim - 2
     if dims <= 0:
-        raise RuntimeError(
-            f"{OPERATOR}(): weight should have at least three dimensions, got {weight.meta.ndim}"
-        )
+        raise RuntimeError(f"{OPERATOR}(): weight should have at least three dimensions, got {weight.meta.ndim}")
     listed = [(name, value) for name, value in options._asdict().items() if isinstance(value, tuple)]
     found: dict[str, Any] = {name: repeated(OPERATOR, name, value, dims) for name, value in listed}
     plan = options._replace(**found)

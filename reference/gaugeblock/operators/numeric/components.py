@@ -21,9 +21,7 @@ def frexp_Tensor(self: Tensor) -> Any:
     """
     dtype = self.meta.dtype
     if dtype.kind != 2:
-        raise RuntimeError(
-            f"torch.frexp() only supports floating-point dtypes, got {UPSTREAM_NAMES[dtype.name]}"
-        )
+        raise RuntimeError(f"torch.frexp() only supports floating-point dtypes, got {UPSTREAM_NAMES[dtype.name]}")
     mantissa, exponent = apply("empty_like", self), apply("empty_like", self, dtype=int32)
     write("frexp", mantissa, (self,), dtype, exponent)
     return result_type("frexp.Tensor")(mantissa, exponent)

@@ -183,9 +183,7 @@ def _check_weights(name: str, weights: Tensor, count: int, *, integral: bool) ->
         )
     if (meta.dtype.kind != 1) if integral else (meta.dtype.kind != 2):
         wanted = "integral" if integral else "floating point"
-        raise RuntimeError(
-            f"cov(): expected {name} to have {wanted} dtype but got {name} with {meta.dtype.name} dtype"
-        )
+        raise RuntimeError(f"cov(): expected {name} to have {wanted} dtype but got {name} with {meta.dtype.name} dtype")
     if meta.numel != count:
         raise RuntimeError(
             f"cov(): expected {name} to have the same numel as there are observations in the input but got "
@@ -272,9 +270,7 @@ def _check(operator: str, self: Tensor, q: Tensor | float, interpolation: str) -
         if q.meta.ndim > 1:
             raise RuntimeError(f"{operator}() q must be a scalar or 1D tensor, got {q.meta.ndim} dims")
         if q.meta.dtype is not dtype:
-            raise RuntimeError(
-                f"{operator}() q tensor must be same dtype as the input tensor, got {q.meta.dtype.name}"
-            )
+            raise RuntimeError(f"{operator}() q tensor must be same dtype as the input tensor, got {q.meta.dtype.name}")
         if q.meta.device is not meta_device:
             shares = values(host(q))
             if not ((shares >= 0) & (shares <= 1)).all():
