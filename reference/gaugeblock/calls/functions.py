@@ -27,7 +27,7 @@ _PLACES = {
     "linear.decompositions": "lu pca_lowrank svd_lowrank",
     "linear.outer_products": "block_diag cartesian_prod",
     "networks.distances": "cdist",
-    "numeric.order_statistics": "unique_consecutive",
+    "numeric.statistics": "unique_consecutive",
     "numeric.tensor_shape": "atleast_1d atleast_2d atleast_3d broadcast_tensors meshgrid unravel_index",
     "spectral.short_time": "stft",
 }

@@ -54,8 +54,7 @@ KERNELS = {
     "networks.windows": "im2col col2im",
     "numeric.components": "frexp.Tensor polar complex",
     "numeric.distributions": "poisson binomial",
-    "numeric.order_statistics": "unique_consecutive mode",
-    "numeric.statistics": "bincount histc histogram.bins_tensor histogram.bin_ct",
+    "numeric.statistics": "bincount histc histogram.bins_tensor histogram.bin_ct unique_consecutive mode",
     "numeric.tensor_shape": """diag_embed fill_diagonal_ nonzero_static select_scatter slice_scatter
         diagonal_scatter as_strided_scatter""",
     "spectral.transforms": """fft_fft fft_ifft fft_rfft fft_irfft fft_hfft fft_ihfft fft_fftn fft_ifftn
@@ -102,9 +101,8 @@ COMPOSITES = {
         gradient.scalarrayarray gradient.tensorarrayint gradient.tensorarray
         trapezoid.x trapezoid.dx trapz.x=trapezoid trapz.dx=trapezoid cumulative_trapezoid.x cumulative_trapezoid.dx""",
     "numeric.components": "isreal conj_physical",
-    "numeric.order_statistics": "quantile quantile.scalar nanquantile nanquantile.scalar",
     "numeric.powers": "mvlgamma special_multigammaln=mvlgamma renorm",
-    "numeric.statistics": "cov corrcoef",
+    "numeric.statistics": "cov corrcoef quantile quantile.scalar nanquantile nanquantile.scalar",
     "numeric.tensor_shape": """diagflat broadcast_tensors meshgrid.indexing sum_to_size atleast_1d atleast_2d
         atleast_3d atleast_1d.Sequence atleast_2d.Sequence atleast_3d.Sequence column_stack""",
     "spectral.short_time": "stft stft.center istft",

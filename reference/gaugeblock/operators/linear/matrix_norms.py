@@ -92,9 +92,7 @@ def linalg_norm(
     if dims is not None and len(dims) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
     if dims is None and ndim not in (1, 2):
-        raise RuntimeError(
-            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {ndim}D."
-        )
+        raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {ndim}D.")
     if dims is None:
         dims = tuple(range(ndim))
     if len(dims) == 2:

@@ -43,9 +43,7 @@ def bilinear(part: Part, input1: Tensor, input2: Tensor, weight: Tensor, bias: T
     """sum over i, j of input1[..., i] weight[k, i, j] input2[..., j], plus bias[k]. Raises RuntimeError for sizes."""
     first, second = input1.meta.sizes, input2.meta.sizes
     if len(first) != len(second):
-        raise RuntimeError(
-            f"bilinear(): input dimensions do not match: got {len(first)} and {len(second)}"
-        )
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {len(first)} and {len(second)}")
     for d, (a, b) in enumerate(zip(first[:-1], second[:-1], strict=True)):
         if a != b:
             raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {d}: got {a} and {b}")

@@ -99,9 +99,7 @@ def _store(target: Tensor, flat: Tensor) -> None:
 def _check(channels: int, parameters: Parameters, *, training: bool) -> None:
     for name, parameter in zip(NAMES, parameters, strict=True):
         if parameter is not None and parameter.meta.numel != channels:
-            raise RuntimeError(
-                f"batch_norm(): {name} should contain {channels} elements not {parameter.meta.numel}"
-            )
+            raise RuntimeError(f"batch_norm(): {name} should contain {channels} elements not {parameter.meta.numel}")
         if parameter is None and not training and name in NAMES[2:]:
             raise RuntimeError(f"batch_norm(): {name} must be defined in evaluation mode")
 

@@ -45,9 +45,7 @@ def nll_loss_forward(
     if len(own) == 2 and wanted != own[:1]:
         raise RuntimeError(f"nll_loss(): size mismatch (got input: {list(own)}, target: {list(wanted)})")
     if len(own) == 1 and prod(wanted) != 1:
-        raise RuntimeError(
-            f"nll_loss(): For 1D input, 1D target must have size 1, but got target size: {list(wanted)}"
-        )
+        raise RuntimeError(f"nll_loss(): For 1D input, 1D target must have size 1, but got target size: {list(wanted)}")
     return _likelihood("nll_loss", own[:-1], self, target, weight, reduction, ignore_index)
 
 
@@ -302,9 +300,7 @@ def multi_margin_loss(
             f"size). Expected target size [{samples}], but got {list(target.meta.sizes)}."
         )
     if weight is not None and weight.meta.sizes != (classes,):
-        raise RuntimeError(
-            f"{name}(): inconsistent weight size, expected {classes} but got {list(weight.meta.sizes)}"
-        )
+        raise RuntimeError(f"{name}(): inconsistent weight size, expected {classes} but got {list(weight.meta.sizes)}")
     check_dtype(name, self)
     check_scalar_type(f"{name}()", int64, target.meta.dtype)
     if self.meta.device is cpu and outside(values(target), classes) is not None:

@@ -13,7 +13,6 @@ from ...kernels.compiler import Builtin
 from ...kernels.convolution import convolution_kernel
 from ...kernels.convolution_gradient import convolution_gradient_kernel
 from ...kernels.parallel import GRAIN, THREADS
-from ...kernels.planes import lanes
 from ...tensor.tensor import Tensor, empty_tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember, suggested_format
 from ..arrays import check_same_device
@@ -55,9 +54,7 @@ def _checked(input: Tensor, weight: Tensor, bias: Tensor | None, options: Convol
     check_same_device(OPERATOR, input, weight, *(() if bias is None else (bias,)))
     dims = weight.meta.ndim - 2
     if dims <= 0:
-        raise RuntimeError(
-            f"{OPERATOR}(): weight should have at least three dimensions, got {weight.meta.ndim}"
-        )
+        raise RuntimeError(f"{OPERATOR}(): weight should have at least three dimensions, got {weight.meta.ndim}")
     listed = [(name, value) for name, value in options._asdict().items() if isinstance(value, tuple)]
     found: dict[str, Any] = {name: repeated(OPERATOR, name, value, dims) for name, value in listed}
     plan = options._replace(**found)
@@ -198,10 +195,8 @@ def _runner(
 
         return in_float32
     spatial = list(zip(weight.sizes[2:], plan.stride, plan.padding, plan.dilation, strict=True))
-    table = convolution_table(
-        _operand(input), _operand(weight), _operand(made), spatial, made.dtype.itemsize, lanes(made.dtype), plan.groups,
-        transposed=plan.transposed,
-    )  # fmt: skip
+    seen, by, into = (Operand(one.sizes, one.byte_strides) for one in (input, weight, made))
+    table = convolution_table(seen, by, into, spatial, made.dtype, plan.groups, transposed=plan.transposed)
     kernel = convolution_kernel(made.dtype)
     strided = bias is not None and not bias.meta.contiguous
 
@@ -216,10 +211,6 @@ def _runner(
         return result
 
     return run
-
-
-def _operand(meta: TensorMeta) -> Operand:
-    return Operand(meta.sizes, tuple(stride * meta.dtype.itemsize for stride in meta.strides))
 
 
 def _launch(kernel: Builtin, table: Table, *pointers: int) -> None:
@@ -253,8 +244,8 @@ def weight_gradient(
     if table is None:
         spatial = list(zip(sizes[2:], stride, padding, dilation, strict=True))
         weight = Operand(tuple(sizes), (0,) * len(sizes))
-        operands = _operand(wide.meta), weight, _operand(small.meta)
-        table = remember(plans, key, gradient_table(*operands, spatial, dtype.itemsize, lanes(dtype), groups))
+        seen, grad = (Operand(one.meta.sizes, one.meta.byte_strides) for one in (wide, small))
+        table = remember(plans, key, gradient_table(seen, weight, grad, spatial, dtype, groups))
     result = apply("new_zeros", small, tuple(sizes))
     if small.meta.numel and wide.meta.numel and result.meta.numel:
         kernel = convolution_gradient_kernel(dtype)

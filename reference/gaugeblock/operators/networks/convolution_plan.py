@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...core.dtype import DType
 from ...kernels import convolution as forward
 from ...kernels import convolution_gradient as backward
-from ...kernels.planes import FLAG, Planes
+from ...kernels.planes import FLAG, Planes, lanes
 
 Ints = tuple[int, ...]
 Array = np.ndarray[Any, Any]
@@ -212,25 +213,17 @@ def _rounded(nbytes: int) -> int:
 
 
 def convolution_table(
-    input: Operand,
-    weight: Operand,
-    output: Operand,
-    options: Options,
-    itemsize: int,
-    lanes: int,
-    groups: int,
-    *,
-    transposed: bool,
+    input: Operand, weight: Operand, output: Operand, options: Options, dtype: DType, groups: int, *, transposed: bool
 ) -> Table:
     """Return the table of a convolution; weights are [outputs, channels of a group, kernel...], or the other way."""
     input, weight, output, options = coalesced(input, weight, output, options)
     line = transposed_line if transposed else correlation_line
     lines = [line(size, *option) for size, option in zip(output.sizes[2:], options, strict=True)]
-    outputs = output.sizes[1] // groups
+    outputs, itemsize = output.sizes[1] // groups, dtype.itemsize
     planes = _Planes(lines, input, itemsize, groups, outputs)
     lone = outputs == 1
     height, vectors = forward.LONE_TILE if lone else forward.TILE
-    tiles, windows_of_tile = -(-outputs // height), vectors * lanes
+    tiles, windows_of_tile = -(-outputs // height), vectors * lanes(dtype)
     samples = input.sizes[0]
     most = BLOCK_BYTES // max(1, planes.of_sample * itemsize)
     block = max(1, min(most, -(-samples // FEW_BLOCKS)))
@@ -280,19 +273,19 @@ def convolution_table(
 
 
 def gradient_table(
-    input: Operand, weight: Operand, grad: Operand, options: Options, itemsize: int, lanes: int, groups: int
+    input: Operand, weight: Operand, grad: Operand, options: Options, dtype: DType, groups: int
 ) -> Table:
     """Return the table of the gradient of a weight [grad's channels, channels of a group, kernel...]."""
     input, weight, grad, options = coalesced(input, weight, grad, options)
     kernel = weight.sizes[2:]
     lines = [correlation_line(size, *option) for size, option in zip(grad.sizes[2:], options, strict=True)]
-    outputs = grad.sizes[1] // groups
+    outputs, itemsize, vector = grad.sizes[1] // groups, dtype.itemsize, lanes(dtype)
     planes = _Planes(lines, input, itemsize, groups, outputs)
     height, width = backward.TILE
     (parts,) = product(*(line.parts for line in lines))
     counts = grad.sizes[2:]
     rows, length = prod(counts[:-1]), counts[-1]
-    pitch = -(-length // lanes) * lanes
+    pitch = -(-length // vector) * vector
     samples, channels = input.sizes[0], planes.channels
     of_sample = (planes.of_sample + outputs * rows * pitch) * itemsize
     block = max(1, min(samples, 2 * BLOCK_BYTES // max(1, of_sample)))
@@ -306,12 +299,12 @@ def gradient_table(
     in_grad = _offsets(*(index * stride for index, stride in zip(outer, grad.strides[2:], strict=False)))
     in_planes = (np.arange(block)[:, None] * planes.grid + in_plane).reshape(-1)
     in_copy = np.arange(block * rows) * pitch
-    within = np.arange(length // lanes) * lanes
+    within = np.arange(length // vector) * vector
     vectors = np.stack([np.add.outer(one, within).reshape(-1) for one in (in_planes, in_copy)], 1) * itemsize
-    ends = (np.stack([in_planes, in_copy], 1) + len(within) * lanes) * itemsize
+    ends = (np.stack([in_planes, in_copy], 1) + len(within) * vector) * itemsize
     slot = (
-        _rounded((channels * whole + lanes) * itemsize),
-        _rounded((-(-outputs // height) * height * block * rows * pitch + whole + lanes) * itemsize),
+        _rounded((channels * whole + vector) * itemsize),
+        _rounded((-(-outputs // height) * height * block * rows * pitch + whole + vector) * itemsize),
     )
     slots = backward.ConvolutionGradient
     table = planes.table(slot, 0, {
@@ -320,7 +313,7 @@ def gradient_table(
         slots.GRAD_ROWS_AT: planes.put(in_grad), slots.LENGTH: length,
         slots.PITCH: pitch * itemsize, slots.ROWS_AT_ONCE: max(1, ROWS_BYTES // (pitch * itemsize * 5)),
         slots.BLOCKS: -(-samples // block), slots.VECTORS: len(within), slots.VECTORS_AT: planes.put(vectors),
-        slots.REST: length % lanes, slots.ENDS_AT: planes.put(ends),
+        slots.REST: length % vector, slots.ENDS_AT: planes.put(ends),
     })  # fmt: skip
     work = prod(grad.sizes) * channels * prod(kernel)
     return Table(table, table.ctypes.data, 0, FLAG + sum(slot), groups, channels, work)

@@ -120,9 +120,7 @@ def pdist(self: Tensor, p: float = 2.0) -> Tensor:
     if meta.ndim != 2:
         raise RuntimeError(f"pdist(): pdist only supports 2D tensors, got: {meta.ndim}D")
     if meta.dtype.kind != 2:
-        raise RuntimeError(
-            f"pdist(): pdist only supports floating-point dtypes, got {UPSTREAM_NAMES[meta.dtype.name]}"
-        )
+        raise RuntimeError(f"pdist(): pdist only supports floating-point dtypes, got {UPSTREAM_NAMES[meta.dtype.name]}")
     _check_order("pdist", p)
     check_dtype("pdist", self)
     rows = meta.sizes[0]

@@ -251,9 +251,7 @@ def _check_ctc(log_probs: Tensor, targets: Tensor, input_lengths: Lengths, targe
     name = "ctc_loss"
     check_dtype("_ctc_loss", log_probs)
     if targets.meta.dtype not in (int32, int64):
-        raise RuntimeError(
-            f"{name}(): targets must be Long or Int, but got {UPSTREAM_NAMES[targets.meta.dtype.name]}"
-        )
+        raise RuntimeError(f"{name}(): targets must be Long or Int, but got {UPSTREAM_NAMES[targets.meta.dtype.name]}")
     if log_probs.meta.ndim != 3:
         raise RuntimeError(f"{name}(): log_probs must have 3 dims, but got {log_probs.meta.ndim}")
     steps, batch, classes = log_probs.meta.sizes

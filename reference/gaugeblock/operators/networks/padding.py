@@ -194,8 +194,12 @@ def _check(operator: str, self: Tensor, factor: int, name: str) -> None:
         raise RuntimeError(f"{operator}(): {operator} expects a positive {name}, but got {factor}")
 
 
-def _laid_out(part: Part, moved: Tensor, sizes: tuple[int, ...]) -> Tensor:
-    """A fresh tensor, row-major, of these sizes."""
+def _rearranged(
+    part: Part, self: Tensor, split: Sequence[int], order: Sequence[int], sizes: tuple[int, ...]
+) -> Tensor:
+    """A fresh tensor, row-major, of these sizes, from dims taken apart and put in another order, the last ones."""
+    lead = len(split) - len(order)
+    moved = part("permute", part("reshape", self, split), (*range(lead), *(lead + k for k in order)))
     return part("view", part("clone", moved, memory_format=contiguous_format), sizes)
 
 
@@ -210,10 +214,9 @@ def pixel_shuffle(part: Part, self: Tensor, upscale_factor: int) -> Tensor:
             f"pixel_shuffle(): pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
             f"upscale_factor, but input.size(-3)={channels} is not divisible by {r * r}"
         )
-    split = part("reshape", self, (*lead, channels // (r * r), r, r, height, width))
-    n = len(lead)
-    moved = part("permute", split, (*range(n + 1), n + 3, n + 1, n + 4, n + 2))
-    return _laid_out(part, moved, (*lead, channels // (r * r), height * r, width * r))
+    left = channels // (r * r)
+    split, wanted = (*lead, left, r, r, height, width), (*lead, left, height * r, width * r)
+    return _rearranged(part, self, split, (2, 0, 3, 1), wanted)
 
 
 @composite
@@ -228,10 +231,9 @@ def pixel_unshuffle(part: Part, self: Tensor, downscale_factor: int) -> Tensor:
                 f"pixel_unshuffle(): pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
                 f"input.size({place})={size} is not divisible by {r}"
             )
-    split = part("reshape", self, (*lead, channels, height // r, r, width // r, r))
-    n = len(lead)
-    moved = part("permute", split, (*range(n + 1), n + 2, n + 4, n + 1, n + 3))
-    return _laid_out(part, moved, (*lead, channels * r * r, height // r, width // r))
+    rows, columns = height // r, width // r
+    split, wanted = (*lead, channels, rows, r, columns, r), (*lead, channels * r * r, rows, columns)
+    return _rearranged(part, self, split, (1, 3, 0, 2), wanted)
 
 
 @composite
@@ -251,7 +253,7 @@ def channel_shuffle(part: Part, self: Tensor, groups: int) -> Tensor:
             f"channel_shuffle(): Number of channels must be divisible by groups. Got {sizes[1]} channels and {groups} "
             f"groups."
         )
-    split = part("reshape", self, (sizes[0], groups, sizes[1] // groups, *sizes[2:]))
-    dealt = _laid_out(part, part("transpose.int", split, 1, 2), sizes)
+    split = (sizes[0], groups, sizes[1] // groups, *sizes[2:])
+    dealt = _rearranged(part, self, split, (0, 2, 1, *range(3, len(split))), sizes)
     chosen = suggested_format(sizes, self.meta.strides)
     return dealt if chosen is None else part("clone", dealt, memory_format=chosen)

@@ -31,9 +31,7 @@ def _unpooled(operator: str, self: Tensor, indices: Tensor, output_size: Ints, d
             f"{operator}(): There should be exactly {dims} elements in output_size, but got {len(output_size)}"
         )
     if indices.meta.dtype is not int64:
-        raise RuntimeError(
-            f"{operator}(): elements in indices should be type int64 but got: {indices.meta.dtype.name}"
-        )
+        raise RuntimeError(f"{operator}(): elements in indices should be type int64 but got: {indices.meta.dtype.name}")
     if len(own) not in (dims + 1, dims + 2):
         raise RuntimeError(
             f"{operator}(): Input to {operator} should be a {dims + 1}d or {dims + 2}d Tensor, but got a tensor with "

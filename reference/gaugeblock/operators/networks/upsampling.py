@@ -286,14 +286,11 @@ def filter_weights(
 
 
 def _resampled(operator: str, filter: Callable[[Array], Array], reach: int) -> Any:
-    def upsample(
-        self: Tensor, output_size: Sizes, align_corners: bool, scales_h: float | None = None,
-        scales_w: float | None = None,
-    ) -> Tensor:  # fmt: skip
+    def upsample(self: Tensor, output_size: Sizes, align_corners: bool, *scales: float | None) -> Tensor:
         result = new_like(checked(operator, self, output_size, 2))
         if result.meta.device is cpu and result.meta.numel:
             array = values(self)
-            for axis, scale in ((3, scales_w), (2, scales_h)):
+            for axis, scale in zip((3, 2), (*scales, None, None)[1::-1], strict=True):
                 size, wanted = array.shape[axis], output_size[axis - 2]
                 if size != wanted:
                     array = mixed(array, filter_weights(size, wanted, align_corners, scale, filter, reach), axis)

@@ -23,9 +23,7 @@ def frexp_Tensor(part: Part, self: Tensor) -> Any:
     """
     dtype = self.meta.dtype
     if dtype.kind != 2:
-        raise RuntimeError(
-            f"torch.frexp() only supports floating-point dtypes, got {UPSTREAM_NAMES[dtype.name]}"
-        )
+        raise RuntimeError(f"torch.frexp() only supports floating-point dtypes, got {UPSTREAM_NAMES[dtype.name]}")
     mantissa, exponent = part("empty_like", self), part("empty_like", self, dtype=int32)
     write("frexp", mantissa, (self,), dtype, exponent, part=part)
     return result_type("frexp.Tensor")(mantissa, exponent)

@@ -15,10 +15,8 @@ from ..invoke import apply
 
 def _double(*operands: Tensor | Number) -> DType:
     """complex128 when an operand is complex, else float64."""
-    for operand in operands:
-        if operand.meta.dtype.is_complex if isinstance(operand, Tensor) else isinstance(operand, complex):
-            return complex128
-    return float64
+    kinds = [one.meta.dtype.is_complex if isinstance(one, Tensor) else isinstance(one, complex) for one in operands]
+    return complex128 if any(kinds) else float64
 
 
 def _wide(operand: Tensor | Number, dtype: DType) -> Tensor | Number:

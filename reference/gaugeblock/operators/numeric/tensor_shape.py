@@ -59,10 +59,8 @@ def meshgrid_indexing(tensors: Sequence[Tensor], *, indexing: str) -> tuple[Tens
     if swap:
         lines[0], lines[1] = lines[1], lines[0]
     sizes = tuple([line.meta.numel for line in lines])
-    grids = []
-    for place, line in enumerate(lines):
-        column = (1,) * place + (sizes[place],) + (1,) * (len(lines) - place - 1)
-        grids.append(expand(reshape(line, column), sizes))
+    columns = [(*(1,) * k, size, *(1,) * (len(sizes) - k - 1)) for k, size in enumerate(sizes)]
+    grids = [expand(reshape(line, column), sizes) for line, column in zip(lines, columns, strict=True)]
     if swap:
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)

@@ -46,10 +46,8 @@ def _tapered(name: str, shape: Callable[..., Array]) -> Callable[..., Plan]:
 
 def cosine_sum(place: Array, *weights: float) -> Array:
     """The sum of cosines over one period, with signs in turn."""
-    total = np.zeros_like(place)
-    for k, weight in enumerate(weights):
-        total += (-1) ** k * weight * np.cos(2 * np.pi * k * place)
-    return total
+    terms = ((-1) ** k * weight * np.cos(2 * np.pi * k * place) for k, weight in enumerate(weights))
+    return sum(terms, np.zeros_like(place))
 
 
 def triangle(place: Array) -> Array:
@@ -71,7 +69,9 @@ bartlett, kaiser = _tapered("bartlett_window", triangle), _tapered("kaiser_windo
 PADDING = ("reflect", "constant", "replicate", "circular")
 
 
-def _steps(operator: str, n_fft: int, hop_length: int | None, win_length: int | None) -> tuple[int, int]:
+def _steps(
+    operator: str, n_fft: int, hop_length: int | None, win_length: int | None, window: Tensor | None
+) -> tuple[int, int]:
     """The distance of pieces, a quarter of them by default, and the length of the window."""
     hop = n_fft // 4 if hop_length is None else hop_length
     length = n_fft if win_length is None else win_length
@@ -81,15 +81,12 @@ def _steps(operator: str, n_fft: int, hop_length: int | None, win_length: int | 
         raise RuntimeError(f"{operator}(): expected hop_length > 0, but got hop_length={hop}")
     if not 0 < length <= n_fft:
         raise RuntimeError(f"{operator}(): expected 0 < win_length <= n_fft, but got win_length={length}")
-    return hop, length
-
-
-def _check_window(operator: str, window: Tensor | None, length: int) -> None:
     if window is not None and window.meta.sizes != (length,):
         raise RuntimeError(
             f"{operator}(): expected a 1D window tensor of size equal to win_length={length}, but got window of sizes "
             f"{list(window.meta.sizes)}"
         )
+    return hop, length
 
 
 def _window(window: Tensor | None, n_fft: int, length: int, like: Tensor, dtype: DType) -> Tensor:
@@ -136,8 +133,7 @@ def stft_center(
         raise RuntimeError(f"stft(): expected a 1D or 2D tensor, got {meta.ndim} dims")
     if align_to_window is not None:
         raise RuntimeError(f"stft(): align_to_window={align_to_window} is not supported; leave it out")
-    hop, length = _steps("stft", n_fft, hop_length, win_length)
-    _check_window("stft", window, length)
+    hop, length = _steps("stft", n_fft, hop_length, win_length, window)
     pad = n_fft // 2 if center else 0
     total = meta.sizes[-1] + 2 * pad
     if center and pad_mode not in PADDING:
@@ -214,8 +210,7 @@ def istft(
         )
     if meta.ndim not in (2, 3) or not prod(meta.sizes):
         raise RuntimeError(f"istft(): expected a tensor with 2 or 3 dims and elements, got {list(meta.sizes)}")
-    hop, win = _steps("istft", n_fft, hop_length, win_length)
-    _check_window("istft", window, win)
+    hop, win = _steps("istft", n_fft, hop_length, win_length, window)
     frequencies, count = meta.sizes[-2:]
     one_side = frequencies != n_fft if onesided is None else onesided
     wanted = n_fft // 2 + 1 if one_side else n_fft

@@ -20,7 +20,6 @@ from ..ranges import Plan
 
 Ints = tuple[int, ...]
 Norm = Literal["backward", "ortho", "forward"]
-NORMS = ("backward", "ortho", "forward")
 OPPOSITE: dict[str, Norm] = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
@@ -97,8 +96,8 @@ def _transformed(
     A length of None is that of the input. Raises RuntimeError for no points or dims, half precision and an unknown
     normalisation.
     """
-    if norm is not None and norm not in NORMS:
-        raise RuntimeError(f'Invalid normalization mode: "{norm}"; it must be one of {", ".join(NORMS)}')
+    if norm is not None and norm not in OPPOSITE:
+        raise RuntimeError(f'Invalid normalization mode: "{norm}"; it must be one of {", ".join(OPPOSITE)}')
     dtype = DEFAULTS.dtype if self.meta.dtype.kind < 2 else self.meta.dtype
     if length == HALVED and dtype.is_complex:
         raise RuntimeError(f"{operator} expects a real input tensor, but got {UPSTREAM_NAMES[dtype.name]}")
