@@ -149,3 +149,28 @@ def test_entries_hold_the_values_of_numbers_that_decide_what_is_computed(
     assert len(set(first)) == len(numbers) and others == [first, first]
     kept = [bool(entry) for key, entry in x.meta.calls.items() if key[0] == name]
     assert kept == [True] * len(numbers)
+
+
+@CACHED
+@pytest.mark.parametrize("name", ["complex", "polar", "rsub", "mse_loss", "kron", "fmod", "outer", "xlogy", "mul"])
+def test_a_call_of_one_tensor_twice_serves_two_tensors(name: str) -> None:
+    call = getattr(gb, name, None) or getattr(gb.nn.functional, name)
+    first, second = gb.arange(1.0, 8.0), gb.arange(2.0, 16.0, 2.0)
+    first.meta.calls.clear()
+    call(first, first)
+    found = call(first, second)
+    first.meta.calls.clear()
+    assert gb.equal(found, call(first, second))
+    assert not gb.equal(found, call(second, second))
+
+
+@CACHED
+def test_a_write_of_one_tensor_twice_serves_two_tensors() -> None:
+    x, y = gb.arange(1.0, 8.0), gb.ones(7)
+    x.meta.calls.clear()
+    assert x.clone().sub_(x).tolist() == [0.0] * 7
+    z = x.clone()
+    assert z.sub_(z) is z and z.tolist() == [0.0] * 7 and z._version == 1
+    assert z.sub_(y).tolist() == [-1.0] * 7
+    assert gb.sub(x, x, out=x) is x and x.tolist() == [0.0] * 7
+    assert gb.sub(x, y, out=z).tolist() == [-1.0] * 7

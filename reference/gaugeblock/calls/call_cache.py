@@ -33,7 +33,7 @@ from ..operators.plan import Plannable, Planned
 from ..operators.registration import unguarded
 from ..tensor.hooks import SPECIAL
 from ..tensor.metadata import detach
-from ..tensor.tensor import Tensor
+from ..tensor.tensor import Tensor, make_tensor
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, only_ints, remember
 from ..tensor.view_table import ViewFunction
 from .caller import Bound, Caller
@@ -317,6 +317,10 @@ class Filler:
         if kernel is None:
             return call(operator, *values, **options)
         if isinstance(kernel, Plannable) and not tracked:
+            twice: dict[tuple[int, int], Tensor] = {}
+            request = request._replace(values=tuple(_apart(request.values, twice)))
+            out = [options["out"]] if "out" in options else []
+            values = _apart([*out, *values], twice)[len(out) :]
             planned = kernel.planned(*values, **options)
             entry = self._planned(request, planned)
             if entry is not None:
@@ -444,6 +448,21 @@ def _is_row_major(metas: Sequence[TensorMeta]) -> bool:
     if first.strides != default_strides(first.sizes) or not first.numel or first.device is not cpu:
         return False
     return all(meta.sizes == first.sizes and meta.strides == first.strides and meta.device is cpu for meta in metas[1:])
+
+
+def _apart(values: Sequence[Any], twice: dict[tuple[int, int], Tensor]) -> list[Any]:
+    """Return the values with another tensor over the same elements where one is given again, so that a plan tells its
+    operands apart; `twice` has these tensors by place among the equal ones."""
+    found = list(values)
+    for place, value in enumerate(values):
+        count = sum(value is one for one in values[:place]) if isinstance(value, Tensor) else 0
+        if count:
+            key = id(value), count
+            if key not in twice:
+                twice[key] = make_tensor(value.meta, value.storage_impl, value.offset, value.base)
+                twice[key].counter = value.counter
+            found[place] = twice[key]
+    return found
 
 
 def _stands_for(value: Any, operand: Any) -> bool:
