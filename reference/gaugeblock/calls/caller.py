@@ -224,12 +224,8 @@ class Caller:
 
     def _writing(self, signature: Signature) -> Signature | None:
         """The signature itself, or one with the same parameters, if it has an out= form."""
-        if signature.out_operator is not None:
-            return signature
-        for other in self.signatures():
-            if other.out_operator is not None and other.names == signature.names:
-                return other
-        return None
+        alike = (one for one in (signature, *self.signatures()) if one.names == signature.names)
+        return next((one for one in alike if one.out_operator is not None), None)
 
     def _bind_out(self, signature: Signature, values: list[Any], options: dict[str, Any], out: Any) -> Bound:
         count = len(signature.out_names)

@@ -38,10 +38,6 @@ class Group(NamedTuple):
     name: str
     overloads: tuple[Overload, ...]
 
-    @property
-    def inplace(self) -> bool:
-        return self.name.endswith("_") and not self.name.endswith("__")
-
 
 SCALED = frozenset({"add", "sub", "rsub"})
 """Operators whose number `alpha` is a keyword in Python even where the schema takes it by position."""

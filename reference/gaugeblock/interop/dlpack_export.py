@@ -102,10 +102,7 @@ def _synchronise(self: Tensor, stream: Any) -> None:
     from ..cuda.streams import ExternalStream, current_stream, default_stream
 
     device = self.meta.device
-    if stream is None or stream == LEGACY_STREAM:
-        taker = default_stream(device)
-    else:
-        taker = ExternalStream(stream, device)
+    taker = default_stream(device) if stream in (None, LEGACY_STREAM) else ExternalStream(stream, device)
     taker.wait_stream(current_stream(device))
 
 

@@ -23,9 +23,8 @@ class tensortype(type):
     is_sparse = False
 
     def __instancecheck__(cls, instance: object) -> bool:
-        if not isinstance(instance, Tensor):
-            return False
-        return instance.meta.dtype is cls.dtype and instance.meta.device.type == "cpu"
+        meta = instance.meta if isinstance(instance, Tensor) else None
+        return meta is not None and meta.dtype is cls.dtype and meta.device.type == "cpu"
 
     def __repr__(cls) -> str:
         return f"<class 'gaugeblock.{cls.__name__}'>"

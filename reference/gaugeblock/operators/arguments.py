@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, overload
+from typing import Any, TypeVar
 
 from ..core.device import PLACING, Device
 from ..core.dtype import DEFAULTS, DType, bool_, float64, int64
@@ -13,6 +13,7 @@ from ..core.promotion import UPSTREAM_NAMES
 from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor
 
+D = TypeVar("D")
 _PYTHON_DTYPES: dict[Any, DType] = {bool: bool_, int: int64, float: float64}
 
 
@@ -25,19 +26,11 @@ def as_dtype(value: Any) -> DType | None:
     return _PYTHON_DTYPES.get(value) if isinstance(value, type) else None
 
 
-@overload
-def dtype_argument(operator: str, dtype: DType) -> DType: ...
-
-
-@overload
-def dtype_argument(operator: str, dtype: Any) -> DType | None: ...
-
-
-def dtype_argument(operator: str, dtype: Any) -> DType | None:
+def dtype_argument(operator: str, dtype: D) -> D:
     """Return `dtype` as a DType, None for None. Raise TypeError for what is no dtype."""
     if dtype is None or type(dtype) is DType:
         return dtype
-    return as_dtype(dtype) or type_error(operator, "dtype", dtype, "dtype")
+    return as_dtype(dtype) or type_error(operator, "dtype", dtype, "dtype")  # type: ignore[return-value]
 
 
 OPTIONS: dict[str, Callable[[Any], Any]] = {

@@ -63,7 +63,7 @@ def converted(
 
 @kernel("to.dtype")
 @plannable
-def to_dtype(self: Tensor, dtype: DType, *options: Any, **named: Any) -> Planned[Tensor]:
+def to_dtype(self: Tensor, dtype: DType, *options: Any, **named: Any) -> Tensor | Planned[Tensor]:
     """Conversion to `dtype`; the options are non_blocking, copy and memory_format."""
     result = converted(self, dtype, None, *options, **named)
     return Planned(self, lambda self: self) if result is self else planned_copy(result, self)

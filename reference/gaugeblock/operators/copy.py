@@ -145,7 +145,7 @@ def warn_of_lost_imaginary_part(source: TensorMeta, destination: TensorMeta) -> 
 
 @kernel("clone")
 @plannable
-def clone(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Planned[Tensor]:
+def clone(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor | Planned[Tensor]:
     """A fresh tensor with the same values; the layout is kept unless a memory format is given."""
     meta = self.meta
     strides = format_strides("clone", meta.sizes, meta.strides, memory_format)

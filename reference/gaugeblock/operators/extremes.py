@@ -33,7 +33,7 @@ def _register(largest: bool) -> None:
 
     @kernel(f"a{word}")
     @plannable
-    def over_dims(self: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False) -> Planned[Tensor]:
+    def over_dims(self: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False) -> Tensor | Planned[Tensor]:
         operator = f"a{word}"
         check_implemented(operator, self.meta.dtype, not self.meta.dtype.is_complex)
         dims = reduced_dims(operator, dim, self.meta.ndim)
@@ -42,7 +42,7 @@ def _register(largest: bool) -> None:
 
     @kernel(word)
     @plannable
-    def of_all(self: Tensor) -> Planned[Tensor]:
+    def of_all(self: Tensor) -> Tensor | Planned[Tensor]:
         check_implemented(word, self.meta.dtype, not self.meta.dtype.is_complex)
         dims = tuple(range(self.meta.ndim))
         check_not_empty(word, self.meta, dims, full=True)
@@ -59,7 +59,7 @@ def _register(largest: bool) -> None:
 
     @kernel(f"arg{word}")
     @plannable
-    def position(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Planned[Tensor]:
+    def position(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor | Planned[Tensor]:
         operator = f"arg{word}"
         kind = self.meta.dtype.category
         if kind in ("bool", "complex"):

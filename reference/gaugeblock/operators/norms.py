@@ -82,11 +82,9 @@ def norm_compute_dtype(operator: str, own: DType, given: DType | None) -> DType:
 
 def norm_order(operator: str, p: float | str | None) -> float:
     """The order that `p` stands for: 2 for "fro" and None. Raises RuntimeError for another name."""
-    if isinstance(p, str):
-        if p != "fro":
-            raise RuntimeError(f"{operator}(): argument 'p' must be a number or 'fro', got {p!r}")
-        return 2.0
-    if p is None:
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"{operator}(): argument 'p' must be a number or 'fro', got {p!r}")
+    if p is None or isinstance(p, str):
         return 2.0
     if not isinstance(p, int | float):
         type_error(operator, "p", p, "a number, 'fro', 'nuc' or None")

@@ -16,7 +16,7 @@ plain arguments decide. It returns None where the values of a number or tensor h
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, overload
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 from ..core.device import cpu
 from ..dispatch.dispatcher import REGISTRY, call, plain_kernel
@@ -72,17 +72,8 @@ class Plannable(Generic[P, R]):
         return Plannable(wrapper(self.__wrapped__))
 
 
-@overload
-def plannable(function: Callable[P, Planned[R]]) -> Plannable[P, R]: ...
-
-
-@overload
-def plannable(function: Callable[P, R | Planned[R]]) -> Plannable[P, R]: ...
-
-
-def plannable(function: Callable[P, Any]) -> Plannable[P, Any]:
-    """Make a function that may return a `Planned` a kernel."""
-    return Plannable(function)
+plannable = Plannable
+"""Makes a function that may return a `Planned` a kernel."""
 
 
 def planned(name: str, *args: Any) -> Planned[Any]:

@@ -210,12 +210,12 @@ def _register_total(name: str, dims: str, build: Any, accumulated: Callable[...,
 
     @kernel(name)
     @plannable
-    def whole(self: Tensor, *, dtype: DType | None = None) -> Planned[Tensor]:
+    def whole(self: Tensor, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
         return total(self, None, False, dtype)
 
     @kernel(f"{name}.{dims}")
     @plannable
-    def over(self: Tensor, dim: Dim, keepdim: bool = False, *, dtype: DType | None = None) -> Planned[Tensor]:
+    def over(self: Tensor, dim: Dim, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
         return total(self, dim, keepdim, dtype)
 
 

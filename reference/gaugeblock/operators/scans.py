@@ -89,7 +89,7 @@ def _register_running(name: str, build: Any) -> None:
 
     @kernel(name)
     @plannable
-    def running(self: Tensor, dim: int, *, dtype: DType | None = None) -> Planned[Tensor]:
+    def running(self: Tensor, dim: int, *, dtype: DType | None = None) -> Tensor | Planned[Tensor]:
         place = wrap_dim(name, dim, self.meta.ndim)
         own = self.meta.dtype
         compute = dtype_argument(name, dtype) or (int64 if own.kind < 2 else own)

@@ -23,11 +23,9 @@ def copying(view: str) -> Callable[..., Any]:
     """The function that copies what `view` returns, each part of a list by itself."""
 
     def run(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        if view == "view":
-            return invoke("clone", invoke("reshape", self, *args), memory_format=contiguous_format)
         if self.meta.lazy and view in _OF_MEMORY:
             self = invoke("clone", self)
-        found = invoke(view, self, *args, **kwargs)
+        found = invoke("reshape" if view == "view" else view, self, *args, **kwargs)
         if isinstance(found, (tuple, list)):
             return tuple(invoke("clone", part, memory_format=contiguous_format) for part in found)
         return invoke("clone", found, memory_format=contiguous_format)
