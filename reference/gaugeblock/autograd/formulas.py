@@ -237,13 +237,10 @@ def _value(formulas: Formulas, name: str) -> str:
 
 
 def _returned(formulas: Formulas) -> str:
-    if any(name in formulas.lists for name in formulas.inputs):
-        parts = [
-            f"*((None,) * n_{name} if g_{name} is None else g_{name})" if name in formulas.lists else f"g_{name}"
-            for name in formulas.inputs
-        ]
-    else:
-        parts = [f"g_{name}" for name in formulas.inputs]
+    parts = [
+        f"*((None,) * n_{name} if g_{name} is None else g_{name})" if name in formulas.lists else f"g_{name}"
+        for name in formulas.inputs
+    ]
     return f"({', '.join(parts)},)"
 
 

@@ -16,9 +16,6 @@ def __getattr__(name: str) -> int:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-NESTED = "Nested forward mode AD is not supported at the moment"
-
-
 class UnpackedDualTensor(NamedTuple):
     """A dual number taken apart; `tangent` is None for a tensor that has none."""
 
@@ -29,7 +26,7 @@ class UnpackedDualTensor(NamedTuple):
 def enter_dual_level() -> int:
     """Open the level at which dual numbers live, and return its number. RuntimeError for a second one."""
     if DUAL.level:
-        raise RuntimeError(NESTED)
+        raise RuntimeError("Nested forward mode AD is not supported at the moment")
     DUAL.level += 1
     IN_PYTHON.append(None)
     return 0

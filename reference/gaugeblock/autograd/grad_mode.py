@@ -41,9 +41,7 @@ class GradMode:
     """A context manager and decorator that sets the mode and puts it back on every way out; it may be nested."""
 
     mode: bool
-
-    def __init__(self) -> None:
-        self._before: list[tuple[bool, object]] = []
+    _before: list[tuple[bool, object]]
 
     def __enter__(self) -> Self:
         self._before.append(_entered(self.mode))

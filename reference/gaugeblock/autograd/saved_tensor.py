@@ -71,12 +71,6 @@ class WithTangent:
         return made
 
 
-INPLACE = (
-    "A saved tensor pack hook is modifying its input in place: its argument must not be written to. "
-    "Return a modified copy instead."
-)
-
-
 def saved(plain: Any, tensor: Any = None, result_of_node: Edge | None = None) -> Any:
     """Return what a node keeps of a tensor, given unpacked; `result_of_node` is set for a result of the node itself.
 
@@ -107,7 +101,10 @@ def _packed(plain: Tensor, tensor: Tensor | None, result_of_node: Edge | None) -
     finally:
         STATE.grad = before
     if version_of(plain) != version:
-        raise RuntimeError(INPLACE)
+        raise RuntimeError(
+            "A saved tensor pack hook is modifying its input in place: its argument must not be written to. "
+            "Return a modified copy instead."
+        )
     bare = value is given and result_of_node is not None
     return Packed(plain if bare else value, unpack, bare=bare)
 
@@ -280,9 +277,6 @@ class disable_saved_tensors_hooks(ContextDecorator):
         return disable_saved_tensors_hooks(self.error_message)
 
 
-OUTSIDE = "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
-
-
 class allow_mutation_on_saved_tensors(saved_tensors_hooks):
     """Let saved tensors be written to within the block: nodes save copies, and the backward pass uses them.
 
@@ -295,7 +289,7 @@ class allow_mutation_on_saved_tensors(saved_tensors_hooks):
     def __init__(self) -> None:
         def unpack(copy: Any) -> Any:
             if self not in self._active:
-                raise RuntimeError(OUTSIDE)
+                raise RuntimeError("Trying to backward outside of the 'allow_mutation_on_saved_tensors' context")
             return copy
 
         def pack(tensor: Any) -> Any:

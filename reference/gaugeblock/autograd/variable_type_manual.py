@@ -167,9 +167,6 @@ def refusing(operator: Operator) -> Callable[..., Any]:
     return record
 
 
-MESSAGE = "derivative for set_ is not implemented"
-
-
 def rebound(self: Tensor, source: Tensor | None, change: Callable[[], Any]) -> Tensor:
     """`self` after `change`, which puts it on another storage; no gradient flows on from it then.
 
@@ -188,7 +185,8 @@ def rebound(self: Tensor, source: Tensor | None, change: Callable[[], Any]) -> T
             refresh_plain(self)
     if taking_part:
         meta = materialize_autograd_meta(self)
-        meta.grad_fn = NotImplementedNode("NotImplemented", MESSAGE, edges, [unpack(self)])
+        message = "derivative for set_ is not implemented"
+        meta.grad_fn = NotImplementedNode("NotImplemented", message, edges, [unpack(self)])
         meta.output_nr = 0
     return self
 
