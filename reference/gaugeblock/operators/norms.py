@@ -25,7 +25,7 @@ Dim = int | Sequence[int] | None
 @plannable
 def vector_norm(
     operator: str, self: Tensor, order: float, dim: Dim, keepdim: bool, dtype: DType | None
-) -> Planned[Tensor]:
+) -> Tensor | Planned[Tensor]:
     """The norm of order `order` over dims, in the real dtype.
 
     Raises RuntimeError for bool and ints, for a dtype that narrows, and for an infinite or negative order over no
@@ -110,7 +110,7 @@ def write_norm(result: Tensor, out: Tensor) -> Tensor:
 @plannable
 def norm(
     self: Tensor, p: float | None = 2, dim: Dim = None, keepdim: bool = False, *, dtype: DType | None = None
-) -> Planned[Tensor]:
+) -> Tensor | Planned[Tensor]:
     """Norm of all elements, or over dims, of the elements converted to `dtype`."""
     return vector_norm.planned("norm", self, norm_order("norm", p), dim, keepdim, dtype)
 
@@ -119,7 +119,7 @@ def norm(
 @plannable
 def linalg_vector_norm(
     self: Tensor, ord: float = 2, dim: Dim = None, keepdim: bool = False, *, dtype: DType | None = None
-) -> Planned[Tensor]:
+) -> Tensor | Planned[Tensor]:
     """Norm of order `ord` over dims, None for all."""
     return vector_norm.planned("linalg_vector_norm", self, ord, dim, keepdim, dtype)
 

@@ -119,7 +119,7 @@ def _reversing(meta: TensorMeta, out: TensorMeta, dims: Sequence[int]) -> Callab
 
 @kernel("fliplr")
 @plannable
-def fliplr(self: Tensor) -> Planned[Tensor]:
+def fliplr(self: Tensor) -> Tensor | Planned[Tensor]:
     """flip along dim 1. Raises RuntimeError below 2-D."""
     if self.meta.ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
@@ -128,7 +128,7 @@ def fliplr(self: Tensor) -> Planned[Tensor]:
 
 @kernel("flipud")
 @plannable
-def flipud(self: Tensor) -> Planned[Tensor]:
+def flipud(self: Tensor) -> Tensor | Planned[Tensor]:
     """flip along dim 0. Raises RuntimeError for a 0-dim tensor."""
     if self.meta.ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")

@@ -36,7 +36,7 @@ def evaluated(
     numbers: Sequence[Number] = (),
     *,
     result: str = "common",
-) -> Planned[Tensor]:
+) -> Tensor | Planned[Tensor]:
     """A formula of the tables over broadcast operands, computed and refused as the row's dtypes say; works on meta."""
     call = Call(formula, tuple(operands), tuple(numbers))
     return planned_run(_rule(row, "default", result), call, None, inplace=False)
