@@ -43,8 +43,7 @@ class Part:
     __slots__ = ("_given", "_held", "_lines", "_names", "_whole")
 
     def __init__(self, given: Sequence[Any], *, whole: bool = True) -> None:
-        self._given = [one for one in given if isinstance(one, (Tensor, int, float, complex))]
-        self._given = [one for one in self._given if one.__class__ is not bool]
+        self._given = [one for one in given if isinstance(one, (Tensor, float, complex)) or one.__class__ is int]
         self._whole = whole and not SPECIAL and all(map(_is_plain, given))
         self._names = {id(one): f"given{k}" for k, one in enumerate(self._given) if isinstance(one, Tensor)}
         self._held: list[Any] = list(given)
@@ -88,7 +87,8 @@ class Part:
 
     def constant(self, tensor: Tensor) -> Tensor:
         """Return a tensor that depends on metas and plain arguments alone."""
-        self._names.setdefault(id(tensor), self._constant(tensor))
+        if self._whole:
+            self._names.setdefault(id(tensor), self._constant(tensor))
         return tensor
 
     def new(self, meta: TensorMeta) -> Tensor:

@@ -7,35 +7,29 @@ import math
 from ...core.dtype import bfloat16, bool_, float16, float32
 from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
+from ..allocation import without_change
 from ..composition import Part, composite
-from ..invoke import apply
+from ..invoke import expand
 from ..operand_checks import check_implemented
-from ..plan import Planned, plannable, planned
 
 
-@plannable
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor | Planned[Tensor]:
+@composite
+def linear(part: Part, input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias. Raises RuntimeError for sizes and dtypes that do not fit."""
     if not input.meta.ndim or not weight.meta.ndim:
         raise RuntimeError(
             f"linear(): both arguments to linear need to be at least 1D, but they are {input.meta.ndim}D and "
             f"{weight.meta.ndim}D"
         )
-    turned = apply("t", weight)
+    turned = part("t", weight)
     flat = input.meta.ndim == 2 and weight.meta.ndim == 2
     if bias is not None and flat and input.meta.dtype in (float16, bfloat16):
-        return apply("addmm", bias, input, turned)
-    result, multiply, *_ = planned("matmul", input, turned)
-    if bias is None:  # the weight may stand for its transpose: both begin at the same address
-        return Planned(result, multiply and (lambda input, weight, bias: multiply(input, weight)))
-    apply("expand", bias, result.meta.sizes)  # raises for a bias that does not broadcast
-    result, add, *_ = planned("add_.Tensor", result, bias)
-
-    def run(input: Tensor, weight: Tensor, bias: Tensor) -> Tensor | None:
-        product = multiply(input, weight) if multiply else None
-        return None if product is None or add is None else add(product, bias)
-
-    return Planned(result, run if multiply and add else None)
+        return part("addmm", bias, input, turned)
+    product = part("matmul", input, turned)
+    if bias is None:
+        return product
+    expand(bias, product.meta.sizes)  # raises for a bias that does not broadcast
+    return part.run(without_change, part("add_.Tensor", product, bias))
 
 
 @composite

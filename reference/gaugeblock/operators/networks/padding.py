@@ -12,6 +12,7 @@ from ...core.memory_format import contiguous_format
 from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import suggested_format
+from ..allocation import without_change
 from ..arrays import filled, number_as
 from ..composition import Part, composite
 from ..conversion import converted
@@ -65,6 +66,7 @@ def constant_pad_nd(part: Part, self: Tensor, pad: Sequence[int], value: Number 
                 source = part("narrow", source, d, max(-before, 0), min(kept, sizes[d]))
         if inner.meta.numel:
             part("copy_", inner, source)
+        part.run(without_change, result)
     return result
 
 

@@ -18,6 +18,7 @@ from ...kernels.rowwise import RowProgram, row_map_kernel
 from ...tensor.reshaping import contiguous
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember
+from ..allocation import without_change
 from ..arrays import check_same_device
 from ..composition import Part, composite
 from ..conversion import converted
@@ -192,7 +193,7 @@ def native_group_norm(
     per_channel = [None if p is None else part("reshape", p, channels) for p in (weight, bias)]
     scaled_into(part, part("view", target, grouped.meta.sizes), grouped, mean, inverse, *per_channel)
     if target is not result:
-        part("copy_", result, target)
+        part.run(without_change, part("copy_", result, target))
     found = [part("view", one, (N, group)) for one in (mean, inverse)]
     means, inverses = found if kept is wide else [part("to.dtype", one, kept) for one in found]
     return result, means, inverses

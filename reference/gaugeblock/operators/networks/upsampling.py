@@ -14,6 +14,7 @@ from ...kernels.windows import products_kernel
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember
+from ..allocation import without_change
 from ..arrays import Array, from_array, values
 from ..composition import Part, composite
 from ..loop_plan import LoopPlan
@@ -148,7 +149,7 @@ def _nearest(operator: str, dims: int, exact: bool) -> Callable[..., Tensor]:
                 found = part.run(_repeating(found.meta, d + 2, times), found)
             else:
                 found = part("index_select", found, d + 2, part.constant(index))
-        return found if found.meta is result else part("copy_", part.new(result), found)
+        return found if found.meta is result else _copied(part, result, found)
 
     return composite(upsample)
 
@@ -192,9 +193,13 @@ def _weighted(operator: str, dims: int, taps_of: Callable[..., Taps]) -> Callabl
             sizes[d + 2] = output_size[d]
             meta = result if d == used[-1] else contiguous_meta(tuple(sizes), wide)
             found = _combined(part, found, tables, d + 2, meta, wide)
-        return part("copy_", part.new(result), self) if found is self else found
+        return _copied(part, result, self) if found is self else found
 
     return composite(upsample)
+
+
+def _copied(part: Part, meta: TensorMeta, source: Tensor) -> Tensor:
+    return part.run(without_change, part("copy_", part.new(meta), source))
 
 
 def _combined(

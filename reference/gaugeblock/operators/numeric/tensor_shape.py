@@ -20,6 +20,7 @@ from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import contiguous_meta
 from ...tensor.versions import INFERENCE, VersionCounter
 from ...tensor.views import as_strided
+from ..allocation import without_change
 from ..arguments import tensors_argument
 from ..arrays import outline, values
 from ..composition import Part, composite
@@ -206,6 +207,7 @@ def diag_embed(part: Part, self: Tensor, offset: int = 0, dim1: int = -2, dim2: 
     else:
         result = part("new_zeros", self, sizes)
     part("copy_", part("diagonal", result, offset, first, second), self)
+    part.run(without_change, result)
     return result
 
 
