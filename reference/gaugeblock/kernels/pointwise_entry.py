@@ -15,20 +15,15 @@ from typing import NamedTuple
 from .code import NAME, PLAIN, Code
 from .common import SHARE_FLAT, SHARE_GRID, declaration
 from .entry import EntryWriter
-from .sharing import DRIVE, MAX_DIMS, each_row
+from .sharing import DRIVE, MAX_DIMS, along_first, each_row
 
 
 def rows_text(operands: int) -> str:
     """Return the IR of the driver for a number of operands in memory: rows over the first dimension, an odometer over
     the others."""
     code = Code()
-    steps, fault = code.register(f"alloca [{operands} x i64]"), code.variable("i1", "false", 1)
-    cursors = []
-    for k in range(operands):
-        own = code.slot("%strides", code.register(f"mul i64 %ndim, {k}"))
-        code.store("i64", code.load("i64", own), code.slot(steps, k))
-        cursors.append((code.slot("%pointers", k), own))
-    n = code.register(f"select i1 {code.register('icmp eq i64 %ndim, 0')}, i64 1, i64 {code.load('i64', '%sizes')}")
+    fault = code.variable("i1", "false", 1)
+    steps, cursors, n = along_first(code, operands)
     with each_row(code, "%ndim", "%sizes", cursors):
         failed = code.register(f"call i1 %row(ptr %pointers, ptr %numbers, i64 {n}, ptr {steps})")
         code.store("i1", code.register(f"or i1 {failed}, {code.load('i1', fault, 1)}"), fault, 1)

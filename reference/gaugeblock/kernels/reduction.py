@@ -32,7 +32,7 @@ from .reduction_phases import (
     Reduction,
     record_reduction,
 )
-from .sharing import MAX_DIMS, context_of, each_row
+from .sharing import DRIVE, MAX_DIMS, along_first, context_of, each_row
 from .tiles import transfer_routine
 
 
@@ -92,26 +92,16 @@ def _kept(outputs: int) -> str:
     pointwise kernels are driven; in place of the item sizes it is given number, sizes and strides of the reduced dims.
     """
     code = Code()
-    steps = code.register(f"alloca [{outputs + 1} x i64]")
     block = code.register(f"alloca [{BLOCK_BYTES} x i8], align 64")
-    code.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {block}, ptr %parameters, i64 {SCALAR_BYTES}, i1 0)")
-    cursors = []
-    for k in range(outputs + 1):
-        own = code.slot("%strides", code.register(f"mul i64 %nkeep, {k}"))
-        code.store("i64", code.load("i64", own), code.slot(steps, k))
-        cursors.append((code.slot("%places", k), own))
-    size, step = code.load("i64", "%keep_sizes"), code.load("i64", code.slot(steps, outputs))
-    n = code.register(f"select i1 {code.register('icmp eq i64 %nkeep, 0')}, i64 1, i64 {size}")
-    ndim, *walk = (code.load(type, code.slot("%walk", k)) for k, type in enumerate(("i64", "ptr", "ptr")))
-    with each_row(code, "%nkeep", "%keep_sizes", cursors):
+    code.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {block}, ptr %numbers, i64 {SCALAR_BYTES}, i1 0)")
+    steps, cursors, n = along_first(code, outputs + 1)
+    step = code.load("i64", code.slot(steps, outputs))
+    ndim, *walk = (code.load(type, code.slot("%itemsizes", k)) for k, type in enumerate(("i64", "ptr", "ptr")))
+    with each_row(code, "%ndim", "%sizes", cursors):
         at = code.load("ptr", cursors[-1][0])
-        given = f"ptr {at}, ptr %places, i64 {n}, i64 {step}, ptr {steps}, i64 {ndim}, ptr {walk[0]}, ptr {walk[1]}"
-        code.line(f"call void %reduction({given}, ptr {block})")
-    arguments = (
-        "ptr %reduction, ptr %places, ptr %parameters, i64 %nkeep, ptr %keep_sizes, ptr %strides, ptr %walk, "
-        "ptr %unused, i64 %outputs, i64 %operands"
-    )
-    return code.function(f"define internal i1 @kept({arguments})", "  ret i1 false")
+        given = f"ptr {at}, ptr %pointers, i64 {n}, i64 {step}, ptr {steps}, i64 {ndim}, ptr {walk[0]}, ptr {walk[1]}"
+        code.line(f"call void %row({given}, ptr {block})")
+    return code.function(f"define internal i1 @kept({DRIVE})", "  ret i1 false")
 
 
 @dataclass(eq=False, repr=False)

@@ -79,6 +79,17 @@ def each_row(code: Code, ndim: str, sizes: str, cursors: Iterable[tuple[str, str
     code.begin(done)
 
 
+def along_first(code: Code, many: int) -> tuple[str, list[tuple[str, str]], str]:
+    """Return, of a box of `many` operands, the strides along its first dim, the cursors for rows, and their length."""
+    steps, cursors = code.register(f"alloca [{many} x i64]"), []
+    for k in range(many):
+        own = code.slot("%strides", code.register(f"mul i64 %ndim, {k}"))
+        code.store("i64", code.load("i64", own), code.slot(steps, k))
+        cursors.append((code.slot("%pointers", k), own))
+    single = code.register("icmp eq i64 %ndim, 0")
+    return steps, cursors, code.register(f"select i1 {single}, i64 1, i64 {code.load('i64', '%sizes')}")
+
+
 def parts_of(code: Code, volume: str) -> str:
     """Return how many parts a volume is worth."""
     return code.register(f"udiv i64 {code.register(f'add i64 {volume}, {PART - 1}')}, {PART}")
