@@ -179,7 +179,12 @@ def cross_entropy_loss(
     ignored = apply("eq.Scalar", target, ignore_index)
     smooth = apply("where.ScalarSelf", ignored, 0, smooth)
     if reduction == MEAN:
-        smooth = apply("div.Tensor", apply("sum", smooth), _counted(target, weight, ignored, ignore_index))
+        counted = apply("logical_not", ignored)
+        if weight is not None:
+            safe = apply("reshape", apply("where.ScalarSelf", ignored, 0, target), (-1,))
+            weights = apply("reshape", apply("index_select", weight, 0, safe), target.meta.sizes)
+            counted = apply("where.ScalarSelf", ignored, 0, weights)
+        smooth = apply("div.Tensor", apply("sum", smooth), apply("sum", counted))
     else:
         smooth = reduced(smooth, reduction)
     return apply(
@@ -191,15 +196,6 @@ def cross_entropy_loss(
 
 def _along(weight: Tensor, place: int, ndim: int) -> Tensor:
     return apply("reshape", weight, (-1, *(1,) * (ndim - place - 1)))
-
-
-def _counted(target: Tensor, weight: Tensor | None, ignored: Tensor, ignore_index: int) -> Tensor:
-    """Return how many targets count, or the sum of their weights."""
-    if weight is None:
-        return apply("sum", apply("logical_not", ignored))
-    safe = apply("where.ScalarSelf", ignored, 0, target)
-    found = apply("reshape", apply("index_select", weight, 0, apply("reshape", safe, (-1,))), target.meta.sizes)
-    return apply("sum", apply("where.ScalarSelf", ignored, 0, found))
 
 
 def _with_probabilities(
