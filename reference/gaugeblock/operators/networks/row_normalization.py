@@ -20,6 +20,7 @@ from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember
 from ..arrays import check_same_device
 from ..conversion import converted
+from ..copy import copy_values
 from ..invoke import apply, apply_for_many
 from ..loop_plan import RowLaunch, row_launch
 from ..operand_checks import check_implemented
@@ -213,8 +214,6 @@ def native_group_norm(
     per_channel = [None if p is None else view(contiguous(p), (group, C // group, 1)) for p in (weight, bias)]
     scaled_into(view(target, grouped.meta.sizes), grouped, mean, inverse, *per_channel)
     if target is not result:
-        from ..copy import copy_values
-
         copy_values(result, target)
     means, inverses = (converted(view(part, (N, group)), kept) for part in (mean, inverse))
     return result, means, inverses

@@ -239,13 +239,12 @@ upsample_bicubic2d = _weighted("upsample_bicubic2d", 2, cubic_taps)
 def by_scales(operator: str) -> Callable[..., Tensor]:
     def upsample(input: Tensor, output_size: Sizes | None, *options: object) -> Tensor:
         factors = options[-1]
-        own = input.meta.sizes[2:]
         if (output_size is None) == (factors is None):
             raise RuntimeError(f"{operator}(): Must specify exactly one of output_size and scale_factors")
         if output_size is not None:
             return apply(operator, input, output_size, *options[:-1])
         assert isinstance(factors, tuple)
-        sizes = tuple(int(size * factor) for size, factor in zip(own, factors, strict=True))
+        sizes = tuple(int(size * factor) for size, factor in zip(input.meta.sizes[2:], factors, strict=True))
         return apply(operator, input, sizes, *options[:-1], *factors)
 
     return upsample
