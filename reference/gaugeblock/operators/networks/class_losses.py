@@ -15,7 +15,7 @@ from ...iteration.tensor_iterator import Number
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import check_same_device, outside, values
-from ..invoke import apply, apply_for_many
+from ..invoke import apply, apply_for_many, reshape, unsqueeze
 from ..operand_checks import check_scalar_type
 from .calls import check_dtype
 from .losses import MEAN, NONE, reduced
@@ -258,17 +258,17 @@ def multi_margin_loss(
     check_scalar_type(f"{name}()", int64, target.meta.dtype)
     if self.meta.device is cpu and outside(values(target), classes) is not None:
         raise RuntimeError(f"{name}(): target out of range, there are {classes} classes")
-    scores, chosen = apply("reshape", self, (samples, classes)), apply("reshape", target, (samples, 1))
+    scores, chosen = reshape(self, (samples, classes)), reshape(target, (samples, 1))
     room = apply("add.Tensor", apply("rsub.Scalar", apply("gather", scores, 1, chosen), margin), scores)
     room = apply("clamp_min", room, 0)
     room = room if p == 1 else apply("mul.Tensor", room, room)
     if weight is not None:
-        weights = apply("index_select", weight, 0, apply("reshape", target, (samples,)))
-        room = apply("mul.Tensor", room, apply("unsqueeze", weights, 1))
+        weights = apply("index_select", weight, 0, reshape(target, (samples,)))
+        room = apply("mul.Tensor", room, unsqueeze(weights, 1))
     room = apply("scatter.value", room, 1, chosen, 0)
     alone = self.meta.ndim < 2 and target.meta.ndim == 0
     losses = apply("to.dtype", apply("div.Scalar", apply("sum.dim_IntList", room, (1,)), classes), self.meta.dtype)
-    return reduced(apply("reshape", losses, () if alone else (samples,)), reduction)
+    return reduced(reshape(losses, ()) if alone else losses, reduction)
 
 
 def multilabel_margin_loss_forward(self: Tensor, target: Tensor, reduction: int) -> tuple[Tensor, Tensor]:

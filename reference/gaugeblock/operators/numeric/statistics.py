@@ -380,10 +380,10 @@ def unique_consecutive(
     nothing, array = filled((0,), int64, 0), values(self)
     place = 0 if dim is None else wrap_dim("unique_consecutive", dim, meta.ndim)
     array = array.reshape(-1) if dim is None or not array.ndim else array
-    moved = np.moveaxis(array, place, 0)
-    starts = np.ones(len(moved), bool)
-    starts[1:] = (moved[1:] != moved[:-1]).any(tuple(range(1, moved.ndim)))
-    found, run = np.compress(starts, array, place), np.cumsum(starts) - 1
+    moved = np.moveaxis(array, place, 0) if place else array
+    starts, new = np.ones(len(moved), bool), moved[1:] != moved[:-1]
+    starts[1:] = new.any(tuple(range(1, new.ndim))) if new.ndim > 1 else new
+    found, run = np.compress(starts, array, place) if place else array[starts], np.cumsum(starts) - 1
     inverse = run.reshape(meta.sizes if dim is None else -1)
     lengths = np.diff(np.append(np.flatnonzero(starts), len(starts)))
     return (
