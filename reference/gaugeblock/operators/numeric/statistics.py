@@ -92,13 +92,15 @@ def _histogram(
     kept, ends = outline((bins + 1,), self.meta.dtype, self.meta.device)
     if target is not None and ends is not None:
         ends[...] = find()
-        array, edges = (one.reshape(-1).astype(np.float64) for one in (values(self), ends))
+        array, edges = values(self).reshape(-1).astype(np.float64), ends.astype(np.float64)
         inside = (array >= edges[0]) & (array <= edges[-1])
         weights = None if weight is None else values(weight).reshape(-1)[inside].astype(np.float64)
         places = np.clip(np.searchsorted(edges, array[inside], "right") - 1, 0, max(bins - 1, 0))
         counts = np.bincount(places, weights, bins).astype(np.float64)
-        with np.errstate(all="ignore"):
-            target[...] = counts / counts.sum() / np.diff(edges) if density else counts
+        if density:
+            with np.errstate(all="ignore"):
+                counts = counts / counts.sum() / np.diff(edges)
+        target[...] = counts
     return result_type(operator)(hist, kept)
 
 
