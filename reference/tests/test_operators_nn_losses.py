@@ -112,6 +112,9 @@ def test_distances() -> None:
 def test_embeddings() -> None:
     table = gb.arange(8.0).reshape(4, 2)
     assert F.embedding(gb.tensor([[3, 0]]), table).tolist() == [[[6.0, 7.0], [0.0, 1.0]]]
+    for _ in range(3):  # indices that are not row-major
+        assert F.embedding(gb.tensor([[3, 0], [1, 2]]).t(), table)[:, :, 0].tolist() == [[6.0, 2.0], [0.0, 4.0]]
+    assert F.embedding(gb.tensor([], dtype=gb.int64), table).shape == (0, 2)
     bags, offsets = gb.tensor([0, 1, 2, 3]), gb.tensor([0, 3, 3])
     for mode, expected in (("sum", [6.0, 9.0]), ("mean", [2.0, 3.0]), ("max", [4.0, 5.0])):
         assert F.embedding_bag(bags, table, offsets, mode=mode).tolist() == [expected, [0.0, 0.0], [6.0, 7.0]]

@@ -60,6 +60,9 @@ def test_transposed() -> None:
 def test_linear_maps() -> None:
     w, b = gb.tensor([[1.0, 2.0], [3.0, 4.0], [0.0, 1.0]]), gb.tensor([0.5, 0.0, -1.0])
     assert F.linear(gb.tensor([1.0, 1.0]), w, b).tolist() == [3.5, 7.0, 0.0]
+    for _ in range(3):  # the first call is planned, the next ones are kept
+        assert F.linear(gb.eye(2), w, b).tolist() == [[1.5, 3.0, -1.0], [2.5, 4.0, 0.0]]
+        assert F.linear(gb.eye(2), w, gb.tensor(0.5)).tolist() == [[1.5, 3.5, 0.5], [2.5, 4.5, 1.5]]
     assert F.linear(gb.ones(2, 2, 2), w).shape == (2, 2, 3)
     assert F.linear(gb.ones(1, 2).bfloat16(), w.bfloat16(), b.bfloat16()).tolist() == [[3.5, 7.0, 0.0]]
     form = F.bilinear(gb.tensor([[1.0, 2.0]]), gb.tensor([[3.0, 1.0]]), gb.tensor([[[1.0, 0.0], [0.0, 1.0]]]))
@@ -70,7 +73,9 @@ def test_patches() -> None:
     columns = F.unfold(image(3, 3), 2)
     assert columns.tolist() == [[[1, 2, 4, 5], [2, 3, 5, 6], [4, 5, 7, 8], [5, 6, 8, 9]]]
     assert F.fold(columns, (3, 3), 2).tolist() == [[[[1, 4, 3], [8, 20, 12], [7, 16, 9]]]]
-    assert F.unfold(image(3, 3), 2, stride=2, padding=1).shape == (1, 4, 4)
+    turned = F.unfold(image(3, 3).transpose(2, 3), 2, stride=2, padding=1)
+    assert turned.tolist() == [[[0, 0, 0, 5], [0, 0, 2, 8], [0, 4, 0, 6], [1, 7, 3, 9]]]
+    assert turned._base is None and turned.is_contiguous()
 
 
 def test_max_pooling() -> None:

@@ -142,8 +142,8 @@ def check_squares(operator: str, tensor: Tensor) -> tuple[DType, tuple[int, ...]
 
 
 def store(target: Array | None, values: Any) -> None:
-    """Copy `values` into the array of a result, if the device has one."""
-    if target is not None:
+    """Copy `values` into the array of a result, if the device has one, and it has elements."""
+    if target is not None and target.size:
         with np.errstate(all="ignore"):
             target[...] = values
 

@@ -97,13 +97,16 @@ def _factor(a: Array, pivots: Array, infos: Array, start: int, pivot: bool) -> N
 
 
 def _factor_columns(a: Array, pivots: Array, infos: Array, start: int, pivot: bool) -> None:
+    rows = np.arange(len(a))
     for k in range(min(a.shape[-2:])):
         if pivot:
             column = a[:, k:, k]
             size = np.abs(column.real) + np.abs(column.imag) if a.dtype.kind == "c" else np.abs(column)
-            place = np.argmax(size, axis=-1)
-            pivots[:, k] = start + k + place
-            _swap(a[:, k:], place[:, None])
+            place = k + np.argmax(size, axis=-1)
+            pivots[:, k] = start + place
+            swapped = a[rows, place]
+            a[rows, place] = a[:, k]
+            a[:, k] = swapped
         divisor = a[:, k, k]
         zero = divisor == 0
         infos[zero & (infos == 0)] = start + k + 1

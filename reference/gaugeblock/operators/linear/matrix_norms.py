@@ -58,13 +58,13 @@ def linalg_matrix_norm(
     spectral = ord == "nuc" or abs(float(ord)) == 2
     inner, outer = (rows, columns) if not spectral and abs(float(ord)) == 1 else (columns, rows)
     over = [self.meta.sizes[d] for d in ((rows, columns) if spectral else (outer,))]
-    kept = reduced_sizes(self.meta.sizes, tuple(sorted((rows, columns))), keepdim)
-    if not isinstance(ord, str) and ord > 0 and not all(over):
-        return apply("new_zeros", source, kept, dtype=chosen.to_real())
     best = "amin" if not isinstance(ord, str) and ord < 0 else "amax"
-    if not spectral:
+    if not spectral and (best == "amin" or all(over)):
         sums = apply("sum.dim_IntList", apply("abs", source), (inner,), keepdim)
         return apply(best, sums, (outer - (inner < outer and not keepdim),), keepdim)
+    kept = reduced_sizes(self.meta.sizes, tuple(sorted((rows, columns))), keepdim)
+    if not isinstance(ord, str) and best == "amax" and not all(over):
+        return apply("new_zeros", source, kept, dtype=chosen.to_real())
     if own.name not in FULL:
         raise RuntimeError(f"{OPERATOR}: Low precision dtypes not supported. Got {UPSTREAM_NAMES[own.name]}")
     if ord != "nuc" and not all(over) and self.meta.device.type != "meta":

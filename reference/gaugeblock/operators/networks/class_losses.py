@@ -17,7 +17,7 @@ from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import check_same_device, outside, values
 from ..composition import Part, composite
 from ..fresh_fill import full_of
-from ..invoke import apply
+from ..invoke import apply, reshape, unsqueeze
 from ..operand_checks import check_scalar_type
 from ..plan import Planned, plannable
 from .calls import check_dtype
@@ -222,7 +222,12 @@ def cross_entropy_loss(
     ignored = part("eq.Scalar", target, ignore_index)
     smooth = part("where.ScalarSelf", ignored, 0, smooth)
     if reduction == MEAN:
-        smooth = part("div.Tensor", part("sum", smooth), _counted(part, target, weight, ignored, ignore_index))
+        counted = part("logical_not", ignored)
+        if weight is not None:
+            safe = part("reshape", part("where.ScalarSelf", ignored, 0, target), (-1,))
+            weights = part("reshape", part("index_select", weight, 0, safe), target.meta.sizes)
+            counted = part("where.ScalarSelf", ignored, 0, weights)
+        smooth = part("div.Tensor", part("sum", smooth), part("sum", counted))
     else:
         smooth = reduced(part, smooth, reduction)
     return part(
@@ -234,15 +239,6 @@ def cross_entropy_loss(
 
 def _along(part: Part, weight: Tensor, place: int, ndim: int) -> Tensor:
     return part("reshape", weight, (-1, *(1,) * (ndim - place - 1)))
-
-
-def _counted(part: Part, target: Tensor, weight: Tensor | None, ignored: Tensor, ignore_index: int) -> Tensor:
-    """Return how many targets count, or the sum of their weights."""
-    if weight is None:
-        return part("sum", part("logical_not", ignored))
-    safe = part("where.ScalarSelf", ignored, 0, target)
-    found = part("reshape", part("index_select", weight, 0, part("reshape", safe, (-1,))), target.meta.sizes)
-    return part("sum", part("where.ScalarSelf", ignored, 0, found))
 
 
 def _with_probabilities(
@@ -305,17 +301,17 @@ def multi_margin_loss(
     check_scalar_type(f"{name}()", int64, target.meta.dtype)
     if self.meta.device is cpu and outside(values(target), classes) is not None:
         raise RuntimeError(f"{name}(): target out of range, there are {classes} classes")
-    scores, chosen = apply("reshape", self, (samples, classes)), apply("reshape", target, (samples, 1))
+    scores, chosen = reshape(self, (samples, classes)), reshape(target, (samples, 1))
     room = apply("add.Tensor", apply("rsub.Scalar", apply("gather", scores, 1, chosen), margin), scores)
     room = apply("clamp_min", room, 0)
     room = room if p == 1 else apply("mul.Tensor", room, room)
     if weight is not None:
-        weights = apply("index_select", weight, 0, apply("reshape", target, (samples,)))
-        room = apply("mul.Tensor", room, apply("unsqueeze", weights, 1))
+        weights = apply("index_select", weight, 0, reshape(target, (samples,)))
+        room = apply("mul.Tensor", room, unsqueeze(weights, 1))
     room = apply("scatter.value", room, 1, chosen, 0)
     alone = self.meta.ndim < 2 and target.meta.ndim == 0
     losses = apply("to.dtype", apply("div.Scalar", apply("sum.dim_IntList", room, (1,)), classes), self.meta.dtype)
-    return reduced(apply, apply("reshape", losses, () if alone else (samples,)), reduction)
+    return reduced(apply, reshape(losses, ()) if alone else losses, reduction)
 
 
 def multilabel_margin_loss_forward(self: Tensor, target: Tensor, reduction: int) -> tuple[Tensor, Tensor]:

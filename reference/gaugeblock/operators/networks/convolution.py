@@ -38,16 +38,6 @@ class Convolution(NamedTuple):
     output_padding: Ints
     groups: int
 
-    def output_sizes(self, input: Ints, weight: Ints) -> Ints:
-        """[batch, channels, spatial...] of the result."""
-        kernel = weight[2:]
-        if not self.transposed:
-            counts = window_counts(input[2:], kernel, self.stride, self.padding, self.dilation)
-            return (input[0], weight[0], *counts)
-        reach = spans(kernel, self.dilation)
-        grown = zip(input[2:], self.stride, self.padding, reach, self.output_padding, strict=True)
-        return (input[0], weight[1] * self.groups, *((n - 1) * s - 2 * p + r + o for n, s, p, r, o in grown))
-
 
 def _checked(input: Tensor, weight: Tensor, bias: Tensor | None, options: Convolution) -> tuple[Convolution, Ints]:
     """Return the options for each dim and the sizes of the result. Raise RuntimeError for what does not fit."""
@@ -71,21 +61,24 @@ def _checked(input: Tensor, weight: Tensor, bias: Tensor | None, options: Convol
             f"{OPERATOR}(): Input type ({own.name}) and bias type ({bias.meta.dtype.name}) should be the same"
         )
     check_implemented(OPERATOR, own, own.kind in (1, 2) and (own.kind == 2 or not plan.transposed or own is int64))
-    sizes = plan.output_sizes(input.meta.sizes, weight.meta.sizes)
-    if min(sizes[2:]) < 1:
-        given = input.meta.sizes[2:]
+    given, reach = input.meta.sizes[2:], spans(weight.meta.sizes[2:], plan.dilation)
+    counts, channels = window_counts(given, weight.meta.sizes[2:], *plan[:3]), weight.meta.sizes[0]
+    if plan.transposed:
+        steps = zip(given, plan.stride, plan.padding, reach, plan.output_padding, strict=True)
+        counts = tuple((n - 1) * s - 2 * p + r + o for n, s, p, r, o in steps)
+        channels = weight.meta.sizes[1] * plan.groups
+    if min(counts) < 1:
         if plan.transposed:
             raise RuntimeError(
                 f"{OPERATOR}(): Given input size per channel: {_across(given)}. Calculated output size per channel: "
-                f"{_across(sizes[2:])}. Output size is too small"
+                f"{_across(counts)}. Output size is too small"
             )
         grown = [n + 2 * p for n, p in zip(given, plan.padding, strict=True)]
         raise RuntimeError(
-            f"{OPERATOR}(): Calculated padded input size per channel: {_across(grown)}. Kernel size: "
-            f"{_across(spans(weight.meta.sizes[2:], plan.dilation))}. Kernel size can't be greater than actual input "
-            f"size"
+            f"{OPERATOR}(): Calculated padded input size per channel: {_across(grown)}. Kernel size: {_across(reach)}. "
+            f"Kernel size can't be greater than actual input size"
         )
-    return plan, sizes
+    return plan, (input.meta.sizes[0], channels, *counts)
 
 
 def _across(sizes: Sequence[int]) -> str:

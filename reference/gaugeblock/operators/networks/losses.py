@@ -16,7 +16,7 @@ from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import filled, from_array, values
 from ..composition import Part, composite
-from ..conversion import host
+from ..conversion import converted, host
 from ..invoke import apply, apply_for_many
 from ..operand_checks import check_keeps_sizes, whole_number
 from .calls import check_dtype, evaluated
@@ -374,8 +374,7 @@ def ctc_loss(
         loss = apply("where.ScalarOther", apply("ne.Scalar", loss, float("inf")), loss, 0)
     if reduction == MEAN:
         lengths = filled((len(target_lengths),), loss.meta.dtype, np.maximum(target_lengths, 1))
-        on_device = lengths if loss.meta.device is cpu else apply("to.device", lengths, loss.meta.device)
-        return apply("mean", apply("div.Tensor", loss, on_device))
+        return apply("mean", apply("div.Tensor", loss, converted(lengths, loss.meta.dtype, loss.meta.device)))
     if reduction == SUM:
         return apply("sum", loss)
     return apply("squeeze.dim", loss, 0) if single else loss

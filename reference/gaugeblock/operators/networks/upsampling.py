@@ -239,12 +239,11 @@ upsample_bicubic2d = _weighted("upsample_bicubic2d", 2, cubic_taps)
 def by_scales(operator: str) -> Callable[..., Tensor]:
     def upsample(part: Part, input: Tensor, output_size: Sizes | None, *options: Any) -> Tensor:
         factors = options[-1]
-        own = input.meta.sizes[2:]
         if (output_size is None) == (factors is None):
             raise RuntimeError(f"{operator}(): Must specify exactly one of output_size and scale_factors")
         if output_size is not None:
             return part(operator, input, output_size, *options[:-1])
-        sizes = tuple(int(size * factor) for size, factor in zip(own, factors, strict=True))
+        sizes = tuple(int(size * factor) for size, factor in zip(input.meta.sizes[2:], factors, strict=True))
         return part(operator, input, sizes, *options[:-1], *factors)
 
     return composite(upsample)

@@ -9,14 +9,14 @@ from typing import Any
 
 from ...core.device import cpu
 from ...core.dtype import complex32, float32
+from ...core.memory_format import contiguous_format
 from ...kernels.pointwise import pointwise_kernel
 from ...kernels.windows import total
 from ...tensor.reshaping import view
-from ...tensor.tensor import Tensor, empty_tensor
+from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import contiguous_meta
-from ...tensor.views import as_strided
+from ...tensor.views import as_strided, narrow
 from ..arrays import filled
-from ..copy import copy_values
 from ..invoke import apply
 from ..loop_plan import LoopPlan, View, planned_loops
 from ..operand_checks import check_implemented
@@ -90,14 +90,16 @@ def im2col(self: Tensor, *options: Sequence[int]) -> Tensor:
         )
     check_implemented("im2col", self.meta.dtype, self.meta.dtype.kind != 1 and self.meta.dtype is not complex32)
     lead, channels = sizes[:-3], sizes[-3]
-    result = empty_tensor((*lead, channels * prod(kernel), prod(counts)), self.meta.dtype, self.meta.device)
-    if result.meta.device is cpu and result.meta.numel:
-        high, wide = around
-        grown = apply("constant_pad_nd", self, (wide, wide, high, high)) if any(around) else self
-        *outer, row, column = grown.meta.strides
-        inner = (row * spread[0], column * spread[1], row * step[0], column * step[1])
-        found = as_strided(grown, (*lead, channels, *kernel, *counts), (*outer, *inner), grown.offset)
-        copy_values(view(result, found.meta.sizes), found)
+    grown = self
+    if any(around):
+        grown = apply("new_zeros", self, (*sizes[:-2], *(n + 2 * p for n, p in zip(sizes[-2:], around, strict=True))))
+        apply("copy_", narrow(narrow(grown, -2, around[0], sizes[-2]), -1, around[1], sizes[-1]), self)
+    *outer, row, column = grown.meta.strides
+    inner = (row * spread[0], column * spread[1], row * step[0], column * step[1])
+    found = as_strided(grown, (*lead, channels, *kernel, *counts), (*outer, *inner), grown.offset)
+    columns = apply("clone", found, memory_format=contiguous_format)
+    result = view(columns, (*lead, channels * prod(kernel), prod(counts)))
+    result.base = None  # nothing else shows the copy
     return result
 
 

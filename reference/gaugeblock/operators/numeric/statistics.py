@@ -92,13 +92,15 @@ def _histogram(
     kept, ends = outline((bins + 1,), self.meta.dtype, self.meta.device)
     if target is not None and ends is not None:
         ends[...] = find()
-        array, edges = (one.reshape(-1).astype(np.float64) for one in (values(self), ends))
+        array, edges = values(self).reshape(-1).astype(np.float64), ends.astype(np.float64)
         inside = (array >= edges[0]) & (array <= edges[-1])
         weights = None if weight is None else values(weight).reshape(-1)[inside].astype(np.float64)
         places = np.clip(np.searchsorted(edges, array[inside], "right") - 1, 0, max(bins - 1, 0))
         counts = np.bincount(places, weights, bins).astype(np.float64)
-        with np.errstate(all="ignore"):
-            target[...] = counts / counts.sum() / np.diff(edges) if density else counts
+        if density:
+            with np.errstate(all="ignore"):
+                counts = counts / counts.sum() / np.diff(edges)
+        target[...] = counts
     return result_type(operator)(hist, kept)
 
 
@@ -380,10 +382,10 @@ def unique_consecutive(
     nothing, array = filled((0,), int64, 0), values(self)
     place = 0 if dim is None else wrap_dim("unique_consecutive", dim, meta.ndim)
     array = array.reshape(-1) if dim is None or not array.ndim else array
-    moved = np.moveaxis(array, place, 0)
-    starts = np.ones(len(moved), bool)
-    starts[1:] = (moved[1:] != moved[:-1]).any(tuple(range(1, moved.ndim)))
-    found, run = np.compress(starts, array, place), np.cumsum(starts) - 1
+    moved = np.moveaxis(array, place, 0) if place else array
+    starts, new = np.ones(len(moved), bool), moved[1:] != moved[:-1]
+    starts[1:] = new.any(tuple(range(1, new.ndim))) if new.ndim > 1 else new
+    found, run = np.compress(starts, array, place) if place else array[starts], np.cumsum(starts) - 1
     inverse = run.reshape(meta.sizes if dim is None else -1)
     lengths = np.diff(np.append(np.flatnonzero(starts), len(starts)))
     return (

@@ -86,11 +86,12 @@ def _atleast(count: int) -> Callable[[Tensor], Tensor]:
     of three dims, which a matrix is the front of."""
 
     def atleast(self: Tensor) -> Tensor:
-        if not self.meta.ndim:
+        ndim = self.meta.ndim
+        if not ndim:
             return apply("reshape", self, (1,) * count)
-        if self.meta.ndim == 1 < count:
-            self = apply("unsqueeze", self, 0)
-        return apply("unsqueeze", self, -1) if self.meta.ndim == 2 < count else self
+        if ndim == 1 < count:
+            self, ndim = apply("unsqueeze", self, 0), 2
+        return apply("unsqueeze", self, -1) if ndim == 2 < count else self
 
     return atleast
 
