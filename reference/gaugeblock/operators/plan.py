@@ -19,10 +19,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 from ..core.device import cpu
-from ..dispatch.dispatcher import REGISTRY, call, plain_kernel
 from ..kernels.bound_call import Fresh, Into, form_of
 from ..memory.host_allocator import memmove
-from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta
 from ..tensor.versions import bump_version
@@ -74,13 +72,6 @@ class Plannable(Generic[P, R]):
 
 plannable = Plannable
 """Makes a function that may return a `Planned` a kernel."""
-
-
-def planned(name: str, *args: Any) -> Planned[Any]:
-    """Run the operator `name` through the dispatcher; the call is None unless its kernel is a plannable one."""
-    operator = REGISTRY.find(name)
-    kernel = None if SPECIAL else plain_kernel(operator, args, {})
-    return kernel.planned(*args) if isinstance(kernel, Plannable) else Planned(call(operator, *args), None)
 
 
 def planned_by(kernel: Callable[..., R], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Planned[R]:

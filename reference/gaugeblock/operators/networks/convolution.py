@@ -16,9 +16,10 @@ from ...kernels.parallel import GRAIN, THREADS
 from ...tensor.tensor import Tensor, empty_tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember, suggested_format
 from ..arrays import check_same_device
+from ..composition import Part, composite
 from ..invoke import apply
 from ..operand_checks import check_implemented, check_scalar_type
-from ..plan import Planned, plannable, planned
+from ..plan import Planned, plannable
 from .calls import suggested, unrecorded
 from .convolution_plan import Operand, Table, convolution_table, gradient_table
 from .windows import Ints, repeated, spans, window_counts
@@ -246,23 +247,23 @@ def weight_gradient(
     return result
 
 
-def convolved(input: Tensor, weight: Tensor, bias: Tensor | None, *options: Any) -> Tensor:
+def _convolved(part: Part, input: Tensor, weight: Tensor, bias: Tensor | None, *options: Any) -> Tensor:
     """convolution, of complex numbers by way of their parts."""
     if not (input.meta.dtype.is_complex and weight.meta.dtype is input.meta.dtype):
-        return apply("convolution", input, weight, bias, *options)
-    pairs = [apply("view_as_real", apply("resolve_conj", t)) for t in (input, weight)]
-    parts = [[apply("select.int", pair, -1, k) for k in (0, 1)] for pair in pairs]
-    products = [[apply("convolution", left, right, None, *options) for right in parts[1]] for left in parts[0]]
-    real = apply("sub.Tensor", products[0][0], products[1][1])
-    imaginary = apply("add.Tensor", products[0][1], products[1][0])
-    result = apply("view_as_complex", apply("stack", (real, imaginary), -1))
+        return part("convolution", input, weight, bias, *options)
+    pairs = [part("view_as_real", part("resolve_conj", t)) for t in (input, weight)]
+    parts = [[part("select.int", pair, -1, k) for k in (0, 1)] for pair in pairs]
+    products = [[part("convolution", left, right, None, *options) for right in parts[1]] for left in parts[0]]
+    real = part("sub.Tensor", products[0][0], products[1][1])
+    imaginary = part("add.Tensor", products[0][1], products[1][0])
+    result = part("view_as_complex", part("stack", (real, imaginary), -1))
     if bias is None:
         return result
     channel = (bias.meta.numel, *(1,) * (input.meta.ndim - 2))
-    return apply("add.Tensor", result, apply("reshape", bias, channel))
+    return part("add.Tensor", result, part("reshape", bias, channel))
 
 
-def _in_batch(name: str, dims: int, input: Tensor, run: Callable[[Tensor], Tensor]) -> Tensor:
+def _in_batch(part: Part, name: str, dims: int, input: Tensor, run: Callable[[Tensor], Tensor]) -> Tensor:
     """The convolution of an input with or without batch. Raises RuntimeError for other numbers of dims."""
     ndim = input.meta.ndim
     if ndim == dims + 2:
@@ -272,14 +273,15 @@ def _in_batch(name: str, dims: int, input: Tensor, run: Callable[[Tensor], Tenso
             f"{name}(): Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to {name}, but got input of "
             f"size: {list(input.meta.sizes)}"
         )
-    return apply("squeeze.dim", run(apply("unsqueeze", input, 0)), 0)
+    return part("squeeze.dim", run(part("unsqueeze", input, 0)), 0)
 
 
 def _convolve(dims: int) -> Callable[..., Tensor]:
     name = f"conv{dims}d"
 
-    @plannable
+    @composite
     def conv(
+        part: Part,
         input: Tensor,
         weight: Tensor,
         bias: Tensor | None = None,
@@ -287,27 +289,25 @@ def _convolve(dims: int) -> Callable[..., Tensor]:
         padding: Sequence[int] | str = (0,),
         dilation: Sequence[int] = (1,),
         groups: int = 1,
-    ) -> Tensor | Planned[Tensor]:
+    ) -> Tensor:
         if isinstance(padding, str):
             given = (weight, bias, stride, padding, dilation, groups)
-            return _in_batch(name, dims, input, lambda batch: _named_padding(name, batch, *given))
+            return _in_batch(part, name, dims, input, lambda batch: _named_padding(part, name, batch, *given))
         options = (stride, padding, dilation, False, (0,) * dims, groups)
-        if input.meta.ndim == dims + 2 and not input.meta.dtype.is_complex:
-            return planned("convolution", input, weight, bias, *options)
-        return _in_batch(name, dims, input, lambda batch: convolved(batch, weight, bias, *options))
+        return _in_batch(part, name, dims, input, lambda batch: _convolved(part, batch, weight, bias, *options))
 
     return conv
 
 
 def _named_padding(
-    name: str, input: Tensor, weight: Tensor, bias: Any, stride: Sequence[int], padding: str, dilation: Sequence[int],
-    groups: int,
+    part: Part, name: str, input: Tensor, weight: Tensor, bias: Any, stride: Sequence[int], padding: str,
+    dilation: Sequence[int], groups: int,
 ) -> Tensor:
     kernel = weight.meta.sizes[2:]
     dims = len(kernel)
     nothing = (0,) * dims
     if padding == "valid":
-        return convolved(input, weight, bias, stride, nothing, dilation, False, nothing, groups)
+        return _convolved(part, input, weight, bias, stride, nothing, dilation, False, nothing, groups)
     if padding != "same":
         raise RuntimeError(f"{name}(): Invalid padding string: '{padding}', expected 'valid' or 'same'")
     if any(step != 1 for step in stride):
@@ -319,15 +319,17 @@ def _named_padding(
     before = [total // 2 for total in totals]
     surplus = [total - 2 * half for total, half in zip(totals, before, strict=True)]
     if any(surplus):
-        warn_once(f"{name}(): padding='same' with an even kernel and an odd dilation may need a padded copy")
-        input = apply("constant_pad_nd", input, [n for extra in reversed(surplus) for n in (0, extra)], 0)
-    return convolved(input, weight, bias, stride, before, dilation, False, nothing, groups)
+        part.run(warn_once, f"{name}(): padding='same' with an even kernel and an odd dilation may need a padded copy")
+        input = part("constant_pad_nd", input, [n for extra in reversed(surplus) for n in (0, extra)], 0)
+    return _convolved(part, input, weight, bias, stride, before, dilation, False, nothing, groups)
 
 
 def _spread(dims: int) -> Callable[..., Tensor]:
     name = f"conv_transpose{dims}d"
 
+    @composite
     def conv_transpose(
+        part: Part,
         input: Tensor,
         weight: Tensor,
         bias: Tensor | None = None,
@@ -338,7 +340,7 @@ def _spread(dims: int) -> Callable[..., Tensor]:
         dilation: Sequence[int] = (1,),
     ) -> Tensor:
         options = (stride, padding, dilation, True, output_padding, groups)
-        return _in_batch(name, dims, input, lambda batch: convolved(batch, weight, bias, *options))
+        return _in_batch(part, name, dims, input, lambda batch: _convolved(part, batch, weight, bias, *options))
 
     return conv_transpose
 
