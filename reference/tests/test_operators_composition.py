@@ -62,12 +62,29 @@ def test_a_part_that_declines_declines_the_call() -> None:
     assert call(gb.tensor([1.0, 2.0]).numpy()) is None
 
 
-def test_what_records_gradients_is_not_kept() -> None:
+def test_a_call_that_is_recorded_records_again() -> None:
     x, y = gb.tensor([1.0, 2.0], requires_grad=True), gb.tensor([3.0, 5.0])
-    planned = weighted.planned(x, y, 0.5)
-    assert planned.call is None
-    planned.result[0].backward()
-    assert x.grad is not None and x.grad.tolist() == [1.5, 2.5]
+    call = weighted.planned(x, y, 0.5).call
+    assert call is not None
+    for _ in range(2):
+        x.grad = None
+        total, product = call(x, y, 0.5)
+        assert (total.item(), product.tolist()) == (6.5, [3.0, 10.0])
+        total.backward()
+        assert x.grad is not None and x.grad.tolist() == [1.5, 2.5]
+    with gb.no_grad():
+        assert call(x, y, 0.5) is None and not weighted(x, y, 0.5)[0].requires_grad
+
+
+def test_kept_calls_that_are_recorded_take_other_tensors() -> None:
+    for shift in (0.0, 1.0, 2.0):
+        x, w = (gb.full((1, 1, 3, 3), 1.0 + shift, requires_grad=True) for _ in range(2))
+        gb.nn.functional.conv2d(x, w, padding=1).sum().backward()
+        assert x.grad is not None and x.grad[0, 0, 1].tolist() == [6 * (1 + shift), 9 * (1 + shift), 6 * (1 + shift)]
+        assert gb.equal(x.grad, w.grad)
+    x = gb.ones(1, 1, 2, 2, requires_grad=True)
+    gb.nn.functional.conv2d(x, x).backward()
+    assert x.grad is not None and x.grad.tolist() == [[[[2.0, 2.0], [2.0, 2.0]]]]
 
 
 @pytest.mark.skipif(not ENABLED, reason="the call cache is switched off")

@@ -28,12 +28,13 @@ from ..dispatch.dispatcher import Operator, call, plain_kernel
 from ..dispatch.keys import any_autograd, tensors_in
 from ..dispatch.state import AUTOGRAD_IN_USE
 from ..kernels.bound_call import UNSET, Fresh, Into, Unset, View, form_of
+from ..operators.composition import Composite
 from ..operators.device_loops import DEVICE_LOOPS, device_call
-from ..operators.plan import Plannable, Planned
+from ..operators.plan import Plannable, Planned, apart
 from ..operators.registration import unguarded
 from ..tensor.hooks import SPECIAL
 from ..tensor.metadata import detach
-from ..tensor.tensor import Tensor, make_tensor
+from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, only_ints, remember
 from ..tensor.view_table import ViewFunction
 from .caller import Bound, Caller
@@ -316,11 +317,11 @@ class Filler:
             return result
         if kernel is None:
             return call(operator, *values, **options)
-        if isinstance(kernel, Plannable) and not tracked:
+        if isinstance(kernel, Plannable) and (not tracked or _is_noted(kernel, request)):
             twice: dict[tuple[int, int], Tensor] = {}
-            request = request._replace(values=tuple(_apart(request.values, twice)))
+            request = request._replace(values=tuple(apart(request.values, twice)))
             out = [options["out"]] if "out" in options else []
-            values = _apart([*out, *values], twice)[len(out) :]
+            values = apart([*out, *values], twice)[len(out) :]
             planned = kernel.planned(*values, **options)
             entry = self._planned(request, planned)
             if entry is not None:
@@ -450,19 +451,10 @@ def _is_row_major(metas: Sequence[TensorMeta]) -> bool:
     return all(meta.sizes == first.sizes and meta.strides == first.strides and meta.device is cpu for meta in metas[1:])
 
 
-def _apart(values: Sequence[Any], twice: dict[tuple[int, int], Tensor]) -> list[Any]:
-    """Return the values with another tensor over the same elements where one is given again, so that a plan tells its
-    operands apart; `twice` has these tensors by place among the equal ones."""
-    found = list(values)
-    for place, value in enumerate(values):
-        count = sum(value is one for one in values[:place]) if isinstance(value, Tensor) else 0
-        if count:
-            key = id(value), count
-            if key not in twice:
-                twice[key] = make_tensor(value.meta, value.storage_impl, value.offset, value.base)
-                twice[key].counter = value.counter
-            found[place] = twice[key]
-    return found
+def _is_noted(kernel: Plannable[..., Any], request: Request) -> bool:
+    """Return whether a kernel of a call that is recorded notes its parts, by which the tensors are told apart."""
+    tensors = [one for one in request.values if isinstance(one, Tensor)]
+    return isinstance(unguarded(kernel, request.metas), Composite) and len({*map(id, tensors)}) == len(tensors)
 
 
 def _stands_for(value: Any, operand: Any) -> bool:

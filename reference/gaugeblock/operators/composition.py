@@ -4,8 +4,9 @@
     def l1_loss(part, self, target, reduction=MEAN):
         return reduced(part, part("abs", part("sub.Tensor", self, target)), reduction)
 
-When such a kernel runs, `part` runs an operator and notes what it ran with what. Where nothing records gradients, the
-notes become a function of the kernel's tensors and numbers that runs the same calls again:
+When such a kernel runs, `part` runs an operator and notes what it ran with what. The notes become a function of the
+kernel's tensors and numbers that runs the same calls again; where gradients are recorded, these are the operators'
+calls that record them:
 
     def run(given0, given1):
         made0 = call0(given0, given1)
@@ -29,7 +30,7 @@ from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor, make_view, new_like
 from ..tensor.tensor_meta import TensorMeta
 from ..tensor.view_table import VIEWS
-from .invoke import invoke
+from .invoke import invoke, kept_call
 from .plan import Plannable, Planned
 
 P = ParamSpec("P")
@@ -40,11 +41,12 @@ R = TypeVar("R")
 class Part:
     """Runs operators for one kernel, and notes their calls while all of them are plain."""
 
-    __slots__ = ("_given", "_held", "_lines", "_names", "_whole")
+    __slots__ = ("_given", "_held", "_lines", "_names", "_tracked", "_whole")
 
     def __init__(self, given: Sequence[Any], *, whole: bool = True) -> None:
         self._given = [one for one in given if isinstance(one, (Tensor, float, complex)) or one.__class__ is int]
         self._whole = whole and not SPECIAL and all(map(_is_plain, given))
+        self._tracked = any(one.meta.has_autograd for one in self._given if isinstance(one, Tensor))
         self._names = {id(one): f"given{k}" for k, one in enumerate(self._given) if isinstance(one, Tensor)}
         self._held: list[Any] = list(given)
         self._lines: list[str] = []
@@ -56,6 +58,9 @@ class Part:
 
     def result(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """Return the result of operator `name`. KeyError for no such operator."""
+        if self._whole and self._tracked:
+            call = kept_call(name)
+            return self._noted(call, args, kwargs, call(*args, **kwargs))
         operator = REGISTRY.find(name)
         kernel = plain_kernel(operator, args, kwargs) if self._whole else None
         if kernel is None:
@@ -82,6 +87,7 @@ class Part:
     def plan(self, function: Plannable[Q, R], *args: Q.args, **kwargs: Q.kwargs) -> R:
         """Return the result of a plannable function, and note the call that it plans."""
         found = function.planned(*args, **kwargs)
+        self._whole = self._whole and not self._tracked
         self._planned(found)
         return found.result
 
@@ -178,9 +184,9 @@ def _tensors(value: Any) -> bool:
 
 
 def _is_plain(value: Any) -> bool:
-    """Return whether a call that gets a value can be noted: no list of tensors, and no tensor that is seen to."""
+    """Return whether a call that gets a value can be noted: no list of tensors, no subclass, nothing lazy."""
     if isinstance(value, Tensor):
-        return value.__class__ is Tensor and not value.meta.has_autograd and not value.meta.lazy
+        return value.__class__ is Tensor and not value.meta.lazy
     return not _tensors(value)
 
 

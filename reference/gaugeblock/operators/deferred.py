@@ -128,9 +128,9 @@ class Deferred(Plannable[..., Any]):
         return self._loaded
 
     @property
-    def unguarded(self) -> Callable[..., Any] | None:
+    def unguarded(self) -> Callable[..., Any]:
         """What the call cache keeps for small tensors."""
-        return self._loaded
+        return self._function()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return (self._loaded or self._function())(*args, **kwargs)

@@ -30,6 +30,12 @@ def _call_of(name: str) -> Callable[..., Any]:
     return made
 
 
+def kept_call(name: str) -> Callable[..., Any]:
+    """Return the call of an operator that keeps its plans. KeyError for no such operator."""
+    _SEEN.add(name)
+    return _CALLS.get(name) or _call_of(name)
+
+
 def invoke(name: str, *args: Any, **kwargs: Any) -> Any:
     """The result of operator `name`, such as "max.dim". KeyError for no such operator."""
     return (_CALLS.get(name) or _call_of(name))(*args, **kwargs)

@@ -21,7 +21,7 @@ from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 from ..core.device import cpu
 from ..kernels.bound_call import Fresh, Into, form_of
 from ..memory.host_allocator import memmove
-from ..tensor.tensor import Tensor
+from ..tensor.tensor import Tensor, make_tensor
 from ..tensor.tensor_meta import TensorMeta
 from ..tensor.versions import bump_version
 
@@ -77,6 +77,21 @@ plannable = Plannable
 def planned_by(kernel: Callable[..., R], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Planned[R]:
     """Run a kernel; the call is None unless it is a plannable one."""
     return kernel.planned(*args, **kwargs) if isinstance(kernel, Plannable) else Planned(kernel(*args, **kwargs), None)
+
+
+def apart(values: Sequence[Any], twice: dict[tuple[int, int], Tensor]) -> list[Any]:
+    """Return the values with another tensor over the same elements where one is given again, so that a plan tells its
+    operands apart; `twice` has these tensors by place among the equal ones."""
+    found = list(values)
+    for place, value in enumerate(values):
+        count = sum(value is one for one in values[:place]) if isinstance(value, Tensor) else 0
+        if count:
+            key = id(value), count
+            if key not in twice:
+                twice[key] = make_tensor(value.meta, value.storage_impl, value.offset, value.base)
+                twice[key].counter = value.counter
+            found[place] = twice[key]
+    return found
 
 
 SMALL_BYTES = 16384
