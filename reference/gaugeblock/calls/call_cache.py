@@ -317,12 +317,15 @@ class Filler:
             return result
         if kernel is None:
             return call(operator, *values, **options)
-        if isinstance(kernel, Plannable) and (not tracked or _is_noted(kernel, request)):
-            twice: dict[tuple[int, int], Tensor] = {}
-            request = request._replace(values=tuple(apart(request.values, twice)))
-            out = [options["out"]] if "out" in options else []
-            values = apart([*out, *values], twice)[len(out) :]
-            planned = kernel.planned(*values, **options)
+        once = _is_once(request.values)
+        plans = isinstance(kernel, Plannable) and (not tracked or once)
+        if plans and (not tracked or isinstance(unguarded(kernel, request.metas), Composite)):
+            if not once:
+                twice: dict[tuple[int, int], Tensor] = {}
+                request = request._replace(values=tuple(apart(request.values, twice)))
+                out = [options["out"]] if "out" in options else []
+                values = apart([*out, *values], twice)[len(out) :]
+            planned: Planned[Any] = kernel.planned(*values, **options)  # type: ignore[attr-defined]
             entry = self._planned(request, planned)
             if entry is not None:
                 if "out" not in options or options["out"].meta is request.key[-1]:
@@ -451,10 +454,10 @@ def _is_row_major(metas: Sequence[TensorMeta]) -> bool:
     return all(meta.sizes == first.sizes and meta.strides == first.strides and meta.device is cpu for meta in metas[1:])
 
 
-def _is_noted(kernel: Plannable[..., Any], request: Request) -> bool:
-    """Return whether a kernel of a call that is recorded notes its parts, by which the tensors are told apart."""
-    tensors = [one for one in request.values if isinstance(one, Tensor)]
-    return isinstance(unguarded(kernel, request.metas), Composite) and len({*map(id, tensors)}) == len(tensors)
+def _is_once(values: Sequence[Any]) -> bool:
+    """Return whether no tensor is given twice."""
+    tensors = [id(one) for one in values if isinstance(one, Tensor)]
+    return len(tensors) == len(set(tensors))
 
 
 def _stands_for(value: Any, operand: Any) -> bool:

@@ -88,7 +88,8 @@ class Part:
         """Return the result of a plannable function, and note the call that it plans."""
         found = function.planned(*args, **kwargs)
         self._whole = self._whole and not self._tracked
-        self._planned(found)
+        operands = [one for one in args if isinstance(one, Tensor)] if found.operands is None else found.operands
+        self._planned(found._replace(operands=tuple(operands)))
         return found.result
 
     def constant(self, tensor: Tensor) -> Tensor:

@@ -25,10 +25,10 @@ from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of
 from ..tensor.views import expand
+from .allocation import without_change
 from .arrays import MOST_DIMS, Array, check_same_device, values, widened
 from .composition import Part, composite
 from .invoke import apply
-from .launch import element_launch
 from .operand_checks import check_implemented
 from .plan import Planned, plannable
 from .registration import kernel
@@ -354,10 +354,11 @@ def inner(part: Part, self: Tensor, other: Tensor) -> Tensor:
     return part("tensordot", self, other, (-1,), (-1,))
 
 
-@plannable
+@composite
 def scaled(
-    operator: str, self: Tensor, left: Tensor, right: Tensor, sizes: tuple[int, ...], beta: Number, alpha: Number
-) -> Tensor | Planned[Tensor]:
+    part: Part, operator: str, self: Tensor, left: Tensor, right: Tensor, sizes: tuple[int, ...], beta: Number,
+    alpha: Number,
+) -> Tensor:  # fmt: skip
     dtype = check_dtypes(operator, left, right)
     if self.meta.dtype is not dtype:
         raise RuntimeError(
@@ -365,14 +366,12 @@ def scaled(
             f"and {UPSTREAM_NAMES[dtype.name]}"
         )
     addend = expand(self, sizes)
+    if left.meta.device is cpu and beta == alpha == 1 and dtype not in HALF:
+        return part.run(without_change, part("add_.Tensor", part.plan(product, left, right, sizes), self))
     result = empty_tensor(sizes, dtype, left.meta.device)
     if left.meta.device is not cpu:
         return result
     with np.errstate(all="ignore"):
-        call = _call(addend.meta, left.meta, right.meta, result.meta) if beta == alpha == 1 else None
-        found = None if call is None else call(self, left, right)
-        if found is not None:
-            return Planned(found, call, (self, left, right))
         work = result.meta.numel * left.meta.sizes[-1]
         total: Array = away(work, np.matmul, widened(values(left), dtype), widened(values(right), dtype))
         if alpha != 1:
@@ -382,26 +381,6 @@ def scaled(
             total = total + (term if beta == 1 else term * _factor(beta, dtype, total))
         array_of(result)[...] = total
     return result
-
-
-def _call(
-    addend: TensorMeta, left: TensorMeta, right: TensorMeta, out: TensorMeta
-) -> Callable[[Tensor, Tensor, Tensor], Tensor | None] | None:
-    """Return a function that adds a tensor to a product, in place; None where nothing multiplies without NumPy."""
-    multiply = _multiplying(left, right, out)
-    launch = element_launch("add", out, [addend, out], out.dtype)
-    if multiply is None or launch is None:
-        return None
-    builtin, tail = launch.call()
-
-    def run(self: Tensor, first: Tensor, second: Tensor) -> Tensor | None:
-        result = multiply(first, second)
-        if result is None:
-            return None
-        builtin(result.pointer, self.pointer, result.pointer, *tail)
-        return result
-
-    return run
 
 
 def _factor(number: Number, dtype: DType, like: Array) -> Any:
