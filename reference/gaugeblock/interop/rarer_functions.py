@@ -144,7 +144,9 @@ def histogramdd(
         bin_count = check_int("histogramdd", "bins", one)
         if bin_count < 1:
             raise RuntimeError(f"histogramdd(): bins must be > 0, but got {bin_count} for dimension {place}")
-        ends = range[2 * place : 2 * place + 2] if range is not None else _extremes(rows[:, place])
+        column = rows[:, place]
+        ends: Sequence[float] = (float(column.min()), float(column.max())) if column.size else (0.0, 1.0)
+        ends = ends if range is None else range[2 * place : 2 * place + 2]
         low, high = (ends[0] - 0.5, ends[1] + 0.5) if ends[0] == ends[1] else ends
         edges.append(apply("linspace", low, high, bin_count + 1, dtype=meta.dtype))
     weights = None if weight is None else values(weight).reshape(-1)
@@ -166,7 +168,3 @@ def _check_edges(edges: Tensor, place: int, points: TensorMeta) -> None:
     array = values(edges)
     if array.size < 2 or (array[1:] < array[:-1]).any():
         raise RuntimeError(f"histogramdd(): bins tensor should have two or more edges that rise, got {array} {where}")
-
-
-def _extremes(column: Any) -> tuple[float, float]:
-    return (float(column.min()), float(column.max())) if column.size else (0.0, 1.0)

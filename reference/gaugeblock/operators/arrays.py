@@ -13,11 +13,11 @@ from ..core.device import Device, cpu
 from ..core.dtype import DType, bfloat16, complex32, float16
 from ..core.errors import check_sizes, wrap_dim
 from ..core.rounding import ROUNDED_HERE, rounded
-from ..iteration.tensor_iterator import COMPARISON, TensorIterator, common_device, planned_meta
+from ..iteration.tensor_iterator import common_device
 from ..tensor.array_view import array_of, array_of_lazy
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor
-from ..tensor.tensor_meta import TensorMeta, meta_of
+from ..tensor.tensor_meta import TensorMeta
 from .operand_checks import check_fits
 
 Array = np.ndarray[Any, Any]
@@ -70,12 +70,6 @@ def outline(sizes: Sequence[int], dtype: DType, device: Device = cpu) -> tuple[T
     check_sizes("empty", sizes)
     result = empty_tensor(tuple(sizes), dtype, device)
     return result, array_of(result) if device is cpu else None
-
-
-def meta_between(sizes: Sequence[int], dtype: DType, device: Device, operands: Sequence[Tensor]) -> TensorMeta:
-    """Return the meta that a pointwise result of `operands`, which broadcast to `sizes`, has with this dtype."""
-    meta = planned_meta(TensorIterator((None,), tuple(operands), COMPARISON).build(allocate=False))
-    return meta_of(tuple(sizes), meta.strides, dtype, device)
 
 
 def store(tensor: Tensor, array: Any) -> Tensor:

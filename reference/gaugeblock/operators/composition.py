@@ -53,8 +53,7 @@ class Part:
 
     def __call__(self, name: str, *args: Any, **kwargs: Any) -> Tensor:
         """Return the one tensor that operator `name` returns. KeyError for no such operator."""
-        result: Tensor = self.result(name, *args, **kwargs)
-        return result
+        return self.result(name, *args, **kwargs)  # type: ignore[no-any-return]
 
     def result(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """Return the result of operator `name`. KeyError for no such operator."""
@@ -100,8 +99,7 @@ class Part:
 
     def new(self, meta: TensorMeta) -> Tensor:
         """Return a new tensor of a meta, contents undefined."""
-        made: Tensor = self._noted(new_like, (meta,), {}, new_like(meta))
-        return made
+        return self._noted(new_like, (meta,), {}, new_like(meta))  # type: ignore[no-any-return]
 
     def fresh(self, call: Fresh, *args: Any) -> Any:
         """Return what a bound call makes of tensors and numbers."""
@@ -166,7 +164,9 @@ class Part:
         given = [f"given{k}" for k in range(len(self._given))]
         checks = [self._check(f"given{k}", one) for k, one in enumerate(self._given) if not isinstance(one, Tensor)]
         text = f"def run({', '.join(given)}):\n{''.join([*checks, *self._lines])}    return {source}\n"
-        space: dict[str, Any] = {"held": self._kept(text)}
+        # What is held for this call alone, its tensors among it, is not kept.
+        held = [value if f"held[{k}]" in text else None for k, value in enumerate(self._held)]
+        space: dict[str, Any] = {"held": held}
         exec(_code(text), space)
         return Planned(result, space["run"], tuple(self._given))
 
@@ -174,10 +174,6 @@ class Part:
         """Source of the test that a number is the same; zeros are of two signs."""
         same = f"{name} == {self._constant(number)} and ({name}.__class__ is int or repr({name}) == {repr(number)!r})"
         return f"    if not ({same}):\n        return None\n"
-
-    def _kept(self, text: str) -> list[Any]:
-        """Return what is held, without the tensors of this call."""
-        return [value if f"held[{k}]" in text else None for k, value in enumerate(self._held)]
 
 
 def _tensors(value: Any) -> bool:

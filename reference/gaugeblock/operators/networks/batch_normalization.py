@@ -84,16 +84,12 @@ def native_batch_norm(
         return result, part.new(contiguous_meta((0,), kept)), part.new(contiguous_meta((0,), kept))
     for target, flat in zip(given, running, strict=True):
         if target is not None and flat.storage_impl is not target.storage_impl:
-            part.run(_store, target, flat)
+            part.run(lambda target, flat: store(target, values(flat).reshape(target.meta.sizes)), target, flat)
     return result, means, inverses
 
 
 def _flat(part: Part, parameter: Tensor, sizes: tuple[int, ...]) -> Tensor:
     return parameter if parameter.meta.sizes == sizes else part("reshape", parameter, sizes)
-
-
-def _store(target: Tensor, flat: Tensor) -> None:
-    store(target, values(flat).reshape(target.meta.sizes))
 
 
 def _check(channels: int, parameters: Parameters, *, training: bool) -> None:

@@ -132,17 +132,14 @@ def _likelihood(
 
 def _declining(call: Callable[..., Any] | None, reduction: int) -> Callable[..., Any] | None:
     """Return a call that returns None where a class is ignored or not there."""
-    if call is None:
-        return None
-    counted = call
 
     def run(self: Tensor, target: Tensor) -> Any:
         try:
-            return counted(self, target, reduction)
+            return call and call(self, target, reduction)
         except RuntimeError:
             return None
 
-    return run
+    return call and run
 
 
 def _first(operator: str, *defaults: Any) -> Callable[..., Tensor]:

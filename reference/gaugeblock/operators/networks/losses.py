@@ -60,10 +60,6 @@ def huber_loss(part: Part, self: Tensor, target: Tensor, reduction: int = MEAN, 
     return reduced(part, loss, reduction)
 
 
-def _weighted(part: Part, loss: Tensor, weight: Tensor | None) -> Tensor:
-    return loss if weight is None else part("mul.Tensor", loss, weight)
-
-
 def _check_probabilities(self: Tensor) -> None:
     given = values(self)
     with np.errstate(all="ignore"):
@@ -89,7 +85,7 @@ def binary_cross_entropy(
     loss = part.plan(evaluated, "binary_cross_entropy", "cross_entropy", (self, target))
     if self.meta.device is cpu and self.meta.numel:
         part.run(_check_probabilities, self)
-    return reduced(part, _weighted(part, loss, weight), reduction)
+    return reduced(part, loss if weight is None else part("mul.Tensor", loss, weight), reduction)
 
 
 @composite
@@ -108,7 +104,7 @@ def binary_cross_entropy_with_logits(
     else:
         loss = part.plan(evaluated, name, "cross_entropy_of_logits.weighted", (self, target, pos_weight))
     check_keeps_sizes(name, target.meta.sizes, loss.meta.sizes)
-    return reduced(part, _weighted(part, loss, weight), reduction)
+    return reduced(part, loss if weight is None else part("mul.Tensor", loss, weight), reduction)
 
 
 @composite

@@ -182,7 +182,8 @@ def _weighted(operator: str, dims: int, taps_of: Callable[..., Taps]) -> Callabl
             for d in used:
                 size = own.sizes[d + 2]
                 taps = taps_of(size, output_size[d], align_corners, given[d], np.dtype(np.float64))
-                array = mixed(array, _dense(taps, size), d + 2)
+                weights = sum((places[:, None] == np.arange(size)) * share[:, None] for places, share in taps)
+                array = mixed(array, np.asarray(weights), d + 2)
             made = new_like(result)
             array_of(made)[...] = array
             return made
@@ -217,11 +218,6 @@ def _combined(
         remember(meta.plans, key, plan)
     found: Tensor = part.run(plan, *picked)
     return found
-
-
-def _dense(taps: Taps, size: int) -> Array:
-    """The weights as a matrix [result, elements]."""
-    return np.asarray(sum((places[:, None] == np.arange(size)) * share[:, None] for places, share in taps))
 
 
 upsample_nearest1d, upsample_nearest2d, upsample_nearest3d = (

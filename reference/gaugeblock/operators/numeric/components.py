@@ -6,10 +6,11 @@ from typing import Any
 
 from ...core.dtype import DType, bool_, float16, int32
 from ...core.promotion import UPSTREAM_NAMES
-from ...iteration.dimensions import broadcast_shapes
+from ...iteration.tensor_iterator import COMPARISON, TensorIterator, planned_meta
 from ...tensor.tensor import Tensor
+from ...tensor.tensor_meta import meta_of
 from ...tensor.versions import bump_version
-from ..arrays import check_same_device, meta_between
+from ..arrays import check_same_device
 from ..composition import Part, composite
 from ..invoke import apply, result_type
 from ..networks.calls import write
@@ -44,9 +45,10 @@ def _joined(part: Part, operator: str, first: Tensor, second: Tensor, halves: bo
             f"{UPSTREAM_NAMES[second.meta.dtype.name]} for second argument"
         )
     result: DType = dtype.to_complex()
-    sizes = broadcast_shapes((first.meta.sizes, second.meta.sizes))
-    made = meta_between(sizes, result, check_same_device(operator, first, second), (first, second))
-    return write(operator, part.new(made), (first, second), result.to_real(), part=part)
+    device = check_same_device(operator, first, second)
+    meta = planned_meta(TensorIterator((None,), (first, second), COMPARISON).build(allocate=False))
+    made = part.new(meta_of(meta.sizes, meta.strides, result, device))
+    return write(operator, made, (first, second), result.to_real(), part=part)
 
 
 @composite
