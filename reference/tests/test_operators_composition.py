@@ -73,7 +73,18 @@ def test_a_call_that_is_recorded_records_again() -> None:
         total.backward()
         assert x.grad is not None and x.grad.tolist() == [1.5, 2.5]
     with gb.no_grad():
-        assert call(x, y, 0.5) is None and not weighted(x, y, 0.5)[0].requires_grad
+        total, product = call(x, y, 0.5)
+        assert (total.item(), product.tolist(), total.requires_grad) == (6.5, [3.0, 10.0], False)
+
+
+@pytest.mark.parametrize("recorded", [(True, True, False, False, True), (False, False, True, True, False)])
+def test_statistics_are_updated_once_whether_gradients_are_recorded_or_not(recorded: tuple[bool, ...]) -> None:
+    x, weight = gb.arange(16.0).reshape(4, 4), gb.ones(4, requires_grad=True)
+    for mode in recorded:
+        mean, variance = gb.zeros(4), gb.ones(4)
+        with gb.set_grad_enabled(mode):
+            found = F.batch_norm(x, mean, variance, weight, None, training=True, momentum=0.5)
+        assert mean.tolist() == [3.0, 3.5, 4.0, 4.5] and found.requires_grad is mode
 
 
 def test_kept_calls_that_are_recorded_take_other_tensors() -> None:

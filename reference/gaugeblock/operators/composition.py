@@ -26,7 +26,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from ..dispatch.dispatcher import REGISTRY, Operator, plain_kernel
 from ..kernels.bound_call import UNSET, Fresh, Into, View
 from ..kernels.pointwise import Launch
-from ..tensor.hooks import SPECIAL
+from ..tensor.hooks import SPECIAL, UNRECORDED
 from ..tensor.tensor import Tensor, make_view, new_like
 from ..tensor.tensor_meta import TensorMeta
 from ..tensor.view_table import VIEWS
@@ -45,18 +45,22 @@ class Part:
 
     def __init__(self, given: Sequence[Any], *, whole: bool = True) -> None:
         self._given = [one for one in given if isinstance(one, (Tensor, float, complex)) or one.__class__ is int]
-        self._whole = whole and not SPECIAL and all(map(_is_plain, given))
         self._tracked = any(one.meta.has_autograd for one in self._given if isinstance(one, Tensor))
+        seen = SPECIAL or (self._tracked and UNRECORDED)
+        self._whole = whole and not seen and all(map(_is_plain, given))
         self._names = {id(one): f"given{k}" for k, one in enumerate(self._given) if isinstance(one, Tensor)}
         self._held: list[Any] = list(given)
         self._lines: list[str] = []
 
     def __call__(self, name: str, *args: Any, **kwargs: Any) -> Tensor:
         """Return the one tensor that operator `name` returns. KeyError for no such operator."""
-        return self.result(name, *args, **kwargs)  # type: ignore[no-any-return]
+        return self._result(name, args, kwargs)  # type: ignore[no-any-return]
 
-    def result(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """Return the result of operator `name`. KeyError for no such operator."""
+    def first(self, name: str, *args: Any) -> Tensor:
+        """Return the first of the tensors that operator `name` returns. KeyError for no such operator."""
+        return self._result(name, args, {})[0]  # type: ignore[no-any-return]
+
+    def _result(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._whole and self._tracked:
             call = kept_call(name)
             return self._noted(call, args, kwargs, call(*args, **kwargs))
@@ -125,8 +129,7 @@ class Part:
         if not self._whole:
             return result
         made = f"made{len(self._lines)}"
-        options = [f"{name}={self._source(value)}" for name, value in kwargs.items()]
-        passed = ", ".join([*map(self._source, args), *options])
+        line = f"    {made} = {self._call(call, args, kwargs)}\n"
         several = isinstance(result, (list, tuple))
         results = {f"{made}[{k}]" if several else made: one for k, one in enumerate(result if several else [result])}
         tensors = {name: one for name, one in results.items() if isinstance(one, Tensor)}
@@ -134,12 +137,16 @@ class Part:
         fixed = call is new_like or isinstance(getattr(call, "__self__", call), (Fresh, Into, View))
         alike = [f"{name}.meta is not {self._constant(one.meta)}" for name, one in tensors.items() if not fixed]
         tests = " or ".join([*([f"{made} is None"] if declines else []), *alike])
-        line = f"    {made} = {self._constant(call)}({passed})\n"
         self._lines.append(line + (f"    if {tests}:\n        return None\n" if tests else ""))
         self._held.append(result)
         for name, one in tensors.items():
             self._names.setdefault(id(one), name)
         return result
+
+    def _call(self, call: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> str:
+        """Source of a call."""
+        options = [f"{name}={self._source(value)}" for name, value in kwargs.items()]
+        return f"{self._constant(call)}({', '.join([*map(self._source, args), *options])})"
 
     def _constant(self, value: Any) -> str:
         self._held.append(value)
@@ -154,8 +161,9 @@ class Part:
             return f"({''.join([self._source(one) + ', ' for one in value])})"
         return self._constant(value)
 
-    def planned(self, result: R) -> Planned[R]:
-        """Return the kernel's result with the call that makes it; without one if a part of it has none."""
+    def planned(self, result: R, plain: Callable[..., R], args: Sequence[Any], kwargs: dict[str, Any]) -> Planned[R]:
+        """Return the kernel's result with the call that makes it; without one if a part of it has none. `plain` is the
+        kernel that notes nothing, for the same arguments."""
         source = self._source(result)
         if not self._whole:
             return Planned(result, None)
@@ -163,10 +171,12 @@ class Part:
             source = f"{self._constant(type(result))}{source}"
         given = [f"given{k}" for k in range(len(self._given))]
         checks = [self._check(f"given{k}", one) for k, one in enumerate(self._given) if not isinstance(one, Tensor)]
+        if self._tracked:  # where a thread records nothing, results have other metas
+            checks.append(f"    if UNRECORDED:\n        return {self._call(plain, args, kwargs)}\n")
         text = f"def run({', '.join(given)}):\n{''.join([*checks, *self._lines])}    return {source}\n"
         # What is held for this call alone, its tensors among it, is not kept.
         held = [value if f"held[{k}]" in text else None for k, value in enumerate(self._held)]
-        space: dict[str, Any] = {"held": held}
+        space: dict[str, Any] = {"held": held, "UNRECORDED": UNRECORDED}
         exec(_code(text), space)
         return Planned(result, space["run"], tuple(self._given))
 
@@ -234,7 +244,7 @@ def composite(function: Callable[Concatenate[Part, P], R]) -> Plannable[P, R]:
     @functools.wraps(function)
     def plan(*args: P.args, **kwargs: P.kwargs) -> Planned[R]:
         part = Part((*args, *kwargs.values()))
-        return part.planned(function(part, *args, **kwargs))
+        return part.planned(function(part, *args, **kwargs), plain, args, kwargs)
 
     @functools.wraps(function)
     def plain(*args: P.args, **kwargs: P.kwargs) -> R:

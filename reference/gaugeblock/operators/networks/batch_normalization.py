@@ -118,10 +118,7 @@ def batch_norm(
         channels = input.meta.sizes[1] if input.meta.ndim > 1 else 0
         _check(channels, (weight, bias, running_mean, running_var), training=training)
         return part("clone", input)
-    result: Tensor = part.result(
-        "native_batch_norm", input, weight, bias, running_mean, running_var, training, momentum, eps
-    )[0]
-    return result
+    return part.first("native_batch_norm", input, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
 @composite

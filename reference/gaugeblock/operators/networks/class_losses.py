@@ -146,8 +146,7 @@ def _first(operator: str, *defaults: Any) -> Callable[..., Tensor]:
     """Return what returns the first result of an operator; the arguments behind self and target have `defaults`."""
 
     def loss(part: Part, *given: Any) -> Tensor:
-        first: Tensor = part.result(operator, *given, *defaults[len(given) - 2 :])[0]
-        return first
+        return part.first(operator, *given, *defaults[len(given) - 2 :])
 
     return composite(loss)
 

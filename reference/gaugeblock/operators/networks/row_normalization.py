@@ -152,8 +152,7 @@ def layer_norm(
     cudnn_enable: bool = True,
 ) -> Tensor:
     """native_layer_norm without the statistics."""
-    result: Tensor = part.result("native_layer_norm", input, normalized_shape, weight, bias, eps)[0]
-    return result
+    return part.first("native_layer_norm", input, normalized_shape, weight, bias, eps)
 
 
 @composite
@@ -216,10 +215,7 @@ def group_norm(
             f"group_norm(): Dimension out of range (expected to be in range of [{-len(sizes)}, {len(sizes) - 1}], but "
             f"got 1): the input has {len(sizes)} dims and no channels"
         )
-    result: Tensor = part.result(
-        "native_group_norm", input, weight, bias, sizes[0], sizes[1], prod(sizes[2:]), num_groups, eps
-    )[0]
-    return result
+    return part.first("native_group_norm", input, weight, bias, sizes[0], sizes[1], prod(sizes[2:]), num_groups, eps)
 
 
 @plannable
@@ -251,8 +247,7 @@ def rms_norm(
     part: Part, input: Tensor, normalized_shape: Sizes, weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
     """The first result of _fused_rms_norm. Raises as it does."""
-    result: Tensor = part.result("_fused_rms_norm", input, normalized_shape, weight, eps)[0]
-    return result
+    return part.first("_fused_rms_norm", input, normalized_shape, weight, eps)
 
 
 def normalization_gradients(
