@@ -77,6 +77,17 @@ def test_a_call_that_is_recorded_records_again() -> None:
         assert (total.item(), product.tolist(), total.requires_grad) == (6.5, [3.0, 10.0], False)
 
 
+def test_views_of_parts_begin_where_the_tensor_does() -> None:
+    flat = gb.arange(32.0)
+    weight = gb.ones(1, 1, 2, dtype=gb.complex64)
+    for start in (0, 2, 4):
+        x = gb.view_as_complex(flat.reshape(16, 2))[start : start + 4].reshape(1, 1, 4)
+        sums = [complex(4 * k + 2, 4 * k + 4) for k in range(start, start + 3)]
+        assert F.conv1d(x, weight).tolist() == [[sums]]
+        y = flat[start : start + 6].view(1, 6)
+        assert gb.allclose(F.glu(y), y[:, :3] * gb.sigmoid(y[:, 3:]))
+
+
 @pytest.mark.parametrize("recorded", [(True, True, False, False, True), (False, False, True, True, False)])
 def test_statistics_are_updated_once_whether_gradients_are_recorded_or_not(recorded: tuple[bool, ...]) -> None:
     x, weight = gb.arange(16.0).reshape(4, 4), gb.ones(4, requires_grad=True)

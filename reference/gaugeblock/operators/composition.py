@@ -198,10 +198,12 @@ def _is_plain(value: Any) -> bool:
 
 
 def _view_of(base: Any, view: Any) -> Callable[[Tensor], Tensor] | None:
-    """Return the function that makes a view like `view` of another tensor; None for what is no view."""
+    """Return the function that makes a view like `view` of another tensor; None for what is no view of its dtype."""
     if not isinstance(view, Tensor) or view is base or view.storage_impl is not base.storage_impl or view.base is None:
         return None
     meta, step = view.meta, view.offset - base.offset
+    if meta.dtype is not base.meta.dtype:  # the offset counts other elements
+        return None
     if view.pointer == base.pointer:
         return View(meta).native()
     return lambda base: make_view(base, meta, base.offset + step)
