@@ -1,4 +1,4 @@
-"""What a formula takes and gives, for tests that record formulas without an operator."""
+"""Number of operands and result dtype of a formula, for tests that record formulas without an operator."""
 
 from __future__ import annotations
 

@@ -152,21 +152,18 @@ class Code:
     @contextmanager
     def when(self, condition: str) -> Iterator[None]:
         """A block that runs only when the i1 is true."""
+        with self.ending(condition) as after:
+            yield
+            self.jump(after)
+
+    @contextmanager
+    def ending(self, condition: str) -> Iterator[str]:
+        """A block that runs only when the i1 is true, and returns or jumps elsewhere; yields the label behind it."""
         inside, after = self.label(), self.label()
         self.branch(condition, inside, after)
         self.begin(inside)
-        yield
-        self.jump(after)
+        yield after
         self.begin(after)
-
-    @contextmanager
-    def ending(self, condition: str) -> Iterator[None]:
-        """A block that runs only when the i1 is true, and returns or jumps elsewhere."""
-        out, on = self.label(), self.label()
-        self.branch(condition, out, on)
-        self.begin(out)
-        yield
-        self.begin(on)
 
     def leave(self, condition: str, result: str) -> None:
         """Return `result`, a type and a value, if the i1 is true."""

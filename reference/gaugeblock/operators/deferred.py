@@ -129,7 +129,7 @@ class Deferred(Plannable[..., Any]):
 
     @property
     def unguarded(self) -> Callable[..., Any]:
-        """What the call cache keeps for small tensors."""
+        """The loaded function, which the call cache keeps for small tensors."""
         return self._function()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -137,7 +137,7 @@ ROW_STEPS = 64
 
 
 RowLaunch = tuple[Callable[..., None], tuple[int, ...]]
-"""What takes the addresses, outputs first, the numbers and the tail; and the tail."""
+"""A function of the addresses, outputs first, of the numbers and of the tail; and that tail."""
 
 
 def row_launch(kernel: Builtin, operands: Sequence[TensorMeta], row: int) -> RowLaunch:
