@@ -2,9 +2,9 @@
 
 An entry is a callable of the call's tensors and numbers, in the order of the binding's parameters: a bound call of a
 compiled kernel (kernels/bound_call.py), another call that a kernel has planned (operators/plan.py), or the kernel that
-the dispatcher found. It returns None if values have to be looked at again; False stands for no entry. Entries lie in
-the meta of the first tensor. The general path makes them: it resolves the overload, asks the dispatcher for the kernel,
-lets it plan and keeps the call.
+the dispatcher found. It returns None if values have to be looked at again. False stands for no entry, and None for a
+composite kernel that ran once: it notes its parts the next time. Entries lie in the meta of the first tensor. The
+general path makes them: it resolves the overload, asks the dispatcher for the kernel, lets it plan and keeps the call.
 
 With the environment variable ``GAUGEBLOCK_CALL_CACHE=0`` nothing is kept: every call takes the general path.
 """
@@ -29,6 +29,7 @@ from ..dispatch.keys import any_autograd, tensors_in
 from ..dispatch.state import AUTOGRAD_IN_USE
 from ..kernels.bound_call import UNSET, Fresh, Into, Unset, View, form_of
 from ..operators.composition import Composite
+from ..operators.deferred import Deferred
 from ..operators.device_loops import DEVICE_LOOPS, device_call
 from ..operators.plan import Plannable, Planned, apart
 from ..operators.registration import unguarded
@@ -270,7 +271,7 @@ class Filler:
             result = self._viewed(self.view, request, args, kwargs)
             if result is not None:
                 return result
-        if not ENABLED or request.key in request.meta.calls or any(meta.lazy for meta in request.metas):
+        if not ENABLED or request.meta.calls.get(request.key) is not None or any(meta.lazy for meta in request.metas):
             return self.caller(*args, **kwargs)  # lazy tensors are resolved by the dispatcher
         reused = None if tracked else self._reused(request)
         if reused is not None:
@@ -318,14 +319,17 @@ class Filler:
         if kernel is None:
             return call(operator, *values, **options)
         once = _is_once(request.values)
-        plans = isinstance(kernel, Plannable) and (not tracked or once)
-        if plans and (not tracked or isinstance(unguarded(kernel, request.metas), Composite)):
+        notes = isinstance(kernel, (Composite, Deferred)) and isinstance(unguarded(kernel, request.metas), Composite)
+        if notes and request.key not in calls:  # to note the parts takes longer than to run them once
+            remember(calls, request.key, None)
+            return kernel(*values, **options)
+        if isinstance(kernel, Plannable) and (not tracked or (notes and once)):
             if not once:
                 twice: dict[tuple[int, int], Tensor] = {}
                 request = request._replace(values=tuple(apart(request.values, twice)))
                 out = [options["out"]] if "out" in options else []
                 values = apart([*out, *values], twice)[len(out) :]
-            planned: Planned[Any] = kernel.planned(*values, **options)  # type: ignore[attr-defined]
+            planned = kernel.planned(*values, **options)
             entry = self._planned(request, planned)
             if entry is not None:
                 if "out" not in options or options["out"].meta is request.key[-1]:

@@ -4,8 +4,8 @@
     def l1_loss(part, self, target, reduction=MEAN):
         return reduced(part, part("abs", part("sub.Tensor", self, target)), reduction)
 
-When such a kernel runs, `part` runs an operator and notes what it ran with what. The notes become a function of the
-kernel's tensors and numbers that runs the same calls again; where gradients are recorded, these are the operators'
+When such a kernel is planned, `part` runs an operator and notes what it ran with what. The notes become a function of
+the kernel's tensors and numbers that runs the same calls again; where gradients are recorded, these are the operators'
 calls that record them:
 
     def run(given0, given1):
