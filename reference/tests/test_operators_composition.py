@@ -1,5 +1,4 @@
-"""Kernels made of operators: their kept calls run the same parts, for the same numbers, and nothing is kept of a call
-that is recorded."""
+"""Kernels made of operators: their kept calls run the same parts again for the same numbers, recorded ones too."""
 
 from __future__ import annotations
 

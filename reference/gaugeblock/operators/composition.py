@@ -39,7 +39,7 @@ R = TypeVar("R")
 
 
 class Part:
-    """Runs operators for one kernel, and notes their calls while all of them are plain."""
+    """Runs operators for one kernel and notes their calls, as long as nothing but the call cache would see them."""
 
     __slots__ = ("_given", "_held", "_lines", "_names", "_tracked", "_whole")
 
@@ -82,13 +82,13 @@ class Part:
         return self._planned(found._replace(operands=operands))
 
     def run(self, function: Callable[..., R], *args: Any) -> R:
-        """Return what a function gives, and note it; it may look at the values of tensors to raise errors alone."""
+        """Return the result of a function and note the call. It may read values of tensors only to raise errors."""
         result = function(*args)
         self._noted(function, args, {}, result)
         return result
 
     def plan(self, function: Plannable[Q, R], *args: Q.args, **kwargs: Q.kwargs) -> R:
-        """Return the result of a plannable function, and note the call that it plans."""
+        """Return the result of a plannable function and note the call that it plans."""
         found = function.planned(*args, **kwargs)
         self._whole = self._whole and not self._tracked
         operands = [one for one in args if isinstance(one, Tensor)] if found.operands is None else found.operands
@@ -96,7 +96,7 @@ class Part:
         return found.result
 
     def constant(self, tensor: Tensor) -> Tensor:
-        """Return a tensor that depends on metas and plain arguments alone."""
+        """Return the tensor, noted as a constant: it must depend on metas and plain arguments alone."""
         if self._whole:
             self._names.setdefault(id(tensor), self._constant(tensor))
         return tensor
@@ -106,11 +106,11 @@ class Part:
         return self._noted(new_like, (meta,), {}, new_like(meta))  # type: ignore[no-any-return]
 
     def fresh(self, call: Fresh, *args: Any) -> Any:
-        """Return what a bound call makes of tensors and numbers."""
+        """Return the result of a bound call and note it."""
         return self._noted(call.native(), args, {}, call(*args), declines=True)
 
     def launch(self, launch: Launch, tensors: Sequence[Tensor], numbers: Sequence[float] = ()) -> None:
-        """Run a loop over tensors, those that it writes first, and numbers."""
+        """Run a loop and note it. Tensors that it writes come first, numbers last."""
         launch.run([*[one.pointer for one in tensors], *numbers])
         if self._whole:
             builtin, tail = launch.call()
@@ -144,7 +144,7 @@ class Part:
         return result
 
     def _call(self, call: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> str:
-        """Source of a call."""
+        """Return the source of a call."""
         options = [f"{name}={self._source(value)}" for name, value in kwargs.items()]
         return f"{self._constant(call)}({', '.join([*map(self._source, args), *options])})"
 
@@ -153,7 +153,7 @@ class Part:
         return f"held[{len(self._held) - 1}]"
 
     def _source(self, value: Any) -> str:
-        """Source of an argument: a tensor that is given or made by its name, what is no tensor as a constant."""
+        """Return the source of an argument: the name of a tensor that is given or made, else a constant."""
         if isinstance(value, Tensor):
             self._whole = self._whole and id(value) in self._names
             return self._names.get(id(value), "")
@@ -181,7 +181,7 @@ class Part:
         return Planned(result, space["run"], tuple(self._given))
 
     def _check(self, name: str, number: Any) -> str:
-        """Source of the test that a number is the same; zeros are of two signs."""
+        """Return the source of a test that a number has not changed, nor the sign of a zero."""
         same = f"{name} == {self._constant(number)} and ({name}.__class__ is int or repr({name}) == {repr(number)!r})"
         return f"    if not ({same}):\n        return None\n"
 
@@ -222,7 +222,7 @@ def _code(text: str) -> Any:
 
 
 class Composite(Plannable[P, R]):
-    """A kernel that `plan` runs noting its parts, and `plain` without."""
+    """A kernel in two forms: `plan` notes its parts while it runs, `plain` only runs."""
 
     def __init__(self, plan: Callable[P, R | Planned[R]], plain: Callable[P, R]) -> None:
         super().__init__(plan)
@@ -241,7 +241,7 @@ UNNOTED = Part((), whole=False)
 
 
 def composite(function: Callable[Concatenate[Part, P], R]) -> Plannable[P, R]:
-    """Make a kernel of a function that runs operators by its first argument."""
+    """Make a kernel of a function that runs operators through its first argument."""
 
     @functools.wraps(function)
     def plan(*args: P.args, **kwargs: P.kwargs) -> Planned[R]:

@@ -143,7 +143,7 @@ def _declining(call: Callable[..., Any] | None, reduction: int) -> Callable[...,
 
 
 def _first(operator: str, *defaults: Any) -> Callable[..., Tensor]:
-    """Return what returns the first result of an operator; the arguments behind self and target have `defaults`."""
+    """Return a kernel for the first result of an operator. Arguments behind self and target have `defaults`."""
 
     def loss(part: Part, *given: Any) -> Tensor:
         return part.first(operator, *given, *defaults[len(given) - 2 :])
