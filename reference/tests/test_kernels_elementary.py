@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import gaugeblock as gb
 import numpy as np
 import pytest
 from gaugeblock.core.dtype import DType, bfloat16, float16, float32, float64
@@ -159,3 +160,18 @@ def test_ldexp_is_within_one_unit_of_the_rounded_power_times_the_number(dtype: D
         power = np.exp2(x.astype(np.longdouble)).astype(out.dtype)
         expected = (a.astype(np.float64) * power.astype(np.float64)).astype(out.dtype)
     assert np.max(np.abs(out[5:] - expected[5:]) / np.spacing(np.abs(expected[5:]))) <= 1.0
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+@pytest.mark.parametrize("dtype", [gb.float32, gb.float64])
+def test_a_large_angle_gives_the_same_alone_in_the_rest_of_a_vector_and_among_small_ones(
+    name: str, dtype: gb.dtype
+) -> None:
+    function = getattr(gb, name)
+    angles = gb.tensor([1e18, -3e25, 0.5, float(2**40 + 2**20), -1e6, 7e11, 1e30], dtype=dtype).repeat(5)
+    whole = function(angles)
+    for size in (1, 2, 3, 9, 17, 33):
+        assert function(angles[:size]).tolist() == whole[:size].tolist()
+    assert function(angles[::2]).tolist() == whole[::2].tolist()
+    for angle, value in zip(angles.tolist(), whole.tolist(), strict=True):
+        assert value == pytest.approx(getattr(math, name)(angle), rel=1e-6)

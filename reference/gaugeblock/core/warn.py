@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
-from pathlib import Path
 
 from .away import caller
 from .errors import type_error
 
-PACKAGE = str(Path(__file__).parent.parent)
+PACKAGE = os.path.dirname(os.path.dirname(__file__))
 """The folder of the engine; a warning skips the frames below it and those of the packages beside it,
 `gaugeblock_testing` and the like, whose folders begin with its name."""
 

@@ -83,34 +83,43 @@ def looked_up(emitter: Emitter, expr: Expr, arguments: list[str]) -> str:
     if emitter.width == 1:
         place = emitter.register(f"getelementptr {scalar}, ptr{space} {name}, {index_type.ir} {inside}")
         return emitter.register(f"load {scalar}, ptr{space} {place}")
-    vector = "poison"
-    for k in range(emitter.width):
-        at = emitter.register(f"extractelement {emitter.type(index_type)} {inside}, i32 {k}")
-        place = emitter.register(f"getelementptr {scalar}, ptr {name}, {index_type.ir} {at}")
-        entry = emitter.register(f"load {scalar}, ptr {place}")
-        vector = emitter.register(f"insertelement {emitter.type(expr.type)} {vector}, {scalar} {entry}, i32 {k}")
-    return vector
+    type, pointers = emitter.type(expr.type), emitter.type("ptr")
+    places = emitter.register(f"getelementptr {scalar}, ptr{space} {name}, {emitter.type(index_type)} {inside}")
+    gather = f"@llvm.masked.gather.v{emitter.width}f{expr.type.bits}"
+    masks = f"<{emitter.width} x i1>"
+    emitter.declarations[gather] = f"declare {type} {gather}({pointers}, i32 immarg, {masks}, {type})"
+    return emitter.register(
+        f"call {type} {gather}({pointers} {places}, i32 {expr.type.bits // 8}, {masks} splat (i1 true), {type} poison)"
+    )
 
 
-def outlined(emitter: Emitter, formula: Callable[..., Expr], arguments: Sequence[Expr]) -> str:
-    """The name of a function of its own for a formula, at the emitter's width, in the part without optimisation."""
-    declarations = emitter.declarations
-    apart = declarations.plain is not declarations
-    name = f"@{NAME}_{formula.__name__}_{emitter.width}_{arguments[0].type.bits}"
+def outlined(emitter: Emitter, expr: Expr, arguments: list[str]) -> str:
+    """Call of a function of its own for a formula, in the part without optimisation; one serves scalars and vectors."""
+    declarations, formula = emitter.declarations, expr.attribute
+    lanes = declarations.vector_bytes // 8 or 1
+    if emitter.width > lanes:
+        return _halves(emitter, expr, arguments, outlined)
+    if emitter.width == 1 < lanes:
+        emitter.width = lanes
+        given = [emitter.splat(value, one.type) for value, one in zip(arguments, expr.arguments, strict=True)]
+        result = outlined(emitter, expr, given)
+        emitter.width = 1
+        return emitter.register(f"extractelement <{lanes} x {expr.type.ir}> {result}, i32 0")
+    type, types = emitter.type(expr.type), [emitter.type(one.type) for one in expr.arguments]
+    name = f"@{NAME}_{formula.__name__}_{emitter.width}_{expr.arguments[0].type.bits}"
     if name not in declarations:
-        given = [Expr("argument", argument.type) for argument in arguments]
         code = Emitter(emitter.width, "y", declarations.plain)
-        for place, expr in enumerate(given):
-            code.bind(expr, f"%a{place}")
-        value = formula(*given)
-        (result,) = code.emit([value])
-        types, type = [code.type(expr.type) for expr in given], code.type(value.type)
+        inputs = [Expr("argument", one.type) for one in expr.arguments]
+        code.bind_all(inputs, (f"%a{place}" for place in range(len(inputs))))
+        (result,) = code.emit([formula(*inputs)])
         head = ", ".join(f"{one} %a{place}" for place, one in enumerate(types))
+        apart = declarations.plain is not declarations
         if apart:
             declarations[name] = f"declare {type} {name}({', '.join(types)})"
         head = f"define {'' if apart else 'internal '}{type} {name}({head}) #0"
         declarations.plain[name] = code.function(head, f"  ret {type} {result}")
-    return name
+    given = [f"{one} {value}" for one, value in zip(types, arguments, strict=True)]
+    return emitter.register(f"call {type} {name}({', '.join(given)})")
 
 
 SCALAR_ONLY = frozenset({"sdiv", "udiv", "srem", "urem"})
@@ -269,9 +278,7 @@ class Emitter(Code):
         some = self._any(condition)
         branch = f"  br i1 {some}, label %{slow}, label %{join}"
         self.lines += [f"  br label %{before}", f"{before}:", branch, f"{slow}:"]
-        named = [f"{self.type(one.type)} {value}" for one, value in zip(expr.arguments[2:], given, strict=True)]
-        name = outlined(self, expr.attribute, expr.arguments[2:])
-        called = self.register(f"call {type} {name}({', '.join(named)})")
+        called = outlined(self, Expr("outlined", expr.type, expr.arguments[2:], expr.attribute), given)
         mixed = self.register(f"select {self.type(BOOL)} {condition}, {type} {called}, {type} {fast}")
         self.jump(join)
         self.begin(join)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .expression import F32, F64, UINT, Expr, constant, select
+from .expression import F32, F64, INT, UINT, Expr, constant, select
 from .functions import (
     DOUBLE,
     Pair,
@@ -117,7 +117,7 @@ def _window(field: Expr) -> list[Expr]:
     """Return the limbs of 2/pi for a biased exponent, lowest first."""
     start = field - (1075 - _PADDING + 2)
     limb, shift = start >> 5, start & 31
-    read = [cast(lookup(_LIMBS, limb + k, F64), _WORD) for k in range(_WINDOW + 1)]
+    read = [cast(cast(lookup(_LIMBS, limb + k, F64), INT[64]), _WORD) for k in range(_WINDOW + 1)]
     limbs = [((read[k] << shift) | (read[k + 1] >> (_LIMB - shift))) & _MASK for k in range(_WINDOW)]
     return limbs[::-1]
 
