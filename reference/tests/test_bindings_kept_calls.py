@@ -186,3 +186,40 @@ def test_a_composite_kernel_is_noted_the_second_time() -> None:
         assert gb.nn.functional.l1_loss(x, y, reduction="sum").item() == 67.0
         kept.append([bool(entry) for key, entry in x.meta.calls.items() if key[0] == "l1_loss"])
     assert kept == [[False], [True], [True]]
+
+
+MODES = [(True, True, False, False, True, False), (False, False, True, True, False, True)]
+"""Whether gradients are recorded, call by call."""
+F = gb.nn.functional
+
+
+@pytest.mark.parametrize("modes", MODES)
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: F.layer_norm(x, (4,), x[0], x[1]), lambda x: F.batch_norm(x, None, None, training=True),
+        lambda x: gb.cat((x, x)), lambda x: gb.stack((x, x * 2)), lambda x: x.max(0).values, lambda x: x.T,
+        lambda x: x.mT, lambda x: x.permute(1, 0), lambda x: x[gb.tensor([0, 1])], lambda x: x[:, gb.tensor([0, 1])],
+        lambda x: x.unbind()[1], lambda x: x.chunk(2)[0], lambda x: x.reshape(-1), lambda x: x[0], lambda x: x[None],
+        lambda x: F.mse_loss(x, x + 1), lambda x: x @ x, lambda x: x.sort().values, lambda x: x.clone().mul_(2),
+        lambda x: F.cross_entropy(x, gb.tensor([0, 1, 2, 3])), lambda x: gb.einsum("ij,kj->ik", x, x),
+        lambda x: F.max_pool1d(x, 2), lambda x: F.dropout(x, 0.0), lambda x: F.pad(x, (1, 1)), lambda x: x.H,
+    ],
+)  # fmt: skip
+def test_calls_are_kept_apart_by_whether_they_are_recorded(
+    call: Callable[[gb.Tensor], gb.Tensor], modes: tuple[bool, ...]
+) -> None:
+    plain = gb.arange(16.0).reshape(4, 4).sin()
+    expected, x = call(plain), plain.clone().requires_grad_()
+    for recorded in modes:
+        with gb.set_grad_enabled(recorded):
+            result = call(x)
+        assert gb.allclose(result, expected) and result.stride() == expected.stride()
+        assert (result is x, result._base is x) == (expected is plain, expected._base is plain)
+        if recorded:
+            assert result is x or result.grad_fn is not None
+            x.grad = None
+            result.sum().backward()
+            assert x.grad is not None and x.grad.shape == x.shape
+        else:
+            assert result.grad_fn is None and result.requires_grad == (result is x or result._base is x)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gaugeblock as gb
 import pytest
 from gaugeblock.calls.call_cache import ENABLED
-from gaugeblock.operators.composition import Part, composite
+from gaugeblock.operators.composition import Part, Unrecorded, composite
 from gaugeblock.operators.networks.losses import hinge_embedding_loss, kl_div
 from gaugeblock.operators.plan import Planned
 
@@ -72,8 +72,31 @@ def test_a_call_that_is_recorded_records_again() -> None:
         total.backward()
         assert x.grad is not None and x.grad.tolist() == [1.5, 2.5]
     with gb.no_grad():
-        total, product = call(x, y, 0.5)
-        assert (total.item(), product.tolist(), total.requires_grad) == (6.5, [3.0, 10.0], False)
+        assert call(x, y, 0.5) is None
+
+
+def test_while_nothing_is_recorded_a_kernel_runs_on_plain_tensors() -> None:
+    x, y = gb.tensor([1.0, 2.0], requires_grad=True), gb.tensor([3.0, 5.0])
+    call = Unrecorded(weighted)
+    for number, expected in ((0.5, 6.5), (0.5, 6.5), (2.0, 26.0)):
+        with gb.no_grad():
+            total, product = call(x, y, number)
+        assert (total.item(), product.tolist(), total.requires_grad) == (expected, [3.0, 10.0], False)
+    total, _ = call(x, y, 0.5)  # in a thread that records, while another one does not
+    total.backward()
+    assert x.grad is not None and x.grad.tolist() == [1.5, 2.5]
+
+
+def test_what_a_kernel_was_given_comes_back_as_it_was_and_views_know_their_base() -> None:
+    @composite
+    def same(part: Part, self: gb.Tensor) -> tuple[gb.Tensor, gb.Tensor, gb.Tensor]:
+        return self, part("unsqueeze", self, 0), part("neg", self)
+
+    x = gb.tensor([1.0, 2.0], requires_grad=True)
+    for _ in range(3):
+        with gb.no_grad():
+            kept, view, fresh = Unrecorded(same)(x)
+        assert kept is x and view._base is x and fresh.tolist() == [-1.0, -2.0] and not fresh.requires_grad
 
 
 def test_views_of_parts_begin_where_the_tensor_does() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache, partial
 from itertools import count
 from typing import Any
 
-from ..dispatch.dispatcher import REGISTRY, Operator, call, redispatch
+from ..dispatch.dispatcher import REGISTRY, Operator, redispatch
 from ..dispatch.keys import map_tensors
 from ..dispatch.state import STATE
+from ..operators.invoke import kept_call
 from ..tensor.changing import change_meta
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import without_autograd
@@ -30,7 +32,8 @@ def below(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any], 
         return made
 
     values, options = map_tensors(plain, args), map_tensors(plain, kwargs)
-    result = call(operator, *values, **options) if mask is None else redispatch(operator, mask, *values, **options)
+    run = kept_call(operator.name) if mask is None else partial(redispatch, operator, mask)
+    result = run(*values, **options)
     numbers = count()
     return map_tensors(lambda one: _one(operator, one, originals, next(numbers)), result)
 
@@ -44,11 +47,17 @@ def _one(operator: Operator, result: Tensor, originals: dict[int, Tensor], nr: i
     for original in originals.values():
         meta = original.autograd
         if meta is not None and result.storage_impl is original.storage_impl and result.base is meta.plain:
-            from .formulas import camel
-
-            maker = camel(operator.name.partition(".")[0])
+            maker = _maker(operator.name)
             return view_of(original, result, None, nr, creation_by(maker) if STATE.grad else NO_GRAD, maker)
     return result
+
+
+@cache
+def _maker(name: str) -> str:
+    """Return the word for an operator in the names of its nodes."""
+    from .formulas import camel
+
+    return camel(name.partition(".")[0])
 
 
 def unrecorded_view(operator: Operator, original: Tensor, result: Any) -> Any:

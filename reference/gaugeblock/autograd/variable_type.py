@@ -75,6 +75,11 @@ def plain_list(tensors: Any) -> Any:
     return [one if one is None else unpack(one) for one in tensors]
 
 
+def exact(tensors: Any) -> bool:
+    """Return whether all tensors of a list, which may hold None, are of no subclass."""
+    return all(one is None or one.__class__ is Tensor for one in tensors)
+
+
 def number_operand(number: Any, *others: Any) -> Tensor:
     """A number that stands where a tensor may: a tensor without dims, of the dtype that the call computes in."""
     tensor = next(one for one in others if isinstance(one, Tensor))
@@ -113,6 +118,7 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
         "ANOMALY": ANOMALY, "COUNTER": COUNTER, "DEFAULT": DEFAULT, "DUAL": DUAL, "MAKER": maker_of(real),
         "PACKING": PACKING, "PAUSED": PAUSED, "Real": real, "STATE": STATE, "Tensor": Tensor, "below": below,
         "check_inplace": check_inplace, "complex_class": complex_class, "contiguous_format": contiguous_format,
+        "exact": exact,
         "kind": kind, "new": new_object, "note_origin": note_origin, "number_operand": number_operand,
         "operator": operator, "outside": outside, "plain_list": plain_list, "rebase": rebase, "result_of": result_of,
         "results_of": results_of, "row_name": row_name, "run": bind_operator(operator), "saved": saved,
@@ -143,7 +149,7 @@ def quickly_passing(operator: Operator, kind: str) -> Callable[..., Any]:
         return passing(operator)
     names = {
         "below": below, "contiguous_format": contiguous_format, "DUAL": DUAL, "operator": operator, "unpack": unpack,
-        "run": bind_operator(operator), "Tensor": Tensor,
+        "run": bind_operator(operator), "Tensor": Tensor, "exact": exact, "plain_list": plain_list,
     }  # fmt: skip
     passes: Callable[..., Any] = compiled(f"autograd kernel of {operator.name}", source, names, "record")
     return passes

@@ -20,21 +20,32 @@ def unrecorded_lines(schema: Schema, kind: str, run: str) -> list[str]:
     tensors = [a for a in schema.arguments if a.base_type == "Tensor"]
     one = len(schema.returns) == 1 and schema.returns[0].type == "Tensor"
     inplace = kind == "inplace"
-    if (not one and not inplace) or any(a.is_list for a in tensors) or (kind == "view" and len(tensors) != 1):
+    if (kind == "view" and not (one and len(tensors) == 1)) or (inplace and tensors[0].is_list):
         return []
-    given = [f"{a.name}.__class__ is Tensor" + (f" or {a.name} is None" if a.optional else "") for a in tensors]
+    if not all(returned.type.startswith("Tensor") for returned in schema.returns):
+        return []
+    given = [_is_exact(a) for a in tensors]
     lines = [f"if not DUAL.level and {' and '.join(f'({test})' if ' or ' in test else test for test in given)}:"]
-    for a in tensors:
-        none = f"{a.name} is not None and " if a.optional else ""
-        lines.append(f"    p_{a.name} = unpack({a.name}) if {none}{a.name}.meta.has_autograd else {a.name}")
+    lines += [f"    {_unwrapping(a, False)[0]}" for a in tensors]
     if inplace:
         return [*lines, f"    {run}", f"    return {schema.arguments[0].name}"]
     lines.append(f"    result = {run}")
+    if not one:
+        test = "    if all([one.__class__ is Tensor and one.base is None for one in result]):"
+        return [*lines, test, "        return result"]
+    tensors = [a for a in tensors if not a.is_list]
     for a in tensors:
         lines += [f"    if result is p_{a.name}:", f"        return {a.name}"]
     if kind == "view":
         return [*lines, f"    return unrecorded_view(operator, {tensors[0].name}, result)"]
     return [*lines, "    if result.__class__ is not Tensor or result.base is None:", "        return result"]
+
+
+def _is_exact(argument: Argument) -> str:
+    """Return source that tests for a tensor of no subclass, or a list of such tensors."""
+    name = argument.name
+    test = f"exact({name})" if argument.is_list else f"{name}.__class__ is Tensor"
+    return f"{test} or {name} is None" if argument.optional else test
 
 
 def left_out(schema: Schema) -> list[Argument]:

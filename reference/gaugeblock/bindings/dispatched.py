@@ -12,6 +12,7 @@ from ..core.dtype import BY_NAME, DType
 from ..core.memory_format import MemoryFormat, preserve_format
 from ..dispatch.dispatcher import REGISTRY, call, call_on
 from ..operators.conversion import LOCAL_SCALAR, METHOD_DTYPES, host
+from ..operators.invoke import apply
 from ..tensor import views
 from ..tensor.hooks import hooks
 from ..tensor.reinterpret import adjoint, matrix_h
@@ -48,12 +49,12 @@ def iterate(self: Tensor) -> Iterator[Any]:
 
 def reversed_dims(self: Tensor) -> Any:
     """``x.T``: all dims in reverse order."""
-    return call_on(PERMUTE, self, tuple(range(self.meta.ndim))[::-1])
+    return apply("permute", self, tuple(range(self.meta.ndim))[::-1])
 
 
 def matrix_transpose(self: Tensor) -> Any:
     """``x.mT``: the last two dims swapped. Raises RuntimeError for one dim."""
-    return call_on(TRANSPOSE, self, -2, -1) if self.meta.ndim > 1 else views.matrix_transpose(self)
+    return apply("transpose.int", self, -2, -1) if self.meta.ndim > 1 else views.matrix_transpose(self)
 
 
 def conjugate_transpose(check: Method) -> Method:
@@ -62,8 +63,8 @@ def conjugate_transpose(check: Method) -> Method:
     def method(self: Tensor) -> Any:
         if self.meta.ndim < 2 or (check is matrix_h and self.meta.ndim > 2):
             return check(self)
-        swapped = call_on(TRANSPOSE, self, -2, -1)
-        return call_on(CONJ, swapped) if self.meta.dtype.is_complex else swapped
+        swapped = apply("transpose.int", self, -2, -1)
+        return apply("conj", swapped) if self.meta.dtype.is_complex else swapped
 
     return method
 
@@ -79,7 +80,6 @@ def converting(dtype: DType) -> Method:
 
 
 UNBIND, TO_DTYPE = (REGISTRY.find(name) for name in ("unbind.int", "to.dtype"))
-PERMUTE, TRANSPOSE, CONJ = (REGISTRY.find(name) for name in ("permute", "transpose.int", "conj"))
 
 METHODS: dict[str, Method] = {
     "__getitem__": getitem, "__setitem__": setitem, "__iter__": iterate, "item": item,

@@ -22,10 +22,7 @@ from ..tensor.views import alias
 VIEW = REGISTRY.find("view")
 LAST = (1 << 63) - 1
 """The end of a slice that has none."""
-INDEX, INDEX_PUT, COPY, FILL, FULL = (
-    REGISTRY.find(name) for name in ("index.Tensor", "index_put_", "copy_", "fill_.Scalar", "full")
-)
-
+INDEX_PUT, COPY, FILL, FULL = (REGISTRY.find(name) for name in ("index_put_", "copy_", "fill_.Scalar", "full"))
 
 QUICK = {int, slice, type(None), type(Ellipsis)}
 """Members of an index that are taken as they are."""
@@ -40,7 +37,7 @@ def getitem(self: Tensor, index: Any) -> Any:
     else:
         view, indices = _taken_apart(self, index)
         if indices:
-            return call(INDEX, view, indices)
+            return apply("index.Tensor", view, indices)
     if view is not self:
         return view
     return call_on(VIEW, self, self.meta.sizes) if self.meta.has_autograd else alias(self)

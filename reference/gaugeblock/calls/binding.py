@@ -39,10 +39,10 @@ from ..operators.rows import row_of_form, rows
 from ..tensor.hooks import SPECIAL, UNRECORDED
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import only_ints
-from ..tensor.view_table import VIEWS, ViewFunction, view_functions
+from ..tensor.view_table import AT_SAME_PLACE, VIEWS, ViewFunction, view_functions
 from . import factories
-from .call_cache import OTHER, Filler, Parameter, Request, Single, metas, parameters_of, plain, valued
-from .caller import RENAMED, Caller
+from .call_cache import OTHER, Filler, Parameter, Request, metas, parameters_of, plain, valued
+from .caller import RENAMED, Caller, Single
 from .deprecated_forms import FORMS
 from .marked_views import MARKED, marked_views, marking, taken
 from .overloads import NO, Group, Overload, functions, number, takes_spread
@@ -376,13 +376,15 @@ def bind_operator(operator: Operator) -> Callable[..., Any]:
         return partial(call, operator)
     name = operator.name if "." in operator.name else f"{operator.name}.default"  # the public function has the other
     group = Group(name, (Overload(row, operator.text, None),))
-    parameters = parameters_of(group, spread=False, given=operator.name in VIEWS, by_schema=True)
+    function = VIEWS.get(operator.name)
+    view = function and ViewFunction(function, operator.name.partition(".")[0] in AT_SAME_PLACE)
+    parameters = parameters_of(group, spread=False, given=view is not None and not view.at_same_place, by_schema=True)
     if parameters is None:
         return partial(call, operator)
-    binding = Binding(group, parameters, Single(operator))
-    function: Callable[..., Any] = binding.function(f"call of {operator.name}", "operator", operator.text)
-    function.binding = binding  # type: ignore[attr-defined]
-    return function
+    binding = Binding(group, parameters, Single(operator), view=view)
+    made: Callable[..., Any] = binding.function(f"call of {operator.name}", "operator", operator.text)
+    made.binding = binding  # type: ignore[attr-defined]
+    return made
 
 
 REGISTRY.bind_operator = bind_operator

@@ -3,8 +3,9 @@
 An entry is a callable of the call's tensors and numbers, in the order of the binding's parameters: a bound call of a
 compiled kernel (kernels/bound_call.py), another call that a kernel has planned (operators/plan.py), or the kernel that
 the dispatcher found. It returns None if values have to be looked at again. False stands for no entry, and None for a
-composite kernel that ran once: it notes its parts the next time. Entries lie in the meta of the first tensor. The
-general path makes them: it resolves the overload, asks the dispatcher for the kernel, lets it plan and keeps the call.
+composite kernel that ran once: it notes its parts the next time. Entries lie in the meta of the first tensor; those
+of tensors with the Autograd key may have a call for each mode, `by_mode`. The general path makes them: it resolves the
+overload, asks the dispatcher for the kernel, lets it plan and keeps the call.
 
 With the environment variable ``GAUGEBLOCK_CALL_CACHE=0`` nothing is kept: every call takes the general path.
 """
@@ -24,21 +25,21 @@ from ..core.device import Device, cpu
 from ..core.dtype import DType
 from ..core.layout import Layout
 from ..core.memory_format import MemoryFormat
-from ..dispatch.dispatcher import Operator, call, plain_kernel
+from ..dispatch.dispatcher import call, plain_kernel
 from ..dispatch.keys import any_autograd, tensors_in
 from ..dispatch.state import AUTOGRAD_IN_USE
 from ..kernels.bound_call import UNSET, Fresh, Into, Unset, View, form_of
-from ..operators.composition import Composite
+from ..operators.composition import Composite, Unrecorded
 from ..operators.deferred import Deferred
 from ..operators.device_loops import DEVICE_LOOPS, device_call
 from ..operators.plan import Plannable, Planned, apart
 from ..operators.registration import unguarded
-from ..tensor.hooks import SPECIAL
+from ..tensor.hooks import SPECIAL, UNRECORDED
 from ..tensor.metadata import detach
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, only_ints, remember
 from ..tensor.view_table import ViewFunction
-from .caller import Bound, Caller
+from .caller import Bound, Caller, Single
 from .overloads import Group, by_keyword
 
 OTHER: Any = object()
@@ -91,7 +92,7 @@ class Parameter(NamedTuple):
         if self.by_class:
             return f"{name}.meta if {name}.__class__ is Tensor else {name}.__class__"
         if "tensors" in self.kinds:
-            return f"metas({name})"
+            return f"metas({name}, None)"
         if "tensor" in self.kinds:
             return f"{name}.meta if {name}.__class__ is Tensor else plain({name})"
         if self.kinds == {"bool"}:
@@ -128,10 +129,10 @@ def valued(number: Any) -> Any:
     return (kind, repr(number)) if kind is float or kind is int else plain(number)
 
 
-def metas(tensors: Any) -> Any:
-    """Return the part in a key of a list of tensors."""
+def metas(tensors: Any, none: Any = OTHER) -> Any:
+    """Return the part in a key of a list of tensors, in which `none` stands for None."""
     if tensors.__class__ is list or tensors.__class__ is tuple:
-        return tuple([one.meta if one.__class__ is Tensor else OTHER for one in tensors])
+        return tuple([one.meta if one.__class__ is Tensor else none if one is None else OTHER for one in tensors])
     return OTHER
 
 
@@ -211,36 +212,21 @@ class Request(NamedTuple):
         return any(isinstance(value, Tensor) and value.__class__ is not Tensor for value in self.values)
 
 
-class Single:
-    """Resolves the calls of one operator, as a `Caller` does those of a group."""
+def by_mode(recorded: Callable[..., Any] | None, unrecorded: Callable[..., Any] | None) -> Callable[..., Any]:
+    """Return an entry of two: while all threads record, and while one does not. It returns None for one missing."""
 
-    is_method = True
+    def run(*values: Any) -> Any:
+        call = unrecorded if UNRECORDED else recorded
+        return None if call is None else call(*values)
 
-    def __init__(self, operator: Operator) -> None:
-        self._operator = operator
-
-    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        _, values, options = self.bind(args, kwargs)
-        return call(self._operator, *values, **options)
-
-    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound:
-        """Return the operator with the arguments; lists of numbers, which may change after the call, as tuples.
-
-        Positional ones are given by position, those that are left out with their defaults, as `Caller` gives them.
-        """
-        values, options = [*map(_unchanging, args)], {name: _unchanging(value) for name, value in kwargs.items()}
-        for argument in self._operator.schema.positional[len(args) :]:
-            default = None if argument.default is None else argument.default_value
-            values.append(options.pop(argument.name, default))
-        return Bound(self._operator, values, options)
-
-    def explaining(self, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *rest: Any) -> Any:
-        """Return the result of ``run(args, kwargs, *rest)``."""
-        return run(args, kwargs, *rest)
+    run.modes = recorded, unrecorded  # type: ignore[attr-defined]
+    return run
 
 
-def _unchanging(value: Any) -> Any:
-    return tuple(value) if value.__class__ is list and not any(isinstance(one, Tensor) for one in value) else value
+def modes_of(entry: Any) -> tuple[Callable[..., Any] | None, Callable[..., Any] | None]:
+    """Return the entries of a call for both modes."""
+    modes: tuple[Any, Any] = getattr(entry, "modes", (entry or None, None))
+    return modes
 
 
 GENERIC: dict[tuple[Any, ...], Fresh | Into] = {}
@@ -271,7 +257,9 @@ class Filler:
             result = self._viewed(self.view, request, args, kwargs)
             if result is not None:
                 return result
-        if not ENABLED or request.meta.calls.get(request.key) is not None or any(meta.lazy for meta in request.metas):
+        known = request.meta.calls.get(request.key)
+        missing = known is None or (known and tracked and modes_of(known)[bool(UNRECORDED)] is None)
+        if not ENABLED or not missing or any(meta.lazy for meta in request.metas):
             return self.caller(*args, **kwargs)  # lazy tensors are resolved by the dispatcher
         reused = None if tracked else self._reused(request)
         if reused is not None:
@@ -319,10 +307,13 @@ class Filler:
         if kernel is None:
             return call(operator, *values, **options)
         once = _is_once(request.values)
-        notes = isinstance(kernel, (Composite, Deferred)) and isinstance(unguarded(kernel, request.metas), Composite)
+        composite = unguarded(kernel, request.metas) if isinstance(kernel, (Composite, Deferred)) else None
+        notes = isinstance(composite, Composite)
         if notes and request.key not in calls:  # to note the parts takes longer than to run them once
             remember(calls, request.key, None)
             return kernel(*values, **options)
+        if isinstance(composite, Composite) and tracked and UNRECORDED:
+            kernel = Unrecorded(composite)
         if isinstance(kernel, Plannable) and (not tracked or (notes and once)):
             if not once:
                 twice: dict[tuple[int, int], Tensor] = {}
@@ -333,7 +324,7 @@ class Filler:
             entry = self._planned(request, planned)
             if entry is not None:
                 if "out" not in options or options["out"].meta is request.key[-1]:
-                    remember(calls, request.key, entry)
+                    self._keep(request, entry, tracked)
                 self._keep_generic(request, entry, planned)
                 return planned.result
             result = planned.result
@@ -342,8 +333,19 @@ class Filler:
         if result is not None and "out" not in options:
             record = getattr(kernel, "recorded", None) if tracked else None
             entry = None if record is None else record(values, options, request.values, result)
-            remember(calls, request.key, entry or self._kernel_call(kernel, request, values, options) or False)
+            self._keep(request, entry or self._kernel_call(kernel, request, values, options), tracked)
         return result
+
+    def _keep(self, request: Request, entry: Callable[..., Any] | None, tracked: bool) -> None:
+        """Keep the entry of a call, beside that of the other mode if the call is tracked."""
+        calls, key = request.meta.calls, request.key
+        if tracked and entry is not None:
+            recorded, unrecorded = modes_of(calls.get(key))
+            if UNRECORDED:
+                entry = by_mode(recorded, entry)
+            elif unrecorded is not None:
+                entry = by_mode(entry, unrecorded)
+        remember(calls, key, entry or False)
 
     def _planned(self, request: Request, planned: Planned[Any]) -> Callable[..., Any] | None:
         """Return the entry that a plan makes; None where it was not made for just the values of the request."""

@@ -326,3 +326,35 @@ class Caller:
             f"{self.name}() received an invalid combination of arguments - got ({', '.join(given)}), but expected one "
             f"of:\n * " + "\n * ".join(lines)
         )
+
+
+class Single:
+    """Resolves the calls of one operator, as a `Caller` does those of a group."""
+
+    is_method = True
+
+    def __init__(self, operator: Operator) -> None:
+        self._operator = operator
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        _, values, options = self.bind(args, kwargs)
+        return call(self._operator, *values, **options)
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound:
+        """Return the operator with the arguments; lists of numbers, which may change after the call, as tuples.
+
+        Positional ones are given by position, those that are left out with their defaults, as `Caller` gives them.
+        """
+        values, options = [*map(_unchanging, args)], {name: _unchanging(value) for name, value in kwargs.items()}
+        for argument in self._operator.schema.positional[len(args) :]:
+            default = None if argument.default is None else argument.default_value
+            values.append(options.pop(argument.name, default))
+        return Bound(self._operator, values, options)
+
+    def explaining(self, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *rest: Any) -> Any:
+        """Return the result of ``run(args, kwargs, *rest)``."""
+        return run(args, kwargs, *rest)
+
+
+def _unchanging(value: Any) -> Any:
+    return tuple(value) if value.__class__ is list and not any(isinstance(one, Tensor) for one in value) else value

@@ -20,13 +20,15 @@ So what the kernel does may depend on metas, plain arguments and numbers, but no
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from ..dispatch.dispatcher import REGISTRY, Operator, plain_kernel
+from ..dispatch.state import IN_PYTHON, STATE
 from ..kernels.bound_call import UNSET, Fresh, Into, View
 from ..kernels.pointwise import Launch
 from ..tensor.hooks import SPECIAL, UNRECORDED
+from ..tensor.metadata import detach
 from ..tensor.tensor import Tensor, make_view, new_like
 from ..tensor.tensor_meta import TensorMeta
 from ..tensor.view_table import VIEWS
@@ -44,7 +46,7 @@ class Part:
     __slots__ = ("_given", "_held", "_lines", "_names", "_tracked", "_whole")
 
     def __init__(self, given: Sequence[Any], *, whole: bool = True) -> None:
-        self._given = [one for one in given if isinstance(one, (Tensor, float, complex)) or one.__class__ is int]
+        self._given = _noted_values(given)
         self._tracked = any(one.meta.has_autograd for one in self._given if isinstance(one, Tensor))
         seen = SPECIAL or (self._tracked and UNRECORDED)
         self._whole = whole and not seen and all(map(_is_plain, given))
@@ -161,9 +163,8 @@ class Part:
             return f"({''.join([self._source(one) + ', ' for one in value])})"
         return self._constant(value)
 
-    def planned(self, result: R, plain: Callable[..., R], args: Sequence[Any], kwargs: dict[str, Any]) -> Planned[R]:
-        """Return the kernel's result with the call that makes it; without one if a part of it has none. `plain` is the
-        kernel that notes nothing, for the same arguments."""
+    def planned(self, result: R) -> Planned[R]:
+        """Return the kernel's result with the call that makes it; without one if a part of it has none."""
         source = self._source(result)
         if not self._whole:
             return Planned(result, None)
@@ -172,7 +173,7 @@ class Part:
         given = [f"given{k}" for k in range(len(self._given))]
         checks = [self._check(f"given{k}", one) for k, one in enumerate(self._given) if not isinstance(one, Tensor)]
         if self._tracked:  # where a thread records nothing, results have other metas
-            checks.append(f"    if UNRECORDED:\n        return {self._call(plain, args, kwargs)}\n")
+            checks.append("    if UNRECORDED:\n        return None\n")
         text = f"def run({', '.join(given)}):\n{''.join([*checks, *self._lines])}    return {source}\n"
         # What is held for this call alone, its tensors among it, is not kept.
         held = [value if f"held[{k}]" in text else None for k, value in enumerate(self._held)]
@@ -236,6 +237,42 @@ class Composite(Plannable[P, R]):
         return Composite(wrapper(self.__wrapped__), wrapper(self.plain))
 
 
+def _unpacked(value: Any) -> Any:
+    """Return a tensor without the Autograd key in place of one with it."""
+    if not isinstance(value, Tensor) or not value.meta.has_autograd:
+        return value
+    return detach(value) if value.autograd is None else value.autograd.plain
+
+
+def _noted_values(given: Iterable[Any]) -> list[Any]:
+    """Return the tensors and numbers among the arguments of a kernel, which its noted call takes."""
+    return [one for one in given if isinstance(one, (Tensor, float, complex)) or one.__class__ is int]
+
+
+class Unrecorded(Generic[R]):
+    """A composite kernel of tensors with the Autograd key while a thread records nothing: in that thread it runs on
+    plain tensors and notes its parts."""
+
+    def __init__(self, kernel: Composite[..., R]) -> None:
+        self._plan, self._plain = kernel.planned, kernel.plain
+        self._noted: Callable[..., Any] | None = None
+        self._of_views = False
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if STATE.grad or IN_PYTHON or self._of_views:
+            return self._plain(*args, **kwargs)
+        values, options = [*map(_unpacked, args)], {name: _unpacked(value) for name, value in kwargs.items()}
+        result = None if self._noted is None else self._noted(*_noted_values((*values, *options.values())))
+        if result is None:
+            found = self._plan(*values, **options)
+            self._noted, result = found.call, found.result
+        for one in result if isinstance(result, tuple) else (result,):
+            if not isinstance(one, Tensor) or one.base is not None or any(one is value for value in values):
+                self._of_views = True
+                return self._plain(*args, **kwargs)
+        return result
+
+
 UNNOTED = Part((), whole=False)
 """Runs operators and notes nothing."""
 
@@ -246,7 +283,7 @@ def composite(function: Callable[Concatenate[Part, P], R]) -> Plannable[P, R]:
     @functools.wraps(function)
     def plan(*args: P.args, **kwargs: P.kwargs) -> Planned[R]:
         part = Part((*args, *kwargs.values()))
-        return part.planned(function(part, *args, **kwargs), plain, args, kwargs)
+        return part.planned(function(part, *args, **kwargs))
 
     @functools.wraps(function)
     def plain(*args: P.args, **kwargs: P.kwargs) -> R:

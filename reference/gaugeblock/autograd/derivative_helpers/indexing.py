@@ -213,18 +213,9 @@ MEAN, MAX = 1, 2
 
 
 def bag_back(
-    grad: Tensor,
-    weight: Tensor,
-    indices: Tensor,
-    offsets: Tensor,
-    by_frequency: bool,
-    mode: int,
-    scale: Tensor | None,
-    last: bool,
-    padding: int | None,
-    picked: Tensor,
-    needed: tuple[bool, bool],
-) -> tuple[Tensor | None, Tensor | None]:
+    grad: Tensor, weight: Tensor, indices: Tensor, offsets: Tensor, by_frequency: bool, mode: int, scale: Tensor | None,
+    last: bool, padding: int | None, picked: Tensor, needed: tuple[bool, bool],
+) -> tuple[Tensor | None, Tensor | None]:  # fmt: skip
     """The gradients of the table and of the weights of single rows.
 
     A bag is what lies from its offset to the next; with `last` the last offset is an end. `picked` are the rows of the

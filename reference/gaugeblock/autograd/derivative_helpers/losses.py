@@ -62,14 +62,9 @@ def logits_back(
 
 
 def nll_back(
-    grad: Tensor,
-    shape: tuple[int, ...],
-    target: Tensor,
-    weight: Tensor | None,
-    reduction: int,
-    ignore_index: int,
+    grad: Tensor, shape: tuple[int, ...], target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int,
     total_weight: Tensor,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Minus the weight of the class at the class of each target; nothing for the class that is ignored."""
     dim = 1 if len(shape) > 1 else 0
     usual = weight is None and reduction and ignore_index < 0 and len(shape) == 2 and grad.device is cpu

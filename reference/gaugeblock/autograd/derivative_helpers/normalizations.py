@@ -26,15 +26,9 @@ def _normal(input: Tensor, dims: list[int], eps: float) -> tuple[Tensor, Tensor]
 
 
 def layer_norm_back(
-    grad: Tensor,
-    input: Tensor,
-    normalized_shape: tuple[int, ...],
-    mean: Tensor,
-    inverse: Tensor,
-    weight: Tensor | None,
-    eps: float,
-    needed: tuple[bool, ...],
-) -> Gradients:
+    grad: Tensor, input: Tensor, normalized_shape: tuple[int, ...], mean: Tensor, inverse: Tensor,
+    weight: Tensor | None, eps: float, needed: tuple[bool, ...],
+) -> Gradients:  # fmt: skip
     """The gradients of input, weight and bias; the last dims are normalized."""
     dims = list(range(input.ndim - len(normalized_shape), input.ndim))
     summed = list(range(dims[0]))
@@ -70,17 +64,9 @@ def _summed(grad: Tensor, dims: list[int]) -> Tensor:
 
 
 def batch_norm_back(
-    grad: Tensor,
-    input: Tensor,
-    weight: Tensor | None,
-    running_mean: Tensor,
-    running_var: Tensor,
-    mean: Tensor,
-    inverse: Tensor,
-    training: bool,
-    eps: float,
-    needed: tuple[bool, ...],
-) -> Gradients:
+    grad: Tensor, input: Tensor, weight: Tensor | None, running_mean: Tensor, running_var: Tensor, mean: Tensor,
+    inverse: Tensor, training: bool, eps: float, needed: tuple[bool, ...],
+) -> Gradients:  # fmt: skip
     """The gradients of input, weight and bias; all dims but dim 1 are normalized, or shifted by fixed statistics.
 
     `mean` and `inverse` are those of the batch, used where the gradient itself is not recorded.
@@ -103,16 +89,9 @@ def batch_norm_back(
 
 
 def group_norm_back(
-    grad: Tensor,
-    input: Tensor,
-    weight: Tensor | None,
-    N: int,
-    C: int,
-    HxW: int,
-    group: int,
-    eps: float,
+    grad: Tensor, input: Tensor, weight: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float,
     needed: tuple[bool, ...],
-) -> Gradients:
+) -> Gradients:  # fmt: skip
     """The gradients of input, weight and bias; the channels of a group and all places are normalized together."""
     grad, input, weight = _wide(grad, input, weight)
     grouped = (N, group, C // group, HxW)
@@ -126,13 +105,9 @@ def group_norm_back(
 
 
 def rms_norm_back(
-    grad: Tensor,
-    input: Tensor,
-    normalized_shape: tuple[int, ...],
-    weight: Tensor | None,
-    eps: float | None,
+    grad: Tensor, input: Tensor, normalized_shape: tuple[int, ...], weight: Tensor | None, eps: float | None,
     needed: tuple[bool, ...],
-) -> Gradients:
+) -> Gradients:  # fmt: skip
     """The gradients of input and weight; the last dims are divided by their root mean square."""
     dims = list(range(input.ndim - len(normalized_shape), input.ndim))
     least = finfo(input.dtype).eps if eps is None else eps

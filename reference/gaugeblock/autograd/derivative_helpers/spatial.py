@@ -23,15 +23,9 @@ def _per_dim(count: int, *settings: int | Sizes) -> list[Sizes]:
 
 
 def convolution_input_back(
-    grad: Tensor,
-    weight: Tensor,
-    shape: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    dilation: Sizes,
-    transposed: bool,
+    grad: Tensor, weight: Tensor, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, transposed: bool,
     groups: int,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """The convolution of `grad` that goes the other way, for an input of `shape`."""
     count = len(shape) - 2
     stride, padding, dilation = _per_dim(count, stride, padding, dilation)
@@ -47,15 +41,9 @@ def convolution_input_back(
 
 
 def convolution_weight_back(
-    grad: Tensor,
-    input: Tensor,
-    shape: Sizes,
-    stride: Sizes,
-    padding: Sizes,
-    dilation: Sizes,
-    transposed: bool,
+    grad: Tensor, input: Tensor, shape: Sizes, stride: Sizes, padding: Sizes, dilation: Sizes, transposed: bool,
     groups: int,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """The convolution of the input with `grad` over all samples, cut to the kernel's `shape`."""
     stride, padding, dilation = _per_dim(len(shape) - 2, stride, padding, dilation)
     pair: tuple[Any, Any] = (input, grad) if transposed else (grad, input)
@@ -147,16 +135,9 @@ def resampled_back(
 
 
 def avg_pool_back(
-    grad: Tensor,
-    shape: Sizes,
-    kernel_size: Any,
-    stride: Any,
-    padding: Any,
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: int | None,
-    n: int,
-) -> Tensor:
+    grad: Tensor, shape: Sizes, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool,
+    divisor_override: int | None, n: int,
+) -> Tensor:  # fmt: skip
     """Return `grad`, divided by the places of each window that count, added to all places of its window."""
     kernel, steps, around = _per_dim(n, kernel_size, stride or kernel_size, padding)
     pool, by = getattr(ops, f"avg_pool{n}d"), () if divisor_override is None else (1,)

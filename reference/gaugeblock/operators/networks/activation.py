@@ -70,14 +70,9 @@ def rrelu(
 
 @composite
 def rrelu_with_noise(
-    part: Part,
-    self: Tensor,
-    noise: Tensor,
-    lower: Number = 1 / 8,
-    upper: Number = 1 / 3,
-    training: bool = False,
+    part: Part, self: Tensor, noise: Tensor, lower: Number = 1 / 8, upper: Number = 1 / 3, training: bool = False,
     generator: Any = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """leaky_relu with a slope drawn for each element not above 0 in training, else with the mean of the limits.
 
     The slopes are left in `noise`, 1 where self is positive. Raises RuntimeError for lower above upper.

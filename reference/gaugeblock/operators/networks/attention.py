@@ -104,17 +104,9 @@ def _grouped(part: Part, query: Tensor, other: Tensor) -> Tensor:
 
 @composite
 def scaled_dot_product_attention(
-    part: Part,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attn_mask: Tensor | None = None,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    *,
-    scale: float | None = None,
-    enable_gqa: bool = False,
-) -> Tensor:
+    part: Part, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
+    is_causal: bool = False, *, scale: float | None = None, enable_gqa: bool = False,
+) -> Tensor:  # fmt: skip
     """softmax(query key.T scale + mask) value over the last two dims; scale is 1 / sqrt(width) if not given.
 
     A bool mask names what is attended to, another is added; `is_causal` attends to no later place. Rows that attend to

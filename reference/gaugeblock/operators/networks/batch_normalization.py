@@ -22,16 +22,9 @@ NAMES = ("weight", "bias", "running_mean", "running_var")
 
 @composite
 def native_batch_norm(
-    part: Part,
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    training: bool,
-    momentum: float,
-    eps: float,
-) -> tuple[Tensor, Tensor, Tensor]:
+    part: Part, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
+    running_var: Tensor | None, training: bool, momentum: float, eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """(input normalized per channel (dim 1), mean, 1 / sqrt(variance + eps)) with statistics of the batch in training.
 
     The running statistics, with the unbiased variance, are updated in place then; otherwise they are what is used, and
@@ -102,17 +95,9 @@ def _check(channels: int, parameters: Parameters, *, training: bool) -> None:
 
 @composite
 def batch_norm(
-    part: Part,
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    training: bool,
-    momentum: float,
-    eps: float,
-    cudnn_enabled: bool = True,
-) -> Tensor:
+    part: Part, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
+    running_var: Tensor | None, training: bool, momentum: float, eps: float, cudnn_enabled: bool = True,
+) -> Tensor:  # fmt: skip
     """native_batch_norm without the statistics; an empty input stays empty. Raises RuntimeError as it does."""
     if not input.meta.numel:
         channels = input.meta.sizes[1] if input.meta.ndim > 1 else 0
@@ -123,17 +108,9 @@ def batch_norm(
 
 @composite
 def instance_norm(
-    part: Part,
-    input: Tensor,
-    weight: Tensor | None,
-    bias: Tensor | None,
-    running_mean: Tensor | None,
-    running_var: Tensor | None,
-    use_input_stats: bool,
-    momentum: float,
-    eps: float,
-    cudnn_enabled: bool = True,
-) -> Tensor:
+    part: Part, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
+    running_var: Tensor | None, use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool = True,
+) -> Tensor:  # fmt: skip
     """batch_norm of each sample by itself; running statistics take the mean over the samples.
 
     Raises RuntimeError for missing statistics and parameters that do not fit.

@@ -30,13 +30,9 @@ def _rule(row: str, promotion: str, result: str) -> PointwiseRule:
 
 @plannable
 def evaluated(
-    row: str,
-    formula: str,
-    operands: Sequence[Tensor | Number],
-    numbers: Sequence[Number] = (),
-    *,
+    row: str, formula: str, operands: Sequence[Tensor | Number], numbers: Sequence[Number] = (), *,
     result: str = "common",
-) -> Tensor | Planned[Tensor]:
+) -> Tensor | Planned[Tensor]:  # fmt: skip
     """A formula of the tables over broadcast operands, computed and refused as the row's dtypes say; works on meta."""
     call = Call(formula, tuple(operands), tuple(numbers))
     return planned_run(_rule(row, "default", result), call, None, inplace=False)

@@ -184,14 +184,9 @@ def nll_loss_nd(
 
 @composite
 def cross_entropy_loss(
-    part: Part,
-    self: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    reduction: int = MEAN,
-    ignore_index: int = IGNORED,
-    label_smoothing: float = 0.0,
-) -> Tensor:
+    part: Part, self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = MEAN,
+    ignore_index: int = IGNORED, label_smoothing: float = 0.0,
+) -> Tensor:  # fmt: skip
     """nll_loss_nd of log_softmax, or for a target of self's shape the cross entropy with its probabilities.
 
     Raises RuntimeError for a smoothing outside [0, 1], ignore_index beside probabilities, and weights that do not fit.
@@ -270,13 +265,9 @@ def _samples(operator: str, self: Tensor) -> tuple[int, int]:
 
 
 def multi_margin_loss(
-    self: Tensor,
-    target: Tensor,
-    p: Number = 1,
-    margin: Number = 1,
-    weight: Tensor | None = None,
+    self: Tensor, target: Tensor, p: Number = 1, margin: Number = 1, weight: Tensor | None = None,
     reduction: int = MEAN,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Mean over the other classes of max(0, margin - self[target] + self)**p, weighted by the target, reduced.
 
     Raises RuntimeError for sizes that do not fit, classes that there are not, and another p than 1 and 2.

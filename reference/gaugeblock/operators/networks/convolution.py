@@ -281,15 +281,9 @@ def _convolve(dims: int) -> Callable[..., Tensor]:
 
     @composite
     def conv(
-        part: Part,
-        input: Tensor,
-        weight: Tensor,
-        bias: Tensor | None = None,
-        stride: Sequence[int] = (1,),
-        padding: Sequence[int] | str = (0,),
-        dilation: Sequence[int] = (1,),
-        groups: int = 1,
-    ) -> Tensor:
+        part: Part, input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sequence[int] = (1,),
+        padding: Sequence[int] | str = (0,), dilation: Sequence[int] = (1,), groups: int = 1,
+    ) -> Tensor:  # fmt: skip
         if isinstance(padding, str):
             given = (weight, bias, stride, padding, dilation, groups)
             return _in_batch(part, name, dims, input, lambda batch: _named_padding(part, name, batch, *given))
@@ -329,16 +323,10 @@ def _spread(dims: int) -> Callable[..., Tensor]:
 
     @composite
     def conv_transpose(
-        part: Part,
-        input: Tensor,
-        weight: Tensor,
-        bias: Tensor | None = None,
-        stride: Sequence[int] = (1,),
-        padding: Sequence[int] = (0,),
-        output_padding: Sequence[int] = (0,),
-        groups: int = 1,
+        part: Part, input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sequence[int] = (1,),
+        padding: Sequence[int] = (0,), output_padding: Sequence[int] = (0,), groups: int = 1,
         dilation: Sequence[int] = (1,),
-    ) -> Tensor:
+    ) -> Tensor:  # fmt: skip
         options = (stride, padding, dilation, True, output_padding, groups)
         return _in_batch(part, name, dims, input, lambda batch: _convolved(part, batch, weight, bias, *options))
 

@@ -90,13 +90,9 @@ def binary_cross_entropy(
 
 @composite
 def binary_cross_entropy_with_logits(
-    part: Part,
-    self: Tensor,
-    target: Tensor,
-    weight: Tensor | None = None,
-    pos_weight: Tensor | None = None,
+    part: Part, self: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None,
     reduction: int = MEAN,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """binary_cross_entropy of the sigmoid of self, `pos_weight` weighing the part of target. Raises RuntimeError."""
     name = "binary_cross_entropy_with_logits"
     if pos_weight is None:
@@ -212,16 +208,9 @@ def cosine_embedding_loss(
 
 @composite
 def triplet_margin_loss(
-    part: Part,
-    anchor: Tensor,
-    positive: Tensor,
-    negative: Tensor,
-    margin: float = 1.0,
-    p: float = 2.0,
-    eps: float = 1e-6,
-    swap: bool = False,
-    reduction: int = MEAN,
-) -> Tensor:
+    part: Part, anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0,
+    eps: float = 1e-6, swap: bool = False, reduction: int = MEAN,
+) -> Tensor:  # fmt: skip
     """max(0, margin + distance to positive - distance to negative); `swap` takes the nearer of anchor and positive.
 
     Raises RuntimeError for different numbers of dims.

@@ -170,14 +170,9 @@ def _adaptive(own: Ints, parts: Sequence[int]) -> list[Windows]:
 
 
 def _reduce(
-    plan: LoopPlan,
-    meta: TensorMeta,
-    windows: list[Windows],
-    compute: DType,
-    targets: list[View],
-    formula: Callable[..., Any],
-    positions: list[View] | None = None,
-) -> None:
+    plan: LoopPlan, meta: TensorMeta, windows: list[Windows], compute: DType, targets: list[View],
+    formula: Callable[..., Any], positions: list[View] | None = None,
+) -> None:  # fmt: skip
     """Plan the reduction of the input's windows into `targets`; with `positions`, the multiples of each dim's step in
     the row-major last dims, the second target is where the largest elements stand."""
     lead = meta.ndim - len(windows)
@@ -204,13 +199,9 @@ def _reduce(
 
 
 def _loop(
-    plan: LoopPlan,
-    formula: Callable[..., Any],
-    outputs: list[View],
-    inputs: list[View],
-    compute: DType,
+    plan: LoopPlan, formula: Callable[..., Any], outputs: list[View], inputs: list[View], compute: DType,
     numbers: Sequence[float] = (),
-) -> None:
+) -> None:  # fmt: skip
     kinds = [Raw(one.dtype) if one.dtype.kind == 1 else one.dtype for one in inputs]
     kernel = pointwise_kernel(
         formula.__name__, formula, [*kinds, *[Immediate(compute)] * len(numbers)], compute, [v.dtype for v in outputs]
@@ -314,14 +305,9 @@ def _avg_pool(dims: int) -> Callable[..., Any]:
     name = f"avg_pool{dims}d"
 
     def avg_pool(
-        self: Tensor,
-        kernel_size: Sequence[int],
-        stride: Sequence[int] = (),
-        padding: Sequence[int] = (0,),
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
-    ) -> Planned[Any]:
+        self: Tensor, kernel_size: Sequence[int], stride: Sequence[int] = (), padding: Sequence[int] = (0,),
+        ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
+    ) -> Planned[Any]:  # fmt: skip
         meta = self.meta
         pool = pool_of(name, meta, dims, kernel_size, stride, padding, (1,), ceil_mode)
         if divisor_override == 0:

@@ -32,14 +32,9 @@ from .calls import scaled_into, suggested, unrecorded, write
 
 @plannable
 def normalized_rows(
-    name: str,
-    program: Callable[[], RowProgram],
-    input: Tensor,
-    count: int,
-    parameters: tuple[Tensor | None, ...],
-    found: tuple[DType, ...],
-    eps: float,
-) -> Any:
+    name: str, program: Callable[[], RowProgram], input: Tensor, count: int, parameters: tuple[Tensor | None, ...],
+    found: tuple[DType, ...], eps: float,
+) -> Any:  # fmt: skip
     """The row-major result of `program` over the last `count` dims, then what it finds for each row, those dims of
     size 1; nan for empty rows. The result alone if nothing is `found`. Works on meta."""
     meta = input.meta
@@ -143,14 +138,9 @@ def native_layer_norm(
 
 @composite
 def layer_norm(
-    part: Part,
-    input: Tensor,
-    normalized_shape: Sizes,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
-    cudnn_enable: bool = True,
-) -> Tensor:
+    part: Part, input: Tensor, normalized_shape: Sizes, weight: Tensor | None = None, bias: Tensor | None = None,
+    eps: float = 1e-5, cudnn_enable: bool = True,
+) -> Tensor:  # fmt: skip
     """native_layer_norm without the statistics."""
     return part.first("native_layer_norm", input, normalized_shape, weight, bias, eps)
 
@@ -200,14 +190,9 @@ def native_group_norm(
 
 @composite
 def group_norm(
-    part: Part,
-    input: Tensor,
-    num_groups: int,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
-    cudnn_enabled: bool = True,
-) -> Tensor:
+    part: Part, input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
+    eps: float = 1e-5, cudnn_enabled: bool = True,
+) -> Tensor:  # fmt: skip
     """native_group_norm without the statistics; channels stand in dim 1. Raises IndexError for no channels."""
     sizes = input.meta.sizes
     if len(sizes) < 2:
@@ -251,15 +236,9 @@ def rms_norm(
 
 
 def normalization_gradients(
-    grad: Tensor,
-    input: Tensor,
-    mean: Tensor,
-    inverse: Tensor,
-    weight: Tensor | None,
-    dims: Sequence[int],
-    summed: Sequence[int],
-    needed: tuple[bool, ...],
-) -> tuple[Tensor | None, ...] | None:
+    grad: Tensor, input: Tensor, mean: Tensor, inverse: Tensor, weight: Tensor | None, dims: Sequence[int],
+    summed: Sequence[int], needed: tuple[bool, ...],
+) -> tuple[Tensor | None, ...] | None:  # fmt: skip
     """Return the gradients of an input normalized over `dims`, of its weight, and of its bias.
 
     `mean` and `inverse`, of the deviation, broadcast to the input, as the weight does; the weight and the bias are the
