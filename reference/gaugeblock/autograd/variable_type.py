@@ -205,6 +205,8 @@ def resolve(operator: Operator, mask: int) -> Resolved:
         row = derivatives().get(operator.name) or derivatives().get(row_of_form().get(operator.name, ""))
         composed = row is not None and row.kind == "formulas"
     if runtime_key(found.mask) in AUTOGRAD_KEYS and found.entry.function is not None and not composed:
+        if not found.entry.boxed and not found.entry.with_keys:
+            return _plain(found.entry.function)
         return _plain(lambda *args, **kwargs: run_entry(operator, found, args, kwargs))
     if mask > HIGHEST_AUTOGRAD and runtime_key(found.mask) not in AUTOGRAD_KEYS and found.mask > HIGHEST_AUTOGRAD:
         return _plain(lambda *args, **kwargs: redispatch(operator, mask, *args, **kwargs))

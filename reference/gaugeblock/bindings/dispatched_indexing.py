@@ -9,6 +9,7 @@ from ..core.device import Device, cpu, meta_device
 from ..dispatch.dispatcher import REGISTRY, call, call_on
 from ..dispatch.modes import wrapped_tensors
 from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
+from ..operators.advanced_indexing import takes_rows
 from ..operators.arrays import Array
 from ..operators.conversion import converted
 from ..operators.fill import assigned_number
@@ -34,6 +35,8 @@ def getitem(self: Tensor, index: Any) -> Any:
         view = _view(self, (index,))
     elif type(index) is tuple and QUICK.issuperset(map(type, index)):
         view = _view(self, index)
+    elif takes_rows(self, index):
+        return apply("index.Tensor", self, [index])
     else:
         view, indices = _taken_apart(self, index)
         if indices:

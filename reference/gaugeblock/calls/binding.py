@@ -23,7 +23,7 @@ import linecache
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from gaugeblock_spec.schema import parse
 
@@ -41,7 +41,7 @@ from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import only_ints
 from ..tensor.view_table import AT_SAME_PLACE, VIEWS, ViewFunction, view_functions
 from . import factories
-from .call_cache import OTHER, Filler, Parameter, Request, metas, parameters_of, plain, valued
+from .call_cache import OTHER, Filler, Parameter, Request, metas, modes_of, parameters_of, plain, valued
 from .caller import RENAMED, Caller, Single
 from .deprecated_forms import FORMS
 from .marked_views import MARKED, marked_views, marking, taken
@@ -81,6 +81,13 @@ def indent(text: str, levels: int) -> str:
 Names = Mapping[str, Any]
 VALUE_MATTERS = frozenset({"pow", "pow_"})
 """Names of operators that do something else for the number 2."""
+
+
+class Entry(NamedTuple):
+    """What the call cache has for a call: a function, and the values that it takes."""
+
+    call: Callable[..., Any]
+    values: tuple[Any, ...]
 
 
 class Binding:
@@ -230,6 +237,14 @@ class Binding:
         else:
             result = self.filler.run(request, args, kwargs)
         return marked_views((*args, *kwargs.values()), result) if self.marked and UNRECORDED else result
+
+    def entry(self, args: Sequence[Any], kwargs: Names) -> Entry | None:
+        """Return the entry that the cache has for a call that is recorded, with its values; None if it has none."""
+        named = dict(zip([p.name for p in self.parameters], args, strict=False)) | dict(kwargs)
+        values = [named.pop(p.name, None if p.default == "None" else UNSET) for p in self.parameters]
+        request = None if named else self._request(*values, UNSET)
+        call = None if request is None else modes_of(request.meta.calls.get(request.key))[0]
+        return None if request is None or call is None else Entry(call, request.values)
 
     def kept(self, values: tuple[Any, ...]) -> Callable[..., Any] | None:
         """Return the entry that the cache has for a call with `values` of parameters."""

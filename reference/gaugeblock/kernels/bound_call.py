@@ -66,6 +66,11 @@ def nothing(*values: Any) -> None:
     """Do nothing: the kernel over no elements."""
 
 
+def making(*metas: TensorMeta) -> Callable[..., Any]:
+    """Return the call that makes a tensor of a meta, or a tuple of several, contents undefined."""
+    return Fresh(nothing, metas, ()).native()
+
+
 class Into(NamedTuple):
     """A kernel that writes into the first argument, which is `read` too if the call is in place.
 

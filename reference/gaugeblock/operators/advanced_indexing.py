@@ -35,13 +35,22 @@ def advanced_getitem(self: Tensor, index: Any) -> Tensor:
     if type(index) is list:
         listed = tensor_of_few(index)
         index = listed if listed is not None and listed.meta.dtype in (int64, bool_) else index
-    if type(index) is Tensor and index.meta.ndim and index.meta.dtype in INDEX_DTYPES and self.meta.ndim:
-        picked = picked_at(self, index)
-        return picked if picked is not None else take_along(self, 0, tensor_index_array(index, self.meta.device))
+    if takes_rows(self, index):
+        return _rows_at(self, index)
     if type(index) is Tensor and index.meta.dtype is bool_ and _is_whole_mask(self.meta, index.meta):
         return take_true(array_of(self), array_of(index), self.meta.dtype)
     view, arrays = split_index(self, index)
     return _pick(view, arrays)
+
+
+def takes_rows(self: Tensor, index: Any) -> bool:
+    """Return whether an index is a tensor of places along dim 0."""
+    return type(index) is Tensor and index.meta.ndim > 0 and index.meta.dtype in INDEX_DTYPES and self.meta.ndim > 0
+
+
+def _rows_at(self: Tensor, index: Tensor) -> Tensor:
+    picked = picked_at(self, index)
+    return picked if picked is not None else take_along(self, 0, tensor_index_array(index, self.meta.device))
 
 
 def _is_whole_mask(meta: TensorMeta, mask: TensorMeta) -> bool:
@@ -106,6 +115,8 @@ def _fill_where(self: Tensor, mask: Tensor, value: Any) -> bool:
 @kernel("index.Tensor")
 def index(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     """The elements named by one index tensor (or None) per dim, as a copy. Raises IndexError."""
+    if len(indices) == 1 and takes_rows(self, indices[0]):
+        return _rows_at(self, indices[0])  # type: ignore[arg-type]
     return _pick(self, _arrays_of(self, indices))
 
 

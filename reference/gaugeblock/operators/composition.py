@@ -20,12 +20,12 @@ So what the kernel does may depend on metas, plain arguments and numbers, but no
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from ..dispatch.dispatcher import REGISTRY, Operator, plain_kernel
 from ..dispatch.state import IN_PYTHON, STATE
-from ..kernels.bound_call import UNSET, Fresh, Into, View
+from ..kernels.bound_call import UNSET, Fresh, Into, View, making
 from ..kernels.pointwise import Launch
 from ..tensor.hooks import SPECIAL, UNRECORDED
 from ..tensor.metadata import detach
@@ -46,7 +46,7 @@ class Part:
     __slots__ = ("_given", "_held", "_lines", "_names", "_tracked", "_whole")
 
     def __init__(self, given: Sequence[Any], *, whole: bool = True) -> None:
-        self._given = _noted_values(given)
+        self._given = [*filter(_is_noted, given)]
         self._tracked = any(one.meta.has_autograd for one in self._given if isinstance(one, Tensor))
         seen = SPECIAL or (self._tracked and UNRECORDED)
         self._whole = whole and not seen and all(map(_is_plain, given))
@@ -65,7 +65,10 @@ class Part:
     def _result(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._whole and self._tracked:
             call = kept_call(name)
-            return self._noted(call, args, kwargs, call(*args, **kwargs))
+            result, binding = call(*args, **kwargs), getattr(call, "binding", None)
+            entry = binding and binding.entry(args, kwargs)
+            entered = self._call(entry.call, entry.values, {}) if entry else ""
+            return self._noted(call, args, kwargs, result, entered=entered)
         operator = REGISTRY.find(name)
         kernel = plain_kernel(operator, args, kwargs) if self._whole else None
         if kernel is None:
@@ -105,7 +108,7 @@ class Part:
 
     def new(self, meta: TensorMeta) -> Tensor:
         """Return a new tensor of a meta, contents undefined."""
-        return self._noted(new_like, (meta,), {}, new_like(meta))  # type: ignore[no-any-return]
+        return self._noted(making(meta), (), {}, new_like(meta))  # type: ignore[no-any-return]
 
     def fresh(self, call: Fresh, *args: Any) -> Any:
         """Return the result of a bound call and note it."""
@@ -126,17 +129,21 @@ class Part:
         return self._noted(found.call, found.operands, {}, found.result, declines=True)
 
     def _noted(
-        self, call: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], result: Any, declines: bool = False
-    ) -> Any:
+        self, call: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], result: Any, *,
+        declines: bool = False, entered: str = "",
+    ) -> Any:  # fmt: skip
+        """Note a call. `entered` is the source of a quicker one, which returns None where it declines."""
         if not self._whole:
             return result
         made = f"made{len(self._lines)}"
         line = f"    {made} = {self._call(call, args, kwargs)}\n"
+        if entered:
+            line = f"    {made} = {entered}\n    if {made} is None:\n    {line}"
         several = isinstance(result, (list, tuple))
         results = {f"{made}[{k}]" if several else made: one for k, one in enumerate(result if several else [result])}
         tensors = {name: one for name, one in results.items() if isinstance(one, Tensor)}
         # What machine code makes is always alike; the default dtype may change what other calls return.
-        fixed = call is new_like or isinstance(getattr(call, "__self__", call), (Fresh, Into, View))
+        fixed = isinstance(getattr(call, "__self__", call), (Fresh, Into, View))
         alike = [f"{name}.meta is not {self._constant(one.meta)}" for name, one in tensors.items() if not fixed]
         tests = " or ".join([*([f"{made} is None"] if declines else []), *alike])
         self._lines.append(line + (f"    if {tests}:\n        return None\n" if tests else ""))
@@ -244,9 +251,9 @@ def _unpacked(value: Any) -> Any:
     return detach(value) if value.autograd is None else value.autograd.plain
 
 
-def _noted_values(given: Iterable[Any]) -> list[Any]:
-    """Return the tensors and numbers among the arguments of a kernel, which its noted call takes."""
-    return [one for one in given if isinstance(one, (Tensor, float, complex)) or one.__class__ is int]
+def _is_noted(value: Any) -> bool:
+    """Return whether an argument of a kernel is a tensor or a number, which its noted call takes."""
+    return isinstance(value, (Tensor, float, complex)) or value.__class__ is int
 
 
 class Unrecorded(Generic[R]):
@@ -256,21 +263,26 @@ class Unrecorded(Generic[R]):
     def __init__(self, kernel: Composite[..., R]) -> None:
         self._plan, self._plain = kernel.planned, kernel.plain
         self._noted: Callable[..., Any] | None = None
+        self._places: list[int] = []
         self._of_views = False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if STATE.grad or IN_PYTHON or self._of_views:
             return self._plain(*args, **kwargs)
+        given = (*args, *kwargs.values())
+        result = None if self._noted is None else self._noted(*[_unpacked(given[place]) for place in self._places])
+        return self._planned(args, kwargs) if result is None else result
+
+    def _planned(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         values, options = [*map(_unpacked, args)], {name: _unpacked(value) for name, value in kwargs.items()}
-        result = None if self._noted is None else self._noted(*_noted_values((*values, *options.values())))
-        if result is None:
-            found = self._plan(*values, **options)
-            self._noted, result = found.call, found.result
-        for one in result if isinstance(result, tuple) else (result,):
-            if not isinstance(one, Tensor) or one.base is not None or any(one is value for value in values):
+        found: Any = self._plan(*values, **options)
+        given = (*values, *options.values())
+        self._noted, self._places = found.call, [place for place, one in enumerate(given) if _is_noted(one)]
+        for one in found.result if isinstance(found.result, tuple) else (found.result,):
+            if not isinstance(one, Tensor) or one.base is not None or any(one is value for value in given):
                 self._of_views = True
                 return self._plain(*args, **kwargs)
-        return result
+        return found.result
 
 
 UNNOTED = Part((), whole=False)

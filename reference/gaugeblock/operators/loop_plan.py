@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from ..core.away import long_call
 from ..core.dtype import DType
 from ..iteration.dimensions import coalesce_dimensions, iteration_strides, loop_dimensions
+from ..kernels.bound_call import making
 from ..kernels.compiler import Builtin
 from ..kernels.indexed import gather_kernel
 from ..kernels.pointwise import Launch, PointwiseKernel
@@ -83,12 +84,15 @@ class LoopPlan:
         self.results = [_whole(place, meta) for place, meta in enumerate(results)]
         self.inputs = [_whole(place, meta) for place, meta in enumerate(inputs, len(results))]
         self._given = len(inputs) + len(results)
-        self._others: list[TensorMeta | Tensor] = []
+        self._temporaries: list[TensorMeta] = []
+        self._others: list[Tensor | None] = []
+        self._make: Callable[..., Any] | None = None
         self._loops: list[tuple[Any, tuple[tuple[int, int], ...], tuple[Any, ...]]] = []
 
     def temporary(self, meta: TensorMeta) -> View:
         """Return the view of a tensor that lives for one call."""
-        self._others.append(meta)
+        self._temporaries.append(meta)
+        self._others.append(None)
         return _whole(self._given + len(self._others) - 1, meta)
 
     def constant(self, tensor: Tensor) -> View:
@@ -108,13 +112,22 @@ class LoopPlan:
 
     def __call__(self, *tensors: Tensor) -> Any:
         """Return the result, or a tuple of several, of the inputs."""
-        results = tuple(map(new_like, self.metas))
-        self.run(results, tensors)
-        return results[0] if len(results) == 1 else results
+        if self._make is None:
+            self._make = making(*self.metas, *self._temporaries)
+        made, count = self._make(), len(self.metas)
+        if made.__class__ is Tensor:
+            self._run((made,), tensors, ())
+            return made
+        self._run(made[:count], tensors, made[count:])
+        return made[0] if count == 1 else made[:count]
 
     def run(self, results: Sequence[Tensor], tensors: Sequence[Tensor]) -> None:
         """Write the results of the inputs, with which they share no memory."""
-        others = [one if isinstance(one, Tensor) else new_like(one) for one in self._others]
+        self._run(results, tensors, [*map(new_like, self._temporaries)])
+
+    def _run(self, results: Sequence[Tensor], tensors: Sequence[Tensor], temporaries: Sequence[Tensor]) -> None:
+        waiting = iter(temporaries)
+        others = [next(waiting) if one is None else one for one in self._others]
         addresses = [tensor.pointer for tensor in (*results, *tensors, *others)]
         for builtin, places, tail in self._loops:
             builtin(*[addresses[tensor] + offset for tensor, offset in places], *tail)

@@ -66,7 +66,7 @@ def native_batch_norm(
     else:
         mean, variance = running
         kept_running = [part.new(narrow) for _ in running]
-    scale = part.run(full_of, "batch_norm", narrow, 1) if weight is None else _flat(part, weight, sizes)
+    scale = part.constant(full_of("batch_norm", narrow, 1)) if weight is None else _flat(part, weight, sizes)
     size = meta.numel // channels
     unbiased = size / (size - 1) if size > 1 else math.nan
     write("batch_statistics", factor, [variance, mean, scale, *running], float64, middle, means, inverses,

@@ -75,7 +75,7 @@ def _of_counted_classes(part: Part, self: Tensor, target: Tensor, reduction: int
     """The likelihood and the number of samples, of which each counts. Raises RuntimeError where one does not."""
     chosen = part("gather", self, 1, part("unsqueeze", target, 1))
     loss = part("neg", part("mean" if reduction == MEAN else "sum", chosen))
-    return loss, part.run(full_of, "nll_loss", loss.meta, self.meta.sizes[0])
+    return loss, part("clone", part.constant(full_of("nll_loss", loss.meta, self.meta.sizes[0])))
 
 
 def _likelihood(
