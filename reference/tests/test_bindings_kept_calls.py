@@ -223,3 +223,26 @@ def test_calls_are_kept_apart_by_whether_they_are_recorded(
             assert x.grad is not None and x.grad.shape == x.shape
         else:
             assert result.grad_fn is None and result.requires_grad == (result is x or result._base is x)
+
+
+@CACHED
+def test_recorded_calls_of_kernels_made_of_operators_become_machine_code() -> None:
+    x, weight = gb.rand(3, 5), gb.rand(7, 5, requires_grad=True)
+    expected = (x + 0) @ weight.detach().T
+    for _ in range(4):
+        assert gb.allclose(F.linear(x, weight), expected)
+    kept = [entry for key, entry in x.meta.calls.items() if key[0] == "linear" and weight.meta in key]
+    assert [entry.__name__ for entry in kept] == ["recorded"]
+
+
+def test_views_of_a_leaf_are_recorded_by_machine_code_whether_dims_are_given_or_not() -> None:
+    x = gb.rand(2, 3, 5, requires_grad=True)
+    for _ in range(3):
+        for view, back in ((x.permute(2, 0, 1), (1, 2, 0)), (x.transpose(0, 2), (2, 1, 0)), (x.mT, (0, 2, 1))):
+            x.grad = None
+            weights = gb.arange(30.0).reshape(view.shape)
+            (view * weights).sum().backward()
+            assert x.grad is not None and gb.equal(x.grad, weights.permute(back))
+    if ENABLED:
+        kept = [entry.__name__ for key, entry in x.meta.calls.items() if key[0] in ("permute", "transpose")]
+        assert kept == ["recorded", "recorded"]

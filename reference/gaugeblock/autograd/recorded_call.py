@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from gaugeblock_spec.schema import Schema
 
 from ..calls.binding import Binding
+from ..calls.call_cache import LATER
 from ..core.memory_format import contiguous_format
 from ..core.sealed import OFFSETS, seal
 from ..dispatch.state import IN_PYTHON, UNRECORDED
@@ -68,7 +69,8 @@ class Recorder:
     def __call__(
         self, values: Sequence[Any], options: Mapping[str, Any], given: Sequence[Any], result: Any
     ) -> Callable[..., Any] | None:
-        """Return the recorded call for arguments with the metas of `values` and `options`; None if there is none.
+        """Return the recorded call for arguments with the metas of `values` and `options`; None if there is none, LATER
+        if the plain call has no entry yet.
 
         The call takes the arguments in `given`, which are those of the public function's cache entry. `result` is what
         the autograd kernel returned for the same arguments.
@@ -90,6 +92,8 @@ class Recorder:
             plain.update((a.name, UNSET) for a in self.numbers)
         run = self.binding.kept(tuple([plain[p.name] for p in self.binding.parameters]))
         places = self._places(arguments, plain, given)
+        if run is LATER:
+            return run  # type: ignore[no-any-return]
         if run is None or places is None:
             return None
         constants: list[Any] = [self.maker]

@@ -41,7 +41,7 @@ from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import only_ints
 from ..tensor.view_table import AT_SAME_PLACE, VIEWS, ViewFunction, view_functions
 from . import factories
-from .call_cache import OTHER, Filler, Parameter, Request, metas, modes_of, parameters_of, plain, valued
+from .call_cache import LATER, OTHER, Filler, Parameter, Request, metas, modes_of, parameters_of, plain, valued
 from .caller import RENAMED, Caller, Single
 from .deprecated_forms import FORMS
 from .marked_views import MARKED, marked_views, marking, taken
@@ -247,9 +247,12 @@ class Binding:
         return None if request is None or call is None else Entry(call, request.values)
 
     def kept(self, values: tuple[Any, ...]) -> Callable[..., Any] | None:
-        """Return the entry that the cache has for a call with `values` of parameters."""
+        """Return the entry that the cache has for a call with `values` of parameters; LATER if it is still to come."""
         request = self._request(*values, UNSET)
-        return None if request is None else request.meta.calls.get(request.key) or None
+        if request is None:
+            return None
+        found = request.meta.calls.get(request.key, False)
+        return LATER if found is None else found or None
 
     def arguments(self, values: tuple[Any, ...], out: Any, names: Names) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the arguments as they were given, positional ones as far as there is no gap."""

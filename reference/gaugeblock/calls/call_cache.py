@@ -44,6 +44,8 @@ from .overloads import Group, by_keyword
 
 OTHER: Any = object()
 """Stands in a key for a value that the cache does not distinguish: a call with such a key is never kept."""
+LATER: Any = object()
+"""Stands for an entry that the next call makes."""
 TRUE, FALSE = object(), object()
 """Stand in a key for bools where ints may stand too, which are equal to them."""
 BY_VALUE = frozenset({int, str, type(None), DType, Device, Layout, MemoryFormat, Unset, object})
@@ -225,8 +227,7 @@ def by_mode(recorded: Callable[..., Any] | None, unrecorded: Callable[..., Any] 
 
 def modes_of(entry: Any) -> tuple[Callable[..., Any] | None, Callable[..., Any] | None]:
     """Return the entries of a call for both modes."""
-    modes: tuple[Any, Any] = getattr(entry, "modes", (entry or None, None))
-    return modes
+    return getattr(entry, "modes", (entry or None, None))
 
 
 GENERIC: dict[tuple[Any, ...], Fresh | Into] = {}
@@ -279,11 +280,9 @@ class Filler:
         except (TypeError, AttributeError):
             return None
         if ENABLED:
-            entry: Callable[..., Any] | None
-            if view.at_same_place and result is not self_ and result.storage_impl is self_.storage_impl:
-                entry = View(result.meta, detached=result.base is None).native()
-            else:
-                entry = self._kernel_call(view.function, request, (self_, *args[1:]), kwargs)
+            alike = view.at_same_place and result is not self_ and result.storage_impl is self_.storage_impl
+            native = View(result.meta, detached=result.base is None).native() if alike else None
+            entry = native or self._kernel_call(view.function, request, (self_, *args[1:]), kwargs)
             remember(request.meta.calls, request.key, entry or False)
         return result
 
@@ -333,6 +332,8 @@ class Filler:
         if result is not None and "out" not in options:
             record = getattr(kernel, "recorded", None) if tracked else None
             entry = None if record is None else record(values, options, request.values, result)
+            if entry is LATER:
+                return result
             self._keep(request, entry or self._kernel_call(kernel, request, values, options), tracked)
         return result
 
