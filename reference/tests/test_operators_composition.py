@@ -181,3 +181,15 @@ def test_a_call_declines_what_another_default_dtype_makes_of_its_parts() -> None
         assert call(x) is None and halved(x).dtype is gb.float64
     finally:
         gb.set_default_dtype(gb.float32)
+
+
+def test_a_kernel_that_writes_in_place_runs_once_while_nothing_is_recorded() -> None:
+    @composite
+    def doubled_(part: Part, self: gb.Tensor) -> gb.Tensor:
+        return part("mul_.Scalar", self, 2.0)
+
+    x = gb.tensor([1.0, 2.0], requires_grad=True)
+    call = Unrecorded(doubled_)
+    with gb.no_grad():
+        assert [call(x) is x for _ in range(3)] == [True] * 3
+    assert x.tolist() == [8.0, 16.0] and x._version == 3

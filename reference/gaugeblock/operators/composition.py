@@ -276,13 +276,17 @@ class Unrecorded(Generic[R]):
     def _planned(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         values, options = [*map(_unpacked, args)], {name: _unpacked(value) for name, value in kwargs.items()}
         found: Any = self._plan(*values, **options)
-        given = (*values, *options.values())
+        given, result = (*values, *options.values()), found.result
         self._noted, self._places = found.call, [place for place, one in enumerate(given) if _is_noted(one)]
-        for one in found.result if isinstance(found.result, tuple) else (found.result,):
+        for value, original in zip(given, (*args, *kwargs.values()), strict=True):
+            if result is value:
+                self._of_views = True
+                return original
+        for one in result if isinstance(result, tuple) else (result,):
             if not isinstance(one, Tensor) or one.base is not None or any(one is value for value in given):
                 self._of_views = True
                 return self._plain(*args, **kwargs)
-        return found.result
+        return result
 
 
 UNNOTED = Part((), whole=False)
