@@ -193,3 +193,16 @@ def test_an_exception_reaches_the_caller_as_it_is(lib: Library) -> None:
         gb.ops.testlib.broken(gb.ones(1))
     assert (gb.dispatch.tls_include_set(), gb.dispatch.tls_exclude_set()) == before
     assert not SPECIAL
+
+
+def test_an_operator_that_is_declared_anew_runs_its_new_kernel_whatever_is_recorded() -> None:
+    x = gb.ones(2, requires_grad=True)
+    for factor in (2.0, 3.0, 5.0):
+        library = gb.library.Library("anew", "FRAGMENT")
+        library.define("scaled(Tensor self) -> Tensor")
+        library.impl("scaled", lambda one, factor=factor: one * factor, "CompositeExplicitAutograd")
+        for _ in range(3):
+            assert gb.ops.anew.scaled(x).tolist() == [factor] * 2
+            with gb.no_grad():
+                assert gb.ops.anew.scaled(x).tolist() == [factor] * 2
+        library._destroy()

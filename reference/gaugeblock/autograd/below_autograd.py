@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache, partial
+from functools import cache
 from itertools import count
 from typing import Any
 
-from ..dispatch.dispatcher import REGISTRY, Operator, redispatch
+from ..dispatch.dispatcher import REGISTRY, Operator, call, redispatch
 from ..dispatch.keys import map_tensors
 from ..dispatch.state import STATE
 from ..operators.invoke import kept_call
@@ -32,8 +32,12 @@ def below(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any], 
         return made
 
     values, options = map_tensors(plain, args), map_tensors(plain, kwargs)
-    run = kept_call(operator.name) if mask is None else partial(redispatch, operator, mask)
-    result = run(*values, **options)
+    if mask is not None:
+        result = redispatch(operator, mask, *values, **options)
+    elif operator.sealed:
+        result = kept_call(operator.name)(*values, **options)
+    else:  # others may be declared anew, under the same name
+        result = call(operator, *values, **options)
     numbers = count()
     return map_tensors(lambda one: _one(operator, one, originals, next(numbers)), result)
 
