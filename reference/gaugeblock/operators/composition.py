@@ -257,36 +257,38 @@ def _is_noted(value: Any) -> bool:
 
 
 class Unrecorded(Generic[R]):
-    """A composite kernel of tensors with the Autograd key while a thread records nothing: in that thread it runs on
-    plain tensors and notes its parts."""
+    """A composite kernel of tensors with the Autograd key while a thread records nothing. If the results of its first
+    call are new tensors, it runs on plain tensors in that thread and notes its parts."""
 
     def __init__(self, kernel: Composite[..., R]) -> None:
         self._plan, self._plain = kernel.planned, kernel.plain
         self._noted: Callable[..., Any] | None = None
         self._places: list[int] = []
-        self._of_views = False
+        self._is_fresh: bool | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if STATE.grad or IN_PYTHON or self._of_views:
-            return self._plain(*args, **kwargs)
         given = (*args, *kwargs.values())
-        result = None if self._noted is None else self._noted(*[_unpacked(given[place]) for place in self._places])
-        return self._planned(args, kwargs) if result is None else result
-
-    def _planned(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        values, options = [*map(_unpacked, args)], {name: _unpacked(value) for name, value in kwargs.items()}
-        found: Any = self._plan(*values, **options)
-        given, result = (*values, *options.values()), found.result
+        if STATE.grad or IN_PYTHON or not self._is_fresh:
+            result = self._plain(*args, **kwargs)
+            if self._is_fresh is None:
+                self._is_fresh = all(map(functools.partial(_is_new, given), _parts(result)))
+            return result
+        made = None if self._noted is None else self._noted(*[_unpacked(given[place]) for place in self._places])
+        if made is not None:
+            return made
+        options = {name: _unpacked(value) for name, value in kwargs.items()}
+        found: Any = self._plan(*map(_unpacked, args), **options)
         self._noted, self._places = found.call, [place for place, one in enumerate(given) if _is_noted(one)]
-        for value, original in zip(given, (*args, *kwargs.values()), strict=True):
-            if result is value:
-                self._of_views = True
-                return original
-        for one in result if isinstance(result, tuple) else (result,):
-            if not isinstance(one, Tensor) or one.base is not None or any(one is value for value in given):
-                self._of_views = True
-                return self._plain(*args, **kwargs)
-        return result
+        return found.result
+
+
+def _parts(result: Any) -> tuple[Any, ...]:
+    return result if isinstance(result, tuple) else (result,)
+
+
+def _is_new(given: Sequence[Any], result: Any) -> bool:
+    """Return whether a result is a tensor, no view, and none that was given."""
+    return isinstance(result, Tensor) and result.base is None and all(result is not one for one in given)
 
 
 UNNOTED = Part((), whole=False)
