@@ -189,7 +189,7 @@ def test_a_composite_kernel_is_noted_the_second_time() -> None:
 
 
 MODES = [(True, True, False, False, True, False), (False, False, True, True, False, True)]
-"""Whether gradients are recorded, call by call."""
+"""Two sequences of calls: True where gradients are recorded."""
 F = gb.nn.functional
 
 

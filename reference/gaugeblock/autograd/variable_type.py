@@ -76,7 +76,7 @@ def plain_list(tensors: Any) -> Any:
 
 
 def exact(tensors: Any) -> bool:
-    """Return whether all tensors of a list, which may hold None, are of no subclass."""
+    """Return whether no tensor in a list, which may hold None, belongs to a subclass."""
     return all(one is None or one.__class__ is Tensor for one in tensors)
 
 

@@ -42,7 +42,7 @@ def unrecorded_lines(schema: Schema, kind: str, run: str) -> list[str]:
 
 
 def _is_exact(argument: Argument) -> str:
-    """Return source that tests for a tensor of no subclass, or a list of such tensors."""
+    """Return source that tests that an argument, or every tensor in it, belongs to no subclass."""
     name = argument.name
     test = f"exact({name})" if argument.is_list else f"{name}.__class__ is Tensor"
     return f"{test} or {name} is None" if argument.optional else test

@@ -84,7 +84,7 @@ VALUE_MATTERS = frozenset({"pow", "pow_"})
 
 
 class Entry(NamedTuple):
-    """What the call cache has for a call: a function, and the values that it takes."""
+    """A kept call: the function, and the values to call it with."""
 
     call: Callable[..., Any]
     values: tuple[Any, ...]

@@ -45,7 +45,7 @@ from .overloads import Group, by_keyword
 OTHER: Any = object()
 """Stands in a key for a value that the cache does not distinguish: a call with such a key is never kept."""
 LATER: Any = object()
-"""Stands for an entry that the next call makes."""
+"""Stands for an entry that will be made by the next call."""
 TRUE, FALSE = object(), object()
 """Stand in a key for bools where ints may stand too, which are equal to them."""
 BY_VALUE = frozenset({int, str, type(None), DType, Device, Layout, MemoryFormat, Unset, object})
@@ -215,7 +215,7 @@ class Request(NamedTuple):
 
 
 def by_mode(recorded: Callable[..., Any] | None, unrecorded: Callable[..., Any] | None) -> Callable[..., Any]:
-    """Return an entry of two: while all threads record, and while one does not. It returns None for one missing."""
+    """Return an entry for two modes: every thread records, or one does not. It returns None where a call is missing."""
 
     def run(*values: Any) -> Any:
         call = unrecorded if UNRECORDED else recorded
@@ -226,7 +226,7 @@ def by_mode(recorded: Callable[..., Any] | None, unrecorded: Callable[..., Any] 
 
 
 def modes_of(entry: Any) -> tuple[Callable[..., Any] | None, Callable[..., Any] | None]:
-    """Return the entries of a call for both modes."""
+    """Return the two calls of an entry: while every thread records, and while one does not."""
     return getattr(entry, "modes", (entry or None, None))
 
 
@@ -330,7 +330,7 @@ class Filler:
         else:
             result = kernel(*values, **options)
         if result is not None and "out" not in options:
-            record = getattr(kernel, "recorded", None) if tracked else None
+            record = getattr(kernel, "recorded", None) if tracked and not UNRECORDED else None
             entry = None if record is None else record(values, options, request.values, result)
             if entry is LATER:
                 return result

@@ -66,8 +66,8 @@ def nothing(*values: Any) -> None:
     """Do nothing: the kernel over no elements."""
 
 
-def making(*metas: TensorMeta) -> Callable[..., Any]:
-    """Return the call that makes a tensor of a meta, or a tuple of several, contents undefined."""
+def allocation_of(*metas: TensorMeta) -> Callable[..., Any]:
+    """Return a call that allocates a tensor for a meta, or a tuple of tensors for several; contents undefined."""
     return Fresh(nothing, metas, ()).native()
 
 

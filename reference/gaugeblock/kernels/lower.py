@@ -94,7 +94,7 @@ def looked_up(emitter: Emitter, expr: Expr, arguments: list[str]) -> str:
 
 
 def outlined(emitter: Emitter, expr: Expr, arguments: list[str]) -> str:
-    """Call of a function of its own for a formula, in the part without optimisation; one serves scalars and vectors."""
+    """Return a call of a separate function for a formula, compiled without optimisation; scalars are splat."""
     declarations, formula = emitter.declarations, expr.attribute
     lanes = declarations.vector_bytes // 8 or 1
     if emitter.width > lanes:

@@ -44,7 +44,7 @@ def advanced_getitem(self: Tensor, index: Any) -> Tensor:
 
 
 def takes_rows(self: Tensor, index: Any) -> bool:
-    """Return whether an index is a tensor of places along dim 0."""
+    """Return whether an index is a tensor of positions along dim 0."""
     return type(index) is Tensor and index.meta.ndim > 0 and index.meta.dtype in INDEX_DTYPES and self.meta.ndim > 0
 
 

@@ -25,7 +25,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from ..dispatch.dispatcher import REGISTRY, Operator, plain_kernel
 from ..dispatch.state import IN_PYTHON, STATE
-from ..kernels.bound_call import UNSET, Fresh, Into, View, making
+from ..kernels.bound_call import UNSET, Fresh, Into, View, allocation_of
 from ..kernels.pointwise import Launch
 from ..tensor.hooks import SPECIAL, UNRECORDED
 from ..tensor.metadata import detach
@@ -108,7 +108,7 @@ class Part:
 
     def new(self, meta: TensorMeta) -> Tensor:
         """Return a new tensor of a meta, contents undefined."""
-        return self._noted(making(meta), (), {}, new_like(meta))  # type: ignore[no-any-return]
+        return self._noted(allocation_of(meta), (), {}, new_like(meta))  # type: ignore[no-any-return]
 
     def fresh(self, call: Fresh, *args: Any) -> Any:
         """Return the result of a bound call and note it."""
@@ -132,7 +132,7 @@ class Part:
         self, call: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], result: Any, *,
         declines: bool = False, entered: str = "",
     ) -> Any:  # fmt: skip
-        """Note a call. `entered` is the source of a quicker one, which returns None where it declines."""
+        """Note a call. `entered` is the source of a faster call that may decline it by returning None."""
         if not self._whole:
             return result
         made = f"made{len(self._lines)}"
@@ -257,8 +257,10 @@ def _is_noted(value: Any) -> bool:
 
 
 class Unrecorded(Generic[R]):
-    """A composite kernel of tensors with the Autograd key while a thread records nothing. If the results of its first
-    call are new tensors, it runs on plain tensors in that thread and notes its parts."""
+    """A composite kernel for tensors with the Autograd key under no_grad.
+
+    If its first call returns new tensors only, later calls run on plain tensors and note their parts.
+    """
 
     def __init__(self, kernel: Composite[..., R]) -> None:
         self._plan, self._plain = kernel.planned, kernel.plain

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from ..core.away import long_call
 from ..core.dtype import DType
 from ..iteration.dimensions import coalesce_dimensions, iteration_strides, loop_dimensions
-from ..kernels.bound_call import making
+from ..kernels.bound_call import allocation_of
 from ..kernels.compiler import Builtin
 from ..kernels.indexed import gather_kernel
 from ..kernels.pointwise import Launch, PointwiseKernel
@@ -113,7 +113,7 @@ class LoopPlan:
     def __call__(self, *tensors: Tensor) -> Any:
         """Return the result, or a tuple of several, of the inputs."""
         if self._make is None:
-            self._make = making(*self.metas, *self._temporaries)
+            self._make = allocation_of(*self.metas, *self._temporaries)
         made, count = self._make(), len(self.metas)
         if made.__class__ is Tensor:
             self._run((made,), tensors, ())
