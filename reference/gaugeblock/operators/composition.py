@@ -280,7 +280,8 @@ class Unrecorded(Generic[R]):
             return made
         options = {name: _unpacked(value) for name, value in kwargs.items()}
         found: Any = self._plan(*map(_unpacked, args), **options)
-        self._noted, self._places = found.call, [place for place, one in enumerate(given) if _is_noted(one)]
+        self._places = [place for place, one in enumerate(given) if _is_noted(one)]  # before another thread calls
+        self._noted = found.call
         return found.result
 
 
