@@ -43,3 +43,24 @@ def test_outputs_in_between_stay_as_they_are(count: int) -> None:
     gb.pow(base, exponent, out=out[: 2 * count : 2])
     assert out[: 2 * count : 2].tolist() == gb.pow(base, exponent.expand(count).contiguous()).tolist()
     assert out[1 : 2 * count : 2].tolist() + out[2 * count :].tolist() == [-7.0] * (count + 3)
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_a_row_may_be_computed_in_place(count: int) -> None:
+    values = gb.linspace(0.1, 0.9, 2 * count + 3, dtype=gb.float64)
+    expected, rest = gb.digamma(values[:count]).tolist(), values[count:].tolist()
+    values[:count].digamma_()
+    assert values[:count].tolist() == expected
+    assert values[count:].tolist() == rest
+
+
+@pytest.mark.parametrize("columns", COUNTS)
+@pytest.mark.parametrize("exponents", ["row", "column", "number"])
+def test_rows_of_every_length_and_repeated_operands(columns: int, exponents: str) -> None:
+    base = gb.rand(7, columns, dtype=gb.float64)
+    shape = {"row": (columns,), "column": (7, 1), "number": ()}[exponents]
+    exponent = gb.rand(shape, dtype=gb.float64)
+    out = gb.full((9, columns), -7.0, dtype=gb.float64)
+    gb.pow(base, exponent, out=out[1:8])
+    assert out[1:8].tolist() == gb.pow(base, exponent.expand(7, columns).contiguous()).tolist()
+    assert out[0].tolist() + out[8].tolist() == [-7.0] * (2 * columns)

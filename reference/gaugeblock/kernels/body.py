@@ -27,8 +27,8 @@ from .lower import SCALAR_ONLY
 Formula = Callable[..., Any]
 
 
-LONG = 100
-"""Exprs of a complex formula from which on it is long."""
+LONG, LONG_COMPLEX = 400, 100
+"""Exprs of a formula, real or complex, from which on it is long."""
 
 
 class Parameter(NamedTuple):
@@ -107,7 +107,7 @@ def record(
     outputs = tuple(memory(f"o{index}", dtype) for index, dtype in enumerate(results))
     exprs = list(all_nodes([expr for exprs in stored for expr in exprs]))
     used = {expr.opcode for expr in exprs}
-    long = "while" in used or (compute.is_complex and len(exprs) > LONG)
+    long = "while" in used or len(exprs) > (LONG_COMPLEX if compute.is_complex else LONG)
     widest = max(expr.type.bits for expr in exprs) if long else 0
     return Body(
         outputs,

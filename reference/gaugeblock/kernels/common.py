@@ -1,11 +1,11 @@
-"""The module that all others share: the thread pool, the sharing of loops, the walk over reduced dims.
+"""The module that all others share: the thread pool, the sharing of loops, strip mining, the walk over reduced dims.
 
 It is loaded once per process, and its functions are known to every other module by name.
 """
 
 from __future__ import annotations
 
-from . import pool, sharing
+from . import pool, sharing, strip_mining
 from .code import PLAIN, Code
 from .reduction_phases import ITEMSIZE_SLOT, PACK_SLOT
 from .sharing import each_row
@@ -16,10 +16,10 @@ GATHERED = 512
 OWN = ("_set", "_forget", "_let_look")
 """Functions of the module that Python calls, by what follows its name."""
 SUFFIXES = (
-    "_share_flat", "_share_grid", "_split_run", "_each_run", "_strips_run", "_transposed_reduction",
+    "_share_flat", "_share_grid", "_split_run", "_each_run", "_strips_run", "_transposed_reduction", "_strip_mined",
 )  # fmt: skip
 """Functions that other modules call."""
-SHARE_FLAT, SHARE_GRID, SPLIT_RUN, EACH_RUN, STRIPS_RUN, TRANSPOSED_REDUCTION = (
+SHARE_FLAT, SHARE_GRID, SPLIT_RUN, EACH_RUN, STRIPS_RUN, TRANSPOSED_REDUCTION, STRIP_MINED = (
     PREFIX + one for one in SUFFIXES
 )
 _TYPES = {
@@ -28,6 +28,7 @@ _TYPES = {
     SPLIT_RUN: "void (ptr, ptr, ptr, ptr, ptr, i64, ptr, ptr, ptr)",
     EACH_RUN: "void (ptr, ptr, ptr, i64, ptr, ptr, ptr, i64)",
     STRIPS_RUN: "void (ptr, ptr, ptr, i64, ptr, ptr, ptr)",
+    STRIP_MINED: "i1 (ptr, ptr, i64, i64, ptr, ptr, ptr)",
 }
 
 
@@ -41,7 +42,7 @@ def text(name: str) -> str:
     """LLVM IR of the module."""
     each_run = f"declare void @{name}_each_run{_TYPES[EACH_RUN].removeprefix('void ')}"
     shared = [pool.text(name), sharing.text(name), each_run, ""]
-    return "\n".join([_gathered(), _each_run(name), PLAIN, *shared])
+    return "\n".join([_gathered(), _each_run(name), strip_mining.text(name), PLAIN, *shared])
 
 
 def _gathered() -> str:

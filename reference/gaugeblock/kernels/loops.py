@@ -6,9 +6,7 @@
 8-byte slots. The vector body runs when every output is contiguous and every input is contiguous or has stride 0 (such
 an input is repeated into a small buffer that is read again at each step). It returns whether a guard failed.
 
-Compiling takes as long as the text is, so a long body is written once only, and the row is strip-mined: vectors that
-are not contiguous in memory, and the last elements, are packed into buffers first, the last element repeated to fill
-one.
+Compiling takes as long as the text is, so a long body is written once only, and the row is strip-mined.
 """
 
 from __future__ import annotations
@@ -17,11 +15,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from .body import Body
-from .code import Carried, Declarations, row_module
+from .code import NAME, Carried, Declarations, row_module
+from .common import STRIP_MINED, declaration
 from .conversion import Memory
 from .expression import BOOL, Expr
 from .lower import Emitter
-from .tiles import element_type
 
 
 def raw_parameters(body: Body) -> list[Expr]:
@@ -29,7 +27,7 @@ def raw_parameters(body: Body) -> list[Expr]:
     return [expr for parameter in body.parameters for expr in parameter.raw]
 
 
-LONG = 100
+LONG = 40
 """Instructions of a vector's computation from which on it is written once only."""
 
 
@@ -137,61 +135,57 @@ class RowWriter:
         self._loop(self.computation(1), stop, "%n", list(zip(starts, self.strides, strict=True)))
 
     def _loop(self, computation: Emitter, start: str, stop: str, begin: Sequence[tuple[str, str]]) -> None:
-        with self._carried(start, stop, computation, begin) as loop:
+        with self._carried(start, stop, computation, begin, computation.width) as loop:
             self._run(computation, loop.values[: len(begin)])
 
     @contextmanager
     def _carried(
-        self, start: str, stop: str, computation: Emitter, begin: Sequence[tuple[str, str]]
+        self, start: str, stop: str, computation: Emitter, begin: Sequence[tuple[str, str]], step: int
     ) -> Iterator[Carried]:
         """A loop that moves pointers on by their steps, and notes whether a guard failed."""
         code, failed = self.code, [("i1", "false")] * len(computation.faults)
         state = [("ptr", pointer) for pointer, _ in begin]
-        with code.carry(start, stop, computation.width, [*state, *failed]) as loop:
+        with code.carry(start, stop, step, [*state, *failed]) as loop:
             yield loop
             loop.following = [code.move(at, step) for at, (_, step) in zip(loop.values, begin, strict=False)]
             for before, fault in zip(loop.values[len(begin) :], computation.faults, strict=True):
                 loop.following.append(code.register(f"or i1 {before}, {fault}"))
         for fault in loop.results[len(begin) :]:
-            before = code.load("i1", self.fault, 1)
-            code.store("i1", code.register(f"or i1 {before}, {fault}"), self.fault, 1)
+            self._note(fault)
+
+    def _note(self, fault: str) -> None:
+        """Remember that a guard failed, if there is one."""
+        if self.fault:
+            before = self.code.load("i1", self.fault, 1)
+            self.code.store("i1", self.code.register(f"or i1 {before}, {fault}"), self.fault, 1)
 
     def strip_mined(self, vector: Emitter) -> None:
-        """One loop over vectors, each computed in place or in buffers."""
-        code, width, outputs = self.code, self.body.width, len(self.body.outputs)
-        buffers, contiguous = self._buffers(), self._contiguous("true")
-        with code.when(code.register("icmp sgt i64 %n, 0")):
-            begin = self._begin(buffers)
-            with self._carried("0", "%n", vector, begin) as loop:
-                left = code.register(f"sub i64 %n, {loop.index}")
-                full = code.register(f"icmp sge i64 {left}, {width}")
-                count = code.register(f"select i1 {full}, i64 {width}, i64 {left}")
-                direct = code.register(f"and i1 {full}, {contiguous}")
-                packed = code.register(f"xor i1 {direct}, true")
-                with code.when(packed):
-                    for k in range(outputs, len(buffers)):
-                        self._move(k, buffers[k], loop.index, count, str(width), packing=True)
-                self._run(
-                    vector,
-                    [
-                        code.register(f"select i1 {direct}, ptr {at}, ptr {buffer}")
-                        for at, buffer in zip(loop.values, buffers, strict=False)
-                    ],
-                )
-                with code.when(packed):
-                    for k in range(outputs):
-                        self._move(k, buffers[k], loop.index, count, count, packing=False)
+        """A loop over vectors; what is not contiguous, and the rest, is left to a function that all modules share.
 
-    def _move(self, k: int, buffer: str, i: str, count: str, stop: str, *, packing: bool) -> None:
-        """Bring a vector of an operand into its buffer, its last element of `count` repeated, or back from there."""
-        code, operand = self.code, self.body.memory[k]
-        type, last = element_type(operand.itemsize), code.register(f"sub i64 {count}, 1")
-        with code.loop(0, stop) as element:
-            index = code.register(f"add i64 {i}, {code.minimum(element, last)}")
-            place = code.at(self.pointers[k], index, self.strides[k])
-            slot = code.at(buffer, element, operand.itemsize)
-            source, target = (place, slot) if packing else (slot, place)
-            code.store(type, code.load(type, source, operand.align), target, operand.align)
+        That calls this one with -n for n vectors, and their strides.
+        """
+        code, operands, shift = self.code, self.body.memory, vector.width.bit_length() - 1
+        sizes = ", ".join(f"i64 {operand.itemsize}" for operand in operands)
+        layout = f"@{NAME}_layout"
+        code.declarations[layout] = (
+            f"{layout} = internal constant [{3 + len(operands)} x i64] "
+            f"[i64 {shift}, i64 {len(operands)}, i64 {len(self.body.outputs)}, {sizes}]"
+        )
+        code.declarations[STRIP_MINED] = declaration(STRIP_MINED)
+        given = code.register("icmp slt i64 %n, 0")
+        fits = code.register(f"icmp sge i64 %n, {vector.width}")
+        for stride, operand in zip(self.strides, operands, strict=True):
+            fits = code.register(f"and i1 {fits}, {code.register(f'icmp eq i64 {stride}, {operand.itemsize}')}")
+        whole = code.register(f"select i1 {fits}, i64 {code.register(f'lshr i64 %n, {shift}')}, i64 0")
+        start = code.register(f"select i1 {given}, i64 %n, i64 {code.register(f'sub i64 0, {whole}')}")
+        by = code.register(f"select i1 {given}, i64 0, i64 {shift}")
+        steps = [code.register(f"shl i64 {stride}, {by}") for stride in self.strides]
+        with self._carried(start, "0", vector, list(zip(self.pointers, steps, strict=True)), 1) as loop:
+            self._run(vector, loop.values[: len(operands)])
+        done = code.register(f"shl i64 {whole}, {shift}")
+        with code.when(code.register(f"icmp slt i64 {done}, %n")):
+            given = f"ptr %pointers, ptr %numbers, i64 {done}, i64 %n, ptr %strides, ptr @{NAME}, ptr {layout}"
+            self._note(code.register(f"call i1 @{STRIP_MINED}({given})"))
 
 
 def load_operand(code: Emitter, operand: Memory, place: str, exprs: Sequence[Expr]) -> None:
