@@ -47,7 +47,6 @@ from .interop import older_members as _older_members  # noqa: F401
 from .interop.as_tensor import as_tensor, asarray
 from .interop.blob import from_blob
 from .interop.numpy import from_numpy, frombuffer
-from .interop.serialization import load, save
 from .kernels.parallel import get_num_threads, set_num_threads
 from .memory.untyped import UntypedStorage
 from .operators import registered as _registered  # noqa: F401
@@ -90,7 +89,7 @@ _MODULES = frozenset(
 
 _LATER = {
     "explain": "call_trace", "from_dlpack": "interop.dlpack_import", "get_default_device": "default_device",
-    "set_default_device": "default_device",
+    "load": "interop.serialization", "save": "interop.serialization", "set_default_device": "default_device",
 }  # fmt: skip
 """Function -> its module, imported when it is first asked for."""
 

@@ -239,6 +239,7 @@ print((gb.ones(3) + gb.ones(3)).tolist(), gb.kernels.object_cache.cache_folder()
 
 AS_USER = """
 import os, sys, grp, pwd, resource, warnings
+import numpy, ml_dtypes
 import gaugeblock as gb
 import gaugeblock_spec.operators, gaugeblock_spec.temporary_folder
 gb.ones(3) + gb.ones(3)  # modules that only root can read are loaded by now

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from struct import pack
 from typing import Any
 
-import numpy as np
-
 from ..core.device import cpu
-from ..core.dtype import DType
+from ..core.dtype import bfloat16, float16, float32, float64
 from ..core.errors import type_error
 from ..core.warn import warn
 from ..dispatch.dispatcher import REGISTRY, call
@@ -149,20 +148,18 @@ def backward(
     run_from(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
-ONES: dict[DType, bytes] = {}
-"""The element 1 of dtypes that `backward` has begun with."""
+ONES = {float16: pack("e", 1), bfloat16: pack("f", 1)[2:], float32: pack("f", 1), float64: pack("d", 1)}
+"""The bytes of 1, which `backward` begins with."""
 
 
 def _one(meta: TensorMeta) -> Tensor:
     """Return a tensor of a meta with one element, which is 1."""
     made = new_like(meta)
-    if meta.device is not cpu:
-        fill_ones(made)
-        return made
     element = ONES.get(meta.dtype)
-    if element is None:
-        element = ONES[meta.dtype] = np.ones(1, meta.dtype.numpy).tobytes()
-    memmove(made.pointer, element, meta.nbytes)
+    if meta.device is cpu and element:
+        memmove(made.pointer, element, meta.nbytes)
+    else:
+        fill_ones(made)
     return made
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
-import numpy as np
+from . import lazy_numpy as np
 
 CATEGORIES = ("bool", "int", "float", "complex")
 PYTHON_TYPES: tuple[type, ...] = (bool, int, float, complex)
@@ -15,22 +14,13 @@ class DType:
     """An element type; instances exist only as the constants of this module.
 
     ``kind`` is the number of ``category`` in CATEGORIES (bool 0, int 1, float 2, complex 3),
-    ``index`` the position in ALL_DTYPES, ``numpy`` the NumPy dtype of the same bytes (for complex32, which NumPy
-    lacks, a record of two float16), ``python`` the Python type that ``item()`` returns.
+    ``index`` the position in ALL_DTYPES, ``python`` the Python type that ``item()`` returns.
     """
 
     __slots__ = (
-        "category",
-        "index",
-        "is_complex",
-        "is_floating_point",
-        "is_signed",
-        "itemsize",
-        "kind",
-        "name",
-        "numpy",
+        "_numpy", "category", "index", "is_complex", "is_floating_point", "is_signed", "itemsize", "kind", "name",
         "python",
-    )
+    )  # fmt: skip
 
     name: str
     itemsize: int
@@ -40,20 +30,27 @@ class DType:
     is_floating_point: bool
     is_complex: bool
     is_signed: bool
-    numpy: np.dtype[Any]
     python: type
 
-    def __init__(self, index: int, name: str, category: str, numpy: np.dtype[Any]) -> None:
+    def __init__(self, index: int, name: str, category: str, itemsize: int) -> None:
         self.index = index
         self.name = name
         self.category = category
         self.kind = CATEGORIES.index(category)
-        self.itemsize = numpy.itemsize
+        self.itemsize = itemsize
         self.is_floating_point = category == "float"
         self.is_complex = category == "complex"
         self.is_signed = category in ("float", "complex") or (category == "int" and name[0] != "u")
-        self.numpy = numpy
         self.python = PYTHON_TYPES[self.kind]
+        self._numpy: np.dtype[Any] | None = None
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """The NumPy dtype of the same bytes; for complex32, which NumPy lacks, a record of two float16."""
+        found = self._numpy
+        if found is None:
+            found = self._numpy = _numpy_dtype(self.name)
+        return found
 
     def to_real(self) -> DType:
         """The real dtype of the same component width (complex64 -> float32); real dtypes are returned as they are."""
@@ -70,46 +67,39 @@ class DType:
         return dtype_by_name, (self.name,)
 
 
-_TABLE: tuple[tuple[str, str, Any], ...] = (
-    ("bool", "bool", np.bool_),
-    ("uint8", "int", np.uint8),
-    ("int8", "int", np.int8),
-    ("int16", "int", np.int16),
-    ("int32", "int", np.int32),
-    ("int64", "int", np.int64),
-    ("uint16", "int", np.uint16),
-    ("uint32", "int", np.uint32),
-    ("uint64", "int", np.uint64),
-    ("float16", "float", np.float16),
-    ("bfloat16", "float", ml_dtypes.bfloat16),
-    ("float32", "float", np.float32),
-    ("float64", "float", np.float64),
-    ("complex32", "complex", [("real", np.float16), ("imag", np.float16)]),
-    ("complex64", "complex", np.complex64),
-    ("complex128", "complex", np.complex128),
+_TABLE = (
+    ("bool", "bool", 1),
+    ("uint8", "int", 1),
+    ("int8", "int", 1),
+    ("int16", "int", 2),
+    ("int32", "int", 4),
+    ("int64", "int", 8),
+    ("uint16", "int", 2),
+    ("uint32", "int", 4),
+    ("uint64", "int", 8),
+    ("float16", "float", 2),
+    ("bfloat16", "float", 2),
+    ("float32", "float", 4),
+    ("float64", "float", 8),
+    ("complex32", "complex", 4),
+    ("complex64", "complex", 8),
+    ("complex128", "complex", 16),
 )
 
-ALL_DTYPES: tuple[DType, ...] = tuple(
-    DType(index, name, category, np.dtype(scalar)) for index, (name, category, scalar) in enumerate(_TABLE)
-)
+
+def _numpy_dtype(name: str) -> np.dtype[Any]:
+    given: Any = [("real", np.float16), ("imag", np.float16)] if name == "complex32" else name
+    if name == "bfloat16":
+        from ml_dtypes import bfloat16 as given
+    found: np.dtype[Any] = np.dtype(given)
+    return found
+
+
+ALL_DTYPES: tuple[DType, ...] = tuple(DType(index, *row) for index, row in enumerate(_TABLE))
 (
-    bool_,
-    uint8,
-    int8,
-    int16,
-    int32,
-    int64,
-    uint16,
-    uint32,
-    uint64,
-    float16,
-    bfloat16,
-    float32,
-    float64,
-    complex32,
-    complex64,
-    complex128,
-) = ALL_DTYPES
+    bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex32,
+    complex64, complex128,
+) = ALL_DTYPES  # fmt: skip
 
 COMPLEX_TO_REAL: dict[DType, DType] = {complex32: float16, complex64: float32, complex128: float64}
 REAL_TO_COMPLEX: dict[DType, DType] = {real: joined for joined, real in COMPLEX_TO_REAL.items()}
@@ -128,8 +118,6 @@ ALIASES: dict[str, DType] = {
 
 BY_NAME: dict[str, DType] = {dtype.name: dtype for dtype in ALL_DTYPES}
 
-_FROM_NUMPY: dict[np.dtype[Any], DType] = {dtype.numpy: dtype for dtype in ALL_DTYPES if dtype is not complex32}
-
 
 def dtype_by_name(name: str) -> DType:
     """The dtype called `name` ("float32" or an alias such as "half"); KeyError when there is none."""
@@ -138,7 +126,8 @@ def dtype_by_name(name: str) -> DType:
 
 def dtype_from_numpy(dtype: np.dtype[Any]) -> DType | None:
     """The dtype with the bytes of NumPy's `dtype` in native order, or None."""
-    return _FROM_NUMPY.get(dtype)
+    found = BY_NAME.get(dtype.name)
+    return found if found is not None and found.numpy == dtype else None
 
 
 class _Defaults:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
-
-import ml_dtypes
-import numpy as np
 
 from .dtype import DEFAULTS, DType
 
-_float_facts: Any = ml_dtypes.finfo
+_FORMATS = {"float16": (3, 10, 15), "bfloat16": (2, 7, 127), "float32": (6, 23, 127), "float64": (15, 52, 1023)}
+"""Decimal digits, bits of the fraction, and the largest exponent."""
 
 
 class FloatLimits:
@@ -19,14 +16,14 @@ class FloatLimits:
     __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
 
     def __init__(self, dtype: DType) -> None:
-        facts: Any = _float_facts(dtype.numpy)
+        digits, fraction, largest = _FORMATS[dtype.name]
         self.bits = dtype.itemsize * 8
         self.dtype = dtype.name
-        self.eps = float(facts.eps)
-        self.max = float(facts.max)
-        self.min = float(facts.min)
-        self.tiny = self.smallest_normal = float(facts.smallest_normal)
-        self.resolution = float(facts.resolution)
+        self.eps = 2.0**-fraction
+        self.max = (2.0 - self.eps) * 2.0**largest
+        self.min = -self.max
+        self.tiny = self.smallest_normal = 2.0 ** (1 - largest)
+        self.resolution = float(f"1e-{digits}")
 
     def __repr__(self) -> str:
         return (
@@ -41,11 +38,10 @@ class IntLimits:
     __slots__ = ("bits", "dtype", "max", "min")
 
     def __init__(self, dtype: DType) -> None:
-        facts = np.iinfo(dtype.numpy)
         self.bits = dtype.itemsize * 8
         self.dtype = dtype.name
-        self.min = int(facts.min)
-        self.max = int(facts.max)
+        self.min = -(1 << self.bits - 1) if dtype.is_signed else 0
+        self.max = self.min + (1 << self.bits) - 1
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"

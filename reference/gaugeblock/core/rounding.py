@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from . import lazy_numpy as np
 from .dtype import DType, bfloat16, complex32
 
 ROUNDED_HERE = frozenset({bfloat16, complex32})

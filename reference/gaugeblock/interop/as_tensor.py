@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from ..core import lazy_numpy as np
 from ..core.device import Device, as_device, cpu
 from ..core.dtype import DEFAULTS, DType
 from ..operators.arguments import dtype_argument
@@ -37,10 +36,6 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Device | str | None
     return tensor(data, dtype=dtype, device=place)
 
 
-_OWN_WAYS = (Tensor, np.ndarray, np.generic, list, tuple, int, float, complex)
-"""Types that are not read through the buffer protocol."""
-
-
 def _is_buffer(obj: Any) -> bool:
     try:
         memoryview(obj).release()
@@ -70,7 +65,7 @@ def asarray(
         from .dlpack_import import from_dlpack
 
         obj = from_dlpack(obj)
-    elif not isinstance(obj, _OWN_WAYS) and _is_buffer(obj):
+    elif not isinstance(obj, Tensor | np.ndarray | np.generic) and _is_buffer(obj):
         obj = frombuffer(obj, dtype=dtype_argument("asarray", dtype) or DEFAULTS.dtype)
     if copy and not isinstance(obj, Tensor):
         result = tensor(obj, dtype=dtype, device=device)

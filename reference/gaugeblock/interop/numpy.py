@@ -8,8 +8,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Any, NoReturn
 
-import numpy as np
-
+from ..core import lazy_numpy as np
 from ..core.device import cpu, meta_device
 from ..core.dtype import DType, dtype_from_numpy
 from ..core.errors import check_int, type_error
@@ -97,8 +96,14 @@ def _head_is_readable() -> bool:
     return all(_read_head(sample) == _asked_head(sample) for sample in (*samples, locked))
 
 
-head_of: Callable[[np.ndarray[Any, Any]], tuple[int, bool]] = _read_head if _head_is_readable() else _asked_head
-"""The address of an array's first element, and whether it may be written."""
+def _first_head(array: np.ndarray[Any, Any]) -> tuple[int, bool]:
+    global head_of
+    head_of = _read_head if _head_is_readable() else _asked_head
+    return head_of(array)
+
+
+head_of: Callable[[np.ndarray[Any, Any]], tuple[int, bool]] = _first_head
+"""Return the address of an array's first element, and whether it may be written."""
 
 
 def _dtype_of(array: np.ndarray[Any, Any]) -> DType:

@@ -7,8 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from ..core import lazy_numpy as np
 from ..core.dtype import DEFAULTS, complex32, float64, int64, uint64
 from ..core.errors import check_int, check_ints, type_error, wrap_dims
 from ..core.warn import warn

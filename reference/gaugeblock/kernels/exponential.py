@@ -13,18 +13,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from .expression import F32, F64, Expr, select
-from .functions import (
-    Format,
-    Pair,
-    copysign,
-    exact_product,
-    fabs,
-    format_of,
-    fused,
-    mul_add,
-    ordered_sum,
-    polynomial,
-)
+from .functions import Format, Pair, copysign, exact_product, fabs, format_of, fused, mul_add, ordered_sum, polynomial
 
 # ln 2 in two parts, the first so short that its products with k are exact.
 LN2 = {

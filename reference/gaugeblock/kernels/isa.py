@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import platform
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -55,10 +54,19 @@ ARM_LEVELS = (_level("default", 16, "", "", False), _level("neon", 16, "", "neon
 OTHER_LEVELS = (_level("default", 16, "", "", False),)
 
 
+def machine() -> str:
+    """Return the name of the processor's family; where the system tells it, nothing is imported for it."""
+    if hasattr(os, "uname"):
+        return os.uname().machine.lower()
+    import platform
+
+    return platform.machine().lower()
+
+
 def known_levels() -> tuple[Level, ...]:
     """All levels of this processor family, lowest first."""
     families = {"x86_64": X86_LEVELS, "amd64": X86_LEVELS, "aarch64": ARM_LEVELS, "arm64": ARM_LEVELS}
-    return families.get(platform.machine().lower(), OTHER_LEVELS)
+    return families.get(machine(), OTHER_LEVELS)
 
 
 @functools.cache

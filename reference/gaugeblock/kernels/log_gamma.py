@@ -8,19 +8,7 @@ last place; below 0, where zeros are near, the error is absolute, some 2**-60.
 from __future__ import annotations
 
 from .expression import F32, F64, Expr, constant, select
-from .functions import (
-    Pair,
-    cast,
-    exact_product,
-    exact_sum,
-    fabs,
-    isnan,
-    mul_add,
-    ordered_sum,
-    polynomial,
-    rint,
-    times,
-)
+from .functions import Pair, cast, exact_product, exact_sum, fabs, isnan, mul_add, ordered_sum, polynomial, rint, times
 from .logarithm import precise_log
 from .trigonometry import half_turns, size_of_sine
 

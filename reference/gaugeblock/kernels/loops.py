@@ -1,4 +1,4 @@
-"""IR text of one strided row: a vector body for unit and zero strides, a scalar body for the rest.
+"""IR text of one strided row: a vector body for unit and zero strides, and for the rest a scalar body or buffers.
 
     define i1 @NAME(ptr pointers, ptr numbers, i64 n, ptr strides)
 
@@ -94,11 +94,6 @@ class RowWriter:
             so_far = code.register(f"and i1 {so_far}, {fits}")
         return so_far
 
-    def _buffers(self) -> list[str]:
-        """A buffer of one vector for each operand; those of outputs are only needed by strips."""
-        width = self.body.width
-        return [self.code.register(f"alloca {o.ir_type(width)}, align 64") for o in self.body.memory]
-
     def _begin(self, buffers: Sequence[str]) -> list[tuple[str, str]]:
         """Return where each operand's vectors begin, and the bytes to the next; for stride 0 a buffer."""
         code, width, found = self.code, self.body.width, []
@@ -128,7 +123,7 @@ class RowWriter:
             usable = self._contiguous(code.register(f"icmp sge i64 %n, {vector.width}"))
             whole = code.register(f"and i64 %n, {-vector.width}")
             stop = code.register(f"select i1 {usable}, i64 {whole}, i64 0")
-            buffers = self._buffers()
+            buffers = [code.register(f"alloca {one.ir_type(vector.width)}, align 64") for one in self.body.memory]
             with code.when(usable):
                 self._loop(vector, "0", whole, self._begin(buffers))
         starts = [code.at(pointer, stop, stride) for pointer, stride in zip(self.pointers, self.strides, strict=True)]

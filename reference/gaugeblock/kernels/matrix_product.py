@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-
-import numpy as np
+from array import array
 
 from ..core.dtype import DType, float32
 from .code import NAME, Code
@@ -87,7 +86,7 @@ def _text(type: str, bits: int) -> str:
     return "\n".join([multiply, text, ""]).replace("@gemm", f"@{NAME}")
 
 
-ONE_PRODUCT = np.zeros(3, np.int64)
+ONE_PRODUCT = array("q", (0, 0, 0))
 """The table of a batch of one."""
 
 

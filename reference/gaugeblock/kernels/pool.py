@@ -13,10 +13,10 @@ One job runs at a time: a second caller meanwhile does its parts alone, as does 
 from __future__ import annotations
 
 import os
-import platform
 
 from .code import Code
 from .entry import python_api
+from .isa import machine
 
 SPINS = 400
 """How often an idle worker looks for a new job, pausing in between, before it sleeps: some 20 microseconds."""
@@ -74,7 +74,7 @@ def text(name: str) -> str:
     declared = [f"declare i32 @pthread_{one}({', '.join(['ptr'] * count)})" for one, count in _PTHREAD.items()]
     for type, names in _STATE.items():
         declared += [f"@{one} = internal global {type} zeroinitializer, align 64" for one in names.split()]
-    pause = _PAUSES.get(_FAMILIES.get(platform.machine().lower(), ""), "")
+    pause = _PAUSES.get(_FAMILIES.get(machine(), ""), "")
     declared += [f"declare {pause.replace('i32 1', 'i32')}", "declare i32 @clock_gettime(i32, ptr)"]
     declared += ["declare i32 @sched_yield()", "@threads = internal global i64 1, align 64"]
     several = os.name == "posix"

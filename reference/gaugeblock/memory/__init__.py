@@ -7,12 +7,6 @@ from .host_allocator import Allocator, HostAllocator, HostStatistics, host_alloc
 from .storage import get_allocator, get_poison, set_allocator, set_poison
 
 __all__ = [
-    "Allocator",
-    "HostAllocator",
-    "HostStatistics",
-    "get_allocator",
-    "get_poison",
-    "host_allocator",
-    "set_allocator",
+    "Allocator", "HostAllocator", "HostStatistics", "get_allocator", "get_poison", "host_allocator", "set_allocator",
     "set_poison",
-]
+]  # fmt: skip

@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from struct import Struct, pack
 from typing import Any
 
-import numpy as np
-
+from ..core import lazy_numpy as np
 from ..core.dtype import ALL_DTYPES, DType, bfloat16
 from ..core.rounding import ROUNDED_HERE, rounded
 

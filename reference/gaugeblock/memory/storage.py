@@ -29,17 +29,8 @@ class Storage:
     """
 
     __slots__ = (
-        "__weakref__",
-        "_nbytes",
-        "_pointer",
-        "allocator",
-        "deleter",
-        "device",
-        "owner",
-        "pool",
-        "resizable",
-        "version",
-    )
+        "__weakref__", "_nbytes", "_pointer", "allocator", "deleter", "device", "owner", "pool", "resizable", "version",
+    )  # fmt: skip
 
     pointer: int
     _pointer: int

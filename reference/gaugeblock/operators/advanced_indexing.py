@@ -6,8 +6,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
+from ..core import lazy_numpy as np
 from ..core.away import away
 from ..core.device import cpu
 from ..core.dtype import DType, bool_, complex32, int64

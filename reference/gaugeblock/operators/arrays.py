@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
-import numpy as np
-
+from ..core import lazy_numpy as np
 from ..core.away import away
 from ..core.device import Device, cpu
 from ..core.dtype import DType, bfloat16, complex32, float16
@@ -20,7 +19,7 @@ from ..tensor.tensor import Tensor, empty_tensor
 from ..tensor.tensor_meta import TensorMeta
 from .operand_checks import check_fits
 
-Array = np.ndarray[Any, Any]
+Array: TypeAlias = "np.ndarray[Any, Any]"
 PIECE = 1 << 22
 """Elements that are searched between two looks for signals."""
 STEPS = 512

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
+from ..core import lazy_numpy as np
 from ..core.promotion import UPSTREAM_NAMES, promote_types
 from ..tensor.array_view import FEW, kept_array
 from ..tensor.getters import is_complex, is_floating_point, is_signed

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
+from ..core import lazy_numpy as np
 from ..core.device import cpu
 from ..core.dtype import DType, bool_, int32, int64
 from ..core.errors import wrap_dim

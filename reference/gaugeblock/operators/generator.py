@@ -10,8 +10,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-import numpy as np
-
+from ..core import lazy_numpy as np
 from ..core.away import carried
 from ..core.device import Device, as_device, cpu
 from ..core.dtype import uint8

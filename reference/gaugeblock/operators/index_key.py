@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
+from ..core import lazy_numpy as np
 from ..core.device import Device, cpu, meta_device
 from ..core.dtype import DType, bool_, dtype_from_numpy, int32, int64, uint8
 from ..core.warn import warn

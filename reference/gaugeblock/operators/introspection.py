@@ -9,8 +9,7 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from ..core import lazy_numpy as np
 from ..core.dtype import DType, uint8
 from ..kernels.body import Formula
 from ..kernels.conversion import SCALAR_TYPES, Raw

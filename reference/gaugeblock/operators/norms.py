@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
-
+from ..core import lazy_numpy as np
 from ..core.dtype import DEFAULTS, DType
 from ..core.errors import type_error
 from ..core.promotion import UPSTREAM_NAMES, promote_types

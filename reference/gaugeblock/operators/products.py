@@ -5,13 +5,13 @@ Half precision is multiplied in float32 and rounded once; integers wrap in their
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
 from itertools import pairwise
 from math import prod
 from typing import Any
 
-import numpy as np
-
+from ..core import lazy_numpy as np
 from ..core.away import LONG, away, long_call
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, float16, float32, float64
@@ -89,12 +89,12 @@ def _matrix_runner(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Call
     tail = _gemm_tail(rows, _last_dims(right))
     if multiply is None or tail is None:
         return None
-    tail = (*tail, table.ctypes.data, count)
+    tail = (*tail, table.buffer_info()[0], count)
     work = 2.0 * out.numel * left.sizes[-1]
     if work >= LONG or count > 1:
         long = long_call(work, multiply)
 
-        def run(self: Tensor, other: Tensor, table: Array = table) -> Tensor:
+        def run(self: Tensor, other: Tensor, table: array[int] = table) -> Tensor:
             result = new_like(out)
             long(result.pointer, self.pointer, other.pointer, *tail)
             return result
@@ -110,7 +110,7 @@ def _last_dims(meta: TensorMeta) -> TensorMeta:
     return meta_of(meta.sizes[-2:], meta.strides[-2:], meta.dtype)
 
 
-def _begins(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Array:
+def _begins(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> array[int]:
     """Return where the matrices of a batch begin: in the result, the left and the right operand, in bytes."""
     batch = out.sizes[:-2]
     found = []
@@ -122,7 +122,7 @@ def _begins(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Array:
         for dim, step in enumerate(steps):
             offsets += (np.arange(batch[dim]) * step).reshape(-1, *(1,) * (len(batch) - dim - 1))
         found.append(offsets.reshape(-1) * meta.dtype.itemsize)
-    return np.ascontiguousarray(np.stack(found, 1))
+    return array("q", np.stack(found, 1).tobytes())
 
 
 def _rows_of(meta: TensorMeta) -> TensorMeta | None:

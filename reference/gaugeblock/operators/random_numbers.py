@@ -6,8 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
+from ..core import lazy_numpy as np
 from ..core.away import away
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, float16, float32, float64, int64

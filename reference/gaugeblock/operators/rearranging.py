@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
-import numpy as np
-
+from ..core import lazy_numpy as np
 from ..core.device import cpu
 from ..core.dtype import bool_, int32, int64
 from ..core.errors import wrap_dim
@@ -285,7 +285,7 @@ def repeat_interleave(repeats: Tensor, *, output_size: int | None = None) -> Ten
     return computed((total,), meta.dtype, meta.device, lambda: np.repeat(np.arange(size, dtype=kind), counts))
 
 
-Counts = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
+Counts: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.int64]]"
 
 
 def _check_repeats(repeats: Tensor) -> None:

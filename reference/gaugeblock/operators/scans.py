@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
+from ..core import lazy_numpy as np
 from ..core.away import long_call
 from ..core.device import cpu
 from ..core.dtype import DType, bool_, int64

@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-import numpy as np
-
+from ..core import lazy_numpy as np
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, dtype_of_number, int32, int64, uint64
 from ..core.errors import INT64_MAX, wrap_dim

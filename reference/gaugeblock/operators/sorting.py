@@ -6,8 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from ..core import lazy_numpy as np
 from ..core.away import away
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, int64

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from struct import error as struct_error
 from typing import Any, NoReturn
 
-import numpy as np
-
+from ..core import lazy_numpy as np
 from ..core.away import away
 from ..core.device import Device, as_device, cpu
 from ..core.dtype import DEFAULTS, DType, bfloat16, bool_, complex32, dtype_from_numpy, dtype_of_number, int64

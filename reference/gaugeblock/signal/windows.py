@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
-
+from ..core import lazy_numpy as np
 from ..core.dtype import float32, float64, get_default_dtype
 from ..core.errors import check_int, type_error
 from ..core.layout import strided

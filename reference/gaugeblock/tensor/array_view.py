@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from ..core import lazy_numpy as np
 from ..core.device import cpu
 from ..core.dtype import complex32
 from ..core.rounding import complex_numbers

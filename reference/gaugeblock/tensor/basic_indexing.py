@@ -5,8 +5,6 @@ from __future__ import annotations
 from operator import index as as_index
 from typing import Any
 
-import numpy as np
-
 from ..core.device import cpu
 from ..core.dtype import uint8
 from ..memory.storage import new_object
@@ -17,7 +15,7 @@ from .tensor_meta import TensorMeta, meta_of, meta_with, remember
 from .views import sliced
 
 _PLAIN = {int, slice, type(None), type(Ellipsis)}
-_KNOWN = {*_PLAIN, bool, float, complex, str, bytes, dict, list, tuple, range, np.ndarray, Tensor}
+_KNOWN = {*_PLAIN, bool, float, complex, str, bytes, dict, list, tuple, range, Tensor}
 """Classes that override nothing."""
 _ASSIGNABLE_NOT = (list, tuple, dict, str, bytes, type(None))
 
@@ -110,7 +108,7 @@ def _is_foreign(*values: Any) -> bool:
         if kind is tuple or kind is list:
             if not _KNOWN.issuperset(map(type, value)):
                 return True
-        elif kind not in _KNOWN:
+        elif kind not in _KNOWN and kind.__module__ != "numpy":
             return True
     return False
 

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from ..core import lazy_numpy as np
 from ..core.device import cpu, meta_device
 from ..core.dtype import DEFAULTS, bfloat16, bool_, int64
 from ..core.errors import check_int, type_error, value_error

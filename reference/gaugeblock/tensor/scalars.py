@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from math import prod
 from typing import Any
 
-import numpy as np
-
+from ..core import lazy_numpy as np
 from ..core.device import cpu
 from ..core.dtype import bfloat16
 from ..memory.elements import read_element

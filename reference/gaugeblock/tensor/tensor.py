@@ -23,18 +23,9 @@ class Tensor:
     """
 
     __slots__ = (
-        "__dict__",
-        "__weakref__",
-        "_meta",
-        "_offset",
-        "_pointer",
-        "_storage_impl",
-        "autograd",
-        "base",
-        "counter",
-        "requires_grad_flag",
-        "viewed",
-    )
+        "__dict__", "__weakref__", "_meta", "_offset", "_pointer", "_storage_impl", "autograd", "base", "counter",
+        "requires_grad_flag", "viewed",
+    )  # fmt: skip
 
     meta: TensorMeta
     _meta: TensorMeta

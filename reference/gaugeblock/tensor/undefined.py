@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from ..core import lazy_numpy as np
 from ..core.device import cpu, meta_device
 from ..core.dtype import DType
 from ..core.limits import iinfo

@@ -18,16 +18,9 @@ Stack = tuple[tuple[CodeType, int], ...]
 """Code and place in it, the innermost first."""
 
 ACTIONS: Final = (
-    "alloc",
-    "free_requested",
-    "free_completed",
-    "segment_alloc",
-    "segment_free",
-    "segment_map",
-    "segment_unmap",
-    "snapshot",
-    "oom",
-)
+    "alloc", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap",
+    "snapshot", "oom",
+)  # fmt: skip
 CONTEXTS: Final = (None, "state", "alloc", "all")
 _ALLOC: Final = CONTEXTS.index("alloc")
 STATES: Final = (None, "state", "all")

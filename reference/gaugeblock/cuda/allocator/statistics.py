@@ -10,32 +10,21 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
+from ...core import lazy_numpy as np
 
 if TYPE_CHECKING:
     from .block_store import PoolId, PrivatePool
 
 FAMILIES: Final = (
-    "allocation",
-    "segment",
-    "active",
-    "inactive_split",
-    "allocated_bytes",
-    "reserved_bytes",
-    "active_bytes",
-    "inactive_split_bytes",
-    "requested_bytes",
-)
+    "allocation", "segment", "active", "inactive_split", "allocated_bytes", "reserved_bytes", "active_bytes",
+    "inactive_split_bytes", "requested_bytes",
+)  # fmt: skip
 POOLS: Final = ("all", "small_pool", "large_pool")
 OVERSIZE: Final = ("oversize_allocations", "oversize_segments")
 COUNTERS: Final = (
-    "num_alloc_retries",
-    "num_ooms",
-    "num_sync_all_streams",
-    "num_device_alloc",
-    "num_device_free",
+    "num_alloc_retries", "num_ooms", "num_sync_all_streams", "num_device_alloc", "num_device_free",
     "num_oom_rejections",
-)
+)  # fmt: skip
 
 # What happened to a block: the second lowest bits of an entry's first int, over the tag of its pool.
 MALLOC: Final = 0
@@ -47,14 +36,9 @@ NO_SPLIT_CHANGE: Final = 2
 """The third int of an entry: the change of inactive_split_bytes, a multiple of 512, plus that of inactive_split + 2."""
 
 _JOURNALED: Final = (
-    "allocation",
-    "allocated_bytes",
-    "active",
-    "active_bytes",
-    "requested_bytes",
-    "inactive_split",
+    "allocation", "allocated_bytes", "active", "active_bytes", "requested_bytes", "inactive_split",
     "inactive_split_bytes",
-)
+)  # fmt: skip
 LIMIT: Final = 3 * 8192
 """Ints in the journal at which the figures are brought up to date."""
 _SHORT: Final = 3 * 24

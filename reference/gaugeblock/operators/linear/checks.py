@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, NoReturn
 
-import numpy as np
-
+from ...core import lazy_numpy as np
 from ...core.away import away
 from ...core.device import Device, cpu
 from ...core.dtype import DType
@@ -121,7 +120,7 @@ def matrices(
     return result, array_of(result) if device is cpu else None
 
 
-Wanted = tuple[Callable[..., tuple[Tensor, Array | None]], Sequence[int], DType]
+Wanted = tuple[Callable[..., tuple[Tensor, "Array | None"]], Sequence[int], DType]
 
 
 def made(device: Device, compute: Callable[[], Sequence[Any]], *wanted: Wanted) -> tuple[Tensor, ...]:

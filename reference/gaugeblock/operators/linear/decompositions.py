@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from ...core import lazy_numpy as np
 from ...core.errors import check_int, type_error
 from ...core.warn import warn_deprecated
 from ...tensor.tensor import Tensor

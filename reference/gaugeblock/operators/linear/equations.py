@@ -8,8 +8,7 @@ from functools import partial
 from math import prod
 from typing import Any
 
-import numpy as np
-
+from ...core import lazy_numpy as np
 from ...core.dtype import bool_, int32
 from ...core.errors import wrap_dims
 from ...core.memory_format import contiguous_format

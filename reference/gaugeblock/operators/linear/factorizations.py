@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from ...core import lazy_numpy as np
 from ...core.dtype import int32
 from ...core.warn import warn_deprecated
 from ...iteration.dimensions import broadcast_shapes

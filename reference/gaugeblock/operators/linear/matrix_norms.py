@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
+from ...core import lazy_numpy as np
 from ...core.device import cpu
 from ...core.dtype import DType, bool_, int64
 from ...core.errors import wrap_dim

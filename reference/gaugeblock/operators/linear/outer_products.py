@@ -7,8 +7,7 @@ from itertools import combinations as chosen
 from itertools import combinations_with_replacement
 from math import comb
 
-import numpy as np
-
+from ...core import lazy_numpy as np
 from ...core.device import meta_device
 from ...core.dtype import bool_, complex32, float32, int64
 from ...core.errors import wrap_dim

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from math import inf, prod
 from typing import Any
 
-import numpy as np
-
+from ...core import lazy_numpy as np
 from ...core.device import cpu
 from ...core.dtype import float32, float64, int64, uint8
 from ...core.promotion import UPSTREAM_NAMES

@@ -12,17 +12,16 @@ from collections.abc import Sequence
 from functools import reduce
 from itertools import product
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
-
+from ...core import lazy_numpy as np
 from ...core.dtype import DType
 from ...kernels import convolution as forward
 from ...kernels import convolution_gradient as backward
 from ...kernels.planes import FLAG, Planes, lanes
 
 Ints = tuple[int, ...]
-Array = np.ndarray[Any, Any]
+Array: TypeAlias = "np.ndarray[Any, Any]"
 BLOCK_BYTES = 1 << 17
 """Planes of a block of samples that stay in the cache."""
 WEIGHT_BYTES = 5 << 15

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from ...core import lazy_numpy as np
 from ...core.away import away
 from ...core.device import cpu
 from ...core.dtype import DEFAULTS

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import Any
 
-import numpy as np
-
+from ...core import lazy_numpy as np
 from ...core.device import cpu
 from ...core.dtype import bool_, int32, int64
 from ...core.promotion import UPSTREAM_NAMES

@@ -6,8 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
+from ...core import lazy_numpy as np
 from ...core.device import cpu
 from ...core.dtype import DType, float32, int64
 from ...kernels.windows import products_kernel

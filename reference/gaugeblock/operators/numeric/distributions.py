@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
+from ...core import lazy_numpy as np
 from ...core.device import Device, as_device, meta_device
 from ...core.dtype import DEFAULTS, DType
 from ...core.errors import check_ints

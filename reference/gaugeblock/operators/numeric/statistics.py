@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
+from ...core import lazy_numpy as np
 from ...core.device import meta_device
 from ...core.dtype import bool_, float32, float64, int64
 from ...core.errors import type_error, wrap_dim

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
+from ...core import lazy_numpy as np
 from ...core.device import cpu
 from ...core.dtype import DType, int64
 from ...core.errors import INT64_MAX, check_ints, type_error, wrap_dim

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-import numpy as np
-
+from ...core import lazy_numpy as np
 from ...core.device import meta_device
 from ...core.dtype import DType, complex128, float64
 from ...core.errors import check_int

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-import numpy as np
-
+from ...core import lazy_numpy as np
 from ...core.device import cpu
 from ...core.dtype import DEFAULTS, DType
 from ...core.errors import wrap_dim, wrap_dims
@@ -185,6 +184,10 @@ def _over(operator: str, function: Transform, length: str = "") -> tuple[Callabl
     return made(None), made((-2, -1))
 
 
+def _numpy(name: str) -> Transform:
+    return lambda *given: getattr(np.fft, name)(*given)
+
+
 def _hermitian(array: Array, points: list[int], dims: Ints, norm: str) -> Array:
     return np.fft.irfftn(np.conjugate(array), points, dims, OPPOSITE[norm])
 
@@ -193,13 +196,13 @@ def _inverse_hermitian(array: Array, points: list[int], dims: Ints, norm: str) -
     return np.conjugate(np.fft.rfftn(array, points, dims, OPPOSITE[norm]))
 
 
-fft_fft, fft_ifft = _line("fft", np.fft.fftn), _line("ifft", np.fft.ifftn)
-fft_rfft, fft_irfft = _line("rfft", np.fft.rfftn, HALVED), _line("irfft", np.fft.irfftn, DOUBLED)
+fft_fft, fft_ifft = _line("fft", _numpy("fftn")), _line("ifft", _numpy("ifftn"))
+fft_rfft, fft_irfft = _line("rfft", _numpy("rfftn"), HALVED), _line("irfft", _numpy("irfftn"), DOUBLED)
 fft_hfft, fft_ihfft = _line("hfft", _hermitian, DOUBLED), _line("ihfft", _inverse_hermitian, HALVED)
-fft_fftn, fft_fft2 = _over("fftn", np.fft.fftn)
-fft_ifftn, fft_ifft2 = _over("ifftn", np.fft.ifftn)
-fft_rfftn, fft_rfft2 = _over("rfftn", np.fft.rfftn, HALVED)
-fft_irfftn, fft_irfft2 = _over("irfftn", np.fft.irfftn, DOUBLED)
+fft_fftn, fft_fft2 = _over("fftn", _numpy("fftn"))
+fft_ifftn, fft_ifft2 = _over("ifftn", _numpy("ifftn"))
+fft_rfftn, fft_rfft2 = _over("rfftn", _numpy("rfftn"), HALVED)
+fft_irfftn, fft_irfft2 = _over("irfftn", _numpy("irfftn"), DOUBLED)
 fft_hfftn, fft_hfft2 = _over("hfftn", _hermitian, DOUBLED)
 fft_ihfftn, fft_ihfft2 = _over("ihfftn", _inverse_hermitian, HALVED)
 
@@ -228,7 +231,9 @@ def _frequencies(operator: str, count: Callable[[int], int], places: Callable[[i
 fftfreq = _frequencies(
     "fftfreq", lambda n: n, lambda n: np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)])
 )
-rfftfreq = _frequencies("rfftfreq", lambda n: (n // 2 if n > 0 else -(-n // 2)) + 1, np.arange)
+rfftfreq = _frequencies(
+    "rfftfreq", lambda n: (n // 2 if n > 0 else -(-n // 2)) + 1, lambda n: np.arange(n)
+)
 
 
 def _shift(operator: str, sign: int) -> Callable[..., Tensor]:
