@@ -129,3 +129,48 @@ def test_new_overloads_are_found_at_once() -> None:
         lib.define("g.int(Tensor x, int n) -> Tensor")
         assert gb.ops.opslib2.g.overloads() == ["default", "int"]
         assert "g" in dir(gb.ops.opslib2)
+
+
+def test_calls_that_are_kept_choose_check_and_compute_as_the_first() -> None:
+    x, add = gb.arange(4.0), gb.ops.aten.add
+    for _ in range(3):
+        assert add(x, x).tolist() == [0.0, 2.0, 4.0, 6.0]
+        assert add(x, 1).tolist() == add.Scalar(x, 1).tolist() == [1.0, 2.0, 3.0, 4.0]
+        assert add(x, x, alpha=3).tolist() == [0.0, 4.0, 8.0, 12.0]
+        assert add(self=x, other=x).tolist() == [0.0, 2.0, 4.0, 6.0]
+        assert gb.ops.aten.sum.dim_IntList(x.view(2, 2), [1]).tolist() == [1.0, 5.0]
+        for call in (lambda: add.Tensor(x, x, x), lambda: add.Tensor(x, x, beta=1), lambda: add.Tensor(x, "a")):
+            with pytest.raises(RuntimeError, match=r"^aten::add\.Tensor\(\) .* Declaration: add\.Tensor"):
+                call()
+        with pytest.raises(RuntimeError, match=r"^no overload of aten::add takes the arguments"):
+            add(x, "a")
+
+
+def test_a_kernel_registered_later_is_run_by_a_call_that_was_kept() -> None:
+    x, kept = gb.arange(3.0), gb.ops.aten.hypot.default
+    assert [kept(x, x).tolist()[1] for _ in range(3)] == pytest.approx([2**0.5] * 3)
+    with gb.library._scoped_library("aten", "IMPL") as library:
+        with pytest.warns(UserWarning, match="replaces it"):
+            library.impl("hypot", lambda self, other: self - other, "CPU")
+        assert kept(x, x).tolist() == gb.ops.aten.hypot(x, x).tolist() == [0.0] * 3
+    assert kept(x, x).tolist()[1] == pytest.approx(2**0.5)
+
+
+def test_an_operator_declared_anew_is_found_by_its_name() -> None:
+    x = gb.arange(3.0)
+    for factor in (2.0, 3.0):
+        with gb.library._scoped_library("anew", "DEF") as library:
+            library.define("scaled(Tensor x) -> Tensor")
+            library.impl("scaled", lambda x, factor=factor: x * factor, "CPU")
+            assert [gb.ops.anew.scaled(x).tolist() for _ in range(3)] == [[0.0, factor, 2 * factor]] * 3
+
+
+def test_recorded_and_unrecorded_calls_are_kept_apart() -> None:
+    x = gb.arange(3.0, requires_grad=True)
+    for _ in range(3):
+        y = gb.ops.aten.mul(x, x)
+        assert y.requires_grad
+        (slope,) = gb.autograd.grad(y.sum(), x)
+        assert slope.tolist() == [0.0, 2.0, 4.0]
+        with gb.no_grad():
+            assert not gb.ops.aten.mul(x, x).requires_grad

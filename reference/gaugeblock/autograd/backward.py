@@ -135,16 +135,10 @@ def warn_of_cycle() -> None:
 
 
 def grad(
-    outputs: Tensors,
-    inputs: Tensors,
-    grad_outputs: Gradients = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    only_inputs: bool = True,
-    allow_unused: bool | None = None,
-    is_grads_batched: bool = False,
-    materialize_grads: bool = False,
-) -> tuple[Any, ...]:
+    outputs: Tensors, inputs: Tensors, grad_outputs: Gradients = None, retain_graph: bool | None = None,
+    create_graph: bool = False, only_inputs: bool = True, allow_unused: bool | None = None,
+    is_grads_batched: bool = False, materialize_grads: bool = False,
+) -> tuple[Any, ...]:  # fmt: skip
     """Return the gradients of `outputs` with respect to `inputs`, tensors or gradient edges; no .grad changes.
 
     An input that was not used is an error; None with `allow_unused`, zeros with `materialize_grads`. With
@@ -164,15 +158,9 @@ def grad(
 
 
 def _once(
-    outs: tuple[Tensor | GradientEdge, ...],
-    ins: tuple[Tensor | GradientEdge, ...],
-    gradients: Gradients,
-    *,
-    keep: bool,
-    create: bool,
-    allow: bool,
-    zeros: bool,
-) -> tuple[Any, ...]:
+    outs: tuple[Tensor | GradientEdge, ...], ins: tuple[Tensor | GradientEdge, ...], gradients: Gradients, *,
+    keep: bool, create: bool, allow: bool, zeros: bool,
+) -> tuple[Any, ...]:  # fmt: skip
     roots = _roots(outs, gradients)
     edges = []
     for one in ins:

@@ -107,14 +107,14 @@ class Binding:
         self.filler = Filler(caller, parameters, view)
         self.marked = marked
         self.writes = not caller.is_method and any(overload.out is not None for overload in group.overloads)
-        self.deprecated = self.name.removesuffix("_") in FORMS
+        self.deprecated = caller.checks or self.name.removesuffix("_") in FORMS
         first = (caller.is_method and "self") or "input"
         self.first = first if parameters[0].name in ("self", "input") else parameters[0].name
         self.number_first = not parameters[0].kinds <= {"tensor", "tensors"}
         self.given = ", ".join([self.first, *(p.name for p in self.parameters[1:])])
         names = {p.name for p in parameters}
         renamed = self.name in RENAMED or not names.isdisjoint(("dim", "keepdim"))
-        self.renamed = not caller.is_method or renamed or len(group.overloads) > 2
+        self.renamed = not caller.is_method or caller.checks or renamed or len(group.overloads) > 2
         self._request = compile_function(f"key of {self.name}", "request", self._request_source(), "", **self._names())
 
     def _names(self) -> dict[str, Any]:
@@ -384,10 +384,10 @@ def make_reversed(dunder: str, group: Group) -> Any:
     return dunder_function(dunder, key, "other, self", _general(dunder, row), document(group))
 
 
-def bind_operator(operator: Operator) -> Callable[..., Any]:
+def bind_operator(operator: Operator, caller: Single | None = None) -> Callable[..., Any]:
     """Return an operator as a function of its schema's arguments, whose calls the call cache keeps.
 
-    No override is asked: this is how operators call one another.
+    No override is asked: this is how operators call one another. `caller` resolves calls that have no entry.
     """
     row = rows().get(operator.name) or rows().get(row_of_form().get(operator.name, ""))
     if row is None or any(a.written and a.kwarg_only for a in operator.schema.arguments):
@@ -399,7 +399,7 @@ def bind_operator(operator: Operator) -> Callable[..., Any]:
     parameters = parameters_of(group, spread=False, given=view is not None and not view.at_same_place, by_schema=True)
     if parameters is None:
         return partial(call, operator)
-    binding = Binding(group, parameters, Single(operator), view=view)
+    binding = Binding(group, parameters, caller or Single(operator), view=view)
     made: Callable[..., Any] = binding.function(f"call of {operator.name}", "operator", operator.text)
     made.binding = binding  # type: ignore[attr-defined]
     return made

@@ -114,6 +114,7 @@ class Mismatch(Exception):
 class Caller:
     """Callable that picks the first overload whose types fit, in the order of the group."""
 
+    checks = False
     __slots__ = ("_public", "_signatures", "group", "is_method", "name")
 
     def __init__(self, group: Group, *, is_method: bool) -> None:
@@ -329,9 +330,9 @@ class Caller:
 
 
 class Single:
-    """Resolves the calls of one operator, as a `Caller` does those of a group."""
+    """Resolves the calls of one operator, as a `Caller` does those of a group; `checks` if it refuses arguments."""
 
-    is_method = True
+    checks, is_method = False, True
 
     def __init__(self, operator: Operator) -> None:
         self._operator = operator

@@ -128,14 +128,9 @@ def get_allocator_backend() -> str:
 
 
 def _record_memory_history(
-    enabled: str | None = "all",
-    context: str | None = "all",
-    stacks: str = "all",
-    max_entries: int = sys.maxsize,
-    device: AnyDevice = None,
-    clear_history: bool = False,
-    skip_actions: Sequence[str] | None = None,
-) -> None:
+    enabled: str | None = "all", context: str | None = "all", stacks: str = "all", max_entries: int = sys.maxsize,
+    device: AnyDevice = None, clear_history: bool = False, skip_actions: Sequence[str] | None = None,
+) -> None:  # fmt: skip
     """Record allocations on every device from now on; None stops and forgets.
 
     `enabled` "state" keeps the stacks of live blocks, "all" an entry of each action as well; `context` says for what

@@ -205,15 +205,9 @@ class Registry:
         return found
 
     def register(
-        self,
-        name: str,
-        key: str,
-        kernel: Kernel | Registration,
-        *,
-        with_keys: bool = False,
-        warn: bool = True,
+        self, name: str, key: str, kernel: Kernel | Registration, *, with_keys: bool = False, warn: bool = True,
         own: bool = False,
-    ) -> Callable[[], None]:
+    ) -> Callable[[], None]:  # fmt: skip
         """Put a kernel under a key; the last one wins. Returns a function that takes it away again.
 
         With `warn` one that is replaced is warned of. The engine's `own` kernels stay, and do what the fast paths do.

@@ -71,17 +71,10 @@ def make_subclass(cls: type[T], data: Tensor, require_grad: bool = False) -> T:
 
 
 def make_wrapper_subclass(
-    cls: type[T],
-    size: Sequence[int],
-    strides: Sequence[int] | None = None,
-    storage_offset: int | None = None,
-    memory_format: Any = None,
-    dtype: DType | None = None,
-    layout: Layout = strided,
-    device: Device | str | None = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-) -> T:
+    cls: type[T], size: Sequence[int], strides: Sequence[int] | None = None, storage_offset: int | None = None,
+    memory_format: Any = None, dtype: DType | None = None, layout: Layout = strided, device: Device | str | None = None,
+    pin_memory: bool = False, requires_grad: bool = False,
+) -> T:  # fmt: skip
     """A tensor of class `cls` that has this metadata and no data: its ``__torch_dispatch__`` answers every operator.
 
     Raises TypeError for a class that is no subclass of Tensor, RuntimeError for one without ``__torch_dispatch__``,

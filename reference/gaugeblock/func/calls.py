@@ -10,14 +10,9 @@ from ..nn.module import Module
 
 
 def functional_call(
-    module: Module,
-    parameter_and_buffer_dicts: Mapping[str, Any] | Sequence[Mapping[str, Any]],
-    args: Any = None,
-    kwargs: Mapping[str, Any] | None = None,
-    *,
-    tie_weights: bool = True,
-    strict: bool = False,
-) -> Any:
+    module: Module, parameter_and_buffer_dicts: Mapping[str, Any] | Sequence[Mapping[str, Any]], args: Any = None,
+    kwargs: Mapping[str, Any] | None = None, *, tie_weights: bool = True, strict: bool = False,
+) -> Any:  # fmt: skip
     """Return ``module(*args, **kwargs)`` with parameters and buffers replaced by the tensors of one or more dicts.
 
     Raises KeyError for a name that the module does not have and, with `strict`, RuntimeError when one of its names is

@@ -13,14 +13,9 @@ from ..tensor.tensor_meta import default_strides, extent, meta_of
 
 
 def from_blob(
-    pointer: int,
-    sizes: Sequence[int],
-    dtype: DType | None = None,
-    *,
-    strides: Sequence[int] | None = None,
-    deleter: Callable[[int], object] | None = None,
-    owner: Any = None,
-) -> Tensor:
+    pointer: int, sizes: Sequence[int], dtype: DType | None = None, *, strides: Sequence[int] | None = None,
+    deleter: Callable[[int], object] | None = None, owner: Any = None,
+) -> Tensor:  # fmt: skip
     """A tensor on the memory at `pointer`, row-major unless `strides` (in elements) are given.
 
     ``deleter(pointer)`` runs exactly once, when the last tensor over it is gone. Raises RuntimeError for negative

@@ -47,14 +47,9 @@ def rebuild_storage(data: bytes, nbytes: int, device: Device) -> Storage:
 
 
 def rebuild_tensor(
-    storage: Storage,
-    offset: int,
-    sizes: tuple[int, ...],
-    strides: tuple[int, ...],
-    dtype: DType,
-    lazy: int,
+    storage: Storage, offset: int, sizes: tuple[int, ...], strides: tuple[int, ...], dtype: DType, lazy: int,
     requires_grad: bool,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """A tensor over `storage`. Raises RuntimeError when it does not fit."""
     needed = (offset + extent(sizes, strides)) * dtype.itemsize
     if offset < 0 or any(item < 0 for item in (*sizes, *strides)) or (0 not in sizes and needed > storage.nbytes):

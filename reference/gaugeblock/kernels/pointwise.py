@@ -49,15 +49,9 @@ class PointwiseKernel:
     """
 
     def __init__(
-        self,
-        name: str,
-        formula: Formula | None,
-        operands: tuple[Operand, ...],
-        compute: DType,
-        results: tuple[DType, ...],
-        level: Level,
-        find: Find | None = None,
-    ) -> None:
+        self, name: str, formula: Formula | None, operands: tuple[Operand, ...], compute: DType,
+        results: tuple[DType, ...], level: Level, find: Find | None = None,
+    ) -> None:  # fmt: skip
         self.name = name
         self.compute = compute
         self.results = results

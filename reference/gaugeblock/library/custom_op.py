@@ -123,14 +123,9 @@ class CustomOpDef:
 
 
 def custom_op(
-    name: str,
-    fn: Kernel | None = None,
-    /,
-    *,
-    mutates_args: str | Iterable[str],
-    device_types: str | Sequence[str] | None = None,
-    schema: str | None = None,
-) -> Any:
+    name: str, fn: Kernel | None = None, /, *, mutates_args: str | Iterable[str],
+    device_types: str | Sequence[str] | None = None, schema: str | None = None,
+) -> Any:  # fmt: skip
     """Make the operator ``namespace::name`` of a function, or return a decorator that does.
 
     The schema follows from the type hints unless given; `mutates_args` names the arguments that the function writes;

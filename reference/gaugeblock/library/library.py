@@ -80,14 +80,9 @@ class Library:
         return parsed.name
 
     def impl(
-        self,
-        op_name: str | OpOverload,
-        fn: Callable[..., Any],
-        dispatch_key: str = "",
-        *,
-        with_keyset: bool = False,
+        self, op_name: str | OpOverload, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False,
         allow_override: bool = False,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Register a kernel under a key; without one it is a composite, CompositeImplicitAutograd.
 
         A kernel that was there is replaced, with a warning unless `allow_override`. With `with_keyset` the kernel

@@ -5,14 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..dispatch.dispatcher import IMPLIED_NAMESPACE, REGISTRY, Operator, call, redispatch
+from ..calls.binding import bind_operator
+from ..calls.caller import Bound, Single
+from ..dispatch.dispatcher import IMPLIED_NAMESPACE, REGISTRY, Operator, redispatch
 from ..dispatch.keys import DispatchKeySet, check_key
 from ..dispatch.modes import public
 from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, intercept
 from ..dispatch.state import OVERRIDING
+from ..kernels.compiler import made_once
 from .bind import bind
 from .call_kernel import adapted
 from .function_schema import FunctionSchema
+
+
+class _Checked(Single):
+    """Checks the arguments of calls that have no entry in the call cache against the schema."""
+
+    checks = True
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound:
+        return Bound(self._operator, *bind(self._operator, args, kwargs))
 
 
 class OpOverload:
@@ -32,8 +44,13 @@ class OpOverload:
             found = intercept(self, args, kwargs)
             if found is not NOT_OVERRIDDEN:
                 return found
-        values, options = bind(self._operator, args, kwargs)
-        return call(self._operator, *values, **options)
+        return self._call(*args, **kwargs)
+
+    @made_once
+    def _call(self) -> Callable[..., Any]:
+        checked = _Checked(self._operator)
+        made = bind_operator(self._operator, checked)
+        return made if hasattr(made, "binding") else checked
 
     def redispatch(self, keyset: DispatchKeySet, /, *args: Any, **kwargs: Any) -> Any:
         """Run the kernel of the highest key in `keyset`, whatever the arguments carry."""
@@ -92,6 +109,12 @@ def find_overload(name: str) -> OpOverload:
     return found
 
 
+def _classes(value: Any) -> Any:
+    """Return the class of an argument, and those of a list's elements: what the overload depends on."""
+    kind = value.__class__
+    return (kind, *[one.__class__ for one in value]) if kind is list or kind is tuple else kind
+
+
 class OpOverloadPacket:
     """All overloads of one name; calling it takes the first whose schema fits."""
 
@@ -99,6 +122,8 @@ class OpOverloadPacket:
         self._namespace = namespace
         self.__name__ = name
         self._qualified_op_name = f"{namespace}::{name}"
+        self._fitting: dict[tuple[Any, ...], Operator] = {}
+        self._known: list[Operator] = []
 
     def _operators(self) -> list[Operator]:
         return REGISTRY.overloads(self._qualified_op_name.removeprefix(IMPLIED_NAMESPACE))
@@ -118,13 +143,21 @@ class OpOverloadPacket:
         return made
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        operators = self._operators()
+        if operators != self._known:
+            self._fitting, self._known = {}, operators
+        classes = (*map(_classes, args), *kwargs, *map(_classes, kwargs.values()))
+        fitting = self._fitting.get(classes)
+        if fitting is not None:
+            return public(fitting)(*args, **kwargs)
         reasons: list[RuntimeError] = []
-        for operator in self._operators():
+        for operator in operators:
             try:
                 bind(operator, args, kwargs)
             except RuntimeError as mismatch:
                 reasons.append(mismatch)
                 continue
+            self._fitting[classes] = operator
             return public(operator)(*args, **kwargs)
         if len(reasons) == 1:
             raise reasons[0]

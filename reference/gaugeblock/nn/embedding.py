@@ -10,14 +10,9 @@ MODES = {"sum": 0, "mean": 1, "max": 2}
 
 
 def embedding(
-    input: Any,
-    weight: Any,
-    padding_idx: int | None = None,
-    max_norm: float | None = None,
-    norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False,
-    sparse: bool = False,
-) -> Any:
+    input: Any, weight: Any, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False, sparse: bool = False,
+) -> Any:  # fmt: skip
     """The rows of weight that input names; with `max_norm` rows that are longer are shortened in place first.
 
     Raises AssertionError for a padding_idx that is no row.
@@ -34,18 +29,10 @@ def embedding(
 
 
 def embedding_bag(
-    input: Any,
-    weight: Any,
-    offsets: Any = None,
-    max_norm: float | None = None,
-    norm_type: float = 2,
-    scale_grad_by_freq: bool = False,
-    mode: str = "mean",
-    sparse: bool = False,
-    per_sample_weights: Any = None,
-    include_last_offset: bool = False,
-    padding_idx: int | None = None,
-) -> Any:
+    input: Any, weight: Any, offsets: Any = None, max_norm: float | None = None, norm_type: float = 2,
+    scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights: Any = None,
+    include_last_offset: bool = False, padding_idx: int | None = None,
+) -> Any:  # fmt: skip
     """The sum, mean or maximum of bags of rows: the rows of a 2-D input, or parts of a 1-D input from each offset on.
 
     Raises ValueError for other inputs and modes, NotImplementedError for weights of samples unless summed.

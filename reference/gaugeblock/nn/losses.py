@@ -195,15 +195,9 @@ def gaussian_nll_loss(
 
 
 def triplet_margin_with_distance_loss(
-    anchor: Any,
-    positive: Any,
-    negative: Any,
-    *,
-    distance_function: Callable[[Any, Any], Any] | None = None,
-    margin: float = 1.0,
-    swap: bool = False,
-    reduction: str = "mean",
-) -> Any:
+    anchor: Any, positive: Any, negative: Any, *, distance_function: Callable[[Any, Any], Any] | None = None,
+    margin: float = 1.0, swap: bool = False, reduction: str = "mean",
+) -> Any:  # fmt: skip
     """max(0, margin + distance to positive - distance to negative). Raises ValueError for a margin not above 0."""
     if margin <= 0:
         raise ValueError(f"triplet_margin_with_distance_loss(): margin must be greater than 0, got {margin}")

@@ -21,15 +21,9 @@ def _check_count(operator_name: str, count: int, sizes: Sequence[int], of: str) 
 
 
 def batch_norm(
-    input: Tensor,
-    running_mean: Maybe,
-    running_var: Maybe,
-    weight: Maybe = None,
-    bias: Maybe = None,
-    training: bool = False,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
-) -> Any:
+    input: Tensor, running_mean: Maybe, running_var: Maybe, weight: Maybe = None, bias: Maybe = None,
+    training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
+) -> Any:  # fmt: skip
     """Each channel normalized over the batch. Raises ValueError for one value per channel in training."""
     if training:
         sizes = input.shape
@@ -40,15 +34,9 @@ def batch_norm(
 
 
 def instance_norm(
-    input: Tensor,
-    running_mean: Maybe = None,
-    running_var: Maybe = None,
-    weight: Maybe = None,
-    bias: Maybe = None,
-    use_input_stats: bool = True,
-    momentum: float = 0.1,
-    eps: float = 1e-5,
-) -> Any:
+    input: Tensor, running_mean: Maybe = None, running_var: Maybe = None, weight: Maybe = None, bias: Maybe = None,
+    use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
+) -> Any:  # fmt: skip
     """Each channel of each sample normalized. Raises ValueError for one spatial element."""
     if use_input_stats:
         _check_count("instance_norm", prod(input.shape[2:]), input.shape, "spatial element")

@@ -23,14 +23,9 @@ def _documented(function: Callable[..., Any], dims: int, ending: str, document: 
 
 def _max_pool(dims: int, ending: str = "") -> Callable[..., Any]:
     def max_pool(
-        input: Tensor,
-        kernel_size: Ints,
-        stride: Ints | None = None,
-        padding: Ints = 0,
-        dilation: Ints = 1,
-        ceil_mode: bool = False,
-        return_indices: bool = False,
-    ) -> Any:
+        input: Tensor, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0, dilation: Ints = 1,
+        ceil_mode: bool = False, return_indices: bool = False,
+    ) -> Any:  # fmt: skip
         name = f"max_pool{dims}d" + (INDICES if return_indices else ending)
         return getattr(ops, name)(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
 

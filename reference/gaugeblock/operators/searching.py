@@ -73,14 +73,9 @@ def parts_first(array: Array, dim: int, dtype: DType) -> Tensor:
 
 @kernel("searchsorted.Tensor")
 def searchsorted(
-    sorted_sequence: Tensor,
-    self: Tensor,
-    *,
-    out_int32: bool = False,
-    right: bool = False,
-    side: str | None = None,
+    sorted_sequence: Tensor, self: Tensor, *, out_int32: bool = False, right: bool = False, side: str | None = None,
     sorter: Tensor | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Return where each value would be inserted into the ascending sequence (row by row when it has more than one dim).
 
     Raises RuntimeError when leading sizes differ or `side` contradicts `right`.

@@ -77,14 +77,9 @@ def tensor(
 
 
 def new_tensor(
-    self: Tensor,
-    data: Any,
-    *,
-    dtype: DType | None = None,
-    device: Device | str | None = None,
-    requires_grad: bool = False,
-    pin_memory: bool = False,
-) -> Tensor:
+    self: Tensor, data: Any, *, dtype: DType | None = None, device: Device | str | None = None,
+    requires_grad: bool = False, pin_memory: bool = False,
+) -> Tensor:  # fmt: skip
     """Return tensor() with the dtype and device of `self` unless others are given."""
     place = self.meta.device if device is None else device
     kind = self.meta.dtype if dtype is None else dtype

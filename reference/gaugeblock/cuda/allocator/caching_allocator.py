@@ -350,14 +350,9 @@ class CachingAllocator:
             history.record("snapshot", 0, sum(segment["active_size"] for segment in segments), 0)
 
     def record_memory_history(
-        self,
-        enabled: str | None = "all",
-        context: str | None = "all",
-        stacks: str = "all",
-        max_entries: int = sys.maxsize,
-        clear_history: bool = False,
-        skip_actions: Sequence[str] | None = None,
-    ) -> None:
+        self, enabled: str | None = "all", context: str | None = "all", stacks: str = "all",
+        max_entries: int = sys.maxsize, clear_history: bool = False, skip_actions: Sequence[str] | None = None,
+    ) -> None:  # fmt: skip
         """Record what happens from now on; None stops and forgets. `enabled` "state" keeps the stacks of live blocks,
         "all" an entry of each action as well; `context` says for what stacks are taken. ValueError for other words."""
         with self._exclusive:

@@ -43,14 +43,9 @@ class MemoryHistory:
         self.segment_stacks: dict[int, Stack] = {}
 
     def configure(
-        self,
-        enabled: str | None,
-        context: str | None,
-        stacks: str,
-        max_entries: int,
-        clear_history: bool,
+        self, enabled: str | None, context: str | None, stacks: str, max_entries: int, clear_history: bool,
         skip_actions: Sequence[str] | None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Start or change recording; ValueError for a word that is not among the allowed ones."""
         for name, value, allowed in (
             ("enabled", enabled, STATES),

@@ -444,15 +444,9 @@ class CupyDriver:
         return functions[name]
 
     def launch(
-        self,
-        device: int,
-        function: int,
-        grid: tuple[int, int, int],
-        block: tuple[int, int, int],
-        shared_bytes: int,
-        stream: int,
-        arguments: Sequence[Any],
-    ) -> None:
+        self, device: int, function: int, grid: tuple[int, int, int], block: tuple[int, int, int], shared_bytes: int,
+        stream: int, arguments: Sequence[Any],
+    ) -> None:  # fmt: skip
         """Put a kernel on a stream; CUDA copies the arguments before this returns."""
         if self._given["function"].get(function) != device:
             self._check("launch", "function", device, function)

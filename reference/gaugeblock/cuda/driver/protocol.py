@@ -128,15 +128,9 @@ class Driver(Protocol):
         """The kernel of that name in a module."""
 
     def launch(
-        self,
-        device: int,
-        function: int,
-        grid: tuple[int, int, int],
-        block: tuple[int, int, int],
-        shared_bytes: int,
-        stream: int,
-        arguments: Sequence[Any],
-    ) -> None:
+        self, device: int, function: int, grid: tuple[int, int, int], block: tuple[int, int, int], shared_bytes: int,
+        stream: int, arguments: Sequence[Any],
+    ) -> None:  # fmt: skip
         """Put a kernel on a stream; `arguments` are ctypes values in the order of its parameters."""
 
     def granularity(self, device: int) -> int:

@@ -240,14 +240,8 @@ def prepare(
 
 
 def launch_plan(
-    kernel: PointwiseKernel,
-    shape: Ints,
-    strides: Sequence[Ints],
-    values: Sequence[Any],
-    *,
-    capability: Capability = DEFAULT_CAPABILITY,
-    multiprocessors: int = 132,
-    fault: int = 0,
-) -> LaunchPlan:
+    kernel: PointwiseKernel, shape: Ints, strides: Sequence[Ints], values: Sequence[Any], *,
+    capability: Capability = DEFAULT_CAPABILITY, multiprocessors: int = 132, fault: int = 0,
+) -> LaunchPlan:  # fmt: skip
     """Image, function, grid, block and arguments of one launch: prepare(...).plan(values, fault)."""
     return prepare(kernel, tuple(shape), tuple(strides), capability, multiprocessors).plan(values, fault)

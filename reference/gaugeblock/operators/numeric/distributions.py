@@ -127,15 +127,9 @@ def normal(
 
 
 def normal_float_float(
-    mean: float,
-    std: float,
-    size: Sequence[int],
-    *,
-    generator: Generator | None = None,
-    dtype: DType | None = None,
-    device: Device | None = None,
-    **options: Any,
-) -> Tensor:
+    mean: float, std: float, size: Sequence[int], *, generator: Generator | None = None, dtype: DType | None = None,
+    device: Device | None = None, **options: Any,
+) -> Tensor:  # fmt: skip
     """A fresh tensor of normal numbers. Raises RuntimeError for a negative deviation."""
     _check_deviation(std)
     fresh = empty_tensor(check_ints("normal", "size", size), dtype or DEFAULTS.dtype, as_device(device))
