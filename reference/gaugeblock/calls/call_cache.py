@@ -142,7 +142,7 @@ def parameters_of(
     group: Group, *, spread: bool, given: bool = False, by_schema: bool = False
 ) -> list[Parameter] | None:
     """Return the parameters of a public name, in order; None unless each overload begins with tensors, or a tensor or
-    number is followed by a tensor, or if a name is a keyword of Python.
+    number is followed by a tensor. A name that is a keyword of Python ends in an underscore.
 
     With `spread` ints may be given singly for a first argument that is a list of ints. With `given` one entry of the
     call cache serves all ints and lists of ints. `by_schema`, arguments are keywords where the schema says so, whatever
@@ -160,14 +160,14 @@ def parameters_of(
     found = []
     for place, argument in enumerate(longest):
         here = [positional[place] if place < len(positional) else None for positional, _ in forms]
-        found.append(_merged(here, keyword=False)._replace(name=argument.name))
+        found.append(_merged(here, keyword=False)._replace(name=argument.name + "_" * iskeyword(argument.name)))
     names = dict.fromkeys(a.name for _, keyword in forms for a in keyword if a.name not in {p.name for p in found})
     by_name = {a.name for _, keyword in forms for a in keyword}
     found = [p._replace(either=p.name in by_name) for p in found]
     for name in names:
         here = [next((a for a in keyword if a.name == name), None) for _, keyword in forms]
         found.append(_merged(here, keyword=True))
-    if len({p.name for p in found}) < len(found) or any(map(iskeyword, (p.name for p in found))):
+    if len({p.name for p in found}) < len(found):
         return None
     if spread and len(found) > 1:
         named = tuple(dict.fromkeys(positional[1].name for positional, _ in forms if len(positional) > 1))

@@ -53,7 +53,7 @@ def general(name: str) -> Caller:
 
 
 def _given(options: dict[str, Any], dtype: Any, device: Any, requires_grad: Any) -> dict[str, Any]:
-    """The options of a call with those that are given."""
+    """Return the options of a call with those that are given."""
     if dtype is not None:
         options["dtype"] = dtype
     if device is not None:
@@ -61,6 +61,11 @@ def _given(options: dict[str, Any], dtype: Any, device: Any, requires_grad: Any)
     if requires_grad:
         options["requires_grad"] = requires_grad
     return options
+
+
+def _without_generator(name: str) -> dict[str, None]:
+    """Return the options of a call that names no generator where there may be one."""
+    return dict.fromkeys(["generator"] if any("? generator" in one.text for one in REGISTRY.overloads(name)) else [])
 
 
 def _plain_sizes(size: tuple[Any, ...]) -> tuple[int, ...] | None:
@@ -75,9 +80,11 @@ def _plain_sizes(size: tuple[Any, ...]) -> tuple[int, ...] | None:
 def _of_sizes(name: str, fill: Callable[[Tensor], object]) -> Callable[..., Tensor]:
     """Return ``zeros(2, 3)`` or the like."""
     operator = REGISTRY.find("empty.memory_format" if name == "empty" else name)
+    unseeded = _without_generator(name)
 
     def factory(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, **options: Any) -> Any:
-        sizes = None if options or SPECIAL or not size else _plain_sizes(size)
+        more = options and options != unseeded
+        sizes = None if more or SPECIAL or not size else _plain_sizes(size)
         kind = DEFAULTS.dtype if dtype is None else dtype
         if sizes is not None and kind.__class__ is DType:
             if device is None or device is cpu or device == "cpu":
@@ -126,10 +133,11 @@ def _of_tensor(name: str, fill: Callable[[Tensor], object]) -> Callable[..., Ten
 
 def _of_values(name: str, quick: Quick) -> Callable[..., Tensor]:
     """Return ``full((2, 3), 1.0)`` or the like."""
+    unseeded = _without_generator(name)
 
     def factory(*given: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, **options: Any) -> Any:
-        known = dtype is None or dtype.__class__ is DType
-        if known and not options and not SPECIAL and (device is None or device is cpu or device == "cpu"):
+        known = (dtype is None or dtype.__class__ is DType) and (not options or options == unseeded)
+        if known and not SPECIAL and (device is None or device is cpu or device == "cpu"):
             for one in given:
                 if one.__class__ is int and not LOWEST <= one <= UINT64_MAX:
                     break

@@ -382,13 +382,14 @@ def fill_normal(target: Tensor) -> None:
 
 def quick_randint(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
     """Return randint of a range of 64-bit ints and sizes in a tuple, on the CPU; None for anything else."""
-    if dtype is not None or len(given) not in (2, 3) or given[-1].__class__ is not tuple:
+    if dtype is not None or len(given) not in (2, 3) or given[-1].__class__ not in (tuple, list):
         return None
     low, high = (0, given[0]) if len(given) == 2 else given[:2]
-    if not only_ints((low, high, *given[-1])) or not -INT64_END <= low < high <= INT64_END:
+    sizes = tuple(given[-1])
+    if not only_ints((low, high, *sizes)) or not -INT64_END <= low < high <= INT64_END:
         return None
-    result = new_like(contiguous_meta(given[-1], int64))
+    result = new_like(contiguous_meta(sizes, int64))
     if high - low < LONG_SPAN:
         return fill_drawn(result, "integers", default_generator, low, high - low)
-    array_of(result)[...] = integer_values(default_generator, low, high, given[-1])
+    array_of(result)[...] = integer_values(default_generator, low, high, sizes)
     return result
