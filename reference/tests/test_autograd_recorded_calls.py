@@ -38,6 +38,8 @@ CALLS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "a view of a view": ("select.int", lambda x, y: (x.t(), 0, 1)),
     "a view of a result": ("view", lambda x, y: (x * 2.0, (4,))),
     "a view of sizes": ("expand", lambda x, y: (x.sum(1, keepdim=True), (2, 3))),
+    "one of several views": ("mul.Tensor", lambda x, y: (x.unbind(0)[0], y)),
+    "a view of one of several": ("transpose.int", lambda x, y: (x.chunk(2, 1)[0], 0, 1)),
     "an optional tensor": ("native_layer_norm", lambda x, y: (x, (2,), y[0].detach(), None, 1e-5)),
 }
 
@@ -136,6 +138,21 @@ def test_a_view_of_one_of_several_views_may_not_be_written_to() -> None:
         part = (gb.ones(2, 3, requires_grad=True) * 1.0).unbind(0)[0]
         with pytest.raises(RuntimeError, match="multiple views"):
             part.unsqueeze(0).add_(1.0)
+
+
+def test_one_of_several_views_is_recorded_by_machine_code() -> None:
+    x, _ = operands()
+    for _ in range(4):
+        part = x.chunk(2, 1)[0]
+        part.exp()
+    result = next(entry for key, entry in part.meta.calls.items() if key[0] == "exp")(part)
+    assert result.grad_fn.name() == "ExpBackward0"
+    y = x * 1.0
+    product = y.chunk(2, 1)[0] * y.chunk(2, 1)[0]
+    with gb.no_grad():
+        y.add_(1.0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        product.sum().backward()
 
 
 def test_edges_lead_to_one_accumulator_as_long_as_it_lives() -> None:

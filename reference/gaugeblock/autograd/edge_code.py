@@ -12,7 +12,7 @@ from .node import AccumulateGrad, Node
 
 OBJECTS = (
     "Tensor", "AutogradMeta", "ViewState", "AccumulateGrad", "accumulator_of", "with_autograd", "counter", "unrecorded",
-    "in_python", "zero", "default", "first", "nothing",
+    "in_python", "zero", "default", "first", "nothing", "SeveralViews",
 )  # fmt: skip
 """Python objects that the code refers to, in the order of @objects."""
 GOOD, DECLINED, FAILED = range(3)

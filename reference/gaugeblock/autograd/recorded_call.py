@@ -27,6 +27,7 @@ from ..kernels.compiler import compiler
 from ..memory.storage import Storage
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta, with_autograd, without_autograd
+from ..tensor.versions import SeveralViews
 from . import recorded_call_code as code
 from .autograd_meta import AutogradMeta, GradientState, ViewState, unpack
 from .formulas import Formulas, maker_of
@@ -212,7 +213,7 @@ def _is_loaded() -> bool:
     offsets = [OFFSETS[cls] for cls in (*SEALED, Storage, TensorMeta)]
     objects = (
         Tensor, AutogradMeta, ViewState, AccumulateGrad, accumulator_of, with_autograd, COUNTER, UNRECORDED, IN_PYTHON,
-        0, DEFAULT, FIRST, (),
+        0, DEFAULT, FIRST, (), SeveralViews,
     )  # fmt: skip
     load_code(compiler(), f"recorded call {layout()} {offsets}", code.text, (Recorded,), objects)
     return True

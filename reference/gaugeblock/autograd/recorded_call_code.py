@@ -62,8 +62,10 @@ def _operand() -> str:
                 code.leave(code.register(f"icmp ne i64 {status}, {GOOD}"), f"i64 {status}")
             code.store("ptr", code.slot_of(meta, AutogradMeta, "plain"), value)
         with code.when(is_tensor):
-            held = code.load("ptr", value)
-            code.leave(code.is_not(code.slot_of(held, Tensor, "counter"), NONE), f"i64 {DECLINED}")
+            counter = code.slot_of(code.load("ptr", value), Tensor, "counter")
+            with code.when(code.is_not(counter, NONE)):  # that of several views counts as the storage does
+                kind = code.load("ptr", code.move(counter, TYPE))
+                code.leave(code.is_not(kind, code.object("SeveralViews")), f"i64 {DECLINED}")
     found = code.load("ptr", value)
     code.line(f"call void @Py_IncRef(ptr {found})")
     code.store("ptr", found, "%place")
