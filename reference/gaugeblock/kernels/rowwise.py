@@ -188,7 +188,9 @@ def _power(x: Expr, largest: Expr) -> Expr:
     shift = _shift(largest)
     if x.type is F32:
         bound = shift + _LOWEST
-        return _raised_power(*two_sum(select(x < bound, bound, x), constant(0.0, F32), -shift))
+        low = x < bound  # masked elements are -inf; a product that underflows takes the processor long
+        power = _raised_power(*two_sum(select(low, bound, x), constant(0.0, F32), -shift))
+        return select(low, 0.0, power)
     difference, error = two_sum(x, constant(0.0, x.type), -shift)
     power = exp(difference)
     return select(isfinite(difference), power + power * error, power)
