@@ -74,11 +74,13 @@ State = tuple[Expr, ...]
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What steps and projections may use besides the state: element count, numbers of the call, earlier results."""
+    """What steps and projections may use besides the state: element count, numbers of the call, earlier results, and
+    for rows the elements of further operands."""
 
     count: Expr
     numbers: State
     earlier: State
+    beside: tuple[Value, ...] = ()
 
 
 class Phase(NamedTuple):

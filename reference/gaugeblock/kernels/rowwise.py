@@ -1,9 +1,10 @@
 """Kernels over whole rows: reductions one after another, then a formula of each element and of what they found.
 
-    kernel(out_ptr, found_ptr..., in_ptr, beside_ptr..., number..., ndim, sizes..., byte strides...) -> None
+    kernel(out_ptr, found_ptr..., in_ptr, given_ptr..., beside_ptr..., number..., ndim, sizes..., strides...) -> None
 
 as for pointwise kernels, but dimension 0 is the row, contiguous in both operands. The result may lie over the input.
-What the reductions find can be stored too, once for each row, and the map can take further elements from beside.
+What the reductions find can be stored too, once for each row; numbers can be given for each row; and the map, and for a
+joint program the reductions, can take further elements from beside.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from ..core.dtype import DType
@@ -35,7 +37,8 @@ class RowProgram(NamedTuple):
 
     With `kept` the last reduction and the map are not given the element itself but what `kept` makes of it, once where
     the result's memory can hold it meanwhile. The map is given the elements of `beside` further operands of the row's
-    length after the context; `found` gives what is stored for each row, from the reductions' results.
+    length after the context, and with `joint` the reductions find them there; `found` gives what is stored for each
+    row, from the reductions' results. `given` numbers of each row follow those of the call.
     """
 
     phases: tuple[Phase, ...]
@@ -44,43 +47,57 @@ class RowProgram(NamedTuple):
     kept: Callable[[Value, Context], Expr] | None = None
     beside: int = 0
     found: Callable[[Context], tuple[Value, ...]] | None = None
+    given: int = 0
+    joint: bool = False
     name: str = ""
 
 
 class RowMapWriter:
     """Writes the row function of a program for a dtype.
 
-    `found` are the dtypes of what is stored for each row, `beside` those of the map's further operands.
+    `found` are the dtypes of what is stored for each row, `given` those of its numbers, `beside` those of further
+    operands.
     """
 
     def __init__(
-        self, program: RowProgram, dtype: DType, level: Level, found: tuple[DType, ...], beside: tuple[DType, ...]
-    ) -> None:
+        self, program: RowProgram, dtype: DType, level: Level, found: tuple[DType, ...], beside: tuple[DType, ...],
+        given: tuple[DType, ...],
+    ) -> None:  # fmt: skip
         self.program, self.dtype, self.level = program, dtype, level
-        self.found, self.beside = found, beside
+        self.found, self.beside, self.given = found, beside, given
         self.width = max(1, level.vector_bytes * 8 // SCALAR_TYPES[dtype].bits)
         self.held = program.kept is not None and storage_type(dtype) is SCALAR_TYPES[dtype]
         """Whether kept elements are held in the result between the last reduction and the map."""
         self.declarations = Declarations(level.vector_bytes)
         self.code = Emitter(1, "x", self.declarations)
         self.shared: list[tuple[Expr, str]] = []
+        self.reads: list[tuple[Memory, str, Expr]] = []
 
     def text(self) -> str:
         """LLVM IR of the module; the row function is called @NAME."""
         code, program = self.code, self.program
-        numbers = arguments([F64] * program.numbers)
-        context = Context(Expr("argument", INT[64]), numbers, State())
-        self.shared = [(context.count, "%n")]
-        self.shared += [(expr, code.load("double", code.slot("%numbers", slot))) for slot, expr in enumerate(numbers)]
-        pointers = [code.load("ptr", code.slot("%pointers", k)) for k in range(2 + len(self.found) + len(self.beside))]
+        numbers = arguments([F64] * (program.numbers + len(self.given)))
+        others = [memory(f"b{k}", dtype) for k, dtype in enumerate(self.beside)]
+        taken = [self._value(other) for other in others]
+        context = Context(Expr("argument", INT[64]), numbers, State(), tuple([value for _, value in taken]))
+        many = 2 + len(self.found) + len(self.given)
+        pointers = [code.load("ptr", code.slot("%pointers", k)) for k in range(many + len(self.beside))]
         out, *stored, source = pointers[: 2 + len(self.found)]
+        places = [code.slot("%numbers", slot) for slot in range(program.numbers)]
+        values = [code.load("double", place) for place in places]
+        for dtype, place in zip(self.given, pointers[2 + len(self.found) :], strict=False):
+            value = code.load(SCALAR_TYPES[dtype].ir, place, dtype.itemsize)
+            values.append(code.register(f"fpext float {value} to double") if dtype.itemsize == 4 else value)
+        self.shared = [(context.count, "%n"), *zip(numbers, values, strict=True)]
+        expected = [element for element, _ in taken]
+        self.reads = list(zip(others, pointers[many:], expected, strict=True))
         stop = code.register(f"and i64 %n, {-self.width}")
         for number, phase in enumerate(program.phases, start=1):
             last = number == len(program.phases)
             results = self._reduce(phase, context, source, out if last else "", stop)
-            context = Context(context.count, numbers, (*context.earlier, *results))
+            context = replace(context, earlier=(*context.earlier, *results))
         self._store_found(context, stored)
-        self._map(context, out if self.held else source, out, pointers[2 + len(self.found) :], stop)
+        self._map(context, out if self.held else source, out, stop)
         return row_module(code, self.declarations, self.level.attributes)
 
     def _bind_shared(self) -> None:
@@ -106,7 +123,7 @@ class RowMapWriter:
                 self._bind_shared()
                 first = zip(recorded.init, code.emit(recorded.init), strict=True)
                 with code.carry(*span, width, [(code.type(expr.type), name) for expr, name in first]) as loop:
-                    load_operand(code, operand, code.at(source, loop.index, operand.itemsize), recorded.element)
+                    self._load(loop.index, [(operand, source, element), *(self.reads if self.program.joint else ())])
                     code.bind_all(recorded.state, loop.values)
                     loop.following = code.emit(recorded.stepped)
                     if held:
@@ -124,22 +141,22 @@ class RowMapWriter:
             self.shared += zip(results, code.emit(exprs), strict=True)
         return results
 
-    def _map(self, context: Context, source: str, out: str, beside: Sequence[str], stop: str) -> None:
+    def _load(self, index: str, reads: Sequence[tuple[Memory, str, Expr]]) -> None:
+        """Load elements of operands, or vectors of them, for the expressions that stand for them."""
+        for one, place, expr in reads:
+            load_operand(self.code, one, self.code.at(place, index, one.itemsize), (expr,))
+
+    def _map(self, context: Context, source: str, out: str, stop: str) -> None:
         code, operand = self.code, memory("x", self.dtype)
         element, value = self._value(operand)
         if self.program.kept is not None:
             value = element if self.held else self.program.kept(value, context)
-        others = [memory(f"b{k}", dtype) for k, dtype in enumerate(self.beside)]
-        taken = [self._value(other) for other in others]
-        mapped = self.program.map(value, context, *(value for _, value in taken))
-        stored = to_storage(mapped, self.dtype, self.level.half_hardware)
-        reads = [(operand, source, element), *zip(others, beside, [element for element, _ in taken], strict=True)]
+        stored = to_storage(self.program.map(value, context, *context.beside), self.dtype, self.level.half_hardware)
         for width, span in ((self.width, ("0", stop)), (1, (stop, "%n"))):
             with code.scope(width):
                 self._bind_shared()
                 with code.carry(*span, width, []) as loop:
-                    for one, place, expr in reads:
-                        load_operand(code, one, code.at(place, loop.index, one.itemsize), (expr,))
+                    self._load(loop.index, [(operand, source, element), *self.reads])
                     store_operand(code, operand, code.at(out, loop.index, operand.itemsize), code.emit(stored))
 
     def _store_found(self, context: Context, places: Sequence[str]) -> None:
@@ -155,16 +172,18 @@ class RowMapWriter:
 
 @functools.cache
 def row_map_kernel(
-    name: str, program: RowProgram, dtype: DType, found: tuple[DType, ...] = (), beside: tuple[DType, ...] = ()
-) -> Builtin:
+    name: str, program: RowProgram, dtype: DType, found: tuple[DType, ...] = (), beside: tuple[DType, ...] = (),
+    given: tuple[DType, ...] = (),
+) -> Builtin:  # fmt: skip
     """Return the builtin of a program for elements and results of a float dtype; dims from the second on may have any
-    strides. It stores for each row what is found in the dtypes `found`, and takes elements of `beside`; memoised."""
+    strides. It stores for each row what is found in the dtypes `found`, and takes numbers of `given` (float32 and
+    float64) and elements of `beside`; memoised."""
     level = current_level()
-    dtypes = [one.name for one in (dtype, *found)], [one.name for one in beside]
+    dtypes = [one.name for one in (dtype, *found)], [one.name for one in beside], [one.name for one in given]
     description = f"row map {program.name} {dtypes} {level.name}"
-    row = compiler().load(description, lambda: RowMapWriter(program, dtype, level, found, beside).text())
-    kinds = "m" * (1 + len(beside)) + "d" * program.numbers
-    itemsizes = [one.itemsize for one in (dtype, *found, dtype, *beside)]
+    row = compiler().load(description, lambda: RowMapWriter(program, dtype, level, found, beside, given).text())
+    kinds = "m" * (1 + len(given) + len(beside)) + "d" * program.numbers
+    itemsizes = [one.itemsize for one in (dtype, *found, dtype, *given, *beside)]
     return rows_builtin(name, Signature(1 + len(found), kinds), row, itemsizes, 1)
 
 

@@ -235,6 +235,32 @@ def rms_norm(
     return part.first("_fused_rms_norm", input, normalized_shape, weight, eps)
 
 
+def _row_gradient(
+    grad: Tensor, input: Tensor, mean: Tensor, inverse: Tensor, weight: Tensor | None, count: int
+) -> Tensor | None:
+    """Return the gradient of an input normalized over its last `count` dims, in one pass over each row; None for
+    tensors that are not row-major floats on the CPU."""
+    meta, given = input.meta, [mean, inverse, grad, *(() if weight is None else (weight,))]
+    wide = [one.meta.dtype for one in given]
+    if meta.device is not cpu or not meta.contiguous or {meta.dtype, *wide} - {float32, float64}:
+        return None
+    if grad.meta.sizes != meta.sizes or not all(one.meta.contiguous for one in given):
+        return None
+    made, key = contiguous_meta(meta.sizes, meta.dtype), ("layer_norm_gradient", count, *[one.meta for one in given])
+    launch: RowLaunch | None = meta.plans.get(key)
+    if launch is None:
+        program = rowwise_normalization.layer_norm_gradient(meta.dtype, weight is not None)
+        kernel = row_map_kernel("layer_norm_gradient", program, meta.dtype, (), tuple(wide[2:]), tuple(wide[:2]))
+        length = prod(meta.sizes[meta.ndim - count :])
+        rows = (meta.numel // length, length)
+        sizes = [rows, rows, (rows[0], 1), (rows[0], 1), rows, (length,)]
+        metas = map(contiguous_meta, sizes, [meta.dtype, meta.dtype, *wide])
+        launch = remember(meta.plans, key, row_launch(kernel, list(metas), 1))
+    result, (strided, tail) = new_like(made), launch
+    strided(*[one.pointer for one in (result, input, *given)], *tail)
+    return result
+
+
 def normalization_gradients(
     grad: Tensor, input: Tensor, mean: Tensor, inverse: Tensor, weight: Tensor | None, dims: Sequence[int],
     summed: Sequence[int], needed: tuple[bool, ...],
@@ -250,12 +276,14 @@ def normalization_gradients(
         return None
     normal, made, size = [input, mean, inverse], suggested(meta), prod(meta.sizes[dim] for dim in dims)
     of_channels = dims == summed
-    weighted = grad if weight is None or of_channels else apply("mul.Tensor", grad, weight)
     own = None
-    if needed[0] or of_channels:
+    if needed[0] and not of_channels and list(dims) == [*range(meta.ndim - len(dims), meta.ndim)]:
+        own = _row_gradient(grad, input, mean, inverse, weight, len(dims))
+    weighted = grad if weight is None or of_channels or own is not None else apply("mul.Tensor", grad, weight)
+    if (needed[0] and own is None) or of_channels:
         product = write("normalized.product", new_like(made), [*normal, weighted], dtype)
         aligned, total = (apply("sum.dim_IntList", one, dims, True) for one in (product, weighted))
-    if needed[0]:
+    if needed[0] and own is None:
         factor = apply("mul.Tensor", inverse, weight) if of_channels and weight is not None else inverse
         means = [apply("div.Scalar", one, size) for one in (total, aligned)]
         own = write("normalized.gradient", new_like(made), [*normal, weighted, *means, factor], dtype)
