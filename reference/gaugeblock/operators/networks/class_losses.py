@@ -16,7 +16,6 @@ from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import check_same_device, outside, values
 from ..composition import Part, composite
 from ..fresh_fill import full_of
-from ..invoke import apply, reshape, unsqueeze
 from ..operand_checks import check_scalar_type
 from ..plan import Planned, plannable
 from .calls import check_dtype
@@ -106,35 +105,54 @@ def _likelihood(
             return found._replace(call=_declining(found.call, reduction), operands=(self, target))
         except RuntimeError:
             pass  # a class is ignored, or not there: what follows tells which
-    classes = apply("to.dtype", apply("reshape", target, batch), int64)
-    kept = apply("ne.Scalar", classes, ignore_index)
-    classes = apply("where.ScalarOther", kept, classes, 0)
+    found = _of_any_classes.planned(self, target, weight, reduction, ignore_index)
+    given = (self, target) if weight is None else (self, target, weight)
+    return found._replace(call=_declining(found.call, reduction, ignore_index), operands=given)
+
+
+@composite
+def _of_any_classes(
+    part: Part, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
+) -> tuple[Tensor, Tensor]:
+    """The likelihood and the sum of weights where classes may be ignored.
+
+    Raises IndexError for a class that there is not; the noted call raises RuntimeError.
+    """
+    dtype, place = self.meta.dtype, min(self.meta.ndim, 2) - 1
+    batch, count = target.meta.sizes if place else (), self.meta.sizes[place]
+    classes = part("to.dtype", part("reshape", target, batch), int64)
+    kept = part("ne.Scalar", classes, ignore_index)
+    classes = part("where.ScalarOther", kept, classes, 0)
+    _check_classes(classes, kept, count)
+    source = self if count else part("new_zeros", self, (*batch[:1], 1, *batch[1:]))
+    picked = part("squeeze.dim", part("gather", source, place, part("unsqueeze", classes, place)), place)
+    factors = part("to.dtype", kept, float64)
+    if weight is not None and count:
+        weights = part("reshape", part("index_select", weight, 0, part("reshape", classes, (-1,))), batch)
+        factors = part("where.ScalarOther", kept, part("to.dtype", weights, float64), 0)
+    terms = part("neg", part("mul.Tensor", part("to.dtype", picked, float64), factors))
+    terms = part("where.ScalarOther", kept, terms, 0)
+    if reduction == NONE:
+        return part("to.dtype", terms, dtype), part("new_zeros", self, ())
+    total, weighed = part("sum", terms), part("sum", factors)
+    if reduction == MEAN:
+        total = part("div.Tensor", total, weighed)
+    return part("to.dtype", total, dtype), part("to.dtype", weighed, dtype)
+
+
+def _check_classes(classes: Tensor, kept: Tensor, count: int) -> None:
     given = values(classes)
     wrong = given[values(kept) & ((given < 0) | (given >= count))]
     if wrong.size:
         raise IndexError(f"nll_loss(): Target {wrong[0]} is out of bounds.")
-    source = self if count else apply("new_zeros", self, (*batch[:1], 1, *batch[1:]))
-    picked = apply("squeeze.dim", apply("gather", source, place, apply("unsqueeze", classes, place)), place)
-    factors = apply("to.dtype", kept, float64)
-    if weight is not None and count:
-        weights = apply("reshape", apply("index_select", weight, 0, apply("reshape", classes, (-1,))), batch)
-        factors = apply("where.ScalarOther", kept, apply("to.dtype", weights, float64), 0)
-    terms = apply("neg", apply("mul.Tensor", apply("to.dtype", picked, float64), factors))
-    terms = apply("where.ScalarOther", kept, terms, 0)
-    if reduction == NONE:
-        return apply("to.dtype", terms, dtype), apply("new_zeros", self, ())
-    total, weighed = apply("sum", terms), apply("sum", factors)
-    if reduction == MEAN:
-        total = apply("div.Tensor", total, weighed)
-    return apply("to.dtype", total, dtype), apply("to.dtype", weighed, dtype)
 
 
-def _declining(call: Callable[..., Any] | None, reduction: int) -> Callable[..., Any] | None:
-    """Return a call that returns None where a class is ignored or not there."""
+def _declining(call: Callable[..., Any] | None, *numbers: int) -> Callable[..., Any] | None:
+    """Return a call with numbers behind its tensors that returns None for classes which it does not take."""
 
-    def run(self: Tensor, target: Tensor) -> Any:
+    def run(*tensors: Tensor) -> Any:
         try:
-            return call and call(self, target, reduction)
+            return call and call(*tensors, *numbers)
         except RuntimeError:
             return None
 
@@ -263,8 +281,9 @@ def _samples(operator: str, self: Tensor) -> tuple[int, int]:
     return (own[0] if len(own) == 2 else 1), (own[-1] if own else 1)
 
 
+@composite
 def multi_margin_loss(
-    self: Tensor, target: Tensor, p: Number = 1, margin: Number = 1, weight: Tensor | None = None,
+    part: Part, self: Tensor, target: Tensor, p: Number = 1, margin: Number = 1, weight: Tensor | None = None,
     reduction: int = MEAN,
 ) -> Tensor:  # fmt: skip
     """Mean over the other classes of max(0, margin - self[target] + self)**p, weighted by the target, reduced.
@@ -285,19 +304,23 @@ def multi_margin_loss(
         raise RuntimeError(f"{name}(): inconsistent weight size, expected {classes} but got {list(weight.meta.sizes)}")
     check_dtype(name, self)
     check_scalar_type(f"{name}()", int64, target.meta.dtype)
-    if self.meta.device is cpu and outside(values(target), classes) is not None:
-        raise RuntimeError(f"{name}(): target out of range, there are {classes} classes")
-    scores, chosen = reshape(self, (samples, classes)), reshape(target, (samples, 1))
-    room = apply("add.Tensor", apply("rsub.Scalar", apply("gather", scores, 1, chosen), margin), scores)
-    room = apply("clamp_min", room, 0)
-    room = room if p == 1 else apply("mul.Tensor", room, room)
+    part.run(_check_targets, target, classes)
+    scores, chosen = part("reshape", self, (samples, classes)), part("reshape", target, (samples, 1))
+    room = part("add.Tensor", part("rsub.Scalar", part("gather", scores, 1, chosen), margin), scores)
+    room = part("clamp_min", room, 0)
+    room = room if p == 1 else part("mul.Tensor", room, room)
     if weight is not None:
-        weights = apply("index_select", weight, 0, reshape(target, (samples,)))
-        room = apply("mul.Tensor", room, unsqueeze(weights, 1))
-    room = apply("scatter.value", room, 1, chosen, 0)
+        weights = part("index_select", weight, 0, part("reshape", target, (samples,)))
+        room = part("mul.Tensor", room, part("unsqueeze", weights, 1))
+    room = part("scatter.value", room, 1, chosen, 0)
     alone = self.meta.ndim < 2 and target.meta.ndim == 0
-    losses = apply("to.dtype", apply("div.Scalar", apply("sum.dim_IntList", room, (1,)), classes), self.meta.dtype)
-    return reduced(apply, reshape(losses, ()) if alone else losses, reduction)
+    losses = part("to.dtype", part("div.Scalar", part("sum.dim_IntList", room, (1,)), classes), self.meta.dtype)
+    return reduced(part, part("reshape", losses, ()) if alone else losses, reduction)
+
+
+def _check_targets(target: Tensor, classes: int) -> None:
+    if target.meta.device is cpu and outside(values(target), classes) is not None:
+        raise RuntimeError(f"multi_margin_loss(): target out of range, there are {classes} classes")
 
 
 def multilabel_margin_loss_forward(self: Tensor, target: Tensor, reduction: int) -> tuple[Tensor, Tensor]:
