@@ -119,6 +119,22 @@ def test_a_run_beside_itself_and_beside_a_faster_past(tmp_path: Path, capsys: py
     assert "slower" in capsys.readouterr().out
 
 
+def test_a_brief_record_keeps_medians_and_is_no_baseline(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = ("numpy", "--suite", "overhead", "--ops", "add")
+    _, record = bench(tmp_path, *chosen, "--brief")
+    Draft202012Validator(json.loads(SCHEMA.read_text())).validate(record)
+    for case in record["cases"]:
+        assert case["yardstick"] == []
+        assert [(result["blocks"], result["median"] > 0) for result in case["results"]] == [([], True)]
+    earlier = tmp_path / "earlier.json"
+    earlier.write_text(json.dumps(record))
+    capsys.readouterr()
+    assert main(["bench", *chosen, "--baseline", str(earlier), "--out", str(tmp_path)]) == 2
+    assert "it holds no rounds to compare with; make it without --brief" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "text"),
     [

@@ -83,6 +83,8 @@ def read(path: Path) -> Row:
     if schema != SCHEMA:
         raise UsageProblem(f"--baseline {path}: its schema is {str(schema)!r}, not {SCHEMA!r}")
     try:
+        if record["cases"] and not any(result["blocks"] for case in record["cases"] for result in case["results"]):
+            raise UsageProblem(f"--baseline {path}: it holds no rounds to compare with; make it without --brief")
         str(record["started"]), record["options"]["threads"], record["options"]["clock"], record["machine"]["cpu"]
         list(_blocks_of(record))
         _machine(record, record)

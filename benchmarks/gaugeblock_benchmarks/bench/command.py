@@ -50,6 +50,8 @@ class Bench:
         add("--instructions", action="store_true", help="count those of the suite layers too, by valgrind (minutes)")
         add("--isolate", action="store_true", help="each backend in a process of its own, timed in turn all the same")
         add("--baseline", type=Path, metavar="FILE", help="compare with this record; exit status 1 if slower")
+        add("--brief", action="store_true",
+            help="without the time of each round, which --baseline needs: a fifth of the record's size")  # fmt: skip
         add("--out", type=Path, default=Path("runs/bench"), metavar="DIR", help=f"where {RECORD} goes (runs/bench)")
         add("--format", nargs="+", action="extend", default=[], metavar="F",
             help="terminal (printed), markdown (to DIR/report.md), json (always)")  # fmt: skip
@@ -74,6 +76,8 @@ class Bench:
             _progress("")
         if earlier is not None:
             record["baseline"] = baseline.compare(earlier, record, str(args.baseline))
+        if args.brief:
+            _drop_rounds(record)
         path = args.out / RECORD
         write_atomically(path, json.dumps(record, separators=(",", ":")) + "\n")
         if "terminal" in formats:
@@ -84,6 +88,14 @@ class Bench:
             write_atomically(written[-1], tables.report(record, "github") + "\n")
         print("written: " + ", ".join(map(str, written)), file=sys.stderr)
         return 1 if record["baseline"] and record["baseline"]["slower"] else 0
+
+
+def _drop_rounds(record: dict[str, Any]) -> None:
+    """Take the time of each round out of a record; medians and ratios stay."""
+    for case in record["cases"]:
+        case["yardstick"] = []
+        for result in case["results"]:
+            result["blocks"] = []
 
 
 def _grid(args: argparse.Namespace) -> int:
