@@ -23,6 +23,7 @@ import linecache
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from keyword import iskeyword
 from typing import Any, NamedTuple
 
 from gaugeblock_spec.schema import parse
@@ -114,7 +115,10 @@ class Binding:
         self.given = ", ".join([self.first, *(p.name for p in self.parameters[1:])])
         names = {p.name for p in parameters}
         renamed = self.name in RENAMED or not names.isdisjoint(("dim", "keepdim"))
-        self.renamed = not caller.is_method or caller.checks or renamed or len(group.overloads) > 2
+        places = [place for place, p in enumerate(parameters) if iskeyword(p.name.removesuffix("_"))]
+        self.by_place = 1 + places[-1] if places else 0
+        several = len(group.overloads) > 2
+        self.renamed = not caller.is_method or caller.checks or renamed or several or bool(places)
         self._request = compile_function(f"key of {self.name}", "request", self._request_source(), "", **self._names())
 
     def _names(self) -> dict[str, Any]:
@@ -194,6 +198,8 @@ class Binding:
             part = behind if p.keyword else before
             part.append(f"*{p.name}" if p.spread else f"{p.name}={p.default}")
             part += [] if self.renamed else [f"{name}=UNSET" for name in p.named]
+        if self.by_place:  # no keyword names a parameter whose own name is one of Python's
+            before.insert(self.by_place, "/")
         behind += ["out=UNSET"] if self.writes else []
         starred = any(one.startswith("*") for one in before)
         star = ["*more"] if self.deprecated else ["*"] if behind and not starred else []

@@ -1,4 +1,4 @@
-"""NumPy, imported when one of its names is first used; half of the time of an import is its own."""
+"""NumPy, imported when one of its names is first used: it takes as long to import as the rest of the package."""
 
 from __future__ import annotations
 

@@ -74,8 +74,11 @@ State = tuple[Expr, ...]
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What steps and projections may use besides the state: element count, numbers of the call, earlier results, and
-    for rows the elements of further operands."""
+    """What steps and projections may use besides the state.
+
+    `count` is the number of elements, `numbers` are those of the call, `earlier` holds the results of earlier phases,
+    and `beside` the elements of a row's further operands.
+    """
 
     count: Expr
     numbers: State

@@ -3,8 +3,8 @@
     kernel(out_ptr, found_ptr..., in_ptr, given_ptr..., beside_ptr..., number..., ndim, sizes..., strides...) -> None
 
 as for pointwise kernels, but dimension 0 is the row, contiguous in both operands. The result may lie over the input.
-What the reductions find can be stored too, once for each row; numbers can be given for each row; and the map, and for a
-joint program the reductions, can take further elements from beside.
+The kernel can also store what the reductions find for each row, and take numbers for each row and the elements of
+further operands. Only a joint program's reductions see these elements; the map always does.
 """
 
 from __future__ import annotations
