@@ -64,3 +64,19 @@ def test_rows_of_every_length_and_repeated_operands(columns: int, exponents: str
     gb.pow(base, exponent, out=out[1:8])
     assert out[1:8].tolist() == gb.pow(base, exponent.expand(7, columns).contiguous()).tolist()
     assert out[0].tolist() + out[8].tolist() == [-7.0] * (2 * columns)
+
+
+DTYPES = (gb.bool, gb.uint8, gb.int16, float32, bfloat16, gb.complex64, gb.complex128)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("columns", COUNTS)
+def test_elements_are_repeated_along_rows_and_along_tiles(dtype: Any, turned: bool, columns: int) -> None:
+    values = gb.randint(0, 2, (columns, 7) if turned else (7, columns)).to(dtype)
+    whole, ones = values.t() if turned else values, [0, 1, 1, 0, 1, 0, 1]
+    column = gb.tensor(ones).to(dtype).unsqueeze(1)
+    rows = list(zip(whole.tolist(), ones, strict=True))
+    assert (whole == column).tolist() == (column == whole).tolist() == [[a == b for a in row] for row, b in rows]
+    picked = gb.where(column == gb.tensor(1, dtype=dtype), whole, column)
+    assert picked.tolist() == [row if b else [b] * columns for row, b in rows]

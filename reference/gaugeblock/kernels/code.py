@@ -125,28 +125,25 @@ class Code:
 
         `index` is the type of the index, and `less` says how it is compared.
         """
-        begin, body, last, done = (self.label() for _ in range(4))
+        body, done, before = self.label(), self.label(), self.block
         loop = Carried(f"%i_{body}", [f"%{body}.{k}" for k in range(len(state))])
-        self.jump(begin)
-        self.begin(begin)
         self.branch(self.register(f"icmp {less} {index} {start}, {stop}"), body, done)
         self.begin(body)
         heads = len(self.lines)
         yield loop
-        self.jump(last)
-        self.begin(last)
+        last = self.block
         self.line(f"{loop.index}.next = add {index} {loop.index}, {step}")
         self.branch(self.register(f"icmp {less} {index} {loop.index}.next, {stop}"), body, done)
         carried = [(type, first, then) for (type, first), then in zip(state, loop.following, strict=True)]
         self.lines[heads:heads] = [
-            f"  {name} = phi {type} [{first}, %{begin}], [{then}, %{last}]"
+            f"  {name} = phi {type} [{first}, %{before}], [{then}, %{last}]"
             for name, (type, first, then) in zip(
                 (loop.index, *loop.values), [(index, start, f"{loop.index}.next"), *carried], strict=True
             )
         ]
         self.begin(done)
         loop.results = [
-            self.register(f"phi {type} [{first}, %{begin}], [{then}, %{last}]") for type, first, then in carried
+            self.register(f"phi {type} [{first}, %{before}], [{then}, %{last}]") for type, first, then in carried
         ]
 
     @contextmanager

@@ -3,8 +3,8 @@
     define i1 @NAME(ptr pointers, ptr numbers, i64 n, ptr strides)
 
 `pointers` and `strides` (bytes) hold the memory operands, outputs first; `numbers` the raw values of parameters in
-8-byte slots. The vector body runs when every output is contiguous and every input is contiguous or has stride 0 (such
-an input is repeated into a small buffer that is read again at each step). It returns whether a guard failed.
+8-byte slots. The vector body runs when every operand is contiguous. It also does when `n` is negative, for -n elements:
+then inputs of stride 0 point to a vector that repeats their element. The function returns whether a guard failed.
 
 Compiling takes as long as the text is, so a long body is written once only, and the row is strip-mined.
 """
@@ -27,7 +27,7 @@ def raw_parameters(body: Body) -> list[Expr]:
     return [expr for parameter in body.parameters for expr in parameter.raw]
 
 
-LONG = 40
+LONG = 28
 """Instructions of a vector's computation from which on it is written once only."""
 
 
@@ -84,54 +84,34 @@ class RowWriter:
         if computation.block != "entry":
             self.code.block = computation.block
 
-    def _contiguous(self, so_far: str) -> str:
-        """An i1: all operands are contiguous, inputs or of stride 0, and `so_far` holds."""
-        code = self.code
-        for k, (operand, stride) in enumerate(zip(self.body.memory, self.strides, strict=True)):
-            fits = code.register(f"icmp eq i64 {stride}, {operand.itemsize}")
-            if k >= len(self.body.outputs):
-                fits = code.register(f"or i1 {fits}, {code.register(f'icmp eq i64 {stride}, 0')}")
-            so_far = code.register(f"and i1 {so_far}, {fits}")
-        return so_far
-
-    def _begin(self, buffers: Sequence[str]) -> list[tuple[str, str]]:
-        """Return where each operand's vectors begin, and the bytes to the next; for stride 0 a buffer."""
-        code, width, found = self.code, self.body.width, []
-        for k, operand in enumerate(self.body.memory):
-            step, pointer = width * operand.itemsize, self.pointers[k]
-            if k < len(self.body.outputs):
-                found.append((pointer, str(step)))
-                continue
-            zero = code.register(f"icmp eq i64 {self.strides[k]}, 0")
-            one, many = operand.ir_type(1), operand.ir_type(width)
-            first = code.load(one, pointer, operand.align)
-            if operand.components == 1:
-                with code.scope(width):
-                    repeated = code.splat(first, operand.storage)
-            else:
-                mask = ", ".join(f"i32 {k % 2}" for k in range(2 * width))
-                repeated = code.register(f"shufflevector {one} {first}, {one} poison, <{2 * width} x i32> <{mask}>")
-            code.store(many, repeated, buffers[k], 64)
-            base = code.register(f"select i1 {zero}, ptr {buffers[k]}, ptr {pointer}")
-            found.append((base, code.register(f"select i1 {zero}, i64 0, i64 {step}")))
-        return found
+    def _counts(self, width: int) -> tuple[str, str]:
+        """Return how many elements there are, and how many of them stand in whole vectors."""
+        code, apart = self.code, "0"
+        given = code.register("icmp slt i64 %n, 0")
+        count = code.register(f"select i1 {given}, i64 {code.register('sub i64 0, %n')}, i64 %n")
+        for stride, operand in zip(self.strides, self.body.memory, strict=True):
+            apart = code.register(f"or i64 {apart}, {code.register(f'xor i64 {stride}, {operand.itemsize}')}")
+        usable = code.register(f"or i1 {given}, {code.register(f'icmp eq i64 {apart}, 0')}")
+        return count, code.register(f"select i1 {usable}, i64 {code.register(f'and i64 {count}, {-width}')}, i64 0")
 
     def two_loops(self, vector: Emitter | None) -> None:
         """A loop over vectors, if there are any, and one over what is left."""
-        code, stop = self.code, "0"
+        count, done, starts = "%n", "0", self.pointers
         if vector is not None:
-            usable = self._contiguous(code.register(f"icmp sge i64 %n, {vector.width}"))
-            whole = code.register(f"and i64 %n, {-vector.width}")
-            stop = code.register(f"select i1 {usable}, i64 {whole}, i64 0")
-            buffers = [code.register(f"alloca {one.ir_type(vector.width)}, align 64") for one in self.body.memory]
-            with code.when(usable):
-                self._loop(vector, "0", whole, self._begin(buffers))
-        starts = [code.at(pointer, stop, stride) for pointer, stride in zip(self.pointers, self.strides, strict=True)]
-        self._loop(self.computation(1), stop, "%n", list(zip(starts, self.strides, strict=True)))
+            count, done = self._counts(vector.width)
+            starts = self._over_vectors(vector, done)
+        self._loop(self.computation(1), done, count, list(zip(starts, self.strides, strict=True)))
 
-    def _loop(self, computation: Emitter, start: str, stop: str, begin: Sequence[tuple[str, str]]) -> None:
+    def _over_vectors(self, vector: Emitter, stop: str) -> list[str]:
+        """A loop over vectors; return where it ends."""
+        steps = [self.code.register(f"mul i64 {stride}, {vector.width}") for stride in self.strides]
+        return self._loop(vector, "0", stop, list(zip(self.pointers, steps, strict=True)))
+
+    def _loop(self, computation: Emitter, start: str, stop: str, begin: Sequence[tuple[str, str]]) -> list[str]:
+        """A loop that begins at these places, with the bytes to the next; return where it ends."""
         with self._carried(start, stop, computation, begin, computation.width) as loop:
             self._run(computation, loop.values[: len(begin)])
+        return loop.results[: len(begin)]
 
     @contextmanager
     def _carried(
@@ -155,10 +135,7 @@ class RowWriter:
             self.code.store("i1", self.code.register(f"or i1 {before}, {fault}"), self.fault, 1)
 
     def strip_mined(self, vector: Emitter) -> None:
-        """A loop over vectors; what is not contiguous, and the rest, is left to a function that all modules share.
-
-        That calls this one with -n for n vectors, and their strides.
-        """
+        """A loop over vectors; what is not contiguous, and the rest, is left to a function that all modules share."""
         code, operands, shift = self.code, self.body.memory, vector.width.bit_length() - 1
         sizes = ", ".join(f"i64 {operand.itemsize}" for operand in operands)
         layout = f"@{NAME}_layout"
@@ -167,19 +144,10 @@ class RowWriter:
             f"[i64 {shift}, i64 {len(operands)}, i64 {len(self.body.outputs)}, {sizes}]"
         )
         code.declarations[STRIP_MINED] = declaration(STRIP_MINED)
-        given = code.register("icmp slt i64 %n, 0")
-        fits = code.register(f"icmp sge i64 %n, {vector.width}")
-        for stride, operand in zip(self.strides, operands, strict=True):
-            fits = code.register(f"and i1 {fits}, {code.register(f'icmp eq i64 {stride}, {operand.itemsize}')}")
-        whole = code.register(f"select i1 {fits}, i64 {code.register(f'lshr i64 %n, {shift}')}, i64 0")
-        start = code.register(f"select i1 {given}, i64 %n, i64 {code.register(f'sub i64 0, {whole}')}")
-        by = code.register(f"select i1 {given}, i64 0, i64 {shift}")
-        steps = [code.register(f"shl i64 {stride}, {by}") for stride in self.strides]
-        with self._carried(start, "0", vector, list(zip(self.pointers, steps, strict=True)), 1) as loop:
-            self._run(vector, loop.values[: len(operands)])
-        done = code.register(f"shl i64 {whole}, {shift}")
-        with code.when(code.register(f"icmp slt i64 {done}, %n")):
-            given = f"ptr %pointers, ptr %numbers, i64 {done}, i64 %n, ptr %strides, ptr @{NAME}, ptr {layout}"
+        count, done = self._counts(vector.width)
+        self._over_vectors(vector, done)
+        with code.when(code.register(f"icmp slt i64 {done}, {count}")):
+            given = f"ptr %pointers, ptr %numbers, i64 {done}, i64 {count}, ptr %strides, ptr @{NAME}, ptr {layout}"
             self._note(code.register(f"call i1 @{STRIP_MINED}({given})"))
 
 

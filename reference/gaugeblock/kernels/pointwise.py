@@ -124,7 +124,8 @@ class PointwiseKernel:
     @made_once
     def strided(self) -> Builtin:
         """The builtin for any strides."""
-        return rows_builtin(self.name, self.signature, self._row[0], self.itemsizes, 0)
+        vectors = self.level if self.width > 1 else None
+        return rows_builtin(self.name, self.signature, self._row[0], self.itemsizes, 0, vectors)
 
     def tiled(self, apart: tuple[bool, ...]) -> Builtin:
         """As `strided`, with the operands in memory marked in `apart` going through buffers tile by tile."""
@@ -143,9 +144,15 @@ class PointwiseKernel:
         return found
 
 
-def rows_builtin(name: str, signature: Signature, row: int, itemsizes: Sequence[int], first: int) -> Builtin:
-    """Return the builtin of a row function for any strides, which shares out dims from `first` on."""
-    return compiler().builtin(name, strided_address(signature), [row, *itemsizes, rows_driver(len(itemsizes)), first])
+def rows_builtin(
+    name: str, signature: Signature, row: int, itemsizes: Sequence[int], first: int, vectors: Level | None = None
+) -> Builtin:
+    """Return the builtin of a row function for any strides, which shares out dims from `first` on.
+
+    `vectors` is the level of a row function of `loops` that has vectors, and takes repeated elements of stride 0.
+    """
+    driver = rows_driver(len(itemsizes), vectors)
+    return compiler().builtin(name, strided_address(signature), [row, *itemsizes, driver, first])
 
 
 @functools.cache
@@ -155,9 +162,10 @@ def contiguous_address(signature: Signature) -> int:
 
 
 @functools.cache
-def rows_driver(operands: int) -> int:
+def rows_driver(operands: int, vectors: Level | None) -> int:
     """Return the address of the driver of rows for a number of operands in memory."""
-    return compiler().load(f"rows {operands}", lambda: rows_text(operands))
+    description = f"rows {operands} {vectors.name if vectors else ''}"
+    return compiler().load(description, lambda: rows_text(operands, vectors))
 
 
 @functools.cache

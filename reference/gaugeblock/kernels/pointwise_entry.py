@@ -15,19 +15,47 @@ from typing import NamedTuple
 from .code import NAME, PLAIN, Code
 from .common import SHARE_FLAT, SHARE_GRID, declaration
 from .entry import EntryWriter
+from .isa import Level
 from .sharing import DRIVE, MAX_DIMS, along_first, each_row
+from .strip_mining import VECTOR_BYTES, repeat
+
+REPEATED_FROM = 8
+"""Elements of a row from which repeating those of stride 0 pays."""
 
 
-def rows_text(operands: int) -> str:
+def rows_text(operands: int, vectors: Level | None) -> str:
     """Return the IR of the driver for a number of operands in memory: rows over the first dimension, an odometer over
-    the others."""
+    the others. For rows with vectors of a level, elements of stride 0 are repeated where all else is contiguous."""
     code = Code()
     fault = code.variable("i1", "false", 1)
     steps, cursors, n = along_first(code, operands)
+    count, zeros = (n, []) if vectors is None else _repeated(code, operands, n, steps)
+    places = code.register(f"alloca [{operands} x ptr]") if zeros else "%pointers"
+    buffers = code.register(f"alloca [{len(zeros) * VECTOR_BYTES} x i8], align 64")
     with each_row(code, "%ndim", "%sizes", cursors):
-        failed = code.register(f"call i1 %row(ptr %pointers, ptr %numbers, i64 {n}, ptr {steps})")
+        for k, (zero, size) in enumerate(zeros):
+            place, buffer = code.load("ptr", code.slot("%pointers", k)), code.move(buffers, k * VECTOR_BYTES)
+            code.store("ptr", code.register(f"select i1 {zero}, ptr {buffer}, ptr {place}"), code.slot(places, k))
+            with code.when(zero):
+                code.line(f"call void @repeat(ptr {buffer}, ptr {place}, i64 {size})")
+        given = f"ptr {places}, ptr %numbers, i64 {count}, ptr {steps}"
+        failed = code.register(f"call i1 %row({given})")
         code.store("i1", code.register(f"or i1 {failed}, {code.load('i1', fault, 1)}"), fault, 1)
-    return code.function(f"define i1 @{NAME}({DRIVE})", f"  ret i1 {code.load('i1', fault, 1)}")
+    text = code.function(f"define i1 @{NAME}({DRIVE})", f"  ret i1 {code.load('i1', fault, 1)}")
+    return f"{text}\n{repeat('#0')}\nattributes #0 = {{ {vectors.attributes} }}\n" if vectors else text
+
+
+def _repeated(code: Code, operands: int, n: str, steps: str) -> tuple[str, list[tuple[str, str]]]:
+    """Return the length that the row function gets; for each operand, an i1 that is true to repeat it, and its size."""
+    fits, zeros = code.register(f"icmp sge i64 {n}, {REPEATED_FROM}"), []
+    for k in range(operands):
+        stride, size = (code.load("i64", code.slot(array, k)) for array in (steps, "%itemsizes"))
+        zero, adjacent = code.register(f"icmp eq i64 {stride}, 0"), code.register(f"icmp eq i64 {stride}, {size}")
+        zero = code.register(f"and i1 {zero}, {code.register(f'icmp sge i64 {k}, %outputs')}")
+        fits = code.register(f"and i1 {fits}, {code.register(f'or i1 {zero}, {adjacent}')}")
+        zeros.append((zero, size))
+    found = [(code.register(f"and i1 {zero}, {fits}"), size) for zero, size in zeros]
+    return code.register(f"select i1 {fits}, i64 {code.register(f'sub i64 0, {n}')}, i64 {n}"), found
 
 
 class Signature(NamedTuple):

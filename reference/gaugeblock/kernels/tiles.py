@@ -24,6 +24,7 @@ from .code import NAME, PLAIN, Code
 from .compiler import compiler
 from .isa import Level
 from .sharing import DRIVE, each_row
+from .strip_mining import repeated_row
 
 LANES = 8
 """Rows and columns of the squares that are turned in registers."""
@@ -204,7 +205,7 @@ def tiled_driver(level: Level) -> int:
 def _text(level: Level) -> str:
     attributes = f"attributes #0 = {{ {level.attributes} }}"
     plane = f"declare i1 @{NAME}_plane(ptr, ptr, ptr, i64, i64, ptr, ptr, ptr, ptr, i64, i64)"
-    return "\n".join([_plane(), _SMAX, attributes, PLAIN, plane, _grid(), attributes, ""])
+    return "\n".join([_plane(), _SMAX, repeated_row(), attributes, PLAIN, plane, _grid(), attributes, ""])
 
 
 def _plane() -> str:
@@ -231,6 +232,10 @@ def _plane() -> str:
             before = code.load("i64", total)
             code.store("i64", before, code.slot(buffers, k))
             code.store("i64", code.register(f"add i64 {before}, {code.register(f'mul i64 {pitch}, {tall}')}"), total)
+    with code.carry(0, "%operands", 1, [("i1", "false")]) as zeros:
+        zero = code.register(f"icmp eq i64 {code.load('i64', code.slot(steps, zeros.index))}, 0")
+        zeros.following = [code.register(f"or i1 {zeros.values[0]}, {zero}")]
+    repeated = zeros.results[0]
     memory = code.register(f"alloca i8, i64 {code.load('i64', total)}, align {_LINE}")
     with code.loop(0, "%operands") as k, code.when(_is_strided(code, k)):
         code.store("ptr", code.move(memory, code.load("i64", code.slot(buffers, k))), code.slot(buffers, k))
@@ -249,8 +254,12 @@ def _plane() -> str:
                 with code.when(code.register(f"icmp sge i64 {k}, %outputs")):
                     _transfer(code, buffer, place, columns, rows, k, pitches)
         with code.loop(0, rows):
-            failed = code.register(f"call i1 %row(ptr {pointers}, ptr %numbers, i64 {columns}, ptr {steps})")
-            _note(code, fault, failed)
+            given = f"ptr {pointers}, ptr %numbers, i64 {columns}, ptr {steps}"
+            with code.when(repeated):
+                call = f"call i1 @repeated_row(ptr %row, {given}, ptr %itemsizes, i64 %operands)"
+                _note(code, fault, code.register(call))
+            with code.when(code.register(f"xor i1 {repeated}, true")):
+                _note(code, fault, code.register(f"call i1 %row({given})"))
             with code.loop(0, "%operands") as k:
                 pitch = code.load("i64", code.slot(pitches, k))
                 ahead = code.move(code.load("ptr", code.slot(pointers, k)), pitch)
