@@ -104,18 +104,15 @@ def _strip_mined(name: str) -> str:
             with code.when(code.register(f"icmp sge i64 {k}, {outputs}")):
                 last = code.register(f"add i64 {start}, {code.register(f'sub i64 {count}, 1')}")
                 code.line(f"call void @repeat(ptr {buffer}, ptr {code.at(place, last, stride)}, i64 {size})")
-                _call_move(code, buffer, size, code.at(place, start, stride), stride, count, size)
+                source, each = code.at(place, start, stride), f"i64 {stride}, i64 {count}, i64 {size}"
+                code.line(f"call void @move_elements(ptr {buffer}, i64 {size}, ptr {source}, {each})")
         run()
         with code.loop(0, outputs) as k:
             size, stride, place, buffer = operand(k)
-            _call_move(code, code.at(place, start, stride), stride, buffer, size, count, size)
+            target, each = code.at(place, start, stride), f"i64 {size}, i64 {count}, i64 {size}"
+            code.line(f"call void @move_elements(ptr {target}, i64 {stride}, ptr {buffer}, {each})")
     arguments = "ptr %pointers, ptr %numbers, i64 %done, i64 %n, ptr %strides, ptr %row, ptr %layout"
     return code.function(f"define i1 @{name}_strip_mined({arguments})", f"  ret i1 {code.load('i1', fault, 1)}")
-
-
-def _call_move(code: Code, to: str, to_stride: str, place: str, stride: str, count: str, size: str) -> None:
-    given = f"ptr {to}, i64 {to_stride}, ptr {place}, i64 {stride}, i64 {count}, i64 {size}"
-    code.line(f"call void @move_elements({given})")
 
 
 def _move() -> str:
