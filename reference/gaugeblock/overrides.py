@@ -24,12 +24,9 @@ class TorchFunctionMode:
     """
 
     def __torch_function__(
-        self,
-        func: Callable[..., Any],
-        types: tuple[type, ...],
-        args: tuple[Any, ...] = (),
+        self, func: Callable[..., Any], types: tuple[type, ...], args: tuple[Any, ...] = (),
         kwargs: Mapping[str, Any] | None = None,
-    ) -> Any:
+    ) -> Any:  # fmt: skip
         """The answer to a call of `func`; `types` are the classes of arguments with ``__torch_function__``."""
         raise NotImplementedError(f"{type(self).__name__} does not define __torch_function__")
 
@@ -49,12 +46,9 @@ class BaseTorchFunctionMode(TorchFunctionMode):
     """A function mode that lets every call through."""
 
     def __torch_function__(
-        self,
-        func: Callable[..., Any],
-        types: tuple[type, ...],
-        args: tuple[Any, ...] = (),
+        self, func: Callable[..., Any], types: tuple[type, ...], args: tuple[Any, ...] = (),
         kwargs: Mapping[str, Any] | None = None,
-    ) -> Any:
+    ) -> Any:  # fmt: skip
         """The call itself."""
         return func(*args, **(kwargs or {}))
 

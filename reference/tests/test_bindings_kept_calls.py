@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import gaugeblock as gb
 import pytest
@@ -246,3 +247,46 @@ def test_views_of_a_leaf_are_recorded_by_machine_code_whether_dims_are_given_or_
     if ENABLED:
         kept = [entry.__name__ for key, entry in x.meta.calls.items() if key[0] in ("permute", "transpose")]
         assert kept == ["recorded", "recorded"]
+
+
+COPIES = {
+    "contiguous": lambda x: x.contiguous(),
+    "channels last": lambda x: x.contiguous(memory_format=gb.channels_last),
+    "reshape": lambda x: x.reshape(-1, 4),
+    "flatten": lambda x: x.flatten(1),
+    "ravel": lambda x: x.ravel(),
+    "reshape_as": lambda x: x.reshape_as(gb.ones(24)),
+}
+
+
+@pytest.mark.parametrize("name", COPIES)
+@pytest.mark.parametrize("dtype", [gb.float32, gb.int8, gb.complex64], ids=str)
+def test_copies_of_views_are_kept_and_stay_copies(name: str, dtype: Any) -> None:
+    copy = COPIES[name]
+    for start in (0, 1, 50):
+        x = gb.arange(start, start + 24).reshape(2, 3, 2, 2).to(dtype).transpose(0, 3)
+        expected = copy(gb.tensor(x.tolist(), dtype=dtype))
+        found = copy(x)
+        assert found.tolist() == expected.tolist()
+        assert found.size() == expected.size() and found._version == 0
+        assert found._is_view() == (name == "ravel")  # a view of its copy, as in PyTorch
+        found.fill_(9)
+        assert x.tolist() == gb.arange(start, start + 24).reshape(2, 3, 2, 2).to(dtype).transpose(0, 3).tolist()
+
+
+def test_copies_resolve_conjugation() -> None:
+    for numbers in ([1 + 2j, 3 - 4j], [5 + 6j, 7j]):
+        x = gb.tensor(numbers).reshape(1, 2).t().conj().expand(2, 2).t()
+        assert x.is_conj() and not x.contiguous().is_conj()
+        assert x.contiguous().tolist() == [[one.conjugate() for one in numbers]] * 2
+
+
+def test_kept_copies_record_for_tensors_that_need_gradients() -> None:
+    for _ in range(3):
+        plain = gb.arange(6.0).reshape(2, 3)
+        assert not plain.t().contiguous().requires_grad
+        x = plain.clone().requires_grad_()
+        x.t().contiguous().mul(gb.arange(6.0).reshape(3, 2)).sum().backward()
+        assert x.grad.tolist() == [[0.0, 2.0, 4.0], [1.0, 3.0, 5.0]]
+        with gb.no_grad():
+            assert not x.t().reshape(6).requires_grad and x.t().reshape(6).tolist() == [0, 3, 1, 4, 2, 5]

@@ -90,13 +90,9 @@ def _edge(place: Tensor | GradientEdge) -> Edge | None:
 
 
 def backward(
-    tensors: Tensors,
-    grad_tensors: Gradients = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
-    grad_variables: Gradients = None,
-    inputs: Tensors | None = None,
-) -> None:
+    tensors: Tensors, grad_tensors: Gradients = None, retain_graph: bool | None = None, create_graph: bool = False,
+    grad_variables: Gradients = None, inputs: Tensors | None = None,
+) -> None:  # fmt: skip
     """Add to .grad of the leaves, or of `inputs` only, the gradients of `tensors`.
 
     `grad_tensors` holds the gradient of each tensor; None means 1 for a tensor of one element. Gradient edges are
@@ -184,13 +180,9 @@ def _once(
 
 
 def _batched(
-    outs: tuple[Tensor | GradientEdge, ...],
-    ins: tuple[Tensor | GradientEdge, ...],
-    gradients: Any,
-    *,
-    keep: bool,
+    outs: tuple[Tensor | GradientEdge, ...], ins: tuple[Tensor | GradientEdge, ...], gradients: Any, *, keep: bool,
     **options: bool,
-) -> tuple[Any, ...]:
+) -> tuple[Any, ...]:  # fmt: skip
     """One pass for each part of the leading dim, stacked."""
     given = (gradients,) if isinstance(gradients, Tensor) else tuple(gradients)
     for place, one in enumerate(given):

@@ -90,11 +90,7 @@ def _leading_to(places: dict[Node, Any], roots: Iterable[Node]) -> set[Node]:
 
 
 def run_backward(
-    roots: Sequence[tuple[Edge, Tensor | None]],
-    *,
-    keep: bool,
-    create: bool,
-    targets: Targets | None = None,
+    roots: Sequence[tuple[Edge, Tensor | None]], *, keep: bool, create: bool, targets: Targets | None = None
 ) -> None:
     """One pass from the roots, each with its gradient; with `targets` only as far as they need.
 

@@ -151,13 +151,9 @@ def has_tangent(values: Sequence[Any]) -> bool:
 
 
 def outside(
-    operator: Operator,
-    kind: str,
-    row_name: str,
-    record: Callable[..., Any],
-    args: tuple[Any, ...],
+    operator: Operator, kind: str, row_name: str, record: Callable[..., Any], args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
-) -> Any:
+) -> Any:  # fmt: skip
     """A call while nothing is recorded, or while dual numbers are about; `record`, paused, does nothing but record."""
     dual = DUAL.level and not PAUSED.value and has_tangent((*args, *kwargs.values()))
     if not dual and not STATE.grad:

@@ -133,13 +133,9 @@ def jvp(
 
 
 def jacobian(
-    func: Callable[..., Any],
-    inputs: Any,
-    create_graph: bool = False,
-    strict: bool = False,
-    vectorize: bool = False,
+    func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
     strategy: str = "reverse-mode",
-) -> Any:
+) -> Any:  # fmt: skip
     """All derivatives of all outputs by all inputs: tensors of the output's sizes followed by the input's.
 
     A tuple for several inputs, of tuples for several outputs. `strategy` is "reverse-mode", a pass for each element of
@@ -195,13 +191,9 @@ def _forward(func: Any, given: Tensors, create: bool) -> tuple[list[list[Tensor]
 
 
 def hessian(
-    func: Callable[..., Any],
-    inputs: Any,
-    create_graph: bool = False,
-    strict: bool = False,
-    vectorize: bool = False,
+    func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
-) -> Any:
+) -> Any:  # fmt: skip
     """All second derivatives of a function with one result: the Jacobian of its gradient.
 
     A tuple of tuples for several inputs. RuntimeError unless the result is one tensor with one element.

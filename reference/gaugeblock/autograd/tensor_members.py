@@ -127,12 +127,9 @@ def retains_grad(self: Tensor) -> bool:
 
 
 def backward(
-    self: Tensor,
-    gradient: Tensor | None = None,
-    retain_graph: bool | None = None,
-    create_graph: bool = False,
+    self: Tensor, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False,
     inputs: Any = None,
-) -> None:
+) -> None:  # fmt: skip
     """Add the gradients of this tensor to .grad of the leaves that it was computed from; see autograd.backward."""
     meta = self.autograd
     if gradient is None and inputs is None and meta is not None and self.base is None and self.__class__ is Tensor:

@@ -30,6 +30,7 @@ from ..dispatch.keys import any_autograd, tensors_in
 from ..dispatch.state import AUTOGRAD_IN_USE
 from ..kernels.bound_call import UNSET, Fresh, Into, Unset, View, form_of
 from ..operators.composition import Composite, Unrecorded
+from ..operators.copy import fresh_copy
 from ..operators.deferred import Deferred
 from ..operators.device_loops import DEVICE_LOOPS, device_call
 from ..operators.plan import Plannable, Planned, apart
@@ -280,9 +281,13 @@ class Filler:
         except (TypeError, AttributeError):
             return None
         if ENABLED:
-            alike = view.at_same_place and result is not self_ and result.storage_impl is self_.storage_impl
-            native = View(result.meta, detached=result.base is None).native() if alike else None
-            entry = native or self._kernel_call(view.function, request, (self_, *args[1:]), kwargs)
+            made: Callable[..., Any] | None = None
+            if view.at_same_place and result is not self_:
+                if result.storage_impl is self_.storage_impl:
+                    made = View(result.meta, detached=result.base is None).native()
+                elif not any(isinstance(one, Tensor) for one in request.values[1:]):
+                    made = fresh_copy(result, self_)
+            entry = made or self._kernel_call(view.function, request, (self_, *args[1:]), kwargs)
             remember(request.meta.calls, request.key, entry or False)
         return result
 
@@ -305,7 +310,8 @@ class Filler:
             return result
         if kernel is None:
             return call(operator, *values, **options)
-        once = _is_once(request.values)
+        tensors = [id(one) for one in request.values if isinstance(one, Tensor)]
+        once = len(tensors) == len(set(tensors))
         composite = unguarded(kernel, request.metas) if isinstance(kernel, (Composite, Deferred)) else None
         notes = isinstance(composite, Composite)
         if notes and request.key not in calls:  # to note the parts takes longer than to run them once
@@ -459,12 +465,6 @@ def _is_row_major(metas: Sequence[TensorMeta]) -> bool:
     if first.strides != default_strides(first.sizes) or not first.numel or first.device is not cpu:
         return False
     return all(meta.sizes == first.sizes and meta.strides == first.strides and meta.device is cpu for meta in metas[1:])
-
-
-def _is_once(values: Sequence[Any]) -> bool:
-    """Return whether no tensor is given twice."""
-    tensors = [id(one) for one in values if isinstance(one, Tensor)]
-    return len(tensors) == len(set(tensors))
 
 
 def _stands_for(value: Any, operand: Any) -> bool:

@@ -16,10 +16,13 @@ from ..dispatch.state import AUTOGRAD_IN_USE, OVERRIDING
 from ..memory.untyped import UntypedStorage
 from ..operators.conversion import METHODS as CONVERSIONS
 from ..operators.conversion import to_dispatched
+from ..operators.copy import fresh_copy
 from ..tensor.hooks import SPECIAL, hooks
 from ..tensor.metadata import set_
 from ..tensor.reshaping import contiguous
 from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import remember
+from .call_cache import ENABLED
 from .caller import Caller
 
 
@@ -123,9 +126,21 @@ def contiguous_binding(name: str, self: str, caller: Caller) -> tuple[str, dict[
         f"        return slow_{name}({self}, memory_format=memory_format)\n"
         f"    if {self}.meta.contiguous:\n"
         f"        return {self}\n"
-        f"    return slow_{name}({self}) if {self}.meta.has_autograd else direct_{name}({self})\n"
+        f"    if {self}.meta.has_autograd:\n"
+        f"        return slow_{name}({self})\n"
+        f"    call = {self}.meta.calls.get('contiguous')\n"
+        f"    result = call({self}) if call else None\n"
+        f"    return packed({self}) if result is None else result\n"
     )
-    return text, {f"slow_{name}": caller, f"direct_{name}": contiguous, "CONTIGUOUS": contiguous_format}
+    return text, {f"slow_{name}": caller, "packed": _packed, "CONTIGUOUS": contiguous_format}
+
+
+def _packed(self: Tensor) -> Tensor:
+    """Return a row-major copy, and keep the call that makes it."""
+    result = contiguous(self)
+    if ENABLED:
+        remember(self.meta.calls, "contiguous", fresh_copy(result, self) or False)
+    return result
 
 
 OWN_FORMS: dict[str, Callable[[str, str, Caller], tuple[str, dict[str, Any]]]] = {"contiguous": contiguous_binding}

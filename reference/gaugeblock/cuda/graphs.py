@@ -116,12 +116,9 @@ class graph:
     """
 
     def __init__(
-        self,
-        cuda_graph: CUDAGraph,
-        pool: PoolId | MemPool | None = None,
-        stream: Stream | None = None,
+        self, cuda_graph: CUDAGraph, pool: PoolId | MemPool | None = None, stream: Stream | None = None,
         capture_error_mode: str = "global",
-    ) -> None:
+    ) -> None:  # fmt: skip
         if not isinstance(cuda_graph, CUDAGraph):
             raise TypeError(f"graph(): argument 'cuda_graph' must be CUDAGraph, not {type(cuda_graph).__name__}")
         self.cuda_graph = cuda_graph

@@ -177,11 +177,7 @@ class Event:
     __slots__ = ("__weakref__", "_device", "blocking", "cuda_event", "driver", "enable_timing")
 
     def __init__(
-        self,
-        enable_timing: bool = False,
-        blocking: bool = False,
-        interprocess: bool = False,
-        external: bool = False,
+        self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, external: bool = False
     ) -> None:
         for name, value in (("interprocess", interprocess), ("external", external)):
             if value:

@@ -99,12 +99,9 @@ def make_wrapper_subclass(
 
 
 def torch_function(
-    cls: type[Tensor],
-    func: Callable[..., Any],
-    types: tuple[type, ...],
-    args: tuple[Any, ...] = (),
+    cls: type[Tensor], func: Callable[..., Any], types: tuple[type, ...], args: tuple[Any, ...] = (),
     kwargs: Mapping[str, Any] | None = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """Run the call without asking arguments again and give its tensors the class `cls`.
 
     NotImplemented when an argument's class is not a base of `cls`.

@@ -45,13 +45,9 @@ def _is_buffer(obj: Any) -> bool:
 
 
 def asarray(
-    obj: Any,
-    *,
-    dtype: DType | None = None,
-    device: Device | str | None = None,
-    copy: bool | None = None,
+    obj: Any, *, dtype: DType | None = None, device: Device | str | None = None, copy: bool | None = None,
     requires_grad: bool = False,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """Return `obj` as a tensor, with `copy` deciding whether the data is copied; None copies only if needed.
 
     `obj` may be anything that as_tensor accepts, a DLPack capsule, which is consumed, or an object with the buffer

@@ -31,13 +31,9 @@ def dlpack_device(self: Tensor) -> tuple[int, int]:
 
 
 def dlpack(
-    self: Tensor,
-    *,
-    stream: int | None = NO_SYNCHRONISATION,
-    max_version: tuple[int, int] | None = None,
-    dl_device: tuple[int, int] | None = None,
-    copy: bool | None = None,
-) -> Any:
+    self: Tensor, *, stream: int | None = NO_SYNCHRONISATION, max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None, copy: bool | None = None,
+) -> Any:  # fmt: skip
     """A capsule that shares the tensor's memory, or has a copy, for from_dlpack of any library to take.
 
     The memory stays as long as the capsule or what was made of it, also when the tensor's storage is resized.

@@ -440,11 +440,9 @@ def planned_meta(iterator: TensorIterator, index: int = 0) -> TensorMeta:
 
 
 def plan(
-    *inputs: Tensor | Number,
-    outputs: tuple[Tensor | None, ...] = (None,),
-    config: IteratorConfig = DEFAULT,
+    *inputs: Tensor | Number, outputs: tuple[Tensor | None, ...] = (None,), config: IteratorConfig = DEFAULT,
     **switches: Any,
-) -> TensorIterator:
+) -> TensorIterator:  # fmt: skip
     """The built iterator over `inputs` and `outputs` (None: to be allocated), nothing allocated or resized.
 
     `switches` are fields of IteratorConfig; TypeError names an unknown one. Raises what the operator would raise.

@@ -69,12 +69,9 @@ def rebuild(exprs: Sequence[Expr]) -> Value:
 
 
 def record(
-    formula: Formula,
-    operands: Sequence[DType | Raw | Immediate],
-    compute: DType,
-    results: Sequence[DType],
+    formula: Formula, operands: Sequence[DType | Raw | Immediate], compute: DType, results: Sequence[DType],
     level: Level,
-) -> Body:
+) -> Body:  # fmt: skip
     """Call `formula` once with symbolic expressions of the compute dtype and convert its results for storing."""
     half = level.half_hardware
     inputs: list[Memory] = []

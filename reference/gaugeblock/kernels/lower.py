@@ -66,10 +66,11 @@ def looked_up(emitter: Emitter, expr: Expr, arguments: list[str]) -> str:
     entries: tuple[float, ...] = expr.attribute
     size, scalar, index_type = len(entries), expr.type.ir, expr.arguments[0].type
     values = [f"{scalar} {literal(entry, expr.type)}" for entry in entries]
-    if emitter.wide and bits == 512 and scalar == "double" and size in (emitter.width, 2 * emitter.width):
+    if emitter.wide and bits == 512 and size in (emitter.width, 2 * emitter.width):
         type, places = emitter.type(expr.type), f"{emitter.type(index_type)} {index}"
         parts = [f"{type} <{', '.join(values[k : k + emitter.width])}>" for k in range(0, size, emitter.width)]
-        name = f"@llvm.x86.avx512.{'permvar.df' if len(parts) == 1 else 'vpermi2var.pd'}.512"
+        letter = "d" if scalar == "double" else "s"
+        name = f"@llvm.x86.avx512.{f'permvar.{letter}f' if len(parts) == 1 else f'vpermi2var.p{letter}'}.512"
         given = [parts[0], places, *parts[1:]]
         types = [type, emitter.type(index_type), *([type] * (len(parts) - 1))]
         emitter.declarations[name] = f"declare {type} {name}({', '.join(types)})"

@@ -229,13 +229,9 @@ class Launch:
     __slots__ = ("apart", "contiguous", "count", "kernel", "shape", "slots", "steps", "strides", "tail")
 
     def __init__(
-        self,
-        kernel: Kernel,
-        shape: tuple[int, ...],
-        strides: Sequence[tuple[int, ...]],
-        itemsizes: Sequence[int],
+        self, kernel: Kernel, shape: tuple[int, ...], strides: Sequence[tuple[int, ...]], itemsizes: Sequence[int],
         slots: Sequence[int],
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.kernel = kernel
         self.count = prod(shape)
         self.contiguous = self.count == 1 or (

@@ -204,11 +204,9 @@ def highest(type: ScalarType) -> Expr:
 
 
 def _one_phase(
-    init: State,
-    step: Callable[[State, Value], State],
-    combine: Callable[[State, State], State],
+    init: State, step: Callable[[State, Value], State], combine: Callable[[State, State], State],
     project: Callable[[State, Context], tuple[Value, ...]] = lambda state, context: state,
-) -> Reduction:
+) -> Reduction:  # fmt: skip
     """A reduction of one phase whose steps look at the elements alone."""
     return Reduction((Phase(lambda x: init, lambda state, x, index, context: step(state, x), combine, project),))
 

@@ -124,13 +124,9 @@ def _check_arguments(where: str, schema: Schema, field: str, form: Schema) -> No
 
 
 def declare(
-    row: Mapping[str, Any],
-    formula: Callable[..., Any] | str,
-    *,
-    derivative: Mapping[str, str] | None = None,
-    check: Callable[..., None] | None = None,
-    namespace: str = "declared",
-) -> DeclaredOperator:
+    row: Mapping[str, Any], formula: Callable[..., Any] | str, *, derivative: Mapping[str, str] | None = None,
+    check: Callable[..., None] | None = None, namespace: str = "declared",
+) -> DeclaredOperator:  # fmt: skip
     """Declare a pointwise operator.
 
     `row` has the fields of the spec's operator table, operands first; `formula` is a function of scalars with the
@@ -174,13 +170,10 @@ def _derivative_rows(file: str | os.PathLike[str], content: Any) -> list[dict[st
 
 
 def load_operators(
-    path: str | os.PathLike[str],
-    formulas: Mapping[str, Callable[..., Any] | str],
-    *,
-    derivatives: str | os.PathLike[str] | None = None,
-    checks: Mapping[str, Callable[..., None]] | None = None,
+    path: str | os.PathLike[str], formulas: Mapping[str, Callable[..., Any] | str], *,
+    derivatives: str | os.PathLike[str] | None = None, checks: Mapping[str, Callable[..., None]] | None = None,
     namespace: str = "declared",
-) -> dict[str, DeclaredOperator]:
+) -> dict[str, DeclaredOperator]:  # fmt: skip
     """Declare every row of a YAML file; formulas and checks by row name, derivatives from a second file.
 
     Raises what `declare` raises, KeyError for a row without a formula, and ValueError for a formula, check or

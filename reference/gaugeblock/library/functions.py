@@ -118,13 +118,9 @@ def register_fake(
 
 
 def register_autograd(
-    op: Any,
-    backward: Callable[..., Any],
-    /,
-    *,
-    setup_context: Callable[..., Any] | None = None,
+    op: Any, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None,
     lib: Library | None = None,
-) -> None:
+) -> None:  # fmt: skip
     """Keep ``backward(ctx, *grads)`` and ``setup_context(ctx, inputs, output)`` as the operator's derivative.
 
     RuntimeError when the operator is not declared or not functional: one that writes or aliases an argument has none.

@@ -64,13 +64,9 @@ def infer_schema(
 
 
 def _parameter(
-    name: str,
-    parameter: inspect.Parameter,
-    hints: dict[str, Any],
-    written: list[str] | None,
-    index: int,
+    name: str, parameter: inspect.Parameter, hints: dict[str, Any], written: list[str] | None, index: int,
     signature: inspect.Signature,
-) -> str:
+) -> str:  # fmt: skip
     if name not in hints:
         raise ValueError(f"infer_schema(func): parameter {name!r} must have a type hint (got {signature})")
     kind = schema_type(hints[name])

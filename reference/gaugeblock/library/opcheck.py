@@ -18,13 +18,10 @@ class OpCheckError(Exception):
 
 
 def opcheck(
-    op: Any,
-    args: tuple[Any, ...],
-    kwargs: Mapping[str, Any] | None = None,
-    *,
+    op: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None = None, *,
     test_utils: str | Sequence[str] = ("test_schema", "test_autograd_registration", "test_faketensor"),
     raise_exception: bool = True,
-) -> dict[str, str]:
+) -> dict[str, str]:  # fmt: skip
     """Run the named checks; a dictionary of each to "SUCCESS" or, without `raise_exception`, to what failed.
 
     `test_schema`: arguments change, and results share storage, exactly where the schema says so.

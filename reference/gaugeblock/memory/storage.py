@@ -207,13 +207,9 @@ def _give_memory(storage: Storage, nbytes: int) -> None:
 
 
 def foreign_storage(
-    pointer: int,
-    nbytes: int,
-    *,
-    owner: Any = None,
-    deleter: Callable[[int], object] | None = None,
+    pointer: int, nbytes: int, *, owner: Any = None, deleter: Callable[[int], object] | None = None,
     device: Device = cpu,
-) -> Storage:
+) -> Storage:  # fmt: skip
     """A storage over memory that it did not allocate: never resized, `owner` kept alive, ``deleter(pointer)`` once."""
     storage = _without_memory(Storage, nbytes, device, resizable=False)
     storage._pointer = pointer

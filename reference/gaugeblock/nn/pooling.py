@@ -55,13 +55,9 @@ def _fractional(dims: int, ending: str = "") -> Callable[..., Any]:
     name = f"fractional_max_pool{dims}d"
 
     def fractional_max_pool(
-        input: Tensor,
-        kernel_size: Ints,
-        output_size: Ints | None = None,
-        output_ratio: Any = None,
-        return_indices: bool = False,
-        _random_samples: Tensor | None = None,
-    ) -> Any:
+        input: Tensor, kernel_size: Ints, output_size: Ints | None = None, output_ratio: Any = None,
+        return_indices: bool = False, _random_samples: Tensor | None = None,
+    ) -> Any:  # fmt: skip
         if input.ndim not in (dims + 1, dims + 2):
             raise RuntimeError(f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got: {list(input.shape)}")
         if output_size is None:
@@ -138,13 +134,9 @@ def _unpooled_sizes(
 
 def _max_unpool(dims: int) -> Callable[..., Any]:
     def max_unpool(
-        input: Any,
-        indices: Any,
-        kernel_size: Ints,
-        stride: Ints | None = None,
-        padding: Ints = 0,
+        input: Any, indices: Any, kernel_size: Ints, stride: Ints | None = None, padding: Ints = 0,
         output_size: Any = None,
-    ) -> Any:
+    ) -> Any:  # fmt: skip
         kernel, paddings = repeated(kernel_size, dims), repeated(padding, dims)
         steps = kernel if stride is None else repeated(stride, dims)
         if len(kernel) != dims:

@@ -29,12 +29,9 @@ VECTOR_NORM = REGISTRY.find("linalg_vector_norm")
 
 
 def unique(
-    input: Tensor,
-    sorted: bool = True,
-    return_inverse: bool = False,
-    return_counts: bool = False,
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
-) -> Any:
+) -> Any:  # fmt: skip
     """The distinct elements (or parts along `dim`) in order; a tuple with the inverse and the counts when asked for.
 
     Raises IndexError for a dim out of range.
@@ -82,13 +79,9 @@ def nonzero_method(self: Tensor, *, as_tuple: bool = False) -> Any:
 
 
 def norm(
-    input: Tensor,
-    p: float | str | None = "fro",
-    dim: int | Sequence[int] | None = None,
-    keepdim: bool = False,
-    out: Tensor | None = None,
-    dtype: DType | None = None,
-) -> Tensor:
+    input: Tensor, p: float | str | None = "fro", dim: int | Sequence[int] | None = None, keepdim: bool = False,
+    out: Tensor | None = None, dtype: DType | None = None,
+) -> Tensor:  # fmt: skip
     """Vector norm of order `p` over dims; "fro" and None are order 2, "nuc" is the sum of a matrix's singular values.
 
     Raises RuntimeError for another name, for bool and ints, and for an `out` of another dtype.
@@ -111,12 +104,9 @@ def norm(
 
 
 def norm_method(
-    self: Tensor,
-    p: float | str | None = "fro",
-    dim: int | Sequence[int] | None = None,
-    keepdim: bool = False,
+    self: Tensor, p: float | str | None = "fro", dim: int | Sequence[int] | None = None, keepdim: bool = False,
     dtype: DType | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """norm(self, ...)."""
     return norm(self, p, dim, keepdim, dtype=dtype)
 

@@ -32,6 +32,7 @@ from ..tensor.metadata import detach
 from ..tensor.tensor import Tensor, make_view, new_like
 from ..tensor.tensor_meta import TensorMeta
 from ..tensor.view_table import VIEWS
+from .copy import fresh_copy
 from .invoke import invoke, kept_call
 from .plan import Plannable, Planned
 
@@ -78,8 +79,10 @@ class Part:
             result = kernel(*args, **kwargs)
             if name in VIEWS and result is args[0]:
                 return result
-            view = _view_of(args[0], result) if name in VIEWS and name != "as_strided" else None
-            return self._noted(view or kernel, args[:1] if view else args, {} if view else kwargs, result)
+            made = None
+            if name in VIEWS and name != "as_strided" and isinstance(result, Tensor):
+                made = _view_of(args[0], result) or fresh_copy(result, args[0])
+            return self._noted(made or kernel, args[:1] if made else args, {} if made else kwargs, result)
         found = kernel.planned(*args, **kwargs)
         if found.call is None:
             return self._noted(kernel, args, kwargs, found.result)

@@ -29,13 +29,9 @@ METHOD_DTYPES = {
 
 
 def converted(
-    self: Tensor,
-    dtype: DType | None = None,
-    device: Device | None = None,
-    non_blocking: bool = False,
-    copy: bool = False,
-    memory_format: MemoryFormat | None = None,
-) -> Tensor:
+    self: Tensor, dtype: DType | None = None, device: Device | None = None, non_blocking: bool = False,
+    copy: bool = False, memory_format: MemoryFormat | None = None,
+) -> Tensor:  # fmt: skip
     """`self` when dtype, device and format agree and no copy is asked for, else a fresh tensor.
 
     What comes from a CUDA device to the CPU without blocking is in pinned memory.
@@ -196,11 +192,9 @@ def to_cpu(self: Tensor, memory_format: MemoryFormat = preserve_format) -> Tenso
 
 
 def to_cuda(
-    self: Tensor,
-    device: Device | str | int | None = None,
-    non_blocking: bool = False,
+    self: Tensor, device: Device | str | int | None = None, non_blocking: bool = False,
     memory_format: MemoryFormat = preserve_format,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """`self` on a CUDA device, the current one unless `device` says which; self itself when it is there.
 
     Raises RuntimeError for a device of another type or one that is not there.

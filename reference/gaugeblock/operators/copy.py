@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from ..core.device import cpu, meta_device
 from ..core.memory_format import MemoryFormat
@@ -14,6 +15,7 @@ from ..kernels.bound_call import Fresh
 from ..kernels.pointwise import Launch
 from ..memory.elements import read_bytes, write_bytes
 from ..memory.storage import allocate_storage, read_device, write_device
+from ..tensor import tensor_meta
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor, make_tensor, new_like
 from ..tensor.tensor_meta import CONJUGATE, NEGATIVE, TensorMeta, extent, format_strides, meta_of, remember
@@ -156,11 +158,17 @@ def clone(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor 
 
 def planned_copy(result: Tensor, source: Tensor) -> Planned[Tensor]:
     """Return a new copy with the call that makes it, unless each call warns."""
-    launch = result.meta.plans.get(("copy", source.meta))
-    if launch is None or (source.meta.dtype.is_complex and not result.meta.dtype.is_complex):
-        return Planned(result, None)
-    builtin, tail = launch.call()
-    return Planned(result, Fresh(builtin, (result.meta,), tail).native())
+    warns = source.meta.dtype.is_complex and not result.meta.dtype.is_complex
+    return Planned(result, None if warns else fresh_copy(result, source))
+
+
+def fresh_copy(result: Tensor, source: Tensor) -> Callable[..., Any] | None:
+    """Return the call that makes a tensor like `result`, a copy of `source` that may be reshaped; None for a view, and
+    where no loop has been planned."""
+    meta, copied = result.meta, source.meta
+    filled = meta if meta.sizes == copied.sizes else tensor_meta.contiguous_meta(copied.sizes, meta.dtype, meta.device)
+    launch = None if result.base is not None else filled.plans.get(("copy", copied))
+    return None if launch is None else Fresh(launch.call()[0], (meta,), launch.call()[1]).native()
 
 
 hooks.copy_into = copy_values

@@ -20,12 +20,9 @@ from .pointwise import formula_kernel
 
 
 def element_launch(
-    formula: str,
-    out: TensorMeta,
-    inputs: Sequence[TensorMeta | Immediate],
-    compute: DType,
+    formula: str, out: TensorMeta, inputs: Sequence[TensorMeta | Immediate], compute: DType,
     more: Sequence[TensorMeta] = (),
-) -> Launch | None:
+) -> Launch | None:  # fmt: skip
     """The launch that writes `formula` of the inputs, broadcast, to `out`; None when there is nothing to write.
 
     Further results of the formula go to `more`, of the same sizes. Dims that `out` repeats (stride 0) are written once.

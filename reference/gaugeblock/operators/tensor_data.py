@@ -37,13 +37,9 @@ _NUMBERS = (bool, int, float, complex)
 
 
 def tensor(
-    data: Any,
-    *,
-    dtype: DType | None = None,
-    device: Device | str | None = None,
-    requires_grad: bool = False,
+    data: Any, *, dtype: DType | None = None, device: Device | str | None = None, requires_grad: bool = False,
     pin_memory: bool = False,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """A fresh tensor with the values of nested sequences, a number, an array or a tensor.
 
     Without `dtype`: bool, int64, the default float or complex dtype, whichever kind is the widest present; arrays,

@@ -99,12 +99,9 @@ def resize_as_(self: Tensor, the_template: Tensor, memory_format: MemoryFormat |
 
 
 def set_(
-    self: Tensor,
-    source: Tensor | UntypedStorage | None = None,
-    storage_offset: int = 0,
-    size: Sequence[int] | None = None,
-    stride: Sequence[int] | None = None,
-) -> Tensor:
+    self: Tensor, source: Tensor | UntypedStorage | None = None, storage_offset: int = 0,
+    size: Sequence[int] | None = None, stride: Sequence[int] | None = None,
+) -> Tensor:  # fmt: skip
     """Make `self` share the storage of `source`: with a tensor's metadata, or with the given ones, row-major if none.
 
     Without `source` it becomes an empty tensor. Raises RuntimeError for another dtype, illegal strides, or elements

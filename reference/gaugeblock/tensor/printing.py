@@ -35,13 +35,9 @@ OPTIONS = PrintOptions()
 
 
 def set_printoptions(
-    precision: int | None = None,
-    threshold: int | None = None,
-    edgeitems: int | None = None,
-    linewidth: int | None = None,
-    profile: str | None = None,
-    sci_mode: bool | None = None,
-) -> None:
+    precision: int | None = None, threshold: int | None = None, edgeitems: int | None = None,
+    linewidth: int | None = None, profile: str | None = None, sci_mode: bool | None = None,
+) -> None:  # fmt: skip
     """Set the options of `profile` ("default", "short" or "full"), then the options that are given.
 
     With `sci_mode` None the range of the values decides. Raises TypeError for a number that is not an int and for a

@@ -20,12 +20,9 @@ class TorchDispatchMode:
     """
 
     def __torch_dispatch__(
-        self,
-        func: OpOverload,
-        types: tuple[type, ...],
-        args: tuple[Any, ...] = (),
+        self, func: OpOverload, types: tuple[type, ...], args: tuple[Any, ...] = (),
         kwargs: Mapping[str, Any] | None = None,
-    ) -> Any:
+    ) -> Any:  # fmt: skip
         """The answer to a call of `func`; `types` are the classes of arguments with ``__torch_dispatch__``."""
         raise NotImplementedError(f"{type(self).__name__} does not define __torch_dispatch__")
 

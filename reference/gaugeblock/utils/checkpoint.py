@@ -17,12 +17,9 @@ class _Stop(Exception):
 
 
 def checkpoint(
-    function: Callable[..., Any],
-    *args: Any,
-    use_reentrant: bool | None = None,
-    preserve_rng_state: bool = True,
+    function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None, preserve_rng_state: bool = True,
     **kwargs: Any,
-) -> Any:
+) -> Any:  # fmt: skip
     """Return ``function(*args, **kwargs)``, keeping only the arguments for the backward pass.
 
     When the backward pass needs the first tensor, the function runs again, with the random state of the first run

@@ -225,12 +225,9 @@ class PreparedLaunch:
 
 @functools.lru_cache(maxsize=4096)
 def prepare(
-    kernel: PointwiseKernel,
-    shape: Ints,
-    strides: tuple[Ints, ...],
-    capability: Capability = DEFAULT_CAPABILITY,
+    kernel: PointwiseKernel, shape: Ints, strides: tuple[Ints, ...], capability: Capability = DEFAULT_CAPABILITY,
     multiprocessors: int = 132,
-) -> PreparedLaunch:
+) -> PreparedLaunch:  # fmt: skip
     """The launch of a kernel over an iteration space, without addresses; memoised.
 
     `shape` and `strides` (bytes) are the iteration plan's, coalesced, innermost first, outputs first. Raises ValueError

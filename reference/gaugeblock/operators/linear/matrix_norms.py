@@ -30,13 +30,9 @@ NUMBERS = (1, 2, math.inf)
 
 
 def linalg_matrix_norm(
-    self: Tensor,
-    ord: float | str = "fro",
-    dim: Sequence[int] = (-2, -1),
-    keepdim: bool = False,
-    *,
+    self: Tensor, ord: float | str = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *,
     dtype: DType | None = None,
-) -> Tensor:
+) -> Tensor:  # fmt: skip
     """The norm of the matrices that two dims span: "fro", "nuc", or the induced norms 1, 2 and inf (or their minima).
 
     Raises RuntimeError for another order, other than two different dims, bool, ints, and a dtype that narrows.

@@ -15,13 +15,11 @@ from ...core.promotion import UPSTREAM_NAMES
 from ...kernels import reduction_ops, rowwise_normalization
 from ...kernels.bound_call import Fresh
 from ...kernels.rowwise import RowProgram, row_map_kernel
-from ...tensor.reshaping import contiguous
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember
 from ..allocation import without_change
 from ..arrays import check_same_device
 from ..composition import Part, composite
-from ..conversion import converted
 from ..invoke import apply
 from ..loop_plan import RowLaunch, row_launch
 from ..operand_checks import check_implemented
@@ -35,8 +33,8 @@ def normalized_rows(
     name: str, program: Callable[[], RowProgram], input: Tensor, count: int, parameters: tuple[Tensor | None, ...],
     found: tuple[DType, ...], eps: float,
 ) -> Any:  # fmt: skip
-    """The row-major result of `program` over the last `count` dims, then what it finds for each row, those dims of
-    size 1; nan for empty rows. The result alone if nothing is `found`. Works on meta."""
+    """The row-major result of `program` over the last `count` dims of row-major tensors, then what it finds for each
+    row, those dims of size 1; nan for empty rows. The result alone if nothing is `found`. Works on meta."""
     meta = input.meta
     given = [parameter for parameter in parameters if parameter is not None]
     key = (name, count, len(found), tuple([p is None for p in parameters]), *[p.meta for p in given])
@@ -51,10 +49,9 @@ def normalized_rows(
             flat, length = contiguous_meta((prod(outer), prod(inner)), own), (prod(inner),)
             each = [contiguous_meta((prod(outer), 1), dtype) for dtype in found]
             launch = row_launch(kernel, [flat, *each, flat, *[contiguous_meta(length, p.meta.dtype) for p in given]], 1)
-            if all(p.meta.contiguous for p in (input, *given)):
-                strided, tail = launch
-                if not isinstance(strided, partial):
-                    call = Fresh(strided, tuple(metas), tail).native()
+            strided, tail = launch
+            if not isinstance(strided, partial):
+                call = Fresh(strided, tuple(metas), tail).native()
         plan = remember(meta.plans, key, (metas, launch, call))
     metas, launch, call = plan
     if call is not None and eps.__class__ is float:
@@ -63,12 +60,33 @@ def normalized_rows(
             return Planned(results, call, (input, *given, eps))
     result, *rest = map(new_like, metas)
     if launch is not None:
-        rows = [p if p.meta.contiguous else contiguous(p) for p in (input, *given)]
         strided, tail = launch
-        strided(*[part.pointer for part in (result, *rest, *rows)], eps, *tail)
+        strided(*[part.pointer for part in (result, *rest, input, *given)], eps, *tail)
     elif meta.device is cpu:
         rest = [apply("fill_.Scalar", part, nan) for part in rest]
     return (result, *rest) if found else result
+
+
+@composite
+def _converted_rows(
+    part: Part, name: str, program: Callable[[], RowProgram], count: int, found: tuple[DType, ...], kept: DType,
+    eps: float, input: Tensor, *parameters: Tensor | None,
+) -> tuple[Tensor, ...]:  # fmt: skip
+    """normalized_rows of tensors with any strides; what it finds is converted to the dtype `kept`."""
+    source = input if input.meta.contiguous else part("contiguous", input)
+    given = tuple([one if one is None or one.meta.contiguous else part("contiguous", one) for one in parameters])
+    result, *rest = part.plan(normalized_rows, name, program, source, count, given, found, eps)
+    return result, *[one if one.meta.dtype is kept else part("to.dtype", one, kept) for one in rest]
+
+
+def _rows(
+    name: str, program: Callable[[], RowProgram], count: int, found: tuple[DType, ...], kept: DType, eps: float,
+    input: Tensor, *parameters: Tensor | None,
+) -> Planned[Any]:  # fmt: skip
+    """Plan normalized_rows or, for other strides and dtypes, what it takes beside it."""
+    if kept is found[0] and all(one is None or one.meta.contiguous for one in (input, *parameters)):
+        return normalized_rows.planned(name, program, input, count, parameters, found, eps)
+    return _converted_rows.planned(name, program, count, found, kept, eps, input, *parameters)
 
 
 Sizes = Sequence[int]
@@ -129,11 +147,7 @@ def native_layer_norm(
     kept = statistics_dtype("layer_norm", input, weight, bias)
     wide = float64 if meta.dtype is float64 else float32
     program = partial(rowwise_normalization.layer_norm, meta.dtype, weight is not None, bias is not None)
-    planned = normalized_rows.planned("layer_norm", program, input, count, (weight, bias), (wide, wide), eps)
-    if kept is wide:
-        return planned
-    result, mean, deviation = planned.result
-    return result, converted(mean, kept), converted(deviation, kept)
+    return _rows("layer_norm", program, count, (wide, wide), kept, eps, input, weight, bias)
 
 
 @composite
@@ -224,7 +238,7 @@ def _fused_rms_norm(
     wide = float64 if own is float64 else float32
     small = finfo(wide).eps if eps is None else eps
     program = partial(rowwise_normalization.rms_norm, own, weight is not None)
-    return normalized_rows.planned("rms_norm", program, input, count, (weight,), (wide,), small)
+    return _rows("rms_norm", program, count, (wide,), wide, small, input, weight)
 
 
 @composite

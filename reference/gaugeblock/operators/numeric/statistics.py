@@ -136,13 +136,9 @@ def histogram_bins_tensor(
 
 
 def histogram_bin_ct(
-    self: Tensor,
-    bins: int = 100,
-    *,
-    range: Sequence[float] | None = None,
-    weight: Tensor | None = None,
+    self: Tensor, bins: int = 100, *, range: Sequence[float] | None = None, weight: Tensor | None = None,
     density: bool = False,
-) -> Any:
+) -> Any:  # fmt: skip
     """(hist, bin_edges) over `bins` equal parts of `range`, by default that of the data.
 
     Raises RuntimeError for a range that is not ascending and finite, NotImplementedError for other dtypes.
