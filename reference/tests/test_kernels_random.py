@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import erf, sqrt
+from math import erf, log1p, sqrt
 from typing import Any
 
 import gaugeblock as gb
@@ -30,8 +30,12 @@ def test_words_are_those_published_for_philox() -> None:
 
 @pytest.mark.parametrize("dtype", [gb.float32, gb.float64])
 @pytest.mark.parametrize(
-    ("name", "numbers"), [("uniform", (0.0, 1.0, 1.0)), ("normal", (0.0, 1.0)), ("bernoulli", (0.4,))]
-)
+    ("name", "numbers"),
+    [
+        ("uniform", (0.0, 1.0, 1.0)), ("normal", (0.0, 1.0)), ("bernoulli", (0.4,)), ("log_normal", (0.0, 1.0)),
+        ("exponential", (2.0,)), ("cauchy", (1.0, 2.0)), ("geometric", (log1p(-0.3),)), ("integers", (-5, 99)),
+    ],
+)  # fmt: skip
 def test_a_part_has_the_numbers_of_the_whole(name: str, numbers: tuple[float, ...], dtype: Any) -> None:
     kernel, whole = random_kernel(name, dtype), np.zeros(300, dtype.numpy)
     kernel(whole.ctypes.data, whole.ctypes.data, 7, 3, *numbers, 300)
@@ -128,3 +132,77 @@ def test_bounds() -> None:
         assert abs(share - 0.3) < 4 * sqrt(0.21 / COUNT)
     assert gb.bernoulli(gb.tensor([0.0, 1.0]).repeat(1000)).view(1000, 2).unique(dim=0).tolist() == [[0, 1]]
     assert gb.randint(0, 5, (0,)).tolist() == [] and gb.rand(0).tolist() == []
+
+
+DISTRIBUTIONS: dict[str, tuple[Any, Any]] = {
+    "exponential": (lambda x: x.exponential_(2.0), lambda x: 1 - np.exp(-2 * x)),
+    "cauchy": (lambda x: x.cauchy_(1.0, 0.5), lambda x: 0.5 + np.arctan((x - 1) / 0.5) / np.pi),
+    "log_normal": (
+        lambda x: x.log_normal_(0.5, 2.0), lambda x: 0.5 + np.vectorize(erf)((np.log(x) - 0.5) / 2 / sqrt(2)) / 2
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [gb.float32, gb.float64])
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_continuous_distributions(name: str, dtype: Any) -> None:
+    gb.manual_seed(5)
+    draw, cumulative = DISTRIBUTIONS[name]
+    drawn = draw(gb.empty(COUNT, dtype=dtype)).numpy()
+    assert distance(drawn, cumulative) < 1.9
+    assert name == "cauchy" or drawn.min() > 0
+
+
+@pytest.mark.parametrize("dtype", [gb.float32, gb.float64, gb.int64, gb.int32])
+def test_trials_until_the_first_success(dtype: Any) -> None:
+    gb.manual_seed(6)
+    counts = np.bincount(gb.empty(COUNT, dtype=dtype).geometric_(0.3).numpy().astype(np.int64), minlength=8)[:8]
+    expected = COUNT * np.array([0, *(0.3 * 0.7**k for k in range(7))])
+    assert counts[0] == 0 and (abs(counts - expected) < 4.5 * np.sqrt(expected + 1)).all()
+
+
+def test_exponential_numbers_are_never_zero() -> None:
+    for dtype, least in ((gb.float32, 2.0**-24), (gb.float64, 2.0**-53)):
+        drawn = gb.empty(COUNT, dtype=dtype).exponential_()
+        assert drawn.min().item() >= least and drawn.isfinite().all().item()
+
+
+FILLS = {
+    "uniform_": lambda x: x.uniform_(2, 3),
+    "normal_": lambda x: x.normal_(1, 2),
+    "exponential_": gb.Tensor.exponential_,
+    "random_": lambda x: x.random_(1, 90),
+    "bernoulli_": lambda x: x.bernoulli_(0.5),
+    "geometric_": lambda x: x.geometric_(0.4),
+    "bernoulli_ of chances": lambda x: x.bernoulli_(gb.tensor([0.0, 1.0, 0.5])),
+}
+
+
+@pytest.mark.parametrize("dtype", [gb.float32, gb.float64, gb.bfloat16, gb.float16], ids=str)
+@pytest.mark.parametrize("name", FILLS)
+def test_only_the_elements_of_a_view_are_filled(name: str, dtype: Any) -> None:
+    base = gb.full((9, 7), -7.0, dtype=dtype)
+    view = base[1:8:2, ::3]
+    version = base._version
+    FILLS[name](view)
+    assert base._version == version + 1
+    outside = gb.ones(9, 7, dtype=gb.bool)
+    outside[1:8:2, ::3] = False
+    assert (base[outside] == -7).all().item() and not (view == -7).any().item()
+    turned = gb.full((3, 5), -7.0, dtype=dtype).t()
+    assert turned.shape == (5, 3) and not (FILLS[name](turned) == -7).any().item()
+
+
+@pytest.mark.parametrize("dtype", [gb.uint8, gb.int8, gb.int16, gb.int32, gb.int64, gb.uint64, gb.bool], ids=str)
+def test_integers_of_every_dtype(dtype: Any) -> None:
+    high = 2 if dtype is gb.bool else 100
+    drawn = gb.empty(4000, dtype=dtype).random_(high)
+    assert sorted(set(drawn.tolist())) == list(range(high))
+
+
+def test_components_of_complex_numbers_are_independent() -> None:
+    gb.manual_seed(9)
+    drawn = gb.empty(COUNT, dtype=gb.complex64).normal_(3.0, 2.0).numpy()
+    assert abs(drawn.mean() - 3) < 0.03
+    assert abs(drawn.real.std() - sqrt(2)) < 0.02 and abs(drawn.imag.std() - sqrt(2)) < 0.02
+    assert abs(np.corrcoef(drawn.real, drawn.imag)[0, 1]) < 0.01

@@ -2,8 +2,12 @@
 
     kernel(out_ptr, base, seed, call, low, span, last, n)    "uniform": low + u * span, at most last
     kernel(out_ptr, base, seed, call, mean, std, n)          "normal", by Box and Muller
+    kernel(out_ptr, base, seed, call, mean, std, n)          "log_normal", e to the power of such
+    kernel(out_ptr, base, seed, call, rate, n)               "exponential", above 0
+    kernel(out_ptr, base, seed, call, median, sigma, n)      "cauchy"
+    kernel(out_ptr, base, seed, call, log, n)                "geometric", from 1 on, by log(1 - chance)
     kernel(out_ptr, base, seed, call, chance, n)             "bernoulli", 1 or 0, by 53 bits
-    kernel(out_ptr, base, seed, call, low, span, n)          "integers", int64 in [low, low + span), span below 2**32
+    kernel(out_ptr, base, seed, call, low, span, n)          "integers" in [low, low + span), span below 2**32
 
 Each number follows from seed, call and its place alone, whatever vectors and threads the machine has: `LANES` counters
 give four groups of so many words, which follow each other. `base` is the address of the first element, as in `ranges`.
@@ -14,13 +18,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from math import pi
+from typing import NamedTuple
 
 from ..core.dtype import DType
 from .code import MEMCPY, Declarations, row_module
 from .compiler import Builtin, compiler
 from .conversion import SCALAR_TYPES
+from .exponential import exp
 from .expression import F32, F64, INT, UINT, Expr, ScalarType, constant, select
-from .functions import cast, sqrt
+from .functions import cast, ceil, sqrt
 from .isa import Level, current_level
 from .logarithm import log
 from .lower import Emitter
@@ -67,30 +73,62 @@ def _uniform(words: list[Expr], numbers: list[Expr], type: ScalarType) -> list[E
     return [select(one < last, one, last) for one in moved]
 
 
-def _normal(words: list[Expr], numbers: list[Expr], type: ScalarType) -> list[Expr]:
-    """Pairs r cos t and r sin t, with r**2 / -2 the logarithm of a number in (0, 1]: of 32 bits for float32.
+def _above_zero(words: list[Expr], type: ScalarType) -> list[Expr]:
+    """Numbers that are uniform in (0, 1]: of 32 bits, for float64 of 53."""
+    if type is F64:
+        return [1.0 - one for one in _units(words, F64)]
+    above = [_number(w, 16, F32) * 2.0**16 + (cast(cast(w & 0xFFFF, INT[32]), F32) + 1.0) for w in words]
+    return [one * 2.0**-32 for one in above]
 
-    The lowest bits of a word, which its fraction leaves, say in which quarter the angle lies.
-    """
-    mean, std = numbers
-    if type is F32:
-        above = [_number(w, 16, F32) * 2.0**16 + (cast(cast(w & 0xFFFF, INT[32]), F32) + 1.0) for w in words[::2]]
-        radii, turns, rest = [one * 2.0**-32 for one in above], _units(words[1::2], F32), words[1::2]
-    else:
-        unit, turn = _units(words, F64)
-        radii, turns, rest = [1.0 - unit], [turn], words[3:]
+
+def _turns(words: list[Expr], type: ScalarType) -> list[tuple[Expr, Expr]]:
+    """The cosines and sines of uniform angles. The lowest bits of a word, which its fraction leaves, say in which
+    quarter the angle lies."""
     found = []
-    for radius, turn, word in zip(radii, turns, rest, strict=True):
-        size = sqrt(log(radius) * -2.0) * std
+    for turn, word in zip(_units(words, type), words if type is F32 else words[1::2], strict=True):
         angle = (turn - 0.5) * (pi / 2), constant(0, type), cast(word, UINT[type.bits])
-        found += [size * function(angle) + mean for function in (cosine_of, sine_of)]
+        found.append((cosine_of(angle), sine_of(angle)))
     return found
+
+
+def _normal(words: list[Expr], numbers: list[Expr], type: ScalarType) -> list[Expr]:
+    """Pairs r cos t and r sin t, with r**2 / -2 the logarithm of a number in (0, 1]."""
+    mean, std = numbers
+    short = type is F32
+    radii = _above_zero(words[::2] if short else words[:2], type)
+    found = []
+    for radius, turn in zip(radii, _turns(words[1::2] if short else words[2:], type), strict=True):
+        size = sqrt(log(radius) * -2.0) * std
+        found += [size * one + mean for one in turn]
+    return found
+
+
+def _log_normal(words: list[Expr], numbers: list[Expr], type: ScalarType) -> list[Expr]:
+    return [exp(one) for one in _normal(words, numbers, type)]
+
+
+def _exponential(words: list[Expr], numbers: list[Expr], type: ScalarType) -> list[Expr]:
+    """-log of a number in (0, 1] and, for 1, half of the spacing there, so that no result is 0."""
+    least = 2.0 ** (-24 if type is F32 else -53)
+    found = [-log(one) for one in _above_zero(words, type)]
+    return [select(one > least, one, constant(least, type)) / numbers[0] for one in found]
+
+
+def _cauchy(words: list[Expr], numbers: list[Expr], type: ScalarType) -> list[Expr]:
+    median, sigma = numbers
+    return [sine / cosine * sigma + median for cosine, sine in _turns(words, type)]
+
+
+def _geometric(words: list[Expr], numbers: list[Expr], type: ScalarType) -> list[Expr]:
+    found = [log(one) / numbers[0] for one in _above_zero(words, F64)]
+    return [cast(select(one > 0.0, ceil(one), constant(1.0, F64)), type) for one in found]
 
 
 def _integers(words: list[Expr], numbers: list[Expr], type: ScalarType) -> list[Expr]:
     """low + (x * span >> 64), of 64 random bits x."""
     low, span = numbers[0], numbers[1] & LOW_WORD
-    return [low + ((a * span + (b * span >> 32)) >> 32) for a, b in zip(words[::2], words[1::2], strict=True)]
+    found = [low + ((a * span + (b * span >> 32)) >> 32) for a, b in zip(words[::2], words[1::2], strict=True)]
+    return [cast(cast(one, INT[64]), type) for one in found]
 
 
 def _bernoulli(words: list[Expr], numbers: list[Expr], type: ScalarType) -> list[Expr]:
@@ -98,27 +136,35 @@ def _bernoulli(words: list[Expr], numbers: list[Expr], type: ScalarType) -> list
     return [select(unit < chance, constant(1, type), constant(0, type)) for unit in _units(words, F64)]
 
 
-KINDS: dict[str, tuple[Callable[[list[Expr], list[Expr], ScalarType], list[Expr]], str]] = {
-    "uniform": (_uniform, "ddd"), "normal": (_normal, "dd"), "integers": (_integers, "ii"),
-    "bernoulli": (_bernoulli, "d"),
+class Kind(NamedTuple):
+    """A formula of words, the kinds of its numbers, and the type that these have, if not that of the results."""
+
+    formula: Callable[[list[Expr], list[Expr], ScalarType], list[Expr]]
+    numbers: str
+    type: ScalarType | None = None
+
+
+KINDS = {
+    "uniform": Kind(_uniform, "ddd"), "normal": Kind(_normal, "dd"), "log_normal": Kind(_log_normal, "dd"),
+    "exponential": Kind(_exponential, "d"), "cauchy": Kind(_cauchy, "dd"), "geometric": Kind(_geometric, "d", F64),
+    "integers": Kind(_integers, "ii", WORD), "bernoulli": Kind(_bernoulli, "d", F64),
 }  # fmt: skip
-"""Name -> formula of words, and the kinds of its numbers."""
 
 
 @functools.cache
 def random_kernel(name: str, dtype: DType) -> Builtin:
-    """The builtin for float32, float64 or, for "integers", int64; memoised."""
+    """The builtin for float32, float64 or, of "integers", any integer; memoised."""
     level = current_level()
-    signature = Signature(1, "iii" + KINDS[name][1])
+    signature = Signature(1, "iii" + KINDS[name].numbers)
     row = compiler().load(f"random {name} {dtype.name} {level.name}", lambda: _text(name, dtype, level))
     return compiler().builtin("random", contiguous_address(signature), [row, dtype.itemsize])
 
 
 def _text(name: str, dtype: DType, level: Level) -> str:
     code = Emitter(1, "x", Declarations(level.vector_bytes))
-    formula, kinds = KINDS[name]
-    type = WORD if name == "integers" else SCALAR_TYPES[dtype]
-    taken_type = F64 if name == "bernoulli" else type
+    formula, kinds, own = KINDS[name]
+    type = SCALAR_TYPES[dtype]
+    taken_type = own or type
     group = LANES * (4 if taken_type is F32 else 2)
     nbytes = dtype.itemsize
     code.declarations["@llvm.memcpy.p0.p0.i64"] = MEMCPY

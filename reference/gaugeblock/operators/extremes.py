@@ -8,6 +8,7 @@ from typing import Any
 from ..core.dtype import int64
 from ..kernels import reduction_ops
 from ..tensor.tensor import Tensor
+from .composition import Part, composite
 from .invoke import result_type
 from .operand_checks import check_implemented
 from .plan import Planned, plannable
@@ -74,10 +75,10 @@ _register(False)
 
 
 @kernel("aminmax")
-def aminmax(self: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
+@composite
+def aminmax(part: Part, self: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """(smallest, largest) in all or along a dim; NaN wins. Raises RuntimeError, IndexError for no elements."""
     check_implemented("aminmax", self.meta.dtype, not self.meta.dtype.is_complex)
     dims = reduced_dims("aminmax", dim, self.meta.ndim)
     check_not_empty("aminmax", self.meta, dims, full=dim is None)
-    extremes = [_extreme(name, self, dims, keepdim, name == "amax").result for name in ("amin", "amax")]
-    return result_type("aminmax")(*extremes)
+    return result_type("aminmax")(*[part(name, self, dims, keepdim) for name in ("amin", "amax")])

@@ -134,7 +134,7 @@ def filled_kernel(factory: Filled, name: str, operator: Operator) -> Callable[..
         elif like is None:
             target = call(EMPTY, () if at is None else size, dtype=kind, **options)
         elif at is None:
-            target = call(EMPTY_LIKE, like, dtype=dtype, **options)
+            target = apply("empty_like", like, dtype=dtype, **options)
         else:
             target = call(EMPTY, size, **own_options(like, {"dtype": dtype, **options}))
         if generator is None:

@@ -9,22 +9,24 @@ from typing import Any
 from ..core import lazy_numpy as np
 from ..core.away import away
 from ..core.device import cpu
-from ..core.dtype import DType, bfloat16, bool_, float16, float32, float64, int64
+from ..core.dtype import DType, bfloat16, bool_, float16, float32, float64, int64, uint64
 from ..core.errors import check_sizes
 from ..core.limits import finfo, iinfo
 from ..core.warn import warn
-from ..dispatch.dispatcher import REGISTRY, call
 from ..iteration.overlap import check_no_internal_overlap
 from ..kernels.compiler import Builtin
 from ..tensor.array_view import array_of
 from ..tensor.reinterpret import view_as_real
+from ..tensor.scalars import item
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import contiguous_meta, only_ints
 from ..tensor.versions import bump_version
 from ..tensor.views import expand
 from .allocation import COMPOSITE, empty_like, without_change
-from .arrays import STEPS, Array, computed, values
+from .arrays import STEPS, Array, computed, from_array, values
+from .copy import copy_values
 from .generator import Generator, default_generator, generator_of, stream_of
+from .invoke import apply
 from .operand_checks import check_fits, check_implemented
 from .ranges import Plan
 from .registration import kernel
@@ -38,25 +40,6 @@ LONG_SPAN = 1 << 32
 
 def _refuse(operator: str, dtype: DType) -> NotImplementedError:
     return NotImplementedError(f"\"{operator}\" not implemented for '{dtype.name}'")
-
-
-def store(self: Tensor, draw: Callable[[], Any]) -> Tensor:
-    """Write the array that ``draw()`` gives into `self` and count the change; nothing is drawn without memory."""
-    check_no_internal_overlap(self.meta.sizes, self.meta.strides)
-    bump_version(self)
-    if self.meta.device is cpu and self.meta.numel:
-        array = array_of(real_parts(self))
-
-        def fill() -> None:
-            array[...] = draw()
-
-        away(100 * array.size, fill)
-    return self
-
-
-def real_parts(self: Tensor) -> Tensor:
-    """`self`, or its real view when it is complex."""
-    return view_as_real(self) if self.meta.dtype.is_complex else self
 
 
 _LOOPS: dict[tuple[str, DType], Builtin] = {}
@@ -73,33 +56,43 @@ def draw_into(pointer: int, count: int, name: str, dtype: DType, stream: Generat
     loop(pointer, pointer, *stream.next_call(), *numbers, count)
 
 
-def drawn_array(sizes: tuple[int, ...], name: str, dtype: DType, stream: Generator, *numbers: float) -> Array:
-    """An array of numbers of a distribution of `kernels.random`."""
-    array = np.empty(sizes, dtype.numpy)
-    draw_into(array.__array_interface__["data"][0], array.size, name, dtype, stream, *numbers)
-    return array
+def drawn_tensor(sizes: tuple[int, ...], name: str, dtype: DType, stream: Generator, *numbers: float) -> Tensor:
+    """A fresh tensor of numbers of a distribution of `kernels.random`, which has a loop for the dtype."""
+    result = new_like(contiguous_meta(sizes, dtype))
+    if result.meta.numel:
+        draw_into(result.pointer, result.meta.numel, name, dtype, stream, *numbers)
+    return result
 
 
-def unit_values(stream: Generator, sizes: tuple[int, ...], dtype: DType) -> Array:
-    """Multiples of the dtype's spacing below 1, uniform in [0, 1)."""
-    drawn = drawn_array(sizes, "uniform", float64 if dtype is float64 else float32, stream, 0.0, 1.0, 1.0)
-    if dtype in WIDE:
-        return drawn
-    steps = np.float32(1 << MANTISSA_BITS[dtype])
-    return (np.floor(drawn * steps) / steps).astype(dtype.numpy)
+@functools.cache
+def _loop_dtype(name: str, dtype: DType) -> DType:
+    """Return the dtype of the loop that fills tensors of a dtype: their own if there is one."""
+    kind = dtype.to_real()
+    if kind in WIDE or (name == "integers" and kind.kind == 1):
+        return kind
+    return int64 if kind.kind < 2 and name in ("integers", "geometric", "bernoulli") else float32
 
 
-def fill_drawn(self: Tensor, name: str, stream: Generator, *numbers: float) -> Tensor:
-    """Fill a contiguous tensor on the CPU by the loop of its dtype."""
-    if self.meta.numel:
-        draw_into(self.pointer, self.meta.numel, name, self.meta.dtype, stream, *numbers)
-    return self
-
-
-def is_direct(self: Tensor, dtypes: tuple[DType, ...]) -> bool:
-    """Whether a loop of `kernels.random` may write into `self`, for which it has these dtypes."""
+def filled(self: Tensor, name: str, stream: Generator, *numbers: float) -> Tensor:
+    """Fill a tensor by a distribution of `kernels.random` and count the change; nothing is drawn without memory."""
     meta = self.meta
-    return meta.dtype in dtypes and meta.contiguous and meta.device is cpu and not meta.lazy
+    dtype = _loop_dtype(name, meta.dtype)
+    if meta.dtype is dtype and meta.dense and meta.device is cpu and not meta.lazy:
+        bump_version(self)
+        if meta.numel:
+            draw_into(self.pointer, meta.numel, name, dtype, stream, *numbers)
+        return self
+    return written(self, lambda sizes: drawn_tensor(sizes, name, dtype, stream, *numbers))
+
+
+def written(self: Tensor, draw: Callable[[tuple[int, ...]], Tensor]) -> Tensor:
+    """Write what is drawn for the sizes of a tensor, or of its real view, into it, and count the change."""
+    check_no_internal_overlap(self.meta.sizes, self.meta.strides)
+    bump_version(self)
+    if self.meta.device is cpu and self.meta.numel:
+        parts = view_as_real(self) if self.meta.dtype.is_complex else self
+        copy_values(parts, draw(parts.meta.sizes))
+    return self
 
 
 @kernel("uniform_", derive=False)
@@ -111,6 +104,8 @@ def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Ge
     dtype = self.meta.dtype.to_real()
     if not dtype.is_floating_point:
         raise _refuse("uniform_", dtype)
+    if dtype in WIDE and (from_, to) == (0, 1):
+        return filled(self, "uniform", stream_of("uniform_", generator), 0.0, 1.0, 1.0)
     if from_ > to:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}")
     largest = finfo(dtype).max
@@ -122,20 +117,17 @@ def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Ge
             f"uniform_(): expects to - from <= {largest}, the largest {dtype.name}, got from={from_} and to={to}"
         )
     stream = stream_of("uniform_", generator)
-    if is_direct(self, WIDE):
-        bump_version(self)
-        return fill_drawn(self, "uniform", stream, float(from_), float(to - from_), _below(from_, to, dtype))
-    sizes = real_parts(self).meta.sizes
-    return store(self, lambda: _uniform(unit_values(stream, sizes, dtype), from_, to, dtype))
+    if dtype in WIDE:
+        return filled(self, "uniform", stream, float(from_), float(to - from_), _below(from_, to, dtype))
+    return written(self, lambda sizes: _uniform_half(stream, sizes, from_, to, dtype))
 
 
-def _uniform(drawn: Array, low: float, high: float, dtype: DType) -> Array:
-    """Numbers of [0, 1) moved to [low, high)."""
-    if (low, high) == (0, 1):
-        return drawn
-    wide: Array = drawn.astype(np.float64 if dtype is float64 else np.float32)
-    moved = (wide * (high - low) + low).astype(dtype.numpy)
-    return np.minimum(moved, dtype.numpy.type(_below(low, high, dtype))) if high > low else moved
+def _uniform_half(stream: Generator, sizes: tuple[int, ...], low: float, high: float, dtype: DType) -> Tensor:
+    """Multiples of the spacing of a half dtype below 1, uniform in [0, 1), moved to [low, high)."""
+    steps = np.float32(1 << MANTISSA_BITS[dtype])
+    drawn = np.floor(array_of(drawn_tensor(sizes, "uniform", float32, stream, 0.0, 1.0, 1.0)) * steps) / steps
+    moved = (drawn * (high - low) + low).astype(dtype.numpy)
+    return from_array(np.minimum(moved, dtype.numpy.type(_below(low, high, dtype))) if high > low else moved, dtype)
 
 
 @functools.lru_cache(64)
@@ -156,21 +148,16 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generat
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     stream = stream_of("normal_", generator)
-    if is_direct(self, WIDE):
-        bump_version(self)
-        return fill_drawn(self, "normal", stream, float(mean), float(std))
-    sizes, wide = real_parts(self).meta.sizes, float64 if dtype.to_real() is float64 else float32
-    return store(self, lambda: _normal(drawn_array(sizes, "normal", wide, stream, 0.0, 1.0), self, mean, std))
+    if not dtype.is_complex:
+        return filled(self, "normal", stream, float(mean), float(std))
+    wide = float64 if dtype.to_real() is float64 else float32
 
+    def draw(sizes: tuple[int, ...]) -> Tensor:
+        parts = drawn_tensor(sizes, "normal", wide, stream, 0.0, std / 2**0.5)
+        apply("add_.Scalar", apply("select.int", parts, -1, 0), mean)
+        return parts
 
-def _normal(drawn: Array, self: Tensor, mean: float, std: float) -> Array:
-    """Numbers of the standard normal distribution moved to `mean` and `std`; complex ones in their last dim."""
-    if self.meta.dtype.is_complex:
-        drawn = drawn * drawn.dtype.type(std / 2**0.5)
-        drawn[..., 0] += mean
-    elif (mean, std) != (0, 1):
-        drawn = drawn * drawn.dtype.type(std) + drawn.dtype.type(mean)
-    return drawn
+    return written(self, draw)
 
 
 def check_range(low: int, high: int, dtype: DType) -> None:
@@ -198,11 +185,10 @@ def _limits(dtype: DType) -> tuple[float, float]:
     return limits.min, limits.max
 
 
-def integer_values(stream: Generator, low: int, high: int, sizes: tuple[int, ...]) -> Array:
-    """Integers uniform in [low, high)."""
-    if high - low < LONG_SPAN and high <= INT64_END:
-        return drawn_array(sizes, "integers", int64, stream, low, high - low)
-    return stream.draw.integers(low, high, sizes, np.uint64 if high > INT64_END else np.int64)
+def _integers(stream: Generator, low: int, high: int, sizes: tuple[int, ...]) -> Tensor:
+    """Integers uniform in [low, high), of which there are LONG_SPAN or more."""
+    dtype = uint64 if high > INT64_END else int64
+    return from_array(stream.draw.integers(low, high, sizes, dtype.numpy), dtype)
 
 
 @kernel("random_.from", derive=False)
@@ -212,10 +198,9 @@ def random_from(self: Tensor, from_: int, to: int | None, *, generator: Generato
     high = _largest(dtype) + 1 if to is None else to
     check_range(from_, high, dtype)
     stream = stream_of("random_", generator)
-    if high - from_ < LONG_SPAN and is_direct(self, (int64,)):
-        bump_version(self)
-        return fill_drawn(self, "integers", stream, from_, high - from_)
-    return store(self, lambda: integer_values(stream, from_, high, self.meta.sizes))
+    if high - from_ < LONG_SPAN:
+        return filled(self, "integers", stream, from_, high - from_)
+    return written(self, lambda sizes: _integers(stream, from_, high, sizes))
 
 
 @kernel("random_.to", derive=False)
@@ -243,11 +228,7 @@ def bernoulli_float(self: Tensor, p: float = 0.5, *, generator: Generator | None
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
     if self.meta.dtype.is_complex:
         raise _refuse("bernoulli_", self.meta.dtype)
-    stream = stream_of("bernoulli_", generator)
-    if is_direct(self, WIDE):
-        bump_version(self)
-        return fill_drawn(self, "bernoulli", stream, float(p))
-    return store(self, lambda: unit_values(stream, self.meta.sizes, float64) < p)
+    return filled(self, "bernoulli", stream_of("bernoulli_", generator), float(p))
 
 
 @kernel("bernoulli_.Tensor", derive=False)
@@ -255,15 +236,15 @@ def bernoulli_tensor(self: Tensor, p: Tensor, *, generator: Generator | None = N
     """Fill with 1 of the probability in `p`, which expands to `self`. Raises as bernoulli_."""
     if self.meta.dtype.is_complex or not p.meta.dtype.is_floating_point:
         raise _refuse("bernoulli_", self.meta.dtype if self.meta.dtype.is_complex else p.meta.dtype)
-    wide, stream = expand(p, self.meta.sizes), stream_of("bernoulli_", generator)
+    chances, stream = expand(p, self.meta.sizes), stream_of("bernoulli_", generator)
 
-    def drawn() -> Array:
-        chances = values(wide)
-        if not ((chances >= 0) & (chances <= 1)).all():
+    def draw(sizes: tuple[int, ...]) -> Tensor:
+        ends: Any = apply("aminmax", p)
+        if not 0 <= item(ends[0]) <= item(ends[1]) <= 1:
             raise RuntimeError("bernoulli(): Expected p_in >= 0 && p_in <= 1 to be true for every probability")
-        return unit_values(stream, self.meta.sizes, float64) < chances
+        return apply("lt.Tensor", drawn_tensor(sizes, "uniform", float64, stream, 0.0, 1.0, 1.0), chances)
 
-    return store(self, drawn)
+    return written(self, draw)
 
 
 @kernel("exponential_", derive=False)
@@ -277,19 +258,12 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None 
         )
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    draw = generator_of("exponential_", generator)
-    return store(self, lambda: draw.standard_exponential(self.meta.sizes) / lambd)
+    return filled(self, "exponential", stream_of("exponential_", generator), float(lambd))
 
 
 def drawn(inplace: str) -> Callable[..., Tensor]:
     """Return the function that fills a tensor by the operator `inplace`."""
-    operator = REGISTRY.find(inplace)
-
-    def fill(target: Tensor, *arguments: Any, generator: Generator | None = None) -> Tensor:
-        result: Tensor = call(operator, target, *arguments, generator=generator)
-        return result
-
-    return fill
+    return functools.partial(apply, inplace)
 
 
 def bounds(operator: str, dtype: DType, *given: int) -> tuple[int, ...]:
@@ -315,13 +289,13 @@ def permutation(dtype: DType, n: int, generator: Generator | None = None) -> Pla
 @kernel("bernoulli", COMPOSITE)
 def bernoulli(self: Tensor, *, generator: Generator | None = None) -> Tensor:
     """1 of the probability that stands in `self`, else 0. Raises RuntimeError outside [0, 1], NotImplementedError."""
-    return without_change(drawn("bernoulli_.Tensor")(empty_like(self), self, generator=generator))
+    return without_change(apply("bernoulli_.Tensor", empty_like(self), self, generator=generator))
 
 
 @kernel("bernoulli.p", COMPOSITE, derive=False)
 def bernoulli_p(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """1 of probability `p`, else 0, with sizes and dtype of `self`. Raises RuntimeError outside [0, 1]."""
-    return without_change(drawn("bernoulli_.float")(empty_like(self), p, generator=generator))
+    return without_change(apply("bernoulli_.float", empty_like(self), p, generator=generator))
 
 
 @kernel("multinomial")
@@ -366,18 +340,12 @@ def _choices(given: Array, count: int, replacement: bool, draw: np.random.Genera
 
 def fill_uniform(target: Tensor) -> None:
     """Fill a fresh tensor on the CPU with numbers uniform in [0, 1). NotImplementedError for integers and bool."""
-    if is_direct(target, WIDE):
-        fill_drawn(target, "uniform", default_generator, 0.0, 1.0, 1.0)
-    else:
-        without_change(uniform_(target))
+    without_change(uniform_(target))
 
 
 def fill_normal(target: Tensor) -> None:
     """Fill a fresh tensor on the CPU with standard normal numbers. NotImplementedError for integers and bool."""
-    if is_direct(target, WIDE):
-        fill_drawn(target, "normal", default_generator, 0.0, 1.0)
-    else:
-        without_change(normal_(target))
+    without_change(normal_(target))
 
 
 def quick_randint(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
@@ -388,8 +356,6 @@ def quick_randint(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
     sizes = tuple(given[-1])
     if not only_ints((low, high, *sizes)) or not -INT64_END <= low < high <= INT64_END:
         return None
-    result = new_like(contiguous_meta(sizes, int64))
     if high - low < LONG_SPAN:
-        return fill_drawn(result, "integers", default_generator, low, high - low)
-    array_of(result)[...] = integer_values(default_generator, low, high, sizes)
-    return result
+        return drawn_tensor(sizes, "integers", int64, default_generator, low, high - low)
+    return apply("to.dtype", _integers(default_generator, low, high, sizes), int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import log1p
 from typing import Any
 
 from ...core import lazy_numpy as np
@@ -14,10 +15,10 @@ from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor, empty_tensor
 from ..arrays import Array, computed, outline, values
 from ..conversion import host
-from ..generator import Generator, generator_of
+from ..generator import Generator, generator_of, stream_of
 from ..invoke import apply
 from ..operand_checks import check_implemented
-from ..random_numbers import store
+from ..random_numbers import filled
 
 MOST_TRIALS = 2.0**53
 """More trials of a binomial distribution count as so many."""
@@ -37,8 +38,7 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
     _floating("cauchy_", "Cauchy", self)
     if not sigma > 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
-    draw = generator_of("cauchy_", generator)
-    return store(self, lambda: median + sigma * draw.standard_cauchy(self.meta.sizes))
+    return filled(self, "cauchy", stream_of("cauchy_", generator), float(median), float(sigma))
 
 
 def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
@@ -47,8 +47,7 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
     dtype = self.meta.dtype
     check_implemented("log_normal_cpu", dtype, dtype.kind == 2)
-    draw = generator_of("log_normal_", generator)
-    return store(self, lambda: draw.lognormal(mean, std, self.meta.sizes))
+    return filled(self, "log_normal", stream_of("log_normal_", generator), float(mean), float(std))
 
 
 def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
@@ -57,8 +56,7 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
     dtype = self.meta.dtype
     check_implemented("geometric_cpu", dtype, dtype.kind in (1, 2))
-    draw = generator_of("geometric_", generator)
-    return store(self, lambda: draw.geometric(p, self.meta.sizes))
+    return filled(self, "geometric", stream_of("geometric_", generator), log1p(-p))
 
 
 def poisson(self: Tensor, generator: Generator | None = None) -> Tensor:
