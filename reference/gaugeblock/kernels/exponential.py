@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from .expression import F32, F64, Expr, select
 from .functions import Format, Pair, copysign, exact_product, fabs, format_of, fused, mul_add, ordered_sum, polynomial
+from .piecewise import short_tanh
 
 # ln 2 in two parts, the first so short that its products with k are exact.
 LN2 = {
@@ -226,7 +227,10 @@ def cosh(x: Expr) -> Expr:
 
 
 def tanh(x: Expr) -> Expr:
-    """Hyperbolic tangent."""
+    """Hyperbolic tangent; piecewise polynomial in float32 expressions."""
+    if x.type is F32:
+        size = fabs(x)
+        return copysign(short_tanh(select(size > _FLAT[F32], _FLAT[F32], size)), x)
     sine, cosine = _hyperbolic(x, _FLAT[x.type])
     high, low = ordered_sum(*cosine)
     inverse = 1.0 / high

@@ -59,22 +59,30 @@ def native(emitter: Emitter, expr: Expr, arguments: list[str]) -> str:
 
 def looked_up(emitter: Emitter, expr: Expr, arguments: list[str]) -> str:
     """Entries of a table by the low bits of the index: a permutation of registers where it fits, else loads."""
-    bits = emitter.width * expr.type.bits
-    if emitter.wide and bits > 512:
+    bits, register = emitter.width * expr.type.bits, 8 * emitter.declarations.vector_bytes
+    if register >= 256 and bits > register:
         return _halves(emitter, expr, arguments, looked_up)
     (index,) = arguments
     entries: tuple[float, ...] = expr.attribute
     size, scalar, index_type = len(entries), expr.type.ir, expr.arguments[0].type
     values = [f"{scalar} {literal(entry, expr.type)}" for entry in entries]
-    if emitter.wide and bits == 512 and size in (emitter.width, 2 * emitter.width):
+    permuted = register == 512 or (register == 256 and scalar == "float")
+    if permuted and bits == register and size in (emitter.width, 2 * emitter.width):
         type, places = emitter.type(expr.type), f"{emitter.type(index_type)} {index}"
         parts = [f"{type} <{', '.join(values[k : k + emitter.width])}>" for k in range(0, size, emitter.width)]
         letter = "d" if scalar == "double" else "s"
         name = f"@llvm.x86.avx512.{f'permvar.{letter}f' if len(parts) == 1 else f'vpermi2var.p{letter}'}.512"
-        given = [parts[0], places, *parts[1:]]
-        types = [type, emitter.type(index_type), *([type] * (len(parts) - 1))]
+        given = [[parts[0], places, *parts[1:]]]
+        if register == 256:
+            name, given = "@llvm.x86.avx2.permps", [[part, places] for part in parts]
+        types = [type, emitter.type(index_type), *([type] * (len(given[0]) - 2))]
         emitter.declarations[name] = f"declare {type} {name}({', '.join(types)})"
-        return emitter.register(f"call {type} {name}({', '.join(given)})")
+        found = [emitter.register(f"call {type} {name}({', '.join(one)})") for one in given]
+        if len(found) == 1:
+            return found[0]
+        high = emitter.register(f"and {places}, {emitter.constant(Expr('constant', index_type, (), emitter.width))}")
+        second = emitter.register(f"icmp ne {emitter.type(index_type)} {high}, zeroinitializer")
+        return emitter.register(f"select {emitter.type(BOOL)} {second}, {type} {found[1]}, {type} {found[0]}")
     text = f"[{size} x {scalar}] [{', '.join(values)}]"
     name = f"@gb_table_{zlib.crc32(text.encode()):08x}"
     space = emitter.declarations.space

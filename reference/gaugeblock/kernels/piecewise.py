@@ -1,13 +1,13 @@
-"""Functions of float64 by intervals, a polynomial each, and their tables: coefficients are looked up by the interval.
+"""Functions by intervals, a polynomial each, and their tables: coefficients are looked up by the interval.
 
-A row holds the centre of its interval, the value there in two parts, then the coefficients, lowest first, of a
-polynomial P; at the distance t from the centre the function is value + t P(t).
+For float64, a row holds the centre of its interval, the value there in two parts, then the coefficients, lowest first,
+of a polynomial P; at the distance t from the centre the function is value + t P(t).
 """
 
 from __future__ import annotations
 
-from .expression import Expr
-from .functions import DOUBLE, Pair, bits_of, lookup, mul_add, ordered_sum
+from .expression import F32, Expr
+from .functions import DOUBLE, SINGLE, Pair, bits_of, lookup, mul_add, ordered_sum
 
 Rows = tuple[tuple[float, ...], ...]
 
@@ -28,6 +28,46 @@ def by_octaves(x: Expr, low_part: Expr | None, offset: int, rows: Rows) -> Pair:
     return ordered_sum(high, mul_add(t, slope, low))
 
 
+def short_tanh(size: Expr) -> Expr:
+    """tanh of float32 expressions below 15 that are not negative."""
+    index = bits_of(size + 1.0) >> (SINGLE.mantissa - 2)
+    centre, high, low, slope, *rest, lead = [lookup(column, index, F32) for column in _SHORT_TANH]
+    t = size - centre
+    for coefficient in rest:
+        slope = mul_add(slope, t, coefficient)
+    return high + mul_add(t, lead, mul_add(t, slope, low))
+
+
+# tanh of float32 by quarters of the octaves of 1 + x, from that of 2 on: centres, the values there in two parts, and
+# at the distance t the polynomial (tanh - value) / t, the highest power first, its constant term in two parts.
+_SHORT_TANH = (
+    (1.25, 1.75, 2.25, 2.75, 3.5, 4.5, 5.5, 6.5, 8.0, 10.0, 12.0, 14.0, 0.0, 0.3515625, 0.625, 0.875),
+    (0.84828365, 0.94137555, 0.9780261, 0.99185973, 0.9981779, 0.99975324, 0.9999666, 0.99999547, 0.99999976, 1.0,
+     1.0, 1.0, 0.0, 0.3377605, 0.5545997, 0.7039056),
+    (-8.533393e-09, -1.5110654e-08, 2.2686354e-08, -9.490172e-09, 1.16019825e-08, -2.5922603e-08, -2.4242622e-08,
+     9.304407e-09, 1.3348255e-08, -4.1223074e-09, -7.550269e-11, -1.38288e-12, 0.0, 1.2681562e-08, 1.9991136e-08,
+     2.1508642e-08),
+    (-0.0044163815, -0.0019689386, -0.000110177374, 0.00010490757, 4.1795152e-05, 6.3593134e-06, 8.7367107e-07,
+     1.1848008e-07, 6.487554e-09, 1.188259e-10, 2.176371e-12, 3.986166e-14, -0.051424205, 0.012916918, 0.02953148,
+     0.011157212),
+    (0.015074409, 0.0020873707, -0.0007175364, -0.0005454163, -0.00015715075, -2.2523946e-05, -3.0714718e-06,
+     -4.160985e-07, -2.2999298e-08, -4.2124998e-10, -7.715519e-12, -1.4131404e-13, 0.0, -0.0710818, -0.024056077,
+     0.012956656),
+    (-0.019207422, 0.0036976505, 0.0039888653, 0.0019033403, 0.00047209027, 6.552239e-05, 8.897607e-06, 1.2047112e-06,
+     5.9417154e-08, 1.0882666e-09, 1.9932302e-11, 3.650728e-13, 0.13324183, 0.028495835, -0.05514312, -0.058852546),
+    (-0.012583238, -0.023523565, -0.012323051, -0.0050999974, -0.0011975305, -0.0001641084, -2.224722e-05,
+     -3.0115245e-06, -1.4822876e-07, -2.7149105e-09, -4.9725224e-11, -9.107503e-13, 0.0, 0.16534834, 0.13789582,
+     0.060795758),
+    (0.108311005, 0.0629215, 0.027087402, 0.01054662, 0.0024140114, 0.00032877063, 4.4532288e-05, 6.0274865e-06,
+     3.0026553e-07, 5.49956e-09, 1.00727954e-10, 1.8448968e-12, -0.3333324, -0.19423802, -0.017831516, 0.081807315),
+    (-0.2378714, -0.10713988, -0.042509817, -0.016082298, -0.0036342784, -0.00049340044, -6.680301e-05, -9.041327e-06,
+     -4.5045272e-07, -8.250332e-09, -1.5111015e-10, -2.7676784e-12, 0.0, -0.29922807, -0.38401547, -0.35513228),
+    (-1.4547069e-08, -6.629986e-10, 1.2556228e-09, -1.2365835e-10, -2.5998698e-10, -2.8948186e-11, -4.0984664e-12,
+     -1.0396608e-12, -1.3224493e-11, -2.426886e-13, -4.432383e-15, -8.132553e-17, 0.0, -1.2442387e-08, -2.3369592e-08,
+     1.1235272e-09),
+    (0.28041488, 0.1138121, 0.043464918, 0.016214287, 0.0036408848, 0.0004935174, 6.680457e-05, 9.041277e-06,
+     4.501406e-07, 8.244615e-09, 1.5100537e-10, 2.76576e-12, 1.0, 0.88591784, 0.6924192, 0.5045169),
+)  # fmt: skip
 # e**(x**2) erfc x by octaves of 2 + x
 ERFCX = (
     (0.25, 0.7703465477309968, -1.1815041295276343e-17, -0.7432058932300143, 0.5845450744234932, -0.3980464164160475,
