@@ -290,3 +290,44 @@ def test_kept_copies_record_for_tensors_that_need_gradients() -> None:
         assert x.grad.tolist() == [[0.0, 2.0, 4.0], [1.0, 3.0, 5.0]]
         with gb.no_grad():
             assert not x.t().reshape(6).requires_grad and x.t().reshape(6).tolist() == [0, 3, 1, 4, 2, 5]
+
+
+def test_products_of_tensors_that_blas_cannot_take() -> None:
+    for start in (0.0, 1.0, 2.0):
+        x, y = gb.arange(start, start + 48).reshape(2, 4, 6)[:, ::2, ::2], gb.arange(24.0).reshape(2, 4, 3).mT
+        assert gb.bmm(x, y).tolist() == gb.bmm(x.contiguous(), y.contiguous()).tolist()
+        left, right = gb.arange(start, start + 16).reshape(4, 4)[::2, ::2], gb.arange(16.0).reshape(4, 4)[::2, 1::2]
+        (a, b), (c, d) = left.tolist()
+        assert (left @ right).tolist() == [[a * 1 + b * 9, a * 3 + b * 11], [c * 1 + d * 9, c * 3 + d * 11]]
+
+
+WRITES = {
+    "scatter": lambda x, i, s: x.scatter(1, i, s),
+    "scatter of a number": lambda x, i, s: x.scatter(1, i, 5.0),
+    "scatter_add": lambda x, i, s: x.scatter_add(1, i, s),
+    "scatter that multiplies": lambda x, i, s: gb.scatter(x, 1, i, 3.0, reduce="multiply"),
+    "index_add": lambda x, i, s: x.index_add(1, i[0], s),
+    "index_copy": lambda x, i, s: x.index_copy(1, i[0], s),
+    "index_fill": lambda x, i, s: x.index_fill(1, i[0], 2.5),
+    "index_fill from the end": lambda x, i, s: x.index_fill(1, i[0] - 3, 2.5),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_writes_at_places_of_strided_copies_are_kept(name: str) -> None:
+    index = gb.tensor([[2, 0], [1, 2], [0, 1], [2, 1]])
+    for start in (0.0, 10.0, 20.0):
+        strided, source = gb.arange(start, start + 12).reshape(3, 4).t(), gb.arange(8.0).reshape(2, 4).t()
+        before, found = strided.tolist(), WRITES[name](strided, index, source)
+        expected = WRITES[name](strided.contiguous(), index, source.contiguous())
+        assert found.tolist() == expected.tolist() and strided.tolist() == before
+        assert found.is_contiguous() != name.startswith("index_fill")
+    with pytest.raises((IndexError, RuntimeError)):
+        WRITES[name](strided, index + 9, source)
+
+
+def test_a_kept_vdot_conjugates() -> None:
+    for numbers in ([1 + 2j, 3j], [2 - 1j, 4.0]):
+        x = gb.tensor(numbers)
+        assert gb.vdot(x, x).imag.item() == 0
+        assert gb.vdot(x, gb.ones(2, dtype=x.dtype)).item() == sum(complex(one).conjugate() for one in numbers)

@@ -27,8 +27,6 @@ from .registration import kernel
 
 BUILTIN = (cpu, meta_device)
 FORMULA_OF_LAZY = {0: "identity", CONJUGATE: "conj_physical", NEGATIVE: "neg", CONJUGATE | NEGATIVE: "neg_conj"}
-
-
 ELSEWHERE: dict[str, Callable[[Tensor, Tensor, bool], None]] = {}
 """Device type -> what copies to and from it, with what copy_ says on blocking; the others go through host memory."""
 

@@ -28,7 +28,6 @@ from ..tensor.views import expand
 from .allocation import without_change
 from .arrays import MOST_DIMS, Array, check_same_device, values, widened
 from .composition import Part, composite
-from .invoke import apply
 from .operand_checks import check_implemented
 from .plan import Planned, plannable
 from .registration import kernel
@@ -50,6 +49,8 @@ def product(self: Tensor, other: Tensor, sizes: tuple[int, ...]) -> Tensor | Pla
             found = multiply(self, other)
         if found is not None:  # another thread may have changed an operand since
             return Planned(found, multiply)
+    if not (self.meta.contiguous and other.meta.contiguous) and 0 < made.numel <= MOST_PACKED:
+        return _packed_product.planned(self, other, sizes)
     result = new_like(made)
     target = array_of(result)
     work = 2.0 * target.size * self.meta.sizes[-1]
@@ -61,6 +62,17 @@ def product(self: Tensor, other: Tensor, sizes: tuple[int, ...]) -> Tensor | Pla
         else:
             target[...] = away(work, np.matmul, values(self), values(other))
     return result
+
+
+MOST_PACKED = 1 << 20
+"""Elements of a result up to which operands that BLAS cannot take as they lie are copied by a kept call."""
+
+
+@composite
+def _packed_product(part: Part, self: Tensor, other: Tensor, sizes: tuple[int, ...]) -> Tensor:
+    """product of row-major copies."""
+    left, right = (one if one.meta.contiguous else part("contiguous", one) for one in (self, other))
+    return part.plan(product, left, right, sizes)
 
 
 def _multiplying(
@@ -257,11 +269,12 @@ def dot(self: Tensor, tensor: Tensor) -> Tensor | Planned[Tensor]:
 
 
 @kernel("vdot")
-def vdot(self: Tensor, other: Tensor) -> Tensor:
+@composite
+def vdot(part: Part, self: Tensor, other: Tensor) -> Tensor:
     """dot with the first vector conjugated. Raises RuntimeError as dot."""
     _check_vectors("vdot", self, other)
     check_dtypes("vdot", self, other)
-    return product(apply("conj_physical", self), other, ())
+    return part.plan(product, part("conj_physical", self), other, ())
 
 
 @kernel("mv")

@@ -261,11 +261,6 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None 
     return filled(self, "exponential", stream_of("exponential_", generator), float(lambd))
 
 
-def drawn(inplace: str) -> Callable[..., Tensor]:
-    """Return the function that fills a tensor by the operator `inplace`."""
-    return functools.partial(apply, inplace)
-
-
 def bounds(operator: str, dtype: DType, *given: int) -> tuple[int, ...]:
     """The lowest integer and the one after the highest; the lowest is 0 by default."""
     return given if len(given) == 2 else (0, *given)

@@ -55,7 +55,9 @@ def writing(name: str, inplace: str) -> Callable[[F], F]:
         def written(self: Tensor, *args: Any, **kwargs: Any) -> Any:
             result = function(clone(self, memory_format=layout), *args, **kwargs)
             result.storage_impl.version = 0
-            return result if kwargs else _planned(name.partition(".")[0], result, self, args)
+            if kwargs.keys() - {"reduce"}:
+                return result
+            return _planned(name.partition(".")[0], result, self, args, **kwargs)
 
         written.__name__, written.__doc__ = name.partition(".")[0], function.__doc__
         functional = Plannable(written)
@@ -69,17 +71,19 @@ def writing(name: str, inplace: str) -> Callable[[F], F]:
     return register
 
 
-COMBINED = {"scatter": None, "scatter_add": "add", "index_add": "add", "index_copy": None}
+COMBINED = {"scatter": None, "scatter_add": "add", "index_add": "add", "index_copy": None, "index_fill": None}
 """Operators that one loop serves -> how it combines an element with what is there."""
 
 
-def _planned(operator: str, result: Tensor, self: Tensor, args: tuple[Any, ...]) -> Tensor | Planned[Tensor]:
+def _planned(operator: str, result: Tensor, self: Tensor, args: tuple[Any, ...], reduce: str | None = None) -> Any:
     from .indexing.scatter_loop import planned_scatter
 
     if operator not in COMBINED or len(args) != 3 or not args[1].meta.numel:
         return result
+    if operator == "index_fill" and isinstance(args[2], Tensor):
+        return result
     dim = wrap_dim(operator, args[0], self.meta.ndim)
-    return planned_scatter(operator, result, self, dim, *args[1:], COMBINED[operator])
+    return planned_scatter(operator, result, self, dim, *args[1:], reduce or COMBINED[operator])
 
 
 def _small_inplace(operator: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:

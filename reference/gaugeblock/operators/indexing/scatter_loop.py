@@ -13,7 +13,7 @@ from ...kernels.indexed import scatter_kernel
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, remember
 from ..arrays import number_as
-from ..copy import clone
+from ..copy import clone, fresh_copy
 from ..operand_checks import check_fits
 from ..plan import Planned
 
@@ -90,17 +90,20 @@ def write_at(
 def planned_scatter(
     operator: str, result: Tensor, self: Tensor, dim: int, index: Tensor, source: Tensor | Number, combine: str | None
 ) -> Tensor | Planned[Tensor]:
-    """Return `result`, with its call if it was written into a copy of a contiguous `self`."""
-    meta = self.meta
-    if not meta.contiguous or meta.device is not cpu or meta is not result.meta:
+    """Return `result`, with its call if it was written into a copy of `self`, or as one into a contiguous `self`."""
+    meta, copy = result.meta, None if result is self else fresh_copy(result, self)
+    if meta.device is not cpu or (copy is None and (result is not self or not meta.contiguous)):
         return result
     steps, memmove, nbytes = scatter_loop_of(result, dim, index, source, combine), ctypes.memmove, meta.nbytes
 
     def run(self: Tensor, index: Tensor, source: Tensor | Number) -> Tensor | None:
         if not isinstance(source, Tensor):
             check_fits(operator, source, meta.dtype)
-        made = new_like(meta)
-        memmove(made.pointer, self.pointer, nbytes)
+        made: Tensor | None = new_like(meta) if copy is None else copy(self)
+        if made is None:
+            return None
+        if copy is None:
+            memmove(made.pointer, self.pointer, nbytes)
         return made if run_scatter(operator, steps, made, index, source) else None
 
     return Planned(result, run, (self, index, source))
