@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from .bindings.namespaces import namespace
 
-SAME = (
-    "digamma erf erfc erfinv exp2 expm1 i0 log1p logit logsumexp round sinc xlogy log_softmax softmax".split()
-)
+SAME = ("digamma erf erfc erfinv exp2 expm1 i0 log1p logit logsumexp round sinc xlogy log_softmax softmax".split())
 OTHER_NAMES = {
     "expit": "sigmoid", "gammaln": "lgamma", "psi": "digamma", "gammainc": "igamma", "gammaincc": "igammac",
     **{name: name for name in SAME},

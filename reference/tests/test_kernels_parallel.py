@@ -8,6 +8,7 @@ import threading
 
 import gaugeblock as gb
 import pytest
+from gaugeblock.kernels import parallel
 
 WAITING = """
 import os
@@ -85,3 +86,14 @@ def test_a_loop_inside_of_a_thread_of_a_loop_is_not_shared_out() -> None:
     finally:
         gb.set_num_threads(before)
     assert found == [True]
+
+
+def test_workers_wait_long_where_each_has_a_processor() -> None:
+    told: list[tuple[int, int]] = []
+    threads = parallel._Threads()
+    threads.native = parallel.NativePool(lambda number, spins: told.append((number, spins)), lambda: None)
+    for number in (1, threads.processors, threads.processors + 1):
+        threads.number = number
+        threads.tell()
+    long, short = parallel.IDLE_SPINS, parallel.SPINS
+    assert told == [(1, long), (threads.processors, long), (threads.processors + 1, short)]

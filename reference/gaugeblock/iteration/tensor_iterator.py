@@ -330,9 +330,7 @@ class TensorIterator:
         for operand in self.operands:
             meta = operand.meta
             if meta is not None and (operand.planned or not operand.will_resize):
-                operand.strides = iteration_strides(
-                    meta.sizes, meta.strides, self.logical_shape, meta.dtype.itemsize
-                )
+                operand.strides = iteration_strides(meta.sizes, meta.strides, self.logical_shape, meta.dtype.itemsize)
         self._record("strides")
 
     def _vote(self, operand: Operand) -> Ints | None:

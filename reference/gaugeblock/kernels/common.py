@@ -17,9 +17,10 @@ OWN = ("_set", "_forget", "_let_look")
 """Functions of the module that Python calls, by what follows its name."""
 SUFFIXES = (
     "_share_flat", "_share_grid", "_split_run", "_each_run", "_strips_run", "_transposed_reduction", "_strip_mined",
+    "_rest",
 )  # fmt: skip
 """Functions that other modules call."""
-SHARE_FLAT, SHARE_GRID, SPLIT_RUN, EACH_RUN, STRIPS_RUN, TRANSPOSED_REDUCTION, STRIP_MINED = (
+SHARE_FLAT, SHARE_GRID, SPLIT_RUN, EACH_RUN, STRIPS_RUN, TRANSPOSED_REDUCTION, STRIP_MINED, REST = (
     PREFIX + one for one in SUFFIXES
 )
 _TYPES = {
@@ -29,6 +30,7 @@ _TYPES = {
     EACH_RUN: "void (ptr, ptr, ptr, i64, ptr, ptr, ptr, i64)",
     STRIPS_RUN: "void (ptr, ptr, ptr, i64, ptr, ptr, ptr)",
     STRIP_MINED: "i1 (ptr, ptr, i64, i64, ptr, ptr, ptr)",
+    REST: "void ()",
 }
 
 

@@ -57,9 +57,7 @@ class Compiler:
         self._machines = [target.create_target_machine(opt=level, jit=True) for level in (2, 0)]
         # Threads of the pool and finalisers of storages run its code until the process ends.
         self._engine = keep_forever(
-            binding.create_mcjit_compiler(
-                binding.parse_assembly(""), target.create_target_machine(opt=2, jit=True)
-            )
+            binding.create_mcjit_compiler(binding.parse_assembly(""), target.create_target_machine(opt=2, jit=True))
         )
         self._salt = f"lists {llvmlite.__version__} {binding.llvm_version_info} {self._machines[0].triple}"
         self._cache = cache_folder()
@@ -150,11 +148,12 @@ class Compiler:
                 self._llvm.add_symbol(common.PREFIX + suffix, address)
             # Let the pool of native threads follow set_num_threads and forks.
             set_threads, forget, let_look = addresses[: len(common.OWN)]
-            native = NativePool(ctypes.CFUNCTYPE(None, ctypes.c_int64)(set_threads), ctypes.CFUNCTYPE(None)(forget))
+            counts = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)
+            native = NativePool(counts(set_threads), ctypes.CFUNCTYPE(None)(forget))
             native.forget()
             ctypes.PYFUNCTYPE(None, ctypes.py_object)(let_look)(keep_forever(look))
             THREADS.native = native
-            native.set_threads(THREADS.number)
+            THREADS.tell()
             self._common = True
 
     def common(self, symbol: str) -> int:

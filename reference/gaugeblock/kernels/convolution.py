@@ -203,9 +203,7 @@ class ConvolutionWriter(PlanesWriter):
                     f"i1 {initial}, ptr {code.move(mask[1], at)})"
                 )
 
-    def _give_out(
-        self, unit: Unit, record: list[str], tiles: tuple[str, str], outputs: str, nothing: str
-    ) -> None:
+    def _give_out(self, unit: Unit, record: list[str], tiles: tuple[str, str], outputs: str, nothing: str) -> None:
         """Copy the rows of windows of a part to where they belong in the result, and add the bias."""
         code = self.code
         *_, rows, rows_at, step = record

@@ -25,9 +25,7 @@ def _exact_remainder(a: Expr, b: Expr) -> Expr:
     rest = select(rest >= divisor, rest - divisor, rest)
     begin = select((quotient < _LARGE) & (divisor < _INFINITY), rest, size)
     going = (divisor > 0.0) & (size < _INFINITY)
-    (rest,) = while_loop(
-        lambda rest: going & (rest >= divisor), lambda rest: (_reduced(rest, divisor),), begin
-    )
+    (rest,) = while_loop(lambda rest: going & (rest >= divisor), lambda rest: (_reduced(rest, divisor),), begin)
     # Sign first: LLVM would round a widened float16 `a` for a copysign at the end, by a routine that is not there.
     return select(going, copysign(rest, a), _NAN)
 

@@ -320,9 +320,7 @@ class Loop(NamedTuple):
         return (self.condition, *self.following)
 
 
-def while_loop(
-    condition: Callable[..., Expr], step: Callable[..., Sequence[Expr]], *initial: Expr
-) -> tuple[Expr, ...]:
+def while_loop(condition: Callable[..., Expr], step: Callable[..., Sequence[Expr]], *initial: Expr) -> tuple[Expr, ...]:
     """Return the state after `step` has been applied to `initial` as long as `condition` of the state holds.
 
     Both are called once, with expressions that stand for the state. Raises TypeError when a step changes types.

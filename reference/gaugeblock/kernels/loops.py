@@ -180,6 +180,4 @@ def _interleaved(emitter: Emitter, type: str, values: Sequence[str]) -> str:
         return emitter.register(f"insertelement <2 x {type}> {one}, {type} {values[1]}, i32 1")
     half = f"<{width} x {type}>"
     mask = ", ".join(f"i32 {k // 2 + (width if k % 2 else 0)}" for k in range(2 * width))
-    return emitter.register(
-        f"shufflevector {half} {values[0]}, {half} {values[1]}, <{2 * width} x i32> <{mask}>"
-    )
+    return emitter.register(f"shufflevector {half} {values[0]}, {half} {values[1]}, <{2 * width} x i32> <{mask}>")

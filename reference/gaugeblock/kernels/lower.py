@@ -333,9 +333,7 @@ class Emitter(Code):
             return value
         vector = self.type(type)
         one = self.register(f"insertelement {vector} poison, {type.ir} {value}, i32 0")
-        return self.register(
-            f"shufflevector {vector} {one}, {vector} poison, <{self.width} x i32> zeroinitializer"
-        )
+        return self.register(f"shufflevector {vector} {one}, {vector} poison, <{self.width} x i32> zeroinitializer")
 
     def any_fault(self) -> str | None:
         """One i1 that is true when any guard of any lane failed; None without guards."""

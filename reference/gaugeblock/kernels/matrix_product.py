@@ -16,6 +16,7 @@ from array import array
 
 from ..core.dtype import DType, float32
 from .code import NAME, Code
+from .common import REST, declaration
 from .compiler import Builtin, compiler
 from .entry import EntryWriter
 from .parallel import blas_library
@@ -71,6 +72,7 @@ def _text(type: str, bits: int) -> str:
     types = ("ptr", "i32", "i32", *(f"i{bits}",) * 3, "ptr", f"i{bits}", "ptr", f"i{bits}", "ptr", "ptr", "i64")
     parameters = ", ".join(f"{type} %{name}" for type, name in zip(types, names, strict=True))
     code = Code()
+    code.line(f"call void @{REST}()")
     with code.loop(0, "%count") as k:
         place = code.at("%table", k, 24)
         out, left, right = (
@@ -83,7 +85,7 @@ def _text(type: str, bits: int) -> str:
             f"{type} 0.0, ptr {out}, i{bits} %columns)"
         )
     multiply = code.function(f"define internal i1 @multiply({parameters})", "  ret i1 false")
-    return "\n".join([multiply, text, ""]).replace("@gemm", f"@{NAME}")
+    return "\n".join([declaration(REST), multiply, text, ""]).replace("@gemm", f"@{NAME}")
 
 
 ONE_PRODUCT = array("q", (0, 0, 0))

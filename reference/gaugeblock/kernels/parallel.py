@@ -14,6 +14,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 GRAIN = 32768
+SPINS = 400
+"""How often a thread that waits for others looks again, pausing in between, before it yields: some 20 microseconds."""
+IDLE_SPINS = 6000
+"""How often a worker looks for work before it sleeps, where each has a processor: some hundreds of microseconds."""
 BLAS_SETTERS = (
     "scipy_openblas_set_num_threads64_", "openblas_set_num_threads64_", "scipy_openblas_set_num_threads",
     "openblas_set_num_threads",
@@ -22,17 +26,23 @@ BLAS_SETTERS = (
 
 
 class NativePool(NamedTuple):
-    """The pool's functions: set the number of threads, and forget all workers (in a child process they are gone)."""
+    """The pool's functions: set the number of threads and how often they look for work before they sleep, and forget
+    all workers (in a child process they are gone)."""
 
-    set_threads: Callable[[int], None]
+    set_threads: Callable[[int, int], None]
     forget: Callable[[], None]
 
 
 class _Threads:
     def __init__(self) -> None:
         processors = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
-        self.number = len(processors)
+        self.number = self.processors = len(processors)
         self.native: NativePool | None = None
+
+    def tell(self) -> None:
+        """Let the pool of native threads follow."""
+        if self.native is not None:
+            self.native.set_threads(self.number, IDLE_SPINS if self.number <= self.processors else SPINS)
 
     def forget(self) -> None:
         if self.native is not None:
@@ -60,8 +70,7 @@ def set_num_threads(n: int) -> None:
     if n <= 0:
         raise RuntimeError(f"set_num_threads(): expected a positive number of threads, got {n}")
     THREADS.number = n
-    if THREADS.native is not None:
-        THREADS.native.set_threads(n)
+    THREADS.tell()
     library = blas_library()
     function = next(filter(None, (getattr(library, name, None) for name in BLAS_SETTERS)), None)
     if function is not None:

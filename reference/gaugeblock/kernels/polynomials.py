@@ -45,9 +45,7 @@ def _limited(x: Expr, n: Expr, limit: int, linear: Expr, step: Step) -> Expr:
     return select(above, _NAN, _recurrence(x, select(above, 0.0, degree), linear, step))
 
 
-def _chebyshev(
-    x: Expr, n: Expr, linear: Expr, inside: Closed, outside: Closed, mirrored: Closed, limit: int
-) -> Expr:
+def _chebyshev(x: Expr, n: Expr, linear: Expr, inside: Closed, outside: Closed, mirrored: Closed, limit: int) -> Expr:
     """A polynomial of one of the four kinds: by its recurrence, or for high degrees by a closed form.
 
     `inside` takes degree and angle for |x| < 1, `outside` degree and arcosh |x| for x >= 1, `mirrored` for x <= -1.

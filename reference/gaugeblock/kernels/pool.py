@@ -1,6 +1,7 @@
 """The pool of native threads that large loops are shared out to: made on demand, kept, never holding Python's lock.
 
     @NAME_run(part, context, count) -> i1     part(context, k) for every k < count, each once; whether any failed
+    @NAME_rest()                              idle workers sleep at once, for another library's threads to have room
 
 The caller looks every tenth of a second for signals, and for an exception that another thread sent to it, as away()
 does to stop a call. When a handler raises (Ctrl-C), or one was sent, parts that nobody has begun are left out, the
@@ -17,10 +18,7 @@ import os
 from .code import Code
 from .entry import python_api
 from .isa import machine
-
-SPINS = 400
-"""How often an idle worker looks for a new job, pausing in between, before it sleeps: some 20 microseconds."""
-
+from .parallel import SPINS
 
 _PAUSES = {"x86": "void @llvm.x86.sse2.pause()", "arm": "void @llvm.aarch64.hint(i32 1)"}
 """Call of the instruction that tells the processor of a waiting loop."""
@@ -35,7 +33,7 @@ _CLOCK = 6
 """The clock that is cheapest to read: on Linux CLOCK_MONOTONIC_COARSE, on macOS CLOCK_MONOTONIC."""
 _STATE = {
     "[128 x i8]": "mutex wake", "ptr": "look stopped_thread part context",
-    "i64": "workers busy open running job next fault count",
+    "i64": "workers busy open running job next fault count spins patience",
 }  # fmt: skip
 """The pool's variables by type, all zero at first; `threads` is 1."""
 _PTHREAD = {"mutex_init": 2, "mutex_lock": 1, "mutex_unlock": 1, "cond_init": 2, "cond_wait": 2, "cond_broadcast": 1,
@@ -79,7 +77,8 @@ def text(name: str) -> str:
     declared += ["declare i32 @sched_yield()", "@threads = internal global i64 1, align 64"]
     several = os.name == "posix"
     let_look = f"define void @{name}_let_look(ptr %look) {{\n  store ptr %look, ptr @look\n  ret void\n}}"
-    functions = [let_look, _is_stopped(), _begin(), _clock(), _interrupted(), _raised(), _work(), _alone()]
+    rest = f"define void @{name}_rest() {{\n  store atomic i64 0, ptr @spins release, align 8\n  ret void\n}}"
+    functions = [let_look, rest, _is_stopped(), _begin(), _clock(), _interrupted(), _raised(), _work(), _alone()]
     functions += [_stopped(several), _set(name, several), _forget(name, several), _run(name, pause, several)]
     functions += [_worker(pause)] if several else []
     kept = declared if several else [one for one in declared if "pthread" not in one and "sched" not in one]
@@ -190,7 +189,8 @@ def _set(name: str, several: bool) -> str:
     code = _PoolCode()
     if several:
         code.release("%wanted", "@threads")
-    return code.function(f"define void @{name}_set(i64 %wanted)", "  ret void")
+        code.release("%spins", "@patience")
+    return code.function(f"define void @{name}_set(i64 %wanted, i64 %spins)", "  ret void")
 
 
 def _forget(name: str, several: bool) -> str:
@@ -212,7 +212,7 @@ def _worker(pause: str) -> str:
     code.store("i64", 0, turn)
     spin, enter = code.mark(), code.label()
     fresh = code.register(f"icmp ne i64 {code.acquired('@job')}, {code.load('i64', seen)}")
-    tired = code.register(f"icmp sge i64 {code.load('i64', turn)}, {SPINS}")
+    tired = code.register(f"icmp sge i64 {code.load('i64', turn)}, {code.acquired('@spins')}")
     again = code.label()
     code.branch(code.register(f"or i1 {fresh}, {tired}"), enter, again)
     code.begin(again)
@@ -275,6 +275,7 @@ def _run(name: str, pause: str, several: bool) -> str:
         code.store(type, f"%{variable}", f"@{variable}")
     code.release(0, "@next")
     code.release(0, "@fault")
+    code.release(code.acquired("@patience"), "@spins")
     code.store("i64", 1, "@open")
     code.register("atomicrmw add ptr @job, i64 1 acq_rel, align 8")
     code.register("call i32 @pthread_cond_broadcast(ptr @wake)")

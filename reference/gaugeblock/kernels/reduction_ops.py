@@ -213,9 +213,7 @@ def _one_phase(
 
 def _chosen(start: Expr, choose: Callable[[Expr, Expr], Expr], element: Callable[[Value], Expr]) -> Reduction:
     """A reduction of the elements, or of what is made of them, by a function of two."""
-    return _one_phase(
-        (start,), lambda state, x: (choose(state[0], element(x)),), lambda a, b: (choose(a[0], b[0]),)
-    )
+    return _one_phase((start,), lambda state, x: (choose(state[0], element(x)),), lambda a, b: (choose(a[0], b[0]),))
 
 
 @named

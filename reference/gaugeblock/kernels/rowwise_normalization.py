@@ -25,9 +25,7 @@ def _scaled(value: Expr, others: tuple[Value, ...], weight: bool, bias: bool) ->
     return value * other if weight else value + other
 
 
-def _map(
-    compute: DType, normalized: Callable[[Expr, Context], Expr], weight: bool, bias: bool
-) -> Callable[..., Value]:
+def _map(compute: DType, normalized: Callable[[Expr, Context], Expr], weight: bool, bias: bool) -> Callable[..., Value]:
     type = SCALAR_TYPES[compute]
 
     def map(x: Value, context: Context, *others: Value) -> Value:

@@ -72,9 +72,7 @@ l1_loss = _weighted("l1_loss", "|input - target|")
 mse_loss = _weighted("mse_loss", "(input - target)**2")
 
 
-def huber_loss(
-    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Maybe = None
-) -> Any:
+def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Maybe = None) -> Any:
     """Half the square within delta of the target, linear outside; with weights the mean is a plain one."""
     return _of_difference("huber_loss", input, target, weight, _number(reduction), delta)
 

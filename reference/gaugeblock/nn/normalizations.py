@@ -15,9 +15,7 @@ Maybe = Tensor | None
 
 def _check_count(operator_name: str, count: int, sizes: Sequence[int], of: str) -> None:
     if count == 1:
-        raise ValueError(
-            f"{operator_name}(): Expected more than 1 {of} when training, got input size {list(sizes)}"
-        )
+        raise ValueError(f"{operator_name}(): Expected more than 1 {of} when training, got input size {list(sizes)}")
 
 
 def batch_norm(
@@ -28,9 +26,7 @@ def batch_norm(
     if training:
         sizes = input.shape
         _check_count("batch_norm", prod((sizes[0], *sizes[2:])), sizes, "value per channel")
-    return ops.batch_norm(
-        input, weight, bias, running_mean, running_var, training, momentum, eps, True
-    )
+    return ops.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, True)
 
 
 def instance_norm(
@@ -40,9 +36,7 @@ def instance_norm(
     """Each channel of each sample normalized. Raises ValueError for one spatial element."""
     if use_input_stats:
         _check_count("instance_norm", prod(input.shape[2:]), input.shape, "spatial element")
-    return ops.instance_norm(
-        input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True
-    )
+    return ops.instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True)
 
 
 def _shape(name: str, normalized_shape: Sequence[int]) -> tuple[int, ...]:
@@ -59,23 +53,17 @@ def layer_norm(
     return ops.layer_norm(input, _shape("layer_norm", normalized_shape), weight, bias, eps, True)
 
 
-def rms_norm(
-    input: Tensor, normalized_shape: Sequence[int], weight: Maybe = None, eps: float | None = None
-) -> Any:
+def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Maybe = None, eps: float | None = None) -> Any:
     """Divided by the root of the mean square over the last dims."""
     return ops.rms_norm(input, _shape("rms_norm", normalized_shape), weight, eps)
 
 
-def group_norm(
-    input: Tensor, num_groups: int, weight: Maybe = None, bias: Maybe = None, eps: float = 1e-5
-) -> Any:
+def group_norm(input: Tensor, num_groups: int, weight: Maybe = None, bias: Maybe = None, eps: float = 1e-5) -> Any:
     """Groups of channels of each sample normalized. Raises ValueError for one value per group, RuntimeError without
     channels."""
     sizes = input.shape
     if len(sizes) < 2:
-        raise RuntimeError(
-            f"group_norm(): Expected at least 2 dimensions for input tensor but received {len(sizes)}"
-        )
+        raise RuntimeError(f"group_norm(): Expected at least 2 dimensions for input tensor but received {len(sizes)}")
     if num_groups > 0:
         values = sizes[0] * sizes[1] // num_groups * prod(sizes[2:])
         _check_count("group_norm", values, sizes, "value per channel")
@@ -88,9 +76,7 @@ def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out:
     return ops.div(input, norm) if out is None else ops.div(input, norm, out=out)
 
 
-def local_response_norm(
-    input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
-) -> Any:
+def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
     """input / (k + alpha * mean of squares over `size` neighbouring channels)**beta. Raises ValueError below 3 dims."""
     sizes = input.shape
     if len(sizes) < 3:

@@ -22,9 +22,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     return ops.pad(input, pad, mode, value)
 
 
-def unfold(
-    input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
-) -> Any:
+def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """The patches of images as columns."""
     return ops.im2col(input, *(repeated(value, 2) for value in (kernel_size, dilation, padding, stride)))
 

@@ -121,9 +121,7 @@ def set_(
         type_error("set_", "source", source, "Tensor or UntypedStorage")
     # No name for the storage: growing it counts the references to it.
     if source.storage_impl.device is not meta.device:
-        raise RuntimeError(
-            f"set_(): a storage on {source.storage_impl.device} cannot hold a tensor on {meta.device}"
-        )
+        raise RuntimeError(f"set_(): a storage on {source.storage_impl.device} cannot hold a tensor on {meta.device}")
     if isinstance(source, Tensor) and size is None:
         return _rebind(self, source.storage_impl, source.meta, source.offset, version)
     itemsize = meta.dtype.itemsize

@@ -29,9 +29,7 @@ def view_dtype(self: Tensor, dtype: DType) -> Tensor:
     if not meta.ndim:
         raise RuntimeError(names + "self.dim() cannot be 0 when the element sizes differ")
     if meta.strides[-1] != 1:
-        raise RuntimeError(
-            names + f"self.stride(-1) must be 1 when the element sizes differ, got {meta.strides[-1]}"
-        )
+        raise RuntimeError(names + f"self.stride(-1) must be 1 when the element sizes differ, got {meta.strides[-1]}")
 
     def scaled(name: str, value: int) -> int:
         if value * old % new:

@@ -78,9 +78,7 @@ def _listed(array: np.ndarray[Any, Any]) -> list[Any]:
 
 def _one_element(self: Tensor) -> Any:
     if self.meta.numel != 1:
-        raise ValueError(
-            f"only one element tensors can be converted to Python scalars, got {self.meta.numel} elements"
-        )
+        raise ValueError(f"only one element tensors can be converted to Python scalars, got {self.meta.numel} elements")
     return item(self)
 
 

@@ -73,9 +73,7 @@ def numpy_t(self: Tensor) -> Tensor:
     meta = self.meta
     if meta.ndim == 2:
         return t(self)
-    warn_once(
-        f"x.T of {meta.ndim} dims is deprecated; use x.mT for matrices, or x.permute(...) to reverse all dims"
-    )
+    warn_once(f"x.T of {meta.ndim} dims is deprecated; use x.mT for matrices, or x.permute(...) to reverse all dims")
     return view_at_same_place(self, meta_with(meta, meta.sizes[::-1], meta.strides[::-1]))
 
 

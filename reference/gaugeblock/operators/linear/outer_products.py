@@ -36,9 +36,7 @@ def kron(part: Part, self: Tensor, other: Tensor) -> Tensor:
 
 
 @composite
-def addbmm(
-    part: Part, self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1
-) -> Tensor:
+def addbmm(part: Part, self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
     """``beta * self`` plus alpha times the sum of the matrix products of all batches. Raises as baddbmm."""
     batch, rows, columns = check_batches(batch1, batch2)
     inner = batch1.meta.sizes[2]

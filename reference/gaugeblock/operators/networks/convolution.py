@@ -175,9 +175,7 @@ def _result(input: TensorMeta, weight: TensorMeta, sizes: Ints) -> TensorMeta:
     return suggested(input if suggested_format(input.sizes, input.strides) else weight, sizes)
 
 
-def _runner(
-    input: TensorMeta, weight: TensorMeta, bias: Tensor | None, made: TensorMeta, plan: Convolution
-) -> Runner:
+def _runner(input: TensorMeta, weight: TensorMeta, bias: Tensor | None, made: TensorMeta, plan: Convolution) -> Runner:
     """Return what convolves tensors of these metas."""
     if made.device is not cpu or not made.numel:
         return lambda input, weight, bias: new_like(made)

@@ -196,9 +196,7 @@ def _check(operator: str, self: Tensor, factor: int, name: str) -> None:
         raise RuntimeError(f"{operator}(): {operator} expects a positive {name}, but got {factor}")
 
 
-def _rearranged(
-    part: Part, self: Tensor, split: Sequence[int], order: Sequence[int], sizes: tuple[int, ...]
-) -> Tensor:
+def _rearranged(part: Part, self: Tensor, split: Sequence[int], order: Sequence[int], sizes: tuple[int, ...]) -> Tensor:
     """A fresh tensor, row-major, of these sizes, from dims taken apart and put in another order, the last ones."""
     lead = len(split) - len(order)
     moved = part("permute", part("reshape", self, split), (*range(lead), *(lead + k for k in order)))

@@ -111,9 +111,7 @@ def _check_deviation(std: float | Tensor) -> None:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
 
 
-def normal(
-    mean: float | Tensor, std: float | Tensor = 1.0, *, generator: Generator | None = None
-) -> Tensor:
+def normal(mean: float | Tensor, std: float | Tensor = 1.0, *, generator: Generator | None = None) -> Tensor:
     """Normal numbers around each mean with each deviation; operands broadcast. Raises RuntimeError."""
     _check_deviation(std)
     metas = [one.meta for one in (mean, std) if isinstance(one, Tensor)]

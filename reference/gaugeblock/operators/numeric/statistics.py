@@ -119,9 +119,7 @@ def _check_weight(self: Tensor, weight: Tensor | None) -> None:
         )
 
 
-def histogram_bins_tensor(
-    self: Tensor, bins: Tensor, *, weight: Tensor | None = None, density: bool = False
-) -> Any:
+def histogram_bins_tensor(self: Tensor, bins: Tensor, *, weight: Tensor | None = None, density: bool = False) -> Any:
     """(hist, bin_edges) over the bins between the given ascending edges. Raises RuntimeError for other dtypes."""
     check_implemented("histogramdd", self.meta.dtype, self.meta.dtype.kind == 2)
     _check_weight(self, weight)
@@ -190,9 +188,7 @@ def _check_weights(name: str, weights: Tensor, count: int, *, integral: bool) ->
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
-def cov(
-    self: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
-) -> Tensor:
+def cov(self: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
     """The covariance matrix of variables (rows) observed in columns; a vector is one variable.
 
     `fweights` say how often each observation counts, `aweights` how much; the sum of weights less `correction` divides.

@@ -129,9 +129,7 @@ def _transformed(
     return result
 
 
-def _strides_over(
-    operator: str, self: Tensor, dims: Ints, points: list[int], sizes: list[int], length: str
-) -> Ints:
+def _strides_over(operator: str, self: Tensor, dims: Ints, points: list[int], sizes: list[int], length: str) -> Ints:
     """Return the strides of a result of `sizes`; those of a transform in several steps follow from its steps."""
     given, own = dict(zip(dims, points, strict=True)), self.meta.dtype
     if length == DOUBLED:
@@ -231,9 +229,7 @@ def _frequencies(operator: str, count: Callable[[int], int], places: Callable[[i
 fftfreq = _frequencies(
     "fftfreq", lambda n: n, lambda n: np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)])
 )
-rfftfreq = _frequencies(
-    "rfftfreq", lambda n: (n // 2 if n > 0 else -(-n // 2)) + 1, lambda n: np.arange(n)
-)
+rfftfreq = _frequencies("rfftfreq", lambda n: (n // 2 if n > 0 else -(-n // 2)) + 1, lambda n: np.arange(n))
 
 
 def _shift(operator: str, sign: int) -> Callable[..., Tensor]:
