@@ -88,12 +88,14 @@ def test_a_loop_inside_of_a_thread_of_a_loop_is_not_shared_out() -> None:
     assert found == [True]
 
 
-def test_workers_wait_long_where_each_has_a_processor() -> None:
+def test_workers_wait_long_where_each_has_a_processor(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[tuple[int, int]] = []
     threads = parallel._Threads()
     threads.native = parallel.NativePool(lambda number, spins: told.append((number, spins)), lambda: None)
+    monkeypatch.setattr(parallel, "THREADS", threads)
+    monkeypatch.setattr(parallel, "blas_library", lambda: None)
+    assert threads.spins == parallel.IDLE_SPINS
     for number in (1, threads.processors, threads.processors + 1):
-        threads.number = number
-        threads.tell()
+        parallel.set_num_threads(number)
     long, short = parallel.IDLE_SPINS, parallel.SPINS
     assert told == [(1, long), (threads.processors, long), (threads.processors + 1, short)]

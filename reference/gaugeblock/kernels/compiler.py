@@ -153,7 +153,7 @@ class Compiler:
             native.forget()
             ctypes.PYFUNCTYPE(None, ctypes.py_object)(let_look)(keep_forever(look))
             THREADS.native = native
-            THREADS.tell()
+            native.set_threads(THREADS.number, THREADS.spins)
             self._common = True
 
     def common(self, symbol: str) -> int:

@@ -37,12 +37,8 @@ class _Threads:
     def __init__(self) -> None:
         processors = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
         self.number = self.processors = len(processors)
+        self.spins = IDLE_SPINS
         self.native: NativePool | None = None
-
-    def tell(self) -> None:
-        """Let the pool of native threads follow."""
-        if self.native is not None:
-            self.native.set_threads(self.number, IDLE_SPINS if self.number <= self.processors else SPINS)
 
     def forget(self) -> None:
         if self.native is not None:
@@ -69,8 +65,9 @@ def set_num_threads(n: int) -> None:
         raise TypeError(f"set_num_threads(): argument 'n' must be an int, got {type(n).__name__}")
     if n <= 0:
         raise RuntimeError(f"set_num_threads(): expected a positive number of threads, got {n}")
-    THREADS.number = n
-    THREADS.tell()
+    THREADS.number, THREADS.spins = n, IDLE_SPINS if n <= THREADS.processors else SPINS
+    if THREADS.native is not None:
+        THREADS.native.set_threads(n, THREADS.spins)
     library = blas_library()
     function = next(filter(None, (getattr(library, name, None) for name in BLAS_SETTERS)), None)
     if function is not None:
