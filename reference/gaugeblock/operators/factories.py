@@ -18,10 +18,11 @@ from ..dispatch.dispatcher import REGISTRY, Operator, call
 from ..iteration.tensor_iterator import Number
 from ..tensor.tensor import Tensor, empty_tensor
 from . import random_numbers, ranges
-from .allocation import COMPOSITE, COPY, EMPTY, on_device, own_options, pinned, resized, without_change
+from .allocation import COMPOSITE, COPY, EMPTY, empty_like, on_device, own_options, pinned, resized, without_change
 from .arguments import check_layout
 from .arrays import filled
 from .deferred import Deferred
+from .fresh_fill import fill_ones, fill_zeros
 from .invoke import apply
 from .operand_checks import check_fits
 from .ranges import Plan, write_range, write_vector
@@ -31,11 +32,13 @@ EMPTY_LIKE = REGISTRY.find("empty_like")
 
 
 class Filled(NamedTuple):
-    """A factory that is filled in place: the dtype by its numbers, the numbers as the dtype holds them, the filling."""
+    """A factory that is filled in place: the dtype by its numbers, the filling, the numbers as a dtype holds them, and
+    what fills a fresh tensor on the CPU."""
 
     dtype: Callable[..., DType]
     fill: Callable[..., object]
     check: Callable[..., tuple[Any, ...]] | None = None
+    fresh: Callable[[Tensor], None] | None = None
 
 
 class Computed(NamedTuple):
@@ -84,8 +87,8 @@ def write_checked(out: Tensor, result: Tensor) -> None:
 
 FULL = Filled(dtype_of_number, lambda target, value: apply("fill_.Scalar", target, value), stored_value)
 FACTORIES: dict[str, Filled | Computed] = {
-    "zeros": Filled(default_dtype, lambda target: apply("zero_", target)),
-    "ones": Filled(default_dtype, lambda target: apply("fill_.Scalar", target, 1)),
+    "zeros": Filled(default_dtype, lambda target: apply("zero_", target), fresh=fill_zeros),
+    "ones": Filled(default_dtype, lambda target: apply("fill_.Scalar", target, 1), fresh=fill_ones),
     "full": FULL,
     "scalar_tensor": FULL._replace(dtype=default_dtype),
     "rand": Filled(default_dtype, functools.partial(apply, "uniform_")),
@@ -134,9 +137,13 @@ def filled_kernel(factory: Filled, name: str, operator: Operator) -> Callable[..
         elif like is None:
             target = call(EMPTY, () if at is None else size, dtype=kind, **options)
         elif at is None:
-            target = apply("empty_like", like, dtype=dtype, **options)
+            alike = like.meta.device is cpu and not any(options.values())
+            target = empty_like(like, dtype=dtype) if alike else apply("empty_like", like, dtype=dtype, **options)
         else:
             target = call(EMPTY, size, **own_options(like, {"dtype": dtype, **options}))
+        if factory.fresh is not None and out is None and target.meta.device is cpu:
+            factory.fresh(target)
+            return target
         if generator is None:
             factory.fill(target, *numbers)
         else:
