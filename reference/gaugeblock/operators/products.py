@@ -49,7 +49,8 @@ def product(self: Tensor, other: Tensor, sizes: tuple[int, ...]) -> Tensor | Pla
             found = multiply(self, other)
         if found is not None:  # another thread may have changed an operand since
             return Planned(found, multiply)
-    if not (self.meta.contiguous and other.meta.contiguous) and 0 < made.numel <= MOST_PACKED:
+    strided = not (self.meta.contiguous and other.meta.contiguous)
+    if strided and dtype in GEMM and made.numel and max(self.meta.numel, other.meta.numel) <= MOST_PACKED:
         return _packed_product.planned(self, other, sizes)
     result = new_like(made)
     target = array_of(result)
@@ -65,7 +66,7 @@ def product(self: Tensor, other: Tensor, sizes: tuple[int, ...]) -> Tensor | Pla
 
 
 MOST_PACKED = 1 << 20
-"""Elements of a result up to which operands that BLAS cannot take as they lie are copied by a kept call."""
+"""Elements of the larger operand up to which operands that BLAS cannot take as they lie are copied by a kept call."""
 
 
 @composite
