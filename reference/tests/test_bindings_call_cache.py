@@ -21,6 +21,8 @@ from gaugeblock.dispatch.guards import Guard
 from gaugeblock.kernels.bound_call import UNSET, Fresh, Into, View, form_of
 from gaugeblock.operators.rows import rows
 
+from .cached import CACHED
+
 RAISED = (IndexError, RuntimeError, ValueError, TypeError)
 ROWS = [
     name for name, row in rows().items()
@@ -237,6 +239,7 @@ def test_bools_and_ints_are_told_apart() -> None:
         assert x.var(1).tolist() == [0.5, 2.0] and x.var(True).item() == pytest.approx(2.9166667)
 
 
+@CACHED
 @pytest.mark.parametrize("function", [gb.exp, lambda x: x + x, lambda x: x + 1.5, lambda x: 2 - x, lambda x: x.neg_()])
 def test_a_new_size_gets_its_entry_from_another(function: Callable[[gb.Tensor], gb.Tensor]) -> None:
     function(gb.ones(11))
@@ -266,6 +269,7 @@ def test_the_default_dtype_is_asked_every_time() -> None:
         gb.set_default_dtype(gb.float32)
 
 
+@CACHED
 def test_an_entry_in_machine_code_does_what_it_is_made_of() -> None:
     a, b = gb.arange(4.0), gb.ones(4)
     a.meta.calls.clear()
@@ -292,6 +296,7 @@ def test_an_entry_in_machine_code_does_what_it_is_made_of() -> None:
         assert call_(a, UNSET, 0.0, None, 2.0).tolist() == a.clamp(0.0, 2.0).tolist()
 
 
+@CACHED
 def test_references_are_counted() -> None:
     a, b = gb.arange(4.0), gb.ones(4)
     a.meta.calls.clear()
@@ -387,7 +392,6 @@ def test_lists_of_ints_are_read_when_the_call_is_made() -> None:
         assert call_([0]).tolist() == expected
 
 
-CACHED = pytest.mark.skipif(not ENABLED, reason="the call cache is switched off")
 SAME_PLACE = {
     "x.t()": (3, 2), "x.transpose(0, 1)": (3, 2), "x.transpose(-1, -2)": (3, 2), "x.permute(1, 0)": (3, 2),
     "x.expand(4, 2, 3)": (4, 2, 3), "x.expand((4, 2, -1))": (4, 2, 3), "x.unsqueeze(1)": (2, 1, 3),

@@ -10,7 +10,7 @@ import gaugeblock as gb
 import pytest
 from gaugeblock.calls.call_cache import ENABLED
 
-CACHED = pytest.mark.skipif(not ENABLED, reason="the call cache is switched off")
+from .cached import CACHED
 
 
 class Opaque(gb.Tensor):

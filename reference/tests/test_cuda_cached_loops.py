@@ -9,6 +9,8 @@ from typing import Any
 import gaugeblock as gb
 import pytest
 
+from .cached import CACHED
+
 CALLS: list[Callable[..., Any]] = [
     lambda x, y: x + y, lambda x, y: x - 2, lambda x, y: 2 - x, lambda x, y: gb.add(x, y, alpha=3),
     lambda x, y: gb.where(x > y, x, y), lambda x, y: gb.where(x > y, x, 7), lambda x, y: gb.addcmul(x, x, y, value=2),
@@ -35,6 +37,7 @@ def test_calls_that_come_again(number: int) -> None:
         assert (found.tolist(), found.dtype, found.stride()) == (wanted.tolist(), wanted.dtype, wanted.stride())
 
 
+@CACHED
 def test_a_call_that_came_before_runs_no_kernel_on_meta_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = gb.ones(3, device="cuda"), gb.arange(3.0, device="cuda")
     assert (x * y).tolist() == [0, 1, 2]

@@ -19,6 +19,8 @@ from gaugeblock.cuda.operators import fallback
 from gaugeblock_testing.cuda_simulator import SimulatedDriver
 from gaugeblock_testing.ptx_emulator import Machine
 
+from .cached import CACHED
+
 
 class EmulatedGpu:
     """The simulated driver without its own additions; launches run the PTX that was loaded."""
@@ -171,6 +173,7 @@ def test_pointwise_operators_are_launched_as_ptx(number: int, gpu: EmulatedGpu) 
         start, x = start * 2, x * 2
 
 
+@CACHED
 def test_calls_that_come_again_are_launched_at_once(gpu: EmulatedGpu, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = gb.tensor([1.0, 2.0]), gb.tensor([4.0, 8.0])
     x, y = first.cuda(), second.cuda()

@@ -10,7 +10,10 @@ from gaugeblock.dispatch.dispatcher import REGISTRY
 from gaugeblock.operators.invoke import apply
 from gaugeblock.utils._python_dispatch import TorchDispatchMode
 
+from .cached import CACHED
 
+
+@CACHED
 def test_a_call_is_kept_under_the_operators_full_name() -> None:
     x = gb.tensor([1.0, -2.0, 3.0])
     for _ in range(3):
@@ -44,6 +47,7 @@ def test_numbers_are_given_to_the_kept_call(exponent: float) -> None:
         assert apply("mul.Scalar", x, other).tolist() == [other, 4.0 * other]
 
 
+@CACHED
 def test_a_call_whose_kernel_takes_its_operands_in_another_order_is_kept() -> None:
     x, y = gb.tensor([1.0, 4.0]), gb.tensor([2.0, 3.0])
     for number in (3, 5, 1):
@@ -66,6 +70,7 @@ def test_arguments_after_one_that_is_left_out_keep_their_places() -> None:
         assert apply("upsample_nearest2d", x, (4, 2), 2.0).shape == (1, 1, 4, 2)
 
 
+@CACHED
 def test_writing_calls_are_kept() -> None:
     x, y = gb.tensor([1.0, 4.0]), gb.tensor([2.0, 3.0])
     for _ in range(3):

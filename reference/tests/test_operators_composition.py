@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gaugeblock as gb
 import pytest
-from gaugeblock.calls.call_cache import ENABLED
 from gaugeblock.operators.composition import Part, Unrecorded, composite
 from gaugeblock.operators.networks.losses import hinge_embedding_loss, kl_div
 from gaugeblock.operators.plan import Planned
+
+from .cached import CACHED
 
 F = gb.nn.functional
 
@@ -131,7 +132,7 @@ def test_kept_calls_that_are_recorded_take_other_tensors() -> None:
     assert x.grad is not None and x.grad.tolist() == [[[[2.0, 2.0], [2.0, 2.0]]]]
 
 
-@pytest.mark.skipif(not ENABLED, reason="the call cache is switched off")
+@CACHED
 def test_losses_are_kept_with_their_numbers() -> None:
     x, y = gb.tensor([0.25, 0.5, 2.0]), gb.tensor([1.0, -1.0, 1.0])
     for _ in range(3):

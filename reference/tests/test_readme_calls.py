@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 import pytest
 
+from .cached import CACHED
+
 ROOT = Path(__file__).parents[1]
 MOST_STOPS = 10
 BEGIN = {
@@ -77,6 +79,7 @@ def test_the_readme_draws_each_call() -> None:
     assert drawn().keys() == BEGIN.keys()
 
 
+@CACHED
 @pytest.mark.parametrize("call", BEGIN)
 def test_calls_go_the_way_that_is_drawn(call: str) -> None:
     first, again = passed(call)
