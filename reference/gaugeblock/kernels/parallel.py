@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 GRAIN = 32768
 SPINS = 400
-"""How often a thread that waits for others looks again, pausing in between, before it yields: some 20 microseconds."""
+"""Turns of a waiting loop before the thread yields its processor: about 20 microseconds."""
 IDLE_SPINS = 6000
-"""How often a worker looks for work before it sleeps, where each has a processor: some hundreds of microseconds."""
+"""Turns before an idle worker sleeps if every thread has a processor of its own: about 300 microseconds."""
 BLAS_SETTERS = (
     "scipy_openblas_set_num_threads64_", "openblas_set_num_threads64_", "scipy_openblas_set_num_threads",
     "openblas_set_num_threads",
@@ -26,8 +26,8 @@ BLAS_SETTERS = (
 
 
 class NativePool(NamedTuple):
-    """The pool's functions: set the number of threads and how often they look for work before they sleep, and forget
-    all workers (in a child process they are gone)."""
+    """The pool's functions: set the number of threads and the turns before an idle one sleeps, and forget all workers
+    (a child process has none)."""
 
     set_threads: Callable[[int, int], None]
     forget: Callable[[], None]

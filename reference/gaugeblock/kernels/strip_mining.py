@@ -1,10 +1,10 @@
-"""What surrounds the vector loop of a row: elements of stride 0 repeated, and elements packed into vectors.
+"""Vectors for row functions: an element of stride 0 is repeated, and elements that lie apart are packed.
 
     @repeated_row(row, pointers, numbers, n, strides, itemsizes, operands) -> i1
     @NAME_strip_mined(pointers, numbers, done, n, strides, row, layout) -> i1
 
-The first calls the row function with inputs of stride 0 repeated in buffers, which each vector reads again. It passes
--n, which says so (see loops); the other operands are contiguous.
+The first copies each input of stride 0 into a buffer of one vector, and calls the row function with -n, which tells it
+to read that buffer for every vector (see loops). The other operands must be contiguous.
 
 The second serves rows that have a vector loop only. Elements from `done` on are computed. `layout` holds log2 of the
 elements of a vector, the number of operands and of outputs among them, and the item sizes.
