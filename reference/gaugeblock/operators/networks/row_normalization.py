@@ -72,18 +72,18 @@ def _converted_rows(
     part: Part, name: str, program: Callable[[], RowProgram], count: int, found: tuple[DType, ...], kept: DType,
     eps: float, input: Tensor, *parameters: Tensor | None,
 ) -> tuple[Tensor, ...]:  # fmt: skip
-    """normalized_rows of tensors with any strides; what it finds is converted to the dtype `kept`."""
+    """normalized_rows of tensors with any strides; the statistics are converted to the dtype `kept`."""
     source = input if input.meta.contiguous else part("contiguous", input)
     given = tuple([one if one is None or one.meta.contiguous else part("contiguous", one) for one in parameters])
     result, *rest = part.plan(normalized_rows, name, program, source, count, given, found, eps)
     return result, *[one if one.meta.dtype is kept else part("to.dtype", one, kept) for one in rest]
 
 
-def _rows(
+def _plan_rows(
     name: str, program: Callable[[], RowProgram], count: int, found: tuple[DType, ...], kept: DType, eps: float,
     input: Tensor, *parameters: Tensor | None,
 ) -> Planned[Any]:  # fmt: skip
-    """Plan normalized_rows or, for other strides and dtypes, what it takes beside it."""
+    """Plan normalized_rows, with copies and conversions if the strides or the dtype of the statistics need them."""
     if kept is found[0] and all(one is None or one.meta.contiguous for one in (input, *parameters)):
         return normalized_rows.planned(name, program, input, count, parameters, found, eps)
     return _converted_rows.planned(name, program, count, found, kept, eps, input, *parameters)
@@ -147,7 +147,7 @@ def native_layer_norm(
     kept = statistics_dtype("layer_norm", input, weight, bias)
     wide = float64 if meta.dtype is float64 else float32
     program = partial(rowwise_normalization.layer_norm, meta.dtype, weight is not None, bias is not None)
-    return _rows("layer_norm", program, count, (wide, wide), kept, eps, input, weight, bias)
+    return _plan_rows("layer_norm", program, count, (wide, wide), kept, eps, input, weight, bias)
 
 
 @composite
@@ -238,7 +238,7 @@ def _fused_rms_norm(
     wide = float64 if own is float64 else float32
     small = finfo(wide).eps if eps is None else eps
     program = partial(rowwise_normalization.rms_norm, own, weight is not None)
-    return _rows("rms_norm", program, count, (wide,), wide, small, input, weight)
+    return _plan_rows("rms_norm", program, count, (wide,), wide, small, input, weight)
 
 
 @composite
