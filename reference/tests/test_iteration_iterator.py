@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import gaugeblock as gb
 import pytest
 from gaugeblock.iteration import BINARY, COMPARISON, FLOAT, IteratorConfig, TensorIterator, plan
@@ -122,6 +124,56 @@ def test_reduction_puts_reduced_dims_first() -> None:
     out = gb.zeros(4)
     built = plan(gb.zeros(3, 4), outputs=(out.as_strided((3, 4), (0, 1)),), is_reduction=True, check_mem_overlap=False)
     assert built.shape == (3, 4) and built.strides[0] == (0, 4)
+
+
+def test_restrided_operands_are_reordered_and_coalesced() -> None:
+    float32, int64 = gb.float32, gb.int64
+    built = TensorIterator.restrided((2, 3, 4), [(4, 8, 24), (0, 8, 24), (0, 0, 8)], [float32, float32, int64])
+    assert built.shape == (2, 3, 4) and built.strides == ((4, 8, 24), (0, 8, 24), (0, 0, 8))
+    flat = TensorIterator.restrided((3, 4), [(16, 4), (16, 4)], [float32, float32])
+    assert flat.shape == (12,) and flat.dims == [(12, 4, 4)]
+    reversed_rows = TensorIterator.restrided((3, 4), [(16, 4), (-16, 4)], [float32, float32])
+    assert reversed_rows.shape == (4, 3) and reversed_rows.dims == [(4, 4, 4), (3, 16, -16)]
+    assert TensorIterator.restrided((4, 3), [(4, 16)], [float32]).shape == (12,)
+    assert TensorIterator.restrided((4, 3), [(4, 16)], [float32], linear=True).dims == [(3, 16), (4, 4)]
+    assert TensorIterator.restrided((1, 1), [(0, 0)], [float32]).dims == []
+    assert TensorIterator.restrided((), [()], [float32]).dims == []
+    text = reversed_rows.explain()
+    for word in ("operand 1: float32, restrided", "strides", "perm [1, 0]", "coalesce", "-16"):
+        assert word in text
+
+
+LOOPS = {
+    "gather": lambda x: gb.gather(x, 0, gb.zeros(2, 3, dtype=gb.int64)),
+    "scatter": lambda x: gb.scatter(x, 0, gb.zeros(2, 3, dtype=gb.int64), x),
+    "flip": lambda x: gb.flip(x, (0,)),
+    "roll": lambda x: gb.roll(x, 1),
+    "copy": lambda x: gb.empty(3, 2).copy_(x.t()),
+    "cat": lambda x: gb.cat((x, x)),
+    "pooling": lambda x: gb.nn.functional.max_pool1d(x, 2),
+    "padding": lambda x: gb.nn.functional.pad(x[None], (1, 1), mode="reflect"),
+    "resampling": lambda x: gb.nn.functional.interpolate(x[None], size=2, mode="linear"),
+    "bytes": lambda x: gb.nn.functional.interpolate(x.to(gb.uint8)[None, None], (4, 4), mode="bilinear"),
+    "antialiasing": lambda x: gb.nn.functional.interpolate(x[None, None], (2, 2), mode="bilinear", antialias=True),
+    "patches": lambda x: gb.nn.functional.fold(x.reshape(1, 1, 6), (2, 3), 1),
+    "reduction": lambda x: gb.sum(x, 0),
+    "extreme": lambda x: gb.argmax(x, 0),
+    "scan": lambda x: gb.cumsum(x, 0),
+    "rows": lambda x: gb.softmax(x, 1),
+    "triangle": lambda x: gb.tril(x),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_every_strided_loop_goes_through_the_iterator(name: str) -> None:
+    text = str(gb.explain(lambda: LOOPS[name](gb.arange(6.0).reshape(2, 3))))
+    assert "iteration  operand 0: " in text and "reorder" in text
+
+
+def test_no_other_module_orders_or_merges_dims() -> None:
+    package = Path(gb.__file__).parent
+    for path in sorted((package / "operators").rglob("*.py")):
+        assert "coalesce_dimensions" not in path.read_text() and "reorder_dimensions" not in path.read_text(), path
 
 
 def test_unknown_switch_is_refused() -> None:

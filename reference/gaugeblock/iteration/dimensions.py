@@ -17,8 +17,6 @@ from ..tensor.tensor_meta import (
     channels_last_strides,
     default_strides,
     is_channels_last,
-    permuted,
-    reorder_dimensions,
 )
 
 Ints = tuple[int, ...]
@@ -94,12 +92,6 @@ def coalesce_dimensions(shape: Ints, strides: Sequence[Ints]) -> tuple[Ints, tup
             for merged, operand in zip(steps, strides, strict=True):
                 merged.append(operand[dim])
     return tuple(sizes), tuple(tuple(merged) for merged in steps)
-
-
-def loop_dimensions(shape: Ints, strides: Sequence[Ints]) -> tuple[Ints, tuple[Ints, ...]]:
-    """Return shape and byte strides, given in logical order and outputs first, reordered and coalesced for a loop."""
-    order = reorder_dimensions(shape, strides)
-    return coalesce_dimensions(permuted(shape, order), [permuted(operand, order) for operand in strides])
 
 
 INT32_MAX = (1 << 31) - 1

@@ -64,6 +64,8 @@ class Operand:
     def describe(self) -> str:
         if self.number is not None:
             return f"number {self.number!r}"
+        if self.meta is None and self.strides is not None and self.dtype is not None:
+            return f"{self.dtype.name}, restrided"
         role = "output" if self.is_output else "input"
         if self.is_read_write:
             role = "read and written"
@@ -175,6 +177,27 @@ class TensorIterator:
         self.device: Device = cpu
         self.snapshots: list[Snapshot] = []
 
+    @classmethod
+    def restrided(
+        cls, shape: Ints, strides: Sequence[Ints], dtypes: Sequence[DType], *, linear: bool = False
+    ) -> TensorIterator:
+        """Return the iterator over operands whose byte strides over `shape` are given; the first decides on the order.
+
+        A gather, a flip or a window does not walk its operands as they lie, so that the operator works out the strides.
+        `linear` keeps the order of the dims.
+        """
+        self = cls((), (), COPY._replace(static_shape=shape, enforce_linear_iteration=linear))
+        self.inputs = self.operands = [
+            Operand(None, None, False, None, dtype, strides=steps) for steps, dtype in zip(strides, dtypes, strict=True)
+        ]
+        self.logical_shape = self.shape = shape
+        self._record("strides")
+        self._reorder()
+        self._coalesce()
+        if TRACING.hook is not None:
+            TRACING.hook("iterator", self)
+        return self
+
     def build(self, *, allocate: bool = True) -> TensorIterator:
         """Run all steps; with ``allocate=False`` outputs keep a planned meta but get no memory."""
         self._mark_outputs()
@@ -207,6 +230,11 @@ class TensorIterator:
     def strides(self) -> tuple[Ints, ...]:
         """Byte strides of every operand over `shape`, outputs first."""
         return tuple(operand.strides or (0,) * len(self.shape) for operand in self.operands)
+
+    @property
+    def dims(self) -> list[Ints]:
+        """Each size with the byte strides of every operand, innermost first; none for a single element."""
+        return [] if self.shape in ((), (1,)) else list(zip(self.shape, *self.strides, strict=True))
 
     def _mark_outputs(self) -> None:
         for output in self.outputs:

@@ -38,12 +38,18 @@ UNSET: Any = Unset()
 
 
 class Fresh(NamedTuple):
-    """A kernel that writes its results into new tensors. `limited` numbers must fit every floating dtype."""
+    """A kernel that writes its results into new tensors. `limited` numbers must fit every floating dtype.
+
+    The last results, as many as are `temporary`, live for the call only. A kernel that is `refusing` declines the call
+    by a RuntimeError.
+    """
 
     kernel: Callable[..., None] | None
     results: tuple[TensorMeta, ...]
     tail: tuple[Any, ...]
     limited: bool = False
+    temporary: int = 0
+    refusing: bool = False
 
     def __call__(self, *values: Any) -> Any:
         """Return the result, or a tuple of several."""
@@ -51,7 +57,13 @@ class Fresh(NamedTuple):
             return None
         made = tuple(map(new_like, self.results))
         if self.kernel is not None:
-            self.kernel(*[one.pointer for one in made], *addresses(values), *self.tail)
+            try:
+                self.kernel(*[one.pointer for one in made], *addresses(values), *self.tail)
+            except RuntimeError:
+                if self.refusing:
+                    return None
+                raise
+        made = made[: len(made) - self.temporary]
         return made[0] if len(made) == 1 else made
 
     def native(self) -> Callable[..., Any]:
@@ -66,9 +78,26 @@ def nothing(*values: Any) -> None:
     """Do nothing: the kernel over no elements."""
 
 
-def allocation_of(*metas: TensorMeta) -> Callable[..., Any]:
-    """Return a call that allocates a tensor for a meta, or a tuple of tensors for several; contents undefined."""
-    return Fresh(nothing, metas, ()).native()
+def allocation_of(meta: TensorMeta) -> Callable[..., Any]:
+    """Return a call that allocates a tensor for a meta; contents undefined."""
+    return Fresh(nothing, (meta,), ()).native()
+
+
+class Kernels(NamedTuple):
+    """Kernels that run one after the other on the addresses that are given: each with its places among these, the
+    offsets in bytes from there, and its tail. `held` are the objects in whose memory they read."""
+
+    kernels: tuple[tuple[Callable[..., None], tuple[int, ...], tuple[int, ...], tuple[Any, ...]], ...]
+    held: tuple[Tensor, ...]
+
+    def __call__(self, *given: int) -> None:
+        """Run the kernels."""
+        for kernel, places, offsets, tail in self.kernels:
+            kernel(*[given[place] + offset for place, offset in zip(places, offsets, strict=True)], *tail)
+
+    def native(self) -> Callable[..., None]:
+        """Return the call in machine code, if the compiler has loaded it."""
+        return builtin(self)
 
 
 class Into(NamedTuple):
@@ -164,7 +193,7 @@ def install(compiler: Any) -> None:
     if not _layout_is_known():
         return
     objects = (Tensor, Storage, cpu, 0, 1, NO_BLOCKS, new_like, bump_version, UNSET)
-    load_code(compiler, f"bound call {layout()}", text, (Fresh, Into, View), objects)
+    load_code(compiler, f"bound call {layout()}", text, (Fresh, Into, View, Kernels), objects)
 
 
 def load_code(

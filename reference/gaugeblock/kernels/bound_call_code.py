@@ -18,7 +18,8 @@ LARGEST_NUMBER = 65504
 """The largest finite number of float16: smaller ones, infinities and NaN fit every floating dtype."""
 OBJECTS = ("Tensor", "Storage", "cpu", "zero", "one", "no_blocks", "new_like", "bump_version", "unset")
 """Python objects that the code refers to, in the order of @objects."""
-FRESH, INTO = ("kernel", "results", "tail", "limited"), ("kernel", "tail", "limited", "read", "elementwise")
+FRESH = ("kernel", "results", "tail", "limited", "temporary", "refusing")
+INTO = ("kernel", "tail", "limited", "read", "elementwise")
 VIEW = ("meta", "detached")
 """The members of the kinds of calls, in order."""
 SIZE, ITEMS, TYPE, LIST_ITEMS = 16, 24, 8, 24
@@ -84,7 +85,7 @@ def module(functions: Sequence[str], objects: Sequence[str]) -> str:
 def text() -> str:
     """Return the IR of the builtins and of what they share."""
     shared = ["declare double @llvm.fabs.f64(double)", _new_like(), _gather(), _drop(), _ran(), _count_write()]
-    return module([*shared, _fresh(), _into(), _view()], OBJECTS)
+    return module([*shared, _fresh(), _into(), _view(), _one_kernel(), _kernels()], OBJECTS)
 
 
 def _new_like() -> str:
@@ -205,7 +206,7 @@ def _check_numbers(code: ObjectCode, limited: str, first: int) -> None:
 def _fresh() -> str:
     """@NAME_fresh(self, args, nargs): what `Fresh` does."""
     code = ObjectCode()
-    kernel, results, tail, limited = (code.member("%self", ITEMS + 8 * FRESH.index(name)) for name in FRESH)
+    kernel, results, tail, limited, last, refusing = (code.member("%self", ITEMS + 8 * k) for k in range(len(FRESH)))
     _check_numbers(code, limited, 0)
     many = code.load("i64", code.move(results, SIZE))
     space = _sum(code, code.load("i64", code.move(tail, SIZE)), many, "%nargs")
@@ -225,14 +226,24 @@ def _fresh() -> str:
             code.store("i64", code.register(f"add i64 {i}, 1"), count)
     _run_kernel(code, good, kernel, given, many, found, tail)
     with code.when(code.load("i1", good, 1)):
-        code.leave(code.register(f"icmp eq i64 {many}, 1"), f"ptr {code.load('ptr', made)}")
-        together = code.register(f"call ptr @PyTuple_New(i64 {many})")
+        temporary = code.register(f"call i64 @PyLong_AsLongLong(ptr {last})")
+        kept = code.register(f"sub i64 {many}, {temporary}")
+        code.line(f"call void @drop(ptr {code.slot(made, kept)}, i64 {temporary})")
+        code.store("i64", kept, count)
+        code.leave(code.register(f"icmp eq i64 {kept}, 1"), f"ptr {code.load('ptr', made)}")
+        together = code.register(f"call ptr @PyTuple_New(i64 {kept})")
         code.store("i1", code.register(f"icmp ne ptr {together}, null"), good, 1)
         with code.when(code.load("i1", good, 1)):
-            with code.loop(0, many) as i:
+            with code.loop(0, kept) as i:
                 code.store("ptr", code.load("ptr", code.slot(made, i)), code.slot(code.move(together, ITEMS), i))
             code.leave("true", f"ptr {together}")
     code.line(f"call void @drop(ptr {made}, i64 {code.load('i64', count)})")
+    with code.when(code.same(refusing, "@_Py_TrueStruct")):
+        error = code.load("ptr", "@PyExc_RuntimeError")
+        matches = code.register(f"call i32 @PyErr_ExceptionMatches(ptr {error})")
+        with code.when(code.register(f"icmp ne i32 {matches}, 0")):
+            code.line("call void @PyErr_Clear()")
+            code.decline("true")
     return code.function(f"define ptr @{NAME}_fresh(ptr %self, ptr %args, i64 %nargs)", "  ret ptr null")
 
 
@@ -299,6 +310,38 @@ def _view() -> str:
         if slot not in ("base", "counter"):
             code.fill(view, Tensor, slot, CONSTANTS[initial])
     return code.function(f"define ptr @{NAME}_view(ptr %self, ptr %args, i64 %nargs)", f"  ret ptr {view}")
+
+
+def _one_kernel() -> str:
+    """@one_kernel(call, given): run one of the kernels of `Kernels`; false if it raised."""
+    code = ObjectCode()
+    kernel, places, offsets, tail = (code.member("%call", ITEMS + 8 * k) for k in range(4))
+    size = code.load("i64", code.move(places, SIZE))
+    space = code.register(f"add i64 {size}, {code.load('i64', code.move(tail, SIZE))}")
+    addresses = code.register(f"alloca ptr, i64 {space}")
+    with code.loop(0, size) as i:
+        place, offset = (code.load("ptr", code.slot(code.move(one, ITEMS), i)) for one in (places, offsets))
+        base = code.load("ptr", code.slot("%given", code.register(f"call i64 @PyLong_AsLongLong(ptr {place})")))
+        address = code.register(f"call ptr @PyNumber_Add(ptr {base}, ptr {offset})")
+        with code.ending(code.same(address, "null")):
+            code.line(f"call void @drop(ptr {addresses}, i64 {i})")
+            code.line("ret i1 false")
+        code.store("ptr", address, code.slot(addresses, i))
+    good = code.register(f"call i1 @ran(ptr {kernel}, ptr {addresses}, i64 {size}, ptr {tail})")
+    code.line(f"call void @drop(ptr {addresses}, i64 {size})")
+    return code.function("define internal i1 @one_kernel(ptr %call, ptr %given) noinline", f"  ret i1 {good}")
+
+
+def _kernels() -> str:
+    """@NAME_kernels(self, args, nargs): what `Kernels` does."""
+    code = ObjectCode()
+    kernels = code.member("%self", ITEMS)
+    with code.loop(0, code.load("i64", code.move(kernels, SIZE))) as i:
+        one = code.load("ptr", code.slot(code.move(kernels, ITEMS), i))
+        good = code.register(f"call i1 @one_kernel(ptr {one}, ptr %args)")
+        code.leave(code.unless(good), "ptr null")
+    code.line(f"call void @Py_IncRef(ptr {NONE})")
+    return code.function(f"define ptr @{NAME}_kernels(ptr %self, ptr %args, i64 %nargs)", f"  ret ptr {NONE}")
 
 
 def _run_kernel(code: ObjectCode, good: str, kernel: str, given: str, before: str, found: str, tail: str) -> None:

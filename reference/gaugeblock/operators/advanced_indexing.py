@@ -16,7 +16,7 @@ from ..tensor.array_view import array_of
 from ..tensor.hooks import hooks
 from ..tensor.scalars import item
 from ..tensor.tensor import Tensor, empty_tensor, new_like
-from ..tensor.tensor_meta import CONJUGATE, TensorMeta, contiguous_meta, remember
+from ..tensor.tensor_meta import CONJUGATE, TensorMeta, contiguous_meta, recalled
 from ..tensor.versions import bump_version, check_written_in_inference
 from ..tensor.views import unsqueeze
 from .arrays import STEPS, Array, filled, number_as, outside, stored_values, true_places, values
@@ -60,10 +60,7 @@ def _is_whole_mask(meta: TensorMeta, mask: TensorMeta) -> bool:
 
 def picked_at(self: Tensor, index: Tensor) -> Tensor | None:
     """The parts of `self` at a contiguous index along dim 0, if all lie in [0, size); None for anything else."""
-    key = ("picked", index.meta)
-    plan = self.meta.plans.get(key)
-    if plan is None:
-        plan = remember(self.meta.plans, key, _picking(self.meta, index.meta))
+    plan: Any = recalled(self.meta.plans, ("picked", index.meta), _picking, self.meta, index.meta)
     if not plan:
         return None
     result, steps = new_like(plan[0]), plan[1]

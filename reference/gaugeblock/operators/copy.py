@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core.device import cpu, meta_device
+from ..core.dtype import DType
 from ..core.memory_format import MemoryFormat
 from ..core.warn import warn
 from ..dispatch.dispatcher import REGISTRY, call
@@ -93,9 +94,15 @@ def copying(destination: TensorMeta, source: TensorMeta) -> Launch | None:
         return None
     if source.device is not cpu:
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    formula, compute = formula_of_copy(destination, source)
+    return element_launch(formula, destination, [source], compute)
+
+
+def formula_of_copy(destination: TensorMeta, source: TensorMeta) -> tuple[str, DType]:
+    """Return the formula that copies, and the dtype that it is computed in."""
     # Whole numbers are negated as what they become: those without a sign, and zeros, have no negative.
     compute = destination.dtype if destination.lazy and source.dtype.kind < destination.dtype.kind else source.dtype
-    return element_launch(FORMULA_OF_LAZY[destination.lazy ^ source.lazy], destination, [source], compute)
+    return FORMULA_OF_LAZY[destination.lazy ^ source.lazy], compute
 
 
 @kernel("copy_")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ..core import lazy_numpy as np
 from ..core.device import cpu
 from ..core.dtype import DType, bool_, int32, int64
@@ -12,12 +10,12 @@ from ..core.promotion import UPSTREAM_NAMES
 from ..iteration.dimensions import broadcast_shapes
 from ..tensor.array_view import array_of
 from ..tensor.reshaping import reshape
-from ..tensor.tensor import Tensor, empty_tensor, new_like
+from ..tensor.tensor import Tensor, empty_tensor
 from ..tensor.tensor_meta import TensorMeta, meta_of
 from .advanced_indexing import picked_at, take_along, take_true
 from .arrays import Array, has_many_dims, outside, true_places, values
 from .invoke import apply, invoke
-from .loop_plan import Picking, picking
+from .loop_plan import picking
 from .plan import Planned, plannable
 from .registration import kernel
 
@@ -60,7 +58,7 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor | Planned[Tens
         steps = picking(result.meta, meta, index.meta, place, spread)
         if not steps.run(result, self, index):
             _check_selected(meta, place, index)
-        return Planned(result, picker(index_select, result.meta, steps, dim))
+        return Planned(result, steps.fresh(result.meta), (self, index))
     if meta.device is cpu:
         _check_selected(meta, place, index)
     return result
@@ -124,20 +122,8 @@ def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) 
         steps = picking(result.meta, self.meta, index.meta, place, theirs)
         if not steps.run(result, self, index):
             check_places("gather", self, place, index)
-        return Planned(result, picker(gather, result.meta, steps, dim))
+        return Planned(result, steps.fresh(result.meta), (self, index))
     return result
-
-
-def picker(
-    operator: Callable[[Tensor, int, Tensor], Tensor], meta: TensorMeta, steps: Picking, dim: int
-) -> Callable[[Tensor, Tensor], Tensor]:
-    """Return the function that gathers into a new tensor; an error for an index outside of the dim names `operator`."""
-
-    def run(self: Tensor, index: Tensor) -> Tensor:
-        result = new_like(meta)
-        return result if steps.run(result, self, index) else operator(self, dim, index)
-
-    return run
 
 
 @kernel("take")

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
-from typing import NamedTuple
 
+from ..core.device import cpu
 from ..core.errors import wrap_dim
 from ..core.promotion import promote_types
-from ..kernels.pointwise import Launch
-from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import TensorMeta, channels_last_strides, default_strides, meta_of, remember, suggested_format
+from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import channels_last_strides, default_strides, meta_of, recalled, suggested_format
 from ..tensor.views import unsqueeze
 from .arrays import check_same_device
-from .copy import copying
+from .copy import formula_of_copy
 from .invoke import apply, invoke
+from .loop_plan import LoopPlan
 from .plan import Planned, plannable
+from .pointwise import formula_kernel
 from .registration import kernel
 
 Ints = tuple[int, ...]
@@ -32,38 +33,11 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor | Planned[Tensor]:
         raise ValueError("cat(): expected a non-empty list of Tensors")
     meta = tensors[0].meta
     key = ("cat", dim, *[tensor.meta for tensor in tensors])
-    plan: _Joining | None = meta.plans.get(key)
-    if plan is None:
-        plan = remember(meta.plans, key, _joining(tensors, dim))
-    result = new_like(plan.meta)
-    for tensor, (offset, launch) in zip(tensors, plan.parts, strict=True):
-        if launch is not None:
-            launch.run([result.pointer + offset, tensor.pointer])
-    return Planned(result, plan.call()) if all(launch is not None for _, launch in plan.parts) else result
+    call = recalled(meta.plans, key, _joining, tensors, dim).call
+    return Planned(call(*tensors), lambda tensors: call(*tensors))
 
 
-class _Joining(NamedTuple):
-    """The meta of the result, and for each tensor where it goes, in bytes, and the copy to there if any."""
-
-    meta: TensorMeta
-    parts: tuple[tuple[int, Launch | None], ...]
-
-    def call(self) -> Callable[[Sequence[Tensor]], Tensor]:
-        """Return the function that joins tensors of the same metas, all of which are copied."""
-        meta = self.meta
-        copies = [(offset, *launch.call()) for offset, launch in self.parts if launch is not None]
-
-        def run(tensors: Sequence[Tensor]) -> Tensor:
-            joined = new_like(meta)
-            pointer = joined.pointer
-            for tensor, (offset, builtin, tail) in zip(tensors, copies, strict=True):
-                builtin(pointer + offset, tensor.pointer, *tail)
-            return joined
-
-        return run
-
-
-def _joining(tensors: Sequence[Tensor], dim: int) -> _Joining:
+def _joining(tensors: Sequence[Tensor], dim: int) -> LoopPlan:
     for position, tensor in enumerate(tensors):
         if not tensor.meta.ndim:
             raise RuntimeError(f"zero-dimensional tensor (at position {position}) cannot be concatenated")
@@ -85,17 +59,14 @@ def _joining(tensors: Sequence[Tensor], dim: int) -> _Joining:
     sizes = (*first[:place], length, *first[place + 1 :])
     dtype = reduce(promote_types, [tensor.meta.dtype for tensor in tensors])
     result = meta_of(sizes, _strides(tensors, sizes), dtype, device)
-    parts: list[tuple[int, Launch | None]] = []
-    offset = 0
-    for tensor in tensors:
-        source = tensor.meta
-        if source.sizes == (0,):
-            parts.append((offset, None))
-            continue
-        target = meta_of(source.sizes, result.strides, dtype, device)
-        parts.append((offset, copying(target, source)))
-        offset += source.sizes[place] * result.strides[place] * dtype.itemsize
-    return _Joining(result, tuple(parts))
+    plan, offset = LoopPlan([tensor.meta for tensor in tensors], [result]), 0
+    for tensor, source in zip(tensors, plan.inputs, strict=True):
+        if device is cpu and tensor.meta.sizes != (0,):
+            formula, compute = formula_of_copy(result, tensor.meta)
+            target = plan.results[0].narrow(place, offset, source.sizes[place])
+            plan.loop(formula_kernel(formula, [source.dtype], compute, dtype), [target], [source])
+            offset += source.sizes[place]
+    return plan
 
 
 def _strides(tensors: Sequence[Tensor], sizes: Ints) -> Ints:

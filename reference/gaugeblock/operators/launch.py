@@ -9,7 +9,8 @@ from typing import Any
 from ..core.device import cpu
 from ..core.dtype import DType
 from ..core.promotion import promote_types
-from ..iteration.dimensions import broadcast_shapes, iteration_strides, loop_dimensions
+from ..iteration.dimensions import broadcast_shapes, iteration_strides
+from ..iteration.tensor_iterator import TensorIterator
 from ..kernels.body import Formula
 from ..kernels.conversion import Immediate
 from ..kernels.pointwise import Launch, pointwise_kernel
@@ -33,12 +34,12 @@ def element_launch(
     outputs = [out, *more]
     memory = [*outputs, *(value for value in inputs if not isinstance(value, Immediate))]
     strides = [iteration_strides(g.sizes, g.strides, out.sizes, g.dtype.itemsize) for g in memory]
-    merged, steps = loop_dimensions(shape, strides)
+    iterator = TensorIterator.restrided(shape, strides, [g.dtype for g in memory])
     operands = [v if isinstance(v, Immediate) else v.dtype for v in inputs]
     places = [place for place, value in enumerate(inputs, len(outputs)) if not isinstance(value, Immediate)]
     slots = [*range(len(outputs)), *places]
     kernel = formula_kernel(formula, operands, compute, *(one.dtype for one in outputs))
-    return Launch(kernel, merged, steps, [g.dtype.itemsize for g in memory], slots)
+    return Launch(kernel, iterator.shape, iterator.strides, [g.dtype.itemsize for g in memory], slots)
 
 
 def map_into(out: Tensor, formula: Formula, *inputs: Tensor, compute: DType | None = None) -> Tensor:
@@ -73,7 +74,7 @@ def _launch(out: TensorMeta, formula: Formula, inputs: list[TensorMeta], compute
         raise RuntimeError(f"map_into(): the inputs do not broadcast to the output's sizes {list(out.sizes)}")
     common = compute or reduce(promote_types, [meta.dtype for meta in inputs])
     strides = [iteration_strides(g.sizes, g.strides, out.sizes, g.dtype.itemsize) for g in operands]
-    shape, steps = loop_dimensions(out.sizes, strides)
+    iterator = TensorIterator.restrided(out.sizes, strides, [g.dtype for g in operands])
     name: Any = getattr(formula, "__name__", "formula")
     kernel = pointwise_kernel(name, formula, [g.dtype for g in inputs], common, (out.dtype,))
-    return Launch(kernel, shape, steps, [g.dtype.itemsize for g in operands], range(len(operands)))
+    return Launch(kernel, iterator.shape, iterator.strides, [g.dtype.itemsize for g in operands], range(len(operands)))

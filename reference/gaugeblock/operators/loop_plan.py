@@ -13,27 +13,37 @@ Beside it stand the launches of two kinds of loops: over whole rows, and over th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from enum import IntEnum
+from itertools import accumulate, chain
 from math import prod
 from typing import Any, NamedTuple
 
 from ..core.away import long_call
 from ..core.dtype import DType
-from ..iteration.dimensions import coalesce_dimensions, iteration_strides, loop_dimensions
-from ..kernels.bound_call import allocation_of
+from ..iteration.dimensions import iteration_strides
+from ..iteration.tensor_iterator import TensorIterator
+from ..kernels.bound_call import Fresh, Kernels, nothing
 from ..kernels.compiler import Builtin
 from ..kernels.indexed import gather_kernel
 from ..kernels.pointwise import Launch, PointwiseKernel
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import TensorMeta, remember
+from ..tensor.tensor_meta import TensorMeta, recalled
 from .plan import Planned
 
 Ints = tuple[int, ...]
 
 
+class Role(IntEnum):
+    """What a tensor is to a plan, in the order in which a call passes the addresses."""
+
+    RESULT, TEMPORARY, INPUT, CONSTANT = range(4)
+
+
 class View(NamedTuple):
     """Sizes and byte strides over one of the tensors of a plan, from a byte offset on."""
 
-    tensor: int
+    role: Role
+    number: int
     offset: int
     sizes: Ints
     strides: Ints
@@ -81,68 +91,78 @@ class LoopPlan:
 
     def __init__(self, inputs: Sequence[TensorMeta], results: Sequence[TensorMeta]) -> None:
         self.metas = tuple(results)
-        self.results = [_whole(place, meta) for place, meta in enumerate(results)]
-        self.inputs = [_whole(place, meta) for place, meta in enumerate(inputs, len(results))]
-        self._given = len(inputs) + len(results)
+        self.results = [_whole(Role.RESULT, place, meta) for place, meta in enumerate(results)]
+        self.inputs = [_whole(Role.INPUT, place, meta) for place, meta in enumerate(inputs)]
         self._temporaries: list[TensorMeta] = []
-        self._others: list[Tensor | None] = []
-        self._make: Callable[..., Any] | None = None
-        self._loops: list[tuple[Any, tuple[tuple[int, int], ...], tuple[Any, ...]]] = []
+        self._constants: list[Tensor] = []
+        self._loops: list[tuple[Callable[..., None], list[View], tuple[Any, ...]]] = []
+        self._fresh: Fresh | None = None
+        self._call: Callable[..., Any] | None = None
 
     def temporary(self, meta: TensorMeta) -> View:
         """Return the view of a tensor that lives for one call."""
         self._temporaries.append(meta)
-        self._others.append(None)
-        return _whole(self._given + len(self._others) - 1, meta)
+        return _whole(Role.TEMPORARY, len(self._temporaries) - 1, meta)
 
     def constant(self, tensor: Tensor) -> View:
         """Return the view of a tensor that stays the same for all calls."""
-        self._others.append(tensor)
-        return _whole(self._given + len(self._others) - 1, tensor.meta)
+        self._constants.append(tensor)
+        return _whole(Role.CONSTANT, len(self._constants) - 1, tensor.meta)
 
     def loop(
         self, kernel: PointwiseKernel, outputs: Sequence[View], inputs: Sequence[View], numbers: Sequence[float] = ()
     ) -> None:
         """Add a loop over views of equal sizes; `numbers` are the kernel's last operands."""
         views = [*outputs, *inputs]
-        shape, strides = loop_dimensions(views[0].sizes, [view.strides for view in views])
-        itemsizes = [view.dtype.itemsize for view in views]
-        builtin, tail = Launch(kernel, shape, strides, itemsizes, range(len(views))).call()
-        self._loops.append((builtin, tuple([(view.tensor, view.offset) for view in views]), (*numbers, *tail)))
+        if not prod(views[0].sizes):
+            return
+        dtypes = [view.dtype for view in views]
+        steps = TensorIterator.restrided(views[0].sizes, [view.strides for view in views], dtypes)
+        itemsizes = [dtype.itemsize for dtype in dtypes]
+        builtin, tail = Launch(kernel, steps.shape, steps.strides, itemsizes, range(len(views))).call()
+        self._loops.append((builtin, views, (*numbers, *tail)))
+
+    @property
+    def fresh(self) -> Fresh:
+        """Return the call that allocates results and temporaries and runs the loops, all of which have been added."""
+        if self._fresh is None:
+            begins = [0, *accumulate([len(self.results), len(self._temporaries), len(self.inputs)])]
+            kernels = tuple([
+                (builtin, tuple([begins[v.role] + v.number for v in views]), tuple([v.offset for v in views]), tail)
+                for builtin, views, tail in self._loops
+            ])
+            loops = Kernels(kernels, tuple(self._constants)).native() if kernels else nothing
+            addresses = tuple([one.pointer for one in self._constants])
+            self._fresh = Fresh(loops, (*self.metas, *self._temporaries), addresses, temporary=len(self._temporaries))
+        return self._fresh
+
+    @property
+    def call(self) -> Callable[..., Any]:
+        """Return the call of the inputs, in machine code if that is loaded; it returns a tuple of several results."""
+        if self._call is None:
+            self._call = self.fresh.native()
+        return self._call
 
     def __call__(self, *tensors: Tensor) -> Any:
         """Return the result, or a tuple of several, of the inputs."""
-        if self._make is None:
-            self._make = allocation_of(*self.metas, *self._temporaries)
-        made, count = self._make(), len(self.metas)
-        if made.__class__ is Tensor:
-            self._run((made,), tensors, ())
-            return made
-        self._run(made[:count], tensors, made[count:])
-        return made[0] if count == 1 else made[:count]
+        return self.call(*tensors)
 
     def run(self, results: Sequence[Tensor], tensors: Sequence[Tensor]) -> None:
         """Write the results of the inputs, with which they share no memory."""
-        self._run(results, tensors, [*map(new_like, self._temporaries)])
-
-    def _run(self, results: Sequence[Tensor], tensors: Sequence[Tensor], temporaries: Sequence[Tensor]) -> None:
-        waiting = iter(temporaries)
-        others = [next(waiting) if one is None else one for one in self._others]
-        addresses = [tensor.pointer for tensor in (*results, *tensors, *others)]
-        for builtin, places, tail in self._loops:
-            builtin(*[addresses[tensor] + offset for tensor, offset in places], *tail)
+        kernel, metas, constants, *_ = self.fresh
+        temporaries = [*map(new_like, metas[len(results) :])]
+        if kernel is not None:
+            kernel(*[tensor.pointer for tensor in (*results, *temporaries, *tensors)], *constants)
 
 
-def _whole(tensor: int, meta: TensorMeta) -> View:
-    return View(tensor, 0, meta.sizes, meta.byte_strides, meta.dtype)
+def _whole(role: Role, number: int, meta: TensorMeta) -> View:
+    return View(role, number, 0, meta.sizes, meta.byte_strides, meta.dtype)
 
 
 def planned_loops(self: Tensor, key: tuple[Any, ...], build: Callable[[], LoopPlan]) -> Planned[Any]:
     """Return the results of the plan that `build` makes, kept in the meta of `self` under `key`."""
-    plan: LoopPlan | None = self.meta.plans.get(key)
-    if plan is None:
-        plan = remember(self.meta.plans, key, build())
-    return Planned(plan(self), plan, (self,))
+    plan = recalled(self.meta.plans, key, build)
+    return Planned(plan(self), plan.call, (self,))
 
 
 ROW_STEPS = 64
@@ -158,14 +178,11 @@ def row_launch(kernel: Builtin, operands: Sequence[TensorMeta], row: int) -> Row
     (the first's), row-major over the dims other than `row`."""
     sizes = operands[0].sizes or (1,)
     steps = [iteration_strides(g.sizes or (1,), g.strides or (1,), sizes, g.dtype.itemsize) for g in operands]
-    others = [d for d in reversed(range(len(sizes))) if d != row]
-    shape, strides = coalesce_dimensions(
-        tuple(sizes[d] for d in others), [tuple(operand[d] for d in others) for operand in steps]
-    )
-    if shape == (1,):
-        shape, strides = (), tuple(() for _ in operands)
-    apart = [step for operand, rest in zip(steps, strides, strict=True) for step in (operand[row], *rest)]
-    return long_call(ROW_STEPS * sizes[row], kernel), (1 + len(shape), sizes[row], *shape, *apart)
+    others = [d for d in range(len(sizes)) if d != row]
+    rest = [tuple([values[d] for d in others]) for values in (sizes, *steps)]
+    rows = TensorIterator.restrided(rest[0], rest[1:], [one.dtype for one in operands], linear=True)
+    laid = zip((sizes[row], *(operand[row] for operand in steps)), *rows.dims, strict=True)
+    return long_call(ROW_STEPS * sizes[row], kernel), (1 + len(rows.dims), *chain.from_iterable(laid))
 
 
 class Picking(NamedTuple):
@@ -174,6 +191,12 @@ class Picking(NamedTuple):
     launch: Launch
     step: int
     size: int
+
+    def fresh(self, meta: TensorMeta) -> Callable[..., Any] | None:
+        """Return the call that copies into a new tensor; it declines the call for an index outside of the dim."""
+        kernel, tail = self.launch.call()
+        found = Fresh(kernel, (meta,), (self.step, self.size, *tail), refusing=True)
+        return found.native() if self.size else None
 
     def run(self, out: Tensor, source: Tensor, index: Tensor) -> bool:
         """Copy; False, with the contents of `out` undefined, when an index lies outside [0, size)."""
@@ -205,9 +228,10 @@ def picking(out: TensorMeta, source: TensorMeta, index: TensorMeta, dim: int, in
         walked,
         iteration_strides(index_sizes, index_strides, shape, index.dtype.itemsize),
     ]
-    merged, moved = loop_dimensions(shape, strides)
+    iterator = TensorIterator.restrided(shape, strides, [out.dtype, source.dtype, index.dtype])
     kernel = gather_kernel(itemsize, index.dtype)
-    launch = Launch(kernel, merged, moved, (itemsize, itemsize, index.dtype.itemsize), (0, 1, 2))
+    itemsizes = (itemsize, itemsize, index.dtype.itemsize)
+    launch = Launch(kernel, iterator.shape, iterator.strides, itemsizes, (0, 1, 2))
     return Picking(launch, along, (source.sizes or (1,))[dim])
 
 

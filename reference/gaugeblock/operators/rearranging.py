@@ -10,20 +10,18 @@ from ..core.device import cpu
 from ..core.dtype import bool_, int32, int64
 from ..core.errors import wrap_dim
 from ..core.memory_format import contiguous_format
-from ..iteration.dimensions import loop_dimensions
 from ..kernels.conversion import Immediate
-from ..kernels.pointwise import Launch
 from ..tensor.array_view import FEW
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, preserve_format_strides, remember
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, preserve_format_strides
 from ..tensor.views import expand as expand_view
 from ..tensor.views import narrow
-from .arrays import Array, computed, values
+from .arrays import Array, computed, from_array, values
 from .composition import Part, composite
 from .invoke import apply, expand, unsqueeze
 from .joining import cat
-from .launch import element_launch
+from .loop_plan import LoopPlan
 from .plan import Planned, plannable
 from .pointwise import formula_kernel
 from .registration import kernel
@@ -46,8 +44,8 @@ def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tenso
         raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
     places = tuple([wrap_dim("roll", dim, meta.ndim) for dim in dims])
     if len(shifts) == 1 and (not dims or meta.ndim == 1) and meta.contiguous and meta.numel and meta.device is cpu:
-        turn = _turning(meta, shifts[0])
-        return Planned(turn(self), turn)
+        plan = _turning(meta, shifts[0])
+        return Planned(plan(self), plan.call, (self,))
     if not dims:
         return reshape(_rolled(reshape(self, (-1,)), shifts[0], 0), meta.sizes)
     result = self
@@ -63,20 +61,15 @@ def _rolled(self: Tensor, shift: int, dim: int) -> Tensor:
     return cat((narrow(self, dim, start, size - start), narrow(self, dim, 0, start)), dim)
 
 
-def _turning(meta: TensorMeta, shift: int) -> Callable[[Tensor], Tensor]:
-    """Return a function that copies row-major elements `shift` places on, the last ones to the front."""
-    size, itemsize = meta.numel, meta.dtype.itemsize
-    moved = shift % size
-    kernel = formula_kernel("identity", [meta.dtype], meta.dtype, meta.dtype).contiguous
-
-    def run(self: Tensor) -> Tensor:
-        result = new_like(meta)
-        kernel(result.pointer + moved * itemsize, self.pointer, size - moved)
-        if moved:
-            kernel(result.pointer, self.pointer + (size - moved) * itemsize, moved)
-        return result
-
-    return run
+def _turning(meta: TensorMeta, shift: int) -> LoopPlan:
+    """Return the plan that copies row-major elements `shift` places on, the last ones to the front."""
+    plan, size, moved = LoopPlan([meta], [meta]), meta.numel, shift % meta.numel
+    kernel = formula_kernel("identity", [meta.dtype], meta.dtype, meta.dtype)
+    result, source = plan.results[0].flat(), plan.inputs[0].flat()
+    plan.loop(kernel, [result.narrow(0, moved, size - moved)], [source.narrow(0, 0, size - moved)])
+    if moved:
+        plan.loop(kernel, [result.narrow(0, 0, moved)], [source.narrow(0, size - moved, moved)])
+    return plan
 
 
 @kernel("flip")
@@ -95,26 +88,12 @@ def flip(self: Tensor, dims: Sequence[int]) -> Tensor | Planned[Tensor]:
     made = meta_of(meta.sizes, strides, meta.dtype, meta.device)
     if meta.device is not cpu or not meta.numel:
         return new_like(made)
-    runner = _reversing(meta, made, places)
-    return Planned(runner(self), runner)
-
-
-def _reversing(meta: TensorMeta, out: TensorMeta, dims: Sequence[int]) -> Callable[[Tensor], Tensor]:
-    """Return a function that copies a tensor with `dims` reversed into a new one of meta `out`."""
-    itemsize = meta.dtype.itemsize
-    steps = [-step if d in dims else step for d, step in enumerate(meta.strides)]
-    start = itemsize * sum((meta.sizes[d] - 1) * meta.strides[d] for d in dims if meta.ndim)
-    strides = [tuple(step * itemsize for step in operand) for operand in (out.strides, steps)]
-    shape, moved = loop_dimensions(meta.sizes, strides)
-    kernel = formula_kernel("identity", [meta.dtype], meta.dtype, meta.dtype)
-    launch = Launch(kernel, shape, moved, (itemsize, itemsize), (0, 1))
-
-    def run(self: Tensor) -> Tensor:
-        made = new_like(out)
-        launch.run([made.pointer, self.pointer + start])
-        return made
-
-    return run
+    plan = LoopPlan([meta], [made])
+    (source,) = plan.inputs
+    for place in places if meta.ndim else ():
+        source = source.narrow(place, meta.sizes[place] - 1, meta.sizes[place], -1)
+    plan.loop(formula_kernel("identity", [meta.dtype], meta.dtype, meta.dtype), plan.results, [source])
+    return Planned(plan(self), plan.call, (self,))
 
 
 @kernel("fliplr")
@@ -166,20 +145,12 @@ def _triangle(operator: str, self: Tensor, kept: Callable[[int, int], Array]) ->
     made = contiguous_meta(meta.sizes, meta.dtype, meta.device)
     if meta.device is not cpu or not meta.numel:
         return new_like(made)
-    mask = kept(*meta.sizes[-2:])
-    launch: Launch | None = meta.plans.get("triangle")
-    if launch is None:
-        operands = (contiguous_meta(mask.shape, bool_), meta, Immediate(meta.dtype))
-        launch = remember(meta.plans, "triangle", element_launch("where", made, operands, meta.dtype))
-    where, place = launch, mask.ctypes.data
-
-    def run(self: Tensor) -> Tensor:
-        assert mask.size  # the launch reads it by its address
-        result = new_like(made)
-        where.run([result.pointer, place, self.pointer, 0])
-        return result
-
-    return Planned(run(self), run if mask.size <= FEW else None)
+    mask, plan = from_array(kept(*meta.sizes[-2:]), bool_), LoopPlan([meta], [made])
+    view = plan.constant(mask)
+    where = view._replace(sizes=meta.sizes, strides=(0,) * (meta.ndim - 2) + view.strides)
+    choose = formula_kernel("where", [bool_, meta.dtype, Immediate(meta.dtype)], meta.dtype, meta.dtype)
+    plan.loop(choose, plan.results, [where, *plan.inputs], [0])
+    return Planned(plan(self), plan.call if mask.meta.numel <= FEW else None, (self,))
 
 
 @kernel("tril")

@@ -16,7 +16,7 @@ from ..core.errors import check_ints, wrap_dim
 from ..core.promotion import UPSTREAM_NAMES
 from ..core.tracing import TRACING
 from ..core.warn import warn
-from ..iteration.dimensions import coalesce_dimensions
+from ..iteration.tensor_iterator import TensorIterator
 from ..kernels import reduction_ops
 from ..kernels.bound_call import Fresh
 from ..kernels.reduction import reduction_kernel
@@ -117,14 +117,12 @@ def _plan(
     itemsize = meta.dtype.itemsize
     kept = [d for d in range(meta.ndim) if d not in dims]
     out_steps = default_strides(tuple([meta.sizes[d] for d in kept]))
-    keep = [
-        (meta.sizes[d], meta.strides[d] * itemsize, *(step * dtype.itemsize for dtype in results))
-        for d, step in zip(kept, out_steps, strict=True)
-    ]
-    inner = [(meta.sizes[d], meta.strides[d] * itemsize) for d in dims]
+    steps = [tuple([step * dtype.itemsize for step in out_steps]) for dtype in results]
+    steps.insert(0, tuple([meta.strides[d] * itemsize for d in kept]))
+    kept_dims = TensorIterator.restrided(tuple([meta.sizes[d] for d in kept]), steps, [meta.dtype, *results]).dims
+    inner_sizes, along = tuple([meta.sizes[d] for d in dims]), tuple([meta.strides[d] * itemsize for d in dims])
     positions = "arg" in name or name in ("max", "min")
-    kept_dims = coalesced(sorted(keep, key=lambda dim: dim[1]))
-    inner_dims = coalesced(inner[::-1] if positions else sorted(inner, key=lambda dim: dim[1]))
+    inner_dims = TensorIterator.restrided(inner_sizes, [along], [meta.dtype], linear=positions).dims
     tail = [len(kept_dims), len(inner_dims), *(d[0] for d in kept_dims), *(d[0] for d in inner_dims)]
     tail += [*(d[1] for d in kept_dims), *(d[1] for d in inner_dims)]
     for k in range(len(results)):
@@ -141,15 +139,6 @@ def _plan(
     if kept_dims:  # signals are looked for between some outputs and the next, within one only where it is alone
         builtin = long_call(STEPS * prod(d[0] for d in inner_dims), builtin)
     return Fresh(builtin, outputs, tuple(tail))
-
-
-def coalesced(dims: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Dims (size, strides...), innermost first, with neighbours merged where all strides allow and size 1 dropped."""
-    if not dims:
-        return []
-    sizes, *strides = zip(*dims, strict=True)
-    merged, steps = coalesce_dimensions(sizes, strides)
-    return [] if merged == (1,) else list(zip(merged, *steps, strict=True))
 
 
 def check_not_empty(operator: str, meta: TensorMeta, dims: Dims, *, full: bool, error: Any = RuntimeError) -> None:

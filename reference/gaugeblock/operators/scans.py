@@ -11,8 +11,9 @@ from ..core.away import long_call
 from ..core.device import cpu
 from ..core.dtype import DType, bool_, int64
 from ..core.errors import wrap_dim
+from ..iteration.tensor_iterator import TensorIterator
 from ..kernels import scan
-from ..kernels.bound_call import Fresh
+from ..kernels.bound_call import Fresh, Kernels
 from ..kernels.compiler import Builtin
 from ..kernels.reduction_phases import Phase
 from ..kernels.scan import neighbours, scan_kernel
@@ -23,7 +24,7 @@ from .arrays import Array, from_array, outline, values
 from .invoke import result_type
 from .operand_checks import check_implemented
 from .plan import Planned, plannable
-from .reductions import coalesced, planned_fresh
+from .reductions import planned_fresh
 from .registration import kernel
 
 Dim = tuple[int, ...]
@@ -46,7 +47,8 @@ def _plan(name: str, phase: Phase, meta: TensorMeta, dim: int, compute: DType, r
     every = [*outputs, meta]
     dims = [(sizes[d], *(g.strides[d] * g.dtype.itemsize for g in every)) for d in range(meta.ndim)]
     scanned = dims.pop(dim) if dims else (1, *(0 for _ in every))
-    laid = [scanned, *coalesced(dims[::-1])]
+    others, *steps = zip(*dims, strict=True) if dims else [()] * (len(every) + 1)
+    laid = [scanned, *TensorIterator.restrided(others, steps, [g.dtype for g in every], linear=True).dims]
     chosen = partial(scan_kernel, name, phase, meta.dtype, compute, results)
     itemsizes = [g.dtype.itemsize for g in every]
     if len(laid) > 1 and list(laid[1][1:]) == itemsizes and laid[1][0] >= neighbours() and scanned[0] > 1:
@@ -73,14 +75,9 @@ def _abreast(
     whole, run = _tail([scanned, (groups, *(width * nbytes for nbytes in itemsizes)), *others]), chosen(width)
     if not left:
         return run, whole
-    rest, singly = _tail([scanned, (left, *itemsizes), *others]), chosen()
-    ahead = [(size - left) * nbytes for nbytes in itemsizes]
-
-    def call(*addresses: int) -> None:
-        run(*addresses, *whole)
-        singly(*(address + nbytes for address, nbytes in zip(addresses, ahead, strict=True)), *rest)
-
-    return call, ()
+    places, ahead = tuple(range(len(itemsizes))), tuple([(size - left) * nbytes for nbytes in itemsizes])
+    rest = (chosen(), places, ahead, _tail([scanned, (left, *itemsizes), *others]))
+    return Kernels(((run, places, (0,) * len(places), whole), rest), ()).native(), ()
 
 
 def _register_running(name: str, build: Any) -> None:

@@ -12,7 +12,7 @@ from ..kernels.bound_call import Fresh
 from ..kernels.pointwise import Launch
 from ..kernels.rowwise import row_map_kernel
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import TensorMeta, default_strides, meta_of, remember
+from ..tensor.tensor_meta import TensorMeta, default_strides, meta_of, recalled
 from .arguments import dtype_argument
 from .arrays import MOST_DIMS, along
 from .conversion import converted
@@ -32,9 +32,7 @@ def _normalised(operator: str, self: Tensor, dim: int, dtype: DType | None) -> T
     if meta.ndim > MOST_DIMS:
         function = softmax if operator == "softmax" else log_softmax
         return cast("Tensor", along(operator, source, dim, partial(function, dim=1)))
-    plan = meta.plans.get((operator, dim))
-    if plan is None:
-        plan = remember(meta.plans, (operator, dim), _plan(operator, meta, dim))
+    plan = recalled(meta.plans, (operator, dim), _plan, operator, meta, dim)
     result = new_like(plan.meta)
     if plan.rows is not None:
         read = source.pointer

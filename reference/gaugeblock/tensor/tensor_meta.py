@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from ..core.device import Device, cpu
 from ..core.dtype import DType
@@ -22,6 +22,7 @@ from ..core.size import Size
 from ..memory.host_allocator import NO_BLOCKS, SMALL_LIMIT, host_allocator, small_class
 
 Ints = tuple[int, ...]
+R = TypeVar("R")
 
 
 def packed_strides(sizes: Ints, order: Iterable[int]) -> Ints:
@@ -386,3 +387,9 @@ def remember(plans: dict[Any, Any], key: Any, value: Any) -> Any:
         plans.clear()
     plans[key] = value
     return value
+
+
+def recalled(plans: dict[Any, Any], key: Any, make: Callable[..., R], *args: Any) -> R:
+    """Return the value under `key` in a meta's cache; the first time it is made of `args`."""
+    found: R | None = plans.get(key)
+    return cast("R", remember(plans, key, make(*args))) if found is None else found

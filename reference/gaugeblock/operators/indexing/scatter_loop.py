@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import ctypes
 from typing import NamedTuple
 
 from ...core.device import cpu
-from ...iteration.dimensions import iteration_strides, loop_dimensions
-from ...iteration.tensor_iterator import Number
+from ...iteration.dimensions import iteration_strides
+from ...iteration.tensor_iterator import Number, TensorIterator
+from ...kernels.bound_call import Fresh, Kernels, form_of
 from ...kernels.compiler import Builtin
 from ...kernels.indexed import scatter_kernel
-from ...tensor.tensor import Tensor, new_like
-from ...tensor.tensor_meta import TensorMeta, remember
+from ...tensor.tensor import Tensor
+from ...tensor.tensor_meta import TensorMeta, recalled
 from ..arrays import number_as
 from ..copy import clone, fresh_copy
 from ..operand_checks import check_fits
 from ..plan import Planned
+from ..pointwise import formula_kernel
 
 Ints = tuple[int, ...]
 
@@ -51,7 +52,8 @@ def scatter_loop(
     walked = tuple([0 if d == dim or shape[d] == 1 else step * itemsize for d, step in enumerate(steps)])
     given = (0,) * len(shape) if source is None else tuple([step * itemsize for step in source.strides or (1,)])
     strides = [walked, given, iteration_strides(shape, places, shape, index.dtype.itemsize)]
-    merged, moved = loop_dimensions(shape, strides)
+    iterator = TensorIterator.restrided(shape, strides, [target.dtype, (source or target).dtype, index.dtype])
+    merged, moved = iterator.shape, iterator.strides
     first = 1 + max((d for d, size in enumerate(merged) if size > 1 and not moved[0][d]), default=-1)
     pick = (steps[dim] * itemsize, (target.sizes or (1,))[dim])
     tail = (*pick, len(merged), *merged, *(step for operand in moved for step in operand))
@@ -62,10 +64,7 @@ def scatter_loop_of(self: Tensor, dim: int, index: Tensor, source: Tensor | Numb
     """Return the loop of a scatter whose sizes fit."""
     given = source.meta if isinstance(source, Tensor) else None
     key = ("scatter", combine, index.meta, given, dim)
-    found: ScatterLoop | None = self.meta.plans.get(key)
-    if found is None:
-        found = remember(self.meta.plans, key, scatter_loop(self.meta, given, index.meta, dim, combine))
-    return found
+    return recalled(self.meta.plans, key, scatter_loop, self.meta, given, index.meta, dim, combine)
 
 
 def run_scatter(operator: str, steps: ScatterLoop, target: Tensor, index: Tensor, source: Tensor | Number) -> bool:
@@ -94,16 +93,19 @@ def planned_scatter(
     meta, copy = result.meta, None if result is self else fresh_copy(result, self)
     if meta.device is not cpu or (copy is None and (result is not self or not meta.contiguous)):
         return result
-    steps, memmove, nbytes = scatter_loop_of(result, dim, index, source, combine), ctypes.memmove, meta.nbytes
+    steps, form = scatter_loop_of(result, dim, index, source, combine), form_of(copy)
+    kernel, tail = formula_kernel("identity", [meta.dtype], meta.dtype, meta.dtype).contiguous, (meta.numel,)
+    copying = form if isinstance(form, Fresh) else Fresh(kernel, (meta,), tail)
+    if isinstance(source, Tensor) and copying.kernel is not None:
+        both = (copying.kernel, (0, 1), (0, 0), copying.tail), (steps.builtin, (0, 3, 2), (0, 0, 0), steps.tail)
+        call = Fresh(Kernels(both, ()).native(), (meta,), (), refusing=True)
+        return Planned(result, call.native(), (self, index, source))
+    copied = copying.native()
 
     def run(self: Tensor, index: Tensor, source: Tensor | Number) -> Tensor | None:
         if not isinstance(source, Tensor):
             check_fits(operator, source, meta.dtype)
-        made: Tensor | None = new_like(meta) if copy is None else copy(self)
-        if made is None:
-            return None
-        if copy is None:
-            memmove(made.pointer, self.pointer, nbytes)
-        return made if run_scatter(operator, steps, made, index, source) else None
+        made: Tensor | None = copied(self)
+        return made if made is not None and run_scatter(operator, steps, made, index, source) else None
 
     return Planned(result, run, (self, index, source))

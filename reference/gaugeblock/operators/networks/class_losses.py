@@ -101,23 +101,17 @@ def _likelihood(
     plain = weight is None and reduction != NONE and self.meta.ndim == 2 and ignore_index < 0
     if plain and self.meta.numel and dtype in (float32, float64) and target.meta.dtype is int64:
         try:
-            found = _of_counted_classes.planned(self, target, reduction)
-            return found._replace(call=_declining(found.call, reduction), operands=(self, target))
+            return _of_counted_classes.planned(self, target, reduction)
         except RuntimeError:
             pass  # a class is ignored, or not there: what follows tells which
-    found = _of_any_classes.planned(self, target, weight, reduction, ignore_index)
-    given = (self, target) if weight is None else (self, target, weight)
-    return found._replace(call=_declining(found.call, reduction, ignore_index), operands=given)
+    return _of_any_classes.planned(self, target, weight, reduction, ignore_index)
 
 
 @composite
 def _of_any_classes(
     part: Part, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
 ) -> tuple[Tensor, Tensor]:
-    """The likelihood and the sum of weights where classes may be ignored.
-
-    Raises IndexError for a class that there is not; the noted call raises RuntimeError.
-    """
+    """The likelihood and the sum of weights where classes may be ignored. Raises IndexError for no such class."""
     dtype, place = self.meta.dtype, min(self.meta.ndim, 2) - 1
     batch, count = target.meta.sizes if place else (), self.meta.sizes[place]
     classes = part("to.dtype", part("reshape", target, batch), int64)
@@ -145,18 +139,6 @@ def _check_classes(classes: Tensor, kept: Tensor, count: int) -> None:
     wrong = given[values(kept) & ((given < 0) | (given >= count))]
     if wrong.size:
         raise IndexError(f"nll_loss(): Target {wrong[0]} is out of bounds.")
-
-
-def _declining(call: Callable[..., Any] | None, *numbers: int) -> Callable[..., Any] | None:
-    """Return a call with numbers behind its tensors that returns None for classes which it does not take."""
-
-    def run(*tensors: Tensor) -> Any:
-        try:
-            return call and call(*tensors, *numbers)
-        except RuntimeError:
-            return None
-
-    return call and run
 
 
 def _first(operator: str, *defaults: Any) -> Callable[..., Tensor]:

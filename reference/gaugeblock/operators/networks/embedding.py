@@ -13,7 +13,6 @@ from ...tensor.tensor_meta import contiguous_meta
 from ...tensor.versions import bump_version
 from ..arrays import Array, check_same_device, store, values, widened
 from ..conversion import host
-from ..gathering import picker
 from ..invoke import apply
 from ..loop_plan import picking
 from ..plan import Planned, plannable
@@ -55,7 +54,7 @@ def embedding(
         _check_range("embedding", values(indices), rows)
     if not result.meta.numel:
         return result
-    return Planned(result, picker(lambda table, _, given: embedding(table, given), result.meta, steps, 0))
+    return Planned(result, steps.fresh(result.meta), (weight, indices))
 
 
 def _check_range(operator: str, places: Array, rows: int) -> None:

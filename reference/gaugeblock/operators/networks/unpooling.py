@@ -10,13 +10,12 @@ from ...core.device import cpu
 from ...core.dtype import int64
 from ...tensor.reshaping import contiguous
 from ...tensor.tensor import Tensor, empty_tensor, new_like
-from ...tensor.tensor_meta import TensorMeta, meta_of
+from ...tensor.tensor_meta import TensorMeta, meta_of, view_strides
 from ..arrays import Array, check_same_device, from_array, values
 from ..fresh_fill import fill_zeros
 from ..indexing.scatter_loop import scatter_loop
 from ..invoke import apply
 from ..plan import Planned, plannable
-from ..reductions import coalesced
 from .calls import check_dtype, suggested
 from .pooling import largest_of
 
@@ -72,8 +71,8 @@ def _unpooled(operator: str, self: Tensor, indices: Tensor, output_size: Ints, d
 def _flat(meta: TensorMeta, dims: int) -> TensorMeta | None:
     """Return the meta with its last dims as one, if their strides let them be."""
     lead, size = meta.ndim - dims, prod(meta.sizes[-dims:])
-    ((_, step), *more) = coalesced([*zip(meta.sizes[lead:], meta.strides[lead:], strict=True)][::-1]) or [(1, 1)]
-    return None if more else meta_of((*meta.sizes[:lead], size), (*meta.strides[:lead], step), meta.dtype)
+    step = view_strides(meta.sizes[lead:], meta.strides[lead:], (size,))
+    return None if step is None else meta_of((*meta.sizes[:lead], size), (*meta.strides[:lead], *step), meta.dtype)
 
 
 @plannable

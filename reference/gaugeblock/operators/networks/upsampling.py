@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 from ...core import lazy_numpy as np
 from ...core.device import cpu
-from ...core.dtype import DType, float32, int64
+from ...core.dtype import DType, float32, int32, int64, uint8
 from ...kernels.windows import products_kernel
-from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, new_like
-from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta, recalled
 from ..allocation import without_change
-from ..arrays import Array, from_array, values
+from ..arrays import Array, from_array
 from ..composition import Part, composite
-from ..loop_plan import LoopPlan
+from ..loop_plan import LoopPlan, View
 from ..pointwise import formula_kernel
 from .calls import check_dtype, suggested
 
 MOST_BITS, SUM_BITS = 22, 15
 """How many bits behind the point whole weights may have, and how many bits in all."""
+MOST_TAPS = 8
+"""Elements of a window that one loop reads; longer windows take several."""
 
 
 def _whole(weights: Array) -> tuple[Array, int]:
@@ -30,18 +32,7 @@ def _whole(weights: Array) -> tuple[Array, int]:
     while bits < MOST_BITS and int(0.5 + largest * (1 << (bits + 1))) < 1 << SUM_BITS:
         bits += 1
     scaled = weights * (1 << bits)
-    return np.where(scaled < 0, scaled - 0.5, scaled + 0.5).astype(np.int64), bits
-
-
-def mixed(array: Array, weights: Array, axis: int) -> Array:
-    """`array` with the dim `axis` through `weights` [result, elements]; bytes are rounded, and cut off at 0 and 255."""
-    if array.dtype == np.uint8:
-        whole, bits = _whole(weights)
-        sums = np.tensordot(array.astype(np.int64), whole, (axis, 1))
-        found = np.clip((sums + (1 << bits >> 1)) >> bits, 0, 255).astype(np.uint8)
-    else:
-        found = np.tensordot(array, weights.astype(array.dtype), (axis, 1))
-    return np.moveaxis(found, -1, axis)
+    return np.where(scaled < 0, scaled - 0.5, scaled + 0.5).astype(np.int32), bits
 
 
 Sizes = Sequence[int]
@@ -126,13 +117,37 @@ def _nearest_index(size: int, wanted: int, scale: float | None, exact: bool) -> 
     return from_array(places, int64), times if np.array_equal(places, np.arange(size).repeat(times)) else 0
 
 
+class Tables(NamedTuple):
+    """The index and the weights of each neighbour; whole weights have so many `bits` behind the point."""
+
+    neighbours: tuple[tuple[Tensor, Tensor], ...]
+    bits: int = 0
+
+    @classmethod
+    def of(cls, taps: Taps, dtype: DType, bits: int = 0) -> Tables:
+        """Return the tables of neighbours with their weights in a dtype."""
+        return cls(tuple([(from_array(index, int64), from_array(weights, dtype)) for index, weights in taps]), bits)
+
+
 @functools.lru_cache(maxsize=256)
 def _tables(
     taps_of: Callable[..., Taps], size: int, wanted: int, align: bool, scale: float | None, dtype: DType
-) -> tuple[tuple[Tensor, Tensor], ...]:
-    """Return the index and the weights of each neighbour."""
-    taps = taps_of(size, wanted, align, scale, dtype.numpy)
-    return tuple([(from_array(places, int64), from_array(weights, dtype)) for places, weights in taps])
+) -> Tables:
+    if dtype is not uint8:
+        return Tables.of(taps_of(size, wanted, align, scale, dtype.numpy), dtype)
+    taps = taps_of(size, wanted, align, scale, np.dtype(np.float64))
+    return _tables_of_rows(sum((places[:, None] == np.arange(size)) * share[:, None] for places, share in taps), dtype)
+
+
+def _tables_of_rows(weights: Any, dtype: DType) -> Tables:
+    """Return the tables for a row of weights for each place of the result; for bytes the weights are made whole."""
+    kept, bits = _whole(weights) if dtype is uint8 else (weights, 0)
+    rows, size = weights.shape
+    begin, end = (weights != 0).argmax(1), size - (weights[:, ::-1] != 0).argmax(1)
+    width = int((end - begin).max())
+    begin = np.minimum(begin, size - width)
+    taps = [(begin + k, kept[np.arange(rows), begin + k]) for k in range(width)]
+    return Tables.of(taps, int32 if dtype is uint8 else dtype, bits)
 
 
 def _nearest(operator: str, dims: int, exact: bool) -> Callable[..., Tensor]:
@@ -145,7 +160,8 @@ def _nearest(operator: str, dims: int, exact: bool) -> Callable[..., Tensor]:
         for d in order:
             index, times = _nearest_index(self.meta.sizes[d + 2], output_size[d], given[d], exact)
             if times > 1:
-                found = part.run(_repeating(found.meta, d + 2, times), found)
+                key, meta = ("repeated", d + 2, times), found.meta
+                found = part.fresh(recalled(meta.plans, key, _repeating, meta, d + 2, times).fresh, found)
             else:
                 found = part("index_select", found, d + 2, part.constant(index))
         return found if found.meta is result else _copied(part, result, found)
@@ -155,44 +171,33 @@ def _nearest(operator: str, dims: int, exact: bool) -> Callable[..., Tensor]:
 
 def _repeating(meta: TensorMeta, dim: int, times: int) -> LoopPlan:
     """Return the plan that gives each element along `dim` so many times, one after the other."""
-    key = ("repeated", dim, times)
-    plan: LoopPlan | None = meta.plans.get(key)
-    if plan is None:
-        sizes = list(meta.sizes)
-        sizes[dim] *= times
-        plan = LoopPlan([meta], [suggested(meta, tuple(sizes))])
-        kernel = formula_kernel("identity", [meta.dtype], meta.dtype, meta.dtype)
-        sources = [view.repeated(dim, times) for view in plan.inputs]
-        plan.loop(kernel, [view.split(dim, times) for view in plan.results], sources)
-        remember(meta.plans, key, plan)
+    sizes = list(meta.sizes)
+    sizes[dim] *= times
+    plan = LoopPlan([meta], [suggested(meta, tuple(sizes))])
+    kernel = formula_kernel("identity", [meta.dtype], meta.dtype, meta.dtype)
+    plan.loop(kernel, [plan.results[0].split(dim, times)], [plan.inputs[0].repeated(dim, times)])
     return plan
 
 
-def _weighted(operator: str, dims: int, taps_of: Callable[..., Taps]) -> Callable[..., Tensor]:
+def _weighted(operator: str, dims: int, tables_of: Callable[..., Tables], *, exact: bool) -> Callable[..., Tensor]:
+    """Return the kernel that mixes neighbours along one dim after the other. Where `exact`, equal sizes change nothing.
+
+    Bytes are rounded after each dim, and never changed by equal sizes.
+    """
+
     def upsample(part: Part, self: Tensor, output_size: Sizes, align_corners: bool, *scales: float | None) -> Tensor:
         result, own = checked(operator, self, output_size, dims), self.meta
         if result.device is not cpu or not result.numel:
             return new_like(result)
-        given = scales or (None,) * dims
-        exact = taps_of is linear_taps or own.dtype.kind != 2
-        used = [d for d in reversed(range(dims)) if not (exact and own.sizes[d + 2] == output_size[d])]
-        if own.dtype.kind != 2:
-            array = values(self)
-            for d in used:
-                size = own.sizes[d + 2]
-                taps = taps_of(size, output_size[d], align_corners, given[d], np.dtype(np.float64))
-                weights = sum((places[:, None] == np.arange(size)) * share[:, None] for places, share in taps)
-                array = mixed(array, np.asarray(weights), d + 2)
-            made = new_like(result)
-            array_of(made)[...] = array
-            return made
+        given, keeps = scales or (None,) * dims, exact or own.dtype is uint8
+        used = [d for d in reversed(range(dims)) if not (keeps and own.sizes[d + 2] == output_size[d])]
         found, wide = self, float32 if own.dtype.itemsize == 2 else own.dtype
         for d in used:
-            tables = _tables(taps_of, own.sizes[d + 2], output_size[d], align_corners, given[d], wide)
+            tables = tables_of(own.sizes[d + 2], output_size[d], align_corners, given[d], wide)
             sizes = list(found.meta.sizes)
             sizes[d + 2] = output_size[d]
             meta = result if d == used[-1] else contiguous_meta(tuple(sizes), wide)
-            found = _combined(part, found, tables, d + 2, meta, wide)
+            found = _combined(part, found, tables, d + 2, meta)
         return _copied(part, result, self) if found is self else found
 
     return composite(upsample)
@@ -202,21 +207,30 @@ def _copied(part: Part, meta: TensorMeta, source: Tensor) -> Tensor:
     return part.run(without_change, part("copy_", part.new(meta), source))
 
 
-def _combined(
-    part: Part, input: Tensor, tables: tuple[tuple[Tensor, Tensor], ...], dim: int, result: TensorMeta, compute: DType
-) -> Tensor:
+def _combined(part: Part, input: Tensor, tables: Tables, dim: int, result: TensorMeta) -> Tensor:
     """Return the sum of the neighbours along `dim`, each times its weights."""
-    picked = [part("index_select", input, dim, part.constant(index)) for index, _ in tables]
+    picked = [part("index_select", input, dim, part.constant(index)) for index, _ in tables.neighbours]
     meta, key = picked[0].meta, ("weighted sum", tables, dim, result)
-    plan: LoopPlan | None = meta.plans.get(key)
-    if plan is None:
-        plan = LoopPlan([one.meta for one in picked], [result])
-        weights = [plan.constant(weight).along(dim, result.sizes) for _, weight in tables]
-        kernel = products_kernel(len(picked), meta.dtype, compute, result.dtype)
-        plan.loop(kernel, plan.results, [*plan.inputs, *weights])
-        remember(meta.plans, key, plan)
-    found: Tensor = part.run(plan, *picked)
+    plan = recalled(meta.plans, key, _sum_of_products, meta, tables, dim, result)
+    found: Tensor = part.fresh(plan.fresh, *picked)
     return found
+
+
+def _sum_of_products(meta: TensorMeta, tables: Tables, dim: int, result: TensorMeta) -> LoopPlan:
+    compute = tables.neighbours[0][1].meta.dtype
+    plan = LoopPlan([meta] * len(tables.neighbours), [result])
+    weights = [plan.constant(weight).along(dim, result.sizes) for _, weight in tables.neighbours]
+    sums: list[View] = []
+    for begin in range(0, len(weights), MOST_TAPS):
+        some, last = slice(begin, begin + MOST_TAPS), begin + MOST_TAPS >= len(weights)
+        if not last and not sums:
+            sums = [plan.temporary(contiguous_meta(result.sizes, compute))]
+        target, bits = (result.dtype, tables.bits) if last else (compute, 0)
+        count = len(weights[some])
+        kernel = products_kernel(count, meta.dtype, compute, target, added=begin > 0, bits=bits)
+        into = plan.results if last else sums
+        plan.loop(kernel, into, [*(sums if begin else ()), *plan.inputs[some], *weights[some]])
+    return plan
 
 
 upsample_nearest1d, upsample_nearest2d, upsample_nearest3d = (
@@ -225,10 +239,10 @@ upsample_nearest1d, upsample_nearest2d, upsample_nearest3d = (
 _upsample_nearest_exact1d, _upsample_nearest_exact2d, _upsample_nearest_exact3d = (
     _nearest(f"_upsample_nearest_exact{dims}d", dims, True) for dims in (1, 2, 3)
 )
-upsample_linear1d = _weighted("upsample_linear1d", 1, linear_taps)
-upsample_bilinear2d = _weighted("upsample_bilinear2d", 2, linear_taps)
-upsample_trilinear3d = _weighted("upsample_trilinear3d", 3, linear_taps)
-upsample_bicubic2d = _weighted("upsample_bicubic2d", 2, cubic_taps)
+upsample_linear1d = _weighted("upsample_linear1d", 1, partial(_tables, linear_taps), exact=True)
+upsample_bilinear2d = _weighted("upsample_bilinear2d", 2, partial(_tables, linear_taps), exact=True)
+upsample_trilinear3d = _weighted("upsample_trilinear3d", 3, partial(_tables, linear_taps), exact=True)
+upsample_bicubic2d = _weighted("upsample_bicubic2d", 2, partial(_tables, cubic_taps), exact=False)
 
 
 def by_scales(operator: str) -> Callable[..., Tensor]:
@@ -284,20 +298,12 @@ def filter_weights(
     return weights
 
 
-def _resampled(operator: str, filter: Callable[[Array], Array], reach: int) -> Any:
-    def upsample(self: Tensor, output_size: Sizes, align_corners: bool, *scales: float | None) -> Tensor:
-        result = new_like(checked(operator, self, output_size, 2))
-        if result.meta.device is cpu and result.meta.numel:
-            array = values(self)
-            for axis, scale in zip((3, 2), (*scales, None, None)[1::-1], strict=True):
-                size, wanted = array.shape[axis], output_size[axis - 2]
-                if size != wanted:
-                    array = mixed(array, filter_weights(size, wanted, align_corners, scale, filter, reach), axis)
-            array_of(result)[...] = array
-        return result
-
-    return upsample
+@functools.lru_cache(maxsize=256)
+def _filtered(
+    filter: Callable[[Array], Array], reach: int, size: int, wanted: int, align: bool, scale: float | None, dtype: DType
+) -> Tables:
+    return _tables_of_rows(filter_weights(size, wanted, align, scale, filter, reach), dtype)
 
 
-_upsample_bilinear2d_aa = _resampled("_upsample_bilinear2d_aa", triangle, 1)
-_upsample_bicubic2d_aa = _resampled("_upsample_bicubic2d_aa", cubic, 2)
+_upsample_bilinear2d_aa = _weighted("_upsample_bilinear2d_aa", 2, partial(_filtered, triangle, 1), exact=True)
+_upsample_bicubic2d_aa = _weighted("_upsample_bicubic2d_aa", 2, partial(_filtered, cubic, 2), exact=True)

@@ -1,0 +1,112 @@
+"""Bound calls in machine code and in Python: temporaries, refusals, kernels one after the other, errors, references."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import gaugeblock as gb
+import pytest
+from gaugeblock.kernels.bound_call import Fresh, Kernels
+
+gb.add(gb.ones(1), 1)  # the compiler loads machine code with the first kernel
+META = gb.zeros(3).meta
+
+
+def forms(call: Any) -> list[Callable[..., Any]]:
+    return [call.__call__, call.native()]
+
+
+def test_machine_code_is_loaded() -> None:
+    assert type(Fresh(None, (META,), ()).native()).__name__ == "builtin_function_or_method"
+
+
+@pytest.mark.parametrize("form", [0, 1], ids=["Python", "machine code"])
+def test_temporaries_are_passed_and_not_returned(form: int) -> None:
+    seen: list[Any] = []
+    results = (META, gb.zeros(2).meta, gb.zeros(5).meta)
+    one = forms(Fresh(lambda *given: seen.append(given), results, (7,), temporary=2))[form]
+    x = gb.zeros(4)
+    made = one(x)
+    assert type(made) is gb.Tensor and made.meta is META
+    assert len(seen[0]) == 5 and seen[0][0] == made.data_ptr() and seen[0][3:] == (x.data_ptr(), 7)
+    two = forms(Fresh(lambda *given: None, results, (), temporary=1))[form](x)
+    assert [part.meta for part in two] == [META, results[1]]
+
+
+@pytest.mark.parametrize("form", [0, 1], ids=["Python", "machine code"])
+def test_only_a_refusing_kernel_declines_and_only_by_a_runtime_error(form: int) -> None:
+    def fails(error: type[BaseException]) -> Callable[..., None]:
+        def kernel(*given: Any) -> None:
+            raise error("no")
+
+        return kernel
+
+    assert forms(Fresh(fails(RuntimeError), (META,), (), refusing=True))[form](gb.zeros(3)) is None
+    with pytest.raises(RuntimeError, match="no"):
+        forms(Fresh(fails(RuntimeError), (META,), ()))[form](gb.zeros(3))
+    with pytest.raises(ValueError, match="no"):
+        forms(Fresh(fails(ValueError), (META,), (), refusing=True))[form](gb.zeros(3))
+    assert (gb.ones(2) + 1).tolist() == [2.0, 2.0]
+
+
+@pytest.mark.parametrize("form", [0, 1], ids=["Python", "machine code"])
+def test_kernels_get_their_addresses_offsets_and_tails_in_turn(form: int) -> None:
+    seen: list[tuple[Any, ...]] = []
+
+    def first(*given: Any) -> None:
+        seen.append(("first", *given))
+
+    def second(*given: Any) -> None:
+        seen.append(("second", *given))
+
+    calls = ((first, (2, 0), (8, 0), (5, 6)), (second, (1,), (-4,), ()))
+    assert forms(Kernels(calls, ()))[form](1 << 40, 200, 300) is None
+    assert seen == [("first", 308, 1 << 40, 5, 6), ("second", 196)]
+
+
+@pytest.mark.parametrize("form", [0, 1], ids=["Python", "machine code"])
+def test_an_error_of_one_kernel_stops_those_behind_it_and_keeps_no_reference(form: int) -> None:
+    seen: list[Any] = []
+
+    def fails(*given: Any) -> None:
+        raise ValueError("no")
+
+    address, tail = (1 << 40) + form, (1 << 41) + form
+    call = forms(Kernels(((fails, (0,), (16,), (tail,)), (seen.append, (0,), (0,), ())), ()))[form]
+    before = sys.getrefcount(address), sys.getrefcount(tail)
+    for _ in range(50):
+        with pytest.raises(ValueError, match="no"):
+            call(address)
+    assert not seen and (sys.getrefcount(address), sys.getrefcount(tail)) == before
+
+
+def test_temporaries_and_results_go_back_to_the_allocator() -> None:
+    call = Fresh(lambda *given: None, (META, META, META), (), temporary=2).native()
+    call()
+    blocks = {call().data_ptr() for _ in range(200)}
+    assert len(blocks) <= 6
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda x, i: gb.gather(x, 0, i), RuntimeError),
+        (lambda x, i: gb.index_select(x, 0, i), IndexError),
+        (lambda x, i: gb.scatter(x, 0, i, x), RuntimeError),
+        (lambda x, i: gb.nn.functional.embedding(i, x.reshape(2, 2)), IndexError),
+    ],
+    ids=["gather", "index_select", "scatter", "embedding"],
+)
+def test_a_kept_call_with_an_index_outside_raises_what_the_first_one_does(call: Any, error: Any) -> None:
+    x, good = gb.arange(4.0), gb.tensor([0, 1, 1, 0])
+    for _ in range(3):
+        call(x, good)
+    bad = gb.tensor([0, 9, 1, 0])
+    messages = []
+    for _ in range(2):
+        with pytest.raises(error, match="9") as raised:
+            call(x, bad)
+        messages.append(str(raised.value))
+    assert messages[0] == messages[1] and x.tolist() == [0.0, 1.0, 2.0, 3.0]
