@@ -110,3 +110,31 @@ def test_a_kept_call_with_an_index_outside_raises_what_the_first_one_does(call: 
             call(x, bad)
         messages.append(str(raised.value))
     assert messages[0] == messages[1] and x.tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
+EMPTIED = {
+    "flip": lambda x: gb.flip(x, (0,)),
+    "roll": lambda x: gb.roll(x, 1),
+    "cat": lambda x: gb.cat((x, x)),
+    "tril": lambda x: gb.tril(x.view(2, 4)),
+    "gather": lambda x: gb.gather(x, 0, gb.zeros(2, dtype=gb.int64)),
+    "index_select": lambda x: gb.index_select(x, 0, gb.zeros(2, dtype=gb.int64)),
+    "embedding": lambda x: gb.nn.functional.embedding(gb.tensor([0, 1]), x.view(2, 4)),
+    "scatter": lambda x: gb.scatter(x, 0, gb.zeros(2, dtype=gb.int64), gb.ones(2)),
+    "max_pool1d": lambda x: gb.nn.functional.max_pool1d(x.view(1, 1, 8), 2),
+    "pad": lambda x: gb.nn.functional.pad(x.view(1, 8), (1, 1), mode="reflect"),
+    "nearest": lambda x: gb.nn.functional.interpolate(x.view(1, 1, 8), scale_factor=2),
+    "linear": lambda x: gb.nn.functional.interpolate(x.view(1, 1, 8), scale_factor=2, mode="linear"),
+    "cumsum": lambda x: gb.cumsum(x, 0),
+}
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["first", "kept"])
+@pytest.mark.parametrize("name", EMPTIED)
+def test_an_emptied_storage_is_not_read(name: str, kept: bool) -> None:
+    for _ in range(3 if kept else 0):
+        EMPTIED[name](gb.ones(8))
+    x = gb.ones(8)
+    x.untyped_storage().resize_(0)
+    with pytest.raises(RuntimeError, match="storage"):
+        EMPTIED[name](x)

@@ -33,8 +33,9 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor | Planned[Tensor]:
         raise ValueError("cat(): expected a non-empty list of Tensors")
     meta = tensors[0].meta
     key = ("cat", dim, *[tensor.meta for tensor in tensors])
-    call = recalled(meta.plans, key, _joining, tensors, dim).call
-    return Planned(call(*tensors), lambda tensors: call(*tensors))
+    plan = recalled(meta.plans, key, _joining, tensors, dim)
+    call = plan.call
+    return Planned(plan(*tensors), lambda tensors: call(*tensors))
 
 
 def _joining(tensors: Sequence[Tensor], dim: int) -> LoopPlan:

@@ -145,7 +145,7 @@ class LoopPlan:
 
     def __call__(self, *tensors: Tensor) -> Any:
         """Return the result, or a tuple of several, of the inputs."""
-        return self.call(*tensors)
+        return self.fresh(*tensors)
 
     def run(self, results: Sequence[Tensor], tensors: Sequence[Tensor]) -> None:
         """Write the results of the inputs, with which they share no memory."""
@@ -200,10 +200,11 @@ class Picking(NamedTuple):
 
     def run(self, out: Tensor, source: Tensor, index: Tensor) -> bool:
         """Copy; False, with the contents of `out` undefined, when an index lies outside [0, size)."""
+        values = [out.pointer, source.pointer, index.pointer, self.step, self.size]
         if not self.size and self.launch.count:
             return False
         try:
-            self.launch.run([out.pointer, source.pointer, index.pointer, self.step, self.size])
+            self.launch.run(values)
         except RuntimeError:
             return False
         return True
