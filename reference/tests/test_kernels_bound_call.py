@@ -8,7 +8,7 @@ from typing import Any
 
 import gaugeblock as gb
 import pytest
-from gaugeblock.kernels.bound_call import Fresh, Kernels
+from gaugeblock.kernels.bound_call import Fresh, Kernels, View, view_call
 
 gb.add(gb.ones(1), 1)  # the compiler loads machine code with the first kernel
 META = gb.zeros(3).meta
@@ -138,3 +138,67 @@ def test_an_emptied_storage_is_not_read(name: str, kept: bool) -> None:
     x.untyped_storage().resize_(0)
     with pytest.raises(RuntimeError, match="storage"):
         EMPTIED[name](x)
+
+
+@pytest.mark.parametrize("form", [0, 1], ids=["Python", "machine code"])
+def test_views_lie_so_many_elements_further_on(form: int) -> None:
+    base = gb.arange(12.0).reshape(3, 4)[1:]
+    rows = [base[k] for k in range(2)]
+    call = forms(View((rows[0].meta, rows[1].meta), (0, 4), (0, 16), False, True))[form]
+    found = call(base)
+    assert type(found) is tuple and [view.tolist() for view in found] == [[4.0, 5.0, 6.0, 7.0], [8.0, 9.0, 10.0, 11.0]]
+    for view, row in zip(found, rows, strict=True):
+        assert (view.storage_offset(), view.data_ptr()) == (row.storage_offset(), row.data_ptr())
+        assert view._base is base._base and view._version == base._version and not view.requires_grad
+    found[0].fill_(0)
+    assert base[0].tolist() == [0.0] * 4 and base._version == found[1]._version
+    one = forms(View((rows[1].meta,), (4,), (16,)))[form](base)
+    assert one.tolist() == [8.0, 9.0, 10.0, 11.0]
+    nothing = forms(View((gb.empty(0, 2).meta,), (3,), (12,)))[form](gb.empty(0, 4))
+    assert nothing.data_ptr() == 0 and nothing.storage_offset() == 3
+
+
+def test_a_view_call_is_made_of_views_of_one_dtype_only() -> None:
+    base = gb.arange(4.0)
+    assert view_call(base, base) is None
+    assert view_call(base, base.clone()) is None
+    assert view_call(base, base.view(gb.int32)) is None
+    assert view_call(base, (base[:2], base.clone())) is None
+    again = view_call(base, base.split(2))
+    assert again is not None
+    assert [part.tolist() for part in again(gb.arange(4.0) + 1)] == [[1.0, 2.0], [3.0, 4.0]]
+
+
+PARTS = {
+    "chunk": lambda x: x.chunk(2, 1),
+    "split": lambda x: x.split(2, 1),
+    "split sizes": lambda x: x.split([1, 3], 1),
+    "unbind": lambda x: x.unbind(0),
+    "tensor_split": lambda x: gb.tensor_split(x, 3, 1),
+    "hsplit": lambda x: gb.hsplit(x, [1]),
+    "diagonal": lambda x: (x.diagonal(1),),
+    "unfold": lambda x: (x.unfold(1, 2, 1),),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_kept_parts_are_as_the_first_ones(name: str) -> None:
+    x = gb.arange(12.0).reshape(3, 4)
+    first = PARTS[name](x)
+    for y in (x, gb.arange(12.0).reshape(3, 4), gb.arange(24.0).reshape(6, 4)[3:] - 12):
+        again = PARTS[name](y)
+        assert [part.tolist() for part in again] == [part.tolist() for part in first]
+        assert [part.stride() for part in again] == [part.stride() for part in first]
+        assert all(part._base is (y if y._base is None else y._base) for part in again)
+    fresh = gb.ones(3, 4, requires_grad=True)
+    parts = PARTS[name](fresh)
+    sum((part.sum() for part in parts), gb.zeros(())).backward()
+    assert fresh.grad is not None and fresh.grad.sum().item() == sum(part.numel() for part in parts)
+
+
+def test_one_of_several_views_is_not_written_to_by_a_recorded_call() -> None:
+    for _ in range(3):
+        x = gb.ones(4)
+        first, _second = x.chunk(2)
+        with pytest.raises(RuntimeError, match="view"):
+            first.mul_(gb.ones(2, requires_grad=True))

@@ -233,7 +233,7 @@ PLACES = gb.zeros(1, 2, 2, dtype=gb.int64)
         (lambda: gb.tensor_split(gb.ones(4), 1 << 62), RuntimeError, "more than memory holds"),
         (lambda: gb.hsplit(gb.ones(4), BEYOND), ValueError, r"hsplit.*'sections' must fit 64 bits"),
         (lambda: gb.ones(4).chunk(BEYOND), ValueError, r"chunk.*'chunks' must fit 64 bits"),
-        (lambda: gb.ones(4).split(BEYOND), ValueError, r"split.* does not fit 64 bits"),
+        (lambda: gb.ones(4).split(BEYOND), ValueError, r"split.*'split_size' must fit 64 bits"),
         (lambda: gb.split_with_sizes(gb.ones(4), [BEYOND, 1]), TypeError, r"split_with_sizes.* does not fit 64 bits"),
         (lambda: gb.tril_indices(1 << 62, 4), RuntimeError, r"tril_indices.* do not fit 64 bits"),
         (lambda: gb.triu_indices(4, 1 << 62), RuntimeError, r"triu_indices.* do not fit 64 bits"),

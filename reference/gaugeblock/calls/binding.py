@@ -40,7 +40,7 @@ from ..operators.rows import row_of_form, rows
 from ..tensor.hooks import SPECIAL, UNRECORDED
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import only_ints
-from ..tensor.view_table import AT_SAME_PLACE, VIEWS, ViewFunction, view_functions
+from ..tensor.view_table import AT_SAME_PLACE, PLACED, VIEWS, ViewFunction, view_functions
 from . import factories
 from .call_cache import LATER, OTHER, Filler, Parameter, Request, metas, modes_of, parameters_of, plain, valued
 from .caller import RENAMED, Caller, Single
@@ -343,7 +343,7 @@ def make_binding(group: Group, caller: Caller, *, label: str, self: str, suffix:
         return compile_function(label, function, text, document(group), **names)
     view = VIEW_FUNCTIONS.get(function)
     spread = suffix == "method" and takes_spread(group)
-    parameters = parameters_of(group, spread=spread, given=view is not None and not view.at_same_place)
+    parameters = parameters_of(group, spread=spread, given=view is not None and not (view.at_same_place or view.placed))
     if parameters is None or function in GENERAL:
         text = general_source(name, function)
         run = marking(caller) if function in MARKED else GENERAL[function](caller) if function in GENERAL else caller
@@ -401,8 +401,10 @@ def bind_operator(operator: Operator, caller: Single | None = None) -> Callable[
     name = operator.name if "." in operator.name else f"{operator.name}.default"  # the public function has the other
     group = Group(name, (Overload(row, operator.text, None),))
     function = VIEWS.get(operator.name)
-    view = function and ViewFunction(function, operator.name.partition(".")[0] in AT_SAME_PLACE)
-    parameters = parameters_of(group, spread=False, given=view is not None and not view.at_same_place, by_schema=True)
+    base = operator.name.partition(".")[0]
+    view = function and ViewFunction(function, base in AT_SAME_PLACE, base in PLACED)
+    varies = view is not None and not (view.at_same_place or view.placed)
+    parameters = parameters_of(group, spread=False, given=varies, by_schema=True)
     if parameters is None:
         return partial(call, operator)
     binding = Binding(group, parameters, caller or Single(operator), view=view)

@@ -28,7 +28,7 @@ from ..core.memory_format import MemoryFormat
 from ..dispatch.dispatcher import call, plain_kernel
 from ..dispatch.keys import any_autograd, tensors_in
 from ..dispatch.state import AUTOGRAD_IN_USE
-from ..kernels.bound_call import UNSET, Fresh, Into, Unset, View, form_of
+from ..kernels.bound_call import UNSET, Fresh, Into, Unset, form_of, view_call
 from ..operators.composition import Composite, Unrecorded
 from ..operators.copy import fresh_copy
 from ..operators.deferred import Deferred
@@ -282,11 +282,9 @@ class Filler:
             return None
         if ENABLED:
             made: Callable[..., Any] | None = None
-            if view.at_same_place and result is not self_:
-                if result.storage_impl is self_.storage_impl:
-                    made = View(result.meta, detached=result.base is None).native()
-                elif not any(isinstance(one, Tensor) for one in request.values[1:]):
-                    made = fresh_copy(result, self_)
+            plain = not any(isinstance(one, Tensor) for one in request.values[1:])
+            if result is not self_ and (view.at_same_place or (view.placed and plain)):
+                made = view_call(self_, result) or (fresh_copy(result, self_) if plain and view.at_same_place else None)
             entry = made or self._kernel_call(view.function, request, (self_, *args[1:]), kwargs)
             remember(request.meta.calls, request.key, entry or False)
         return result

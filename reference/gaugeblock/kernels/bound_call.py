@@ -19,9 +19,9 @@ from ..core.device import cpu
 from ..core.sealed import OFFSETS
 from ..memory.host_allocator import NO_BLOCKS
 from ..memory.storage import Finalisers, Storage, apply_mode, release
-from ..tensor.tensor import INITIAL, Tensor, new_like, view_at_same_place
+from ..tensor.tensor import INITIAL, Tensor, make_view, new_like
 from ..tensor.tensor_meta import TensorMeta
-from ..tensor.versions import bump_version
+from ..tensor.versions import SeveralViews, bump_version, several_views
 from .bound_call_code import ITEMS, LARGEST_NUMBER, LIST_ITEMS, SIZE, TYPE, finaliser_text, text
 from .code import Module
 from .entry import METH_FASTCALL, METH_NOARGS, MethodDef
@@ -57,8 +57,9 @@ class Fresh(NamedTuple):
             return None
         made = tuple(map(new_like, self.results))
         if self.kernel is not None:
+            given = [*[one.pointer for one in made], *addresses(values), *self.tail]
             try:
-                self.kernel(*[one.pointer for one in made], *addresses(values), *self.tail)
+                self.kernel(*given)
             except RuntimeError:
                 if self.refusing:
                     return None
@@ -78,14 +79,9 @@ def nothing(*values: Any) -> None:
     """Do nothing: the kernel over no elements."""
 
 
-def allocation_of(meta: TensorMeta) -> Callable[..., Any]:
-    """Return a call that allocates a tensor for a meta; contents undefined."""
-    return Fresh(nothing, (meta,), ()).native()
-
-
 class Kernels(NamedTuple):
-    """Kernels that run one after the other on the addresses that are given: each with its places among these, the
-    offsets in bytes from there, and its tail. `held` are the objects in whose memory they read."""
+    """Kernels that run one after the other. Each has the places of its addresses among those that are given, offsets
+    from these in bytes, and its tail. `held` are tensors that the kernels read as well, and that live as long."""
 
     kernels: tuple[tuple[Callable[..., None], tuple[int, ...], tuple[int, ...], tuple[Any, ...]], ...]
     held: tuple[Tensor, ...]
@@ -131,23 +127,53 @@ class Into(NamedTuple):
 
 
 class View(NamedTuple):
-    """A view with another meta that begins at the same element; one that is `detached` is not reported as a view."""
+    """A view of the first argument with another meta, or `several`, each so many elements and bytes further on.
 
-    meta: TensorMeta
+    One that is `detached` is not reported as a view.
+    """
+
+    metas: tuple[TensorMeta, ...]
+    steps: tuple[int, ...]
+    nbytes: tuple[int, ...]
     detached: bool = False
+    several: bool = False
 
-    def __call__(self, base: Tensor, *others: Any) -> Tensor | None:
+    def __call__(self, base: Tensor, *others: Any) -> Any:
         """Return the view of `base`, on which alone it depends; None for a detached one of a tensor with a counter."""
         if self.detached and base.counter is not None:
             return None
-        view = view_at_same_place(base, self.meta)
+        views = [make_view(base, meta, base.offset + step) for meta, step in zip(self.metas, self.steps, strict=True)]
         if self.detached:
-            view.base = None
-        return view
+            views[0].base = None
+        return tuple(views) if self.several else views[0]
 
     def native(self) -> Callable[..., Any]:
         """Return the call in machine code, if the compiler has loaded it."""
         return builtin(self)
+
+
+def view_call(base: Tensor, made: Any) -> Callable[[Tensor], Any] | None:
+    """Return the call that makes views of other tensors like those that were `made` of `base`; None for what are no
+    views of its dtype."""
+    several = isinstance(made, tuple)
+    views: Sequence[Tensor] = made if several else [made]
+    for view in views:
+        if view is base or view.storage_impl is not base.storage_impl or view.meta.dtype is not base.meta.dtype:
+            return None
+    steps = tuple([view.offset - base.offset for view in views])
+    nbytes = tuple([step * base.meta.dtype.itemsize for step in steps])
+    detached = any(view.base is None for view in views)
+    call = View(tuple([view.meta for view in views]), steps, nbytes, detached, several).native()
+    if several and base.counter is not None:  # parts have that counter then, whether the operator marks them or not
+        return None
+    if not several or not any(view.counter.__class__ is SeveralViews for view in views):
+        return call
+
+    def together(base: Tensor) -> tuple[Tensor, ...] | None:
+        found = call(base)
+        return None if found is None else several_views(base, found)
+
+    return together
 
 
 def fits(value: Any) -> bool:

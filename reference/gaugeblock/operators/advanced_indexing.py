@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..core import lazy_numpy as np
@@ -15,7 +15,7 @@ from ..core.rounding import complex_numbers, rounded
 from ..tensor.array_view import array_of
 from ..tensor.hooks import hooks
 from ..tensor.scalars import item
-from ..tensor.tensor import Tensor, empty_tensor, new_like
+from ..tensor.tensor import Tensor, empty_tensor
 from ..tensor.tensor_meta import CONJUGATE, TensorMeta, contiguous_meta, recalled
 from ..tensor.versions import bump_version, check_written_in_inference
 from ..tensor.views import unsqueeze
@@ -23,7 +23,7 @@ from .arrays import STEPS, Array, filled, number_as, outside, stored_values, tru
 from .copy import clone
 from .fill import assigned_number, masked_fill_
 from .index_key import INDEX_DTYPES, Key, key_of, split_index, tensor_index_array, without_values
-from .loop_plan import Picking, picking
+from .loop_plan import picking
 from .operand_checks import check_no_overlap, warn_of_internal_overlap
 from .registration import kernel
 from .tensor_data import tensor_of_few
@@ -60,23 +60,20 @@ def _is_whole_mask(meta: TensorMeta, mask: TensorMeta) -> bool:
 
 def picked_at(self: Tensor, index: Tensor) -> Tensor | None:
     """The parts of `self` at a contiguous index along dim 0, if all lie in [0, size); None for anything else."""
-    plan: Any = recalled(self.meta.plans, ("picked", index.meta), _picking, self.meta, index.meta)
-    if not plan:
-        return None
-    result, steps = new_like(plan[0]), plan[1]
-    return result if steps.run(result, self, index) else None
+    call: Any = recalled(self.meta.plans, ("picked", index.meta), _picking, self.meta, index.meta)
+    return call(self, index) if call else None
 
 
-def _picking(meta: TensorMeta, index: TensorMeta) -> tuple[TensorMeta, Picking] | bool:
-    """TensorMeta of the result and how it is picked; False where memory or layout do not allow it."""
+def _picking(meta: TensorMeta, index: TensorMeta) -> Callable[..., Any] | bool:
+    """Return the call that picks; False where memory or layout do not allow it."""
     if meta.device is not cpu or index.device is not cpu or meta.lazy or not index.contiguous:
         return False
     flat = contiguous_meta((index.numel, *meta.sizes[1:]), meta.dtype)
     if not flat.numel or not meta.numel:
         return False
     row = contiguous_meta((index.numel,), index.dtype)
-    steps = picking(flat, meta, row, 0, (index.numel, *[1] * (meta.ndim - 1)))
-    return contiguous_meta(index.sizes + meta.sizes[1:], meta.dtype), steps
+    call = picking(flat, meta, row, 0, (index.numel, *[1] * (meta.ndim - 1)))
+    return call._replace(results=(contiguous_meta(index.sizes + meta.sizes[1:], meta.dtype),)).native()
 
 
 def advanced_setitem(self: Tensor, index: Any, value: Any) -> None:

@@ -25,11 +25,11 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from ..dispatch.dispatcher import REGISTRY, Operator, plain_kernel
 from ..dispatch.state import IN_PYTHON, STATE
-from ..kernels.bound_call import UNSET, Fresh, Into, View, allocation_of
+from ..kernels.bound_call import UNSET, Fresh, Into, View, nothing, view_call
 from ..kernels.pointwise import Launch
 from ..tensor.hooks import SPECIAL, UNRECORDED
 from ..tensor.metadata import detach
-from ..tensor.tensor import Tensor, make_view, new_like
+from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta
 from ..tensor.view_table import VIEWS
 from .copy import fresh_copy
@@ -80,8 +80,10 @@ class Part:
             if name in VIEWS and result is args[0]:
                 return result
             made = None
-            if name in VIEWS and name != "as_strided" and isinstance(result, Tensor):
-                made = _view_of(args[0], result) or fresh_copy(result, args[0])
+            if name in VIEWS and name != "as_strided" and isinstance(result, (Tensor, tuple)):
+                made = view_call(args[0], result)
+                if made is None and isinstance(result, Tensor):
+                    made = fresh_copy(result, args[0])
             return self._noted(made or kernel, args[:1] if made else args, {} if made else kwargs, result)
         found = kernel.planned(*args, **kwargs)
         if found.call is None:
@@ -111,7 +113,7 @@ class Part:
 
     def new(self, meta: TensorMeta) -> Tensor:
         """Return a new tensor of a meta, contents undefined."""
-        return self._noted(allocation_of(meta), (), {}, new_like(meta))  # type: ignore[no-any-return]
+        return self._noted(Fresh(nothing, (meta,), ()).native(), (), {}, new_like(meta))  # type: ignore[no-any-return]
 
     def fresh(self, call: Fresh, *args: Any) -> Any:
         """Return the result of a bound call and note it."""
@@ -206,18 +208,6 @@ def _is_plain(value: Any) -> bool:
     if isinstance(value, Tensor):
         return value.__class__ is Tensor and not value.meta.lazy
     return not _tensors(value)
-
-
-def _view_of(base: Any, view: Any) -> Callable[[Tensor], Tensor] | None:
-    """Return the function that makes a view like `view` of another tensor; None for what is no view of its dtype."""
-    if not isinstance(view, Tensor) or view is base or view.storage_impl is not base.storage_impl or view.base is None:
-        return None
-    meta, step = view.meta, view.offset - base.offset
-    if meta.dtype is not base.meta.dtype:  # the offset counts other elements
-        return None
-    if view.pointer == base.pointer:
-        return View(meta).native()
-    return lambda base: make_view(base, meta, base.offset + step)
 
 
 def _taken(operator: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ from ..core.warn import warn
 from ..dispatch.dispatcher import REGISTRY, call
 from ..iteration.dimensions import broadcast_shapes
 from ..iteration.overlap import check_no_internal_overlap, check_no_partial_overlap
-from ..kernels.bound_call import Fresh
+from ..kernels.bound_call import Fresh, Into
 from ..kernels.pointwise import Launch
 from ..memory.elements import read_bytes, write_bytes
 from ..memory.storage import allocate_storage, read_device, write_device
@@ -126,22 +126,8 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor | Pla
     copy_values(self, src, non_blocking)
     launch = meta.plans.get(("copy", source))
     if launch is not None and not (source.dtype.is_complex and not meta.dtype.is_complex):
-        return Planned(self, _call(launch))
+        return Planned(self, Into(*launch.call()).native())
     return self
-
-
-def _call(launch: Launch) -> Callable[[Tensor, Tensor], Tensor]:
-    """Return a function that copies between tensors of these metas."""
-    builtin, tail = launch.call()
-
-    def run(self: Tensor, src: Tensor) -> Tensor:
-        if self.storage_impl is src.storage_impl:
-            return copy_(self, src)
-        bump_version(self)
-        builtin(self.pointer, src.pointer, *tail)
-        return self
-
-    return run
 
 
 def warn_of_lost_imaginary_part(source: TensorMeta, destination: TensorMeta) -> None:

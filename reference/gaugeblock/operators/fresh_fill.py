@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..core.away import away
@@ -55,16 +56,21 @@ def fill_number(target: Tensor, value: Number) -> None:
         run_fill(target, value)
 
 
-def fill_ones(target: Tensor) -> None:
-    """Set every element of a fresh dense tensor to 1; the bytes of a small one are kept with its meta."""
+def fill_kept(target: Tensor, key: Any, fill: Callable[[Tensor], object]) -> None:
+    """Fill a fresh dense tensor by `fill`; the bytes of a small one are kept with its meta under `key`."""
     meta = target.meta
-    pattern = meta.plans.get("ones")
+    pattern = meta.plans.get(key)
     if pattern is not None:
         store_bytes(target.pointer, pattern)
         return
-    fill_number(target, 1)
+    fill(target)
     if 0 < meta.nbytes <= FEW_BYTES and meta.device is cpu:
-        remember(meta.plans, "ones", read_bytes(target.pointer, meta.nbytes))
+        remember(meta.plans, key, read_bytes(target.pointer, meta.nbytes))
+
+
+def fill_ones(target: Tensor) -> None:
+    """Set every element of a fresh dense tensor to 1."""
+    fill_kept(target, "ones", lambda target: fill_number(target, 1))
 
 
 NUMBERS = frozenset({float, int, bool, complex})

@@ -10,8 +10,8 @@ from ..core.promotion import UPSTREAM_NAMES
 from ..iteration.dimensions import broadcast_shapes
 from ..tensor.array_view import array_of
 from ..tensor.reshaping import reshape
-from ..tensor.tensor import Tensor, empty_tensor
-from ..tensor.tensor_meta import TensorMeta, meta_of
+from ..tensor.tensor import Tensor, empty_tensor, new_like
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of
 from .advanced_indexing import picked_at, take_along, take_true
 from .arrays import Array, has_many_dims, outside, true_places, values
 from .invoke import apply, invoke
@@ -52,16 +52,17 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor | Planned[Tens
     if not meta.ndim and count != 1:
         raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {count} value(s)")
     sizes = (*meta.sizes[:place], count, *meta.sizes[place + 1 :]) if meta.ndim else ()
-    result = empty_tensor(sizes, meta.dtype, meta.device)
-    if meta.device is cpu and result.meta.numel:
+    made = contiguous_meta(sizes, meta.dtype, meta.device)
+    if meta.device is cpu and made.numel:
         spread = tuple(count if d == place else 1 for d in range(max(len(sizes), 1)))
-        steps = picking(result.meta, meta, index.meta, place, spread)
-        if not steps.run(result, self, index):
+        call = picking(made, meta, index.meta, place, spread)
+        result = call(self, index)
+        if result is None:
             _check_selected(meta, place, index)
-        return Planned(result, steps.fresh(result.meta), (self, index))
+        return Planned(result, call.native(), (self, index))
     if meta.device is cpu:
         _check_selected(meta, place, index)
-    return result
+    return new_like(made)
 
 
 def _check_selected(meta: TensorMeta, place: int, index: Tensor) -> None:
@@ -108,9 +109,9 @@ def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) 
     Raises RuntimeError for an index out of [0, size), other numbers of dims, sizes above those of `self` outside `dim`.
     """
     place = gather_dim("gather", self, dim, index)
-    result = empty_tensor(index.meta.sizes, self.meta.dtype, self.meta.device)
-    if not result.meta.numel:
-        return result
+    made = contiguous_meta(index.meta.sizes, self.meta.dtype, self.meta.device)
+    if not made.numel:
+        return new_like(made)
     mine, theirs = self.meta.sizes or (1,), index.meta.sizes or (1,)
     for other, (wanted, given) in enumerate(zip(mine, theirs, strict=True)):
         if other != place and given > wanted:
@@ -119,11 +120,12 @@ def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) 
                 f"self {list(mine)} apart from dimension {place}"
             )
     if self.meta.device is cpu:
-        steps = picking(result.meta, self.meta, index.meta, place, theirs)
-        if not steps.run(result, self, index):
+        call = picking(made, self.meta, index.meta, place, theirs)
+        result = call(self, index)
+        if result is None:
             check_places("gather", self, place, index)
-        return Planned(result, steps.fresh(result.meta), (self, index))
-    return result
+        return Planned(result, call.native(), (self, index))
+    return new_like(made)
 
 
 @kernel("take")

@@ -100,11 +100,14 @@ def _register_joined(name: str, ndim: int, dim: int) -> None:
     """Register cat along `dim` of tensors made at least `ndim`-D; hstack joins 1-D ones along dim 0. RuntimeError."""
 
     @kernel(name, "CompositeImplicitAutograd")
-    def joined(tensors: Sequence[Tensor]) -> Tensor:
+    @plannable
+    def joined(tensors: Sequence[Tensor]) -> Tensor | Planned[Tensor]:
         if not tensors:
             raise RuntimeError(f"{name} expects a non-empty TensorList")
         parts = invoke(f"atleast_{ndim}d.Sequence", tensors)
-        return apply("cat", parts, 0 if dim == 1 and parts[0].meta.ndim == 1 else dim)
+        place = 0 if dim == 1 and parts[0].meta.ndim == 1 else dim
+        plain = all(part.__class__ is Tensor and not part.meta.has_autograd for part in parts)
+        return cat.planned(parts, place) if plain and parts[0].meta.device is cpu else apply("cat", parts, place)
 
 
 for _name, _ndim, _dim in (("hstack", 1, 1), ("vstack", 2, 0), ("dstack", 3, 2)):

@@ -122,6 +122,18 @@ class LoopPlan:
         builtin, tail = Launch(kernel, steps.shape, steps.strides, itemsizes, range(len(views))).call()
         self._loops.append((builtin, views, (*numbers, *tail)))
 
+    def gather(self, output: View, source: View, index: View, dim: int) -> None:
+        """Add ``output[..i..] = source[..index[i]..]``, the places in the vector `index` within the dim."""
+        if not prod(output.sizes):
+            return
+        views, step = [output, source, index], source.strides[dim]
+        walked = tuple([0 if d == dim else along for d, along in enumerate(source.strides)])
+        strides = [output.strides, walked, index.along(dim, output.sizes).strides]
+        steps = TensorIterator.restrided(output.sizes, strides, [view.dtype for view in views])
+        kernel, itemsizes = gather_kernel(source.dtype.itemsize, index.dtype), [view.dtype.itemsize for view in views]
+        builtin, tail = Launch(kernel, steps.shape, steps.strides, itemsizes, (0, 1, 2)).call()
+        self._loops.append((builtin, views, (step, source.sizes[dim], *tail)))
+
     @property
     def fresh(self) -> Fresh:
         """Return the call that allocates results and temporaries and runs the loops, all of which have been added."""
@@ -185,36 +197,11 @@ def row_launch(kernel: Builtin, operands: Sequence[TensorMeta], row: int) -> Row
     return long_call(ROW_STEPS * sizes[row], kernel), (1 + len(rows.dims), *chain.from_iterable(laid))
 
 
-class Picking(NamedTuple):
-    """A launch over the elements of the result, the source's stride along the dim in bytes, and that dim's size."""
+def picking(out: TensorMeta, source: TensorMeta, index: TensorMeta, dim: int, index_sizes: Ints) -> Fresh:
+    """Return the call for ``out[..i..] = source[..index[..i..]..]``, the index along `dim`, of source and index.
 
-    launch: Launch
-    step: int
-    size: int
-
-    def fresh(self, meta: TensorMeta) -> Callable[..., Any] | None:
-        """Return the call that copies into a new tensor; it declines the call for an index outside of the dim."""
-        kernel, tail = self.launch.call()
-        found = Fresh(kernel, (meta,), (self.step, self.size, *tail), refusing=True)
-        return found.native() if self.size else None
-
-    def run(self, out: Tensor, source: Tensor, index: Tensor) -> bool:
-        """Copy; False, with the contents of `out` undefined, when an index lies outside [0, size)."""
-        values = [out.pointer, source.pointer, index.pointer, self.step, self.size]
-        if not self.size and self.launch.count:
-            return False
-        try:
-            self.launch.run(values)
-        except RuntimeError:
-            return False
-        return True
-
-
-def picking(out: TensorMeta, source: TensorMeta, index: TensorMeta, dim: int, index_sizes: Ints) -> Picking:
-    """The picking of ``out[..i..] = source[..index[..i..]..]``, the index along `dim`.
-
-    `index_sizes` are the sizes that the index has among the dims of `out`, with ones where it is repeated; the
-    source may be larger than `out` outside `dim`.
+    It declines an index outside of the dim. `index_sizes` are the sizes that the index has among the dims of `out`,
+    with ones where it is repeated; the source may be larger than `out` outside `dim`.
     """
     shape = out.sizes or (1,)
     itemsize = out.dtype.itemsize
@@ -232,8 +219,8 @@ def picking(out: TensorMeta, source: TensorMeta, index: TensorMeta, dim: int, in
     iterator = TensorIterator.restrided(shape, strides, [out.dtype, source.dtype, index.dtype])
     kernel = gather_kernel(itemsize, index.dtype)
     itemsizes = (itemsize, itemsize, index.dtype.itemsize)
-    launch = Launch(kernel, iterator.shape, iterator.strides, itemsizes, (0, 1, 2))
-    return Picking(launch, along, (source.sizes or (1,))[dim])
+    builtin, tail = Launch(kernel, iterator.shape, iterator.strides, itemsizes, (0, 1, 2)).call()
+    return Fresh(builtin, (out,), (along, (source.sizes or (1,))[dim], *tail), refusing=True)
 
 
 def _expanded(index: TensorMeta, sizes: Ints) -> Ints:

@@ -16,16 +16,15 @@ from ..core.warn import warn
 from ..dispatch.dispatcher import call
 from ..iteration.tensor_iterator import Number
 from ..kernels.compiler import Builtin
-from ..memory.elements import read_bytes, store_bytes
 from ..tensor.array_view import array_of
 from ..tensor.reinterpret import view_as_real
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import contiguous_meta, remember
+from ..tensor.tensor_meta import contiguous_meta
 from ..tensor.views import select
 from .allocation import COPY, resized
 from .copy import copy_values
-from .fresh_fill import FEW_BYTES, fill_zeros
+from .fresh_fill import fill_kept, fill_zeros
 from .invoke import apply
 from .operand_checks import check_implemented
 
@@ -203,21 +202,13 @@ def eye(kind: DType, n: int, m: int | None = None) -> Plan:
     for argument, value in zip(("n", "m"), sizes, strict=True):
         if value < 0:
             raise RuntimeError(f"eye(): {argument} must be greater or equal to 0, got {value}")
-    return Plan(sizes, _fill_eye)
+    return Plan(sizes, lambda result: fill_kept(result, "eye", _fill_eye))
 
 
 def _fill_eye(result: Tensor) -> None:
-    """Fill a matrix on the CPU; the bytes of a small one are kept with its meta."""
-    meta = result.meta
-    pattern = meta.plans.get("eye")
-    if pattern is not None:
-        store_bytes(result.pointer, pattern)
-        return
     fill_zeros(result)
-    rows, columns = meta.sizes
+    rows, columns = result.meta.sizes
     array_of(result).reshape(-1)[: min(rows, columns) * columns : columns + 1] = 1
-    if meta.nbytes <= FEW_BYTES:
-        remember(meta.plans, "eye", read_bytes(result.pointer, meta.nbytes))
 
 
 def write_vector(out: Tensor, result: Tensor) -> Tensor:

@@ -96,22 +96,19 @@ def flip(self: Tensor, dims: Sequence[int]) -> Tensor | Planned[Tensor]:
     return Planned(plan(self), plan.call, (self,))
 
 
-@kernel("fliplr")
-@plannable
-def fliplr(self: Tensor) -> Tensor | Planned[Tensor]:
-    """flip along dim 1. Raises RuntimeError below 2-D."""
-    if self.meta.ndim < 2:
-        raise RuntimeError("Input must be >= 2-d.")
-    return flip.planned(self, (1,))
+def _register_flip(name: str, least: int, dim: int) -> None:
+    """Register flip along one dim of tensors of at least so many dims, others raise RuntimeError."""
+
+    @kernel(name)
+    @plannable
+    def flipped(self: Tensor) -> Tensor | Planned[Tensor]:
+        if self.meta.ndim < least:
+            raise RuntimeError(f"Input must be >= {least}-d.")
+        return flip.planned(self, (dim,))
 
 
-@kernel("flipud")
-@plannable
-def flipud(self: Tensor) -> Tensor | Planned[Tensor]:
-    """flip along dim 0. Raises RuntimeError for a 0-dim tensor."""
-    if self.meta.ndim < 1:
-        raise RuntimeError("Input must be >= 1-d.")
-    return flip.planned(self, (0,))
+_register_flip("fliplr", 2, 1)
+_register_flip("flipud", 1, 0)
 
 
 @kernel("rot90")
@@ -137,34 +134,30 @@ def rot90(part: Part, self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) ->
     return part("flip", self, (first, second)) if k % 4 else part("clone", self, memory_format=contiguous_format)
 
 
-def _triangle(operator: str, self: Tensor, kept: Callable[[int, int], Array]) -> Tensor | Planned[Tensor]:
-    """A copy with zeros where the matrix that `kept` makes of rows and columns is false."""
-    meta = self.meta
-    if meta.ndim < 2:
-        raise RuntimeError(f"{operator}: input tensor must have at least 2 dimensions")
-    made = contiguous_meta(meta.sizes, meta.dtype, meta.device)
-    if meta.device is not cpu or not meta.numel:
-        return new_like(made)
-    mask, plan = from_array(kept(*meta.sizes[-2:]), bool_), LoopPlan([meta], [made])
-    view = plan.constant(mask)
-    where = view._replace(sizes=meta.sizes, strides=(0,) * (meta.ndim - 2) + view.strides)
-    choose = formula_kernel("where", [bool_, meta.dtype, Immediate(meta.dtype)], meta.dtype, meta.dtype)
-    plan.loop(choose, plan.results, [where, *plan.inputs], [0])
-    return Planned(plan(self), plan.call if mask.meta.numel <= FEW else None, (self,))
+def _register_triangle(name: str, kept: Callable[[int, int, int], Array]) -> None:
+    """Register tril or triu: a copy with zeros where the matrix that `kept` makes of rows, columns and the number of a
+    diagonal is false. Raises RuntimeError below 2-D."""
+
+    @kernel(name)
+    @plannable
+    def triangle(self: Tensor, diagonal: int = 0) -> Tensor | Planned[Tensor]:
+        meta = self.meta
+        if meta.ndim < 2:
+            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions")
+        made = contiguous_meta(meta.sizes, meta.dtype, meta.device)
+        if meta.device is not cpu or not meta.numel:
+            return new_like(made)
+        rows, columns = meta.sizes[-2:]
+        mask, plan = from_array(kept(rows, columns, diagonal), bool_), LoopPlan([meta], [made])
+        view = plan.constant(mask)
+        where = view._replace(sizes=meta.sizes, strides=(0,) * (meta.ndim - 2) + view.strides)
+        choose = formula_kernel("where", [bool_, meta.dtype, Immediate(meta.dtype)], meta.dtype, meta.dtype)
+        plan.loop(choose, plan.results, [where, *plan.inputs], [0])
+        return Planned(plan(self), plan.call if mask.meta.numel <= FEW else None, (self,))
 
 
-@kernel("tril")
-@plannable
-def tril(self: Tensor, diagonal: int = 0) -> Tensor | Planned[Tensor]:
-    """The elements on and below a diagonal of the last two dims, zero elsewhere. Raises RuntimeError below 2-D."""
-    return _triangle("tril", self, lambda rows, columns: np.tri(rows, columns, diagonal, np.bool_))
-
-
-@kernel("triu")
-@plannable
-def triu(self: Tensor, diagonal: int = 0) -> Tensor | Planned[Tensor]:
-    """The elements on and above a diagonal of the last two dims, zero elsewhere. Raises RuntimeError below 2-D."""
-    return _triangle("triu", self, lambda rows, columns: ~np.tri(rows, columns, diagonal - 1, np.bool_))
+_register_triangle("tril", lambda rows, columns, diagonal: np.tri(rows, columns, diagonal, np.bool_))
+_register_triangle("triu", lambda rows, columns, diagonal: ~np.tri(rows, columns, diagonal - 1, np.bool_))
 
 
 def _ints(value: int | Sequence[int]) -> tuple[int, ...]:

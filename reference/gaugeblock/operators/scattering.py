@@ -3,7 +3,7 @@ of values that meet at a place."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core import lazy_numpy as np
@@ -75,15 +75,18 @@ COMBINED = {"scatter": None, "scatter_add": "add", "index_add": "add", "index_co
 """Operators that one loop serves -> how it combines an element with what is there."""
 
 
-def _planned(operator: str, result: Tensor, self: Tensor, args: tuple[Any, ...], reduce: str | None = None) -> Any:
+def _planned(operator: str, result: Tensor, self: Tensor, args: Sequence[Any], reduce: str | None = None) -> Any:
     from .indexing.scatter_loop import planned_scatter
 
-    if operator not in COMBINED or len(args) != 3 or not args[1].meta.numel:
+    if operator in ("scatter_reduce", "index_reduce") and len(args) == 4 and args[3] != "mean":
+        reduce = COMBINING.get(args[3], args[3])
+        args = args[:3]
+    elif operator not in COMBINED:
         return result
-    if operator == "index_fill" and isinstance(args[2], Tensor):
+    if len(args) != 3 or not args[1].meta.numel or (operator == "index_fill" and isinstance(args[2], Tensor)):
         return result
     dim = wrap_dim(operator, args[0], self.meta.ndim)
-    return planned_scatter(operator, result, self, dim, *args[1:], reduce or COMBINED[operator])
+    return planned_scatter(operator, result, self, dim, args[1], args[2], reduce or COMBINED[operator])
 
 
 def _small_inplace(operator: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:

@@ -11,13 +11,14 @@ from ..core.away import away
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, int64
 from ..core.errors import wrap_dim
+from ..kernels.bound_call import Fresh
 from ..tensor.array_view import FEW, array_of, kept_array
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import TensorMeta, default_strides, meta_of, preserve_format_strides, remember
+from ..tensor.tensor_meta import TensorMeta, default_strides, meta_of, preserve_format_strides, recalled
 from .arrays import Array, along, computed, has_many_dims, values
 from .invoke import invoke, result_type
-from .loop_plan import Picking, picking
+from .loop_plan import picking
 from .operand_checks import check_implemented
 from .plan import Planned, plannable
 from .reductions import reduced_sizes
@@ -66,29 +67,22 @@ def _dim_of(operator: str, self: Tensor, dim: int) -> int:
 
 
 class _Chosen(NamedTuple):
-    """Metas of values and indices, and the picking of the values by the indices."""
+    """The meta of the indices, and the call that picks the values by them."""
 
-    values: TensorMeta
     indices: TensorMeta
-    steps: Picking
+    pick: Fresh
 
     def fill(self, source: Tensor, found: Array) -> tuple[Tensor, Tensor]:
         """Values and indices, given the indices as an array of any layout."""
-        values, indices = new_like(self.values), new_like(self.indices)
+        indices = new_like(self.indices)
         few = self.indices.numel <= FEW
         (kept_array(self.indices, indices.pointer) if few else array_of(indices))[...] = found
-        self.steps.run(values, source, indices)
-        return values, indices
+        return self.pick(source, indices), indices
 
 
 def _chosen(meta: TensorMeta, sizes: tuple[int, ...], strides: tuple[int, ...], dim: int) -> _Chosen:
-    key = ("chosen", dim, sizes, strides)
-    known: _Chosen | None = meta.plans.get(key)
-    if known is None:
-        made, order = (meta_of(sizes, strides, kind, meta.device) for kind in (meta.dtype, int64))
-        known = _Chosen(made, order, picking(made, meta, order, dim, sizes or (1,)))
-        remember(meta.plans, key, known)
-    return known
+    made, order = (meta_of(sizes, strides, kind, meta.device) for kind in (meta.dtype, int64))
+    return _Chosen(order, picking(made, meta, order, dim, sizes or (1,)))
 
 
 def _found(
@@ -100,7 +94,7 @@ def _found(
     if meta.device is not cpu or 0 in sizes:
         empty = [new_like(meta_of(sizes, strides, k, meta.device)) for k in (meta.dtype, int64)]
         return Planned(made(*empty), None)
-    plan = _chosen(meta, sizes, strides, dim)
+    plan = recalled(meta.plans, ("chosen", dim, sizes, strides), _chosen, meta, sizes, strides, dim)
     result = made(*plan.fill(self, find(values(self).reshape(meta.sizes or (1,))).reshape(sizes)))
     if meta.numel > FEW or not meta.ndim:
         return Planned(result, None)

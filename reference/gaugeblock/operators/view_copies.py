@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core.memory_format import contiguous_format
 from ..tensor.tensor import Tensor
-from .invoke import invoke
+from .composition import Part, composite
 from .registration import kernel
 
 COPIES = """as_strided_copy detach_copy diagonal_copy expand_copy narrow_copy permute_copy select_copy.int
@@ -22,15 +22,14 @@ _OF_MEMORY = ("view_as_real", "view.dtype")
 def copying(view: str) -> Callable[..., Any]:
     """The function that copies what `view` returns, each part of a list by itself."""
 
-    def run(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        if self.meta.lazy and view in _OF_MEMORY:
-            self = invoke("clone", self)
-        found = invoke("reshape" if view == "view" else view, self, *args, **kwargs)
+    def copy(part: Part, self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        given = part("clone", self) if self.meta.lazy and view in _OF_MEMORY else self
+        found: Any = part("reshape" if view == "view" else view, given, *args, **kwargs)
         if isinstance(found, (tuple, list)):
-            return tuple(invoke("clone", part, memory_format=contiguous_format) for part in found)
-        return invoke("clone", found, memory_format=contiguous_format)
+            return tuple([part("clone", one, memory_format=contiguous_format) for one in found])
+        return part("clone", found, memory_format=contiguous_format)
 
-    return run
+    return composite(copy)
 
 
 kernel("alias_copy")(copying("detach"))

@@ -100,29 +100,8 @@ def make_tensor(meta: TensorMeta, storage: Storage, offset: int, base: Tensor | 
     return self
 
 
-def make_view(self: Tensor, meta: TensorMeta, offset: int) -> Tensor:
-    """The view of `self` with `meta` at `offset`; it shares the storage, the version and the root tensor.
-
-    Raises RuntimeError when the storage of `self` was resized under it.
-    """
-    view = new_object(Tensor)
-    view._meta = meta
-    view._storage_impl = storage = self.storage_impl
-    view._offset = offset
-    view._pointer = self.pointer and storage.pointer + offset * meta.dtype.itemsize
-    base = self.base
-    if base is None:
-        base = self
-        self.viewed = True
-    view.base = base
-    view.counter = self.counter
-    view.autograd = None
-    view.requires_grad_flag = False
-    return view
-
-
 def view_at_same_place(self: Tensor, meta: TensorMeta) -> Tensor:
-    """The view of `self` with `meta` that starts at the same element."""
+    """The view of `self` with `meta` at the same element; it shares the storage, the version and the root tensor."""
     view = new_object(Tensor)
     view._meta = meta
     view._storage_impl = self.storage_impl
@@ -136,6 +115,14 @@ def view_at_same_place(self: Tensor, meta: TensorMeta) -> Tensor:
     view.counter = self.counter
     view.autograd = None
     view.requires_grad_flag = False
+    return view
+
+
+def make_view(self: Tensor, meta: TensorMeta, offset: int) -> Tensor:
+    """The view of `self` with `meta` at `offset`. Raises RuntimeError when its storage was resized under it."""
+    view = view_at_same_place(self, meta)
+    view._offset = offset
+    view._pointer = self.pointer and view._storage_impl.pointer + offset * meta.dtype.itemsize
     return view
 
 

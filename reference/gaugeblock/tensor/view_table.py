@@ -11,7 +11,7 @@ from .getters import set_requires_grad
 OTHER_NAMES = {
     "view.dtype": "view_dtype", "swapaxes": "transpose", "swapaxes_": "transpose_", "swapdims": "transpose",
     "swapdims_": "transpose_", "numpy_T": "numpy_t", "mT": "matrix_transpose", "mH": "adjoint", "matrix_H": "matrix_h",
-    "moveaxis": "movedim", "slice": "slice_dim", "split.sizes": "split_with_sizes", "broadcast_to": "expand",
+    "moveaxis": "movedim", "slice": "slice_dim", "broadcast_to": "expand",
 }  # fmt: skip
 """Schema name, or that of all overloads -> function, where that is not called so."""
 
@@ -50,14 +50,18 @@ AT_SAME_PLACE = frozenset(
     "broadcast_to detach expand expand_as flatten moveaxis movedim numpy_T permute ravel reshape reshape_as squeeze "
     "swapaxes swapdims t transpose unflatten unsqueeze view view_as".split()
 )
-"""Names of views whose metadata and first element follow from the metadata of the tensor and the other arguments."""
+"""Names of views that begin at the first element, whose metadata follow from those of the arguments."""
+PLACED = frozenset("chunk dsplit hsplit split tensor_split unbind unfold vsplit".split())
+"""Names of views whose metadata and first elements follow from the metadata of the tensor and the plain arguments; not
+diagonal, narrow, select and slice, whose numbers vary from call to call, so that one entry serves them all."""
 
 
 class ViewFunction(NamedTuple):
-    """The function behind the overloads of an operator, and whether that is one of AT_SAME_PLACE."""
+    """The function behind the overloads of an operator, and whether that is one of AT_SAME_PLACE or of PLACED."""
 
     function: Callable[..., Any]
     at_same_place: bool
+    placed: bool
 
 
 def view_functions() -> dict[str, ViewFunction]:
@@ -67,4 +71,4 @@ def view_functions() -> dict[str, ViewFunction]:
     for name, function in found.items():
         behind.setdefault(name.partition(".")[0], set()).add(found.get(name.partition(".")[0], function))
     single = {name: functions.pop() for name, functions in behind.items() if len(functions) == 1}
-    return {name: ViewFunction(function, name in AT_SAME_PLACE) for name, function in single.items()}
+    return {name: ViewFunction(function, name in AT_SAME_PLACE, name in PLACED) for name, function in single.items()}

@@ -8,7 +8,7 @@ from ...core.dtype import DType, int32, int64
 from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.array_view import array_of
 from ...tensor.reshaping import contiguous
-from ...tensor.tensor import Tensor, empty_tensor
+from ...tensor.tensor import Tensor, empty_tensor, new_like
 from ...tensor.tensor_meta import contiguous_meta
 from ...tensor.versions import bump_version
 from ..arrays import Array, check_same_device, store, values, widened
@@ -42,19 +42,19 @@ def embedding(
     _check_indices("embedding", "indices", indices)
     device = check_same_device("embedding", weight, indices)
     rows, width = weight.meta.sizes
-    result = empty_tensor((*indices.meta.sizes, width), weight.meta.dtype, device)
+    made = contiguous_meta((*indices.meta.sizes, width), weight.meta.dtype, device)
     if device is not cpu:
-        return result
+        return new_like(made)
     if not indices.meta.contiguous:
         return apply("embedding", weight, contiguous(indices))
     count = indices.meta.numel
     flat, vector = contiguous_meta((count, width), weight.meta.dtype), contiguous_meta((count,), indices.meta.dtype)
-    steps = picking(flat, weight.meta, vector, 0, (count, 1))
-    if not result.meta.numel or not steps.run(result, weight, indices):
+    call = picking(flat, weight.meta, vector, 0, (count, 1))._replace(results=(made,))
+    result = call(weight, indices) if made.numel else None
+    if result is None:
         _check_range("embedding", values(indices), rows)
-    if not result.meta.numel:
-        return result
-    return Planned(result, steps.fresh(result.meta), (weight, indices))
+        return new_like(made)
+    return Planned(result, call.native(), (weight, indices))
 
 
 def _check_range(operator: str, places: Array, rows: int) -> None:

@@ -16,7 +16,7 @@ from ...tensor.tensor_meta import TensorMeta, contiguous_meta, recalled
 from ..allocation import without_change
 from ..arrays import Array, from_array
 from ..composition import Part, composite
-from ..loop_plan import LoopPlan, View
+from ..loop_plan import LoopPlan
 from ..pointwise import formula_kernel
 from .calls import check_dtype, suggested
 
@@ -197,7 +197,8 @@ def _weighted(operator: str, dims: int, tables_of: Callable[..., Tables], *, exa
             sizes = list(found.meta.sizes)
             sizes[d + 2] = output_size[d]
             meta = result if d == used[-1] else contiguous_meta(tuple(sizes), wide)
-            found = _combined(part, found, tables, d + 2, meta)
+            key, seen = ("mixing", tables, d + 2, meta), found.meta
+            found = part.fresh(recalled(seen.plans, key, _mixing, seen, tables, d + 2, meta).fresh, found)
         return _copied(part, result, self) if found is self else found
 
     return composite(upsample)
@@ -207,29 +208,19 @@ def _copied(part: Part, meta: TensorMeta, source: Tensor) -> Tensor:
     return part.run(without_change, part("copy_", part.new(meta), source))
 
 
-def _combined(part: Part, input: Tensor, tables: Tables, dim: int, result: TensorMeta) -> Tensor:
-    """Return the sum of the neighbours along `dim`, each times its weights."""
-    picked = [part("index_select", input, dim, part.constant(index)) for index, _ in tables.neighbours]
-    meta, key = picked[0].meta, ("weighted sum", tables, dim, result)
-    plan = recalled(meta.plans, key, _sum_of_products, meta, tables, dim, result)
-    found: Tensor = part.fresh(plan.fresh, *picked)
-    return found
-
-
-def _sum_of_products(meta: TensorMeta, tables: Tables, dim: int, result: TensorMeta) -> LoopPlan:
-    compute = tables.neighbours[0][1].meta.dtype
-    plan = LoopPlan([meta] * len(tables.neighbours), [result])
-    weights = [plan.constant(weight).along(dim, result.sizes) for _, weight in tables.neighbours]
-    sums: list[View] = []
-    for begin in range(0, len(weights), MOST_TAPS):
-        some, last = slice(begin, begin + MOST_TAPS), begin + MOST_TAPS >= len(weights)
-        if not last and not sums:
-            sums = [plan.temporary(contiguous_meta(result.sizes, compute))]
-        target, bits = (result.dtype, tables.bits) if last else (compute, 0)
-        count = len(weights[some])
-        kernel = products_kernel(count, meta.dtype, compute, target, added=begin > 0, bits=bits)
-        into = plan.results if last else sums
-        plan.loop(kernel, into, [*(sums if begin else ()), *plan.inputs[some], *weights[some]])
+def _mixing(meta: TensorMeta, tables: Tables, dim: int, result: TensorMeta) -> LoopPlan:
+    """Return the plan of the sum of the neighbours along `dim`, each times its weights."""
+    plan, compute = LoopPlan([meta], [result]), tables.neighbours[0][1].meta.dtype
+    seen = [plan.temporary(contiguous_meta(result.sizes, meta.dtype)) for _ in tables.neighbours[:MOST_TAPS]]
+    sums = [plan.temporary(contiguous_meta(result.sizes, compute))] if len(tables.neighbours) > MOST_TAPS else []
+    for begin in range(0, len(tables.neighbours), MOST_TAPS):
+        some, last = tables.neighbours[begin : begin + MOST_TAPS], begin + MOST_TAPS >= len(tables.neighbours)
+        for view, (index, _) in zip(seen, some, strict=False):
+            plan.gather(view, plan.inputs[0], plan.constant(index), dim)
+        weights = [plan.constant(weight).along(dim, result.sizes) for _, weight in some]
+        into, bits = (plan.results, tables.bits) if last else (sums, 0)
+        kernel = products_kernel(len(some), meta.dtype, compute, into[0].dtype, added=begin > 0, bits=bits)
+        plan.loop(kernel, into, [*(sums if begin else ()), *seen[: len(some)], *weights])
     return plan
 
 

@@ -17,6 +17,7 @@ from ...tensor.tensor import Tensor
 from ..arguments import tensor_argument
 from ..arrays import Array
 from ..complex_half import refuse_complex32
+from ..fresh_fill import fill_kept
 from ..invoke import apply
 from ..ranges import Plan
 
@@ -38,7 +39,8 @@ def _tapered(name: str, shape: Callable[..., Array]) -> Callable[..., Plan]:
             places = np.arange(window_length) / max(last, 1)
             array_of(result)[...] = 1 if window_length == 1 else shape(places, **options)
 
-        return Plan((window_length,), fill)
+        key = (name, periodic, *options.items())
+        return Plan((window_length,), lambda result: fill_kept(result, key, fill))
 
     return plan
 
