@@ -5,7 +5,8 @@
 
 ``call`` allocates the results, passes the addresses of results and tensors, the numbers and the tail to the kernel, and
 returns the results. `Into` is the same for a call that writes into its first argument. A `View` returns a view of its
-first argument. All return None, before anything has changed, for a call that the general path has to decide.
+first argument, or several. All return None, before anything has changed, for a call that the general path has to
+decide. `Kernels` stand for several kernels in the place of one.
 """
 
 from __future__ import annotations

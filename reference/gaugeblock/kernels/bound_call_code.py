@@ -1,6 +1,6 @@
 """The machine code of bound calls and of the finaliser of storages, as LLVM IR (see bound_call).
 
-The first does what `Fresh`, `Into` and `View` do in Python.
+The first does what `Fresh`, `Kernels`, `Into` and `View` do in Python.
 """
 
 from __future__ import annotations
