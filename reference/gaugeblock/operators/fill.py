@@ -11,6 +11,7 @@ from ..dispatch.dispatcher import REGISTRY, call
 from ..iteration.dimensions import broadcast_shapes
 from ..iteration.overlap import check_no_partial_overlap
 from ..iteration.tensor_iterator import Number
+from ..kernels.bound_call import Into
 from ..kernels.conversion import Immediate
 from ..kernels.pointwise import Launch
 from ..tensor.hooks import hooks
@@ -22,6 +23,7 @@ from .copy import BUILTIN, clone, copy_, copy_values
 from .invoke import apply
 from .launch import element_launch
 from .operand_checks import check_fits, check_keeps_sizes, stored_number, warn_of_internal_overlap
+from .plan import Planned, plannable
 from .registration import kernel
 
 NUMBERS = (bool, int, float, complex)
@@ -92,11 +94,16 @@ def fill_tensor(self: Tensor, value: Tensor) -> Tensor:
 
 
 @kernel("zero_")
-def zero_(self: Tensor) -> Tensor:
+@plannable
+def zero_(self: Tensor) -> Tensor | Planned[Tensor]:
     """Write 0 to every element."""
     meta = self.meta
     _write(self, stored_number("zero_", 0, meta.dtype, meta.lazy) if meta.lazy else 0)
-    return self
+    launch: Launch | None = None if meta.lazy else meta.plans.get("fill")
+    if launch is None:
+        return self
+    builtin, tail = launch.call()
+    return Planned(self, Into(builtin, (0, *tail)).native())
 
 
 @kernel("fill.Scalar")

@@ -15,7 +15,7 @@ from ..kernels.body import Formula
 from ..kernels.conversion import Immediate
 from ..kernels.pointwise import Launch, pointwise_kernel
 from ..tensor.tensor import Tensor
-from ..tensor.tensor_meta import TensorMeta, remember
+from ..tensor.tensor_meta import TensorMeta, recalled
 from ..tensor.versions import bump_version
 from .pointwise import formula_kernel
 
@@ -52,10 +52,7 @@ def map_into(out: Tensor, formula: Formula, *inputs: Tensor, compute: DType | No
     if not inputs:
         raise RuntimeError("map_into(): expected at least one input")
     key = (formula, compute, *[tensor.meta for tensor in inputs])
-    plans = out.meta.plans
-    launch: Launch | None = plans.get(key)
-    if launch is None:
-        launch = remember(plans, key, _launch(out.meta, formula, [t.meta for t in inputs], compute))
+    launch = recalled(out.meta.plans, key, _launch, out.meta, formula, [tensor.meta for tensor in inputs], compute)
     bump_version(out)
     if out.meta.numel:
         launch.run([out.pointer, *[tensor.pointer for tensor in inputs]])

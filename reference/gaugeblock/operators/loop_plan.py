@@ -25,7 +25,7 @@ from ..iteration.tensor_iterator import TensorIterator
 from ..kernels.bound_call import Fresh, Kernels, nothing
 from ..kernels.compiler import Builtin
 from ..kernels.indexed import gather_kernel
-from ..kernels.pointwise import Launch, PointwiseKernel
+from ..kernels.pointwise import Kernel, Launch
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, recalled
 from .plan import Planned
@@ -110,29 +110,25 @@ class LoopPlan:
         return _whole(Role.CONSTANT, len(self._constants) - 1, tensor.meta)
 
     def loop(
-        self, kernel: PointwiseKernel, outputs: Sequence[View], inputs: Sequence[View], numbers: Sequence[float] = ()
+        self, kernel: Kernel, outputs: Sequence[View], inputs: Sequence[View], numbers: Sequence[float] = ()
     ) -> None:
         """Add a loop over views of equal sizes; `numbers` are the kernel's last operands."""
         views = [*outputs, *inputs]
-        if not prod(views[0].sizes):
-            return
-        dtypes = [view.dtype for view in views]
-        steps = TensorIterator.restrided(views[0].sizes, [view.strides for view in views], dtypes)
-        itemsizes = [dtype.itemsize for dtype in dtypes]
-        builtin, tail = Launch(kernel, steps.shape, steps.strides, itemsizes, range(len(views))).call()
-        self._loops.append((builtin, views, (*numbers, *tail)))
+        self._add(kernel, views, [view.strides for view in views], numbers)
 
     def gather(self, output: View, source: View, index: View, dim: int) -> None:
         """Add ``output[..i..] = source[..index[i]..]``, the places in the vector `index` within the dim."""
-        if not prod(output.sizes):
-            return
-        views, step = [output, source, index], source.strides[dim]
-        walked = tuple([0 if d == dim else along for d, along in enumerate(source.strides)])
+        walked = tuple([0 if d == dim else step for d, step in enumerate(source.strides)])
         strides = [output.strides, walked, index.along(dim, output.sizes).strides]
-        steps = TensorIterator.restrided(output.sizes, strides, [view.dtype for view in views])
-        kernel, itemsizes = gather_kernel(source.dtype.itemsize, index.dtype), [view.dtype.itemsize for view in views]
-        builtin, tail = Launch(kernel, steps.shape, steps.strides, itemsizes, (0, 1, 2)).call()
-        self._loops.append((builtin, views, (step, source.sizes[dim], *tail)))
+        kernel = gather_kernel(source.dtype.itemsize, index.dtype)
+        self._add(kernel, [output, source, index], strides, (source.strides[dim], source.sizes[dim]))
+
+    def _add(self, kernel: Kernel, views: list[View], strides: list[Ints], numbers: Sequence[float]) -> None:
+        if prod(views[0].sizes):
+            steps = TensorIterator.restrided(views[0].sizes, strides, [view.dtype for view in views])
+            itemsizes = [view.dtype.itemsize for view in views]
+            builtin, tail = Launch(kernel, steps.shape, steps.strides, itemsizes, range(len(views))).call()
+            self._loops.append((builtin, views, (*numbers, *tail)))
 
     @property
     def fresh(self) -> Fresh:

@@ -83,10 +83,15 @@ def _planned(operator: str, result: Tensor, self: Tensor, args: Sequence[Any], r
         args = args[:3]
     elif operator not in COMBINED:
         return result
-    if len(args) != 3 or not args[1].meta.numel or (operator == "index_fill" and isinstance(args[2], Tensor)):
+    if len(args) != 3 or not args[1].meta.numel:
         return result
-    dim = wrap_dim(operator, args[0], self.meta.ndim)
-    return planned_scatter(operator, result, self, dim, args[1], args[2], reduce or COMBINED[operator])
+    dim, source, sizes = wrap_dim(operator, args[0], self.meta.ndim), args[2], self.meta.sizes
+    if operator == "index_fill" and isinstance(source, Tensor):  # one value for all places
+        if source.meta.dtype is not self.meta.dtype or not sizes or source.meta.device is not cpu:
+            return result
+        source = expand(source, (*sizes[:dim], args[1].meta.numel, *sizes[dim + 1 :]))
+    found = planned_scatter(operator, result, self, dim, args[1], source, reduce or COMBINED[operator])
+    return found._replace(operands=(self, *args[1:])) if isinstance(found, Planned) else found
 
 
 def _small_inplace(operator: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -273,9 +278,8 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
         bad = outside(places, size, -size)
         if bad is not None:
             raise index_error(bad, dim, size)
-        check_written_in_inference(self)
-        target = array_of(self if self.meta.ndim else reshape(self, (1,)))
-        target[(slice(None),) * dim + (places.reshape(-1),)] = number_as("index_fill_", self.meta.dtype, value)
+        from_start = from_array((places % max(size, 1)).reshape(-1), int64)
+        _write("index_fill_", self, dim, from_start, value)
     bump_version(self)
     return self
 

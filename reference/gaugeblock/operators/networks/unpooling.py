@@ -48,12 +48,14 @@ def _unpooled(operator: str, self: Tensor, indices: Tensor, output_size: Ints, d
     meta = suggested(self.meta, (*own[:-dims], *output_size))
     if meta.device is not cpu:
         return new_like(meta)
-    operands = [one if _flat(one.meta, dims) else contiguous(one) for one in (self, indices)]
+    copied = [_flat(one.meta, dims) is None for one in (self, indices)]
+    operands = [contiguous(one) if apart else one for one, apart in zip((self, indices), copied, strict=True)]
     target, source, index = (_flat(one, dims) for one in (meta, *(one.meta for one in operands)))
     assert target is not None and index is not None
     scatter = scatter_loop(target, source, index, target.ndim - 1)
 
     def unpool(self: Tensor, indices: Tensor) -> Tensor:
+        self, indices = contiguous(self) if copied[0] else self, contiguous(indices) if copied[1] else indices
         result = new_like(meta)
         fill_zeros(result)
         if self.meta.numel and not scatter.run(result.pointer, self.pointer, indices.pointer):
@@ -64,8 +66,7 @@ def _unpooled(operator: str, self: Tensor, indices: Tensor, output_size: Ints, d
             )
         return result
 
-    kept = operands[0] is self and operands[1] is indices
-    return Planned(unpool(*operands), unpool if kept else None, (self, indices))
+    return Planned(unpool(self, indices), unpool, (self, indices))
 
 
 def _flat(meta: TensorMeta, dims: int) -> TensorMeta | None:
