@@ -202,3 +202,11 @@ def test_one_of_several_views_is_not_written_to_by_a_recorded_call() -> None:
         first, _second = x.chunk(2)
         with pytest.raises(RuntimeError, match="view"):
             first.mul_(gb.ones(2, requires_grad=True))
+
+
+def test_very_many_tensors_are_joined_and_cut_apart() -> None:
+    x = gb.arange(40000.0).reshape(20000, 2)
+    for _ in range(3):
+        parts = x.unbind(0)
+        assert len(parts) == 20000 and parts[-1].tolist() == [39998.0, 39999.0]
+        assert bool((gb.stack(parts) == x).all())

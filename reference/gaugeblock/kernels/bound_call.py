@@ -27,6 +27,9 @@ from .bound_call_code import ITEMS, LARGEST_NUMBER, LIST_ITEMS, SIZE, TYPE, fina
 from .code import Module
 from .entry import METH_FASTCALL, METH_NOARGS, MethodDef
 
+MOST_TENSORS = 1024
+"""Tensors that one call in machine code takes or makes, for which it has room on its stack."""
+
 
 class Unset:
     """The default of parameters that have none."""
@@ -165,16 +168,12 @@ def view_call(base: Tensor, made: Any) -> Callable[[Tensor], Any] | None:
     nbytes = tuple([step * base.meta.dtype.itemsize for step in steps])
     detached = any(view.base is None for view in views)
     call = View(tuple([view.meta for view in views]), steps, nbytes, detached, several).native()
-    if several and base.counter is not None:  # parts have that counter then, whether the operator marks them or not
+    # Parts of a base with a counter have that one, whether the operator marks them or not.
+    if several and (base.counter is not None or len(views) > MOST_TENSORS):
         return None
     if not several or not any(view.counter.__class__ is SeveralViews for view in views):
         return call
-
-    def together(base: Tensor) -> tuple[Tensor, ...] | None:
-        found = call(base)
-        return None if found is None else several_views(base, found)
-
-    return together
+    return lambda base: (found := call(base)) and several_views(base, found)
 
 
 def fits(value: Any) -> bool:

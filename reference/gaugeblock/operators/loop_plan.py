@@ -22,7 +22,7 @@ from ..core.away import long_call
 from ..core.dtype import DType
 from ..iteration.dimensions import iteration_strides
 from ..iteration.tensor_iterator import TensorIterator
-from ..kernels.bound_call import Fresh, Kernels, nothing
+from ..kernels.bound_call import MOST_TENSORS, Fresh, Kernels, nothing
 from ..kernels.compiler import Builtin
 from ..kernels.indexed import gather_kernel
 from ..kernels.pointwise import Kernel, Launch
@@ -148,7 +148,7 @@ class LoopPlan:
     def call(self) -> Callable[..., Any]:
         """Return the call of the inputs, in machine code if that is loaded; it returns a tuple of several results."""
         if self._call is None:
-            self._call = self.fresh.native()
+            self._call = self.fresh.__call__ if len(self.inputs) > MOST_TENSORS else self.fresh.native()
         return self._call
 
     def __call__(self, *tensors: Tensor) -> Any:
