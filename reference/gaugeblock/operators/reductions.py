@@ -270,9 +270,10 @@ def count_nonzero_dims(self: Tensor, dim: Dim) -> Tensor | Planned[Tensor]:
 
 
 @kernel("count_nonzero")
-def count_nonzero(self: Tensor, dim: int | None = None) -> Tensor:
+@plannable
+def count_nonzero(self: Tensor, dim: int | None = None) -> Tensor | Planned[Tensor]:
     """Return how many elements are nonzero, in all or along a dim. Raises IndexError."""
-    return count_nonzero_dims(self, dim)
+    return count_nonzero_dims.planned(self, dim)
 
 
 def spread(operator: str, self: Tensor, dim: Dim, keepdim: bool, correction: float | None) -> Planned[Any]:

@@ -47,8 +47,8 @@ METADATA["requires_grad_"] = set_requires_grad
 """In-place operators on metadata: schema name -> function with the schema's arguments."""
 
 AT_SAME_PLACE = frozenset(
-    "broadcast_to detach expand expand_as flatten moveaxis movedim numpy_T permute ravel reshape reshape_as squeeze "
-    "swapaxes swapdims t transpose unflatten unsqueeze view view_as".split()
+    "adjoint broadcast_to detach expand expand_as flatten moveaxis movedim numpy_T permute ravel reshape reshape_as "
+    "squeeze swapaxes swapdims t transpose unflatten unsqueeze view view_as".split()
 )
 """Names of views that begin at the first element, whose metadata follow from those of the arguments."""
 PLACED = frozenset("chunk dsplit hsplit split tensor_split unbind unfold vsplit".split())
