@@ -23,7 +23,7 @@ from .plan import Plannable, Planned
 TAKEN = frozenset(
     """all allclose any argwhere as_strided_scatter cat clone conj_physical copy_ count_nonzero diagonal_scatter fill
     fill_diagonal_ index is_nonzero is_same_size item native_dropout nonzero nonzero_static normal_ select_scatter
-    slice_scatter stack to uniform_""".split()
+    slice_scatter stack to uniform_ zero_""".split()
 )
 """Operators whose kernels take complex32 as they are."""
 TAKEN_AS_COMPLEX64 = frozenset(
