@@ -220,3 +220,16 @@ def test_one_tensor_in_place_of_several_is_told_in_words() -> None:
     s = Session(NumpyBackend())
     with pytest.raises(TypeError, match="the backend gave one tensor where several results are wanted"):
         _first, _second = s.call("clone", s.tensor([1, 2], "int32"))
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [(("words", lambda: 0), "'words'"), (("words", 2, lambda: 0), "('words', 2)"), ("words", "'words'")],
+)
+def test_a_row_of_a_table_is_told_without_its_functions(row: Any, told: str) -> None:
+    def body(s: Session, *values: Any) -> None:
+        s.expect(s.call("__len__", s.tensor([1, 2], "int32")), 3, "len")
+
+    with pytest.raises(ConformanceError) as failed:
+        Session(NumpyBackend()).table([row], body)
+    assert failed.value.example == {"row": told}
