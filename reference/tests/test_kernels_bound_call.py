@@ -112,6 +112,24 @@ def test_a_kept_call_with_an_index_outside_raises_what_the_first_one_does(call: 
     assert messages[0] == messages[1] and x.tolist() == [0.0, 1.0, 2.0, 3.0]
 
 
+@pytest.mark.parametrize(
+    ("operator", "error"),
+    [("gather", RuntimeError), ("index_select", IndexError), ("scatter", RuntimeError), ("scatter_add", RuntimeError),
+     ("index_add", IndexError)],
+)  # fmt: skip
+def test_a_kept_call_with_out_and_an_index_outside_changes_nothing(operator: str, error: Any) -> None:
+    x, good, bad, out = gb.arange(4.0), gb.tensor([0, 1, 1, 0]), gb.tensor([0, 9, 1, 0]), gb.zeros(4)
+    others = (x,) if operator not in ("gather", "index_select") else ()
+    call = getattr(gb, operator)
+    for _ in range(3):
+        call(x, 0, good, *others, out=out)
+    assert out.tolist() == call(x, 0, good, *others).tolist()
+    out.fill_(7)
+    with pytest.raises(error, match=r"index.* 9"):
+        call(x, 0, bad, *others, out=out)
+    assert out.tolist() == [7.0] * 4
+
+
 EMPTIED = {
     "flip": lambda x: gb.flip(x, (0,)),
     "roll": lambda x: gb.roll(x, 1),

@@ -102,7 +102,7 @@ def written(call: Callable[..., Any], meta: TensorMeta) -> Callable[..., Tensor 
     """Return the call that writes its result into a tensor with just that meta, given first: a compiled kernel writes
     it there, any other result is copied if it is small. It returns None where out= shares memory with an argument."""
     form = form_of(call)
-    if isinstance(form, Fresh) and form.results == (meta,):
+    if isinstance(form, Fresh) and form.results == (meta,) and not form.refusing:
         return Into(form.kernel, form.tail, form.limited).native()
     small = 0 < meta.nbytes <= SMALL_BYTES and meta.contiguous and meta.device is cpu
     if not small or meta.lazy or meta.has_autograd:
