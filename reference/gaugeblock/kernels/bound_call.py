@@ -44,8 +44,8 @@ UNSET: Any = Unset()
 class Fresh(NamedTuple):
     """A kernel that writes its results into new tensors. `limited` numbers must fit every floating dtype.
 
-    The last results, as many as are `temporary`, live for the call only. A kernel that is `refusing` declines the call
-    by a RuntimeError.
+    The last results, as many as `temporary` says, live for the call only. If the kernel is `refusing`, a RuntimeError
+    from it declines the call.
     """
 
     kernel: Callable[..., None] | None

@@ -1,4 +1,4 @@
-"""Vectors for row functions: an element of stride 0 is repeated, and elements that lie apart are packed.
+"""Vectors for row functions: those of a broadcast operand repeat one element, those of a strided one are packed.
 
     @repeated_row(row, pointers, numbers, n, strides, itemsizes, operands) -> i1
     @NAME_strip_mined(pointers, numbers, done, n, strides, row, layout) -> i1

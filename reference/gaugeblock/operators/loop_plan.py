@@ -34,7 +34,7 @@ Ints = tuple[int, ...]
 
 
 class Role(IntEnum):
-    """What a tensor is to a plan, in the order in which a call passes the addresses."""
+    """The part that a tensor plays in a plan; a call passes the addresses in this order."""
 
     RESULT, TEMPORARY, INPUT, CONSTANT = range(4)
 

@@ -390,6 +390,6 @@ def remember(plans: dict[Any, Any], key: Any, value: Any) -> Any:
 
 
 def recalled(plans: dict[Any, Any], key: Any, make: Callable[..., R], *args: Any) -> R:
-    """Return the value under `key` in a meta's cache; the first time it is made of `args`."""
+    """Return the value under `key` in a meta's cache; the first call computes it by ``make(*args)``."""
     found: R | None = plans.get(key)
     return cast("R", remember(plans, key, make(*args))) if found is None else found

@@ -180,9 +180,9 @@ def _repeating(meta: TensorMeta, dim: int, times: int) -> LoopPlan:
 
 
 def _weighted(operator: str, dims: int, tables_of: Callable[..., Tables], *, exact: bool) -> Callable[..., Tensor]:
-    """Return the kernel that mixes neighbours along one dim after the other. Where `exact`, equal sizes change nothing.
+    """Return the kernel that interpolates along one dim after another, rounding bytes after each.
 
-    Bytes are rounded after each dim, and never changed by equal sizes.
+    A dim that keeps its size is skipped for bytes and where `exact`.
     """
 
     def upsample(part: Part, self: Tensor, output_size: Sizes, align_corners: bool, *scales: float | None) -> Tensor:
