@@ -47,7 +47,7 @@ def _grad(factor: float) -> Gradient:
 
 def _first(trial: Trial) -> Entry:
     place = (0,) * len(trial.inputs[0].sizes)
-    return Entry(0, 0, place, place, "", 1.0, 2.0)
+    return Entry(0, 0, place, place, "", 1.0, 2.0, trial.inputs[0].sizes)
 
 
 def test_a_snippet_holds_for_a_right_gradient_and_fails_for_a_wrong_one(dialect: ArrayApiDialect) -> None:
@@ -59,6 +59,28 @@ def test_a_snippet_holds_for_a_right_gradient_and_fails_for_a_wrong_one(dialect:
     exec(text, {"grad": _grad(1.0)})
     with pytest.raises(AssertionError):
         exec(text, {"grad": _grad(1.5)})
+
+
+def test_where_a_library_has_vjp_the_whole_function_is_differentiated(dialect: ArrayApiDialect) -> None:
+    """autograd knows the elements of an array of objects, but not the array."""
+    dialect.vjp = "vjp({f})({x}, {seed})"
+    text = snippet(dialect, _trial("square"), "first_order", _first(_trial("square")))
+    assert "f = lambda x0: (xp.square(x0))\n" in text
+    assert "gradient = vjp(f)(x0, seed).item()" in text
+
+    def vjp(factor: float) -> Callable[[Any], Any]:
+        return lambda function: lambda x, seed: _grad(factor)(lambda x: (function(x) * seed).sum())(x)
+
+    exec(text, {"vjp": vjp(1.0)})
+    with pytest.raises(AssertionError):
+        exec(text, {"vjp": vjp(1.5)})
+
+
+def test_a_gradient_of_other_sizes_fails_in_the_snippet(dialect: ArrayApiDialect) -> None:
+    text = snippet(dialect, _trial("square"), "first_order", None)
+    exec(text, {"grad": _grad(1.0)})
+    with pytest.raises(AssertionError):
+        exec(text, {"grad": lambda f: lambda x: np.append(x, 1.0)})
 
 
 def test_a_gradient_that_cannot_be_taken_is_taken(dialect: ArrayApiDialect) -> None:

@@ -50,6 +50,7 @@ class JaxBackend(ArrayApiBackend):
         setup = "import jax; jax.config.update('jax_enable_x64', True)\nimport jax.numpy as xp"
         super().__init__(importlib.import_module("jax.numpy"), "jax", setup)
         self.dialect.gradient = "jax.grad({f})({x})"
+        self.dialect.vjp = "jax.vjp({f}, {x})[1]({seed})[0]"
         self._jax = jax
         self._device_put = jax.device_put
         self._block_until_ready: Callable[[Any], object] = jax.block_until_ready

@@ -25,6 +25,7 @@ class MlxDialect(ArrayApiDialect):
     """Snippets in which bfloat16, which NumPy does not know, is read by way of float32."""
 
     gradient = "xp.grad({f})({x})"
+    vjp = "xp.vjp({f}, [{x}], [{seed}])[1][0]"
 
     def strided(self, flat: str, case: Any) -> str:
         if 0 in case.sizes:

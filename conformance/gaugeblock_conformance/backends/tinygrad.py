@@ -36,6 +36,7 @@ class TinygradDialect(ArrayApiDialect):
     """Snippets in tinygrad's own methods."""
 
     gradient = "{f}({x}).gradient({x})[0]"
+    vjp = "{f}({x}).gradient({x}, gradient={seed})[0]"
 
     def tensor(self, data: str, dtype: str) -> str:
         return f"tinygrad.Tensor({data}, dtype={self.dtype(dtype)})"

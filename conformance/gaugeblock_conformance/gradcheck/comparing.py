@@ -58,6 +58,7 @@ def compare(numerical: Array, analytical: Array, place: Place, atol: float, rtol
     entry = Entry(
         place.output, place.input, _index(int(column), place.output_sizes), _index(int(row), place.input_sizes),
         place.part, numerical[row, column].item(), analytical[row, column].item(),
+        place.output_sizes,
     )  # fmt: skip
     count = f"; {wrong} of {share.size} entries differ" if share.size > 1 else ""
     raise GradcheckError(

@@ -25,6 +25,7 @@ class Entry:
     part: str
     numerical: Number
     analytical: Number
+    output_sizes: Index
 
     def __str__(self) -> str:
         part = {"real": "real part of ", "imag": "imaginary part of "}.get(self.part, "")

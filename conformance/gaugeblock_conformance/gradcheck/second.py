@@ -55,6 +55,12 @@ def check_second(subject: Subject, options: Options, grad_outputs: Sequence[Any]
         results = subject.run(arguments[:count])
         chosen = [results[k] for k in outputs]
         found = subject.gradients(chosen, arguments[count:], arguments[:count], **flags)
+        for place, (one, gradient) in enumerate(zip(arguments[:count], found, strict=True)):
+            if gradient is not None and tuple(backend.shape(gradient)) != tuple(backend.shape(one)):
+                raise GradcheckError(
+                    f"the gradient by input {place} has sizes {tuple(backend.shape(gradient))}, "
+                    f"the input {tuple(backend.shape(one))}"
+                )
         return tuple(gradient for gradient in found if gradient is not None)
 
     recorded = partial(gradients, create_graph=True)

@@ -76,17 +76,22 @@ def _quotient(dialect: Dialect, trial: Trial, entry: Entry) -> list[str]:
     result = f"{_call(dialect, trial)}[{entry.output}]" if trial.several else f"({_call(dialect, trial)})"
     index = "".join(f"[{k}]" for k in entry.output_index or ())
     place = "".join(f"[{k}]" for k in entry.input_index or ())
-    value = f"{result}{index}{f'.{entry.part}' if entry.part else ''}"
+    element = f"{index}{f'.{entry.part}' if entry.part else ''}"
+    value = result if dialect.vjp else result + element
     if trial.needs_seed and isinstance(dialect, TorchDialect):
         value = f"({dialect.alias}.manual_seed(7), {value})[1]"
-    slope = "((f({x} + {h}) - f({x} - {h})) / 2e-6).item()"
+    slope = f"((f({{x}} + {{h}}) - f({{x}} - {{h}})){element if dialect.vjp else ''} / 2e-6).item()"
     slopes = [slope.format(x=x, h=h) for h in (["step", "1j * step"] if case.dtype.startswith("complex") else ["step"])]
     step = np.zeros(case.sizes, dtype=case.dtype)
     step[entry.input_index or ()] = 1e-6
+    seed = np.zeros(entry.output_sizes, dtype=case.dtype)
+    seed[entry.output_index or ()] = 1.0
+    gradient = (dialect.vjp or dialect.gradient).format(f="f", x=x, seed="seed")
     return [
         *dialect.watched(x),
         f"f = lambda {x}: {value}",
-        f"gradient = {dialect.gradient.format(f='f', x=x)}{place}.item()",
+        *(dialect.create("seed", seed) if dialect.vjp else []),
+        f"gradient = {gradient}{place}.item()",
         *dialect.create("step", step),
         f"numerical = {' + 1j * '.join(slopes)}",
         "assert abs(gradient - numerical) <= 1e-5 + 1e-3 * abs(numerical), gradient",
@@ -98,8 +103,14 @@ def _taken(dialect: Dialect, trial: Trial, order: str) -> list[str]:
     names = _names(trial)
     if not isinstance(dialect, TorchDialect):
         call = f"{_call(dialect, trial)}[0]" if trial.several else f"({_call(dialect, trial)})"
-        given = [names[id(case)] for case in trial.inputs]
-        return [f"{x}_gradient = {dialect.gradient.format(f=f'(lambda {x}: {call}.sum())', x=x)}" for x in given]
+        lines = []
+        for case in trial.inputs:
+            x = names[id(case)]
+            lines += [
+                f"{x}_gradient = {dialect.gradient.format(f=f'(lambda {x}: {call}.sum())', x=x)}",
+                f"assert {x}_gradient.shape == {case.sizes!r}, {x}_gradient.shape",
+            ]
+        return lines
     library = dialect.alias
     inputs = ", ".join(names[id(case)] for case in trial.inputs)
     call = _call(dialect, trial)
