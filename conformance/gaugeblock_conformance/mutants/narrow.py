@@ -85,8 +85,7 @@ def _verdict(
 def run(base: str, budget: str, seed: int, chosen: Sequence[Rule], note: Callable[[str], None]) -> dict[str, Any]:
     """Return the record of the trials of all ``chosen``, at the quick budget and at ``budget``."""
     right = discovery.load(discovery.resolve(base))
-    if not registry.tests():
-        registry.load_tests()
+    registry.load_tests()
     budgets = list(dict.fromkeys((TRIED[0], budget)))
     started, outcomes = time.perf_counter(), []
     for count, rule in enumerate(chosen, 1):

@@ -44,8 +44,7 @@ def key(case: TestCase) -> str:
 def usable(right: Backend, areas: tuple[str, ...] = ()) -> list[tuple[str, TestCase]]:
     """Each test with the first requirement that it checks: those whose capabilities the right backend has, and that it
     is not expected to fail; of all areas, or of these."""
-    if not registry.tests():
-        registry.load_tests()
+    registry.load_tests()
     file = expectations.shipped(right.name, right.version)
     broken = {name for name, _ in expectations.read(file, spec.load(), right.device).expected} if file else set()
     tests, seen = registry.tests(), set()
