@@ -3,6 +3,7 @@ version counters still, and the same call giving the same result."""
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,10 @@ UNREPEATABLE = frozenset(
     """rand randn randint randperm bernoulli multinomial normal rand_like randn_like randint_like empty empty_like
     new_empty empty_strided new_empty_strided resize dropout rrelu rrelu_with_noise poisson binomial""".split()
 )
+
+# NumPy, through which results are read, describes no array of more elements, dims of size 0 left out, not even an empty
+# one: its bytes, 16 for an element, are counted by a signed number of 64 bits.
+_MOST_ELEMENTS = 2**59 - 1
 
 # From so many bytes on an array is compared part by part, and not copied for that.
 _LARGE = 1 << 20
@@ -207,6 +212,8 @@ class Purity:
         if promise(operator) != FRESH or base in UNREPEATABLE or "out" in raw[1] or not hasattr(result, "raw"):
             return
         if not any(self.is_tensor(value) for value in raw[0]) or not s.own_rules.repeatable(operator):
+            return
+        if prod(max(n, 1) for n in self._backend.shape(result.raw)) > _MOST_ELEMENTS:
             return
         try:
             again = self._backend.call(operator, *raw[0], **raw[1])

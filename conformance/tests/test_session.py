@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gaugeblock_conformance import discovery
 from gaugeblock_conformance import strategies as st
 from gaugeblock_conformance.backend import MissingCapability
 from gaugeblock_conformance.backends.numpy import NumpyBackend
@@ -147,6 +148,14 @@ def test_unrepeatable_call_is_caught() -> None:
 
     with pytest.raises(ConformanceError, match="another result"):
         negates(Session(Broken("neg", jitter), FEW, 1))
+
+
+def test_results_that_numpy_cannot_describe_are_not_read() -> None:
+    """Some calls are made twice to compare the results; one with a size of 2**62 beside a 0 cannot be read."""
+    session = Session(discovery.load(discovery.resolve("reference")), FEW, 1)
+    x = session.tensor([[1.0, 2.0], [3.0, 4.0]])
+    for _ in range(20):
+        assert session.observe("shape", session.call("repeat", x, (2**62, 0, 2))) == (2**62, 0, 4)
 
 
 def test_a_backend_without_strides_gets_the_elements() -> None:

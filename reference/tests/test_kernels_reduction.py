@@ -112,6 +112,13 @@ def test_nan_is_ignored_by_nansum_and_nanmean() -> None:
     assert gb.from_numpy(array).nanmean().item() == 2.0
 
 
+def test_nanmean_takes_elements_in_the_dtype_that_is_asked_for() -> None:
+    """The last element is -0.0 in float16; the mean of all is then 0.0, and -0.0 where it is rounded at the end."""
+    x = gb.tensor([0.5, -1.0, 0.5, -1.1754943508222875e-38])
+    for mean in (gb.nanmean(x, dtype=gb.float16), gb.nanmean(x, dtype=gb.float16, out=gb.empty((), dtype=gb.float16))):
+        assert mean.item() == 0 and not np.signbit(mean.item())
+
+
 @pytest.mark.parametrize("correction", [0.0, 1.0, 2.0])
 def test_variance_is_accurate_far_from_zero(correction: float) -> None:
     array = np.random.default_rng(5).standard_normal((50, 70)) + 1e6

@@ -225,8 +225,9 @@ def nanmean(self: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: DTyp
     if self.meta.dtype.is_complex:
         raise RuntimeError("nanmean(): nansum on CPU does not support complex inputs")
     dims = reduced_dims("nanmean", dim, self.meta.ndim)
-    total = apply("nansum", self, dims, keepdim, dtype=float64)
-    count = apply("sum.dim_IntList", apply("eq.Tensor", self, self), dims, keepdim)
+    given = apply("to.dtype", self, compute)
+    total = apply("nansum", given, dims, keepdim, dtype=float64)
+    count = apply("sum.dim_IntList", apply("eq.Tensor", given, given), dims, keepdim)
     return apply("to.dtype", apply("div.Tensor", total, count), compute)
 
 
