@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import Array
+from ..backend import Array, Backend
 from ..backend_autograd import DualLevel, entered
 from .error import GradcheckError
 from .subject import Input, Subject
@@ -38,12 +38,15 @@ def checked(subject: Subject, one: Input, gradient: Any, output: int) -> Array:
     """The elements of a gradient by input ``one``."""
     if gradient is None:
         return np.zeros(one.array.shape, np.complex128 if one.is_complex else np.float64)
-    sizes = tuple(subject.backend.shape(gradient))
-    if sizes != one.array.shape:
-        raise GradcheckError(
-            f"the gradient of output {output} by input {one.place} has sizes {sizes}, the input {one.array.shape}"
-        )
+    check_sizes(subject.backend, one, gradient, f"of output {output} ")
     return subject.values(gradient)
+
+
+def check_sizes(backend: Backend, one: Input, gradient: Any, of: str) -> None:
+    """Raise GradcheckError unless a gradient has the sizes of input ``one``; ``of`` says what it is the gradient of."""
+    sizes = tuple(backend.shape(gradient))
+    if sizes != one.array.shape:
+        raise GradcheckError(f"the gradient {of}by input {one.place} has sizes {sizes}, the input {one.array.shape}")
 
 
 def reverse_jacobian(subject: Subject, results: Sequence[Any], output: int, part: str) -> list[Array]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..backend import Backend
 from . import fast
+from .analytical import check_sizes
 from .check import Options, check
 from .comparing import Tally
 from .error import GradcheckError
@@ -55,12 +56,9 @@ def check_second(subject: Subject, options: Options, grad_outputs: Sequence[Any]
         results = subject.run(arguments[:count])
         chosen = [results[k] for k in outputs]
         found = subject.gradients(chosen, arguments[count:], arguments[:count], **flags)
-        for place, (one, gradient) in enumerate(zip(arguments[:count], found, strict=True)):
-            if gradient is not None and tuple(backend.shape(gradient)) != tuple(backend.shape(one)):
-                raise GradcheckError(
-                    f"the gradient by input {place} has sizes {tuple(backend.shape(gradient))}, "
-                    f"the input {tuple(backend.shape(one))}"
-                )
+        for one, gradient in zip(subject.inputs, found, strict=True):
+            if gradient is not None:
+                check_sizes(backend, one, gradient, "")
         return tuple(gradient for gradient in found if gradient is not None)
 
     recorded = partial(gradients, create_graph=True)
