@@ -30,15 +30,16 @@ _ADAPTER_CALLS = (CALLS, KERNEL_CALLS, DECLARATION_CALLS, AUTOGRAD_CALLS, ALLOCA
 class Dialect:
     """What all dialects share; subclasses write the backend's public API, or calls of its adapter.
 
-    ``setup`` is the source line that makes ``module`` available. ``watching`` is how to watch a storage: a line for a
-    tensor's name, and an expression for whether the storage is still there. ``adapter`` is the source line that makes
-    ``backend``, the adapter, for calls that have no other form. ``gradient`` is an expression for the gradient of a
-    function ``{f}`` with a real result at its operand ``{x}``, "" where the backend has none; ``vjp`` is one for the
-    gradient at ``{x}`` that the incoming gradient ``{seed}`` of a result of any sizes gives, "" where ``gradient`` of
-    one element of the result serves.
+    ``setup`` is the source line that makes the library available, by the name ``alias``. ``watching`` is how to watch a
+    storage: a line for a tensor's name, and an expression for whether the storage is still there. ``adapter`` is the
+    source line that makes ``backend``, the adapter, for calls that have no other form. ``gradient`` is an expression
+    for the gradient of a function ``{f}`` with a real result at its operand ``{x}``, "" where the backend has none;
+    ``vjp`` is one for the gradient at ``{x}`` that the incoming gradient ``{seed}`` of a result of any sizes gives, ""
+    where ``gradient`` of one element of the result serves.
     """
 
     setup = ""
+    alias = ""
     gradient = ""
     vjp = ""
     adapter = ""

@@ -76,6 +76,16 @@ def test_where_a_library_has_vjp_the_whole_function_is_differentiated(dialect: A
         exec(text, {"vjp": vjp(1.5)})
 
 
+@pytest.mark.parametrize("part", ["real", "imag"])
+def test_parts_of_a_complex_result_are_differentiated_apart(dialect: ArrayApiDialect, part: str) -> None:
+    """By gradients of real functions: libraries disagree on incoming gradients of complex numbers."""
+    dialect.vjp = "vjp({f})({x}, {seed})"
+    place = (0,) * len(_trial("square").inputs[0].sizes)
+    text = snippet(dialect, _trial("square"), "first_order", Entry(0, 0, place, place, part, 1.0, 2.0, place))
+    assert f"f = lambda x0: xp.{part}((xp.square(x0)))" in text
+    exec(text, {"grad": _grad(1.0)})
+
+
 def test_a_gradient_of_other_sizes_fails_in_the_snippet(dialect: ArrayApiDialect) -> None:
     text = snippet(dialect, _trial("square"), "first_order", None)
     exec(text, {"grad": _grad(1.0)})

@@ -76,21 +76,23 @@ def _quotient(dialect: Dialect, trial: Trial, entry: Entry) -> list[str]:
     result = f"{_call(dialect, trial)}[{entry.output}]" if trial.several else f"({_call(dialect, trial)})"
     index = "".join(f"[{k}]" for k in entry.output_index or ())
     place = "".join(f"[{k}]" for k in entry.input_index or ())
-    element = f"{index}{f'.{entry.part}' if entry.part else ''}"
-    value = result if dialect.vjp else result + element
+    # Libraries disagree on incoming gradients of complex numbers.
+    whole = bool(dialect.vjp) and not entry.part
+    part = f"{dialect.alias}.{entry.part}({result})" if entry.part else result
+    value = result if whole else part + index
     if trial.needs_seed and isinstance(dialect, TorchDialect):
         value = f"({dialect.alias}.manual_seed(7), {value})[1]"
-    slope = f"((f({{x}} + {{h}}) - f({{x}} - {{h}})){element if dialect.vjp else ''} / 2e-6).item()"
+    slope = f"((f({{x}} + {{h}}) - f({{x}} - {{h}})){index if whole else ''} / 2e-6).item()"
     slopes = [slope.format(x=x, h=h) for h in (["step", "1j * step"] if case.dtype.startswith("complex") else ["step"])]
     step = np.zeros(case.sizes, dtype=case.dtype)
     step[entry.input_index or ()] = 1e-6
     seed = np.zeros(entry.output_sizes, dtype=case.dtype)
     seed[entry.output_index or ()] = 1.0
-    gradient = (dialect.vjp or dialect.gradient).format(f="f", x=x, seed="seed")
+    gradient = (dialect.vjp if whole else dialect.gradient).format(f="f", x=x, seed="seed")
     return [
         *dialect.watched(x),
         f"f = lambda {x}: {value}",
-        *(dialect.create("seed", seed) if dialect.vjp else []),
+        *(dialect.create("seed", seed) if whole else []),
         f"gradient = {gradient}{place}.item()",
         *dialect.create("step", step),
         f"numerical = {' + 1j * '.join(slopes)}",
