@@ -34,8 +34,8 @@ class Dialect:
     storage: a line for a tensor's name, and an expression for whether the storage is still there. ``adapter`` is the
     source line that makes ``backend``, the adapter, for calls that have no other form. ``gradient`` is an expression
     for the gradient of a function ``{f}`` with a real result at its operand ``{x}``, "" where the backend has none;
-    ``vjp`` is one for the gradient at ``{x}`` that the incoming gradient ``{seed}`` of a result of any sizes gives, ""
-    where ``gradient`` of one element of the result serves.
+    ``vjp`` is one for the gradient at ``{x}`` given the gradient ``{seed}`` of the result, "" if snippets take
+    ``gradient`` of one element instead.
     """
 
     setup = ""

@@ -24,8 +24,8 @@ UNREPEATABLE = frozenset(
     new_empty empty_strided new_empty_strided resize dropout rrelu rrelu_with_noise poisson binomial""".split()
 )
 
-# NumPy, through which results are read, describes no array of more elements, dims of size 0 left out, not even an empty
-# one: its bytes, 16 for an element, are counted by a signed number of 64 bits.
+# Results are read through NumPy, which refuses larger shapes, even of empty arrays: the product of the sizes other than
+# 0, times 16 bytes, must fit in a signed 64-bit integer.
 _MOST_ELEMENTS = 2**59 - 1
 
 # From so many bytes on an array is compared part by part, and not copied for that.

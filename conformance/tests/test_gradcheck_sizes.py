@@ -1,4 +1,4 @@
-"""Gradients of other sizes than the inputs: gradcheck and gradgradcheck name the input, not what fails later."""
+"""gradcheck and gradgradcheck name the input whose gradient has the wrong sizes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Cut(ReferenceBackend):
     ],
 )
 def test_the_input_is_named(check: Callable[..., bool], message: str) -> None:
-    """The first argument is of bool and has no gradient, so that input 1 is the first that has one."""
+    """The condition is bool and has no gradient; input 1 is the first that has one."""
     backend = Cut()
     condition = backend.from_numpy(np.arange(6).reshape(2, 3) >= 3)
     x, y = (backend.from_numpy(np.full((2, 3), value), requires_grad=True) for value in (1.0, 2.0))

@@ -62,7 +62,7 @@ def test_a_snippet_holds_for_a_right_gradient_and_fails_for_a_wrong_one(dialect:
 
 
 def test_where_a_library_has_vjp_the_whole_function_is_differentiated(dialect: ArrayApiDialect) -> None:
-    """autograd knows the elements of an array of objects, but not the array."""
+    """autograd tracks the elements of an object array, but not the array itself."""
     dialect.vjp = "vjp({f})({x}, {seed})"
     text = snippet(dialect, _trial("square"), "first_order", _first(_trial("square")))
     assert "f = lambda x0: (xp.square(x0))\n" in text
@@ -78,7 +78,7 @@ def test_where_a_library_has_vjp_the_whole_function_is_differentiated(dialect: A
 
 @pytest.mark.parametrize("part", ["real", "imag"])
 def test_parts_of_a_complex_result_are_differentiated_apart(dialect: ArrayApiDialect, part: str) -> None:
-    """By gradients of real functions: libraries disagree on incoming gradients of complex numbers."""
+    """Both functions are real: libraries define the gradient of a complex result differently."""
     dialect.vjp = "vjp({f})({x}, {seed})"
     place = (0,) * len(_trial("square").inputs[0].sizes)
     text = snippet(dialect, _trial("square"), "first_order", Entry(0, 0, place, place, part, 1.0, 2.0, place))

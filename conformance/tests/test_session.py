@@ -151,7 +151,7 @@ def test_unrepeatable_call_is_caught() -> None:
 
 
 def test_results_that_numpy_cannot_describe_are_not_read() -> None:
-    """Some calls are made twice to compare the results; one with a size of 2**62 beside a 0 cannot be read."""
+    """Some calls are repeated to compare results; NumPy refuses a size of 2**62 even in an empty array."""
     session = Session(discovery.load(discovery.resolve("reference")), FEW, 1)
     x = session.tensor([[1.0, 2.0], [3.0, 4.0]])
     for _ in range(20):

@@ -113,7 +113,7 @@ def test_nan_is_ignored_by_nansum_and_nanmean() -> None:
 
 
 def test_nanmean_takes_elements_in_the_dtype_that_is_asked_for() -> None:
-    """The last element is -0.0 in float16; the mean of all is then 0.0, and -0.0 where it is rounded at the end."""
+    """In float16 the last element is -0.0 and the mean 0.0; to convert only the result would give -0.0."""
     x = gb.tensor([0.5, -1.0, 0.5, -1.1754943508222875e-38])
     for mean in (gb.nanmean(x, dtype=gb.float16), gb.nanmean(x, dtype=gb.float16, out=gb.empty((), dtype=gb.float16))):
         assert mean.item() == 0 and not np.signbit(mean.item())

@@ -60,8 +60,8 @@ class AutogradBackend(ArrayApiBackend):
         return np.array(array)
 
     def vjp(self, function: Callable[..., Any], inputs: Sequence[Any], seeds: Sequence[Any]) -> Sequence[Any]:
-        """Gradients of complex numbers are the conjugates of the spec's, as JAX's are. One input and one result are
-        given as they are, so that a gradient of other sizes is seen as what it is, not as a sum that fails."""
+        """Gradients of complex numbers are the conjugates of the spec's, as JAX's are. A single input and
+        result are passed without a tuple, so that a gradient of the wrong shape is reported as such."""
         alone = len(inputs) == len(seeds) == 1
         incoming = [np.conj(seed) for seed in seeds]
         try:

@@ -76,7 +76,7 @@ def _quotient(dialect: Dialect, trial: Trial, entry: Entry) -> list[str]:
     result = f"{_call(dialect, trial)}[{entry.output}]" if trial.several else f"({_call(dialect, trial)})"
     index = "".join(f"[{k}]" for k in entry.output_index or ())
     place = "".join(f"[{k}]" for k in entry.input_index or ())
-    # Libraries disagree on incoming gradients of complex numbers.
+    # Libraries define the gradient of a complex result differently.
     whole = bool(dialect.vjp) and not entry.part
     part = f"{dialect.alias}.{entry.part}({result})" if entry.part else result
     value = result if whole else part + index
