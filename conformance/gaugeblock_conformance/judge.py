@@ -207,6 +207,10 @@ class Judge(Conversation):
         if isinstance(result, list | tuple) and len(result) == count:
             return result
         made = _handles(result)
+        if count and hasattr(result, "raw"):
+            lines = [f"got = type({result.name}).__name__", f"assert isinstance({result.name}, (list, tuple)), got"]
+            message = f"{self.origin(result)} is one tensor, not a list of {count}"
+            raise self.failure(message, "list or tuple", type(result.raw).__name__, lines, {result.name})
         names = ", ".join(h.name for h in made)
         lines = [f"got = len([{names}])", f"assert got == {count}, got"]
         message = f"{self.origin(made[0]) if made else 'the result'}: wrong number of tensors"

@@ -47,6 +47,14 @@ def test_references_are_those_of_torch() -> None:
         backend.call("sort", x)
 
 
+def test_losses_that_take_their_reduction_by_name_are_no_operators() -> None:
+    backend = wrapped.References()
+    x = backend.from_numpy(np.float32([1, -2]))
+    with pytest.raises(Unsupported):
+        backend.call("margin_ranking_loss", x, x, x, 0.0, 1)
+    assert backend.call("relu", x).tolist() == [1, 0]
+
+
 def test_operators_are_compiled_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 

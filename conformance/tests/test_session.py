@@ -150,6 +150,15 @@ def test_unrepeatable_call_is_caught() -> None:
         negates(Session(Broken("neg", jitter), FEW, 1))
 
 
+def test_a_tensor_is_no_list_of_one() -> None:
+    session = Session(NumpyBackend(), FEW, 1)
+    with pytest.raises(ConformanceError, match="is one tensor, not a list of 1") as caught:
+        session.parts(session.call("neg", session.tensor([1.0])), 1)
+    assert (caught.value.expected, caught.value.got) == ("list or tuple", "ndarray")
+    with pytest.raises(AssertionError, match="ndarray"):
+        exec(caught.value.snippet, {})
+
+
 def test_results_that_numpy_cannot_describe_are_not_read() -> None:
     """Some calls are repeated to compare results; NumPy refuses a size of 2**62 even in an empty array."""
     session = Session(discovery.load(discovery.resolve("reference")), FEW, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -23,7 +24,7 @@ _BUILDING = frozenset("as_strided clone item tensor empty empty_strided".split()
 _NOT_OF_REFERENCES = ("autograd", "requires_grad", "dispatch", "wrapper", "inference", "isa", "codegen", "threads")
 _REFERENCES = "_refs"
 # Overloads that a reference of the same name has not.
-_OTHER_OVERLOADS = frozenset("view.dtype where fill.Tensor fill_.Tensor".split())
+_OTHER_OVERLOADS = frozenset("view.dtype where fill.Tensor fill_.Tensor randn.generator".split())
 _RECOMPILES = 1_000_000
 # The mode as snippets define it.
 _MODE = """from torch.utils._python_dispatch import TorchDispatchMode
@@ -110,14 +111,19 @@ class References(TorchBackend):
         return found
 
     def _path(self, operator: str) -> str | None:
-        """Return where in torch the reference of an operator is; None if it has none."""
+        """Return where in torch the reference of an operator is; None if it has none.
+
+        A loss that takes its reduction by name is the function of ``torch.nn.functional``, not the operator.
+        """
         if operator in _OTHER_OVERLOADS:
             return None
         references = getattr(self.module, _REFERENCES)
         for path, _ in found_paths(references, _base(operator), operator.startswith("function:")):
             space, _, name = path.rpartition(".")
             if name in getattr(at_path(self.module, f"{_REFERENCES}.{space}".rstrip(".")), "__all__", ()):
-                return f"{_REFERENCES}.{path}"
+                parameters = inspect.signature(at_path(references, path)).parameters
+                by_name = "reduction" in parameters and parameters["reduction"].annotation in ("str", str)
+                return None if by_name else f"{_REFERENCES}.{path}"
         return None
 
     def _written(self, operator: str) -> str | None:
