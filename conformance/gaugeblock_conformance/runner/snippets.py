@@ -87,7 +87,8 @@ def check_rows(
     """Run the snippets and store the result in their failures; snippets may import from the folder ``here``.
 
     First comes the shortest for each cause, and of these crashes, then the others; in each group failures that were
-    not expected come before the others. None is begun after the time ``until`` of the monotonic clock: those are left
+    not expected come before the others. A snippet that showed its failure is not run again for the same failure of
+    another requirement. None is begun after the time ``until`` of the monotonic clock: those are left
     as not executed.
     """
     failures = [one for row in rows for one in (row["failure"], *row["further_failures"]) if one is not None]
@@ -98,11 +99,15 @@ def check_rows(
         leading.setdefault((failure["verdict"], failure["cause"]), failure)
     first = list(leading.values())
     others = [failure for failure in failures if not any(failure is one for one in first)]
+    shown: dict[tuple[str | None, ...], SnippetResult] = {}
 
     def check(failure: Failure) -> None:
         if time.monotonic() > until:
             return
-        result = check_snippet(failure, memory, here, prepared)
+        told = (failure["snippet"], failure["verdict"], failure["message"], failure["got"])
+        result = shown.get(told) or check_snippet(failure, memory, here, prepared)
+        if result.same:
+            shown[told] = result
         failure["snippet_checked"], failure["snippet_result"] = result.same, result.seen
         if result.same or not executable(failure["adapter_snippet"]) or time.monotonic() > until:
             return
