@@ -66,14 +66,15 @@ def test_integer_sums_and_products_wrap_in_int64(dtype: DType) -> None:
 def test_positions_take_the_first_and_nan_wins(largest: bool, dims: tuple[int, ...]) -> None:
     array = np.random.default_rng(3).integers(0, 5, (33, 70)).astype(np.float32)
     array[3, 5] = array[3, 60] = np.nan
-    values, index = reduced(reduction_ops.position_reduction(float32, largest), array, dims, float32, [float32, int64])
+    positions = reduction_ops.position_reduction(float32, largest, False)
+    values, index = reduced(positions, array, dims, float32, [float32, int64])
     np.testing.assert_array_equal(index, (np.argmax if largest else np.argmin)(array, dims[0]))
     np.testing.assert_array_equal(values, (np.max if largest else np.min)(array, dims[0]))
 
 
 def test_positions_of_all_lowest_values() -> None:
     for array, dtype in ((np.full(100, -np.inf), float64), (np.full(100, -128, np.int8), int8)):
-        _, index = reduced(reduction_ops.position_reduction(dtype, True), array, (0,), dtype, [dtype, int64])
+        _, index = reduced(reduction_ops.position_reduction(dtype, True, False), array, (0,), dtype, [dtype, int64])
         assert index == 0
 
 

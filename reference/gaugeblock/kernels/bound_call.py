@@ -12,6 +12,7 @@ decide. `Kernels` stand for several kernels in the place of one.
 from __future__ import annotations
 
 import ctypes
+from array import array
 from collections.abc import Callable, Sequence
 from math import isfinite
 from typing import Any, NamedTuple
@@ -55,21 +56,32 @@ class Fresh(NamedTuple):
     temporary: int = 0
     refusing: bool = False
 
+    @property
+    def metas(self) -> tuple[TensorMeta, ...]:
+        """The metas of the results that are returned."""
+        return self.results[: len(self.results) - self.temporary]
+
     def __call__(self, *values: Any) -> Any:
         """Return the result, or a tuple of several."""
-        if self.limited and not all(map(fits, values)):
+        made = tuple(map(new_like, self.metas if self.temporary else self.results))
+        if not self.write(made, values):
             return None
-        made = tuple(map(new_like, self.results))
+        return made[0] if len(made) == 1 else made
+
+    def write(self, outs: Sequence[Tensor], values: Sequence[Any]) -> bool:
+        """Write into tensors with the metas of the results and memory of their own; False if the call is declined."""
+        if self.limited and not all(map(fits, values)):
+            return False
         if self.kernel is not None:
-            given = [*[one.pointer for one in made], *addresses(values), *self.tail]
+            temporaries = tuple(map(new_like, self.results[len(outs) :]))
+            given = [*[one.pointer for one in (*outs, *temporaries)], *addresses(values), *self.tail]
             try:
                 self.kernel(*given)
             except RuntimeError:
                 if self.refusing:
-                    return None
+                    return False
                 raise
-        made = made[: len(made) - self.temporary]
-        return made[0] if len(made) == 1 else made
+        return True
 
     def native(self) -> Callable[..., Any]:
         """Return the call in machine code, if the compiler has loaded it."""
@@ -85,10 +97,10 @@ def nothing(*values: Any) -> None:
 
 class Kernels(NamedTuple):
     """Kernels that run one after the other. Each has the places of its addresses among those that are given, offsets
-    from these in bytes, and its tail. `held` are tensors that the kernels read as well, and that live as long."""
+    from these in bytes, and its tail. `held` is what the kernels read as well, and lives as long."""
 
     kernels: tuple[tuple[Callable[..., None], tuple[int, ...], tuple[int, ...], tuple[Any, ...]], ...]
-    held: tuple[Tensor, ...]
+    held: tuple[Tensor | array[int], ...]
 
     def __call__(self, *given: int) -> None:
         """Run the kernels."""

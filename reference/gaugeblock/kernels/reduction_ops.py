@@ -237,8 +237,8 @@ def _before(a: Expr, b: Expr, largest: bool) -> Expr:
 
 
 @named
-def position_reduction(compute: DType, largest: bool) -> Reduction:
-    """(extreme, index of its first occurrence); NaN comes before everything."""
+def position_reduction(compute: DType, largest: bool, alone: bool) -> Reduction:
+    """(extreme, index of its first occurrence), or `alone` the index; NaN comes before everything."""
     type = SCALAR_TYPES[compute]
 
     def step(state: State, x: Value, index: Expr, context: Context) -> State:
@@ -251,7 +251,7 @@ def position_reduction(compute: DType, largest: bool) -> Reduction:
         return select(take, b[0], a[0]), select(take, b[1], a[1])
 
     start = (lowest(type) if largest else highest(type), constant(-1, INT[64]))
-    return Reduction((Phase(lambda x: start, step, combine, lambda state, context: state),))
+    return Reduction((Phase(lambda x: start, step, combine, lambda state, context: state[1:] if alone else state),))
 
 
 def _truth(x: Value) -> Expr:

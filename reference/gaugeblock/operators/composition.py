@@ -44,7 +44,7 @@ R = TypeVar("R")
 class Part:
     """Runs operators for one kernel and notes their calls, as long as nothing but the call cache would see them."""
 
-    __slots__ = ("_given", "_held", "_lines", "_names", "_tracked", "_whole")
+    __slots__ = ("_given", "_held", "_last", "_lines", "_names", "_tracked", "_whole")
 
     def __init__(self, given: Sequence[Any], *, whole: bool = True) -> None:
         self._given = [*filter(_is_noted, given)]
@@ -54,6 +54,7 @@ class Part:
         self._names = {id(one): f"given{k}" for k, one in enumerate(self._given) if isinstance(one, Tensor)}
         self._held: list[Any] = list(given)
         self._lines: list[str] = []
+        self._last: Planned[Any] | None = None
 
     def __call__(self, name: str, *args: Any, **kwargs: Any) -> Tensor:
         """Return the one tensor that operator `name` returns. KeyError for no such operator."""
@@ -64,6 +65,7 @@ class Part:
         return self._result(name, args, {})[0]  # type: ignore[no-any-return]
 
     def _result(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self._finish()
         if self._whole and self._tracked:
             call = kept_call(name)
             result, binding = call(*args, **kwargs), getattr(call, "binding", None)
@@ -88,22 +90,22 @@ class Part:
         found = kernel.planned(*args, **kwargs)
         if found.call is None:
             return self._noted(kernel, args, kwargs, found.result)
-        operands = _taken(operator, args, kwargs) if found.operands is None else found.operands
-        return self._planned(found._replace(operands=operands))
+        return self._planned(found, _taken(operator, args, kwargs))
 
     def run(self, function: Callable[..., R], *args: Any) -> R:
         """Return the result of a function and note the call. It may read values of tensors only to raise errors."""
+        self._finish()
         result = function(*args)
         self._noted(function, args, {}, result)
         return result
 
     def plan(self, function: Plannable[Q, R], *args: Q.args, **kwargs: Q.kwargs) -> R:
         """Return the result of a plannable function and note the call that it plans."""
+        self._finish()
         found = function.planned(*args, **kwargs)
         self._whole = self._whole and not self._tracked
-        operands = [one for one in args if isinstance(one, Tensor)] if found.operands is None else found.operands
-        self._planned(found._replace(operands=tuple(operands)))
-        return found.result
+        result: R = self._planned(found, [one for one in args if isinstance(one, Tensor)])
+        return result
 
     def constant(self, tensor: Tensor) -> Tensor:
         """Return the tensor, noted as a constant: it must depend on metas and plain arguments alone."""
@@ -117,21 +119,31 @@ class Part:
 
     def fresh(self, call: Fresh, *args: Any) -> Any:
         """Return the result of a bound call and note it."""
-        return self._noted(call.native(), args, {}, call(*args), declines=True)
+        self._finish()
+        return self._planned(Planned.unrun(call, args, call.native(), args), ())
 
     def launch(self, launch: Launch, tensors: Sequence[Tensor], numbers: Sequence[float] = ()) -> None:
         """Run a loop and note it. Tensors that it writes come first, numbers last."""
+        self._finish()
         launch.run([*[one.pointer for one in tensors], *numbers])
         if self._whole:
             builtin, tail = launch.call()
             passed = [*[f"{self._source(one)}.pointer" for one in tensors], *map(self._constant, numbers)]
             self._lines.append(f"    {self._constant(builtin)}({', '.join(passed)}, *{self._constant(tail)})\n")
 
-    def _planned(self, found: Planned[Any]) -> Any:
-        if found.call is None or found.operands is None:
+    def _planned(self, found: Planned[Any], all_operands: Sequence[Any]) -> Any:
+        if found.call is None or not self._whole:
             self._whole = False
             return found.result
-        return self._noted(found.call, found.operands, {}, found.result, declines=True)
+        operands = all_operands if found.operands is None else found.operands
+        self._last = found
+        return self._noted(found.call, operands, {}, found.outline(), declines=True)
+
+    def _finish(self) -> None:
+        """Run the last part, which waits in case that it is to write the kernel's result somewhere else."""
+        last, self._last = self._last, None
+        if last is not None:
+            _ = last.result
 
     def _noted(
         self, call: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], result: Any, *,
@@ -177,9 +189,13 @@ class Part:
 
     def planned(self, result: R) -> Planned[R]:
         """Return the kernel's result with the call that makes it; without one if a part of it has none."""
-        source = self._source(result)
+        source, last = self._source(result), self._last
+        if last is None or result is not last.outline():
+            self._finish()
+            last = Planned(result, None)
         if not self._whole:
-            return Planned(result, None)
+            last.call = None
+            return last
         if isinstance(result, tuple) and hasattr(result, "_fields"):
             source = f"{self._constant(type(result))}{source}"
         given = [f"given{k}" for k in range(len(self._given))]
@@ -191,7 +207,8 @@ class Part:
         held = [value if f"held[{k}]" in text else None for k, value in enumerate(self._held)]
         space: dict[str, Any] = {"held": held, "UNRECORDED": UNRECORDED}
         exec(_code(text), space)
-        return Planned(result, space["run"], tuple(self._given))
+        last.call, last.operands, last.generic = space["run"], tuple(self._given), False
+        return last
 
     def _check(self, name: str, number: Any) -> str:
         """Return the source of a test that a number has not changed, nor the sign of a zero."""

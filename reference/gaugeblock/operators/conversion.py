@@ -12,10 +12,10 @@ from ..dispatch.dispatcher import REGISTRY, call
 from ..memory.host_allocator import host_allocator
 from ..tensor.hooks import SPECIAL, hooks
 from ..tensor.scalars import element_of
-from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import format_strides, meta_of
 from .allocation import COPY, allocated, is_builtin, without_change
-from .copy import copy_values, planned_copy, warn_of_lost_imaginary_part
+from .copy import planned_copy, warn_of_lost_imaginary_part
 from .invoke import apply
 from .plan import Planned, plannable
 from .registration import kernel
@@ -28,14 +28,20 @@ METHOD_DTYPES = {
 """Tensor method -> the dtype that it converts to."""
 
 
-def converted(
-    self: Tensor, dtype: DType | None = None, device: Device | None = None, non_blocking: bool = False,
-    copy: bool = False, memory_format: MemoryFormat | None = None,
-) -> Tensor:  # fmt: skip
+def converted(self: Tensor, *options: Any, **named: Any) -> Tensor:
     """`self` when dtype, device and format agree and no copy is asked for, else a fresh tensor.
 
-    What comes from a CUDA device to the CPU without blocking is in pinned memory.
+    The options are dtype, device, non_blocking, copy and memory_format. What comes from a CUDA device to the CPU
+    without blocking is in pinned memory.
     """
+    found = _conversion(self, *options, **named)
+    return found.result if isinstance(found, Planned) else found
+
+
+def _conversion(
+    self: Tensor, dtype: DType | None = None, device: Device | None = None, non_blocking: bool = False,
+    copy: bool = False, memory_format: MemoryFormat | None = None,
+) -> Tensor | Planned[Tensor]:  # fmt: skip
     meta = self.meta
     target_dtype = meta.dtype if dtype is None else dtype
     target_device = meta.device if device is None else device
@@ -52,17 +58,15 @@ def converted(
             pinned = PLACING.load(".cuda.pinned_memory").pinned_empty(target)
             return without_change(call(COPY, pinned, self, True))
         return without_change(call(COPY, allocated(target), self, *((True,) if non_blocking else ())))
-    result = new_like(target)
-    copy_values(result, self)
-    return result
+    return planned_copy(target, self)
 
 
 @kernel("to.dtype")
 @plannable
 def to_dtype(self: Tensor, dtype: DType, *options: Any, **named: Any) -> Tensor | Planned[Tensor]:
     """Conversion to `dtype`; the options are non_blocking, copy and memory_format."""
-    result = converted(self, dtype, None, *options, **named)
-    return Planned(self, lambda self: self) if result is self else planned_copy(result, self)
+    found = _conversion(self, dtype, None, *options, **named)
+    return Planned(self, lambda self: self) if found is self else found
 
 
 @kernel("to.device")

@@ -19,7 +19,7 @@ from ..memory.storage import allocate_storage, read_device, write_device
 from ..tensor import tensor_meta
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor, make_tensor, new_like
-from ..tensor.tensor_meta import CONJUGATE, NEGATIVE, TensorMeta, extent, format_strides, meta_of, remember
+from ..tensor.tensor_meta import CONJUGATE, NEGATIVE, TensorMeta, extent, format_strides, meta_of, recalled, remember
 from ..tensor.versions import bump_version
 from .launch import element_launch
 from .operand_checks import check_keeps_sizes
@@ -142,15 +142,24 @@ def clone(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor 
     """A fresh tensor with the same values; the layout is kept unless a memory format is given."""
     meta = self.meta
     strides = format_strides("clone", meta.sizes, meta.strides, memory_format)
-    result = new_like(meta_of(meta.sizes, strides, meta.dtype, meta.device))
-    copy_values(result, self)
-    return planned_copy(result, self)
+    return planned_copy(meta_of(meta.sizes, strides, meta.dtype, meta.device), self)
 
 
-def planned_copy(result: Tensor, source: Tensor) -> Planned[Tensor]:
-    """Return a new copy with the call that makes it, unless each call warns."""
-    warns = source.meta.dtype.is_complex and not result.meta.dtype.is_complex
-    return Planned(result, None if warns else fresh_copy(result, source))
+def planned_copy(meta: TensorMeta, source: Tensor) -> Planned[Tensor]:
+    """Plan a copy with this meta; it has no call where each one warns."""
+    if meta.device is cpu is source.meta.device:
+        fresh, call = recalled(meta.plans, ("copied", source.meta), _fresh_and_call, meta, source.meta)
+        return Planned.unrun(fresh, (source,), call, (source,))
+    result = new_like(meta)
+    copy_values(result, source)
+    return Planned(result, None)
+
+
+def _fresh_and_call(meta: TensorMeta, source: TensorMeta) -> tuple[Fresh, Callable[..., Any] | None]:
+    launch = recalled(meta.plans, ("copy", source), copying, meta, source)
+    kernel, tail = (None, ()) if launch is None else launch.call()
+    fresh = Fresh(kernel, (meta,), tail)
+    return fresh, None if source.dtype.is_complex and not meta.dtype.is_complex else fresh.native()
 
 
 def fresh_copy(result: Tensor, source: Tensor) -> Callable[..., Any] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..core.dtype import int64
@@ -12,21 +12,13 @@ from .composition import Part, composite
 from .invoke import result_type
 from .operand_checks import check_implemented
 from .plan import Planned, plannable
-from .reductions import Dims, check_not_empty, planned_reduction, reduced_dims
+from .reductions import Dims, check_not_empty, plan_reduction, planned_fresh, planned_reduction, reduced_dims
 from .registration import kernel
 
 
 def _extreme(name: str, self: Tensor, dims: Dims, keepdim: bool, largest: bool) -> Planned[Tensor]:
     own = self.meta.dtype
     return planned_reduction(name, reduction_ops.extreme_reduction(own, largest), self, dims, keepdim, own, own)
-
-
-def _positions(
-    name: str, self: Tensor, dims: Dims, keepdim: bool, largest: bool, choose: Callable[[Tensor, Tensor], Any]
-) -> Planned[Any]:
-    own = self.meta.dtype
-    reduction = reduction_ops.position_reduction(own, largest)
-    return planned_reduction(name, reduction, self, dims, keepdim, own, own, int64, choose=choose)
 
 
 def _register(largest: bool) -> None:
@@ -56,7 +48,9 @@ def _register(largest: bool) -> None:
             raise RuntimeError(f"{word}(): does not support complex input")
         dims = reduced_dims(word, dim, self.meta.ndim)
         check_not_empty(word, self.meta, dims, full=False)
-        return _positions(word, self, dims, keepdim, largest, result_type(f"{word}.dim"))
+        own, reduction = self.meta.dtype, reduction_ops.position_reduction(self.meta.dtype, largest, False)
+        both = plan_reduction(word, reduction, self.meta, dims, keepdim, own, (own, int64))
+        return planned_fresh(both, self, result_type(f"{word}.dim"))
 
     @kernel(f"arg{word}")
     @plannable
@@ -67,7 +61,8 @@ def _register(largest: bool) -> None:
             raise RuntimeError(f"{operator}(): does not support {kind} input")
         dims = reduced_dims(operator, dim, self.meta.ndim)
         check_not_empty(operator, self.meta, dims, full=dim is None, error=IndexError)
-        return _positions(operator, self, dims, keepdim, largest, lambda _, indices: indices)
+        reduction = reduction_ops.position_reduction(self.meta.dtype, largest, True)
+        return planned_reduction(operator, reduction, self, dims, keepdim, self.meta.dtype, int64)
 
 
 _register(True)

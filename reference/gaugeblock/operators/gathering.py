@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ..core import lazy_numpy as np
 from ..core.device import cpu
 from ..core.dtype import DType, bool_, int32, int64
@@ -56,10 +58,8 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor | Planned[Tens
     if meta.device is cpu and made.numel:
         spread = tuple(count if d == place else 1 for d in range(max(len(sizes), 1)))
         call = picking(made, meta, index.meta, place, spread)
-        result = call(self, index)
-        if result is None:
-            _check_selected(meta, place, index)
-        return Planned(result, call.native(), (self, index))
+        declined = partial(_check_selected, meta, place, index)
+        return Planned.unrun(call, (self, index), call.native(), (self, index), declined=declined)
     if meta.device is cpu:
         _check_selected(meta, place, index)
     return new_like(made)
@@ -121,10 +121,8 @@ def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) 
             )
     if self.meta.device is cpu:
         call = picking(made, self.meta, index.meta, place, theirs)
-        result = call(self, index)
-        if result is None:
-            check_places("gather", self, place, index)
-        return Planned(result, call.native(), (self, index))
+        declined = partial(check_places, "gather", self, place, index)
+        return Planned.unrun(call, (self, index), call.native(), (self, index), declined=declined)
     return new_like(made)
 
 

@@ -35,7 +35,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor | Planned[Tensor]:
     key = ("cat", dim, *[tensor.meta for tensor in tensors])
     plan = recalled(meta.plans, key, _joining, tensors, dim)
     call = plan.call
-    return Planned(plan(*tensors), lambda tensors: call(*tensors))
+    return Planned.unrun(plan.fresh, tensors, lambda tensors: call(*tensors), None)
 
 
 def _joining(tensors: Sequence[Tensor], dim: int) -> LoopPlan:

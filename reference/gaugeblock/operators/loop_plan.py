@@ -155,6 +155,10 @@ class LoopPlan:
         """Return the result, or a tuple of several, of the inputs."""
         return self.fresh(*tensors)
 
+    def planned(self, *tensors: Tensor) -> Planned[Any]:
+        """Return the plan of a kernel with these inputs."""
+        return Planned.unrun(self.fresh, tensors, self.call, tensors)
+
     def run(self, results: Sequence[Tensor], tensors: Sequence[Tensor]) -> None:
         """Write the results of the inputs, with which they share no memory."""
         kernel, metas, constants, *_ = self.fresh
@@ -169,8 +173,7 @@ def _whole(role: Role, number: int, meta: TensorMeta) -> View:
 
 def planned_loops(self: Tensor, key: tuple[Any, ...], build: Callable[[], LoopPlan]) -> Planned[Any]:
     """Return the results of the plan that `build` makes, kept in the meta of `self` under `key`."""
-    plan = recalled(self.meta.plans, key, build)
-    return Planned(plan(self), plan.call, (self,))
+    return recalled(self.meta.plans, key, build).planned(self)
 
 
 ROW_STEPS = 64

@@ -16,12 +16,13 @@ plain arguments decide. It returns None where the values of a number or tensor h
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 from ..core.device import cpu
 from ..kernels.bound_call import Fresh, Into, form_of
 from ..memory.host_allocator import memmove
-from ..tensor.tensor import Tensor, make_tensor
+from ..tensor.tensor import Tensor, make_tensor, new_like
 from ..tensor.tensor_meta import TensorMeta
 from ..tensor.versions import bump_version
 
@@ -29,7 +30,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Planned(NamedTuple, Generic[R]):
+class Planned(Generic[R]):
     """A result, and what makes it from other tensors with the same metas; None where nothing does.
 
     `operands` are the tensors and numbers that the call was planned for, in the order in which it takes them. None
@@ -37,10 +38,81 @@ class Planned(NamedTuple, Generic[R]):
     another number it serves row-major tensors of other sizes.
     """
 
-    result: R
-    call: Callable[..., Any] | None
-    operands: tuple[Any, ...] | None = None
-    generic: bool = False
+    def __init__(
+        self, result: Any, call: Callable[..., Any] | None, operands: tuple[Any, ...] | None = None,
+        generic: bool = False,
+    ) -> None:  # fmt: skip
+        self._result, self.call, self.operands, self.generic = result, call, operands, generic
+        self._unrun: _Unrun | None = None
+
+    @classmethod
+    def unrun(
+        cls, fresh: Fresh, values: Sequence[Any], call: Callable[..., Any] | None, operands: tuple[Any, ...] | None, *,
+        kind: Callable[..., R] | None = None, declined: Callable[[], object] = bool, generic: bool = False,
+    ) -> Planned[R]:  # fmt: skip
+        """Return a plan that runs `fresh` when it is asked for its result, or told where to write it.
+
+        Several results are returned in a named tuple of that `kind`, or a plain one. If the kernel refuses the values,
+        `declined` raises the error.
+        """
+        planned = cls(None, call, operands, generic)
+        planned._unrun = _Unrun(fresh, values, kind, declined)
+        return planned
+
+    @property
+    def result(self) -> R:
+        """The result, computed at the first look."""
+        if self._unrun is not None:
+            fresh, values, kind, declined = self._unrun
+            made = fresh(*values) if self._result is None else None
+            if made is not None:
+                self._result = made if kind is None else kind(*made)
+            else:
+                result: Any = self.outline()
+                while not fresh.write(result if isinstance(result, tuple) else (result,), values):
+                    declined()
+            self._unrun = None
+        return self._result  # type: ignore[no-any-return]
+
+    def outline(self) -> R:
+        """Return the result, whose elements are undefined until it is computed."""
+        if self._result is None and self._unrun is not None:
+            made = tuple(map(new_like, self.metas))
+            self._result = made[0] if len(made) == 1 else made if self.kind is None else self.kind(*made)
+        return self._result  # type: ignore[no-any-return]
+
+    @property
+    def kind(self) -> Any:
+        """The class of several results."""
+        return type(self._result) if self._unrun is None else self._unrun.kind
+
+    @property
+    def metas(self) -> list[TensorMeta]:
+        """The metas of the results."""
+        if self._unrun is not None:
+            return [*self._unrun.fresh.metas]
+        return [one.meta for one in (self._result if isinstance(self._result, tuple) else (self._result,))]
+
+    def write(self, outs: Sequence[Tensor]) -> bool:
+        """Run into the given tensors; False where they have other metas or share memory, or the result is made."""
+        if self._unrun is None or any(out.meta is not meta for out, meta in zip(outs, self.metas, strict=True)):
+            return False
+        fresh, values, _, declined = self._unrun
+        if any(shares(out, (*values, *outs[:place])) for place, out in enumerate(outs)):
+            return False
+        declined()  # raises the error before anything is written
+        for out in outs:
+            bump_version(out)
+        while not fresh.write(outs, values):
+            declined()
+        return True
+
+
+class _Unrun(NamedTuple):
+    fresh: Fresh
+    values: Sequence[Any]
+    kind: Callable[..., Any] | None
+    declined: Callable[[], object]
 
 
 class Plannable(Generic[P, R]):
@@ -102,8 +174,10 @@ def written(call: Callable[..., Any], meta: TensorMeta) -> Callable[..., Tensor 
     """Return the call that writes its result into a tensor with just that meta, given first: a compiled kernel writes
     it there, any other result is copied if it is small. It returns None where out= shares memory with an argument."""
     form = form_of(call)
-    if isinstance(form, Fresh) and form.results == (meta,) and not form.refusing:
-        return Into(form.kernel, form.tail, form.limited).native()
+    if isinstance(form, Fresh) and form.metas == (meta,) and not form.refusing:
+        if not form.temporary:
+            return Into(form.kernel, form.tail, form.limited).native()
+        return partial(_write, form)
     small = 0 < meta.nbytes <= SMALL_BYTES and meta.contiguous and meta.device is cpu
     if not small or meta.lazy or meta.has_autograd:
         return None
@@ -120,6 +194,13 @@ def written(call: Callable[..., Any], meta: TensorMeta) -> Callable[..., Tensor 
         return out
 
     return write
+
+
+def _write(fresh: Fresh, out: Tensor, *values: Any) -> Tensor | None:
+    if shares(out, values):
+        return None
+    bump_version(out)
+    return out if fresh.write((out,), values) else None
 
 
 def shares(out: Tensor, values: Sequence[Any]) -> bool:

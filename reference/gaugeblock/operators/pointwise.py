@@ -356,10 +356,13 @@ def run(rule: PointwiseRule, call: Call, out: Tensor | None = None, *, inplace: 
 def planned_run(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: bool) -> Planned[Tensor]:
     """Return the result of `run`, and the call that makes or writes it."""
     loop = loop_of(rule, call, out, inplace=inplace)
-    result = run(rule, call, out, inplace=inplace)
     if loop is None:
-        return Planned(result, None)
+        return Planned(run(rule, call, out, inplace=inplace), None)
     kernel, tail = loop.launch.call()
+    if out is None and not loop.limited:
+        fresh = Fresh(kernel, (loop.result,), tail)
+        return Planned.unrun(fresh, loop.operands, fresh.native(), loop.operands, generic=loop.launch.contiguous)
+    result = run(rule, call, out, inplace=inplace)
     if out is None:
         made: Fresh | Into = Fresh(kernel, (loop.result,), tail, loop.limited)
     else:

@@ -7,27 +7,29 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from math import prod
 from typing import Any
 
 from ..core import lazy_numpy as np
-from ..core.away import LONG, away, long_call
+from ..core.away import long_call
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, float16, float32, float64
 from ..core.promotion import UPSTREAM_NAMES
 from ..iteration.dimensions import INT32_MAX, broadcast_shapes
 from ..iteration.tensor_iterator import Number
-from ..kernels.bound_call import Fresh, form_of
+from ..kernels.bound_call import Fresh, Kernels
 from ..kernels.matrix_product import ONE_PRODUCT, gemm, lay
-from ..tensor.array_view import FEW, array_of, kept_array
+from ..tensor.array_view import FEW, array_at
 from ..tensor.reshaping import reshape
-from ..tensor.tensor import Tensor, empty_tensor, new_like
-from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of
+from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, recalled
 from ..tensor.views import expand
 from .allocation import without_change
-from .arrays import MOST_DIMS, Array, check_same_device, values, widened
+from .arrays import MOST_DIMS, Array, check_same_device, widened
 from .composition import Part, composite
+from .launch import element_launch
 from .operand_checks import check_implemented
 from .plan import Planned, plannable
 from .registration import kernel
@@ -38,31 +40,36 @@ GEMM = (float32, float64)
 
 @plannable
 def product(self: Tensor, other: Tensor, sizes: tuple[int, ...]) -> Tensor | Planned[Tensor]:
-    """NumPy's matmul of two tensors of one dtype, whose result has `sizes`."""
-    dtype = self.meta.dtype
-    made = contiguous_meta(sizes, dtype, self.meta.device)
-    if self.meta.device is not cpu:
-        return new_like(made)
-    multiply = _multiplying(self.meta, other.meta, made)
-    if multiply is not None:
-        with np.errstate(all="ignore"):
-            found = multiply(self, other)
-        if found is not None:  # another thread may have changed an operand since
-            return Planned(found, multiply)
-    strided = not (self.meta.contiguous and other.meta.contiguous)
-    if strided and dtype in GEMM and made.numel and max(self.meta.numel, other.meta.numel) <= MOST_PACKED:
+    """The matrix product of two tensors of one dtype, whose result has `sizes`."""
+    fresh = _product(self.meta, other.meta, sizes)
+    if fresh is None:
         return _packed_product.planned(self, other, sizes)
-    result = new_like(made)
-    target = array_of(result)
-    work = 2.0 * target.size * self.meta.sizes[-1]
-    with np.errstate(all="ignore"):
-        if dtype in HALF:
-            target[...] = away(work, np.matmul, widened(values(self), dtype), widened(values(other), dtype))
-        elif target.ndim:
-            away(work, np.matmul, values(self), values(other), out=target)
-        else:
-            target[...] = away(work, np.matmul, values(self), values(other))
-    return result
+    return Planned.unrun(fresh, (self, other), fresh.native(), None)
+
+
+def _product(left: TensorMeta, right: TensorMeta, sizes: tuple[int, ...]) -> Fresh | None:
+    """Return the call that multiplies; None for operands that are copied first."""
+    made = contiguous_meta(sizes, left.dtype, left.device)
+    if left.device is not cpu or not made.numel:
+        return Fresh(None, (made,), ())
+    few, by_blas = _is_small(left, right, made), _by_blas(left, right, made)
+    strided = left.dtype in GEMM and not (left.contiguous and right.contiguous)
+    if by_blas is None and strided and not few and max(left.numel, right.numel) <= MOST_PACKED:
+        return None
+    return by_blas or Fresh(_by_numpy(left, right, made, few), (made,), ())
+
+
+def _added(addend: TensorMeta, left: TensorMeta, right: TensorMeta, sizes: tuple[int, ...]) -> Fresh | None:
+    """Return the call that adds the product of the last two operands to the first one; None as _product does."""
+    found = _product(left, right, sizes)
+    if found is None or found.kernel is None:
+        return found
+    (made,) = found.results
+    launch = element_launch("add", made, [made, addend], made.dtype)
+    assert launch is not None
+    add, tail = launch.call()
+    steps = (found.kernel, (0, 2, 3), (0, 0, 0), found.tail), (add, (0, 0, 1), (0, 0, 0), tail)
+    return Fresh(Kernels(steps, ()).native(), (made,), ())
 
 
 MOST_PACKED = 1 << 20
@@ -76,17 +83,8 @@ def _packed_product(part: Part, self: Tensor, other: Tensor, sizes: tuple[int, .
     return part.plan(product, left, right, sizes)
 
 
-def _multiplying(
-    left: TensorMeta, right: TensorMeta, out: TensorMeta
-) -> Callable[[Tensor, Tensor], Tensor | None] | None:
-    """Return the function that multiplies by BLAS or, small operands, by NumPy's dot; None for others."""
-    found = _matrix_runner(left, right, out) or _runner(left, right, out)
-    form = form_of(found)
-    return found if form is None else form.native()
-
-
-def _matrix_runner(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Callable[[Tensor, Tensor], Tensor] | None:
-    """Return the function that multiplies matrices, or batches of them, by BLAS; None if it cannot take them so.
+def _by_blas(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Fresh | None:
+    """Return the call that multiplies matrices, or batches of them, by BLAS; None if it cannot take them so.
 
     All rows of a left operand of more dims are one matrix if they are evenly apart.
     """
@@ -95,7 +93,7 @@ def _matrix_runner(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Call
         return None
     if rows is None or right.ndim != 2:
         count = prod(out.sizes[:-2])
-        if not 0 < count <= MOST_MATRICES:
+        if count > MOST_MATRICES:
             return None
         rows, table = _last_dims(left), _begins(left, right, out) if count > 1 else ONE_PRODUCT
     multiply = gemm(left.dtype) if left.dtype in GEMM else None
@@ -103,17 +101,10 @@ def _matrix_runner(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Call
     if multiply is None or tail is None:
         return None
     tail = (*tail, table.buffer_info()[0], count)
-    work = 2.0 * out.numel * left.sizes[-1]
-    if work >= LONG or count > 1:
-        long = long_call(work, multiply)
-
-        def run(self: Tensor, other: Tensor, table: array[int] = table) -> Tensor:
-            result = new_like(out)
-            long(result.pointer, self.pointer, other.pointer, *tail)
-            return result
-
-        return run
-    return Fresh(multiply, (out,), tail).__call__
+    kernel: Callable[..., None] = multiply
+    if count > 1:
+        kernel, tail = Kernels(((multiply, (0, 1, 2), (0, 0, 0), tail),), (table,)).native(), ()
+    return Fresh(long_call(2.0 * out.numel * left.sizes[-1], kernel), (out,), tail)
 
 
 MOST_MATRICES = 1 << 16
@@ -161,24 +152,31 @@ def _gemm_tail(left: TensorMeta, right: TensorMeta) -> tuple[int, ...] | None:
     return tail if max(tail) <= INT32_MAX else None
 
 
-def _runner(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Callable[[Tensor, Tensor], Tensor] | None:
-    """Return the function that multiplies small vectors and matrices; None for others.
-
-    Complex numbers are left out: NumPy's dot skips zeros times NaN of them.
-    """
+def _is_small(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> bool:
+    """Return whether NumPy's dot multiplies the operands: few elements, not complex, whose zeros times NaN it skips."""
     sizes = (left.numel, right.numel, out.numel)
-    if left.dtype in HALF or left.dtype.is_complex or not 0 < min(sizes) <= max(sizes) <= FEW:
-        return None
-    if not left.ndim >= right.ndim or left.ndim > 2:
-        return None
+    plain = left.dtype not in HALF and not left.dtype.is_complex
+    return plain and left.ndim >= right.ndim and left.ndim <= 2 and 0 < min(sizes) <= max(sizes) <= FEW
 
-    def run(self: Tensor, other: Tensor) -> Tensor:
-        result = new_like(out)
-        first, second = kept_array(left, self.pointer), kept_array(right, other.pointer)
-        first.dot(second, kept_array(out, result.pointer))
-        return result
 
-    return run
+def _by_numpy(left: TensorMeta, right: TensorMeta, out: TensorMeta, few: bool) -> Callable[..., None]:
+    """Return the kernel that multiplies by NumPy: it takes the addresses of the result and the operands."""
+    dtype = left.dtype
+
+    def run(result: int, first: int, second: int) -> None:
+        target, one, other = array_at(out, result), array_at(left, first), array_at(right, second)
+        if few:
+            one.dot(other, target)
+            return
+        with np.errstate(all="ignore"):
+            if dtype in HALF:
+                target[...] = np.matmul(widened(one, dtype), widened(other, dtype))
+            elif target.ndim:
+                np.matmul(one, other, out=target)
+            else:
+                target[...] = np.matmul(one, other)
+
+    return long_call(2.0 * out.numel * left.sizes[-1], run)
 
 
 def check_dtypes(operator: str, *tensors: Tensor) -> DType:
@@ -379,22 +377,35 @@ def scaled(
             f"{operator}(): self and mat2 must have the same dtype, but got {UPSTREAM_NAMES[self.meta.dtype.name]} "
             f"and {UPSTREAM_NAMES[dtype.name]}"
         )
-    addend = expand(self, sizes)
-    if left.meta.device is cpu and beta == alpha == 1 and dtype not in HALF:
+    addend = expand(self, sizes).meta
+    plain = left.meta.device is not cpu or (beta == alpha == 1 and dtype not in HALF)
+    key = ("scaled", plain, beta, alpha, left.meta, right.meta, sizes)
+    make = partial(_added if plain else _combined, addend, left.meta, right.meta, sizes)
+    fresh = recalled(self.meta.plans, key, make, *(() if plain else (beta, alpha)))
+    if fresh is None:
         return part.run(without_change, part("add_.Tensor", part.plan(product, left, right, sizes), self))
-    result = empty_tensor(sizes, dtype, left.meta.device)
-    if left.meta.device is not cpu:
-        return result
-    with np.errstate(all="ignore"):
-        work = result.meta.numel * left.meta.sizes[-1]
-        total: Array = away(work, np.matmul, widened(values(left), dtype), widened(values(right), dtype))
-        if alpha != 1:
-            total = total * _factor(alpha, dtype, total)
-        if beta != 0:
-            term = widened(values(addend), dtype)
-            total = total + (term if beta == 1 else term * _factor(beta, dtype, total))
-        array_of(result)[...] = total
+    result: Tensor = part.fresh(fresh, self, left, right)
     return result
+
+
+def _combined(
+    addend: TensorMeta, left: TensorMeta, right: TensorMeta, sizes: tuple[int, ...], beta: Number, alpha: Number
+) -> Fresh:
+    """Return the call of the addend times `beta` plus the product times `alpha`, computed by NumPy and rounded once."""
+    made, dtype = contiguous_meta(sizes, left.dtype), left.dtype
+
+    def run(result: int, *operands: int) -> None:
+        term, one, other = map(array_at, (addend, left, right), operands)
+        with np.errstate(all="ignore"):
+            total: Array = np.matmul(widened(one, dtype), widened(other, dtype))
+            if alpha != 1:
+                total = total * _factor(alpha, dtype, total)
+            if beta != 0:
+                wide = widened(term, dtype)
+                total = total + (wide if beta == 1 else wide * _factor(beta, dtype, total))
+            array_at(made, result)[...] = total
+
+    return Fresh(long_call(made.numel * left.sizes[-1], run) if made.numel else None, (made,), ())
 
 
 def _factor(number: Number, dtype: DType, like: Array) -> Any:

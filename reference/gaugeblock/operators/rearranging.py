@@ -45,7 +45,7 @@ def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tenso
     places = tuple([wrap_dim("roll", dim, meta.ndim) for dim in dims])
     if len(shifts) == 1 and (not dims or meta.ndim == 1) and meta.contiguous and meta.numel and meta.device is cpu:
         plan = _turning(meta, shifts[0])
-        return Planned(plan(self), plan.call, (self,))
+        return plan.planned(self)
     if not dims:
         return reshape(_rolled(reshape(self, (-1,)), shifts[0], 0), meta.sizes)
     result = self
@@ -93,7 +93,7 @@ def flip(self: Tensor, dims: Sequence[int]) -> Tensor | Planned[Tensor]:
     for place in places if meta.ndim else ():
         source = source.narrow(place, meta.sizes[place] - 1, meta.sizes[place], -1)
     plan.loop(formula_kernel("identity", [meta.dtype], meta.dtype, meta.dtype), plan.results, [source])
-    return Planned(plan(self), plan.call, (self,))
+    return plan.planned(self)
 
 
 def _register_flip(name: str, least: int, dim: int) -> None:
@@ -153,7 +153,7 @@ def _register_triangle(name: str, kept: Callable[[int, int, int], Array]) -> Non
         where = view._replace(sizes=meta.sizes, strides=(0,) * (meta.ndim - 2) + view.strides)
         choose = formula_kernel("where", [bool_, meta.dtype, Immediate(meta.dtype)], meta.dtype, meta.dtype)
         plan.loop(choose, plan.results, [where, *plan.inputs], [0])
-        return Planned(plan(self), plan.call if mask.meta.numel <= FEW else None, (self,))
+        return Planned.unrun(plan.fresh, (self,), plan.call if mask.meta.numel <= FEW else None, (self,))
 
 
 _register_triangle("tril", lambda rows, columns, diagonal: np.tri(rows, columns, diagonal, np.bool_))

@@ -91,19 +91,17 @@ def plan_reduction(
 
 
 def planned_reduction(
-    name: str, reduction: Reduction, self: Tensor, dims: Dims, keepdim: bool, compute: DType, *results: DType,
-    choose: Callable[[Tensor, Tensor], Any] | None = None,
-) -> Planned[Any]:  # fmt: skip
-    """Return the only result of a reduction over `dims`, or what `choose` makes of two, and the call that does so."""
-    return planned_fresh(plan_reduction(name, reduction, self.meta, dims, keepdim, compute, results), self, choose)
+    name: str, reduction: Reduction, self: Tensor, dims: Dims, keepdim: bool, compute: DType, result: DType
+) -> Planned[Any]:
+    """Plan a reduction over `dims` with one result."""
+    return planned_fresh(plan_reduction(name, reduction, self.meta, dims, keepdim, compute, (result,)), self)
 
 
-def planned_fresh(fresh: Fresh, self: Tensor, choose: Callable[[Tensor, Tensor], Any] | None = None) -> Planned[Any]:
-    """Return the only result of a call of `self`, or what `choose` makes of two, and the call that does so."""
+def planned_fresh(fresh: Fresh, self: Tensor, kind: Callable[..., Any] | None = None) -> Planned[Any]:
+    """Plan a call of `self` with one result, or with several in a named tuple of this kind."""
     call = fresh.native()
-    if choose is None:
-        return Planned(fresh(self), call, (self,))
-    return Planned(choose(*fresh(self)), lambda self: choose(*call(self)), (self,))
+    named = call if kind is None else lambda self: kind(*call(self))
+    return Planned.unrun(fresh, (self,), named, (self,), kind=kind)
 
 
 def _plan(
@@ -298,7 +296,9 @@ def spread(operator: str, self: Tensor, dim: Dim, keepdim: bool, correction: flo
     results = (own.to_real(), own) if mean else (own.to_real(),)
     plan = plan_reduction(operator, reduction, self.meta, dims, keepdim, own, results)
     found = planned_fresh(plan._replace(tail=(removed, *plan.tail)), self)
-    return found._replace(call=None) if too_few else found  # each call with too few warns
+    if too_few:
+        found.call = None  # each call warns
+    return found
 
 
 def _register_spread(name: str) -> None:

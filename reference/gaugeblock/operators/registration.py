@@ -165,10 +165,11 @@ def derived_inplace(row: Row, function: Callable[..., Any]) -> Plannable[..., An
     @functools.wraps(function)
     def inplace(self: Tensor, *args: Any, **kwargs: Any) -> Tensor | Planned[Tensor]:
         check_no_internal_overlap(self.meta.sizes, self.meta.strides)
-        result, call, operands, _ = planned_by(function, (self, *args), kwargs)
-        check_keeps_sizes(f"{row.base}_", self.meta.sizes, result.meta.sizes)
-        check_castable(result.meta.dtype, self.meta.dtype)
-        _store(self, result)
+        plan = planned_by(function, (self, *args), kwargs)
+        (meta,), call, operands = plan.metas, plan.call, plan.operands
+        check_keeps_sizes(f"{row.base}_", self.meta.sizes, meta.sizes)
+        check_castable(meta.dtype, self.meta.dtype)
+        _store(self, plan.result)
         if call is None or (operands is not None and (not operands or operands[0] is not self)):
             return self
         return Planned(self, storing(call), operands)
@@ -199,21 +200,23 @@ def derived_out(row: Row, function: Callable[..., Any]) -> Plannable[..., Any]:
         inputs = [*tensors_in((*args, *kwargs.values()))]
         for tensor in outs:
             check_out_overlap(tensor, inputs, shared=row.base not in NO_SHARED_OUT)
-        results, call, operands, _ = planned_by(function, args, kwargs)
-        parts = results if isinstance(results, tuple) else (results,)
-        for tensor, result in zip(outs, parts, strict=True):
-            check_out_dtype(row, result.meta.dtype, tensor.meta.dtype)
-        if row.base in JOINS and parts[0].meta.dtype is not outs[0].meta.dtype:
+        plan = planned_by(function, args, kwargs)
+        for tensor, meta in zip(outs, plan.metas, strict=True):
+            check_out_dtype(row, meta.dtype, tensor.meta.dtype)
+        if row.base in JOINS and plan.metas[0].dtype is not outs[0].meta.dtype:
             wanted = [invoke("to.dtype", tensor, outs[0].meta.dtype) for tensor in args[0]]
-            parts = (function(wanted, *args[1:], **kwargs),)
-        same = args is given and len(outs) == 1 and parts[0].meta is outs[0].meta
-        for tensor, result in zip(outs, parts, strict=True):
-            write_out(tensor, result, as_made=row.family == "linalg")
-        if not isinstance(results, tuple):
-            writing = written(call, out.meta) if same and call is not None else None
-            return Planned(out, writing, None if operands is None else (out, *operands))
-        named = getattr(type(results), "_make", tuple)
-        return named(outs)
+            plan = planned_by(function, (wanted, *args[1:]), kwargs)
+        same = args is given and len(outs) == 1 and plan.metas[0] is outs[0].meta
+        for tensor, meta in zip(outs, plan.metas, strict=True):
+            _resize_out(tensor, meta, as_made=row.family == "linalg")
+        if not plan.write(outs):
+            results = plan.result
+            for tensor, result in zip(outs, results if isinstance(results, tuple) else (results,), strict=True):
+                _store(tensor, result)
+        if isinstance(out, Tensor):
+            writing = written(plan.call, out.meta) if same and plan.call is not None else None
+            return Planned(out, writing, None if plan.operands is None else (out, *plan.operands))
+        return getattr(plan.kind, "_make", tuple)(outs)
 
     return Plannable(into)
 
@@ -274,21 +277,22 @@ def check_out_dtype(row: Row, result: DType, output: DType) -> None:
     check_castable(result, output)
 
 
-def write_out(out: Tensor, result: Tensor, *, as_made: bool = False) -> Tensor:
-    """Copy `result` into `out`, resized to its shape (with a warning when it had elements), and count the change.
+def write_out(out: Tensor, result: Tensor) -> Tensor:
+    """Copy `result` into `out`, resized to its shape (with a warning when it had elements), and count the change."""
+    _resize_out(out, result.meta)
+    return _store(out, result)
 
-    With `as_made` an `out` that is resized gets the strides of the result, else it becomes row-major.
-    """
+
+def _resize_out(out: Tensor, made: TensorMeta, *, as_made: bool = False) -> None:
+    """Resize `out` for a result of meta `made`: with `as_made` to the strides of that, else row-major."""
     meta = out.meta
-    if meta.device is not result.meta.device:
-        raise RuntimeError(f"Expected out tensor to be on device {result.meta.device}, but it is on {meta.device}")
-    if meta.sizes != result.meta.sizes:
-        made = result.meta
+    if meta.device is not made.device:
+        raise RuntimeError(f"Expected out tensor to be on device {made.device}, but it is on {meta.device}")
+    if meta.sizes != made.sizes:
         target = contiguous_meta(made.sizes, meta.dtype, meta.device)
         if as_made and made.dense:
             target = meta_of(made.sizes, made.strides, meta.dtype, meta.device)
         resize_output(out, target)
-    return _store(out, result)
 
 
 def _store(out: Tensor, result: Tensor) -> Tensor:

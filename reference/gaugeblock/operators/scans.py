@@ -33,10 +33,10 @@ Dim = tuple[int, ...]
 
 def planned_scan(
     name: str, phase: Phase, self: Tensor, dim: int, compute: DType, *results: DType,
-    choose: Callable[[Tensor, Tensor], Any] | None = None,
+    kind: Callable[..., Any] | None = None,
 ) -> Planned[Any]:  # fmt: skip
-    """Return the only result of a scan, or what `choose` makes of two, and the call that does so."""
-    return planned_fresh(_plan(name, phase, self.meta, dim, compute, results), self, choose)
+    """Plan a scan with one result, or with several in a named tuple of this kind."""
+    return planned_fresh(_plan(name, phase, self.meta, dim, compute, results), self, kind)
 
 
 def _plan(name: str, phase: Phase, meta: TensorMeta, dim: int, compute: DType, results: tuple[DType, ...]) -> Fresh:
@@ -103,7 +103,7 @@ def _register_extreme(name: str) -> None:
         own = self.meta.dtype
         check_implemented(name, own, not own.is_complex)
         phase = scan.running_extreme(own, name == "cummax")
-        return planned_scan(name, phase, self, place, own, own, int64, choose=result_type(name))
+        return planned_scan(name, phase, self, place, own, own, int64, kind=result_type(name))
 
 
 _register_running("cumsum", scan.running_sum)

@@ -91,7 +91,9 @@ def _planned(operator: str, result: Tensor, self: Tensor, args: Sequence[Any], r
             return result
         source = expand(source, (*sizes[:dim], args[1].meta.numel, *sizes[dim + 1 :]))
     found = planned_scatter(operator, result, self, dim, args[1], source, reduce or COMBINED[operator])
-    return found._replace(operands=(self, *args[1:])) if isinstance(found, Planned) else found
+    if isinstance(found, Planned):
+        found.operands = self, *args[1:]
+    return found
 
 
 def _small_inplace(operator: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:

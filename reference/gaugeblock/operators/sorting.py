@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..core import lazy_numpy as np
-from ..core.away import away
+from ..core.away import away, long_call
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, int64
 from ..core.errors import wrap_dim
 from ..kernels.bound_call import Fresh
-from ..tensor.array_view import FEW, array_of, kept_array
+from ..tensor.array_view import array_at
 from ..tensor.reshaping import reshape
-from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import TensorMeta, default_strides, meta_of, preserve_format_strides, recalled
-from .arrays import Array, along, computed, has_many_dims, values
+from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import (
+    TensorMeta,
+    contiguous_meta,
+    default_strides,
+    meta_of,
+    preserve_format_strides,
+    recalled,
+)
+from .arrays import STEPS, Array, along, computed, has_many_dims, values
 from .invoke import invoke, result_type
 from .loop_plan import picking
 from .operand_checks import check_implemented
 from .plan import Planned, plannable
-from .reductions import reduced_sizes
+from .reductions import planned_fresh, reduced_sizes
 from .registration import kernel
 
 SMALL = 1024
@@ -53,6 +60,7 @@ def _backwards(dim: int) -> tuple[Any, ...]:
     return (*[slice(None)] * dim, slice(None, None, -1))
 
 
+Ints = tuple[int, ...]
 Finder = Callable[[Array], Array]
 """From the values of a tensor (1-D for a 0-dim one) to the indices of the chosen ones along the dim."""
 
@@ -66,39 +74,31 @@ def _dim_of(operator: str, self: Tensor, dim: int) -> int:
     return place
 
 
-class _Chosen(NamedTuple):
-    """The meta of the indices, and the call that picks the values by them."""
-
-    indices: TensorMeta
-    pick: Fresh
-
-    def fill(self, source: Tensor, found: Array) -> tuple[Tensor, Tensor]:
-        """Values and indices, given the indices as an array of any layout."""
-        indices = new_like(self.indices)
-        few = self.indices.numel <= FEW
-        (kept_array(self.indices, indices.pointer) if few else array_of(indices))[...] = found
-        return self.pick(source, indices), indices
-
-
-def _chosen(meta: TensorMeta, sizes: tuple[int, ...], strides: tuple[int, ...], dim: int) -> _Chosen:
-    made, order = (meta_of(sizes, strides, kind, meta.device) for kind in (meta.dtype, int64))
-    return _Chosen(order, picking(made, meta, order, dim, sizes or (1,)))
-
-
 def _found(
-    operator: str, self: Tensor, dim: int, sizes: tuple[int, ...], strides: tuple[int, ...], find: Finder
+    operator: str, self: Tensor, dim: int, sizes: Ints, strides: Ints, find: Finder, kept: Ints | None = None
 ) -> Planned[Any]:
-    """Fresh values and int64 indices of `sizes`, which agree with those of `self` outside `dim`."""
-    made = result_type(operator)
+    """Plan values and int64 indices of `sizes`, which agree with those of `self` outside `dim`.
+
+    The results have the sizes `kept`, if that is given.
+    """
     meta = self.meta
+    made, order = results = tuple([meta_of(sizes, strides, dtype, meta.device) for dtype in (meta.dtype, int64)])
+    if kept is not None:
+        results = tuple([contiguous_meta(kept, one.dtype, meta.device) for one in results])
     if meta.device is not cpu or 0 in sizes:
-        empty = [new_like(meta_of(sizes, strides, k, meta.device)) for k in (meta.dtype, int64)]
-        return Planned(made(*empty), None)
-    plan = recalled(meta.plans, ("chosen", dim, sizes, strides), _chosen, meta, sizes, strides, dim)
-    result = made(*plan.fill(self, find(values(self).reshape(meta.sizes or (1,))).reshape(sizes)))
-    if meta.numel > FEW or not meta.ndim:
-        return Planned(result, None)
-    return Planned(result, lambda self: made(*plan.fill(self, find(kept_array(meta, self.pointer)).reshape(sizes))))
+        return planned_fresh(Fresh(None, results, ()), self, result_type(operator))
+    pick = recalled(meta.plans, ("pick", dim, made), picking, made, meta, order, dim, sizes or (1,))
+    run = long_call(STEPS * meta.numel, partial(_pick, meta, order, find, pick))
+    return planned_fresh(Fresh(run, results, ()), self, result_type(operator))
+
+
+def _pick(
+    meta: TensorMeta, order: TensorMeta, find: Finder, pick: Fresh, values: int, indices: int, source: int
+) -> None:
+    """Write values and indices, given the addresses of these and of the tensor they are chosen from."""
+    array_at(order, indices)[...] = find(array_at(meta, source).reshape(meta.sizes or (1,))).reshape(order.sizes)
+    assert pick.kernel is not None
+    pick.kernel(values, source, indices, *pick.tail)
 
 
 @kernel("sort")
@@ -215,19 +215,8 @@ def one_along(operator: str, self: Tensor, dim: int, keepdim: bool, find: Finder
     def indices(array: Array) -> Array:
         return find(np.moveaxis(array, place, -1))
 
-    found = _found(operator, self, place, one, default_strides(one), indices)
-    if keepdim or not sizes:
-        return found
-    kept = reduced_sizes(sizes, (place,), False)
-    metas = [meta_of(kept, default_strides(kept), k, self.meta.device) for k in (self.meta.dtype, int64)]
-
-    def squeezed(call: Callable[[Tensor], Any], self: Tensor) -> Any:
-        pair = call(self)
-        pair[0]._meta, pair[1]._meta = metas
-        return pair
-
-    call = None if found.call is None else partial(squeezed, found.call)
-    return Planned(squeezed(lambda _: found.result, self), call)
+    kept = None if keepdim else reduced_sizes(sizes, (place,), False)
+    return _found(operator, self, place, one, default_strides(one), indices, kept)
 
 
 def _middle(array: Array, ignore_nan: bool) -> Array:

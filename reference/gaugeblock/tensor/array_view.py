@@ -27,9 +27,7 @@ def array_of(tensor: Tensor) -> np.ndarray[Any, Any]:
         raise NotImplementedError(f"a tensor on device {str(meta.device)!r} has no data that NumPy could read")
     pointer = tensor.pointer
     try:
-        if not pointer or not meta.numel:
-            return np.empty(meta.sizes, meta.dtype.numpy)
-        return np.ndarray(meta.sizes, meta.dtype.numpy, ADDRESS_SPACE, pointer - ORIGIN, meta.byte_strides)
+        return _array(meta, pointer) if pointer and meta.numel else np.empty(meta.sizes, meta.dtype.numpy)
     except ValueError as error:
         raise RuntimeError(
             f"NumPy has no arrays of sizes {list(meta.sizes)}: only tensors with up to 64 dims and sizes whose "
@@ -53,10 +51,19 @@ def kept_array(meta: TensorMeta, pointer: int) -> np.ndarray[Any, Any]:
     if known is None:
         if len(arrays) >= ARRAY_LIMIT:
             arrays.clear()
-        known = arrays[pointer] = np.ndarray(
-            meta.sizes, meta.dtype.numpy, ADDRESS_SPACE, pointer - ORIGIN, meta.byte_strides
-        )
+        known = arrays[pointer] = _array(meta, pointer)
     return known
+
+
+def array_at(meta: TensorMeta, pointer: int) -> np.ndarray[Any, Any]:
+    """The elements of a CPU tensor of this meta at `pointer`, as kept_array gives them for few."""
+    if not meta.numel:
+        return np.empty(meta.sizes, meta.dtype.numpy)
+    return kept_array(meta, pointer) if meta.numel <= FEW else _array(meta, pointer)
+
+
+def _array(meta: TensorMeta, pointer: int) -> np.ndarray[Any, Any]:
+    return np.ndarray(meta.sizes, meta.dtype.numpy, ADDRESS_SPACE, pointer - ORIGIN, meta.byte_strides)
 
 
 def array_of_lazy(tensor: Tensor) -> np.ndarray[Any, Any]:

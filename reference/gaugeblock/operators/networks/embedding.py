@@ -50,11 +50,13 @@ def embedding(
     count = indices.meta.numel
     flat, vector = contiguous_meta((count, width), weight.meta.dtype), contiguous_meta((count,), indices.meta.dtype)
     call = picking(flat, weight.meta, vector, 0, (count, 1))._replace(results=(made,))
-    result = call(weight, indices) if made.numel else None
-    if result is None:
+    if not made.numel:
         _check_range("embedding", values(indices), rows)
         return new_like(made)
-    return Planned(result, call.native(), (weight, indices))
+    taken = weight, indices
+    return Planned.unrun(
+        call, taken, call.native(), taken, declined=lambda: _check_range("embedding", values(indices), rows)
+    )
 
 
 def _check_range(operator: str, places: Array, rows: int) -> None:

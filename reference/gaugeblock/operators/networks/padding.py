@@ -10,13 +10,12 @@ from ...core.device import cpu
 from ...core.dtype import int64
 from ...core.memory_format import contiguous_format
 from ...iteration.tensor_iterator import Number
+from ...kernels.conversion import Immediate
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import suggested_format
-from ..allocation import without_change
 from ..arrays import filled, number_as
 from ..composition import Part, composite
 from ..conversion import converted
-from ..fill import fill_scalar
 from ..invoke import apply
 from ..loop_plan import LoopPlan, planned_loops
 from ..plan import Planned, plannable
@@ -55,18 +54,18 @@ def constant_pad_nd(part: Part, self: Tensor, pad: Sequence[int], value: Number 
                 f"negative output size, which is invalid. Check dimension {d} of your input."
             )
     sizes = tuple(size + before + after for size, (before, after) in zip(own, amounts, strict=True))
-    result = part.new(suggested(self.meta, sizes))
-    if result.meta.device is cpu and result.meta.numel:
-        part.run(fill_scalar, result, number_as("constant_pad_nd", self.meta.dtype, value).item())
-        inner, source = result, self
+    meta = self.meta
+    plan = LoopPlan([meta], [suggested(meta, sizes)])
+    if meta.device is cpu:
+        filling = formula_kernel("identity", [Immediate(meta.dtype)], meta.dtype, meta.dtype)
+        number = number_as("constant_pad_nd", meta.dtype, value).item()
+        plan.loop(filling, plan.results, [], [number])
+        (inner,), (source,) = plan.results, plan.inputs
         for d, (before, after) in enumerate(amounts):
-            kept = max(own[d] + min(before, 0) + min(after, 0), 0)
-            if before or after:
-                inner = part("narrow", inner, d, max(before, 0), min(kept, sizes[d]))
-                source = part("narrow", source, d, max(-before, 0), min(kept, sizes[d]))
-        if inner.meta.numel:
-            part("copy_", inner, source)
-        part.run(without_change, result)
+            kept = min(max(own[d] + min(before, 0) + min(after, 0), 0), sizes[d])
+            inner, source = inner.narrow(d, max(before, 0), kept), source.narrow(d, max(-before, 0), kept)
+        plan.loop(formula_kernel("identity", [meta.dtype], meta.dtype, meta.dtype), [inner], [source])
+    result: Tensor = part.fresh(plan.fresh, self)
     return result
 
 

@@ -16,7 +16,7 @@ from ...kernels import reduction_ops, rowwise_normalization
 from ...kernels.bound_call import Fresh
 from ...kernels.rowwise import RowProgram, row_map_kernel
 from ...tensor.tensor import Tensor, new_like
-from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember
+from ...tensor.tensor_meta import contiguous_meta, remember
 from ..allocation import without_change
 from ..arrays import check_same_device
 from ..composition import Part, composite
@@ -38,33 +38,27 @@ def normalized_rows(
     meta = input.meta
     given = [parameter for parameter in parameters if parameter is not None]
     key = (name, count, len(found), tuple([p is None for p in parameters]), *[p.meta for p in given])
-    plan: tuple[list[TensorMeta], RowLaunch | None, Callable[..., Any] | None] | None = meta.plans.get(key)
+    plan: tuple[Fresh, Callable[..., Any]] | None = meta.plans.get(key)
     if plan is None:
         own, outer, inner = meta.dtype, meta.sizes[: meta.ndim - count], meta.sizes[meta.ndim - count :]
         metas = [contiguous_meta((*outer, *(1,) * count), dtype, meta.device) for dtype in found]
         metas.insert(0, contiguous_meta(meta.sizes, own, meta.device))
-        launch = call = None
+        fresh = Fresh(None, tuple(metas), ())
         if meta.device is cpu and meta.numel:
             kernel = row_map_kernel(name, program(), own, found, tuple([p.meta.dtype for p in given]))
             flat, length = contiguous_meta((prod(outer), prod(inner)), own), (prod(inner),)
             each = [contiguous_meta((prod(outer), 1), dtype) for dtype in found]
-            launch = row_launch(kernel, [flat, *each, flat, *[contiguous_meta(length, p.meta.dtype) for p in given]], 1)
-            strided, tail = launch
-            if not isinstance(strided, partial):
-                call = Fresh(strided, tuple(metas), tail).native()
-        plan = remember(meta.plans, key, (metas, launch, call))
-    metas, launch, call = plan
-    if call is not None and eps.__class__ is float:
-        results = call(input, *given, eps)
-        if results is not None:  # another thread may have changed an operand since
-            return Planned(results, call, (input, *given, eps))
-    result, *rest = map(new_like, metas)
-    if launch is not None:
-        strided, tail = launch
-        strided(*[part.pointer for part in (result, *rest, input, *given)], eps, *tail)
-    elif meta.device is cpu:
-        rest = [apply("fill_.Scalar", part, nan) for part in rest]
-    return (result, *rest) if found else result
+            rows = [flat, *each, flat, *[contiguous_meta(length, p.meta.dtype) for p in given]]
+            run, tail = row_launch(kernel, rows, 1)
+            fresh = fresh._replace(kernel=run, tail=tail)
+        plan = remember(meta.plans, key, (fresh, fresh.native()))
+    fresh, call = plan
+    if fresh.kernel is None:
+        result, *rest = map(new_like, fresh.results)
+        rest = [apply("fill_.Scalar", part, nan) for part in rest] if meta.device is cpu else rest
+        return (result, *rest) if found else result
+    taken = input, *given, float(eps)
+    return Planned.unrun(fresh, taken, call, (input, *given, eps))
 
 
 @composite
