@@ -4,7 +4,7 @@
     rows = plan.temporary(other)
     plan.loop(kernel, [rows], [plan.inputs[0].narrow(1, 0, 4), plan.inputs[0].narrow(1, 1, 4)])
     plan.loop(kernel, [plan.results[0]], [rows])
-    result = plan(tensor)
+    result = plan.fresh(tensor)
 
 A plan depends on metas and plain arguments only. A call allocates the results and temporaries and runs the loops.
 Beside it stand the launches of two kinds of loops: over whole rows, and over the places that an index names.
@@ -26,7 +26,7 @@ from ..kernels.bound_call import MOST_TENSORS, Fresh, Kernels, nothing
 from ..kernels.compiler import Builtin
 from ..kernels.indexed import gather_kernel
 from ..kernels.pointwise import Kernel, Launch
-from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta, recalled
 from .plan import Planned
 
@@ -87,7 +87,7 @@ class View(NamedTuple):
 
 
 class LoopPlan:
-    """Loops over views of the results, the inputs, temporaries and constants; called, it makes the results."""
+    """Loops over views of the results, the inputs, temporaries and constants."""
 
     def __init__(self, inputs: Sequence[TensorMeta], results: Sequence[TensorMeta]) -> None:
         self.metas = tuple(results)
@@ -95,7 +95,7 @@ class LoopPlan:
         self.inputs = [_whole(Role.INPUT, place, meta) for place, meta in enumerate(inputs)]
         self._temporaries: list[TensorMeta] = []
         self._constants: list[Tensor] = []
-        self._loops: list[tuple[Callable[..., None], list[View], tuple[Any, ...]]] = []
+        self._loops: list[tuple[Callable[..., None], Sequence[View], tuple[Any, ...]]] = []
         self._fresh: Fresh | None = None
         self._call: Callable[..., Any] | None = None
 
@@ -128,7 +128,11 @@ class LoopPlan:
             steps = TensorIterator.restrided(views[0].sizes, strides, [view.dtype for view in views])
             itemsizes = [view.dtype.itemsize for view in views]
             builtin, tail = Launch(kernel, steps.shape, steps.strides, itemsizes, range(len(views))).call()
-            self._loops.append((builtin, views, (*numbers, *tail)))
+            self.kernel(builtin, views, (*numbers, *tail))
+
+    def kernel(self, kernel: Callable[..., None], views: Sequence[View], tail: Sequence[Any]) -> None:
+        """Add a kernel that takes the addresses of the views and the tail."""
+        self._loops.append((kernel, views, tuple(tail)))
 
     @property
     def fresh(self) -> Fresh:
@@ -151,20 +155,9 @@ class LoopPlan:
             self._call = self.fresh.__call__ if len(self.inputs) > MOST_TENSORS else self.fresh.native()
         return self._call
 
-    def __call__(self, *tensors: Tensor) -> Any:
-        """Return the result, or a tuple of several, of the inputs."""
-        return self.fresh(*tensors)
-
     def planned(self, *tensors: Tensor) -> Planned[Any]:
         """Return the plan of a kernel with these inputs."""
         return Planned.unrun(self.fresh, tensors, self.call, tensors)
-
-    def run(self, results: Sequence[Tensor], tensors: Sequence[Tensor]) -> None:
-        """Write the results of the inputs, with which they share no memory."""
-        kernel, metas, constants, *_ = self.fresh
-        temporaries = [*map(new_like, metas[len(results) :])]
-        if kernel is not None:
-            kernel(*[tensor.pointer for tensor in (*results, *temporaries, *tensors)], *constants)
 
 
 def _whole(role: Role, number: int, meta: TensorMeta) -> View:

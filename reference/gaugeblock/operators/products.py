@@ -26,12 +26,12 @@ from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, recalled
 from ..tensor.views import expand
-from .allocation import without_change
 from .arrays import MOST_DIMS, Array, check_same_device, widened
 from .composition import Part, composite
-from .launch import element_launch
+from .loop_plan import LoopPlan
 from .operand_checks import check_implemented
 from .plan import Planned, plannable
+from .pointwise import formula_kernel
 from .registration import kernel
 
 HALF = (float16, bfloat16)
@@ -42,45 +42,36 @@ GEMM = (float32, float64)
 def product(self: Tensor, other: Tensor, sizes: tuple[int, ...]) -> Tensor | Planned[Tensor]:
     """The matrix product of two tensors of one dtype, whose result has `sizes`."""
     fresh = _product(self.meta, other.meta, sizes)
-    if fresh is None:
-        return _packed_product.planned(self, other, sizes)
     return Planned.unrun(fresh, (self, other), fresh.native(), None)
 
 
-def _product(left: TensorMeta, right: TensorMeta, sizes: tuple[int, ...]) -> Fresh | None:
-    """Return the call that multiplies; None for operands that are copied first."""
-    made = contiguous_meta(sizes, left.dtype, left.device)
-    if left.device is not cpu or not made.numel:
-        return Fresh(None, (made,), ())
-    few, by_blas = _is_small(left, right, made), _by_blas(left, right, made)
-    strided = left.dtype in GEMM and not (left.contiguous and right.contiguous)
-    if by_blas is None and strided and not few and max(left.numel, right.numel) <= MOST_PACKED:
-        return None
-    return by_blas or Fresh(_by_numpy(left, right, made, few), (made,), ())
-
-
-def _added(addend: TensorMeta, left: TensorMeta, right: TensorMeta, sizes: tuple[int, ...]) -> Fresh | None:
-    """Return the call that adds the product of the last two operands to the first one; None as _product does."""
-    found = _product(left, right, sizes)
-    if found is None or found.kernel is None:
-        return found
-    (made,) = found.results
-    launch = element_launch("add", made, [made, addend], made.dtype)
-    assert launch is not None
-    add, tail = launch.call()
-    steps = (found.kernel, (0, 2, 3), (0, 0, 0), found.tail), (add, (0, 0, 1), (0, 0, 0), tail)
-    return Fresh(Kernels(steps, ()).native(), (made,), ())
-
-
 MOST_PACKED = 1 << 20
-"""Elements of the larger operand up to which operands that BLAS cannot take as they lie are copied by a kept call."""
+"""Elements of the larger operand up to which operands that BLAS cannot take as they lie are copied."""
 
 
-@composite
-def _packed_product(part: Part, self: Tensor, other: Tensor, sizes: tuple[int, ...]) -> Tensor:
-    """product of row-major copies."""
-    left, right = (one if one.meta.contiguous else part("contiguous", one) for one in (self, other))
-    return part.plan(product, left, right, sizes)
+def _product(left: TensorMeta, right: TensorMeta, sizes: tuple[int, ...], addend: TensorMeta | None = None) -> Fresh:
+    """Return the call that multiplies two operands and, if there is an addend before them, adds this to the product."""
+    dtype, metas = left.dtype, [left, right]
+    made = contiguous_meta(sizes, dtype, left.device)
+    plan = LoopPlan(metas if addend is None else [addend, *metas], [made])
+    if left.device is not cpu or not made.numel:
+        return plan.fresh
+    few, found, operands = _is_small(left, right, made), _by_blas(left, right, made), plan.inputs[-2:]
+    if found is None and dtype in GEMM and not few and max(left.numel, right.numel) <= MOST_PACKED:
+        metas = [contiguous_meta(one.sizes, dtype) for one in metas]
+        for place, (given, packed) in enumerate(zip((left, right), metas, strict=True)):
+            if given is not packed:
+                source, operands[place] = operands[place], plan.temporary(packed)
+                plan.loop(formula_kernel("identity", [dtype], dtype, dtype), [operands[place]], [source])
+        found = _by_blas(metas[0], metas[1], made)
+    kernel = found or Fresh(_by_numpy(metas[0], metas[1], made, few), (made,), ())
+    if addend is None and metas == [left, right]:
+        return kernel
+    assert kernel.kernel is not None
+    plan.kernel(kernel.kernel, [*plan.results, *operands], kernel.tail)
+    if addend is not None:
+        plan.loop(formula_kernel("add", [dtype, dtype], dtype, dtype), plan.results, [*plan.results, plan.inputs[0]])
+    return plan.fresh
 
 
 def _by_blas(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Fresh | None:
@@ -380,16 +371,13 @@ def scaled(
     addend = expand(self, sizes).meta
     plain = left.meta.device is not cpu or (beta == alpha == 1 and dtype not in HALF)
     key = ("scaled", plain, beta, alpha, left.meta, right.meta, sizes)
-    make = partial(_added if plain else _combined, addend, left.meta, right.meta, sizes)
-    fresh = recalled(self.meta.plans, key, make, *(() if plain else (beta, alpha)))
-    if fresh is None:
-        return part.run(without_change, part("add_.Tensor", part.plan(product, left, right, sizes), self))
-    result: Tensor = part.fresh(fresh, self, left, right)
+    make = partial(_product, addend=addend) if plain else partial(_combined, addend, beta, alpha)
+    result: Tensor = part.fresh(recalled(self.meta.plans, key, make, left.meta, right.meta, sizes), self, left, right)
     return result
 
 
 def _combined(
-    addend: TensorMeta, left: TensorMeta, right: TensorMeta, sizes: tuple[int, ...], beta: Number, alpha: Number
+    addend: TensorMeta, beta: Number, alpha: Number, left: TensorMeta, right: TensorMeta, sizes: tuple[int, ...]
 ) -> Fresh:
     """Return the call of the addend times `beta` plus the product times `alpha`, computed by NumPy and rounded once."""
     made, dtype = contiguous_meta(sizes, left.dtype), left.dtype

@@ -251,7 +251,7 @@ def largest_of(results: list[Tensor], seen: Tensor, places: Tensor, taps: int) -
             formula = first_largest(begin, end, placed=True)
             _loop(plan, formula, into, [*(into if begin else ()), *lanes, zero, zero], meta.dtype)
         remember(meta.plans, ("largest of", taps), plan)
-    plan.run(results, (seen, places))
+    plan.fresh.write(results, (seen, places))
 
 
 def _average_plan(
