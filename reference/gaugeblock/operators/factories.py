@@ -16,7 +16,10 @@ from ..core.device import Device, as_device, cpu
 from ..core.dtype import DEFAULTS, DType, dtype_of_number, int64
 from ..dispatch.dispatcher import REGISTRY, Operator, call
 from ..iteration.tensor_iterator import Number
-from ..tensor.tensor import Tensor, empty_tensor
+from ..tensor.reshaping import reshape
+from ..tensor.tensor import Tensor, empty_tensor, make_tensor
+from ..tensor.tensor_meta import contiguous_meta
+from ..tensor.versions import bump_version
 from . import random_numbers, ranges
 from .allocation import COMPOSITE, COPY, EMPTY, empty_like, on_device, own_options, pinned, resized, without_change
 from .arguments import check_layout
@@ -25,8 +28,8 @@ from .deferred import Deferred
 from .fresh_fill import fill_ones, fill_zeros
 from .invoke import apply
 from .operand_checks import check_fits
-from .ranges import Plan, write_range, write_vector
-from .registration import check_out_overlap, kernel, write_out
+from .ranges import Plan, resize_range, resize_vector
+from .registration import check_out_overlap, kernel, resize_out
 
 EMPTY_LIKE = REGISTRY.find("empty_like")
 
@@ -42,14 +45,14 @@ class Filled(NamedTuple):
 
 
 class Computed(NamedTuple):
-    """A factory whose values are computed: the dtype by its arguments, the plan, and how a result goes into ``out=``.
+    """A factory whose values are computed: the dtype by its arguments, the plan, and how ``out=`` is resized for it.
 
     With ``out=`` the values are computed in its dtype, unless that is `converted` afterwards.
     """
 
     dtype: Callable[..., DType]
     plan: Callable[..., Plan]
-    write: Callable[[Tensor, Tensor], object]
+    resize: Callable[[Tensor, tuple[int, ...]], object]
     converted: bool = False
 
 
@@ -74,15 +77,10 @@ def deferred(place: str, plan: str) -> Deferred:
     return Deferred(f"{__package__}.{place}", plan)
 
 
-def write_resized(out: Tensor, result: Tensor) -> None:
-    """Write `result` into `out`, resized to its sizes."""
-    call(COPY, resized(out, result.meta.sizes), result)
-
-
-def write_checked(out: Tensor, result: Tensor) -> None:
-    """Write `result` into `out`, resized with a warning if it had elements. RuntimeError when it overlaps itself."""
+def resize_checked(out: Tensor, sizes: tuple[int, ...]) -> None:
+    """Resize `out`, with a warning if it had elements. RuntimeError when it overlaps itself."""
     check_out_overlap(out, [])
-    write_out(out, result)
+    resize_out(out, contiguous_meta(sizes, out.meta.dtype, out.meta.device))
 
 
 FULL = Filled(dtype_of_number, lambda target, value: apply("fill_.Scalar", target, value), stored_value)
@@ -94,20 +92,20 @@ FACTORIES: dict[str, Filled | Computed] = {
     "rand": Filled(default_dtype, functools.partial(apply, "uniform_")),
     "randn": Filled(default_dtype, functools.partial(apply, "normal_")),
     "randint": Filled(index_dtype, functools.partial(apply, "random_.from"), random_numbers.bounds),
-    "randperm": Computed(index_dtype, random_numbers.permutation, write_resized),
-    "arange": Computed(ranges.arange_dtype, ranges.arange, write_range),
-    "linspace": Computed(ranges.linspace_dtype, ranges.linspace, write_vector),
-    "logspace": Computed(ranges.linspace_dtype, ranges.logspace, write_vector),
-    "eye": Computed(default_dtype, ranges.eye, write_resized),
-    "tril_indices": Computed(index_dtype, deferred("numeric.tensor_shape", "lower_triangle"), write_checked, True),
-    "triu_indices": Computed(index_dtype, deferred("numeric.tensor_shape", "upper_triangle"), write_checked, True),
-    "bartlett_window": Computed(default_dtype, deferred("spectral.short_time", "bartlett"), write_checked),
-    "blackman_window": Computed(default_dtype, deferred("spectral.short_time", "blackman"), write_checked),
-    "hamming_window": Computed(default_dtype, deferred("spectral.short_time", "hamming"), write_checked),
-    "hann_window": Computed(default_dtype, deferred("spectral.short_time", "hann"), write_checked),
-    "kaiser_window": Computed(default_dtype, deferred("spectral.short_time", "kaiser"), write_checked),
-    "fft_fftfreq": Computed(default_dtype, deferred("spectral.transforms", "fftfreq"), write_checked),
-    "fft_rfftfreq": Computed(default_dtype, deferred("spectral.transforms", "rfftfreq"), write_checked),
+    "randperm": Computed(index_dtype, random_numbers.permutation, resized),
+    "arange": Computed(ranges.arange_dtype, ranges.arange, resize_range),
+    "linspace": Computed(ranges.linspace_dtype, ranges.linspace, resize_vector),
+    "logspace": Computed(ranges.linspace_dtype, ranges.logspace, resize_vector),
+    "eye": Computed(default_dtype, ranges.eye, resized),
+    "tril_indices": Computed(index_dtype, deferred("numeric.tensor_shape", "lower_triangle"), resize_checked, True),
+    "triu_indices": Computed(index_dtype, deferred("numeric.tensor_shape", "upper_triangle"), resize_checked, True),
+    "bartlett_window": Computed(default_dtype, deferred("spectral.short_time", "bartlett"), resize_checked),
+    "blackman_window": Computed(default_dtype, deferred("spectral.short_time", "blackman"), resize_checked),
+    "hamming_window": Computed(default_dtype, deferred("spectral.short_time", "hamming"), resize_checked),
+    "hann_window": Computed(default_dtype, deferred("spectral.short_time", "hann"), resize_checked),
+    "kaiser_window": Computed(default_dtype, deferred("spectral.short_time", "kaiser"), resize_checked),
+    "fft_fftfreq": Computed(default_dtype, deferred("spectral.transforms", "fftfreq"), resize_checked),
+    "fft_rfftfreq": Computed(default_dtype, deferred("spectral.transforms", "rfftfreq"), resize_checked),
 }
 """Public name -> what its kernels do. Those of the empty factories are in `allocation`."""
 
@@ -180,9 +178,16 @@ def computed_kernel(factory: Computed, name: str, operator: Operator) -> Callabl
                 plan.fill(result)
             return result
 
+        if out is not None:
+            factory.resize(out, plan.sizes)
+            if out.meta.device is cpu and out.meta.contiguous and out.meta.dtype is kind and not out.meta.lazy:
+                bump_version(out)
+                if out.meta.numel:
+                    plan.fill(make_tensor(contiguous_meta(plan.sizes, kind), out.storage_impl, out.offset, None))
+                return out
         result = on_device(as_device(device), make)
         if out is not None:
-            factory.write(out, result)
+            call(COPY, out, reshape(result, out.meta.sizes))
             return out
         return pinned(result) if pin_memory else result
 

@@ -9,20 +9,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
+from math import prod
 from typing import Any, NamedTuple
 
 from ..core.dtype import DEFAULTS, DType, bool_, complex32, complex128, dtype_of_number, float32, float64, int64
 from ..core.warn import warn
-from ..dispatch.dispatcher import call
 from ..iteration.tensor_iterator import Number
 from ..kernels.compiler import Builtin
 from ..tensor.array_view import array_of
 from ..tensor.reinterpret import view_as_real
-from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import contiguous_meta
 from ..tensor.views import select
-from .allocation import COPY, resized
+from .allocation import resized
 from .copy import copy_values
 from .fresh_fill import fill_kept, fill_zeros
 from .invoke import apply
@@ -211,20 +210,18 @@ def _fill_eye(result: Tensor) -> None:
     array_of(result).reshape(-1)[: min(rows, columns) * columns : columns + 1] = 1
 
 
-def write_vector(out: Tensor, result: Tensor) -> Tensor:
-    """Write `result` into `out`, in its own sizes if it has as many elements, else resized."""
-    if out.meta.numel == result.meta.numel:
-        result = reshape(result, out.meta.sizes)
-    written: Tensor = call(COPY, resized(out, result.meta.sizes), result)
-    return written
+def resize_vector(out: Tensor, sizes: tuple[int, ...]) -> None:
+    """Resize `out`, unless it has as many elements."""
+    if out.meta.numel != prod(sizes):
+        resized(out, sizes)
 
 
-def write_range(out: Tensor, result: Tensor) -> Tensor:
-    """Write `result` into `out` as `write_vector` does; warn when elements of `out` are lost or new ones come."""
-    meta, count = out.meta, result.meta.numel
+def resize_range(out: Tensor, sizes: tuple[int, ...]) -> None:
+    """Resize `out` as `resize_vector` does; warn when elements of `out` are lost or new ones come."""
+    meta, count = out.meta, prod(sizes)
     if meta.numel not in (0, count):
         warn(
             f"arange(): the out tensor of sizes {list(meta.sizes)} has {meta.numel} elements, and {count} are "
             f"computed, which may be due to rounding: it is resized"
         )
-    return write_vector(out, result)
+    resize_vector(out, sizes)

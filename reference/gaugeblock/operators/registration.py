@@ -208,7 +208,7 @@ def derived_out(row: Row, function: Callable[..., Any]) -> Plannable[..., Any]:
             plan = planned_by(function, (wanted, *args[1:]), kwargs)
         same = args is given and len(outs) == 1 and plan.metas[0] is outs[0].meta
         for tensor, meta in zip(outs, plan.metas, strict=True):
-            _resize_out(tensor, meta, as_made=row.family == "linalg")
+            resize_out(tensor, meta, as_made=row.family == "linalg")
         if not plan.write(outs):
             results = plan.result
             for tensor, result in zip(outs, results if isinstance(results, tuple) else (results,), strict=True):
@@ -279,11 +279,11 @@ def check_out_dtype(row: Row, result: DType, output: DType) -> None:
 
 def write_out(out: Tensor, result: Tensor) -> Tensor:
     """Copy `result` into `out`, resized to its shape (with a warning when it had elements), and count the change."""
-    _resize_out(out, result.meta)
+    resize_out(out, result.meta)
     return _store(out, result)
 
 
-def _resize_out(out: Tensor, made: TensorMeta, *, as_made: bool = False) -> None:
+def resize_out(out: Tensor, made: TensorMeta, *, as_made: bool = False) -> None:
     """Resize `out` for a result of meta `made`: with `as_made` to the strides of that, else row-major."""
     meta = out.meta
     if meta.device is not made.device:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from ...core import lazy_numpy as np
+from ...core.away import long_call
 from ...core.device import cpu
 from ...core.dtype import DEFAULTS, DType
 from ...core.errors import wrap_dim, wrap_dims
 from ...core.promotion import UPSTREAM_NAMES
-from ...tensor.array_view import array_of
-from ...tensor.tensor import Tensor, new_like
-from ...tensor.tensor_meta import TensorMeta, default_strides, meta_of, preserve_format_strides, remember
-from ..arrays import Array, values
+from ...kernels.bound_call import Fresh
+from ...tensor.array_view import array_at, array_of
+from ...tensor.tensor import Tensor
+from ...tensor.tensor_meta import default_strides, meta_of, preserve_format_strides, remember
+from ..arrays import STEPS, Array
 from ..invoke import apply
+from ..plan import Plannable, Planned, plannable
 from ..ranges import Plan
 
 Ints = tuple[int, ...]
@@ -89,8 +92,8 @@ Transform = Callable[..., Array]
 def _transformed(
     operator: str, transform: Transform, self: Tensor, dims: Ints, shape: Sequence[int | None], norm: str | None,
     length: str,
-) -> Tensor:  # fmt: skip
-    """The transform of `shape` points along `dims`, cut or padded with zeros; the last dim is halved or doubled.
+) -> Planned[Tensor]:  # fmt: skip
+    """Plan the transform of `shape` points along `dims`, cut or padded with zeros; the last dim is halved or doubled.
 
     A length of None is that of the input. Raises RuntimeError for no points or dims, half precision and an unknown
     normalisation.
@@ -113,20 +116,22 @@ def _transformed(
             raise RuntimeError(f"{operator}: Invalid number of data points ({points[-1]}) specified")
         sizes[place] = points[-1] // 2 + 1 if last and length == HALVED else points[-1]
     found = dtype.to_real() if length == DOUBLED else dtype.to_complex()
-    meta, key = self.meta, (operator, dims, *points, found)
-    made: TensorMeta | None = meta.plans.get(key)
-    if made is None:
-        strides = _strides_over(operator, self, dims, points, sizes, length)
-        made = remember(meta.plans, key, meta_of(tuple(sizes), strides, found, meta.device))
-    result = new_like(made)
-    if made.device is cpu and made.numel:
-        target = array_of(result)
-        if not meta.numel:
-            target[...] = 0
-            return result
-        given = values(self).astype(dtype.numpy if length == HALVED else dtype.to_complex().numpy)
-        target[...] = transform(given, points, dims, norm or "backward") if dims else given
-    return result
+    meta, key = self.meta, (operator, dims, *points, found, norm)
+    plan: tuple[Fresh, Callable[..., Any]] | None = meta.plans.get(key)
+    if plan is None:
+        made = meta_of(tuple(sizes), _strides_over(operator, self, dims, points, sizes, length), found, meta.device)
+        computed = (dtype if length == HALVED else dtype.to_complex()).numpy
+
+        def run(result: int, source: int) -> None:
+            given = array_at(meta, source).astype(computed)
+            if dims and meta.numel:
+                given = transform(given, points, dims, norm or "backward")
+            array_at(made, result)[...] = given if meta.numel else 0
+
+        kernel = long_call(STEPS * made.numel, run) if made.device is cpu and made.numel else None
+        fresh = Fresh(kernel, (made,), ())
+        plan = remember(meta.plans, key, (fresh, fresh.native()))
+    return Planned.unrun(plan[0], (self,), plan[1], (self,))
 
 
 def _strides_over(operator: str, self: Tensor, dims: Ints, points: list[int], sizes: list[int], length: str) -> Ints:
@@ -156,10 +161,13 @@ def _strides_over(operator: str, self: Tensor, dims: Ints, points: list[int], si
     return transformed_strides(sizes, strides, dims, last=length == HALVED)
 
 
-def _line(operator: str, function: Transform, length: str = "") -> Callable[..., Tensor]:
+def _line(operator: str, function: Transform, length: str = "") -> Plannable[..., Tensor]:
     """The transform along one dim. It raises IndexError for a dim out of range, RuntimeError as `_transformed`."""
 
-    def transform(self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
+    @plannable
+    def transform(
+        self: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None
+    ) -> Tensor | Planned[Tensor]:
         if not self.meta.ndim:
             raise IndexError(f"{operator}: Dimension specified as {dim} but tensor has no dimensions")
         return _transformed(operator, function, self, (wrap_dim(operator, dim, self.meta.ndim),), [n], norm, length)
@@ -167,14 +175,17 @@ def _line(operator: str, function: Transform, length: str = "") -> Callable[...,
     return transform
 
 
-def _over(operator: str, function: Transform, length: str = "") -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
+def _over(operator: str, function: Transform, length: str = "") -> tuple[Plannable[..., Tensor], ...]:
     """The transform over dims, by default all of them, and that of the last two by default.
 
     They raise IndexError for dims out of range, RuntimeError as `_transformed`.
     """
 
-    def made(default: Sizes) -> Callable[..., Tensor]:
-        def transform(self: Tensor, s: Sizes = None, dim: Sizes = default, norm: str | None = None) -> Tensor:
+    def made(default: Sizes) -> Plannable[..., Tensor]:
+        @plannable
+        def transform(
+            self: Tensor, s: Sizes = None, dim: Sizes = default, norm: str | None = None
+        ) -> Tensor | Planned[Tensor]:
             return _transformed(operator, function, self, *dims_and_sizes(operator, self, s, dim), norm, length)
 
         return transform
@@ -183,7 +194,12 @@ def _over(operator: str, function: Transform, length: str = "") -> tuple[Callabl
 
 
 def _numpy(name: str) -> Transform:
-    return lambda *given: getattr(np.fft, name)(*given)
+    def transform(array: Array, points: list[int], dims: Ints, norm: str) -> Any:
+        if len(dims) == 1:
+            return getattr(np.fft, name[:-1])(array, points[0], dims[0], norm)
+        return getattr(np.fft, name)(array, points, dims, norm)
+
+    return transform
 
 
 def _hermitian(array: Array, points: list[int], dims: Ints, norm: str) -> Array:
