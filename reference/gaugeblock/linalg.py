@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .bindings.namespaces import namespace
-from .operators.linear.checks import LinAlgError as LinAlgError
+from .operators.linear.stacks import LinAlgError as LinAlgError
 from .out_of_scope import refusal
 
 _get, __dir__ = namespace(__name__, "linalg_")

@@ -222,7 +222,8 @@ def _loop(
                 buffer = buffers.get(onward)
                 if buffer is None:
                     if not left and plain and onward.sequence == FIRST and onward.hooks is None:
-                        results = None if slot == len(node.edges) else _without(results, slot - 1)
+                        # The accumulator may take over a gradient that nothing else holds.
+                        results = None if slot == len(node.edges) else [*results[: slot - 1], None, *results[slot:]]
                         grads = [grad]
                         grad = None
                         onward.apply(grads)
@@ -246,13 +247,6 @@ def _loop(
             heapq.heappush(ready, (-following.sequence, next(_ORDER), following))
             following = None
         results = grad = None
-
-
-def _without(results: Sequence[Tensor | None], slot: int) -> list[Tensor | None]:
-    """The results but one, so that an accumulator may take that over."""
-    kept = list(results)
-    kept[slot] = None
-    return kept
 
 
 def _step(node: Node, grads: Grads, keep: bool, targets: Targets | None) -> Sequence[Tensor | None] | None:

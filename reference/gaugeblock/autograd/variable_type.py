@@ -26,6 +26,7 @@ from ..memory.storage import new_object
 from ..operators.composites import result_type
 from ..operators.rows import row_of_form, rows
 from ..tensor.tensor import Tensor
+from . import variable_type_manual as manual
 from .anomaly import ANOMALY, note_origin
 from .autograd_meta import result_of, unpack, version
 from .below_autograd import below, unrecorded_view
@@ -34,18 +35,6 @@ from .forward_mode import DUAL, PAUSED, outside
 from .node import COUNTER, Node, accumulator_of
 from .recorded_call import recorder_of
 from .saved_tensor import PACKING, saved
-from .variable_type_manual import (
-    VIEW_OF_INPLACE,
-    composite,
-    composite_inplace,
-    metadata_inplace,
-    passing,
-    rebinding,
-    refusing,
-    refusing_out,
-    registered_kernel,
-    results_of,
-)
 from .variable_type_source import kernel_source, passing_source
 from .view_history import DEFAULT, check_inplace, creation_by, rebase, recorded_edge, view_of
 
@@ -121,7 +110,7 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
         "exact": exact,
         "kind": kind, "new": new_object, "note_origin": note_origin, "number_operand": number_operand,
         "operator": operator, "outside": outside, "plain_list": plain_list, "rebase": rebase, "result_of": result_of,
-        "results_of": results_of, "row_name": row_name, "run": bind_operator(operator), "saved": saved,
+        "results_of": manual.results_of, "row_name": row_name, "run": bind_operator(operator), "saved": saved,
         "unpack": unpack, "unrecorded_view": unrecorded_view, "unwrap": unwrap, "unwrap_list": unwrap_list,
         "version": version, "view_result": view_result, "view_results": view_results,
     }  # fmt: skip
@@ -146,7 +135,7 @@ def quickly_passing(operator: Operator, kind: str) -> Callable[..., Any]:
     """Return a kernel that calls an operator without a derivative, and records nothing."""
     source = passing_source(without_keywords(operator.schema)) if kind == "fresh" else None
     if source is None:
-        return passing(operator)
+        return manual.passing(operator)
     names = {
         "below": below, "contiguous_format": contiguous_format, "DUAL": DUAL, "operator": operator, "unpack": unpack,
         "run": bind_operator(operator), "Tensor": Tensor, "exact": exact, "plain_list": plain_list,
@@ -166,21 +155,21 @@ def autograd_kernel_of(operator: Operator) -> Callable[..., Any]:
         row_name = row_of_form()[name]
         found = derivatives().get(row_name)
     if kind == "out":
-        return refusing_out(operator)
-    if name in VIEW_OF_INPLACE:
-        return metadata_inplace(operator, REGISTRY.find(VIEW_OF_INPLACE[name]))
+        return manual.refusing_out(operator)
+    if name in manual.VIEW_OF_INPLACE:
+        return manual.metadata_inplace(operator, REGISTRY.find(manual.VIEW_OF_INPLACE[name]))
     if name == "set_.source_Tensor":
-        return rebinding(operator)
+        return manual.rebinding(operator)
     if operator.derivative is not None:
-        return registered_kernel(operator)
+        return manual.registered_kernel(operator)
     if found is None:
         row = rows().get(row_of_form().get(name, name))
         numbers = row is None or row.result not in ("bool", "int64", "truth", "number")
-        return refusing(operator) if numbers else quickly_passing(operator, kind)
+        return manual.refusing(operator) if numbers else quickly_passing(operator, kind)
     if found.kind == "none":
         return quickly_passing(operator, kind)
     if found.kind == "composite":
-        return composite_inplace(operator, row_name) if row_name != name else composite(operator)
+        return manual.composite_inplace(operator, row_name) if row_name != name else manual.composite(operator)
     return generated(operator, kind, row_name)
 
 

@@ -65,9 +65,5 @@ def install() -> None:
     for name, converting in CONVERSIONS.items():
         if name not in Tensor.__dict__:
             setattr(Tensor, name, converting)
-    Tensor.__new__ = _construct  # type: ignore[assignment]
+    Tensor.__new__ = lambda cls, *sizes: legacy_tensor(*sizes)  # type: ignore[assignment]
     Tensor.__hash__ = object.__hash__  # type: ignore[method-assign]
-
-
-def _construct(cls: type[Tensor], *sizes: Any) -> Tensor:
-    return legacy_tensor(*sizes)

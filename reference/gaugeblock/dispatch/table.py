@@ -44,7 +44,8 @@ class DispatchTable:
     def __init__(self, operator: Operator) -> None:
         self.name = operator.qualified_name
         self.schema = operator.text
-        self.rows = [_row(key, REGISTRY.lookup(operator, key)) for key in RUNTIME_KEYS]
+        found = {key: REGISTRY.lookup(operator, key) for key in RUNTIME_KEYS}
+        self.rows = [TableRow(key, one.label, describe(one), origin(one.function)) for key, one in found.items()]
         self.registered = [
             TableRow(key, "" if entry is stack[-1] else "inactive", describe(entry), origin(entry.function))
             for key, stack in operator.kernels.items()
@@ -75,10 +76,6 @@ class DispatchTable:
 def _columns(rows: list[tuple[str, ...]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  " + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-
-
-def _row(key: str, entry: Registration) -> TableRow:
-    return TableRow(key, entry.label, describe(entry), origin(entry.function))
 
 
 def describe(entry: Registration) -> str:

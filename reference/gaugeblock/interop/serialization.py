@@ -37,16 +37,10 @@ MapLocation = None | Place | Mapping[str, Place] | Callable[[UntypedStorage, str
 _ALLOWED: dict[tuple[str, str], Any] = {
     (item.__module__, item.__qualname__): item
     for item in (
-        copying.rebuild_attributed,
-        copying.rebuild_tensor,
-        dtype.dtype_by_name,
-        device.Device,
-        layout.layout_by_name,
-        memory_format.memory_format_by_name,
-        size.Size,
-        collections.OrderedDict,
+        copying.rebuild_attributed, copying.rebuild_tensor, dtype.dtype_by_name, device.Device, layout.layout_by_name,
+        memory_format.memory_format_by_name, size.Size, collections.OrderedDict,
     )
-}
+}  # fmt: skip
 _ALLOWED |= {("builtins", name): kind for name, kind in (("set", set), ("frozenset", frozenset), ("complex", complex))}
 
 

@@ -16,22 +16,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..core.dtype import DType
+from . import reduction_phases as phases
 from .code import MEMCPY, NAME, PLAIN, Code
 from .common import SHARE_GRID, TRANSPOSED_REDUCTION, declaration
 from .compiler import Builtin, compiler, made_once
 from .entry import EntryWriter
 from .isa import Level, current_level
 from .reduction_loops import ReductionWriter
-from .reduction_phases import (
-    BLOCK_BYTES,
-    ITEMSIZE_SLOT,
-    PACK_SLOT,
-    REDUCTION_SLOT,
-    SCALAR_BYTES,
-    TRANSPOSE_SLOT,
-    Reduction,
-    record_reduction,
-)
 from .sharing import DRIVE, MAX_DIMS, along_first, context_of, each_row
 from .tiles import transfer_routine
 
@@ -42,7 +33,7 @@ def reduction_entry(outputs: int, numbers: int) -> str:
     places = entry.register(f"alloca [{outputs + 1} x ptr]")
     for index in range(outputs + 1):
         entry.put("i64", entry.integer(index), places, index)
-    parameters = entry.register(f"alloca [{BLOCK_BYTES} x i8], align 64")
+    parameters = entry.register(f"alloca [{phases.BLOCK_BYTES} x i8], align 64")
     position = outputs + 1
     for index in range(numbers):
         for type, value in entry.number(position + index, "d"):
@@ -73,7 +64,8 @@ def reduction_entry(outputs: int, numbers: int) -> str:
     entry.check(always=True)
     entry.put("i64", volumes[1], parameters, 0)
     descriptor = entry.descriptor()
-    for place, slot in ((1, PACK_SLOT), (2, ITEMSIZE_SLOT), (3, TRANSPOSE_SLOT), (4, REDUCTION_SLOT)):
+    slots = phases.PACK_SLOT, phases.ITEMSIZE_SLOT, phases.TRANSPOSE_SLOT, phases.REDUCTION_SLOT
+    for place, slot in enumerate(slots, 1):
         entry.put("i64", entry.load("i64", entry.slot(descriptor, place)), parameters, slot)
     entry.proceed(volumes[0])
     amount = entry.register(f"mul i64 {volumes[0]}, {volumes[1]}")
@@ -92,8 +84,8 @@ def _kept(outputs: int) -> str:
     pointwise kernels are driven; in place of the item sizes it is given number, sizes and strides of the reduced dims.
     """
     code = Code()
-    block = code.register(f"alloca [{BLOCK_BYTES} x i8], align 64")
-    code.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {block}, ptr %numbers, i64 {SCALAR_BYTES}, i1 0)")
+    block = code.register(f"alloca [{phases.BLOCK_BYTES} x i8], align 64")
+    code.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {block}, ptr %numbers, i64 {phases.SCALAR_BYTES}, i1 0)")
     steps, cursors, n = along_first(code, outputs + 1)
     step = code.load("i64", code.slot(steps, outputs))
     ndim, *walk = (code.load(type, code.slot("%itemsizes", k)) for k, type in enumerate(("i64", "ptr", "ptr")))
@@ -113,7 +105,7 @@ class ReductionKernel:
     """
 
     name: str
-    reduction: Reduction
+    reduction: phases.Reduction
     input: DType
     compute: DType
     results: tuple[DType, ...]
@@ -166,7 +158,7 @@ class ReductionKernel:
         description = f"reduction {self.reduction.name} {wide} {dtypes} {self.level.name}"
 
         def text() -> str:
-            body = record_reduction(self.reduction, self.input, self.compute, self.results, self.level)
+            body = phases.record_reduction(self.reduction, self.input, self.compute, self.results, self.level)
             single = ReductionWriter(body, self.level).single()
             return ReductionWriter(body, self.level).several(compiler().symbol(single)) if wide else single
 
@@ -182,7 +174,7 @@ _kernel = functools.cache(ReductionKernel)
 
 
 def reduction_kernel(
-    name: str, reduction: Reduction, input: DType, compute: DType, results: Sequence[DType]
+    name: str, reduction: phases.Reduction, input: DType, compute: DType, results: Sequence[DType]
 ) -> ReductionKernel:
     """The kernel of a reduction: elements are converted from `input` to `compute`, results to `results`; memoised."""
     return _kernel(name, reduction, input, compute, tuple(results), current_level())

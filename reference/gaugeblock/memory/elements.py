@@ -19,23 +19,10 @@ ORIGIN = 64
 ADDRESS_SPACE: Any = memoryview((ctypes.c_char * (1 << 62)).from_address(ORIGIN)).cast("B")
 
 _CODES = {
-    "bool": "?",
-    "uint8": "B",
-    "int8": "b",
-    "int16": "h",
-    "int32": "i",
-    "int64": "q",
-    "uint16": "H",
-    "uint32": "I",
-    "uint64": "Q",
-    "float16": "e",
-    "bfloat16": "H",
-    "float32": "f",
-    "float64": "d",
-    "complex32": "ee",
-    "complex64": "ff",
-    "complex128": "dd",
-}
+    "bool": "?", "uint8": "B", "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint16": "H", "uint32": "I",
+    "uint64": "Q", "float16": "e", "bfloat16": "H", "float32": "f", "float64": "d", "complex32": "ee",
+    "complex64": "ff", "complex128": "dd",
+}  # fmt: skip
 
 _word = Struct("=I")
 _single = Struct("=f")

@@ -283,7 +283,10 @@ class Unrecorded(Generic[R]):
         if STATE.grad or IN_PYTHON or not self._is_fresh:
             result = self._plain(*args, **kwargs)
             if self._is_fresh is None:
-                self._is_fresh = all(map(functools.partial(_is_new, given), _parts(result)))
+                self._is_fresh = all(  # tensors, no views, and none that was given
+                    isinstance(one, Tensor) and one.base is None and all(one is not other for other in given)
+                    for one in (result if isinstance(result, tuple) else (result,))
+                )
             return result
         made = None if self._noted is None else self._noted(*[_unpacked(given[place]) for place in self._places])
         if made is not None:
@@ -293,15 +296,6 @@ class Unrecorded(Generic[R]):
         self._places = [place for place, one in enumerate(given) if _is_noted(one)]  # before another thread calls
         self._noted = found.call
         return found.result
-
-
-def _parts(result: Any) -> tuple[Any, ...]:
-    return result if isinstance(result, tuple) else (result,)
-
-
-def _is_new(given: Sequence[Any], result: Any) -> bool:
-    """Return whether a result is a tensor, no view, and none that was given."""
-    return isinstance(result, Tensor) and result.base is None and all(result is not one for one in given)
 
 
 UNNOTED = Part((), whole=False)

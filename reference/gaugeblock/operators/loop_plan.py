@@ -21,14 +21,16 @@ from typing import Any, NamedTuple
 from ..core.away import long_call
 from ..core.dtype import DType
 from ..iteration.dimensions import iteration_strides
-from ..iteration.tensor_iterator import TensorIterator
+from ..iteration.tensor_iterator import Number, TensorIterator
 from ..kernels.bound_call import MOST_TENSORS, Fresh, Kernels, nothing
 from ..kernels.compiler import Builtin
+from ..kernels.conversion import Immediate
 from ..kernels.indexed import gather_kernel
 from ..kernels.pointwise import Kernel, Launch
 from ..tensor.tensor import Tensor
-from ..tensor.tensor_meta import TensorMeta, recalled
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta, recalled
 from .plan import Planned
+from .pointwise import formula_kernel
 
 Ints = tuple[int, ...]
 
@@ -110,11 +112,26 @@ class LoopPlan:
         return _whole(Role.CONSTANT, len(self._constants) - 1, tensor.meta)
 
     def loop(
-        self, kernel: Kernel, outputs: Sequence[View], inputs: Sequence[View], numbers: Sequence[float] = ()
+        self, kernel: Kernel, outputs: Sequence[View], inputs: Sequence[View], numbers: Sequence[Number] = ()
     ) -> None:
         """Add a loop over views of equal sizes; `numbers` are the kernel's last operands."""
         views = [*outputs, *inputs]
         self._add(kernel, views, [view.strides for view in views], numbers)
+
+    def copy(self, output: View, source: View) -> View:
+        """Add the loop that copies and converts the elements of a view, and return their new place."""
+        self.loop(formula_kernel("identity", [source.dtype], source.dtype, output.dtype), [output], [source])
+        return output
+
+    def row_major(self, view: View) -> View:
+        """Return the view of a temporary, a row-major copy of another view."""
+        return self.copy(self.temporary(contiguous_meta(view.sizes, view.dtype)), view)
+
+    def fill(self, output: View, number: Number) -> View:
+        """Add the loop that fills a view, and return it."""
+        dtype = output.dtype
+        self.loop(formula_kernel("identity", [Immediate(dtype)], dtype, dtype), [output], [], [number])
+        return output
 
     def gather(self, output: View, source: View, index: View, dim: int) -> None:
         """Add ``output[..i..] = source[..index[i]..]``, the places in the vector `index` within the dim."""
@@ -123,7 +140,7 @@ class LoopPlan:
         kernel = gather_kernel(source.dtype.itemsize, index.dtype)
         self._add(kernel, [output, source, index], strides, (source.strides[dim], source.sizes[dim]))
 
-    def _add(self, kernel: Kernel, views: list[View], strides: list[Ints], numbers: Sequence[float]) -> None:
+    def _add(self, kernel: Kernel, views: list[View], strides: list[Ints], numbers: Sequence[Number]) -> None:
         if prod(views[0].sizes):
             steps = TensorIterator.restrided(views[0].sizes, strides, [view.dtype for view in views])
             itemsizes = [view.dtype.itemsize for view in views]

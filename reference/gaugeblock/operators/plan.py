@@ -19,9 +19,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
-from ..core.device import cpu
 from ..kernels.bound_call import Fresh, Into, form_of
-from ..memory.host_allocator import memmove
+from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor, make_tensor, new_like
 from ..tensor.tensor_meta import TensorMeta
 from ..tensor.versions import bump_version
@@ -166,41 +165,25 @@ def apart(values: Sequence[Any], twice: dict[tuple[int, int], Tensor]) -> list[A
     return found
 
 
-SMALL_BYTES = 16384
-"""A copy of this size costs less than what the general path does beside the operator's work."""
-
-
 def written(call: Callable[..., Any], meta: TensorMeta) -> Callable[..., Tensor | None] | None:
     """Return the call that writes its result into a tensor with just that meta, given first: a compiled kernel writes
-    it there, any other result is copied if it is small. It returns None where out= shares memory with an argument."""
+    it there, any other result is copied. It returns None where out= shares memory with an argument."""
     form = form_of(call)
     if isinstance(form, Fresh) and form.metas == (meta,) and not form.refusing:
-        if not form.temporary:
-            return Into(form.kernel, form.tail, form.limited).native()
-        return partial(_write, form)
-    small = 0 < meta.nbytes <= SMALL_BYTES and meta.contiguous and meta.device is cpu
-    if not small or meta.lazy or meta.has_autograd:
-        return None
-    nbytes = meta.nbytes
+        return partial(_write, form, meta) if form.temporary else Into(form.kernel, form.tail, form.limited).native()
+    return None if meta.lazy or meta.has_autograd else partial(_write, call, meta)
 
-    def write(out: Tensor, *values: Any) -> Tensor | None:
-        if shares(out, values):
-            return None
-        result = call(*values)
-        if result is None or result.meta is not meta:
-            return None
+
+def _write(call: Fresh | Callable[..., Any], meta: TensorMeta, out: Tensor, *values: Any) -> Tensor | None:
+    if isinstance(call, Fresh) and not shares(out, values):
         bump_version(out)
-        memmove(out.pointer, result.pointer, nbytes)
-        return out
-
-    return write
-
-
-def _write(fresh: Fresh, out: Tensor, *values: Any) -> Tensor | None:
-    if shares(out, values):
+        return out if call.write((out,), values) else None
+    result = None if shares(out, values) else call(*values)
+    if result is None or result.meta is not meta:
         return None
     bump_version(out)
-    return out if fresh.write((out,), values) else None
+    hooks.copy_into(out, result)
+    return out
 
 
 def shares(out: Tensor, values: Sequence[Any]) -> bool:

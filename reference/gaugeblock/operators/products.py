@@ -61,8 +61,7 @@ def _product(left: TensorMeta, right: TensorMeta, sizes: tuple[int, ...], addend
         metas = [contiguous_meta(one.sizes, dtype) for one in metas]
         for place, (given, packed) in enumerate(zip((left, right), metas, strict=True)):
             if given is not packed:
-                source, operands[place] = operands[place], plan.temporary(packed)
-                plan.loop(formula_kernel("identity", [dtype], dtype, dtype), [operands[place]], [source])
+                operands[place] = plan.row_major(operands[place])
         found = _by_blas(metas[0], metas[1], made)
     kernel = found or Fresh(_by_numpy(metas[0], metas[1], made, few), (made,), ())
     if addend is None and metas == [left, right]:

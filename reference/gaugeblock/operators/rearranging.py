@@ -64,11 +64,10 @@ def _rolled(self: Tensor, shift: int, dim: int) -> Tensor:
 def _turning(meta: TensorMeta, shift: int) -> LoopPlan:
     """Return the plan that copies row-major elements `shift` places on, the last ones to the front."""
     plan, size, moved = LoopPlan([meta], [meta]), meta.numel, shift % meta.numel
-    kernel = formula_kernel("identity", [meta.dtype], meta.dtype, meta.dtype)
     result, source = plan.results[0].flat(), plan.inputs[0].flat()
-    plan.loop(kernel, [result.narrow(0, moved, size - moved)], [source.narrow(0, 0, size - moved)])
+    plan.copy(result.narrow(0, moved, size - moved), source.narrow(0, 0, size - moved))
     if moved:
-        plan.loop(kernel, [result.narrow(0, 0, moved)], [source.narrow(0, size - moved, moved)])
+        plan.copy(result.narrow(0, 0, moved), source.narrow(0, size - moved, moved))
     return plan
 
 
@@ -92,7 +91,7 @@ def flip(self: Tensor, dims: Sequence[int]) -> Tensor | Planned[Tensor]:
     (source,) = plan.inputs
     for place in places if meta.ndim else ():
         source = source.narrow(place, meta.sizes[place] - 1, meta.sizes[place], -1)
-    plan.loop(formula_kernel("identity", [meta.dtype], meta.dtype, meta.dtype), plan.results, [source])
+    plan.copy(plan.results[0], source)
     return plan.planned(self)
 
 

@@ -38,7 +38,7 @@ from .gathering import (
 )
 from .invoke import apply
 from .operand_checks import check_fits, check_implemented, check_no_overlap, warn_of_internal_overlap
-from .plan import SMALL_BYTES, Plannable, Planned
+from .plan import Plannable, Planned
 from .registration import F, derived_out, kernel, storing
 from .rows import rows
 
@@ -94,6 +94,10 @@ def _planned(operator: str, result: Tensor, self: Tensor, args: Sequence[Any], r
     if isinstance(found, Planned):
         found.operands = self, *args[1:]
     return found
+
+
+SMALL_BYTES = 16384
+"""A copy of this size costs less than what the general path does beside the operator's work."""
 
 
 def _small_inplace(operator: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:

@@ -94,15 +94,9 @@ def _representation(self: Tensor) -> str:
 
 
 METHODS: dict[str, Any] = {
-    **getters.METHODS,
-    **scalars.METHODS,
-    "is_conj": is_conj,
-    "is_neg": is_neg,
-    "__getitem__": getitem,
-    "__setitem__": setitem,
-    "__repr__": _representation,
-    "__format__": formatted,
-}
+    **getters.METHODS, **scalars.METHODS, "is_conj": is_conj, "is_neg": is_neg, "__getitem__": getitem,
+    "__setitem__": setitem, "__repr__": _representation, "__format__": formatted,
+}  # fmt: skip
 
 PROPERTIES: dict[str, property] = {
     **{name: property(function) for name, function in getters.PROPERTIES.items()},

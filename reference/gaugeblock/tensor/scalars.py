@@ -162,15 +162,7 @@ def contains(self: Tensor, element: Any) -> bool:
 
 
 METHODS = {
-    "item": item,
-    "tolist": tolist,
-    "__bool__": to_bool,
-    "__int__": to_int,
-    "__float__": to_float,
-    "__complex__": to_complex,
-    "__index__": to_index,
-    "__len__": length,
-    "__iter__": iterate,
-    "__contains__": contains,
-    "__hash__": object.__hash__,
-}
+    "item": item, "tolist": tolist, "__bool__": to_bool, "__int__": to_int, "__float__": to_float,
+    "__complex__": to_complex, "__index__": to_index, "__len__": length, "__iter__": iterate,
+    "__contains__": contains, "__hash__": object.__hash__,
+}  # fmt: skip

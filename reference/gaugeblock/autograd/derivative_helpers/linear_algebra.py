@@ -7,7 +7,7 @@ from typing import Any
 
 from ...calls.functions import tensor_ops as ops
 from ...core.dtype import bool_
-from ...operators.linear.checks import is_vector
+from ...operators.linear.stacks import is_vector
 from . import Tensor
 from .decompositions import _triangle
 

@@ -120,15 +120,9 @@ class MemoryHistory:
         found = []
         for action, address, size, stream, time_us, pool, stack in self.entries:
             entry: dict[str, Any] = {
-                "action": action,
-                "device_free" if action == "oom" else "addr": address,
-                "size": size,
-                "stream": stream,
-                "time_us": time_us,
-                "compile_context": "N/A",
-                "user_metadata": "",
-                "pool_id": pool,
-            }
+                "action": action, "device_free" if action == "oom" else "addr": address, "size": size,
+                "stream": stream, "time_us": time_us, "compile_context": "N/A", "user_metadata": "", "pool_id": pool,
+            }  # fmt: skip
             if stack is not None:
                 entry["frames"] = shown.frames(stack)
             found.append(entry)

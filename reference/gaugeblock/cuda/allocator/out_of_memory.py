@@ -46,21 +46,13 @@ def figures_of(store: BlockStore, request: Request, free: int, total: int) -> di
     """Return the state of the memory when a request could not be served."""
     private = sum(block.size for pool in store.pools() if pool.owner is not None for block in pool)
     return {
-        "device": store.device,
-        "requested": request.requested,
-        "rounded": request.size,
-        "segment_size": request.segment_size,
-        "stream": request.home.stream,
-        "free": free,
-        "total": total,
-        "allowed": store.allowed,
-        "allocated": store.statistics.current("allocated_bytes"),
-        "active": store.statistics.current("active_bytes"),
-        "reserved": store.statistics.reserved,
-        "private": private,
+        "device": store.device, "requested": request.requested, "rounded": request.size,
+        "segment_size": request.segment_size, "stream": request.home.stream, "free": free, "total": total,
+        "allowed": store.allowed, "allocated": store.statistics.current("allocated_bytes"),
+        "active": store.statistics.current("active_bytes"), "reserved": store.statistics.reserved, "private": private,
         "largest_free": max((block.size for block in request.home), default=0),
         "expandable_segments": store.config.expandable_segments,
-    }
+    }  # fmt: skip
 
 
 def message_of(figures: dict[str, Any]) -> str:

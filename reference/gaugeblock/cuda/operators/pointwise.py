@@ -19,16 +19,12 @@ from ..ptx import prepare
 from .deferred import enqueue
 from .meta_call import host_aliases
 
-
-def _forms() -> dict[str, tuple[PointwiseRule, str]]:
-    found: dict[str, tuple[PointwiseRule, str]] = {}
-    for rule in RULES.values():
-        forms = ((rule.row.name, "fresh"), (rule.row.inplace_name, "inplace"), (rule.row.out_name, "out"))
-        found.update({name: (rule, form) for name, form in forms if name is not None})
-    return found
-
-
-FORMS = _forms()
+FORMS: dict[str, tuple[PointwiseRule, str]] = {
+    name: (rule, form)
+    for rule in RULES.values()
+    for form, name in (("fresh", rule.row.name), ("inplace", rule.row.inplace_name), ("out", rule.row.out_name))
+    if name is not None
+}
 """Operator -> the rule of its row, and whether its result is fresh, self or out=."""
 COMPONENTS = {"frexp.Tensor": "frexp", "complex": "complex", "polar": "polar"}
 """Operator with other dtypes of results than of operands -> its formula."""

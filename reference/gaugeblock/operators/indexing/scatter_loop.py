@@ -7,16 +7,15 @@ from typing import NamedTuple
 from ...core.device import cpu
 from ...iteration.dimensions import iteration_strides
 from ...iteration.tensor_iterator import Number, TensorIterator
-from ...kernels.bound_call import Fresh, Kernels, form_of
 from ...kernels.compiler import Builtin
 from ...kernels.indexed import scatter_kernel
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import TensorMeta, recalled
 from ..arrays import number_as
-from ..copy import clone, fresh_copy
+from ..copy import clone
+from ..loop_plan import LoopPlan
 from ..operand_checks import check_fits
 from ..plan import Planned
-from ..pointwise import formula_kernel
 
 Ints = tuple[int, ...]
 
@@ -90,22 +89,20 @@ def planned_scatter(
     operator: str, result: Tensor, self: Tensor, dim: int, index: Tensor, source: Tensor | Number, combine: str | None
 ) -> Tensor | Planned[Tensor]:
     """Return `result`, with its call if it was written into a copy of `self`, or as one into a contiguous `self`."""
-    meta, copy = result.meta, None if result is self else fresh_copy(result, self)
-    if meta.device is not cpu or (copy is None and (result is not self or not meta.contiguous)):
+    meta = result.meta
+    if meta.device is not cpu or (result is self and not meta.contiguous):
         return result
-    steps, form = scatter_loop_of(result, dim, index, source, combine), form_of(copy)
-    kernel, tail = formula_kernel("identity", [meta.dtype], meta.dtype, meta.dtype).contiguous, (meta.numel,)
-    copying = form if isinstance(form, Fresh) else Fresh(kernel, (meta,), tail)
-    if isinstance(source, Tensor) and copying.kernel is not None:
-        both = (copying.kernel, (0, 1), (0, 0), copying.tail), (steps.builtin, (0, 3, 2), (0, 0, 0), steps.tail)
-        call = Fresh(Kernels(both, ()).native(), (meta,), (), refusing=True)
-        return Planned(result, call.native(), (self, index, source))
-    copied = copying.native()
+    steps, given = scatter_loop_of(result, dim, index, source, combine), [self.meta, index.meta]
+    plan = LoopPlan([*given, source.meta] if isinstance(source, Tensor) else given, [meta])
+    views = [plan.copy(plan.results[0], plan.inputs[0]), *reversed(plan.inputs[1:])]
+    if isinstance(source, Tensor):
+        plan.kernel(steps.builtin, views, steps.tail)
+        return Planned(result, plan.fresh._replace(refusing=True).native(), (self, index, source))
+    copied = plan.call
 
-    def run(self: Tensor, index: Tensor, source: Tensor | Number) -> Tensor | None:
-        if not isinstance(source, Tensor):
-            check_fits(operator, source, meta.dtype)
-        made: Tensor | None = copied(self)
+    def run(self: Tensor, index: Tensor, source: Number) -> Tensor | None:
+        check_fits(operator, source, meta.dtype)
+        made: Tensor | None = copied(self, index)
         return made if made is not None and run_scatter(operator, steps, made, index, source) else None
 
     return Planned(result, run, (self, index, source))

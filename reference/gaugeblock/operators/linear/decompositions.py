@@ -11,20 +11,7 @@ from ...tensor.tensor import Tensor
 from ..arguments import tensor_argument
 from ..arrays import Array, outline, values
 from ..invoke import apply, invoke, result_type
-from .checks import (
-    NOT_CONVERGED,
-    NOT_FINITE,
-    LinAlgError,
-    adjoint_of,
-    check_float,
-    check_matrix,
-    check_one_dtype,
-    check_squares,
-    lapack,
-    made,
-    matrices,
-    store,
-)
+from . import stacks
 
 MODES = ("reduced", "complete", "r")
 
@@ -32,8 +19,8 @@ MODES = ("reduced", "complete", "r")
 def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
     """(Q, R) of each matrix (..., m, n), Q with orthonormal columns, R upper triangular; mode "r" leaves Q without
     elements. Raises RuntimeError."""
-    dtype = check_float("linalg.qr", A)
-    *batch, m, n = check_matrix("linalg.qr", A)
+    dtype = stacks.check_float("linalg.qr", A)
+    *batch, m, n = stacks.check_matrix("linalg.qr", A)
     if mode not in MODES:
         raise RuntimeError(
             f"qr received unrecognized mode {mode!r} but expected one of 'reduced' (default), 'r', or 'complete'"
@@ -42,10 +29,11 @@ def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
     inner = m if mode == "complete" else k
 
     def compute() -> tuple[Any, Any]:
-        return (0, lapack("qr", values(A), "r")) if mode == "r" else tuple(lapack("qr", values(A), mode))
+        return (0, stacks.lapack("qr", values(A), "r")) if mode == "r" else tuple(stacks.lapack("qr", values(A), mode))
 
-    first = (outline, (0,), dtype) if mode == "r" else (matrices, (*batch, m, inner), dtype)
-    return result_type("linalg_qr")(*made(A.meta.device, compute, first, (matrices, (*batch, inner, n), dtype)))
+    first = (outline, (0,), dtype) if mode == "r" else (stacks.matrices, (*batch, m, inner), dtype)
+    second = (stacks.matrices, (*batch, inner, n), dtype)
+    return result_type("linalg_qr")(*stacks.made(A.meta.device, compute, first, second))
 
 
 def qr(self: Tensor, some: bool = True) -> Any:
@@ -56,15 +44,15 @@ def qr(self: Tensor, some: bool = True) -> Any:
 
 def geqrf(self: Tensor) -> Any:
     """(a, tau): R with the Householder vectors below it, and their factors. Raises RuntimeError below two dims."""
-    dtype = check_float("geqrf", self, "self")
-    *batch, m, n = check_matrix("torch.geqrf", self, "input")
+    dtype = stacks.check_float("geqrf", self, "self")
+    *batch, m, n = stacks.check_matrix("torch.geqrf", self, "input")
 
     def compute() -> tuple[Any, Any]:
-        turned, taus = lapack("qr", values(self), "raw")
+        turned, taus = stacks.lapack("qr", values(self), "raw")
         return np.swapaxes(turned, -2, -1), taus
 
-    wanted = (matrices, (*batch, m, n), dtype), (outline, (*batch, min(m, n)), dtype)
-    return result_type("geqrf")(*made(self.meta.device, compute, *wanted))
+    wanted = (stacks.matrices, (*batch, m, n), dtype), (outline, (*batch, min(m, n)), dtype)
+    return result_type("geqrf")(*stacks.made(self.meta.device, compute, *wanted))
 
 
 def reflected(vectors: Array, taus: Array, onto: Array, *, turned: bool = False) -> Array:
@@ -82,8 +70,8 @@ def reflected(vectors: Array, taus: Array, onto: Array, *, turned: bool = False)
 
 
 def _check_reflections(operator: str, vectors: Tensor, tau: Tensor) -> tuple[int, ...]:
-    sizes = check_matrix(operator, vectors, "input")
-    check_one_dtype(operator, vectors, tau, ("input", "tau"))
+    sizes = stacks.check_matrix(operator, vectors, "input")
+    stacks.check_one_dtype(operator, vectors, tau, ("input", "tau"))
     if tau.meta.ndim != len(sizes) - 1 or tau.meta.sizes[:-1] != sizes[:-2]:
         raise RuntimeError(
             f"{operator}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got "
@@ -98,7 +86,7 @@ def linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor:
     Raises RuntimeError unless sizes fit.
     """
     operator = "torch.linalg.householder_product"
-    dtype = check_float(operator, input, "input")
+    dtype = stacks.check_float(operator, input, "input")
     sizes = _check_reflections(operator, input, tau)
     m, n = sizes[-2:]
     if n > m:
@@ -110,7 +98,7 @@ def linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor:
         start = np.broadcast_to(np.eye(m, n, dtype=dtype.numpy), sizes)
         return (reflected(values(input), values(tau), start),)
 
-    return made(input.meta.device, compute, (matrices, sizes, dtype))[0]
+    return stacks.made(input.meta.device, compute, (stacks.matrices, sizes, dtype))[0]
 
 
 def ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
@@ -118,22 +106,23 @@ def ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, trans
 
     Q is the product of reflections whose vectors lie below the diagonal of `self`, with the factors `input2`.
     """
-    dtype = check_float("ormqr", self, "self")
+    dtype = stacks.check_float("ormqr", self, "self")
     sizes = _check_reflections("torch.ormqr", self, input2)
-    other = check_matrix("torch.ormqr", input3, "other")
-    check_one_dtype("torch.ormqr", self, input3, ("input", "other"))
+    other = stacks.check_matrix("torch.ormqr", input3, "other")
+    stacks.check_one_dtype("torch.ormqr", self, input3, ("input", "other"))
     if other[-2 if left else -1] != sizes[-2] or input2.meta.sizes[-1] > sizes[-2]:
         raise RuntimeError(
             f"torch.ormqr: other.shape[{-2 if left else -1}] must be equal to input.shape[-2], got {list(other)} and "
             f"{list(sizes)}"
         )
-    result, target = matrices(other, dtype, self.meta.device)
+    result, target = stacks.matrices(other, dtype, self.meta.device)
     if target is not None:
         vectors, taus, onto = values(self), values(input2), values(input3)
         if left:
-            store(target, reflected(vectors, taus, onto, turned=transpose))
+            stacks.store(target, reflected(vectors, taus, onto, turned=transpose))
         else:
-            store(target, adjoint_of(reflected(vectors, taus, adjoint_of(onto), turned=not transpose)))
+            turned = reflected(vectors, taus, stacks.adjoint_of(onto), turned=not transpose)
+            stacks.store(target, stacks.adjoint_of(turned))
     return result
 
 
@@ -142,9 +131,9 @@ def eigen_of_hermitian(operator: str, array: Array, triangle: str) -> tuple[Arra
     bad = np.asarray(~np.isfinite(array).all((-2, -1)))
     given = np.where(bad[..., None, None], 0, array) if bad.any() else array
     try:
-        found = lapack("eigh", given, triangle)
+        found = stacks.lapack("eigh", given, triangle)
     except np.linalg.LinAlgError:
-        raise LinAlgError(f"{operator}: {NOT_CONVERGED}") from None
+        raise stacks.LinAlgError(f"{operator}: {stacks.NOT_CONVERGED}") from None
     if not bad.any():
         return found[0], found[1]
     return np.where(bad[..., None], np.nan, found[0]), np.where(bad[..., None, None], np.nan, found[1])
@@ -155,11 +144,12 @@ def linalg_eigh(self: Tensor, UPLO: str = "L") -> Any:
 
     Raises RuntimeError for other shapes, NotImplementedError for other dtypes.
     """
-    dtype, sizes = check_squares("linalg.eigh", self)
+    dtype, sizes = stacks.check_squares("linalg.eigh", self)
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
-    wanted = (outline, sizes[:-1], dtype.to_real()), (matrices, sizes, dtype)
-    found = made(self.meta.device, lambda: eigen_of_hermitian("linalg.eigh", values(self), UPLO.upper()), *wanted)
+    wanted = (outline, sizes[:-1], dtype.to_real()), (stacks.matrices, sizes, dtype)
+    name = "linalg.eigh"
+    found = stacks.made(self.meta.device, lambda: eigen_of_hermitian(name, values(self), UPLO.upper()), *wanted)
     return result_type("linalg_eigh")(*found)
 
 
@@ -170,20 +160,20 @@ def linalg_eigvalsh(self: Tensor, UPLO: str = "L") -> Tensor:
 
 
 def _general(operator: str, self: Tensor, vectors: bool) -> tuple[Tensor, ...]:
-    dtype, sizes = check_squares(operator, self)
+    dtype, sizes = stacks.check_squares(operator, self)
 
     def compute() -> tuple[Array, ...]:
         array = values(self)
         if not np.isfinite(array).all():
             raise RuntimeError(f"torch.{operator}: input tensor should not contain infs or NaNs.")
         try:
-            return tuple(lapack("eig", array)) if vectors else (lapack("eigvals", array),)
+            return tuple(stacks.lapack("eig", array)) if vectors else (stacks.lapack("eigvals", array),)
         except np.linalg.LinAlgError:
-            raise LinAlgError(f"{operator}: {NOT_CONVERGED}") from None
+            raise stacks.LinAlgError(f"{operator}: {stacks.NOT_CONVERGED}") from None
 
     wide = dtype.to_complex()
-    wanted = (outline, sizes[:-1], wide), (matrices, sizes, wide)
-    return made(self.meta.device, compute, *wanted[: 1 + vectors])
+    wanted = (outline, sizes[:-1], wide), (stacks.matrices, sizes, wide)
+    return stacks.made(self.meta.device, compute, *wanted[: 1 + vectors])
 
 
 def linalg_eig(self: Tensor) -> Any:
@@ -199,26 +189,26 @@ def linalg_eigvals(self: Tensor) -> Tensor:
 def decomposed(operator: str, array: Array, **options: bool) -> Any:
     """U, S and Vh of a stack of matrices, or S. Raises LinAlgError for what is not finite."""
     if not np.isfinite(array).all():  # LAPACK may never return
-        raise LinAlgError(f"{operator}: {NOT_FINITE}")
+        raise stacks.LinAlgError(f"{operator}: {stacks.NOT_FINITE}")
     try:
-        return lapack("svd", array, **options)
+        return stacks.lapack("svd", array, **options)
     except np.linalg.LinAlgError:
-        raise LinAlgError(f"{operator}: {NOT_CONVERGED}") from None
+        raise stacks.LinAlgError(f"{operator}: {stacks.NOT_CONVERGED}") from None
 
 
 def _singular(A: Tensor, driver: str | None, full: bool | None) -> tuple[Tensor, ...]:
     """Return U, S and Vh of each matrix; S alone if `full` is None."""
-    dtype = check_float("linalg.svd", A)
-    *batch, m, n = check_matrix("linalg.svd", A)
+    dtype = stacks.check_float("linalg.svd", A)
+    *batch, m, n = stacks.check_matrix("linalg.svd", A)
     if driver is not None:
         raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs")
     k, device = min(m, n), A.meta.device
     values_only = (outline, (*batch, k), dtype.to_real())
     if full is None:
-        return made(device, lambda: [decomposed("linalg.svd", values(A), compute_uv=False)], values_only)
+        return stacks.made(device, lambda: [decomposed("linalg.svd", values(A), compute_uv=False)], values_only)
     rows, columns = (m, n) if full else (k, k)
-    wanted = (matrices, (*batch, m, rows), dtype), values_only, (matrices, (*batch, columns, n), dtype)
-    return made(device, lambda: decomposed("linalg.svd", values(A), full_matrices=full), *wanted)
+    wanted = (stacks.matrices, (*batch, m, rows), dtype), values_only, (stacks.matrices, (*batch, columns, n), dtype)
+    return stacks.made(device, lambda: decomposed("linalg.svd", values(A), full_matrices=full), *wanted)
 
 
 def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:

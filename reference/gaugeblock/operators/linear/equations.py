@@ -18,35 +18,22 @@ from ...tensor.tensor import Tensor
 from ...tensor.views import transpose as view_transpose
 from ..arrays import Array, outline, values
 from ..invoke import apply, expand, invoke, permute, reshape, result_type
-from .checks import (
-    SINGULAR,
-    check_float,
-    check_matrix,
-    check_one_dtype,
-    check_square,
-    check_squares,
-    fail,
-    is_vector,
-    lapack,
-    made,
-    matrices,
-    solved_sizes,
-    store,
-)
+from . import stacks
 from .factorizations import factor, solve_factored, substitute
 
 
 def linalg_det(A: Tensor) -> Tensor:
     """The determinant of each matrix of (..., n, n); 1 for n = 0. Raises RuntimeError for other shapes and dtypes."""
-    dtype, sizes = check_squares("linalg.det", A)
-    return made(A.meta.device, lambda: (lapack("det", values(A)),), (outline, sizes[:-2], dtype))[0]
+    dtype, sizes = stacks.check_squares("linalg.det", A)
+    return stacks.made(A.meta.device, lambda: (stacks.lapack("det", values(A)),), (outline, sizes[:-2], dtype))[0]
 
 
 def linalg_slogdet(A: Tensor) -> Any:
     """(sign, logabsdet) of each matrix, the sign of modulus 1; (0, -inf) for singular ones."""
-    dtype, sizes = check_squares("linalg.slogdet", A)
+    dtype, sizes = stacks.check_squares("linalg.slogdet", A)
     wanted = (outline, sizes[:-2], dtype), (outline, sizes[:-2], dtype.to_real())
-    return result_type("linalg_slogdet")(*made(A.meta.device, lambda: lapack("slogdet", values(A)), *wanted))
+    found = stacks.made(A.meta.device, lambda: stacks.lapack("slogdet", values(A)), *wanted)
+    return result_type("linalg_slogdet")(*found)
 
 
 def slogdet(self: Tensor) -> Any:
@@ -63,7 +50,7 @@ def logdet(self: Tensor) -> Tensor:
 def _solved(array: Array, right: Array) -> tuple[Array, Array]:
     """Solutions for right sides, and infos as `factor` gives them; inf and NaN for a singular matrix."""
     try:
-        return lapack("solve", array, right), np.zeros(array.shape[:-2], np.int32)
+        return stacks.lapack("solve", array, right), np.zeros(array.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
         factors, pivots, infos = factor(array)
         return solve_factored(factors, pivots, right), infos
@@ -74,15 +61,15 @@ def inverse_and_info(operator: str, matrix: Tensor, check_errors: bool) -> tuple
 
     Raises LinAlgError for a singular matrix if `check_errors`, RuntimeError for other shapes and dtypes.
     """
-    dtype, sizes = check_squares(operator, matrix)
+    dtype, sizes = stacks.check_squares(operator, matrix)
 
     def compute() -> tuple[Array, Array]:
         found, infos = _solved(values(matrix), np.eye(sizes[-1], dtype=dtype.numpy))
         if check_errors and infos.any():
-            fail(operator, infos, SINGULAR)
+            stacks.fail(operator, infos, stacks.SINGULAR)
         return found, infos
 
-    return made(matrix.meta.device, compute, (matrices, sizes, dtype), (outline, sizes[:-2], int32))
+    return stacks.made(matrix.meta.device, compute, (stacks.matrices, sizes, dtype), (outline, sizes[:-2], int32))
 
 
 def linalg_inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
@@ -100,13 +87,13 @@ def solution_and_info(operator: str, A: Tensor, B: Tensor, left: bool, check_err
 
     Raises LinAlgError for a singular matrix if `check_errors`, RuntimeError for other shapes and dtypes.
     """
-    check_squares(operator, A)
-    dtype, device = check_one_dtype(operator, A, B)
+    stacks.check_squares(operator, A)
+    dtype, device = stacks.check_one_dtype(operator, A, B)
     if not B.meta.ndim:
-        check_matrix(operator, B, "B")
-    vector = is_vector(A.meta.sizes, B.meta.sizes)
+        stacks.check_matrix(operator, B, "B")
+    vector = stacks.is_vector(A.meta.sizes, B.meta.sizes)
     right = (*B.meta.sizes, 1) if vector else B.meta.sizes
-    sizes = solved_sizes(operator, A.meta.sizes, right, left)
+    sizes = stacks.solved_sizes(operator, A.meta.sizes, right, left)
     wanted = sizes[:-1] if vector else sizes
 
     def compute() -> tuple[Array, Array]:
@@ -117,11 +104,11 @@ def solution_and_info(operator: str, A: Tensor, B: Tensor, left: bool, check_err
             turned, infos = _solved(np.swapaxes(array, -2, -1), np.swapaxes(given, -2, -1))
             found = np.swapaxes(turned, -2, -1)
         if check_errors and infos.any():
-            fail(f"torch.{operator}", infos, "The solver failed because the input matrix is singular.")
+            stacks.fail(f"torch.{operator}", infos, "The solver failed because the input matrix is singular.")
         return found.reshape(wanted), infos
 
-    first = (partial(matrices, column_major=left), wanted, dtype)
-    return made(device, compute, first, (outline, A.meta.sizes[:-2], int32))
+    first = (partial(stacks.matrices, column_major=left), wanted, dtype)
+    return stacks.made(device, compute, first, (outline, A.meta.sizes[:-2], int32))
 
 
 def linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
@@ -142,16 +129,16 @@ def linalg_solve_triangular(
     A zero on the diagonal gives inf and NaN. Raises RuntimeError unless sizes and dtypes fit.
     """
     operator = "linalg.solve_triangular"
-    check_float(operator, self)
-    dtype, device = check_one_dtype(operator, self, B)
-    check_matrix(operator, B, "B")
-    sizes = solved_sizes(operator, check_square(operator, self), B.meta.sizes, left)
-    result, target = matrices(sizes, dtype, device, column_major=left)
+    stacks.check_float(operator, self)
+    dtype, device = stacks.check_one_dtype(operator, self, B)
+    stacks.check_matrix(operator, B, "B")
+    sizes = stacks.solved_sizes(operator, stacks.check_square(operator, self), B.meta.sizes, left)
+    result, target = stacks.matrices(sizes, dtype, device, column_major=left)
     if target is not None:
         array, right = values(self), values(B)
         if not left:
             array, right, target = (np.swapaxes(one, -2, -1) for one in (array, right, target))
-        store(target, substitute(array, right, upper=upper == left, unit=unitriangular))
+        stacks.store(target, substitute(array, right, upper=upper == left, unit=unitriangular))
     return result
 
 
@@ -170,17 +157,17 @@ def triangular_solve(
                 f"torch.{operator}: Expected {name} to have at least 2 dimensions, but it has {tensor.meta.ndim} "
                 f"dimensions instead"
             )
-    check_float(operator, A)
-    dtype, device = check_one_dtype(operator, self, A, ("b", "A"))
-    square, b = check_square(operator, A), self.meta.sizes
+    stacks.check_float(operator, A)
+    dtype, device = stacks.check_one_dtype(operator, self, A, ("b", "A"))
+    square, b = stacks.check_square(operator, A), self.meta.sizes
     if square[-1] != b[-2]:
         raise RuntimeError(
             f"Incompatible matrix sizes for {operator}: each A matrix is {square[-2]} by {square[-1]} but each b "
             f"matrix is {b[-2]} by {b[-1]}"
         )
-    clone, copied = matrices(broadcast_shapes((b[:-2], square[:-2])) + square[-2:], dtype, device)
+    clone, copied = stacks.matrices(broadcast_shapes((b[:-2], square[:-2])) + square[-2:], dtype, device)
     if copied is not None:
-        store(copied, values(A))
+        stacks.store(copied, values(A))
     triangle = view_transpose(A, -2, -1) if transpose else A
     solution = linalg_solve_triangular(triangle, self, upper=upper != transpose, unitriangular=unitriangular)
     return result_type("triangular_solve")(solution, clone)
@@ -226,7 +213,7 @@ def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
     Raises RuntimeError for other shapes, NotImplementedError for bool, LinAlgError for a negative power of a singular
     matrix.
     """
-    sizes = check_square("linalg.matrix_power", self)
+    sizes = stacks.check_square("linalg.matrix_power", self)
     meta = self.meta
     if n == 0:
         identity = apply("eye", sizes[-1], dtype=meta.dtype, device=meta.device)
@@ -272,7 +259,7 @@ def exponential(array: Array) -> Array:
             odd = np.matmul(odd, square) + _PADE[k] * identity
             even = np.matmul(even, square) + _PADE[k - 1] * identity
         odd = np.matmul(scaled, odd)
-        result = lapack("solve", even - odd, even + odd)
+        result = stacks.lapack("solve", even - odd, even + odd)
         for k in range(int(halvings.max(initial=0))):
             result = np.where((k < halvings)[..., None, None], np.matmul(result, result), result)
     return np.where(finite[..., None, None], result, np.nan)
@@ -283,7 +270,7 @@ def linalg_matrix_exp(self: Tensor) -> Tensor:
 
     Raises RuntimeError for other shapes, bool and ints.
     """
-    dtype = check_float("linalg.matrix_exp", self, halves=True)
-    sizes = check_square("linalg.matrix_exp", self)
+    dtype = stacks.check_float("linalg.matrix_exp", self, halves=True)
+    sizes = stacks.check_square("linalg.matrix_exp", self)
     wide = np.complex128 if dtype.is_complex else np.float64
-    return made(self.meta.device, lambda: (exponential(values(self).astype(wide)),), (outline, sizes, dtype))[0]
+    return stacks.made(self.meta.device, lambda: (exponential(values(self).astype(wide)),), (outline, sizes, dtype))[0]

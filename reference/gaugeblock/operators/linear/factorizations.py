@@ -12,24 +12,7 @@ from ...tensor.tensor import Tensor
 from ..arrays import Array, outline, outside, values
 from ..invoke import invoke, result_type
 from ..operand_checks import check_implemented
-from .checks import (
-    FULL,
-    NOT_POSITIVE,
-    SINGULAR,
-    ZERO_PIVOT,
-    adjoint_of,
-    check_float,
-    check_matrix,
-    check_one_dtype,
-    check_square,
-    check_squares,
-    fail,
-    lapack,
-    made,
-    matrices,
-    solved_sizes,
-    store,
-)
+from . import stacks
 
 SMALL = 16
 """Matrices of up to so many columns are worked on column by column."""
@@ -156,18 +139,19 @@ def factors_and_info(operator: str, matrix: Tensor, pivot: bool, check_errors: b
     if len(sizes) < 2:
         raise RuntimeError(f"{operator}: Expected tensor with 2 or more dimensions. Got size: {list(sizes)} instead")
     dtype = matrix.meta.dtype
-    check_implemented(operator, dtype, dtype.name in FULL)
+    check_implemented(operator, dtype, dtype.name in stacks.FULL)
     if not pivot:
         raise RuntimeError(f"{operator}: LU without pivoting is not implemented on the CPU")
 
     def compute() -> tuple[Array, ...]:
         factors, pivots, infos = factor(values(matrix))
         if check_errors and infos.any():
-            fail(operator, infos, ZERO_PIVOT, RuntimeError)
+            stacks.fail(operator, infos, stacks.ZERO_PIVOT, RuntimeError)
         return factors, pivots + 1, infos
 
     pivoted = (outline, (*sizes[:-2], min(sizes[-2:])), int32)
-    return made(matrix.meta.device, compute, (matrices, sizes, dtype), pivoted, (outline, sizes[:-2], int32))
+    wanted = (stacks.matrices, sizes, dtype), pivoted, (outline, sizes[:-2], int32)
+    return stacks.made(matrix.meta.device, compute, *wanted)
 
 
 def linalg_lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
@@ -188,7 +172,7 @@ def linalg_lu(A: Tensor, *, pivot: bool = True) -> Any:
 
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """(P, L, U) from packed factors and pivots; what is not asked for has no elements. Raises RuntimeError."""
-    *batch, m, n = check_matrix("torch.lu_unpack", LU_data, "LU_data")
+    *batch, m, n = stacks.check_matrix("torch.lu_unpack", LU_data, "LU_data")
     if unpack_pivots and LU_pivots.meta.dtype is not int32:
         raise RuntimeError(
             "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype. Note: this "
@@ -213,7 +197,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
 
     shapes = (((m, m), unpack_pivots), ((m, k), unpack_data), ((k, n), unpack_data))
     wanted = [(outline, (*batch, *sizes) if given else (0,), LU_data.meta.dtype) for sizes, given in shapes]
-    return result_type("lu_unpack")(*made(LU_data.meta.device, compute, *wanted))
+    return result_type("lu_unpack")(*stacks.made(LU_data.meta.device, compute, *wanted))
 
 
 def pivot_rows(operator: str, pivots: Tensor, rows: int) -> Array:
@@ -234,24 +218,25 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True,
     Raises RuntimeError unless sizes and dtypes fit.
     """
     operator = "linalg.lu_solve"
-    dtype, device = check_one_dtype(operator, LU, B, ("LU", "B"))
-    check_implemented(operator, dtype, dtype.name in FULL)
+    dtype, device = stacks.check_one_dtype(operator, LU, B, ("LU", "B"))
+    check_implemented(operator, dtype, dtype.name in stacks.FULL)
     if pivots.meta.dtype is not int32:
         raise RuntimeError(f"{operator}: pivots should be a Tensor of scalar type torch.int32")
-    A = check_square(operator, LU, "LU")
-    check_matrix(operator, B, "B")
+    A = stacks.check_square(operator, LU, "LU")
+    stacks.check_matrix(operator, B, "B")
     if pivots.meta.sizes != A[:-1]:
         raise RuntimeError(
             f"{operator}: Number of pivots per batch should be same as the dimension of the matrix, got "
             f"{list(pivots.meta.sizes)} for LU of {list(A)}"
         )
-    result, target = matrices(solved_sizes(operator, A, B.meta.sizes, left), dtype, device, column_major=left)
+    wanted = stacks.solved_sizes(operator, A, B.meta.sizes, left)
+    result, target = stacks.matrices(wanted, dtype, device, column_major=left)
     if target is None:
         return result
     factors, right = values(LU), values(B)
     places = pivot_rows(operator, pivots, A[-1])
-    found = solve_factored(factors, places, right if left else adjoint_of(right), turned=adjoint == left)
-    store(target, found if left else adjoint_of(found))
+    found = solve_factored(factors, places, right if left else stacks.adjoint_of(right), turned=adjoint == left)
+    stacks.store(target, found if left else stacks.adjoint_of(found))
     return result
 
 
@@ -264,7 +249,7 @@ def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 def _lower(array: Array) -> tuple[Array, Array]:
     """Lower factors from the lower triangles, and infos: 0, or the order of the first minor that is not positive."""
     try:
-        return lapack("cholesky", array), np.zeros(array.shape[:-2], np.int32)
+        return stacks.lapack("cholesky", array), np.zeros(array.shape[:-2], np.int32)
     except np.linalg.LinAlgError:
         with np.errstate(all="ignore"):
             return _column_by_column(array)
@@ -292,16 +277,16 @@ def factor_and_info(operator: str, matrix: Tensor, upper: bool, check_errors: bo
     Only the named triangle is read. Raises LinAlgError for a matrix that is not positive-definite if `check_errors`,
     RuntimeError for other shapes, NotImplementedError for other dtypes.
     """
-    dtype, sizes = check_squares(operator, matrix)
+    dtype, sizes = stacks.check_squares(operator, matrix)
 
     def compute() -> tuple[Array, Array]:
         array = values(matrix)
-        factors, infos = _lower(adjoint_of(array) if upper else array)
+        factors, infos = _lower(stacks.adjoint_of(array) if upper else array)
         if check_errors and infos.any():
-            fail(operator, infos, NOT_POSITIVE)
-        return adjoint_of(factors) if upper else factors, infos
+            stacks.fail(operator, infos, stacks.NOT_POSITIVE)
+        return stacks.adjoint_of(factors) if upper else factors, infos
 
-    return made(matrix.meta.device, compute, (matrices, sizes, dtype), (outline, sizes[:-2], int32))
+    return stacks.made(matrix.meta.device, compute, (stacks.matrices, sizes, dtype), (outline, sizes[:-2], int32))
 
 
 def linalg_cholesky_ex(self: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
@@ -321,8 +306,8 @@ def cholesky(self: Tensor, upper: bool = False) -> Tensor:
 
 
 def _solved(factors: Array, right: Array, upper: bool) -> Array:
-    lower = adjoint_of(factors) if upper else factors
-    return substitute(adjoint_of(lower), substitute(lower, right, upper=False), upper=True)
+    lower = stacks.adjoint_of(factors) if upper else factors
+    return substitute(stacks.adjoint_of(lower), substitute(lower, right, upper=False), upper=True)
 
 
 def cholesky_inverse(self: Tensor, upper: bool = False) -> Tensor:
@@ -330,13 +315,13 @@ def cholesky_inverse(self: Tensor, upper: bool = False) -> Tensor:
 
     Raises RuntimeError for other shapes, LinAlgError for a zero on the diagonal of the factor.
     """
-    dtype, sizes = check_squares("cholesky_inverse", self)
-    result, target = matrices(sizes, dtype, self.meta.device)
+    dtype, sizes = stacks.check_squares("cholesky_inverse", self)
+    result, target = stacks.matrices(sizes, dtype, self.meta.device)
     if target is not None:
         zero = np.diagonal(values(self), 0, -2, -1) == 0
         if zero.any():
-            fail("cholesky_inverse", np.where(zero.any(axis=-1), zero.argmax(axis=-1) + 1, 0), SINGULAR)
-        store(target, _solved(values(self), np.eye(sizes[-1], dtype=dtype.numpy), upper))
+            stacks.fail("cholesky_inverse", np.where(zero.any(axis=-1), zero.argmax(axis=-1) + 1, 0), stacks.SINGULAR)
+        stacks.store(target, _solved(values(self), np.eye(sizes[-1], dtype=dtype.numpy), upper))
     return result
 
 
@@ -348,13 +333,13 @@ def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
                 f"cholesky_solve(): {name} should have at least 2 dimensions, but has {tensor.meta.ndim} "
                 f"dimensions instead"
             )
-    check_float("cholesky_solve", self, "self")
-    dtype, device = check_one_dtype("cholesky_solve", self, input2, ("b", "A"))
-    A, b = check_square("cholesky_solve", input2), self.meta.sizes
+    stacks.check_float("cholesky_solve", self, "self")
+    dtype, device = stacks.check_one_dtype("cholesky_solve", self, input2, ("b", "A"))
+    A, b = stacks.check_square("cholesky_solve", input2), self.meta.sizes
     if A[-1] != b[-2]:
         raise RuntimeError(
             f"Incompatible matrix sizes for cholesky_solve: each A matrix is {A[-2]} by {A[-1]} but each b matrix is "
             f"{b[-2]} by {b[-1]}"
         )
-    wanted = (matrices, broadcast_shapes((A[:-2], b[:-2])) + b[-2:], dtype)
-    return made(device, lambda: (_solved(values(input2), values(self), upper),), wanted)[0]
+    wanted = (stacks.matrices, broadcast_shapes((A[:-2], b[:-2])) + b[-2:], dtype)
+    return stacks.made(device, lambda: (_solved(values(input2), values(self), upper),), wanted)[0]

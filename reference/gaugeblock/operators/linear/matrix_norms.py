@@ -20,8 +20,8 @@ from ..arrays import Array, outline, values
 from ..invoke import apply, invoke, reshape, result_type
 from ..norms import norm_compute_dtype
 from ..reductions import reduced_sizes
-from .checks import FULL, adjoint_of, check_float, check_matrix, check_square, is_vector, made, matrices, store
 from .decompositions import decomposed, eigen_of_hermitian
+from .stacks import FULL, adjoint_of, check_float, check_matrix, check_square, is_vector, made, matrices, store
 
 Order = float | str | None
 OPERATOR = "linalg.matrix_norm"

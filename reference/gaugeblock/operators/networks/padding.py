@@ -10,7 +10,6 @@ from ...core.device import cpu
 from ...core.dtype import int64
 from ...core.memory_format import contiguous_format
 from ...iteration.tensor_iterator import Number
-from ...kernels.conversion import Immediate
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import suggested_format
 from ..arrays import filled, number_as
@@ -19,7 +18,6 @@ from ..conversion import converted
 from ..invoke import apply
 from ..loop_plan import LoopPlan, planned_loops
 from ..plan import Planned, plannable
-from ..pointwise import formula_kernel
 from .calls import check_dtype, suggested
 
 NATIVE = {"reflect": "reflection_pad{}d", "replicate": "replication_pad{}d", "circular": "_pad_circular"}
@@ -57,14 +55,12 @@ def constant_pad_nd(part: Part, self: Tensor, pad: Sequence[int], value: Number 
     meta = self.meta
     plan = LoopPlan([meta], [suggested(meta, sizes)])
     if meta.device is cpu:
-        filling = formula_kernel("identity", [Immediate(meta.dtype)], meta.dtype, meta.dtype)
-        number = number_as("constant_pad_nd", meta.dtype, value).item()
-        plan.loop(filling, plan.results, [], [number])
-        (inner,), (source,) = plan.results, plan.inputs
+        inner, source = plan.results[0], plan.inputs[0]
+        plan.fill(inner, number_as("constant_pad_nd", meta.dtype, value).item())
         for d, (before, after) in enumerate(amounts):
             kept = min(max(own[d] + min(before, 0) + min(after, 0), 0), sizes[d])
             inner, source = inner.narrow(d, max(before, 0), kept), source.narrow(d, max(-before, 0), kept)
-        plan.loop(formula_kernel("identity", [meta.dtype], meta.dtype, meta.dtype), [inner], [source])
+        plan.copy(inner, source)
     result: Tensor = part.fresh(plan.fresh, self)
     return result
 
@@ -124,13 +120,12 @@ def _indexed(operator: str, dims: int, mirror: bool) -> Callable[..., Any]:
             plan = LoopPlan([meta], [suggested(meta, sizes)])
             if meta.device is not cpu or not meta.numel:
                 return plan
-            kernel = formula_kernel("identity", [meta.dtype], meta.dtype, meta.dtype)
             for block in product(*(_segments(own[d], *amounts[d], mirror) for d in range(lead, len(own)))):
                 target, source = plan.results[0], plan.inputs[0]
                 for d, along in enumerate(block, lead):
                     target = target.narrow(d, along.first, along.places)
                     source = source.narrow(d, along.start, along.places, along.step)
-                plan.loop(kernel, [target], [source])
+                plan.copy(target, source)
             return plan
 
         return planned_loops(self, (operator, *padding), build)

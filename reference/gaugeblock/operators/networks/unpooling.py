@@ -8,13 +8,13 @@ from math import prod
 from ...core import lazy_numpy as np
 from ...core.device import cpu
 from ...core.dtype import int64
-from ...tensor.reshaping import contiguous
+from ...kernels.bound_call import Fresh
 from ...tensor.tensor import Tensor, empty_tensor, new_like
-from ...tensor.tensor_meta import TensorMeta, meta_of, view_strides
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, recalled, view_strides
 from ..arrays import Array, check_same_device, from_array, values
-from ..fresh_fill import fill_zeros
 from ..indexing.scatter_loop import scatter_loop
 from ..invoke import apply
+from ..loop_plan import LoopPlan
 from ..plan import Planned, plannable
 from .calls import check_dtype, suggested
 from .pooling import largest_of
@@ -48,25 +48,35 @@ def _unpooled(operator: str, self: Tensor, indices: Tensor, output_size: Ints, d
     meta = suggested(self.meta, (*own[:-dims], *output_size))
     if meta.device is not cpu:
         return new_like(meta)
-    copied = [_flat(one.meta, dims) is None for one in (self, indices)]
-    operands = [contiguous(one) if apart else one for one, apart in zip((self, indices), copied, strict=True)]
-    target, source, index = (_flat(one, dims) for one in (meta, *(one.meta for one in operands)))
-    assert target is not None and index is not None
-    scatter = scatter_loop(target, source, index, target.ndim - 1)
+    key = (operator, indices.meta, meta)
+    fresh = recalled(self.meta.plans, key, _unpooling, self.meta, indices.meta, meta, dims)
 
-    def unpool(self: Tensor, indices: Tensor) -> Tensor:
-        self, indices = contiguous(self) if copied[0] else self, contiguous(indices) if copied[1] else indices
-        result = new_like(meta)
-        fill_zeros(result)
-        if self.meta.numel and not scatter.run(result.pointer, self.pointer, indices.pointer):
-            found, area = values(indices), prod(output_size)
+    def declined() -> None:
+        found, area = values(indices), prod(output_size)
+        wrong = found[(found < 0) | (found >= area)]
+        if wrong.size:
             raise RuntimeError(
-                f"{operator}(): Found an invalid max index: {found[(found < 0) | (found >= area)][0]} (output volumes "
-                f"are of size {'x'.join(map(str, output_size))})"
+                f"{operator}(): Found an invalid max index: {wrong[0]} (output volumes are of size "
+                f"{'x'.join(map(str, output_size))})"
             )
-        return result
 
-    return Planned(unpool(self, indices), unpool, (self, indices))
+    return Planned.unrun(fresh, (self, indices), fresh.native(), (self, indices), declined=declined)
+
+
+def _unpooling(given: TensorMeta, indices: TensorMeta, meta: TensorMeta, dims: int) -> Fresh:
+    """Return the call that scatters into zeros, with the last dims as one; copies those that are apart."""
+    plan = LoopPlan([given, indices], [meta])
+    views, flat = [plan.fill(plan.results[0], 0)], [_flat(meta, dims)]
+    for one, view in zip((given, indices), plan.inputs, strict=True):
+        own = _flat(one, dims)
+        views.append(plan.row_major(view) if own is None else view)
+        flat.append(own or _flat(contiguous_meta(one.sizes, one.dtype), dims))
+    target, source, index = flat
+    assert target is not None and index is not None
+    if given.numel:
+        scatter = scatter_loop(target, source, index, target.ndim - 1)
+        plan.kernel(scatter.builtin, views, scatter.tail)
+    return plan.fresh._replace(refusing=True)
 
 
 def _flat(meta: TensorMeta, dims: int) -> TensorMeta | None:

@@ -16,12 +16,10 @@ from ...tensor.reshaping import view
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import contiguous_meta
 from ...tensor.views import as_strided, narrow
-from ..arrays import filled
 from ..invoke import apply
 from ..loop_plan import LoopPlan, View, planned_loops
 from ..operand_checks import check_implemented
 from ..plan import Planned, plannable
-from ..pointwise import formula_kernel
 
 Ints = tuple[int, ...]
 
@@ -138,8 +136,7 @@ def col2im(self: Tensor, output_size: Sequence[int], *options: Sequence[int]) ->
             wide = float32 if meta.dtype.itemsize == 2 else meta.dtype
             reached = [size + 2 * p for size, p in zip(wanted, around, strict=True)]
             grown = plan.temporary(contiguous_meta((*lead, channels, *reached), wide))
-            zero = plan.constant(filled((1,), wide, 0)).along(0, grown.sizes)
-            plan.loop(formula_kernel("identity", [wide], wide, wide), [grown], [zero])
+            plan.fill(grown, 0)
             columns = _columns(plan.inputs[0], (*lead, channels, *kernel, *counts))
             add = pointwise_kernel("col2im", total, [wide, meta.dtype], wide, (wide,))
             for k, j in product(*map(range, kernel)):
@@ -149,7 +146,7 @@ def col2im(self: Tensor, output_size: Sequence[int], *options: Sequence[int]) ->
             inner = grown
             for dim, before in enumerate(around, len(result.sizes) - 2):
                 inner = inner.narrow(dim, before, result.sizes[dim])
-            plan.loop(formula_kernel("identity", [wide], wide, meta.dtype), plan.results, [inner])
+            plan.copy(plan.results[0], inner)
         return plan
 
     return planned_loops(self, ("col2im", wanted, kernel, spread, around, step), build)

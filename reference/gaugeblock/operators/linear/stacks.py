@@ -1,4 +1,4 @@
-"""What linear algebra asks of its operands and raises, and the column-major tensors that hold its matrices."""
+"""Stacks of matrices: what linear algebra asks of them and raises, and the column-major tensors that hold results."""
 
 from __future__ import annotations
 
