@@ -1,16 +1,17 @@
 """Kernels in two steps: one that plans, by the metas and plain arguments of a call, and one that runs.
 
-A *plannable* kernel returns its result together with the call that makes such a result from other tensors and numbers:
+A *plannable* kernel returns a plan, or its result where it has none:
 
-    @kernel("outer")
+    @kernel("flip")
     @plannable
-    def outer(self, vec2):
+    def flip(self, dims):
         ...
-        return Planned(call(self, vec2), call)
+        return Planned.unrun(fresh, (self,), fresh.native(), (self,))
 
-The call takes the tensors and numbers of the operator in the order of its schema, and skips every check that metas and
-plain arguments decide. It returns None where the values of a number or tensor have to be looked at again. Whoever calls
-`outer` gets the result; a binding keeps the call as well (see call_cache).
+A plan has the metas of its results, and the call that makes such results from other tensors and numbers. Whoever calls
+`flip` gets the result; out= is handed to the plan, which writes there; a binding keeps the call (see call_cache). The
+call takes the tensors and numbers of the operator in the order of its schema, and skips every check that metas and plain
+arguments decide. It returns None where the values of a number or tensor have to be looked at again.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ R = TypeVar("R")
 
 
 class Planned(Generic[R]):
-    """A result, and what makes it from other tensors with the same metas; None where nothing does.
+    """The result of a kernel, now or when it is asked for, and what makes one from other tensors with the same metas,
+    None where nothing does.
 
     `operands` are the tensors and numbers that the call was planned for, in the order in which it takes them. None
     stands for all of the operator's. A `generic` call runs over one contiguous run of elements, its number last: with

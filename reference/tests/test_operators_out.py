@@ -1,0 +1,131 @@
+"""out= is written by the kernel itself, not copied from the result of the functional form."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import gaugeblock as gb
+import numpy as np
+import pytest
+from gaugeblock.operators import registration, rows
+from gaugeblock_conformance.backends.reference import ReferenceBackend
+from gaugeblock_conformance.operators.drawing import drawable
+from gaugeblock_spec import operators
+
+from .peer_calls import calls, elements
+
+CALLS = 3
+BACKEND = ReferenceBackend()
+COPIED = frozenset(
+    """rrelu_with_noise _ctc_loss _ctc_loss.Tensor native_dropout frexp.Tensor complex polar float_power.Tensor_Tensor
+    float_power.Tensor_Scalar float_power.Scalar conj_physical convolution linalg_qr qr geqrf linalg_householder_product
+    orgqr ormqr linalg_svd linalg_svdvals svd linalg_eigh linalg_eigvalsh linalg_eig linalg_eigvals linalg_det
+    linalg_slogdet slogdet quantile quantile.scalar nanquantile nanquantile.scalar histc histogram.bins_tensor
+    histogram.bin_ct renorm poisson binomial normal.Tensor_float normal.float_Tensor normal.Tensor_Tensor
+    normal.float_float linalg_cholesky_ex linalg_cholesky cholesky cholesky_inverse cholesky_solve linalg_lu_factor_ex
+    linalg_lu_factor linalg_lu lu_unpack linalg_lu_solve lu_solve mvlgamma special_multigammaln grid_sampler_2d
+    grid_sampler_3d affine_grid_generator take take_along_dim masked_select nonzero scatter.src scatter.value
+    scatter.reduce scatter.value_reduce scatter_add index_add index_copy dist linalg_lstsq linalg_pinv
+    linalg_pinv.rcond_tensor linalg_pinv.atol_rtol_tensor linalg_pinv.atol_rtol_float linalg_matrix_rank
+    linalg_matrix_rank.tol_tensor linalg_matrix_rank.atol_rtol_tensor linalg_matrix_rank.atol_rtol_float linalg_inv_ex
+    linalg_inv inverse linalg_solve_ex linalg_solve linalg_solve_triangular triangular_solve nll_loss_forward nll_loss
+    nll_loss2d_forward nll_loss2d multilabel_margin_loss multilabel_margin_loss_forward linalg_matrix_power
+    matrix_power linalg_matrix_exp linalg_norm linalg_norm.ord_str linalg_matrix_norm linalg_matrix_norm.str_ord
+    linalg_cond linalg_cond.p_str nuclear_norm nuclear_norm.dim frobenius_norm.dim native_batch_norm native_group_norm
+    aminmax select_scatter slice_scatter diagonal_scatter scatter_reduce.two index_reduce diag_embed fill.Scalar
+    fill.Tensor nonzero_static fractional_max_pool2d fractional_max_pool3d isin.Tensor_Tensor isin.Tensor_Scalar
+    isin.Scalar_Tensor bernoulli multinomial pixel_shuffle pixel_unshuffle channel_shuffle diag diff msort
+    searchsorted.Tensor searchsorted.Scalar bucketize.Tensor column_stack nanmean norm.ScalarOpt_dim
+    norm.ScalarOpt_dim_dtype kron addr linalg_cross cross linalg_multi_dot linalg_tensorinv linalg_tensorsolve
+    linear inner logsumexp smooth_l1_loss upsample_linear1d""".split()
+)
+"""Operators without a plan of their own: of LAPACK, of several operators, with results that depend on values, and
+those that write a copy first because a place that is not there must leave out= as it was."""
+UNCALLABLE = frozenset(
+    """hardtanh elu leaky_relu silu mish hardsigmoid hardswish glu im2col col2im max_pool2d_with_indices
+    adaptive_avg_pool2d max_pool3d_with_indices adaptive_avg_pool3d tensordot block_diag chain_matmul""".split()
+)
+"""Operators whose public functions have no out=, or other arguments than the operator."""
+NAMES = [
+    name
+    for name, row in operators.load().items()
+    if rows.rows()[name].out_name is not None and drawable(name) and name not in UNCALLABLE
+]
+
+
+def copies_of(name: str, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Return whether out= was a copy, of each call with a result of the dtype, sizes and strides of its out=."""
+    row, rng, found = operators.load()[name], np.random.default_rng(3), list[bool]()
+    copied = list[Any]()
+    store = registration._store
+    monkeypatch.setattr(registration, "_store", lambda out, result: (copied.append(out), store(out, result))[1])
+    for dtype in ("float64", "int64", "bool"):
+        for call in calls(name, dtype, CALLS) if dtype in row.dtypes else ():
+            arrays = {id(case): elements(case, rng, row, "", ties=False) for case in call.tensors}
+            positional, keywords = call.bind(lambda case, of=arrays: BACKEND.from_numpy(np.array(of[id(case)])))
+            try:
+                result = BACKEND.call(name, *positional, **keywords)
+            except (RuntimeError, IndexError, ValueError):
+                continue
+            parts = result if isinstance(result, tuple) else (result,)
+            if not any(part.numel() for part in parts):
+                continue
+            outs = tuple([gb.empty_strided(part.shape, part.stride(), dtype=part.dtype) for part in parts])
+            copied.clear()
+            BACKEND.call(name, *positional, **keywords, out=outs if isinstance(result, tuple) else outs[0])
+            found.append(bool(copied))
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.filterwarnings("ignore")
+def test_out_is_written_by_the_kernel(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = copies_of(name, monkeypatch)
+    assert any(found) is (name in COPIED)
+
+
+@pytest.mark.parametrize("strides", [(1, 3), (8, 2)])
+def test_an_out_with_other_strides_than_the_result_gets_its_elements(strides: tuple[int, int]) -> None:
+    x = gb.arange(12.0).reshape(3, 4)
+    for call in (lambda **out: gb.softmax(x, 1, **out), lambda **out: gb.mm(x, x.t(), **out)):
+        wanted = call()
+        out = gb.full((64,), -1.0).as_strided(wanted.shape, strides)
+        assert call(out=out) is out
+        assert out.tolist() == wanted.tolist() and out.stride() == strides
+
+
+def test_an_out_that_is_an_operand_is_read_before_it_is_written() -> None:
+    x = gb.tensor([[3.0, 1.0], [2.0, 4.0]])
+    wanted = gb.mm(x, x).tolist()
+    assert gb.mm(x, x, out=x).tolist() == wanted == [[11.0, 7.0], [14.0, 18.0]]
+    y = gb.tensor([3.0, 1.0, 2.0])
+    values, indices = gb.sort(y, out=(y, gb.empty(3, dtype=gb.int64)))
+    assert values is y and y.tolist() == [1.0, 2.0, 3.0] and indices.tolist() == [1, 2, 0]
+
+
+def test_two_outs_on_one_storage_both_get_their_result() -> None:
+    x = gb.tensor([[1, 5], [7, 2]])
+    memory = gb.zeros(4, dtype=gb.int64)
+    values, indices = gb.max(x, 1, out=(memory[:2], memory[2:]))
+    assert memory.tolist() == [5, 7, 1, 0] and values.tolist() == [5, 7] and indices.tolist() == [1, 0]
+
+
+def test_each_out_counts_one_change() -> None:
+    x, out = gb.ones(2, 3), gb.empty(2)
+    for count in range(1, 5):
+        gb.sum(x, 1, out=out)
+        assert out._version == count and out.tolist() == [3.0, 3.0]
+
+
+def test_a_place_outside_leaves_out_alone() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        out = gb.full((2,), 7.0)
+        for call in (
+            lambda: gb.gather(gb.ones(3), 0, gb.tensor([0, 3]), out=out),
+            lambda: gb.index_select(gb.ones(3), 0, gb.tensor([0, -1]), out=out),
+        ):
+            with pytest.raises((RuntimeError, IndexError), match="index"):
+                call()
+            assert out.tolist() == [7.0, 7.0] and out._version == 0
