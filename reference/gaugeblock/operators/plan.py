@@ -10,8 +10,8 @@ A *plannable* kernel returns a plan, or its result where it has none:
 
 A plan has the metas of its results, and the call that makes such results from other tensors and numbers. Whoever calls
 `flip` gets the result; out= is handed to the plan, which writes there; a binding keeps the call (see call_cache). The
-call takes the tensors and numbers of the operator in the order of its schema, and skips every check that metas and plain
-arguments decide. It returns None where the values of a number or tensor have to be looked at again.
+call takes the tensors and numbers of the operator in the order of its schema, and skips every check that metas and
+plain arguments decide. It returns None where the values of a number or tensor have to be looked at again.
 """
 
 from __future__ import annotations

@@ -4,9 +4,8 @@
     def index_select(self, dim, index): ...
 
 A kernel takes the schema's arguments: positional ones by position, keyword-only ones by keyword. From a functional
-kernel `derive` makes the in-place form (copy the result into self) and the out= form (plan, check, resize, run into it),
-with the checks that the row's `out_cast` asks for; an operator that writes in place natively registers those forms
-itself.
+kernel `derive` makes the in-place form (copy the result into self) and the out= form (plan, check, resize, run), with
+the checks that the row's `out_cast` asks for; an operator that writes in place natively registers those forms itself.
 """
 
 from __future__ import annotations
@@ -189,7 +188,7 @@ def storing(call: Callable[..., Any]) -> Callable[..., Tensor | None]:
 
 
 def derived_out(row: Row, function: Callable[..., Any]) -> Plannable[..., Any]:
-    """Return the out= form, which runs the kernel's plan into the given tensors, or copies a result that has no plan."""
+    """Return the out= form, which runs the kernel's plan into the given tensors, or copies what has no plan."""
 
     @functools.wraps(function)
     def into(*given: Any, out: Any, **options: Any) -> Any:
