@@ -19,29 +19,23 @@ CALLS = 3
 BACKEND = ReferenceBackend()
 COPIED = frozenset(
     """rrelu_with_noise _ctc_loss _ctc_loss.Tensor native_dropout frexp.Tensor complex polar float_power.Tensor_Tensor
-    float_power.Tensor_Scalar float_power.Scalar conj_physical convolution linalg_qr qr geqrf linalg_householder_product
-    orgqr ormqr linalg_svd linalg_svdvals svd linalg_eigh linalg_eigvalsh linalg_eig linalg_eigvals linalg_det
-    linalg_slogdet slogdet quantile quantile.scalar nanquantile nanquantile.scalar histc histogram.bins_tensor
-    histogram.bin_ct renorm poisson binomial normal.Tensor_float normal.float_Tensor normal.Tensor_Tensor
-    normal.float_float linalg_cholesky_ex linalg_cholesky cholesky cholesky_inverse cholesky_solve linalg_lu_factor_ex
-    linalg_lu_factor linalg_lu lu_unpack linalg_lu_solve lu_solve mvlgamma special_multigammaln grid_sampler_2d
-    grid_sampler_3d affine_grid_generator take take_along_dim masked_select nonzero scatter.src scatter.value
-    scatter.reduce scatter.value_reduce scatter_add index_add index_copy dist linalg_lstsq linalg_pinv
-    linalg_pinv.rcond_tensor linalg_pinv.atol_rtol_tensor linalg_pinv.atol_rtol_float linalg_matrix_rank
-    linalg_matrix_rank.tol_tensor linalg_matrix_rank.atol_rtol_tensor linalg_matrix_rank.atol_rtol_float linalg_inv_ex
-    linalg_inv inverse linalg_solve_ex linalg_solve linalg_solve_triangular triangular_solve nll_loss_forward nll_loss
-    nll_loss2d_forward nll_loss2d multilabel_margin_loss multilabel_margin_loss_forward linalg_matrix_power
-    matrix_power linalg_matrix_exp linalg_norm linalg_norm.ord_str linalg_matrix_norm linalg_matrix_norm.str_ord
-    linalg_cond linalg_cond.p_str nuclear_norm nuclear_norm.dim frobenius_norm.dim native_batch_norm native_group_norm
-    aminmax select_scatter slice_scatter diagonal_scatter scatter_reduce.two index_reduce diag_embed fill.Scalar
-    fill.Tensor nonzero_static fractional_max_pool2d fractional_max_pool3d isin.Tensor_Tensor isin.Tensor_Scalar
-    isin.Scalar_Tensor bernoulli multinomial pixel_shuffle pixel_unshuffle channel_shuffle diag diff msort
-    searchsorted.Tensor searchsorted.Scalar bucketize.Tensor column_stack nanmean norm.ScalarOpt_dim
-    norm.ScalarOpt_dim_dtype kron addr linalg_cross cross linalg_multi_dot linalg_tensorinv linalg_tensorsolve
-    linear inner logsumexp smooth_l1_loss upsample_linear1d""".split()
+    float_power.Tensor_Scalar float_power.Scalar conj_physical convolution qr svd linalg_eigvalsh slogdet quantile
+    quantile.scalar nanquantile nanquantile.scalar histc histogram.bins_tensor histogram.bin_ct renorm poisson
+    binomial normal.Tensor_float normal.float_Tensor normal.Tensor_Tensor normal.float_float linalg_lu_factor
+    linalg_lu mvlgamma special_multigammaln grid_sampler_2d grid_sampler_3d affine_grid_generator take take_along_dim
+    masked_select nonzero scatter.src scatter.value scatter.reduce scatter.value_reduce scatter_add index_add
+    index_copy dist triangular_solve nll_loss_forward nll_loss nll_loss2d_forward nll_loss2d multilabel_margin_loss
+    multilabel_margin_loss_forward linalg_matrix_power matrix_power linalg_norm linalg_norm.ord_str linalg_matrix_norm
+    linalg_matrix_norm.str_ord linalg_cond linalg_cond.p_str nuclear_norm nuclear_norm.dim frobenius_norm.dim
+    native_batch_norm native_group_norm aminmax select_scatter slice_scatter diagonal_scatter scatter_reduce.two
+    index_reduce diag_embed fill.Scalar fill.Tensor nonzero_static fractional_max_pool2d fractional_max_pool3d
+    isin.Tensor_Tensor isin.Tensor_Scalar isin.Scalar_Tensor bernoulli multinomial pixel_shuffle pixel_unshuffle
+    channel_shuffle diag diff msort searchsorted.Tensor searchsorted.Scalar bucketize.Tensor column_stack nanmean
+    norm.ScalarOpt_dim norm.ScalarOpt_dim_dtype kron addr linalg_cross cross linalg_multi_dot linalg_tensorinv
+    linalg_tensorsolve linear inner logsumexp smooth_l1_loss upsample_linear1d""".split()
 )
-"""Operators without a plan of their own: of LAPACK, of several operators, with results that depend on values, and
-those that write a copy first because a place that is not there must leave out= as it was."""
+"""Operators without a plan of their own: of several operators, computed by NumPy, with results that depend on values,
+and those that write a copy first because a place that is not there must leave out= as it was."""
 UNCALLABLE = frozenset(
     """hardtanh elu leaky_relu silu mish hardsigmoid hardswish glu im2col col2im max_pool2d_with_indices
     adaptive_avg_pool2d max_pool3d_with_indices adaptive_avg_pool3d tensordot block_diag chain_matmul""".split()

@@ -105,16 +105,9 @@ COMPLEX_TO_REAL: dict[DType, DType] = {complex32: float16, complex64: float32, c
 REAL_TO_COMPLEX: dict[DType, DType] = {real: joined for joined, real in COMPLEX_TO_REAL.items()}
 
 ALIASES: dict[str, DType] = {
-    "half": float16,
-    "float": float32,
-    "double": float64,
-    "short": int16,
-    "int": int32,
-    "long": int64,
-    "chalf": complex32,
-    "cfloat": complex64,
-    "cdouble": complex128,
-}
+    "half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64,
+    "chalf": complex32, "cfloat": complex64, "cdouble": complex128,
+}  # fmt: skip
 
 BY_NAME: dict[str, DType] = {dtype.name: dtype for dtype in ALL_DTYPES}
 

@@ -106,15 +106,8 @@ def record(
     used = {expr.opcode for expr in exprs}
     long = "while" in used or len(exprs) > (LONG_COMPLEX if compute.is_complex else LONG)
     widest = max(expr.type.bits for expr in exprs) if long else 0
-    return Body(
-        outputs,
-        tuple(inputs),
-        tuple(parameters),
-        tuple(arguments),
-        stored,
-        1 if used & SCALAR_ONLY else vector_width(level, (*outputs, *inputs), compute, widest),
-        "guard" in used,
-    )
+    width = 1 if used & SCALAR_ONLY else vector_width(level, (*outputs, *inputs), compute, widest)
+    return Body(outputs, tuple(inputs), tuple(parameters), tuple(arguments), stored, width, "guard" in used)
 
 
 def vector_width(level: Level, operands: Sequence[Memory], compute: DType, widest: int = 0) -> int:

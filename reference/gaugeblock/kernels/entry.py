@@ -18,11 +18,8 @@ class MethodDef(ctypes.Structure):
     """CPython's PyMethodDef: name, address, calling convention and docstring of a builtin."""
 
     _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("method", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
-    )
+        ("name", ctypes.c_char_p), ("method", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p),
+    )  # fmt: skip
 
 _FUNCTIONS = {
     "void ()": "PyErr_Clear PyErr_SetInterrupt",

@@ -42,14 +42,10 @@ X86_LEVELS = (
     _level("default", 16, "x86-64", "", False),
     _level("avx2", 32, "x86-64-v3", _AVX2, True),
     _level(
-        "avx512",
-        64,
-        "x86-64-v4",
-        f"{_AVX2} avx512f avx512bw avx512cd avx512dq avx512vl",
-        True,
+        "avx512", 64, "x86-64-v4", f"{_AVX2} avx512f avx512bw avx512cd avx512dq avx512vl", True,
         ' "prefer-vector-width"="512" "min-legal-vector-width"="512"',
     ),
-)
+)  # fmt: skip
 ARM_LEVELS = (_level("default", 16, "", "", False), _level("neon", 16, "", "neon", True, '"target-features"="+neon"'))
 OTHER_LEVELS = (_level("default", 16, "", "", False),)
 

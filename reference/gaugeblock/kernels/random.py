@@ -103,10 +103,6 @@ def _normal(words: list[Expr], numbers: list[Expr], type: ScalarType) -> list[Ex
     return found
 
 
-def _log_normal(words: list[Expr], numbers: list[Expr], type: ScalarType) -> list[Expr]:
-    return [exp(one) for one in _normal(words, numbers, type)]
-
-
 def _exponential(words: list[Expr], numbers: list[Expr], type: ScalarType) -> list[Expr]:
     """-log of a number in (0, 1] and, for 1, half of the spacing there, so that no result is 0."""
     least = 2.0 ** (-24 if type is F32 else -53)
@@ -145,7 +141,8 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "uniform": Kind(_uniform, "ddd"), "normal": Kind(_normal, "dd"), "log_normal": Kind(_log_normal, "dd"),
+    "uniform": Kind(_uniform, "ddd"), "normal": Kind(_normal, "dd"),
+    "log_normal": Kind(lambda *given: [*map(exp, _normal(*given))], "dd"),
     "exponential": Kind(_exponential, "d"), "cauchy": Kind(_cauchy, "dd"), "geometric": Kind(_geometric, "d", F64),
     "integers": Kind(_integers, "ii", WORD), "bernoulli": Kind(_bernoulli, "d", F64),
 }  # fmt: skip

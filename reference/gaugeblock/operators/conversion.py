@@ -158,12 +158,9 @@ def _wanted(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
 
 
 _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
-    "dtype": ((DType,), "dtype"),
-    "device": ((Device, str), "device or str"),
-    "non_blocking": ((bool,), "bool"),
-    "copy": ((bool,), "bool"),
-    "memory_format": ((MemoryFormat,), "memory_format"),
-}
+    "dtype": ((DType,), "dtype"), "device": ((Device, str), "device or str"), "non_blocking": ((bool,), "bool"),
+    "copy": ((bool,), "bool"), "memory_format": ((MemoryFormat,), "memory_format"),
+}  # fmt: skip
 
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:

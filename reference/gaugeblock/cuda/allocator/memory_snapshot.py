@@ -190,15 +190,12 @@ def _segment(store: BlockStore, head: Block, shown: ShownStacks) -> dict[str, An
     blocks: list[dict[str, Any]] = []
     block: Block | None = head
     while block is not None and block.state != UNMAPPED:
-        blocks.append(
-            {
-                "address": block.pointer,
-                "size": block.size,
-                "requested_size": 0 if block.state == FREE else block.requested,
-                "state": STATE_NAMES[block.state],
-                "frames": shown.frames(None if history is None else history.block_stacks.get(block)),
-            }
-        )
+        frames = shown.frames(None if history is None else history.block_stacks.get(block))
+        requested = 0 if block.state == FREE else block.requested
+        blocks.append({
+            "address": block.pointer, "size": block.size, "requested_size": requested,
+            "state": STATE_NAMES[block.state], "frames": frames,
+        })  # fmt: skip
         block = block.next
     active = [block for block in blocks if block["state"] != "inactive"]
     return {

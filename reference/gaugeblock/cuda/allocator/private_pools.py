@@ -127,7 +127,10 @@ def checkpoint_of(store: BlockStore, id: PoolId) -> PoolCheckpoint:
     """The checkpoint of a pool. RuntimeError when there is none such, and while other streams use its blocks."""
     owner = get_pool("checkpoint_pool", store, id)
     held = _held("checkpoint_pool", store, owner)
-    return PoolCheckpoint(id, tuple(map(_record, held)))
+    return PoolCheckpoint(id, tuple([
+        HeldBlock(one.pointer, one.size, one.requested, one.head().pointer, one.home.stream, one.home.pool.is_small)
+        for one in held
+    ]))  # fmt: skip
 
 
 def restore(store: BlockStore, checkpoint: PoolCheckpoint) -> Restored:
@@ -170,11 +173,6 @@ def _held(operator: str, store: BlockStore, owner: PrivatePool) -> list[Block]:
         if block.state == ALLOCATED:
             found.append(block)
     return found
-
-
-def _record(block: Block) -> HeldBlock:
-    home = block.home
-    return HeldBlock(block.pointer, block.size, block.requested, block.head().pointer, home.stream, home.pool.is_small)
 
 
 def _check_memory(store: BlockStore, owner: PrivatePool, wanted: HeldBlock) -> None:

@@ -46,12 +46,9 @@ class AllocationProperties(ctypes.Structure):
     """The memory that is asked for; the last fields, for other systems and compression, stay zero."""
 
     _fields_ = (
-        ("type", ctypes.c_int),
-        ("handle_types", ctypes.c_int),
-        ("location", Location),
-        ("windows", ctypes.c_void_p),
+        ("type", ctypes.c_int), ("handle_types", ctypes.c_int), ("location", Location), ("windows", ctypes.c_void_p),
         ("flags", ctypes.c_ubyte * 8),
-    )
+    )  # fmt: skip
 
 
 class AccessDescription(ctypes.Structure):

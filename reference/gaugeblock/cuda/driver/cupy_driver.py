@@ -19,6 +19,10 @@ from ...core.fork_safety import fork_safe
 from .cuda_library import CudaLibrary
 from .protocol import COPY_KINDS, DEFAULT_STREAM, CopyKind, DeviceProperties, DriverError, DriverOutOfMemory
 
+PROPERTIES = """totalGlobalMem major minor multiProcessorCount maxThreadsPerMultiProcessor maxThreadsPerBlock
+    sharedMemPerBlock warpSize""".split()
+"""CUDA's names of the numbers in DeviceProperties, in order."""
+
 _NOT_READY = 600
 _OUT_OF_MEMORY = ("cudaErrorMemoryAllocation", "CUDA_ERROR_OUT_OF_MEMORY")
 MOST = (1 << 63) - 1
@@ -184,17 +188,8 @@ class CupyDriver:
         if found is None:
             with self._on("properties", device):
                 told = self._runtime.getDeviceProperties(device)
-            found = self._properties[device] = DeviceProperties(
-                told["name"].decode() if isinstance(told["name"], bytes) else str(told["name"]),
-                int(told["totalGlobalMem"]),
-                int(told["major"]),
-                int(told["minor"]),
-                int(told["multiProcessorCount"]),
-                int(told["maxThreadsPerMultiProcessor"]),
-                int(told["maxThreadsPerBlock"]),
-                int(told["sharedMemPerBlock"]),
-                int(told["warpSize"]),
-            )
+            name = told["name"].decode() if isinstance(told["name"], bytes) else str(told["name"])
+            found = self._properties[device] = DeviceProperties(name, *[int(told[key]) for key in PROPERTIES])
         return found
 
     def _stream(self, operator: str, stream: object) -> int:

@@ -8,14 +8,18 @@ from ...core import lazy_numpy as np
 from ...core.errors import check_int, type_error
 from ...core.warn import warn_deprecated
 from ...tensor.tensor import Tensor
+from ...tensor.tensor_meta import contiguous_meta
 from ..arguments import tensor_argument
-from ..arrays import Array, outline, values
+from ..arrays import Array, values
 from ..invoke import apply, invoke, result_type
+from ..plan import Planned, plannable
 from . import stacks
+from .stacks import column_major
 
 MODES = ("reduced", "complete", "r")
 
 
+@plannable
 def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
     """(Q, R) of each matrix (..., m, n), Q with orthonormal columns, R upper triangular; mode "r" leaves Q without
     elements. Raises RuntimeError."""
@@ -31,9 +35,8 @@ def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
     def compute() -> tuple[Any, Any]:
         return (0, stacks.lapack("qr", values(A), "r")) if mode == "r" else tuple(stacks.lapack("qr", values(A), mode))
 
-    first = (outline, (0,), dtype) if mode == "r" else (stacks.matrices, (*batch, m, inner), dtype)
-    second = (stacks.matrices, (*batch, inner, n), dtype)
-    return result_type("linalg_qr")(*stacks.made(A.meta.device, compute, first, second))
+    first = (contiguous_meta, (0,), dtype) if mode == "r" else (column_major, (*batch, m, inner), dtype)
+    return stacks.planned("linalg_qr", A.meta.device, compute, first, (column_major, (*batch, inner, n), dtype))
 
 
 def qr(self: Tensor, some: bool = True) -> Any:
@@ -42,6 +45,7 @@ def qr(self: Tensor, some: bool = True) -> Any:
     return result_type("qr")(*invoke("linalg_qr", self, "reduced" if some else "complete"))
 
 
+@plannable
 def geqrf(self: Tensor) -> Any:
     """(a, tau): R with the Householder vectors below it, and their factors. Raises RuntimeError below two dims."""
     dtype = stacks.check_float("geqrf", self, "self")
@@ -51,8 +55,8 @@ def geqrf(self: Tensor) -> Any:
         turned, taus = stacks.lapack("qr", values(self), "raw")
         return np.swapaxes(turned, -2, -1), taus
 
-    wanted = (stacks.matrices, (*batch, m, n), dtype), (outline, (*batch, min(m, n)), dtype)
-    return result_type("geqrf")(*stacks.made(self.meta.device, compute, *wanted))
+    wanted = (column_major, (*batch, m, n), dtype), (contiguous_meta, (*batch, min(m, n)), dtype)
+    return stacks.planned("geqrf", self.meta.device, compute, *wanted)
 
 
 def reflected(vectors: Array, taus: Array, onto: Array, *, turned: bool = False) -> Array:
@@ -80,7 +84,8 @@ def _check_reflections(operator: str, vectors: Tensor, tau: Tensor) -> tuple[int
     return sizes
 
 
-def linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor:
+@plannable
+def linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor | Planned[Tensor]:
     """The first n columns of the product of reflections whose vectors lie below the diagonal of (..., m, n).
 
     Raises RuntimeError unless sizes fit.
@@ -98,10 +103,13 @@ def linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor:
         start = np.broadcast_to(np.eye(m, n, dtype=dtype.numpy), sizes)
         return (reflected(values(input), values(tau), start),)
 
-    return stacks.made(input.meta.device, compute, (stacks.matrices, sizes, dtype))[0]
+    return stacks.planned(None, input.meta.device, compute, (column_major, sizes, dtype))
 
 
-def ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
+@plannable
+def ormqr(
+    self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False
+) -> Tensor | Planned[Tensor]:
     """Q @ input3, or input3 @ Q if not `left`, with Q.mH for Q if `transpose`. Raises RuntimeError unless sizes fit.
 
     Q is the product of reflections whose vectors lie below the diagonal of `self`, with the factors `input2`.
@@ -115,15 +123,14 @@ def ormqr(self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, trans
             f"torch.ormqr: other.shape[{-2 if left else -1}] must be equal to input.shape[-2], got {list(other)} and "
             f"{list(sizes)}"
         )
-    result, target = stacks.matrices(other, dtype, self.meta.device)
-    if target is not None:
+
+    def compute() -> tuple[Array]:
         vectors, taus, onto = values(self), values(input2), values(input3)
         if left:
-            stacks.store(target, reflected(vectors, taus, onto, turned=transpose))
-        else:
-            turned = reflected(vectors, taus, stacks.adjoint_of(onto), turned=not transpose)
-            stacks.store(target, stacks.adjoint_of(turned))
-    return result
+            return (reflected(vectors, taus, onto, turned=transpose),)
+        return (stacks.adjoint_of(reflected(vectors, taus, stacks.adjoint_of(onto), turned=not transpose)),)
+
+    return stacks.planned(None, self.meta.device, compute, (column_major, other, dtype))
 
 
 def eigen_of_hermitian(operator: str, array: Array, triangle: str) -> tuple[Array, Array]:
@@ -139,6 +146,7 @@ def eigen_of_hermitian(operator: str, array: Array, triangle: str) -> tuple[Arra
     return np.where(bad[..., None], np.nan, found[0]), np.where(bad[..., None, None], np.nan, found[1])
 
 
+@plannable
 def linalg_eigh(self: Tensor, UPLO: str = "L") -> Any:
     """(eigenvalues, eigenvectors) of Hermitian matrices, read from one triangle; ascending and real.
 
@@ -147,10 +155,12 @@ def linalg_eigh(self: Tensor, UPLO: str = "L") -> Any:
     dtype, sizes = stacks.check_squares("linalg.eigh", self)
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
-    wanted = (outline, sizes[:-1], dtype.to_real()), (stacks.matrices, sizes, dtype)
-    name = "linalg.eigh"
-    found = stacks.made(self.meta.device, lambda: eigen_of_hermitian(name, values(self), UPLO.upper()), *wanted)
-    return result_type("linalg_eigh")(*found)
+
+    def compute() -> tuple[Array, Array]:
+        return eigen_of_hermitian("linalg.eigh", values(self), UPLO.upper())
+
+    wanted = (contiguous_meta, sizes[:-1], dtype.to_real()), (column_major, sizes, dtype)
+    return stacks.planned("linalg_eigh", self.meta.device, compute, *wanted)
 
 
 def linalg_eigvalsh(self: Tensor, UPLO: str = "L") -> Tensor:
@@ -159,7 +169,7 @@ def linalg_eigvalsh(self: Tensor, UPLO: str = "L") -> Tensor:
     return values
 
 
-def _general(operator: str, self: Tensor, vectors: bool) -> tuple[Tensor, ...]:
+def _general(operator: str, self: Tensor, vectors: bool) -> Planned[Any]:
     dtype, sizes = stacks.check_squares(operator, self)
 
     def compute() -> tuple[Array, ...]:
@@ -172,18 +182,20 @@ def _general(operator: str, self: Tensor, vectors: bool) -> tuple[Tensor, ...]:
             raise stacks.LinAlgError(f"{operator}: {stacks.NOT_CONVERGED}") from None
 
     wide = dtype.to_complex()
-    wanted = (outline, sizes[:-1], wide), (stacks.matrices, sizes, wide)
-    return stacks.made(self.meta.device, compute, *wanted[: 1 + vectors])
+    wanted = (contiguous_meta, sizes[:-1], wide), (column_major, sizes, wide)
+    return stacks.planned("linalg_eig" if vectors else None, self.meta.device, compute, *wanted[: 1 + vectors])
 
 
+@plannable
 def linalg_eig(self: Tensor) -> Any:
     """(eigenvalues, eigenvectors), both complex, in no order. Raises RuntimeError for other shapes, inf and NaN."""
-    return result_type("linalg_eig")(*_general("linalg.eig", self, True))
+    return _general("linalg.eig", self, True)
 
 
-def linalg_eigvals(self: Tensor) -> Tensor:
+@plannable
+def linalg_eigvals(self: Tensor) -> Tensor | Planned[Tensor]:
     """The eigenvalues, complex, in no order. Raises as linalg.eig."""
-    return _general("linalg.eigvals", self, False)[0]
+    return _general("linalg.eigvals", self, False)
 
 
 def decomposed(operator: str, array: Array, **options: bool) -> Any:
@@ -196,32 +208,34 @@ def decomposed(operator: str, array: Array, **options: bool) -> Any:
         raise stacks.LinAlgError(f"{operator}: {stacks.NOT_CONVERGED}") from None
 
 
-def _singular(A: Tensor, driver: str | None, full: bool | None) -> tuple[Tensor, ...]:
+def _singular(A: Tensor, driver: str | None, full: bool | None) -> Planned[Any]:
     """Return U, S and Vh of each matrix; S alone if `full` is None."""
     dtype = stacks.check_float("linalg.svd", A)
     *batch, m, n = stacks.check_matrix("linalg.svd", A)
     if driver is not None:
         raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs")
     k, device = min(m, n), A.meta.device
-    values_only = (outline, (*batch, k), dtype.to_real())
+    S, name = (contiguous_meta, (*batch, k), dtype.to_real()), "linalg_svd"
     if full is None:
-        return stacks.made(device, lambda: [decomposed("linalg.svd", values(A), compute_uv=False)], values_only)
+        return stacks.planned(None, device, lambda: [decomposed("linalg.svd", values(A), compute_uv=False)], S)
     rows, columns = (m, n) if full else (k, k)
-    wanted = (stacks.matrices, (*batch, m, rows), dtype), values_only, (stacks.matrices, (*batch, columns, n), dtype)
-    return stacks.made(device, lambda: decomposed("linalg.svd", values(A), full_matrices=full), *wanted)
+    U, Vh = (column_major, (*batch, m, rows), dtype), (column_major, (*batch, columns, n), dtype)
+    return stacks.planned(name, device, lambda: decomposed("linalg.svd", values(A), full_matrices=full), U, S, Vh)
 
 
+@plannable
 def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """(U, S, Vh) with ``U * S @ Vh`` equal to each matrix, S real and descending.
 
     Raises LinAlgError for what is not finite, RuntimeError for other shapes and for a driver, which only CUDA has.
     """
-    return result_type("linalg_svd")(*_singular(A, driver, full_matrices))
+    return _singular(A, driver, full_matrices)
 
 
-def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
+@plannable
+def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor | Planned[Tensor]:
     """The singular values of each matrix, descending. Raises as linalg.svd."""
-    return _singular(A, driver, None)[0]
+    return _singular(A, driver, None)
 
 
 def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> Any:

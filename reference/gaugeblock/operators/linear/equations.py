@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
 from math import prod
 from typing import Any
 
@@ -15,25 +14,30 @@ from ...core.memory_format import contiguous_format
 from ...core.warn import warn_deprecated
 from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
+from ...tensor.tensor_meta import contiguous_meta
 from ...tensor.views import transpose as view_transpose
-from ..arrays import Array, outline, values
+from ..arrays import Array, values
 from ..invoke import apply, expand, invoke, permute, reshape, result_type
+from ..plan import Planned, plannable
 from . import stacks
 from .factorizations import factor, solve_factored, substitute
+from .stacks import column_major
 
 
-def linalg_det(A: Tensor) -> Tensor:
+@plannable
+def linalg_det(A: Tensor) -> Tensor | Planned[Tensor]:
     """The determinant of each matrix of (..., n, n); 1 for n = 0. Raises RuntimeError for other shapes and dtypes."""
     dtype, sizes = stacks.check_squares("linalg.det", A)
-    return stacks.made(A.meta.device, lambda: (stacks.lapack("det", values(A)),), (outline, sizes[:-2], dtype))[0]
+    wanted = (contiguous_meta, sizes[:-2], dtype)
+    return stacks.planned(None, A.meta.device, lambda: (stacks.lapack("det", values(A)),), wanted)
 
 
+@plannable
 def linalg_slogdet(A: Tensor) -> Any:
     """(sign, logabsdet) of each matrix, the sign of modulus 1; (0, -inf) for singular ones."""
     dtype, sizes = stacks.check_squares("linalg.slogdet", A)
-    wanted = (outline, sizes[:-2], dtype), (outline, sizes[:-2], dtype.to_real())
-    found = stacks.made(A.meta.device, lambda: stacks.lapack("slogdet", values(A)), *wanted)
-    return result_type("linalg_slogdet")(*found)
+    wanted = (contiguous_meta, sizes[:-2], dtype), (contiguous_meta, sizes[:-2], dtype.to_real())
+    return stacks.planned("linalg_slogdet", A.meta.device, lambda: stacks.lapack("slogdet", values(A)), *wanted)
 
 
 def slogdet(self: Tensor) -> Any:
@@ -56,8 +60,8 @@ def _solved(array: Array, right: Array) -> tuple[Array, Array]:
         return solve_factored(factors, pivots, right), infos
 
 
-def inverse_and_info(operator: str, matrix: Tensor, check_errors: bool) -> tuple[Tensor, ...]:
-    """The inverse of each matrix of (..., n, n), and int32 infos: 0, or the first zero pivot counted from 1.
+def _inverse(operator: str, matrix: Tensor, check_errors: bool, kind: str | None) -> Planned[Any]:
+    """Plan the inverse of each matrix of (..., n, n), and int32 infos: 0, or the first zero pivot counted from 1.
 
     Raises LinAlgError for a singular matrix if `check_errors`, RuntimeError for other shapes and dtypes.
     """
@@ -69,21 +73,26 @@ def inverse_and_info(operator: str, matrix: Tensor, check_errors: bool) -> tuple
             stacks.fail(operator, infos, stacks.SINGULAR)
         return found, infos
 
-    return stacks.made(matrix.meta.device, compute, (stacks.matrices, sizes, dtype), (outline, sizes[:-2], int32))
+    wanted = (column_major, sizes, dtype), (contiguous_meta, sizes[:-2], int32)
+    return stacks.planned(kind, matrix.meta.device, compute, *wanted)
 
 
+@plannable
 def linalg_inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     """(inverse, info) of each matrix."""
-    return result_type("linalg_inv_ex")(*inverse_and_info("linalg.inv_ex", A, check_errors))
+    return _inverse("linalg.inv_ex", A, check_errors, "linalg_inv_ex")
 
 
-def linalg_inv(A: Tensor) -> Tensor:
+@plannable
+def linalg_inv(A: Tensor) -> Tensor | Planned[Tensor]:
     """The inverse of each matrix. Raises LinAlgError for singular ones."""
-    return inverse_and_info("linalg.inv", A, True)[0]
+    return _inverse("linalg.inv", A, True, None)
 
 
-def solution_and_info(operator: str, A: Tensor, B: Tensor, left: bool, check_errors: bool) -> tuple[Tensor, ...]:
-    """X and int32 infos of ``A @ X = B``; leading dims broadcast; B is a matrix or, as `is_vector` says, a vector.
+def _solution(
+    operator: str, A: Tensor, B: Tensor, left: bool, check_errors: bool, kind: str | None
+) -> Planned[Any]:
+    """Plan X and int32 infos of ``A @ X = B``; leading dims broadcast; B is a matrix or, as `is_vector` says, a vector.
 
     Raises LinAlgError for a singular matrix if `check_errors`, RuntimeError for other shapes and dtypes.
     """
@@ -107,23 +116,26 @@ def solution_and_info(operator: str, A: Tensor, B: Tensor, left: bool, check_err
             stacks.fail(f"torch.{operator}", infos, "The solver failed because the input matrix is singular.")
         return found.reshape(wanted), infos
 
-    first = (partial(stacks.matrices, column_major=left), wanted, dtype)
-    return stacks.made(device, compute, first, (outline, A.meta.sizes[:-2], int32))
+    first = (column_major if left else contiguous_meta, wanted, dtype)
+    return stacks.planned(kind, device, compute, first, (contiguous_meta, A.meta.sizes[:-2], int32))
 
 
+@plannable
 def linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
     """(result, info) of ``A @ X = B``, or with `left` False of ``X @ A = B``."""
-    return result_type("linalg_solve_ex")(*solution_and_info("linalg.solve_ex", A, B, left, check_errors))
+    return _solution("linalg.solve_ex", A, B, left, check_errors, "linalg_solve_ex")
 
 
-def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
+@plannable
+def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor | Planned[Tensor]:
     """X of ``A @ X = B``, or with `left` False of ``X @ A = B``. Raises LinAlgError for singular matrices."""
-    return solution_and_info("linalg.solve", A, B, left, True)[0]
+    return _solution("linalg.solve", A, B, left, True, None)
 
 
+@plannable
 def linalg_solve_triangular(
     self: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
-) -> Tensor:
+) -> Tensor | Planned[Tensor]:
     """X of ``A @ X = B`` (``X @ A = B`` if not `left`), A being one triangle of `self`, with ones if `unitriangular`.
 
     A zero on the diagonal gives inf and NaN. Raises RuntimeError unless sizes and dtypes fit.
@@ -133,13 +145,13 @@ def linalg_solve_triangular(
     dtype, device = stacks.check_one_dtype(operator, self, B)
     stacks.check_matrix(operator, B, "B")
     sizes = stacks.solved_sizes(operator, stacks.check_square(operator, self), B.meta.sizes, left)
-    result, target = stacks.matrices(sizes, dtype, device, column_major=left)
-    if target is not None:
-        array, right = values(self), values(B)
-        if not left:
-            array, right, target = (np.swapaxes(one, -2, -1) for one in (array, right, target))
-        stacks.store(target, substitute(array, right, upper=upper == left, unit=unitriangular))
-    return result
+
+    def compute() -> tuple[Array]:
+        array, right = (values(one) if left else np.swapaxes(values(one), -2, -1) for one in (self, B))
+        found = substitute(array, right, upper=upper == left, unit=unitriangular)
+        return (found if left else np.swapaxes(found, -2, -1),)
+
+    return stacks.planned(None, device, compute, (column_major if left else contiguous_meta, sizes, dtype))
 
 
 def triangular_solve(
@@ -165,9 +177,8 @@ def triangular_solve(
             f"Incompatible matrix sizes for {operator}: each A matrix is {square[-2]} by {square[-1]} but each b "
             f"matrix is {b[-2]} by {b[-1]}"
         )
-    clone, copied = stacks.matrices(broadcast_shapes((b[:-2], square[:-2])) + square[-2:], dtype, device)
-    if copied is not None:
-        stacks.store(copied, values(A))
+    sizes = broadcast_shapes((b[:-2], square[:-2])) + square[-2:]
+    clone = stacks.planned(None, device, lambda: (values(A),), (column_major, sizes, dtype)).result
     triangle = view_transpose(A, -2, -1) if transpose else A
     solution = linalg_solve_triangular(triangle, self, upper=upper != transpose, unitriangular=unitriangular)
     return result_type("triangular_solve")(solution, clone)
@@ -265,12 +276,13 @@ def exponential(array: Array) -> Array:
     return np.where(finite[..., None, None], result, np.nan)
 
 
-def linalg_matrix_exp(self: Tensor) -> Tensor:
+@plannable
+def linalg_matrix_exp(self: Tensor) -> Tensor | Planned[Tensor]:
     """The exponential of each matrix, by scaling, an approximant of order 13 and squaring, in double precision.
 
     Raises RuntimeError for other shapes, bool and ints.
     """
     dtype = stacks.check_float("linalg.matrix_exp", self, halves=True)
     sizes = stacks.check_square("linalg.matrix_exp", self)
-    wide = np.complex128 if dtype.is_complex else np.float64
-    return stacks.made(self.meta.device, lambda: (exponential(values(self).astype(wide)),), (outline, sizes, dtype))[0]
+    wide, wanted = np.complex128 if dtype.is_complex else np.float64, (contiguous_meta, sizes, dtype)
+    return stacks.planned(None, self.meta.device, lambda: (exponential(values(self).astype(wide)),), wanted)

@@ -9,10 +9,13 @@ from ...core.dtype import int32
 from ...core.warn import warn_deprecated
 from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
-from ..arrays import Array, outline, outside, values
+from ...tensor.tensor_meta import contiguous_meta
+from ..arrays import Array, outside, values
 from ..invoke import invoke, result_type
 from ..operand_checks import check_implemented
+from ..plan import Planned, plannable
 from . import stacks
+from .stacks import column_major
 
 SMALL = 16
 """Matrices of up to so many columns are worked on column by column."""
@@ -130,8 +133,8 @@ def _placed(rows: Array, order: Array) -> Array:
     return np.take_along_axis(rows, order[..., None], axis=-2)
 
 
-def factors_and_info(operator: str, matrix: Tensor, pivot: bool, check_errors: bool) -> tuple[Tensor, ...]:
-    """L and U of each matrix (..., m, n) in one tensor, int32 pivots counted from 1, int32 infos.
+def _planned_lu(operator: str, matrix: Tensor, pivot: bool, check_errors: bool, kind: str) -> Planned[Any]:
+    """Plan L and U of each matrix (..., m, n) in one tensor, int32 pivots counted from 1, int32 infos.
 
     Raises RuntimeError for a zero pivot if `check_errors`.
     """
@@ -149,19 +152,21 @@ def factors_and_info(operator: str, matrix: Tensor, pivot: bool, check_errors: b
             stacks.fail(operator, infos, stacks.ZERO_PIVOT, RuntimeError)
         return factors, pivots + 1, infos
 
-    pivoted = (outline, (*sizes[:-2], min(sizes[-2:])), int32)
-    wanted = (stacks.matrices, sizes, dtype), pivoted, (outline, sizes[:-2], int32)
-    return stacks.made(matrix.meta.device, compute, *wanted)
+    pivoted, infos = (*sizes[:-2], min(sizes[-2:])), sizes[:-2]
+    wanted = (column_major, sizes, dtype), (contiguous_meta, pivoted, int32), (contiguous_meta, infos, int32)
+    return stacks.planned(kind, matrix.meta.device, compute, *wanted)
 
 
+@plannable
 def linalg_lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """(LU, pivots, info) of each matrix. Raises RuntimeError for a zero pivot if `check_errors`."""
-    return result_type("linalg_lu_factor_ex")(*factors_and_info("torch.linalg.lu_factor_ex", A, pivot, check_errors))
+    return _planned_lu("torch.linalg.lu_factor_ex", A, pivot, check_errors, "linalg_lu_factor_ex")
 
 
 def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     """(LU, pivots) of each matrix. Raises RuntimeError for a zero pivot."""
-    return result_type("linalg_lu_factor")(*factors_and_info("torch.linalg.lu_factor", A, pivot, True)[:2])
+    found = _planned_lu("torch.linalg.lu_factor", A, pivot, True, "linalg_lu_factor_ex").result
+    return result_type("linalg_lu_factor")(*found[:2])
 
 
 def linalg_lu(A: Tensor, *, pivot: bool = True) -> Any:
@@ -170,6 +175,7 @@ def linalg_lu(A: Tensor, *, pivot: bool = True) -> Any:
     return result_type("linalg_lu")(*invoke("lu_unpack", factors, pivots))
 
 
+@plannable
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """(P, L, U) from packed factors and pivots; what is not asked for has no elements. Raises RuntimeError."""
     *batch, m, n = stacks.check_matrix("torch.lu_unpack", LU_data, "LU_data")
@@ -196,8 +202,8 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
         return P, np.tril(factors[..., :k], -1) + np.eye(m, k, dtype=factors.dtype), np.triu(factors[..., :k, :])
 
     shapes = (((m, m), unpack_pivots), ((m, k), unpack_data), ((k, n), unpack_data))
-    wanted = [(outline, (*batch, *sizes) if given else (0,), LU_data.meta.dtype) for sizes, given in shapes]
-    return result_type("lu_unpack")(*stacks.made(LU_data.meta.device, compute, *wanted))
+    wanted = [(contiguous_meta, (*batch, *sizes) if given else (0,), LU_data.meta.dtype) for sizes, given in shapes]
+    return stacks.planned("lu_unpack", LU_data.meta.device, compute, *wanted)
 
 
 def pivot_rows(operator: str, pivots: Tensor, rows: int) -> Array:
@@ -212,7 +218,10 @@ def pivot_rows(operator: str, pivots: Tensor, rows: int) -> Array:
     return np.asarray(places - 1)
 
 
-def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
+@plannable
+def linalg_lu_solve(
+    LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False
+) -> Tensor | Planned[Tensor]:
     """X of ``A @ X = B`` (``X @ A = B`` if not `left`) from A's packed factors; A.mH in the place of A if `adjoint`.
 
     Raises RuntimeError unless sizes and dtypes fit.
@@ -229,21 +238,21 @@ def linalg_lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True,
             f"{operator}: Number of pivots per batch should be same as the dimension of the matrix, got "
             f"{list(pivots.meta.sizes)} for LU of {list(A)}"
         )
-    wanted = stacks.solved_sizes(operator, A, B.meta.sizes, left)
-    result, target = stacks.matrices(wanted, dtype, device, column_major=left)
-    if target is None:
-        return result
-    factors, right = values(LU), values(B)
-    places = pivot_rows(operator, pivots, A[-1])
-    found = solve_factored(factors, places, right if left else stacks.adjoint_of(right), turned=adjoint == left)
-    stacks.store(target, found if left else stacks.adjoint_of(found))
-    return result
+
+    def compute() -> tuple[Array]:
+        right = values(B) if left else stacks.adjoint_of(values(B))
+        found = solve_factored(values(LU), pivot_rows(operator, pivots, A[-1]), right, turned=adjoint == left)
+        return (found if left else stacks.adjoint_of(found),)
+
+    sizes = stacks.solved_sizes(operator, A, B.meta.sizes, left)
+    return stacks.planned(None, device, compute, (column_major if left else contiguous_meta, sizes, dtype))
 
 
-def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+@plannable
+def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor | Planned[Tensor]:
     """X of ``A @ X = self`` from A's factors."""
     warn_deprecated("lu_solve", "linalg.lu_solve")
-    return linalg_lu_solve(LU_data, LU_pivots, self)
+    return linalg_lu_solve.planned(LU_data, LU_pivots, self)
 
 
 def _lower(array: Array) -> tuple[Array, Array]:
@@ -271,8 +280,8 @@ def _column_by_column(array: Array) -> tuple[Array, Array]:
     return factors, infos
 
 
-def factor_and_info(operator: str, matrix: Tensor, upper: bool, check_errors: bool) -> tuple[Tensor, ...]:
-    """The factor L with ``L @ L.mH`` (or U with ``U.mH @ U`` if `upper`) equal to each matrix, and int32 infos.
+def _planned_cholesky(operator: str, matrix: Tensor, upper: bool, check_errors: bool, kind: str | None) -> Planned[Any]:
+    """Plan the factor L with ``L @ L.mH`` (or U with ``U.mH @ U`` if `upper`) equal to each matrix, and int32 infos.
 
     Only the named triangle is read. Raises LinAlgError for a matrix that is not positive-definite if `check_errors`,
     RuntimeError for other shapes, NotImplementedError for other dtypes.
@@ -286,23 +295,27 @@ def factor_and_info(operator: str, matrix: Tensor, upper: bool, check_errors: bo
             stacks.fail(operator, infos, stacks.NOT_POSITIVE)
         return stacks.adjoint_of(factors) if upper else factors, infos
 
-    return stacks.made(matrix.meta.device, compute, (stacks.matrices, sizes, dtype), (outline, sizes[:-2], int32))
+    wanted = (column_major, sizes, dtype), (contiguous_meta, sizes[:-2], int32)
+    return stacks.planned(kind, matrix.meta.device, compute, *wanted)
 
 
+@plannable
 def linalg_cholesky_ex(self: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
     """(L, info) of each matrix."""
-    return result_type("linalg_cholesky_ex")(*factor_and_info("linalg.cholesky_ex", self, upper, check_errors))
+    return _planned_cholesky("linalg.cholesky_ex", self, upper, check_errors, "linalg_cholesky_ex")
 
 
-def linalg_cholesky(self: Tensor, *, upper: bool = False) -> Tensor:
+@plannable
+def linalg_cholesky(self: Tensor, *, upper: bool = False) -> Tensor | Planned[Tensor]:
     """The Cholesky factor of each matrix. Raises LinAlgError when one is not positive-definite."""
-    return factor_and_info("linalg.cholesky", self, upper, True)[0]
+    return _planned_cholesky("linalg.cholesky", self, upper, True, None)
 
 
-def cholesky(self: Tensor, upper: bool = False) -> Tensor:
+@plannable
+def cholesky(self: Tensor, upper: bool = False) -> Tensor | Planned[Tensor]:
     """The Cholesky factor of each matrix. Raises LinAlgError when one is not positive-definite."""
     warn_deprecated("cholesky", "linalg.cholesky")
-    return factor_and_info("cholesky", self, upper, True)[0]
+    return _planned_cholesky("cholesky", self, upper, True, None)
 
 
 def _solved(factors: Array, right: Array, upper: bool) -> Array:
@@ -310,22 +323,25 @@ def _solved(factors: Array, right: Array, upper: bool) -> Array:
     return substitute(stacks.adjoint_of(lower), substitute(lower, right, upper=False), upper=True)
 
 
-def cholesky_inverse(self: Tensor, upper: bool = False) -> Tensor:
+@plannable
+def cholesky_inverse(self: Tensor, upper: bool = False) -> Tensor | Planned[Tensor]:
     """The inverse of the matrix whose Cholesky factor is given.
 
     Raises RuntimeError for other shapes, LinAlgError for a zero on the diagonal of the factor.
     """
     dtype, sizes = stacks.check_squares("cholesky_inverse", self)
-    result, target = stacks.matrices(sizes, dtype, self.meta.device)
-    if target is not None:
+
+    def compute() -> tuple[Array]:
         zero = np.diagonal(values(self), 0, -2, -1) == 0
         if zero.any():
             stacks.fail("cholesky_inverse", np.where(zero.any(axis=-1), zero.argmax(axis=-1) + 1, 0), stacks.SINGULAR)
-        stacks.store(target, _solved(values(self), np.eye(sizes[-1], dtype=dtype.numpy), upper))
-    return result
+        return (_solved(values(self), np.eye(sizes[-1], dtype=dtype.numpy), upper),)
+
+    return stacks.planned(None, self.meta.device, compute, (column_major, sizes, dtype))
 
 
-def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
+@plannable
+def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor | Planned[Tensor]:
     """X of ``A @ X = self`` where `input2` is the Cholesky factor of A; leading dims broadcast. Raises RuntimeError."""
     for tensor, name in ((self, "b"), (input2, "u")):
         if tensor.meta.ndim < 2:
@@ -341,5 +357,5 @@ def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
             f"Incompatible matrix sizes for cholesky_solve: each A matrix is {A[-2]} by {A[-1]} but each b matrix is "
             f"{b[-2]} by {b[-1]}"
         )
-    wanted = (stacks.matrices, broadcast_shapes((A[:-2], b[:-2])) + b[-2:], dtype)
-    return stacks.made(device, lambda: (_solved(values(input2), values(self), upper),), wanted)[0]
+    wanted = (column_major, broadcast_shapes((A[:-2], b[:-2])) + b[-2:], dtype)
+    return stacks.planned(None, device, lambda: (_solved(values(input2), values(self), upper),), wanted)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from ...core import lazy_numpy as np
@@ -15,13 +14,15 @@ from ...core.limits import finfo
 from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
+from ...tensor.tensor_meta import contiguous_meta
 from ..arguments import dtype_argument
-from ..arrays import Array, outline, values
-from ..invoke import apply, invoke, reshape, result_type
+from ..arrays import Array, values
+from ..invoke import apply, invoke, reshape
 from ..norms import norm_compute_dtype
+from ..plan import Planned, plannable
 from ..reductions import reduced_sizes
 from .decompositions import decomposed, eigen_of_hermitian
-from .stacks import FULL, adjoint_of, check_float, check_matrix, check_square, is_vector, made, matrices, store
+from .stacks import FULL, adjoint_of, check_float, check_matrix, check_square, column_major, is_vector, planned
 
 Order = float | str | None
 OPERATOR = "linalg.matrix_norm"
@@ -181,6 +182,7 @@ def _bounded(operator: str, batch: tuple[int, ...], atol: Bound, rtol: Bound) ->
     return batch
 
 
+@plannable
 def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """(solution, residuals, rank, singular_values) of minimising ``|self @ X - b|``.
 
@@ -227,17 +229,18 @@ def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver:
         solution = X[..., 0] if vector else X
         found = solution, residuals, kept.sum(-1) if wide else 0, S if with_values else 0
     results = (
-        (partial(matrices, column_major=not vector), (*batch, n) if vector else (*batch, n, k), dtype),
-        (outline, (*batch, k) if tall else (0,), dtype.to_real()),
-        (outline, batch if wide else (0,), int64),
-        (outline, (*batch, min(m, n)) if with_values else (0,), dtype.to_real()),
+        (column_major, (*batch, n) if vector else (*batch, n, k), dtype),
+        (contiguous_meta, (*batch, k) if tall else (0,), dtype.to_real()),
+        (contiguous_meta, batch if wide else (0,), int64),
+        (contiguous_meta, (*batch, min(m, n)) if with_values else (0,), dtype.to_real()),
     )
-    return result_type("linalg_lstsq")(*made(device, lambda: found, *results))
+    return planned("linalg_lstsq", device, lambda: found, *results)
 
 
+@plannable
 def linalg_pinv_atol_rtol_tensor(
     self: Tensor, *, atol: Bound = None, rtol: Bound = None, hermitian: bool = False
-) -> Tensor:
+) -> Tensor | Planned[Tensor]:
     """The pseudo-inverse of each matrix (..., m, n), singular values within the cut left out. Raises RuntimeError."""
     operator = "linalg.pinv"
     dtype = self.meta.dtype
@@ -248,30 +251,33 @@ def linalg_pinv_atol_rtol_tensor(
         )
     sizes = check_square("linalg.eigh", self) if hermitian else self.meta.sizes
     batch = _bounded(operator, sizes[:-2], atol, rtol)
-    result, target = outline((*batch, sizes[-1], sizes[-2]), dtype, self.meta.device)
-    if target is None or not target.size:
-        return result
-    with np.errstate(all="ignore"):
-        if hermitian:
-            found, right = eigen_of_hermitian(operator, values(self), "L")
-            left = adjoint_of(right)
-        else:
-            U, found, Vh = decomposed(operator, values(self), full_matrices=False)
-            left, right = adjoint_of(U), adjoint_of(Vh)
-        limit = cut(np.abs(found).max(-1), dtype, sizes, atol, rtol)
-        inverse = np.where(np.abs(found) > limit[..., None], 1 / found, 0)
-        store(target, np.matmul(right * inverse[..., None, :], left))
-    return result
+
+    def compute() -> tuple[Array]:
+        with np.errstate(all="ignore"):
+            if hermitian:
+                found, right = eigen_of_hermitian(operator, values(self), "L")
+                left = adjoint_of(right)
+            else:
+                U, found, Vh = decomposed(operator, values(self), full_matrices=False)
+                left, right = adjoint_of(U), adjoint_of(Vh)
+            limit = cut(np.abs(found).max(-1), dtype, sizes, atol, rtol)
+            inverse = np.where(np.abs(found) > limit[..., None], 1 / found, 0)
+            return (np.matmul(right * inverse[..., None, :], left),)
+
+    wanted = (contiguous_meta, (*batch, sizes[-1], sizes[-2]), dtype)
+    return planned(None, self.meta.device, compute, wanted)
 
 
-def linalg_pinv(self: Tensor, rcond: float | Tensor = 1e-15, hermitian: bool = False) -> Tensor:
+@plannable
+def linalg_pinv(self: Tensor, rcond: float | Tensor = 1e-15, hermitian: bool = False) -> Tensor | Planned[Tensor]:
     """The pseudo-inverse with a relative bound, or one for each matrix."""
-    return linalg_pinv_atol_rtol_tensor(self, atol=0.0, rtol=rcond, hermitian=hermitian)
+    return linalg_pinv_atol_rtol_tensor.planned(self, atol=0.0, rtol=rcond, hermitian=hermitian)
 
 
+@plannable
 def linalg_matrix_rank_atol_rtol_tensor(
     self: Tensor, *, atol: Bound = None, rtol: Bound = None, hermitian: bool = False
-) -> Tensor:
+) -> Tensor | Planned[Tensor]:
     """The number of singular values of each matrix beyond the cut. Raises RuntimeError."""
     operator = "torch.linalg.matrix_rank"
     sizes = check_matrix(operator, self, "input")
@@ -279,18 +285,19 @@ def linalg_matrix_rank_atol_rtol_tensor(
     batch = _bounded(operator, sizes[:-2], atol, rtol)
     if hermitian:
         check_square("linalg.eigh", self)
-    result, target = outline(batch, int64, self.meta.device)
-    if target is None:
-        return result
-    if hermitian:
-        found = np.abs(eigen_of_hermitian(operator, values(self), "L")[0])
-    else:
-        found = decomposed("linalg.svd", values(self), compute_uv=False)
-    limit = cut(found.max(-1, initial=0), dtype, sizes, atol, rtol)
-    store(target, (found > limit[..., None]).sum(-1))
-    return result
+
+    def compute() -> tuple[Array]:
+        if hermitian:
+            found = np.abs(eigen_of_hermitian(operator, values(self), "L")[0])
+        else:
+            found = decomposed("linalg.svd", values(self), compute_uv=False)
+        limit = cut(found.max(-1, initial=0), dtype, sizes, atol, rtol)
+        return ((found > limit[..., None]).sum(-1),)
+
+    return planned(None, self.meta.device, compute, (contiguous_meta, batch, int64))
 
 
-def linalg_matrix_rank(self: Tensor, tol: float | Tensor, hermitian: bool = False) -> Tensor:
+@plannable
+def linalg_matrix_rank(self: Tensor, tol: float | Tensor, hermitian: bool = False) -> Tensor | Planned[Tensor]:
     """The rank with an absolute bound, or one for each matrix."""
-    return linalg_matrix_rank_atol_rtol_tensor(self, atol=tol, rtol=0.0, hermitian=hermitian)
+    return linalg_matrix_rank_atol_rtol_tensor.planned(self, atol=tol, rtol=0.0, hermitian=hermitian)

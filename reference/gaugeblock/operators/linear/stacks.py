@@ -12,10 +12,13 @@ from ...core.device import Device, cpu
 from ...core.dtype import DType
 from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.dimensions import broadcast_shapes
-from ...tensor.array_view import array_of
-from ...tensor.tensor import Tensor, empty_strided_tensor
-from ...tensor.tensor_meta import default_strides
-from ..arrays import Array, check_same_device, outline
+from ...kernels.bound_call import Fresh
+from ...tensor.array_view import array_at
+from ...tensor.tensor import Tensor
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, meta_of
+from ..arrays import Array, check_same_device
+from ..invoke import result_type
+from ..plan import Planned
 
 
 class LinAlgError(RuntimeError):
@@ -108,43 +111,40 @@ def check_one_dtype(
     return mine, device
 
 
-def matrices(
-    sizes: Sequence[int], dtype: DType, device: Device = cpu, *, column_major: bool = True
-) -> tuple[Tensor, Array | None]:
-    """A fresh tensor whose last two dims are column-major, as LAPACK leaves them, and the array to fill it through."""
-    if len(sizes) < 2 or not column_major:
-        return outline(sizes, dtype, device)
-    batch, (rows, columns) = tuple(sizes[:-2]), sizes[-2:]
+def column_major(sizes: Sequence[int], dtype: DType, device: Device = cpu) -> TensorMeta:
+    """The meta of a tensor whose last two dims are column-major, as LAPACK leaves them."""
+    if len(sizes) < 2:
+        return contiguous_meta(tuple(sizes), dtype, device)
+    *batch, rows, columns = sizes
     strides = default_strides((*batch, columns, rows))
-    result = empty_strided_tensor(tuple(sizes), (*strides[:-2], strides[-1], strides[-2]), dtype, device)
-    return result, array_of(result) if device is cpu else None
+    return meta_of(tuple(sizes), (*strides[:-2], strides[-1], strides[-2]), dtype, device)
 
 
-Wanted = tuple[Callable[..., tuple[Tensor, "Array | None"]], Sequence[int], DType]
+Wanted = tuple[Callable[..., TensorMeta], Sequence[int], DType]
+"""contiguous_meta or column_major, sizes and dtype of a result."""
 
 
-def made(device: Device, compute: Callable[[], Sequence[Any]], *wanted: Wanted) -> tuple[Tensor, ...]:
-    """Fresh tensors, each made by `outline` or `matrices` of its sizes and dtype, that hold what `compute` returns.
+def planned(kind: str | None, device: Device, compute: Callable[[], Sequence[Any]], *wanted: Wanted) -> Planned[Any]:
+    """Plan results that hold what `compute` returns: in the named tuple of operator `kind`, else the first one alone.
 
     Nothing is computed for a device that holds no data.
     """
-    pairs = [make(sizes, dtype, device) for make, sizes, dtype in wanted]
-    if device is cpu:
-        for (_, target), found in zip(pairs, compute(), strict=True):
-            store(target, found)
-    return tuple([tensor for tensor, _ in pairs])
+    metas = tuple([layout(tuple(sizes), dtype, device) for layout, sizes, dtype in wanted])
+
+    def run(*addresses: int) -> None:
+        for meta, address, found in zip(metas, addresses, compute(), strict=True):
+            if meta.numel:
+                with np.errstate(all="ignore"):
+                    array_at(meta, address)[...] = found
+
+    kernel = run if device is cpu and any(meta.numel for meta in metas) else None
+    fresh = Fresh(kernel, metas, (), temporary=0 if kind else len(metas) - 1)
+    return Planned.unrun(fresh, (), None, None, kind=result_type(kind) if kind else None)
 
 
 def check_squares(operator: str, tensor: Tensor) -> tuple[DType, tuple[int, ...]]:
     """The dtype and the sizes of a batch of square matrices of floats. Raises as `check_float` and `check_square`."""
     return check_float(operator, tensor), check_square(operator, tensor)
-
-
-def store(target: Array | None, values: Any) -> None:
-    """Copy `values` into the array of a result, if the device has one, and it has elements."""
-    if target is not None and target.size:
-        with np.errstate(all="ignore"):
-            target[...] = values
 
 
 def adjoint_of(array: Array) -> Array:
