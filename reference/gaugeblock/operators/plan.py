@@ -64,14 +64,13 @@ class Planned(Generic[R]):
     def result(self) -> R:
         """The result, computed at the first look."""
         if self._unrun is not None:
-            fresh, values, kind, declined = self._unrun
+            fresh, values, kind, _ = self._unrun
             made = fresh(*values) if self._result is None else None
             if made is not None:
                 self._result = made if kind is None else kind(*made)
             else:
                 result: Any = self.outline()
-                while not fresh.write(result if isinstance(result, tuple) else (result,), values):
-                    declined()
+                self._unrun.run(result if isinstance(result, tuple) else (result,))
             self._unrun = None
         return self._result  # type: ignore[no-any-return]
 
@@ -98,14 +97,12 @@ class Planned(Generic[R]):
         """Run into the given tensors; False where they have other metas or share memory, or the result is made."""
         if self._unrun is None or any(out.meta is not meta for out, meta in zip(outs, self.metas, strict=True)):
             return False
-        fresh, values, _, declined = self._unrun
-        if any(shares(out, (*values, *outs[:place])) for place, out in enumerate(outs)):
+        if any(shares(out, (*self._unrun.values, *outs[:place])) for place, out in enumerate(outs)):
             return False
-        declined()  # raises the error before anything is written
+        self._unrun.declined()  # raises the error before anything is written
         for out in outs:
             bump_version(out)
-        while not fresh.write(outs, values):
-            declined()
+        self._unrun.run(outs)
         return True
 
 
@@ -114,6 +111,14 @@ class _Unrun(NamedTuple):
     values: Sequence[Any]
     kind: Callable[..., Any] | None
     declined: Callable[[], object]
+
+    def run(self, outs: Sequence[Tensor]) -> None:
+        """Run into tensors. What the kernel refuses twice, another thread keeps changing."""
+        for _ in range(2):
+            if self.fresh.write(outs, self.values):
+                return
+            self.declined()
+        raise RuntimeError("an index has changed while it was read")
 
 
 class Plannable(Generic[P, R]):

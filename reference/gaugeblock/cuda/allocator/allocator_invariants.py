@@ -92,16 +92,13 @@ def _check_statistics(store: BlockStore) -> None:
         fixed = [block for block in blocks if block.expandable is None]
         split = [block for block in fixed if block.state == FREE and block.is_split]
         expected = {
-            "allocation": len(allocated),
-            "allocated_bytes": sum(block.size for block in allocated),
-            "active": len(active),
-            "active_bytes": sum(block.size for block in active),
-            "requested_bytes": sum(block.requested for block in active),
-            "inactive_split": len(split),
+            "allocation": len(allocated), "allocated_bytes": sum(block.size for block in allocated),
+            "active": len(active), "active_bytes": sum(block.size for block in active),
+            "requested_bytes": sum(block.requested for block in active), "inactive_split": len(split),
             "inactive_split_bytes": sum(block.size for block in split),
             "segment": sum(1 for block in fixed if block.previous is None),
             "reserved_bytes": sum(block.size for block in blocks if block.state != UNMAPPED),
-        }
+        }  # fmt: skip
         for family, value in expected.items():
             given = stats.families[family][place].current
             which = "small" if small else "large"
