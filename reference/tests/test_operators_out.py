@@ -123,3 +123,9 @@ def test_a_place_outside_leaves_out_alone() -> None:
             with pytest.raises((RuntimeError, IndexError), match="index"):
                 call()
             assert out.tolist() == [7.0, 7.0] and out._version == 0
+        longer = gb.full((3,), 7.0)
+        with pytest.raises(IndexError, match="index"):
+            gb.index_select(gb.ones(3), 0, gb.tensor([0, -1]), out=longer)
+        with pytest.raises(RuntimeError, match="singular"):
+            gb.linalg.inv(gb.zeros(2, 2), out=longer)
+        assert longer.tolist() == [7.0] * 3 and longer._version == 0

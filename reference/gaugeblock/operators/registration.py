@@ -207,6 +207,8 @@ def derived_out(row: Row, function: Callable[..., Any]) -> Plannable[..., Any]:
             wanted = [invoke("to.dtype", tensor, outs[0].meta.dtype) for tensor in args[0]]
             plan = planned_by(function, (wanted, *args[1:]), kwargs)
         same = args is given and len(outs) == 1 and plan.metas[0] is outs[0].meta
+        if any(tensor.meta.sizes != meta.sizes for tensor, meta in zip(outs, plan.metas, strict=True)):
+            _ = plan.result  # computed first, since an error must not leave a resized out=
         for tensor, meta in zip(outs, plan.metas, strict=True):
             resize_out(tensor, meta, as_made=row.family == "linalg")
         if not plan.write(outs):

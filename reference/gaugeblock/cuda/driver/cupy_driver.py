@@ -20,8 +20,7 @@ from .cuda_library import CudaLibrary
 from .protocol import COPY_KINDS, DEFAULT_STREAM, CopyKind, DeviceProperties, DriverError, DriverOutOfMemory
 
 PROPERTIES = """totalGlobalMem major minor multiProcessorCount maxThreadsPerMultiProcessor maxThreadsPerBlock
-    sharedMemPerBlock warpSize""".split()
-"""CUDA's names of the numbers in DeviceProperties, in order."""
+    sharedMemPerBlock warpSize""".split()  # CUDA's names of the numbers in DeviceProperties, in order
 
 _NOT_READY = 600
 _OUT_OF_MEMORY = ("cudaErrorMemoryAllocation", "CUDA_ERROR_OUT_OF_MEMORY")

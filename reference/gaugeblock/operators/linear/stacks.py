@@ -120,8 +120,7 @@ def column_major(sizes: Sequence[int], dtype: DType, device: Device = cpu) -> Te
     return meta_of(tuple(sizes), (*strides[:-2], strides[-1], strides[-2]), dtype, device)
 
 
-Wanted = tuple[Callable[..., TensorMeta], Sequence[int], DType]
-"""contiguous_meta or column_major, sizes and dtype of a result."""
+Wanted = tuple[Callable[..., TensorMeta], Sequence[int], DType]  # contiguous_meta or column_major, sizes and dtype
 
 
 def planned(kind: str | None, device: Device, compute: Callable[[], Sequence[Any]], *wanted: Wanted) -> Planned[Any]:
