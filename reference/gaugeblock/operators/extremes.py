@@ -50,7 +50,7 @@ def _register(largest: bool) -> None:
         check_not_empty(word, self.meta, dims, full=False)
         own, reduction = self.meta.dtype, reduction_ops.position_reduction(self.meta.dtype, largest, False)
         both = plan_reduction(word, reduction, self.meta, dims, keepdim, own, (own, int64))
-        return planned_fresh(both, self, result_type(f"{word}.dim"))
+        return planned_fresh(both, self, kind=result_type(f"{word}.dim"))
 
     @kernel(f"arg{word}")
     @plannable

@@ -53,20 +53,19 @@ def _product(left: TensorMeta, right: TensorMeta, sizes: tuple[int, ...], addend
     """Return the call that multiplies two operands and, if there is an addend before them, adds this to the product."""
     dtype, metas = left.dtype, [left, right]
     made = contiguous_meta(sizes, dtype, left.device)
-    plan = LoopPlan(metas if addend is None else [addend, *metas], [made])
     if left.device is not cpu or not made.numel:
-        return plan.fresh
-    few, found, operands = _is_small(left, right, made), _by_blas(left, right, made), plan.inputs[-2:]
+        return Fresh(None, (made,), ())
+    few, found = _is_small(left, right, made), _by_blas(left, right, made)
     if found is None and dtype in GEMM and not few and max(left.numel, right.numel) <= MOST_PACKED:
         metas = [contiguous_meta(one.sizes, dtype) for one in metas]
-        for place, (given, packed) in enumerate(zip((left, right), metas, strict=True)):
-            if given is not packed:
-                operands[place] = plan.row_major(operands[place])
         found = _by_blas(metas[0], metas[1], made)
     kernel = found or Fresh(_by_numpy(metas[0], metas[1], made, few), (made,), ())
     if addend is None and metas == [left, right]:
         return kernel
     assert kernel.kernel is not None
+    plan = LoopPlan([left, right] if addend is None else [addend, left, right], [made])
+    given = zip(plan.inputs[-2:], (left, right), metas, strict=True)
+    operands = [view if own is packed else plan.row_major(view) for view, own, packed in given]
     plan.kernel(kernel.kernel, [*plan.results, *operands], kernel.tail)
     if addend is not None:
         plan.loop(formula_kernel("add", [dtype, dtype], dtype, dtype), plan.results, [*plan.results, plan.inputs[0]])

@@ -97,11 +97,11 @@ def planned_reduction(
     return planned_fresh(plan_reduction(name, reduction, self.meta, dims, keepdim, compute, (result,)), self)
 
 
-def planned_fresh(fresh: Fresh, self: Tensor, kind: Callable[..., Any] | None = None) -> Planned[Any]:
-    """Plan a call of `self` with one result, or with several in a named tuple of this kind."""
+def planned_fresh(fresh: Fresh, *operands: Tensor, kind: Callable[..., Any] | None = None) -> Planned[Any]:
+    """Plan a call of tensors with one result, or with several in a named tuple of this kind."""
     call = fresh.native()
-    named = call if kind is None else lambda self: kind(*call(self))
-    return Planned.unrun(fresh, (self,), named, (self,), kind=kind)
+    named = call if kind is None else lambda *operands: kind(*call(*operands))
+    return Planned.unrun(fresh, operands, named, operands, kind=kind)
 
 
 def _plan(

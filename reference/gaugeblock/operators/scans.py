@@ -36,7 +36,7 @@ def planned_scan(
     kind: Callable[..., Any] | None = None,
 ) -> Planned[Any]:  # fmt: skip
     """Plan a scan with one result, or with several in a named tuple of this kind."""
-    return planned_fresh(_plan(name, phase, self.meta, dim, compute, results), self, kind)
+    return planned_fresh(_plan(name, phase, self.meta, dim, compute, results), self, kind=kind)
 
 
 def _plan(name: str, phase: Phase, meta: TensorMeta, dim: int, compute: DType, results: tuple[DType, ...]) -> Fresh:

@@ -15,14 +15,7 @@ from ..kernels.bound_call import Fresh
 from ..tensor.array_view import array_at
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor
-from ..tensor.tensor_meta import (
-    TensorMeta,
-    contiguous_meta,
-    default_strides,
-    meta_of,
-    preserve_format_strides,
-    recalled,
-)
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, preserve_format_strides, recalled
 from .arrays import STEPS, Array, along, computed, has_many_dims, values
 from .invoke import invoke, result_type
 from .loop_plan import picking
@@ -86,10 +79,10 @@ def _found(
     if kept is not None:
         results = tuple([contiguous_meta(kept, one.dtype, meta.device) for one in results])
     if meta.device is not cpu or 0 in sizes:
-        return planned_fresh(Fresh(None, results, ()), self, result_type(operator))
+        return planned_fresh(Fresh(None, results, ()), self, kind=result_type(operator))
     pick = recalled(meta.plans, ("pick", dim, made), picking, made, meta, order, dim, sizes or (1,))
     run = long_call(STEPS * meta.numel, partial(_pick, meta, order, find, pick))
-    return planned_fresh(Fresh(run, results, ()), self, result_type(operator))
+    return planned_fresh(Fresh(run, results, ()), self, kind=result_type(operator))
 
 
 def _pick(
@@ -164,7 +157,7 @@ def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool
             return _selected(array, k, place, largest)
         return order_along(array, place, largest)[(slice(None),) * place + (slice(k if sizes else 1),)]
 
-    return _found("topk", self, place, chosen, default_strides(chosen), first)
+    return _found("topk", self, place, chosen, contiguous_meta(chosen, int64).strides, first)
 
 
 def _selected(array: Array, k: int, dim: int, largest: bool) -> Array:
@@ -216,7 +209,7 @@ def one_along(operator: str, self: Tensor, dim: int, keepdim: bool, find: Finder
         return find(np.moveaxis(array, place, -1))
 
     kept = None if keepdim else reduced_sizes(sizes, (place,), False)
-    return _found(operator, self, place, one, default_strides(one), indices, kept)
+    return _found(operator, self, place, one, contiguous_meta(one, int64).strides, indices, kept)
 
 
 def _middle(array: Array, ignore_nan: bool) -> Array:

@@ -10,7 +10,7 @@ from ...core.warn import warn_deprecated
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import contiguous_meta
 from ..arguments import tensor_argument
-from ..arrays import Array, values
+from ..arrays import Array
 from ..invoke import apply, invoke, result_type
 from ..plan import Planned, plannable
 from . import stacks
@@ -32,11 +32,11 @@ def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
     k = min(m, n)
     inner = m if mode == "complete" else k
 
-    def compute() -> tuple[Any, Any]:
-        return (0, stacks.lapack("qr", values(A), "r")) if mode == "r" else tuple(stacks.lapack("qr", values(A), mode))
+    def compute(array: Array) -> tuple[Any, Any]:
+        return (0, stacks.lapack("qr", array, "r")) if mode == "r" else tuple(stacks.lapack("qr", array, mode))
 
     first = (contiguous_meta, (0,), dtype) if mode == "r" else (column_major, (*batch, m, inner), dtype)
-    return stacks.planned("linalg_qr", A.meta.device, compute, first, (column_major, (*batch, inner, n), dtype))
+    return stacks.planned("linalg_qr", (A,), compute, first, (column_major, (*batch, inner, n), dtype))
 
 
 def qr(self: Tensor, some: bool = True) -> Any:
@@ -51,12 +51,12 @@ def geqrf(self: Tensor) -> Any:
     dtype = stacks.check_float("geqrf", self, "self")
     *batch, m, n = stacks.check_matrix("torch.geqrf", self, "input")
 
-    def compute() -> tuple[Any, Any]:
-        turned, taus = stacks.lapack("qr", values(self), "raw")
+    def compute(array: Array) -> tuple[Any, Any]:
+        turned, taus = stacks.lapack("qr", array, "raw")
         return np.swapaxes(turned, -2, -1), taus
 
     wanted = (column_major, (*batch, m, n), dtype), (contiguous_meta, (*batch, min(m, n)), dtype)
-    return stacks.planned("geqrf", self.meta.device, compute, *wanted)
+    return stacks.planned("geqrf", (self,), compute, *wanted)
 
 
 def reflected(vectors: Array, taus: Array, onto: Array, *, turned: bool = False) -> Array:
@@ -99,11 +99,10 @@ def linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor | Planned[T
     if tau.meta.sizes[-1] > n:
         raise RuntimeError(f"{operator}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
 
-    def compute() -> tuple[Array]:
-        start = np.broadcast_to(np.eye(m, n, dtype=dtype.numpy), sizes)
-        return (reflected(values(input), values(tau), start),)
+    def compute(vectors: Array, taus: Array) -> tuple[Array]:
+        return (reflected(vectors, taus, np.broadcast_to(np.eye(m, n, dtype=dtype.numpy), sizes)),)
 
-    return stacks.planned(None, input.meta.device, compute, (column_major, sizes, dtype))
+    return stacks.planned(None, (input, tau), compute, (column_major, sizes, dtype))
 
 
 @plannable
@@ -124,13 +123,12 @@ def ormqr(
             f"{list(sizes)}"
         )
 
-    def compute() -> tuple[Array]:
-        vectors, taus, onto = values(self), values(input2), values(input3)
+    def compute(vectors: Array, taus: Array, onto: Array) -> tuple[Array]:
         if left:
             return (reflected(vectors, taus, onto, turned=transpose),)
         return (stacks.adjoint_of(reflected(vectors, taus, stacks.adjoint_of(onto), turned=not transpose)),)
 
-    return stacks.planned(None, self.meta.device, compute, (column_major, other, dtype))
+    return stacks.planned(None, (self, input2, input3), compute, (column_major, other, dtype))
 
 
 def eigen_of_hermitian(operator: str, array: Array, triangle: str) -> tuple[Array, Array]:
@@ -156,11 +154,10 @@ def linalg_eigh(self: Tensor, UPLO: str = "L") -> Any:
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
 
-    def compute() -> tuple[Array, Array]:
-        return eigen_of_hermitian("linalg.eigh", values(self), UPLO.upper())
-
     wanted = (contiguous_meta, sizes[:-1], dtype.to_real()), (column_major, sizes, dtype)
-    return stacks.planned("linalg_eigh", self.meta.device, compute, *wanted)
+    return stacks.planned(
+        "linalg_eigh", (self,), lambda array: eigen_of_hermitian("linalg.eigh", array, UPLO.upper()), *wanted
+    )
 
 
 def linalg_eigvalsh(self: Tensor, UPLO: str = "L") -> Tensor:
@@ -172,8 +169,7 @@ def linalg_eigvalsh(self: Tensor, UPLO: str = "L") -> Tensor:
 def _general(operator: str, self: Tensor, vectors: bool) -> Planned[Any]:
     dtype, sizes = stacks.check_squares(operator, self)
 
-    def compute() -> tuple[Array, ...]:
-        array = values(self)
+    def compute(array: Array) -> tuple[Array, ...]:
         if not np.isfinite(array).all():
             raise RuntimeError(f"torch.{operator}: input tensor should not contain infs or NaNs.")
         try:
@@ -183,7 +179,7 @@ def _general(operator: str, self: Tensor, vectors: bool) -> Planned[Any]:
 
     wide = dtype.to_complex()
     wanted = (contiguous_meta, sizes[:-1], wide), (column_major, sizes, wide)
-    return stacks.planned("linalg_eig" if vectors else None, self.meta.device, compute, *wanted[: 1 + vectors])
+    return stacks.planned("linalg_eig" if vectors else None, (self,), compute, *wanted[: 1 + vectors])
 
 
 @plannable
@@ -214,13 +210,13 @@ def _singular(A: Tensor, driver: str | None, full: bool | None) -> Planned[Any]:
     *batch, m, n = stacks.check_matrix("linalg.svd", A)
     if driver is not None:
         raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs")
-    k, device = min(m, n), A.meta.device
+    k = min(m, n)
     S, name = (contiguous_meta, (*batch, k), dtype.to_real()), "linalg_svd"
     if full is None:
-        return stacks.planned(None, device, lambda: [decomposed("linalg.svd", values(A), compute_uv=False)], S)
+        return stacks.planned(None, (A,), lambda array: [decomposed("linalg.svd", array, compute_uv=False)], S)
     rows, columns = (m, n) if full else (k, k)
     U, Vh = (column_major, (*batch, m, rows), dtype), (column_major, (*batch, columns, n), dtype)
-    return stacks.planned(name, device, lambda: decomposed("linalg.svd", values(A), full_matrices=full), U, S, Vh)
+    return stacks.planned(name, (A,), lambda array: decomposed("linalg.svd", array, full_matrices=full), U, S, Vh)
 
 
 @plannable

@@ -16,7 +16,7 @@ from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import contiguous_meta
 from ...tensor.views import transpose as view_transpose
-from ..arrays import Array, values
+from ..arrays import Array
 from ..invoke import apply, expand, invoke, permute, reshape, result_type
 from ..plan import Planned, plannable
 from . import stacks
@@ -29,7 +29,7 @@ def linalg_det(A: Tensor) -> Tensor | Planned[Tensor]:
     """The determinant of each matrix of (..., n, n); 1 for n = 0. Raises RuntimeError for other shapes and dtypes."""
     dtype, sizes = stacks.check_squares("linalg.det", A)
     wanted = (contiguous_meta, sizes[:-2], dtype)
-    return stacks.planned(None, A.meta.device, lambda: (stacks.lapack("det", values(A)),), wanted)
+    return stacks.planned(None, (A,), lambda array: (stacks.lapack("det", array),), wanted)
 
 
 @plannable
@@ -37,7 +37,7 @@ def linalg_slogdet(A: Tensor) -> Any:
     """(sign, logabsdet) of each matrix, the sign of modulus 1; (0, -inf) for singular ones."""
     dtype, sizes = stacks.check_squares("linalg.slogdet", A)
     wanted = (contiguous_meta, sizes[:-2], dtype), (contiguous_meta, sizes[:-2], dtype.to_real())
-    return stacks.planned("linalg_slogdet", A.meta.device, lambda: stacks.lapack("slogdet", values(A)), *wanted)
+    return stacks.planned("linalg_slogdet", (A,), lambda array: stacks.lapack("slogdet", array), *wanted)
 
 
 def slogdet(self: Tensor) -> Any:
@@ -67,14 +67,14 @@ def _inverse(operator: str, matrix: Tensor, check_errors: bool, kind: str | None
     """
     dtype, sizes = stacks.check_squares(operator, matrix)
 
-    def compute() -> tuple[Array, Array]:
-        found, infos = _solved(values(matrix), np.eye(sizes[-1], dtype=dtype.numpy))
+    def compute(array: Array) -> tuple[Array, Array]:
+        found, infos = _solved(array, np.eye(sizes[-1], dtype=dtype.numpy))
         if check_errors and infos.any():
             stacks.fail(operator, infos, stacks.SINGULAR)
         return found, infos
 
     wanted = (column_major, sizes, dtype), (contiguous_meta, sizes[:-2], int32)
-    return stacks.planned(kind, matrix.meta.device, compute, *wanted)
+    return stacks.planned(kind, (matrix,), compute, *wanted)
 
 
 @plannable
@@ -97,7 +97,7 @@ def _solution(
     Raises LinAlgError for a singular matrix if `check_errors`, RuntimeError for other shapes and dtypes.
     """
     stacks.check_squares(operator, A)
-    dtype, device = stacks.check_one_dtype(operator, A, B)
+    dtype, _ = stacks.check_one_dtype(operator, A, B)
     if not B.meta.ndim:
         stacks.check_matrix(operator, B, "B")
     vector = stacks.is_vector(A.meta.sizes, B.meta.sizes)
@@ -105,8 +105,8 @@ def _solution(
     sizes = stacks.solved_sizes(operator, A.meta.sizes, right, left)
     wanted = sizes[:-1] if vector else sizes
 
-    def compute() -> tuple[Array, Array]:
-        array, given = values(A), values(B).reshape(right)
+    def compute(array: Array, given: Array) -> tuple[Array, Array]:
+        given = given.reshape(right)
         if left:
             found, infos = _solved(array, given)
         else:
@@ -117,7 +117,7 @@ def _solution(
         return found.reshape(wanted), infos
 
     first = (column_major if left else contiguous_meta, wanted, dtype)
-    return stacks.planned(kind, device, compute, first, (contiguous_meta, A.meta.sizes[:-2], int32))
+    return stacks.planned(kind, (A, B), compute, first, (contiguous_meta, A.meta.sizes[:-2], int32))
 
 
 @plannable
@@ -142,16 +142,16 @@ def linalg_solve_triangular(
     """
     operator = "linalg.solve_triangular"
     stacks.check_float(operator, self)
-    dtype, device = stacks.check_one_dtype(operator, self, B)
+    dtype, _ = stacks.check_one_dtype(operator, self, B)
     stacks.check_matrix(operator, B, "B")
     sizes = stacks.solved_sizes(operator, stacks.check_square(operator, self), B.meta.sizes, left)
 
-    def compute() -> tuple[Array]:
-        array, right = (values(one) if left else np.swapaxes(values(one), -2, -1) for one in (self, B))
+    def compute(*given: Array) -> tuple[Array]:
+        array, right = (one if left else np.swapaxes(one, -2, -1) for one in given)
         found = substitute(array, right, upper=upper == left, unit=unitriangular)
         return (found if left else np.swapaxes(found, -2, -1),)
 
-    return stacks.planned(None, device, compute, (column_major if left else contiguous_meta, sizes, dtype))
+    return stacks.planned(None, (self, B), compute, (column_major if left else contiguous_meta, sizes, dtype))
 
 
 def triangular_solve(
@@ -170,7 +170,7 @@ def triangular_solve(
                 f"dimensions instead"
             )
     stacks.check_float(operator, A)
-    dtype, device = stacks.check_one_dtype(operator, self, A, ("b", "A"))
+    dtype, _ = stacks.check_one_dtype(operator, self, A, ("b", "A"))
     square, b = stacks.check_square(operator, A), self.meta.sizes
     if square[-1] != b[-2]:
         raise RuntimeError(
@@ -178,7 +178,7 @@ def triangular_solve(
             f"matrix is {b[-2]} by {b[-1]}"
         )
     sizes = broadcast_shapes((b[:-2], square[:-2])) + square[-2:]
-    clone = stacks.planned(None, device, lambda: (values(A),), (column_major, sizes, dtype)).result
+    clone = stacks.planned(None, (A,), lambda array: (array,), (column_major, sizes, dtype)).result
     triangle = view_transpose(A, -2, -1) if transpose else A
     solution = linalg_solve_triangular(triangle, self, upper=upper != transpose, unitriangular=unitriangular)
     return result_type("triangular_solve")(solution, clone)
@@ -285,4 +285,4 @@ def linalg_matrix_exp(self: Tensor) -> Tensor | Planned[Tensor]:
     dtype = stacks.check_float("linalg.matrix_exp", self, halves=True)
     sizes = stacks.check_square("linalg.matrix_exp", self)
     wide, wanted = np.complex128 if dtype.is_complex else np.float64, (contiguous_meta, sizes, dtype)
-    return stacks.planned(None, self.meta.device, lambda: (exponential(values(self).astype(wide)),), wanted)
+    return stacks.planned(None, (self,), lambda array: (exponential(array.astype(wide)),), wanted)

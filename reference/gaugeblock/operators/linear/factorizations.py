@@ -10,7 +10,7 @@ from ...core.warn import warn_deprecated
 from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import contiguous_meta
-from ..arrays import Array, outside, values
+from ..arrays import Array, outside
 from ..invoke import invoke, result_type
 from ..operand_checks import check_implemented
 from ..plan import Planned, plannable
@@ -146,15 +146,15 @@ def _planned_lu(operator: str, matrix: Tensor, pivot: bool, check_errors: bool, 
     if not pivot:
         raise RuntimeError(f"{operator}: LU without pivoting is not implemented on the CPU")
 
-    def compute() -> tuple[Array, ...]:
-        factors, pivots, infos = factor(values(matrix))
+    def compute(array: Array) -> tuple[Array, ...]:
+        factors, pivots, infos = factor(array)
         if check_errors and infos.any():
             stacks.fail(operator, infos, stacks.ZERO_PIVOT, RuntimeError)
         return factors, pivots + 1, infos
 
     pivoted, infos = (*sizes[:-2], min(sizes[-2:])), sizes[:-2]
     wanted = (column_major, sizes, dtype), (contiguous_meta, pivoted, int32), (contiguous_meta, infos, int32)
-    return stacks.planned(kind, matrix.meta.device, compute, *wanted)
+    return stacks.planned(kind, (matrix,), compute, *wanted)
 
 
 @plannable
@@ -191,24 +191,23 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
         )
     k = min(m, n)
 
-    def compute() -> tuple[Any, ...]:
+    def compute(factors: Array, pivots: Array) -> tuple[Any, ...]:
         P: Any = 0
         if unpack_pivots:
-            order = permutation(pivot_rows("torch.lu_unpack", LU_pivots, m), m)
+            order = permutation(pivot_rows("torch.lu_unpack", pivots, m), m)
             P = np.arange(m)[:, None] == order[..., None, :]
         if not unpack_data:
             return P, 0, 0
-        factors = values(LU_data)
         return P, np.tril(factors[..., :k], -1) + np.eye(m, k, dtype=factors.dtype), np.triu(factors[..., :k, :])
 
     shapes = (((m, m), unpack_pivots), ((m, k), unpack_data), ((k, n), unpack_data))
     wanted = [(contiguous_meta, (*batch, *sizes) if given else (0,), LU_data.meta.dtype) for sizes, given in shapes]
-    return stacks.planned("lu_unpack", LU_data.meta.device, compute, *wanted)
+    return stacks.planned("lu_unpack", (LU_data, LU_pivots), compute, *wanted)
 
 
-def pivot_rows(operator: str, pivots: Tensor, rows: int) -> Array:
+def pivot_rows(operator: str, pivots: Array, rows: int) -> Array:
     """Return 0-based rows from 1-based pivots. Raise RuntimeError for a pivot outside [1, rows]."""
-    places = values(pivots).astype(np.int64)
+    places = pivots.astype(np.int64)
     bad = outside(places, rows + 1, 1)
     if bad is not None:
         raise RuntimeError(
@@ -227,7 +226,7 @@ def linalg_lu_solve(
     Raises RuntimeError unless sizes and dtypes fit.
     """
     operator = "linalg.lu_solve"
-    dtype, device = stacks.check_one_dtype(operator, LU, B, ("LU", "B"))
+    dtype, _ = stacks.check_one_dtype(operator, LU, B, ("LU", "B"))
     check_implemented(operator, dtype, dtype.name in stacks.FULL)
     if pivots.meta.dtype is not int32:
         raise RuntimeError(f"{operator}: pivots should be a Tensor of scalar type torch.int32")
@@ -239,20 +238,22 @@ def linalg_lu_solve(
             f"{list(pivots.meta.sizes)} for LU of {list(A)}"
         )
 
-    def compute() -> tuple[Array]:
-        right = values(B) if left else stacks.adjoint_of(values(B))
-        found = solve_factored(values(LU), pivot_rows(operator, pivots, A[-1]), right, turned=adjoint == left)
+    def compute(factors: Array, places: Array, right: Array) -> tuple[Array]:
+        right = right if left else stacks.adjoint_of(right)
+        found = solve_factored(factors, pivot_rows(operator, places, A[-1]), right, turned=adjoint == left)
         return (found if left else stacks.adjoint_of(found),)
 
     sizes = stacks.solved_sizes(operator, A, B.meta.sizes, left)
-    return stacks.planned(None, device, compute, (column_major if left else contiguous_meta, sizes, dtype))
+    return stacks.planned(None, (LU, pivots, B), compute, (column_major if left else contiguous_meta, sizes, dtype))
 
 
 @plannable
 def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor | Planned[Tensor]:
     """X of ``A @ X = self`` from A's factors."""
     warn_deprecated("lu_solve", "linalg.lu_solve")
-    return linalg_lu_solve.planned(LU_data, LU_pivots, self)
+    plan = linalg_lu_solve.planned(LU_data, LU_pivots, self)
+    plan.call = None  # a kept call would not warn
+    return plan
 
 
 def _lower(array: Array) -> tuple[Array, Array]:
@@ -288,15 +289,14 @@ def _planned_cholesky(operator: str, matrix: Tensor, upper: bool, check_errors: 
     """
     dtype, sizes = stacks.check_squares(operator, matrix)
 
-    def compute() -> tuple[Array, Array]:
-        array = values(matrix)
+    def compute(array: Array) -> tuple[Array, Array]:
         factors, infos = _lower(stacks.adjoint_of(array) if upper else array)
         if check_errors and infos.any():
             stacks.fail(operator, infos, stacks.NOT_POSITIVE)
         return stacks.adjoint_of(factors) if upper else factors, infos
 
     wanted = (column_major, sizes, dtype), (contiguous_meta, sizes[:-2], int32)
-    return stacks.planned(kind, matrix.meta.device, compute, *wanted)
+    return stacks.planned(kind, (matrix,), compute, *wanted)
 
 
 @plannable
@@ -315,7 +315,9 @@ def linalg_cholesky(self: Tensor, *, upper: bool = False) -> Tensor | Planned[Te
 def cholesky(self: Tensor, upper: bool = False) -> Tensor | Planned[Tensor]:
     """The Cholesky factor of each matrix. Raises LinAlgError when one is not positive-definite."""
     warn_deprecated("cholesky", "linalg.cholesky")
-    return _planned_cholesky("cholesky", self, upper, True, None)
+    plan = _planned_cholesky("cholesky", self, upper, True, None)
+    plan.call = None  # a kept call would not warn
+    return plan
 
 
 def _solved(factors: Array, right: Array, upper: bool) -> Array:
@@ -331,13 +333,13 @@ def cholesky_inverse(self: Tensor, upper: bool = False) -> Tensor | Planned[Tens
     """
     dtype, sizes = stacks.check_squares("cholesky_inverse", self)
 
-    def compute() -> tuple[Array]:
-        zero = np.diagonal(values(self), 0, -2, -1) == 0
+    def compute(array: Array) -> tuple[Array]:
+        zero = np.diagonal(array, 0, -2, -1) == 0
         if zero.any():
             stacks.fail("cholesky_inverse", np.where(zero.any(axis=-1), zero.argmax(axis=-1) + 1, 0), stacks.SINGULAR)
-        return (_solved(values(self), np.eye(sizes[-1], dtype=dtype.numpy), upper),)
+        return (_solved(array, np.eye(sizes[-1], dtype=dtype.numpy), upper),)
 
-    return stacks.planned(None, self.meta.device, compute, (column_major, sizes, dtype))
+    return stacks.planned(None, (self,), compute, (column_major, sizes, dtype))
 
 
 @plannable
@@ -350,7 +352,7 @@ def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor 
                 f"dimensions instead"
             )
     stacks.check_float("cholesky_solve", self, "self")
-    dtype, device = stacks.check_one_dtype("cholesky_solve", self, input2, ("b", "A"))
+    dtype, _ = stacks.check_one_dtype("cholesky_solve", self, input2, ("b", "A"))
     A, b = stacks.check_square("cholesky_solve", input2), self.meta.sizes
     if A[-1] != b[-2]:
         raise RuntimeError(
@@ -358,4 +360,4 @@ def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor 
             f"{b[-2]} by {b[-1]}"
         )
     wanted = (column_major, broadcast_shapes((A[:-2], b[:-2])) + b[-2:], dtype)
-    return stacks.planned(None, device, lambda: (_solved(values(input2), values(self), upper),), wanted)
+    return stacks.planned(None, (self, input2), lambda right, factors: (_solved(factors, right, upper),), wanted)

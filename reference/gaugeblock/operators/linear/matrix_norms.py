@@ -234,7 +234,7 @@ def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver:
         (contiguous_meta, batch if wide else (0,), int64),
         (contiguous_meta, (*batch, min(m, n)) if with_values else (0,), dtype.to_real()),
     )
-    return planned("linalg_lstsq", device, lambda: found, *results)
+    return planned("linalg_lstsq", (self,), lambda _: found, *results, kept=False)
 
 
 @plannable
@@ -252,20 +252,20 @@ def linalg_pinv_atol_rtol_tensor(
     sizes = check_square("linalg.eigh", self) if hermitian else self.meta.sizes
     batch = _bounded(operator, sizes[:-2], atol, rtol)
 
-    def compute() -> tuple[Array]:
+    def compute(array: Array) -> tuple[Array]:
         with np.errstate(all="ignore"):
             if hermitian:
-                found, right = eigen_of_hermitian(operator, values(self), "L")
+                found, right = eigen_of_hermitian(operator, array, "L")
                 left = adjoint_of(right)
             else:
-                U, found, Vh = decomposed(operator, values(self), full_matrices=False)
+                U, found, Vh = decomposed(operator, array, full_matrices=False)
                 left, right = adjoint_of(U), adjoint_of(Vh)
             limit = cut(np.abs(found).max(-1), dtype, sizes, atol, rtol)
             inverse = np.where(np.abs(found) > limit[..., None], 1 / found, 0)
             return (np.matmul(right * inverse[..., None, :], left),)
 
     wanted = (contiguous_meta, (*batch, sizes[-1], sizes[-2]), dtype)
-    return planned(None, self.meta.device, compute, wanted)
+    return planned(None, (self,), compute, wanted, kept=False)
 
 
 @plannable
@@ -286,15 +286,15 @@ def linalg_matrix_rank_atol_rtol_tensor(
     if hermitian:
         check_square("linalg.eigh", self)
 
-    def compute() -> tuple[Array]:
+    def compute(array: Array) -> tuple[Array]:
         if hermitian:
-            found = np.abs(eigen_of_hermitian(operator, values(self), "L")[0])
+            found = np.abs(eigen_of_hermitian(operator, array, "L")[0])
         else:
-            found = decomposed("linalg.svd", values(self), compute_uv=False)
+            found = decomposed("linalg.svd", array, compute_uv=False)
         limit = cut(found.max(-1, initial=0), dtype, sizes, atol, rtol)
         return ((found > limit[..., None]).sum(-1),)
 
-    return planned(None, self.meta.device, compute, (contiguous_meta, batch, int64))
+    return planned(None, (self,), compute, (contiguous_meta, batch, int64), kept=False)
 
 
 @plannable
