@@ -34,8 +34,8 @@ COPIED = frozenset(
     norm.ScalarOpt_dim norm.ScalarOpt_dim_dtype kron addr linalg_cross cross linalg_multi_dot linalg_tensorinv
     linalg_tensorsolve linear inner logsumexp smooth_l1_loss upsample_linear1d""".split()
 )
-"""Operators without a plan of their own: of several operators, computed by NumPy, with results that depend on values,
-and those that write a copy first because a place that is not there must leave out= as it was."""
+"""Operators without a plan: those made of several operators, those that NumPy computes, those whose sizes depend on
+values, and those that write a copy first, because an index out of range must leave out= as it was."""
 UNCALLABLE = frozenset(
     """hardtanh elu leaky_relu silu mish hardsigmoid hardswish glu im2col col2im max_pool2d_with_indices
     adaptive_avg_pool2d max_pool3d_with_indices adaptive_avg_pool3d tensordot block_diag chain_matmul""".split()

@@ -97,7 +97,7 @@ def nothing(*values: Any) -> None:
 
 class Kernels(NamedTuple):
     """Kernels that run one after the other. Each has the places of its addresses among those that are given, offsets
-    from these in bytes, and its tail. `held` is what the kernels read as well, and lives as long."""
+    from these in bytes, and its tail. `held` keeps alive what else the kernels read."""
 
     kernels: tuple[tuple[Callable[..., None], tuple[int, ...], tuple[int, ...], tuple[Any, ...]], ...]
     held: tuple[Tensor | array[int], ...]

@@ -238,7 +238,7 @@ def _before(a: Expr, b: Expr, largest: bool) -> Expr:
 
 @named
 def position_reduction(compute: DType, largest: bool, alone: bool) -> Reduction:
-    """(extreme, index of its first occurrence), or `alone` the index; NaN comes before everything."""
+    """(extreme, index of its first occurrence), or the index alone; NaN comes before everything."""
     type = SCALAR_TYPES[compute]
 
     def step(state: State, x: Value, index: Expr, context: Context) -> State:

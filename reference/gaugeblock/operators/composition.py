@@ -140,7 +140,7 @@ class Part:
         return self._noted(found.call, operands, {}, found.outline(), declines=True)
 
     def _finish(self) -> None:
-        """Run the last part, which waits in case that it is to write the kernel's result somewhere else."""
+        """Run the last part, if it has not run: it waits, since it may write the result straight into out=."""
         last, self._last = self._last, None
         if last is not None:
             _ = last.result

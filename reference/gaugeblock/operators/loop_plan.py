@@ -119,7 +119,7 @@ class LoopPlan:
         self._add(kernel, views, [view.strides for view in views], numbers)
 
     def copy(self, output: View, source: View) -> View:
-        """Add the loop that copies and converts the elements of a view, and return their new place."""
+        """Add the loop that copies the elements of a view, converting them, and return the view of the copy."""
         self.loop(formula_kernel("identity", [source.dtype], source.dtype, output.dtype), [output], [source])
         return output
 

@@ -31,8 +31,8 @@ R = TypeVar("R")
 
 
 class Planned(Generic[R]):
-    """The result of a kernel, now or when it is asked for, and what makes one from other tensors with the same metas,
-    None where nothing does.
+    """The result of a kernel, computed when it is first needed, and the call that makes such a result from other tensors
+    with the same metas; None where there is none.
 
     `operands` are the tensors and numbers that the call was planned for, in the order in which it takes them. None
     stands for all of the operator's. A `generic` call runs over one contiguous run of elements, its number last: with
@@ -51,7 +51,7 @@ class Planned(Generic[R]):
         cls, fresh: Fresh, values: Sequence[Any], call: Callable[..., Any] | None, operands: tuple[Any, ...] | None, *,
         kind: Callable[..., R] | None = None, declined: Callable[[], object] = bool, generic: bool = False,
     ) -> Planned[R]:  # fmt: skip
-        """Return a plan that runs `fresh` when it is asked for its result, or told where to write it.
+        """Return a plan that runs `fresh` when its result is needed, or into given tensors.
 
         Several results are returned in a named tuple of that `kind`, or a plain one. If the kernel refuses the values,
         `declined` raises the error.
@@ -62,7 +62,7 @@ class Planned(Generic[R]):
 
     @property
     def result(self) -> R:
-        """The result, computed at the first look."""
+        """The result, computed on first access."""
         if self._unrun is not None:
             fresh, values, kind, _ = self._unrun
             made = fresh(*values) if self._result is None else None
@@ -75,7 +75,7 @@ class Planned(Generic[R]):
         return self._result  # type: ignore[no-any-return]
 
     def outline(self) -> R:
-        """Return the result, whose elements are undefined until it is computed."""
+        """Return the result, allocated but perhaps not computed yet."""
         if self._result is None and self._unrun is not None:
             made = tuple(map(new_like, self.metas))
             self._result = made[0] if len(made) == 1 else made if self.kind is None else self.kind(*made)
@@ -94,7 +94,7 @@ class Planned(Generic[R]):
         return [one.meta for one in (self._result if isinstance(self._result, tuple) else (self._result,))]
 
     def write(self, outs: Sequence[Tensor]) -> bool:
-        """Run into the given tensors; False where they have other metas or share memory, or the result is made."""
+        """Compute the results in the given tensors; False if their metas differ, memory is shared, or a result exists."""
         if self._unrun is None or any(out.meta is not meta for out, meta in zip(outs, self.metas, strict=True)):
             return False
         if any(shares(out, (*self._unrun.values, *outs[:place])) for place, out in enumerate(outs)):
@@ -113,7 +113,7 @@ class _Unrun(NamedTuple):
     declined: Callable[[], object]
 
     def run(self, outs: Sequence[Tensor]) -> None:
-        """Run into tensors. What the kernel refuses twice, another thread keeps changing."""
+        """Compute the results in tensors. RuntimeError if another thread keeps changing what the kernel refuses."""
         for _ in range(2):
             if self.fresh.write(outs, self.values):
                 return

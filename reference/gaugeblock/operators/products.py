@@ -50,7 +50,7 @@ MOST_PACKED = 1 << 20
 
 
 def _product(left: TensorMeta, right: TensorMeta, sizes: tuple[int, ...], addend: TensorMeta | None = None) -> Fresh:
-    """Return the call that multiplies two operands and, if there is an addend before them, adds this to the product."""
+    """Return the call that multiplies two operands and adds the addend, which comes first, if there is one."""
     dtype, metas = left.dtype, [left, right]
     made = contiguous_meta(sizes, dtype, left.device)
     if left.device is not cpu or not made.numel:
