@@ -31,8 +31,8 @@ R = TypeVar("R")
 
 
 class Planned(Generic[R]):
-    """The result of a kernel, computed when it is first needed, and the call that makes such a result from other tensors
-    with the same metas; None where there is none.
+    """The result of a kernel, computed when it is first needed, and the call that makes such a result from other
+    tensors with the same metas; None where there is none.
 
     `operands` are the tensors and numbers that the call was planned for, in the order in which it takes them. None
     stands for all of the operator's. A `generic` call runs over one contiguous run of elements, its number last: with
@@ -94,7 +94,7 @@ class Planned(Generic[R]):
         return [one.meta for one in (self._result if isinstance(self._result, tuple) else (self._result,))]
 
     def write(self, outs: Sequence[Tensor]) -> bool:
-        """Compute the results in the given tensors; False if their metas differ, memory is shared, or a result exists."""
+        """Compute the results in tensors; False if their metas differ, memory is shared, or a result exists."""
         if self._unrun is None or any(out.meta is not meta for out, meta in zip(outs, self.metas, strict=True)):
             return False
         if any(shares(out, (*self._unrun.values, *outs[:place])) for place, out in enumerate(outs)):
@@ -113,7 +113,7 @@ class _Unrun(NamedTuple):
     declined: Callable[[], object]
 
     def run(self, outs: Sequence[Tensor]) -> None:
-        """Compute the results in tensors. RuntimeError if another thread keeps changing what the kernel refuses."""
+        """Compute the results in tensors. RuntimeError if another thread keeps changing an index."""
         for _ in range(2):
             if self.fresh.write(outs, self.values):
                 return
