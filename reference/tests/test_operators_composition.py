@@ -194,3 +194,86 @@ def test_a_kernel_that_writes_in_place_runs_once_while_nothing_is_recorded() -> 
     with gb.no_grad():
         assert [call(x) is x for _ in range(3)] == [True] * 3
     assert x.tolist() == [8.0, 16.0] and x._version == 3
+
+
+class Ran:
+    """Notes the operators that ran, in order, while a kernel is planned."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.computed = list[tuple[int, ...]]()
+        inner = Planned.compute
+
+        def compute(planned: Planned[object], outs: list[gb.Tensor], values: object = None) -> None:
+            self.computed.append(tuple(outs[0].shape))
+            inner(planned, outs, values)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(Planned, "compute", compute)
+
+
+@composite
+def turned(part: Part, self: gb.Tensor) -> gb.Tensor:
+    return part("permute", part("view", part("exp", part("neg", self)), (2, 1, 3)), (2, 1, 0))
+
+
+def test_the_last_part_waits_for_the_result_and_views_of_it_do_not_end_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = Ran(monkeypatch)
+    planned = turned.planned(gb.zeros(2, 3))
+    assert ran.computed == [(2, 3)] and planned.metas[0].sizes == (3, 1, 2)  # neg, which exp reads
+    assert planned.result.tolist() == [[[1.0, 1.0]]] * 3
+    assert len(ran.computed) == 3  # the kernel, and its last part
+
+
+def test_the_last_part_writes_through_its_views_into_a_given_tensor() -> None:
+    x, out = gb.tensor([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]), gb.empty_strided((3, 1, 2), (1, 3, 3))
+    wanted = turned(x)
+    planned = turned.planned(x)
+    assert planned.write([out]) and out.tolist() == wanted.tolist() and out._version == 1
+    again = planned.writer()
+    assert again is not None and again(out.zero_(), x) is out
+    assert out.tolist() == wanted.tolist() and out._version == 3
+
+
+def test_parts_that_make_several_results_write_all_of_them() -> None:
+    @composite
+    def both(part: Part, self: gb.Tensor) -> tuple[gb.Tensor, gb.Tensor]:
+        return part("amin", self, (1,)), part("amax", self, (1,))
+
+    x, low, high = gb.tensor([[1.0, 5.0], [7.0, 2.0]]), gb.empty(2), gb.empty(2)
+    planned = both.planned(x)
+    assert planned.write([low, high]) and (low.tolist(), high.tolist()) == ([1.0, 2.0], [5.0, 7.0])
+    again = planned.writer()
+    assert again is not None and again(low, high, x.neg()) is low
+    assert (low.tolist(), high.tolist()) == ([-5.0, -7.0], [-1.0, -2.0])
+    assert again(x[0], high, x) is None and x.tolist() == [[1.0, 5.0], [7.0, 2.0]]  # on the memory that is read
+
+
+def test_a_loop_reads_what_one_before_it_wrote_into_a_given_tensor() -> None:
+    x = gb.arange(12.0).reshape(2, 6)
+    wanted = gb.native_group_norm(x, None, None, 2, 6, 1, 2, 1e-5)
+    outs = tuple(gb.full_like(one, -1.0) for one in wanted)
+    for given in (x, x + 1, x):
+        made = gb.ops.aten.native_group_norm.out(
+            given, None, None, 2, 6, 1, 2, 1e-5, out0=outs[0], out1=outs[1], out2=outs[2]
+        )
+        assert made[0] is outs[0]
+        assert outs[0].tolist() == wanted[0].tolist() and outs[1].tolist() == gb.native_group_norm(
+            given, None, None, 2, 6, 1, 2, 1e-5
+        )[1].tolist()
+
+
+def test_a_part_that_writes_comes_after_those_that_read_before() -> None:
+    @composite
+    def changed(part: Part, self: gb.Tensor) -> gb.Tensor:
+        twice = part("mul.Scalar", self, 2)
+        part("neg_", self)
+        return twice
+
+    x = gb.tensor([1.0, 2.0])
+    assert changed.planned(x).result.tolist() == [2.0, 4.0] and x.tolist() == [-1.0, -2.0]
+
+
+def test_a_list_of_tensors_is_written_into_a_given_tensor() -> None:
+    x, out = gb.tensor([1.0, 2.0]), gb.empty(2, 2)
+    for factor in (1.0, 2.0, 3.0):
+        assert gb.column_stack([x * factor, x], out=out) is out
+        assert out.tolist() == [[factor, 1.0], [2 * factor, 2.0]]

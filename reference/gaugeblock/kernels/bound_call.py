@@ -83,6 +83,23 @@ class Fresh(NamedTuple):
                 raise
         return True
 
+    def writer(self, check: Callable[..., object]) -> Callable[..., Any]:
+        """Return the call that writes into tensors given before the values, and returns the first. It returns None if
+        one of them shares memory with another argument. `check` raises for values that the kernel refuses."""
+        if len(self.results) == 1 and not self.refusing:
+            return Into(self.kernel, self.tail, self.limited).native()
+
+        def written(*given: Any) -> Tensor | None:
+            outs, values = given[: len(self.metas)], given[len(self.metas) :]
+            if meet(outs, values):
+                return None
+            check(*values)
+            for out in outs:
+                bump_version(out)
+            return outs[0] if self.write(outs, values) else None
+
+        return written
+
     def native(self) -> Callable[..., Any]:
         """Return the call in machine code, if the compiler has loaded it."""
         if self.kernel is nothing and not self.limited and len(self.results) == 1 and not METHODS:
@@ -193,6 +210,24 @@ def fits(value: Any) -> bool:
     if value is None or value is UNSET or isinstance(value, Tensor):
         return True
     return -LARGEST_NUMBER <= value <= LARGEST_NUMBER or (type(value) is float and not isfinite(value))
+
+
+def shares(out: Tensor, values: Sequence[Any]) -> bool:
+    """Return whether a tensor among the values, those in lists included, is on the storage of `out`."""
+    storage = out.storage_impl
+    for value in values:
+        kind = value.__class__
+        if kind is Tensor:
+            if value.storage_impl is storage:
+                return True
+        elif (kind is list or kind is tuple) and shares(out, value):
+            return True
+    return False
+
+
+def meet(outs: Sequence[Tensor], values: Sequence[Any]) -> bool:
+    """Return whether one of some tensors shares memory with another, or with one among the values."""
+    return any(shares(out, (*values, *outs[:place])) for place, out in enumerate(outs))
 
 
 def addresses(values: Sequence[Any]) -> list[Any]:

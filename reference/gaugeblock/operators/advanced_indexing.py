@@ -25,6 +25,7 @@ from .fill import assigned_number, masked_fill_
 from .index_key import INDEX_DTYPES, Key, key_of, split_index, tensor_index_array, without_values
 from .loop_plan import picking
 from .operand_checks import check_no_overlap, warn_of_internal_overlap
+from .plan import Filling, Planned
 from .registration import kernel
 from .tensor_data import tensor_of_few
 
@@ -166,13 +167,21 @@ def _pick(view: Tensor, arrays: dict[int, Array]) -> Tensor:
         return filled(sizes, dtype, array[key])
 
 
+def taken_true(array: Array, mask: Array, dtype: DType, *given: Tensor) -> Planned[Tensor]:
+    """Plan the elements of `array` where `mask`, of the same sizes, is true, in row-major order; both show what is in
+    the given tensors."""
+    places = true_places(mask if mask.ndim == 1 else mask.reshape(-1))[0]
+
+    def fill(result: Tensor, *given: Tensor) -> None:
+        if places.size:
+            away(STEPS * places.size, array.reshape(-1).take, places, out=array_of(result), mode="clip")
+
+    return Planned.unrun(Filling((contiguous_meta((places.size,), dtype),), fill), given, None, None)
+
+
 def take_true(array: Array, mask: Array, dtype: DType) -> Tensor:
     """The elements of `array` where `mask`, of the same sizes, is true, in row-major order."""
-    places = true_places(mask if mask.ndim == 1 else mask.reshape(-1))[0]
-    result = empty_tensor((places.size,), dtype)
-    if places.size:
-        away(STEPS * places.size, array.reshape(-1).take, places, out=array_of(result), mode="clip")
-    return result
+    return taken_true(array, mask, dtype).result
 
 
 def take_along(self: Tensor, dim: int, index: Array) -> Tensor:

@@ -7,18 +7,23 @@ from math import prod
 from typing import Any, TypeAlias
 
 from ..core import lazy_numpy as np
-from ..core.away import away
+from ..core.away import away, long_call
 from ..core.device import Device, cpu
 from ..core.dtype import DType, bfloat16, complex32, float16
 from ..core.errors import check_sizes, wrap_dim
 from ..core.rounding import ROUNDED_HERE, rounded
 from ..iteration.tensor_iterator import common_device
-from ..tensor.array_view import array_of, array_of_lazy
+from ..kernels.bound_call import Fresh
+from ..tensor.array_view import array_at, array_of, array_of_lazy
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor
 from ..tensor.tensor_meta import TensorMeta
+from .invoke import result_type
 from .operand_checks import check_fits
+from .plan import Planned, planned_fresh
 
+Wanted: TypeAlias = tuple[Callable[..., TensorMeta], Sequence[int], DType]
+"""A function that lays out a result (contiguous_meta), its sizes and dtype."""
 Array: TypeAlias = "np.ndarray[Any, Any]"
 PIECE = 1 << 22
 """Elements that are searched between two looks for signals."""
@@ -57,6 +62,30 @@ def computed(sizes: Sequence[int], dtype: DType, device: Device, compute: Callab
     result = empty_tensor(tuple(sizes), dtype)
     made: Tensor = away(STEPS * prod(sizes), lambda: _filled(result, compute()))
     return made
+
+
+def planned_arrays(
+    kind: str | None, operands: tuple[Tensor, ...], compute: Callable[..., Sequence[Any]], *wanted: Wanted,
+    kept: bool = True,
+) -> Planned[Any]:  # fmt: skip
+    """Plan what `compute` returns for the arrays of the operands: in the named tuple of operator `kind`, else the first
+    result alone. What is not `kept` is planned again at each call. Nothing is computed without data."""
+    device, given = operands[0].meta.device, [one.meta for one in operands]
+    metas = tuple([layout(tuple(sizes), dtype, device) for layout, sizes, dtype in wanted])
+
+    def run(*addresses: int) -> None:
+        arrays = map(array_at, given, addresses[len(metas) :])
+        for meta, address, found in zip(metas, addresses, compute(*arrays), strict=False):
+            if meta.numel:
+                with np.errstate(all="ignore"):
+                    array_at(meta, address)[...] = rounded(found, meta.dtype) if meta.dtype in ROUNDED_HERE else found
+
+    largest = max(meta.numel for meta in (*metas, *given))
+    kernel = long_call(STEPS * largest, run) if device is cpu and any(meta.numel for meta in metas) else None
+    fresh = Fresh(kernel, metas, (), temporary=0 if kind else len(metas) - 1)
+    plan = planned_fresh(fresh, *operands, kind=result_type(kind) if kind else None)
+    plan.call = plan.call if kept else None
+    return plan
 
 
 def from_array(array: Array, dtype: DType) -> Tensor:

@@ -21,7 +21,7 @@ from .arguments import dtype_argument, tensor_argument
 from .fill import NUMBERS
 from .gathering import nonzero as places_of
 from .invoke import apply, invoke
-from .norms import norm_order, vector_norm, write_norm
+from .norms import norm_order, vector_norm
 
 NONZERO, NONZERO_OUT = REGISTRY.find("nonzero"), REGISTRY.find("nonzero.out")
 UNSQUEEZE, UNBIND = REGISTRY.find("unsqueeze"), REGISTRY.find("unbind.int")
@@ -91,7 +91,7 @@ def norm(
     if not isinstance(keepdim, bool):
         type_error("norm", "keepdim", keepdim, "bool")
     if out is not None:
-        return write_norm(norm(input, p, dim, keepdim, dtype=chosen), out)
+        return _norm_into(out, input, p, dim, keepdim, chosen)
     if p == "nuc":
         dims = tuple(range(input.meta.ndim)) if dim is None else check_ints("norm", "dim", dim)
         return apply("linalg_matrix_norm.str_ord", input, "nuc", dims, keepdim, dtype=chosen)
@@ -101,6 +101,22 @@ def norm(
         result: Tensor = call(VECTOR_NORM, input, order, dim, keepdim, dtype=chosen)
         return result
     return vector_norm("norm", input, order, dim, keepdim, chosen)
+
+
+def _norm_into(out: Any, input: Tensor, p: Any, dim: Any, keepdim: bool, dtype: DType | None) -> Tensor:
+    if not isinstance(out, Tensor):
+        type_error("norm", "out", out, "Tensor")
+    wanted = (dtype or input.meta.dtype).to_real()
+    if out.meta.dtype is not wanted and wanted.is_floating_point:
+        raise RuntimeError(
+            f"norm(): Expected out tensor to have dtype {wanted.name}, but got {out.meta.dtype.name} instead"
+        )
+    if p == "nuc":
+        dims = tuple(range(input.meta.ndim)) if dim is None else check_ints("norm", "dim", dim)
+        return apply("linalg_matrix_norm.str_ord_out", input, "nuc", dims, keepdim, dtype=dtype, out=out)
+    options = {} if dtype is None else {"dtype": dtype}
+    form, over = "norm.out" if dtype is None else "norm.dtype_out", () if dim is None else dim
+    return apply(form, input, norm_order("norm", p), over, keepdim, **options, out=out)
 
 
 def norm_method(

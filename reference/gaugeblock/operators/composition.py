@@ -20,19 +20,20 @@ So what the kernel does may depend on metas, plain arguments and numbers, but no
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar
 
+from ..core.memory_format import contiguous_format
 from ..dispatch.dispatcher import REGISTRY, Operator, plain_kernel
 from ..dispatch.state import IN_PYTHON, STATE
-from ..kernels.bound_call import UNSET, Fresh, Into, View, nothing, view_call
+from ..kernels.bound_call import UNSET, Fresh, Into, View, meet, nothing, view_call
 from ..kernels.pointwise import Launch
 from ..tensor.hooks import SPECIAL, UNRECORDED
 from ..tensor.metadata import detach
-from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import TensorMeta
+from ..tensor.reshaping import inferred_sizes
+from ..tensor.tensor import Tensor, make_tensor, new_like
+from ..tensor.tensor_meta import TensorMeta, view_strides
 from ..tensor.view_table import VIEWS
-from .copy import fresh_copy
 from .invoke import invoke, kept_call
 from .plan import Plannable, Planned
 
@@ -41,31 +42,47 @@ Q = ParamSpec("Q")
 R = TypeVar("R")
 
 
+MAY_COPY = frozenset({"reshape_as", "flatten.using_ints", "ravel", "contiguous", "resolve_conj", "resolve_neg"})
+"""Views that read the elements of some tensors."""
+
+
+class _Waiting(NamedTuple):
+    """A part whose results are allocated but not computed yet, and the line that notes its call of some operands."""
+
+    plan: Planned[Any]
+    results: Sequence[Tensor]
+    line: int
+    operands: Sequence[Any]
+
+
 class Part:
-    """Runs operators for one kernel and notes their calls, as long as nothing but the call cache would see them."""
+    """Runs operators for one kernel and notes their calls, as long as nothing but the call cache would see them.
 
-    __slots__ = ("_given", "_held", "_last", "_lines", "_names", "_tracked", "_whole")
+    A part is computed when another one reads its results, so that those of the kernel may be written into out=.
+    """
 
-    def __init__(self, given: Sequence[Any], *, whole: bool = True) -> None:
+    __slots__ = ("_given", "_held", "_lines", "_names", "_tracked", "_waiting", "_waits", "_whole")
+
+    def __init__(self, given: Sequence[Any], *, waits: bool = True) -> None:
         self._given = [*filter(_is_noted, given)]
-        self._tracked = any(one.meta.has_autograd for one in self._given if isinstance(one, Tensor))
-        seen = SPECIAL or (self._tracked and UNRECORDED)
-        self._whole = whole and not seen and all(map(_is_plain, given))
+        self._tracked = any(one.meta.has_autograd for one in _flat(given) if isinstance(one, Tensor))
+        self._waits = waits and not SPECIAL and not (self._tracked and UNRECORDED)
+        self._whole = self._waits and all(map(_is_plain, given))
         self._names = {id(one): f"given{k}" for k, one in enumerate(self._given) if isinstance(one, Tensor)}
         self._held: list[Any] = list(given)
         self._lines: list[str] = []
-        self._last: Planned[Any] | None = None
+        self._waiting: list[_Waiting] = []
 
     def __call__(self, name: str, *args: Any, **kwargs: Any) -> Tensor:
         """Return the one tensor that operator `name` returns. KeyError for no such operator."""
-        return self._result(name, args, kwargs)  # type: ignore[no-any-return]
+        return self.several(name, *args, **kwargs)  # type: ignore[no-any-return]
 
     def first(self, name: str, *args: Any) -> Tensor:
         """Return the first of the tensors that operator `name` returns. KeyError for no such operator."""
-        return self._result(name, args, {})[0]  # type: ignore[no-any-return]
+        return self.several(name, *args)[0]  # type: ignore[no-any-return]
 
-    def _result(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        self._finish()
+    def several(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """Return what operator `name` returns. KeyError for no such operator."""
         if self._whole and self._tracked:
             call = kept_call(name)
             result, binding = call(*args, **kwargs), getattr(call, "binding", None)
@@ -73,23 +90,30 @@ class Part:
             entered = self._call(entry.call, entry.values, {}) if entry else ""
             return self._noted(call, args, kwargs, result, entered=entered)
         operator = REGISTRY.find(name)
-        kernel = plain_kernel(operator, args, kwargs) if self._whole else None
+        kernel = plain_kernel(operator, args, kwargs) if self._waits and not self._tracked else None
         if kernel is None:
+            self._finish()
             self._whole = False
             return invoke(name, *args, **kwargs)
+        if name == "to.dtype" and len(args) == 2 and args[0].meta.dtype is args[1] and not kwargs:
+            return args[0]
+        if name == "reshape" and not args[0].meta.contiguous:
+            meta, sizes = args[0].meta, inferred_sizes("reshape", args[1], args[0].meta.numel)
+            if view_strides(meta.sizes, meta.strides, sizes) is None:
+                return self("view", self("clone", args[0], memory_format=contiguous_format), sizes)
         if not isinstance(kernel, Plannable):
+            if name not in VIEWS or (name in MAY_COPY and not args[0].meta.contiguous):
+                self._finish_what(operator, args, kwargs)
             result = kernel(*args, **kwargs)
             if name in VIEWS and result is args[0]:
                 return result
-            made = None
-            if name in VIEWS and name != "as_strided" and isinstance(result, (Tensor, tuple)):
-                made = view_call(args[0], result)
-                if made is None and isinstance(result, Tensor):
-                    made = fresh_copy(result, args[0])
+            is_view = name in VIEWS and name != "as_strided" and isinstance(result, (Tensor, tuple))
+            made = view_call(args[0], result) if is_view else None
             return self._noted(made or kernel, args[:1] if made else args, {} if made else kwargs, result)
+        self._finish_what(operator, args, kwargs)
         found = kernel.planned(*args, **kwargs)
         if found.call is None:
-            return self._noted(kernel, args, kwargs, found.result)
+            return self._wait(found, args, self._noted(kernel, args, kwargs, found.outline()))
         return self._planned(found, _taken(operator, args, kwargs))
 
     def run(self, function: Callable[..., R], *args: Any) -> R:
@@ -99,9 +123,14 @@ class Part:
         self._noted(function, args, {}, result)
         return result
 
+    def check(self, function: Callable[..., object], *args: Any) -> None:
+        """Call a function that reads values to raise errors for what a later part declines. It is not noted."""
+        self._finish(*args)
+        function(*args)
+
     def plan(self, function: Plannable[Q, R], *args: Q.args, **kwargs: Q.kwargs) -> R:
         """Return the result of a plannable function and note the call that it plans."""
-        self._finish()
+        self._finish(*args, *kwargs.values())
         found = function.planned(*args, **kwargs)
         self._whole = self._whole and not self._tracked
         result: R = self._planned(found, [one for one in args if isinstance(one, Tensor)])
@@ -119,7 +148,6 @@ class Part:
 
     def fresh(self, call: Fresh, *args: Any) -> Any:
         """Return the result of a bound call and note it."""
-        self._finish()
         return self._planned(Planned.unrun(call, args, call.native(), args), ())
 
     def launch(self, launch: Launch, tensors: Sequence[Tensor], numbers: Sequence[float] = ()) -> None:
@@ -132,18 +160,34 @@ class Part:
             self._lines.append(f"    {self._constant(builtin)}({', '.join(passed)}, *{self._constant(tail)})\n")
 
     def _planned(self, found: Planned[Any], all_operands: Sequence[Any]) -> Any:
-        if found.call is None or not self._whole:
-            self._whole = False
-            return found.result
         operands = all_operands if found.operands is None else found.operands
-        self._last = found
-        return self._noted(found.call, operands, {}, found.outline(), declines=True)
+        self._whole = self._whole and found.call is not None
+        call = found.call or nothing  # which is not noted
+        return self._wait(found, operands, self._noted(call, operands, {}, found.outline(), declines=True))
 
-    def _finish(self) -> None:
-        """Run the last part, if it has not run: it waits, since it may write the result straight into out=."""
-        last, self._last = self._last, None
-        if last is not None:
-            _ = last.result
+    def _wait(self, found: Planned[Any], operands: Sequence[Any], outline: Any) -> Any:
+        """Return the result of a part, noted last, which is computed later if parts wait."""
+        if not self._waits:
+            return found.result
+        if found.waits:
+            results = outline if isinstance(outline, tuple) else (outline,)
+            self._waiting.append(_Waiting(found, results, len(self._lines) - 1, operands))
+        return outline
+
+    def _finish_what(self, operator: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        """Compute the parts that an operator reads, or all if it writes."""
+        writes = any(one.written for one in operator.schema.arguments)
+        self._finish(*([] if writes else [*args, *kwargs.values()]))
+
+    def _finish(self, *read: Any) -> None:
+        """Compute the parts that wait, up to the last with results on the memory of what is read, if that is given."""
+        storages = [one.storage_impl for one in _flat(read) if isinstance(one, Tensor)]
+        count = len(self._waiting)
+        while read and count and not any(one.storage_impl in storages for one in self._waiting[count - 1].results):
+            count -= 1
+        for waiting in self._waiting[:count]:
+            _ = waiting.plan.result
+        del self._waiting[:count]
 
     def _noted(
         self, call: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], result: Any, *,
@@ -189,31 +233,125 @@ class Part:
 
     def planned(self, result: R) -> Planned[R]:
         """Return the kernel's result with the call that makes it; without one if a part of it has none."""
-        source, last = self._source(result), self._last
-        if last is None or result is not last.outline():
+        source, results = self._source(result), result if isinstance(result, tuple) else (result,)
+        named = isinstance(result, tuple) and hasattr(result, "_fields")
+        kind: Any = type(result) if named else None
+        plan: Planned[R] = Planned(result, None)
+        last = self._last(results)
+        if last is None:
             self._finish()
-            last = Planned(result, None)
-        if not self._whole:
-            last.call = None
-            return last
-        if isinstance(result, tuple) and hasattr(result, "_fields"):
-            source = f"{self._constant(type(result))}{source}"
+        else:
+            values = [value for part in self._waiting for value in part.plan.values]
+            plan = Planned.unrun(last, values, None, None, kind=kind, outline=result)
+        if self._whole:
+            source = f"{self._constant(kind)}{source}" if named else source
+            plan.call, plan.operands = self._function([], self._lines, f"    return {source}\n"), tuple(self._given)
+        return plan
+
+    def _last(self, results: Sequence[Any]) -> _Last | None:
+        """Return the computation of the kernel's results by the parts that wait; None if it is not theirs alone."""
+        places: list[list[int | None]] = []
+        for part in self._waiting:
+            shown = [[place for place, one in enumerate(results) if _shows(one, made)] for made in part.results]
+            places.append([found[0] if found else None for found in shown])
+        whole = sorted(place for taken in places for place in taken if place is not None) == [*range(len(results))]
+        return _Last(tuple([one.meta for one in results]), self._waiting, places, self) if whole else None
+
+    def writer(self, last: _Last) -> Callable[..., Any] | None:
+        """Return the call that writes the results of the kernel into tensors given first; None if there is none."""
+        lines, outs = list(self._lines), [f"out{place}" for place in range(len(last.metas))]
+        for part, taken in zip(last.parts, last.places, strict=True):
+            if all(place is None for place in taken):
+                continue
+            write = part.plan.writer()
+            if write is None or not self._whole:
+                return None
+            made = f"made{part.line}"
+            new = [self._constant(Fresh(nothing, (one.meta,), ()).native()) for one in part.results]
+            into = [f"{new[k]}()" if place is None else outs[place] for k, place in enumerate(taken)]
+            given = ", ".join([f"*{made}" if len(into) > 1 else made, *map(self._source, part.operands)])
+            lines[part.line] = (
+                f"    {made} = {', '.join(into)}\n    if {self._constant(write)}({given}) is None:\n"
+                f"        return None\n"
+            )
+        given = "".join([f"{name}, " for name in self._names.values() if name.startswith("given")])
+        lines.insert(0, f"    if {self._constant(meet)}(({', '.join(outs)},), ({given})):\n        return None\n")
+        return self._function(outs, lines, "    return out0\n")
+
+    def _function(self, outs: Sequence[str], lines: Sequence[str], returns: str) -> Callable[..., Any]:
+        """Return the function of tensors to write and of what was given that runs the lines."""
         given = [f"given{k}" for k in range(len(self._given))]
         checks = [self._check(f"given{k}", one) for k, one in enumerate(self._given) if not isinstance(one, Tensor)]
         if self._tracked:  # where a thread records nothing, results have other metas
             checks.append("    if UNRECORDED:\n        return None\n")
-        text = f"def run({', '.join(given)}):\n{''.join([*checks, *self._lines])}    return {source}\n"
+        text = f"def run({', '.join([*outs, *given])}):\n{''.join([*checks, *lines])}{returns}"
         # What is held for this call alone, its tensors among it, is not kept.
         held = [value if f"held[{k}]" in text else None for k, value in enumerate(self._held)]
         space: dict[str, Any] = {"held": held, "UNRECORDED": UNRECORDED}
         exec(_code(text), space)
-        last.call, last.operands, last.generic = space["run"], tuple(self._given), False
-        return last
+        made: Callable[..., Any] = space["run"]
+        return made
 
     def _check(self, name: str, number: Any) -> str:
         """Return the source of a test that a number has not changed, nor the sign of a zero."""
         same = f"{name} == {self._constant(number)} and ({name}.__class__ is int or repr({name}) == {repr(number)!r})"
         return f"    if not ({same}):\n        return None\n"
+
+
+class _Last(NamedTuple):
+    """The computation of the results of a kernel by its last parts, each with the places of its results among them."""
+
+    metas: tuple[TensorMeta, ...]
+    parts: Sequence[_Waiting]
+    places: Sequence[Sequence[int | None]]
+    part: Part
+
+    def write(self, outs: Sequence[Tensor], values: Sequence[Any]) -> bool:
+        """Compute the parts, into the tensors where they make results of the kernel."""
+        moved: dict[int, Tensor] = {}
+        for one in self.parts:
+            one.plan.check()
+        for one, taken in zip(self.parts, self.places, strict=True):
+            into = list[Tensor]()
+            for made, place in zip(one.results, taken, strict=True):
+                into.append(made if place is None else _seen_as(made, outs[place]))
+            one.plan.compute(into, [_moved(value, moved) for value in one.plan.values])
+            moved |= {id(made.storage_impl): out for made, out in zip(one.results, into, strict=True)}
+        return True
+
+    def writer(self, check: Callable[..., object]) -> Callable[..., Any] | None:
+        """Return the call that writes into tensors given before the values, if there is one."""
+        return self.part.writer(self)
+
+
+def _moved(value: Any, moved: Mapping[int, Tensor]) -> Any:
+    """Return the elements of a part's result, which has been written elsewhere, in the sizes and strides of a view."""
+    if not isinstance(value, Tensor) or id(value.storage_impl) not in moved:
+        return value
+    return _seen_as(value, moved[id(value.storage_impl)])
+
+
+def _shows(one: Any, made: Tensor) -> bool:
+    """Return whether something is a tensor, or a view of all its elements."""
+    if one is made or not isinstance(one, Tensor):
+        return one is made
+    mine, theirs = one.meta, made.meta
+    whole = mine.dense and theirs.dense and mine.numel == theirs.numel and one.offset == made.offset
+    return whole and one.storage_impl is made.storage_impl and mine.dtype is theirs.dtype and mine.lazy == theirs.lazy
+
+
+def _seen_as(made: Tensor, out: Tensor) -> Tensor:
+    """Return the elements of `out` in the sizes and strides of another tensor."""
+    return out if out.meta is made.meta else make_tensor(made.meta, out.storage_impl, out.offset + made.offset, None)
+
+
+def _flat(values: Iterable[Any]) -> Iterator[Any]:
+    """Yield the values, and those in lists and tuples."""
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from _flat(value)
+        else:
+            yield value
 
 
 def _tensors(value: Any) -> bool:
@@ -298,7 +436,7 @@ class Unrecorded(Generic[R]):
         return found.result
 
 
-UNNOTED = Part((), whole=False)
+UNNOTED = Part((), waits=False)
 """Runs operators and notes nothing."""
 
 

@@ -155,6 +155,12 @@ def planned_copy(meta: TensorMeta, source: Tensor) -> Planned[Tensor]:
     return Planned(result, None)
 
 
+@plannable
+def copied(source: Tensor, meta: TensorMeta) -> Tensor | Planned[Tensor]:
+    """Return a copy of a tensor with this meta."""
+    return planned_copy(meta, source)
+
+
 def _fresh_and_call(meta: TensorMeta, source: TensorMeta) -> tuple[Fresh, Callable[..., Any] | None]:
     launch = recalled(meta.plans, ("copy", source), copying, meta, source)
     kernel, tail = (None, ()) if launch is None else launch.call()

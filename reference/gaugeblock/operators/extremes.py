@@ -11,8 +11,8 @@ from ..tensor.tensor import Tensor
 from .composition import Part, composite
 from .invoke import result_type
 from .operand_checks import check_implemented
-from .plan import Planned, plannable
-from .reductions import Dims, check_not_empty, plan_reduction, planned_fresh, planned_reduction, reduced_dims
+from .plan import Planned, plannable, planned_fresh
+from .reductions import Dims, check_not_empty, plan_reduction, planned_reduction, reduced_dims
 from .registration import kernel
 
 

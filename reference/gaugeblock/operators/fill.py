@@ -23,7 +23,7 @@ from .copy import BUILTIN, clone, copy_, copy_values
 from .invoke import apply
 from .launch import element_launch
 from .operand_checks import check_fits, check_keeps_sizes, stored_number, warn_of_internal_overlap
-from .plan import Planned, plannable
+from .plan import Filling, Planned, plannable
 from .registration import kernel
 
 NUMBERS = (bool, int, float, complex)
@@ -82,15 +82,19 @@ def run_fill(self: Tensor, number: Number) -> None:
 @kernel("fill_.Tensor")
 def fill_tensor(self: Tensor, value: Tensor) -> Tensor:
     """Write the value of a 0-dim tensor to every element. Raises RuntimeError for a tensor with dims."""
-    if value.meta.ndim:
-        raise RuntimeError(
-            f"fill_ only supports 0-dimension value tensor but got tensor with {value.meta.ndim} dimensions."
-        )
+    _check_no_dims(value)
     if value.storage_impl is self.storage_impl:
         value = clone(value)
     bump_version(self)
     copy_values(self, value)
     return self
+
+
+def _check_no_dims(value: Tensor) -> None:
+    if value.meta.ndim:
+        raise RuntimeError(
+            f"fill_ only supports 0-dimension value tensor but got tensor with {value.meta.ndim} dimensions."
+        )
 
 
 @kernel("zero_")
@@ -108,10 +112,16 @@ def zero_(self: Tensor) -> Tensor | Planned[Tensor]:
 
 @kernel("fill.Scalar")
 @kernel("fill.Tensor")
-def fill(self: Tensor, value: Number | Tensor) -> Tensor:
+@plannable
+def fill(self: Tensor, value: Number | Tensor) -> Tensor | Planned[Tensor]:
     """A tensor like `self` with one number everywhere, or the value of a 0-dim tensor. Raises RuntimeError."""
-    form = "fill_.Tensor" if isinstance(value, Tensor) else "fill_.Scalar"
-    return apply(form, apply("empty_like", self), value)
+    result = apply("empty_like", self)
+    if not isinstance(value, Tensor):
+        number = stored_number("fill_", value, result.meta.dtype, result.meta.lazy)
+        filling = Filling((result.meta,), lambda out: run_fill(out, number) if out.meta.device is cpu else None)
+        return Planned.unrun(filling, (), None, None, outline=result)
+    _check_no_dims(value)
+    return Planned.unrun(Filling((result.meta,), copy_values), (value,), None, None, outline=result)
 
 
 def _check_mask(operator: str, self: Tensor, mask: Tensor) -> None:

@@ -12,13 +12,14 @@ from ..core.promotion import UPSTREAM_NAMES
 from ..iteration.dimensions import broadcast_shapes
 from ..tensor.array_view import array_of
 from ..tensor.reshaping import reshape
-from ..tensor.tensor import Tensor, empty_tensor, new_like
-from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of
-from .advanced_indexing import picked_at, take_along, take_true
-from .arrays import Array, has_many_dims, outside, true_places, values
-from .invoke import apply, invoke
+from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor_meta import contiguous_meta, meta_of
+from .advanced_indexing import taken_true
+from .arrays import Array, from_array, has_many_dims, outside, true_places, values
+from .composition import Part, composite
+from .invoke import invoke
 from .loop_plan import picking
-from .plan import Planned, plannable
+from .plan import Filling, Planned, plannable
 from .registration import kernel
 
 INDEX_DTYPES = (int32, int64)
@@ -58,17 +59,17 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor | Planned[Tens
     if meta.device is cpu and made.numel:
         spread = tuple(count if d == place else 1 for d in range(max(len(sizes), 1)))
         call = picking(made, meta, index.meta, place, spread)
-        declined = partial(_check_selected, meta, place, index)
-        return Planned.unrun(call, (self, index), call.native(), (self, index), declined=declined)
+        check = partial(_check_selected, place)
+        return Planned.unrun(call, (self, index), call.native(), (self, index), check=check)
     if meta.device is cpu:
-        _check_selected(meta, place, index)
+        _check_selected(place, self, index)
     return new_like(made)
 
 
-def _check_selected(meta: TensorMeta, place: int, index: Tensor) -> None:
+def _check_selected(place: int, self: Tensor, index: Tensor) -> None:
     """Raise IndexError for an index out of range, and RuntimeError if an empty dim of several is indexed."""
-    size = (meta.sizes or (1,))[place]
-    if not size and meta.ndim > 1 and index.meta.numel:
+    size = (self.meta.sizes or (1,))[place]
+    if not size and self.meta.ndim > 1 and index.meta.numel:
         raise RuntimeError(f"index_select(): dim {place} of self, which is indexed, must not be empty, got size 0")
     check_within("index_select", index_values(index).reshape(-1), size, IndexError)
 
@@ -93,8 +94,9 @@ def gather_dim(operator: str, self: Tensor, dim: int, index: Tensor) -> int:
     return place
 
 
-def check_places(operator: str, self: Tensor, place: int, index: Tensor) -> None:
-    """Raise RuntimeError unless the values of a non-empty index lie in [0, size of dim `place`)."""
+def check_places(operator: str, dim: int, self: Tensor, index: Tensor, *_: Tensor) -> None:
+    """Raise RuntimeError unless the values of a non-empty index lie in [0, size of dim `dim`)."""
+    place = wrap_dim(operator, dim, self.meta.ndim)
     size = (self.meta.sizes or (1,))[place]
     bad = outside(index_values(reshape(index, (-1,))), size)
     if bad is not None:
@@ -121,28 +123,35 @@ def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) 
             )
     if self.meta.device is cpu:
         call = picking(made, self.meta, index.meta, place, theirs)
-        declined = partial(check_places, "gather", self, place, index)
-        return Planned.unrun(call, (self, index), call.native(), (self, index), declined=declined)
+        check = partial(check_places, "gather", place)
+        return Planned.unrun(call, (self, index), call.native(), (self, index), check=check)
     return new_like(made)
 
 
 @kernel("take")
-def take(self: Tensor, index: Tensor) -> Tensor:
+@plannable
+def take(self: Tensor, index: Tensor) -> Tensor | Planned[Tensor]:
     """The elements at positions `index` (int64, negative from the end) of the flattened tensor.
 
     Raises IndexError out of range, RuntimeError for another dtype.
     """
     check_index_dtype("take", index, (int64,))
     check_not_empty("take", self, index)
-    if self.meta.device is not cpu:
-        return empty_tensor(index.meta.sizes, self.meta.dtype, self.meta.device)
-    flat = reshape(self, (-1,))
-    picked = picked_at(flat, index)
-    if picked is not None:
-        return picked
-    places = index_values(index)
+    made = contiguous_meta(index.meta.sizes, self.meta.dtype, self.meta.device)
+    if self.meta.device is not cpu or not made.numel:
+        return new_like(made)
+    places, flat, source = index_values(index), reshape(self, (-1,)), index
     check_take("take", places, self.meta.numel)
-    return take_along(flat, 0, places)
+    if places.min() < 0 or not index.meta.contiguous:
+        source = from_array(places % self.meta.numel, int64)
+    rows, vector = (contiguous_meta((index.meta.numel,), one.meta.dtype) for one in (flat, source))
+    call = picking(rows, flat.meta, vector, 0, rows.sizes)._replace(results=(made,))
+    native = call.native() if flat is self and source is index else None
+    return Planned.unrun(call, (flat, source), native, (self, index), check=_check_taken)
+
+
+def _check_taken(self: Tensor, index: Tensor) -> None:
+    check_take("take", index_values(index), self.meta.numel)
 
 
 def check_not_empty(operator: str, self: Tensor, index: Tensor) -> None:
@@ -159,13 +168,14 @@ def check_take(operator: str, places: Array, count: int) -> None:
 
 
 @kernel("take_along_dim", "CompositeImplicitAutograd")
-def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+@composite
+def take_along_dim(part: Part, self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """gather of tensors that broadcast outside `dim`, flattened without it; indices below 0 count from the end.
 
     Raises RuntimeError as gather does and, with `dim`, for indices that are not int64.
     """
     if dim is None:
-        return apply("gather", apply("reshape", self, (-1,)), 0, apply("reshape", indices, (-1,)))
+        return part("gather", part("reshape", self, (-1,)), 0, part("reshape", indices, (-1,)))
     check_index_dtype("take_along_dim", indices, (int64,))
     if self.meta.ndim != indices.meta.ndim:
         raise RuntimeError(
@@ -179,20 +189,21 @@ def take_along_dim(self: Tensor, indices: Tensor, dim: int | None = None) -> Ten
     mine[place] = theirs[place] = 1
     common = list(broadcast_shapes((tuple(mine), tuple(theirs))))
     length = common[place] = self.meta.sizes[place]
-    source = apply("expand", self, common)
+    source = part("expand", self, common)
     common[place] = indices.meta.sizes[place]
-    from_start = apply("where.self", apply("lt.Scalar", indices, 0), apply("add.Scalar", indices, length), indices)
-    return apply("gather", source, place, apply("expand", from_start, common))
+    from_start = part("where.self", part("lt.Scalar", indices, 0), part("add.Scalar", indices, length), indices)
+    return part("gather", source, place, part("expand", from_start, common))
 
 
 @kernel("masked_select", "CPU")
-def masked_select(self: Tensor, mask: Tensor) -> Tensor:
+@plannable
+def masked_select(self: Tensor, mask: Tensor) -> Tensor | Planned[Tensor]:
     """The elements where `mask` is true, in row-major order; both broadcast. Raises RuntimeError unless it is bool."""
     if mask.meta.dtype is not bool_:
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, got {mask.meta.dtype.name}")
     sizes = broadcast_shapes((self.meta.sizes, mask.meta.sizes))
     chosen, array = np.broadcast_to(values(mask), sizes), np.broadcast_to(values(self), sizes)
-    return take_true(array, chosen, self.meta.dtype)
+    return taken_true(array, chosen, self.meta.dtype, self, mask)
 
 
 def _unravelled(places: Array, sizes: tuple[int, ...]) -> tuple[Array, ...]:
@@ -206,7 +217,8 @@ def _unravelled(places: Array, sizes: tuple[int, ...]) -> tuple[Array, ...]:
 
 @kernel("argwhere", "CPU")
 @kernel("nonzero", "CPU")
-def nonzero(self: Tensor) -> Tensor:
+@plannable
+def nonzero(self: Tensor) -> Tensor | Planned[Tensor]:
     """The indices of the elements that are not zero, row-major, as int64 of sizes (count, ndim)."""
     many = has_many_dims(self.meta)
     array = values(reshape(self, (-1,)) if many else self)
@@ -214,13 +226,14 @@ def nonzero(self: Tensor) -> Tensor:
     if many:
         found = _unravelled(found[0], self.meta.sizes)
     count = found[0].size if found else int(np.count_nonzero(array))
-    result = empty_tensor((len(found) * count,), int64)
-    if result.meta.numel:
-        flat = array_of(result)
+
+    def fill(result: Tensor, _: Tensor) -> None:
+        columns = array_of(result)
         for column, places in enumerate(found):
-            flat[column * count : (column + 1) * count] = places
-    result._meta = meta_of((count, len(found)), (1, max(count, 1)), int64)
-    return result
+            columns[:, column] = places
+
+    made = meta_of((count, len(found)), (1, max(count, 1)), int64)
+    return Planned.unrun(Filling((made,), fill), (self,), None, None)
 
 
 @kernel("where", "CompositeImplicitAutograd")

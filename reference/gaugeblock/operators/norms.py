@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 from ..core import lazy_numpy as np
 from ..core.dtype import DEFAULTS, DType
@@ -11,12 +12,13 @@ from ..core.errors import type_error
 from ..core.promotion import UPSTREAM_NAMES, promote_types
 from ..kernels import reduction_ops
 from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import contiguous_meta
 from .arguments import dtype_argument
-from .arrays import filled, values
+from .arrays import Array, planned_arrays
 from .operand_checks import check_number
-from .plan import Planned, plannable
-from .reductions import check_few_dims, plan_reduction, planned_fresh, planned_reduction, reduced_dims, reduced_sizes
-from .registration import kernel, write_out
+from .plan import Planned, plannable, planned_fresh
+from .reductions import check_few_dims, plan_reduction, planned_reduction, reduced_dims, reduced_sizes
+from .registration import kernel
 
 Dim = int | Sequence[int] | None
 
@@ -91,18 +93,6 @@ def norm_order(operator: str, p: float | str | None) -> float:
     return float(p)
 
 
-def write_norm(result: Tensor, out: Tensor) -> Tensor:
-    """`result` copied into `out`. Raises RuntimeError for another dtype."""
-    if not isinstance(out, Tensor):
-        type_error("norm", "out", out, "Tensor")
-    if out.meta.dtype is not result.meta.dtype:
-        raise RuntimeError(
-            f"norm(): Expected out tensor to have dtype {result.meta.dtype.name}, but got "
-            f"{out.meta.dtype.name} instead"
-        )
-    return write_out(out, result)
-
-
 @kernel("norm.Scalar")
 @kernel("norm.ScalarOpt_dim")
 @kernel("norm.ScalarOpt_dim_dtype")
@@ -131,17 +121,19 @@ def logsumexp(self: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> 
     compute = own if own.kind >= 2 else DEFAULTS.dtype
     dims = reduced_dims("logsumexp", dim, self.meta.ndim)
     if compute.is_complex and self.meta.device.type == "cpu":
-        return _complex_logsumexp(self, dims, keepdim)
+        sizes = reduced_sizes(self.meta.sizes, dims, keepdim)
+        run = partial(_complex_logsumexp, dims, sizes)
+        return planned_arrays(None, (self,), run, (contiguous_meta, sizes, own))
     exponentials = reduction_ops.exponentials_reduction(compute, True)
     found = planned_reduction("logsumexp", exponentials, self, dims, keepdim, compute, compute)
-    return found if own.kind >= 2 else found.result
+    found.call = found.call if own.kind >= 2 else None  # the default dtype may change
+    return found
 
 
-def _complex_logsumexp(self: Tensor, dims: tuple[int, ...], keepdim: bool) -> Tensor:
+def _complex_logsumexp(dims: tuple[int, ...], sizes: tuple[int, ...], array: Array) -> tuple[Array]:
     with np.errstate(all="ignore"):
-        array = values(self).astype(np.complex128)
-        largest = np.max(array.real, axis=dims, keepdims=True, initial=-np.inf)
+        wide = array.astype(np.complex128)
+        largest = np.max(wide.real, axis=dims, keepdims=True, initial=-np.inf)
         shift = np.where(np.isinf(largest), 0.0, largest)
-        result = np.log(np.exp(array - shift).sum(axis=dims, keepdims=True)) + shift
-    sizes = reduced_sizes(self.meta.sizes, dims, keepdim)
-    return filled(sizes, self.meta.dtype, result.reshape(sizes))
+        result = np.log(np.exp(wide - shift).sum(axis=dims, keepdims=True)) + shift
+    return (result.reshape(sizes),)

@@ -18,16 +18,54 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Generic, NamedTuple, ParamSpec, Protocol, TypeVar
 
-from ..kernels.bound_call import Fresh, Into, form_of
+from ..kernels.bound_call import Fresh, meet, nothing, shares
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor, make_tensor, new_like
 from ..tensor.tensor_meta import TensorMeta
-from ..tensor.versions import bump_version
+from ..tensor.versions import bump_version, check_written_in_inference
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+class Computation(Protocol):
+    """What writes results of known metas into tensors."""
+
+    @property
+    def metas(self) -> tuple[TensorMeta, ...]:
+        """The metas of the results."""
+        ...
+
+    def write(self, outs: Sequence[Tensor], values: Sequence[Any]) -> bool:
+        """Write into tensors with these metas and memory of their own; False if the values are declined."""
+        ...
+
+    def writer(self, check: Callable[..., object]) -> Callable[..., Any] | None:
+        """Return the call that writes into tensors given before the values, and returns the first; None where it has
+        to be decided again. `check` raises for values that are declined."""
+        ...
+
+
+class Filling(NamedTuple):
+    """A computation by a function of the tensors that it fills and of the values.
+
+    `loops` do the same for other operands of the call; what they refuse, the plan's check refuses.
+    """
+
+    metas: tuple[TensorMeta, ...]
+    fill: Callable[..., object]
+    loops: Fresh | None = None
+
+    def write(self, outs: Sequence[Tensor], values: Sequence[Any]) -> bool:
+        """Fill the tensors."""
+        self.fill(*outs, *values)
+        return True
+
+    def writer(self, check: Callable[..., object]) -> Callable[..., Any] | None:
+        """Return the writer of the loops, if there are any."""
+        return None if self.loops is None else self.loops.writer(check)
 
 
 class Planned(Generic[R]):
@@ -44,81 +82,108 @@ class Planned(Generic[R]):
         generic: bool = False,
     ) -> None:  # fmt: skip
         self._result, self.call, self.operands, self.generic = result, call, operands, generic
-        self._unrun: _Unrun | None = None
+        self._work: _Work | None = None
+        self.waits = False
+        """Whether the result is not computed yet."""
 
     @classmethod
     def unrun(
-        cls, fresh: Fresh, values: Sequence[Any], call: Callable[..., Any] | None, operands: tuple[Any, ...] | None, *,
-        kind: Callable[..., R] | None = None, declined: Callable[[], object] = bool, generic: bool = False,
+        cls, computation: Computation, values: Sequence[Any], call: Callable[..., Any] | None,
+        operands: tuple[Any, ...] | None, *, kind: Callable[..., R] | None = None,
+        check: Callable[..., object] = nothing, generic: bool = False, outline: Any = None,
     ) -> Planned[R]:  # fmt: skip
-        """Return a plan that runs `fresh` when its result is needed, or into given tensors.
+        """Return a plan that computes its results when they are needed, or into given tensors.
 
-        Several results are returned in a named tuple of that `kind`, or a plain one. If the kernel refuses the values,
-        `declined` raises the error.
+        Several results are returned in a named tuple of that `kind`, or a plain one. `check` raises an error for values
+        that the computation declines. `outline` is the result, if it is allocated already.
         """
-        planned = cls(None, call, operands, generic)
-        planned._unrun = _Unrun(fresh, values, kind, declined)
+        planned = cls(outline, call, operands, generic)
+        planned._work, planned.waits = _Work(computation, values, kind, check), True
         return planned
 
     @property
     def result(self) -> R:
         """The result, computed on first access."""
-        if self._unrun is not None:
-            fresh, values, kind, _ = self._unrun
-            made = fresh(*values) if self._result is None else None
-            if made is not None:
-                self._result = made if kind is None else kind(*made)
-            else:
-                result: Any = self.outline()
-                self._unrun.run(result if isinstance(result, tuple) else (result,))
-            self._unrun = None
-        return self._result  # type: ignore[no-any-return]
+        result: Any = self.outline()
+        if self.waits:
+            self.compute(result if isinstance(result, tuple) else (result,))
+            self.waits = False
+        return result  # type: ignore[no-any-return]
+
+    @property
+    def values(self) -> Sequence[Any]:
+        """The tensors and numbers that are read for the result."""
+        return () if self._work is None else self._work.values
+
+    def check(self) -> None:
+        """Raise the error for values that the computation declines."""
+        if self._work is not None:
+            self._work.check(*self._work.values)
+
+    def compute(self, outs: Sequence[Tensor], values: Sequence[Any] | None = None) -> None:
+        """Compute the results in tensors, of other values if they are given. RuntimeError if another thread keeps
+        changing an index."""
+        for _ in range(2):
+            if self._work is None or self._work.computation.write(outs, self.values if values is None else values):
+                return
+            self.check()
+        raise RuntimeError("an index has changed while it was read")
 
     def outline(self) -> R:
         """Return the result, allocated but perhaps not computed yet."""
-        if self._result is None and self._unrun is not None:
-            made = tuple(map(new_like, self.metas))
-            self._result = made[0] if len(made) == 1 else made if self.kind is None else self.kind(*made)
+        if self._result is None and self._work is not None:
+            made = tuple(map(new_like, self._work.computation.metas))
+            kind = self._work.kind
+            self._result = made[0] if len(made) == 1 else made if kind is None else kind(*made)
         return self._result  # type: ignore[no-any-return]
 
     @property
     def kind(self) -> Any:
         """The class of several results."""
-        return type(self._result) if self._unrun is None else self._unrun.kind
+        return type(self._result) if self._work is None else self._work.kind
 
     @property
     def metas(self) -> list[TensorMeta]:
         """The metas of the results."""
-        if self._unrun is not None:
-            return [*self._unrun.fresh.metas]
+        if self._work is not None:
+            return [*self._work.computation.metas]
         return [one.meta for one in (self._result if isinstance(self._result, tuple) else (self._result,))]
+
+    def reads(self, outs: Sequence[Tensor]) -> bool:
+        """Return whether one of some tensors shares memory with another, or with what the computation reads."""
+        return meet(outs, self.values)
 
     def write(self, outs: Sequence[Tensor]) -> bool:
         """Compute the results in tensors; False if their metas differ, memory is shared, or a result exists."""
-        if self._unrun is None or any(out.meta is not meta for out, meta in zip(outs, self.metas, strict=True)):
+        if not self.waits or any(out.meta is not meta for out, meta in zip(outs, self.metas, strict=True)):
             return False
-        if any(shares(out, (*self._unrun.values, *outs[:place])) for place, out in enumerate(outs)):
+        if self.reads(outs):
             return False
-        self._unrun.declined()  # raises the error before anything is written
+        self.check()  # before anything is written
+        for out in outs:
+            check_written_in_inference(out)
+        self.compute(outs)
         for out in outs:
             bump_version(out)
-        self._unrun.run(outs)
         return True
 
+    def writer(self) -> Callable[..., Any] | None:
+        """Return the call that writes the results into tensors with just these metas, given first; None if there is
+        none. It returns None where one of them shares memory with an argument."""
+        if self.call is None or any(meta.lazy or meta.has_autograd for meta in self.metas):
+            return None
+        if self._work is not None:
+            return self._work.computation.writer(self._work.check)
+        return partial(_copied, self.call, self.metas[0]) if len(self.metas) == 1 else None
 
-class _Unrun(NamedTuple):
-    fresh: Fresh
+
+class _Work(NamedTuple):
+    """A computation and the values that it takes."""
+
+    computation: Computation
     values: Sequence[Any]
     kind: Callable[..., Any] | None
-    declined: Callable[[], object]
-
-    def run(self, outs: Sequence[Tensor]) -> None:
-        """Compute the results in tensors. RuntimeError if another thread keeps changing an index."""
-        for _ in range(2):
-            if self.fresh.write(outs, self.values):
-                return
-            self.declined()
-        raise RuntimeError("an index has changed while it was read")
+    check: Callable[..., object]
 
 
 class Plannable(Generic[P, R]):
@@ -148,6 +213,13 @@ class Plannable(Generic[P, R]):
         return Plannable(wrapper(self.__wrapped__))
 
 
+def planned_fresh(fresh: Fresh, *operands: Tensor, kind: Callable[..., Any] | None = None) -> Planned[Any]:
+    """Plan a call of tensors with one result, or with several in a named tuple of this kind."""
+    call = fresh.native()
+    named = call if kind is None else lambda *operands: kind(*call(*operands))
+    return Planned.unrun(fresh, operands, named, operands, kind=kind)
+
+
 plannable = Plannable
 """Makes a function that may return a `Planned` a kernel."""
 
@@ -172,35 +244,10 @@ def apart(values: Sequence[Any], twice: dict[tuple[int, int], Tensor]) -> list[A
     return found
 
 
-def written(call: Callable[..., Any], meta: TensorMeta) -> Callable[..., Tensor | None] | None:
-    """Return the call that writes its result into a tensor with just that meta, given first: a compiled kernel writes
-    it there, any other result is copied. It returns None where out= shares memory with an argument."""
-    form = form_of(call)
-    if isinstance(form, Fresh) and form.metas == (meta,) and not form.refusing:
-        return partial(_write, form, meta) if form.temporary else Into(form.kernel, form.tail, form.limited).native()
-    return None if meta.lazy or meta.has_autograd else partial(_write, call, meta)
-
-
-def _write(call: Fresh | Callable[..., Any], meta: TensorMeta, out: Tensor, *values: Any) -> Tensor | None:
-    if isinstance(call, Fresh) and not shares(out, values):
-        bump_version(out)
-        return out if call.write((out,), values) else None
+def _copied(call: Callable[..., Any], meta: TensorMeta, out: Tensor, *values: Any) -> Tensor | None:
     result = None if shares(out, values) else call(*values)
     if result is None or result.meta is not meta:
         return None
     bump_version(out)
     hooks.copy_into(out, result)
     return out
-
-
-def shares(out: Tensor, values: Sequence[Any]) -> bool:
-    """Return whether a tensor among the values, those in lists included, is on the storage of `out`."""
-    storage = out.storage_impl
-    for value in values:
-        kind = value.__class__
-        if kind is Tensor:
-            if value.storage_impl is storage:
-                return True
-        elif (kind is list or kind is tuple) and shares(out, value):
-            return True
-    return False

@@ -18,15 +18,15 @@ from ..iteration.dimensions import resize_output
 from ..iteration.overlap import check_no_partial_overlap
 from ..iteration.tensor_iterator import COMPARISON, FLOAT, IteratorConfig, Number, TensorIterator, planned_meta
 from ..kernels.body import Formula
-from ..kernels.bound_call import Fresh, Into
+from ..kernels.bound_call import Fresh, Into, fits
 from ..kernels.conversion import Immediate, Raw
 from ..kernels.pointwise import NO_ELEMENTS, Launch, Operand, PointwiseKernel, named_kernel, pointwise_kernel
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, meta_of, preserve_format_strides, remember
-from ..tensor.versions import bump_version
+from ..tensor.versions import bump_version, data_of
 from .operand_checks import stored_number
-from .plan import Planned
+from .plan import Filling, Planned
 from .rows import Row
 
 
@@ -356,11 +356,14 @@ def run(rule: PointwiseRule, call: Call, out: Tensor | None = None, *, inplace: 
 def planned_run(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: bool) -> Planned[Tensor]:
     """Return the result of `run`, and the call that makes or writes it."""
     loop = loop_of(rule, call, out, inplace=inplace)
+    if loop is None and out is None and (plan := plan_call(rule, call, None, inplace=False)).launch is not None:
+        filling = Filling((plan.meta,), lambda out, *_: run(rule, call, data_of(out), inplace=False))
+        return Planned.unrun(filling, _operands(call), None, None)
     if loop is None:
         return Planned(run(rule, call, out, inplace=inplace), None)
     kernel, tail = loop.launch.call()
-    if out is None and not loop.limited:
-        fresh = Fresh(kernel, (loop.result,), tail)
+    if out is None and (not loop.limited or all(map(fits, loop.operands))):
+        fresh = Fresh(kernel, (loop.result,), tail, loop.limited)
         return Planned.unrun(fresh, loop.operands, fresh.native(), loop.operands, generic=loop.launch.contiguous)
     result = run(rule, call, out, inplace=inplace)
     if out is None:

@@ -20,14 +20,15 @@ from ..tensor.reinterpret import view_as_real
 from ..tensor.scalars import item
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import contiguous_meta, only_ints
-from ..tensor.versions import bump_version
+from ..tensor.versions import bump_version, data_of
 from ..tensor.views import expand
 from .allocation import COMPOSITE, empty_like, without_change
-from .arrays import STEPS, Array, computed, from_array, values
+from .arrays import STEPS, Array, from_array, planned_arrays
 from .copy import copy_values
 from .generator import Generator, default_generator, generator_of, stream_of
 from .invoke import apply
 from .operand_checks import check_fits, check_implemented
+from .plan import Filling, Planned, plannable
 from .ranges import Plan
 from .registration import kernel
 
@@ -282,9 +283,20 @@ def permutation(dtype: DType, n: int, generator: Generator | None = None) -> Pla
 
 
 @kernel("bernoulli", COMPOSITE)
-def bernoulli(self: Tensor, *, generator: Generator | None = None) -> Tensor:
+@plannable
+def bernoulli(self: Tensor, *, generator: Generator | None = None) -> Tensor | Planned[Tensor]:
     """1 of the probability that stands in `self`, else 0. Raises RuntimeError outside [0, 1], NotImplementedError."""
-    return without_change(apply("bernoulli_.Tensor", empty_like(self), self, generator=generator))
+    result = empty_like(self)
+    return drawn_into(result, lambda out: apply("bernoulli_.Tensor", out, self, generator=generator), self)
+
+
+def drawn_into(result: Tensor, draw: Callable[[Tensor], object], *given: Tensor) -> Planned[Tensor]:
+    """Plan a result that `draw` fills, which reads the given tensors."""
+
+    def fill(out: Tensor, *_: Tensor) -> None:
+        draw(data_of(out))  # whose change is not counted
+
+    return Planned.unrun(Filling((result.meta,), fill), given, None, None, outline=result)
 
 
 @kernel("bernoulli.p", COMPOSITE, derive=False)
@@ -294,9 +306,10 @@ def bernoulli_p(self: Tensor, p: float, *, generator: Generator | None = None) -
 
 
 @kernel("multinomial")
+@plannable
 def multinomial(
     self: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
-) -> Tensor:
+) -> Tensor | Planned[Tensor]:
     """Indices drawn with the weights in `self`, row by row for a matrix.
 
     Raises RuntimeError for weights that are negative, not finite or all zero, and for too many samples.
@@ -311,8 +324,10 @@ def multinomial(
     if not replacement and num_samples > meta.sizes[-1]:
         raise RuntimeError(f"cannot sample n_sample > prob_dist.size(-1) samples without replacement: {num_samples}")
     draw = generator_of("multinomial", generator)
-    sizes = (*meta.sizes[:-1], num_samples)
-    return computed(sizes, int64, meta.device, lambda: _choices(values(self), num_samples, replacement, draw))
+    wanted = (contiguous_meta, (*meta.sizes[:-1], num_samples), int64)
+    return planned_arrays(
+        None, (self,), lambda array: (_choices(array, num_samples, replacement, draw),), wanted, kept=False
+    )
 
 
 def _choices(given: Array, count: int, replacement: bool, draw: np.random.Generator) -> Array:

@@ -277,18 +277,20 @@ def _counts(repeats: Tensor, output_size: int | None) -> tuple[Counts, int]:
 
 
 @kernel("diag", "CompositeImplicitAutograd")
-def diag(self: Tensor, diagonal: int = 0) -> Tensor:
+@composite
+def diag(part: Part, self: Tensor, diagonal: int = 0) -> Tensor:
     """A square matrix with a vector on one diagonal, or a copy of a diagonal of a matrix. RuntimeError otherwise."""
     if self.meta.ndim == 1:
-        return apply("diag_embed", self, diagonal)
+        return part("diag_embed", self, diagonal)
     if self.meta.ndim != 2:
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {self.meta.ndim}D")
-    return apply("clone", apply("diagonal", self, diagonal), memory_format=contiguous_format)
+    return part("clone", part("diagonal", self, diagonal), memory_format=contiguous_format)
 
 
 @kernel("diff", "CompositeImplicitAutograd")
+@composite
 def diff(
-    self: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+    part: Part, self: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
     """The n-th difference of neighbours along `dim`; booleans by exclusive or. Raises RuntimeError for a 0-dim tensor
     or a negative `n`."""
@@ -297,13 +299,13 @@ def diff(
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
     if not n:
-        return apply("clone", self)
-    parts = [part for part in (prepend, self, append) if part is not None]
-    joined = apply("cat", parts, dim) if len(parts) > 1 else self
+        return part("clone", self)
+    parts = [one for one in (prepend, self, append) if one is not None]
+    joined = part("cat", parts, dim) if len(parts) > 1 else self
     place = wrap_dim("diff", dim, joined.meta.ndim)
     steps = min(n, joined.meta.sizes[place])
     less = "logical_xor" if joined.meta.dtype is bool_ else "sub.Tensor"
     for _ in range(steps):
         count = joined.meta.sizes[place] - 1
-        joined = apply(less, *[apply("narrow", joined, place, start, count) for start in (1, 0)])
-    return joined if steps else apply("clone", joined)
+        joined = part(less, *[part("narrow", joined, place, start, count) for start in (1, 0)])
+    return joined if steps else part("clone", joined)

@@ -25,9 +25,9 @@ from ..kernels.sharing import FEW, TRANSPOSED
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, remember
 from .arguments import dtype_argument
-from .invoke import apply
+from .composition import Part, composite
 from .operand_checks import check_number, real_number
-from .plan import Planned, plannable
+from .plan import Planned, plannable, planned_fresh
 from .registration import kernel
 
 Dims = tuple[int, ...]
@@ -95,13 +95,6 @@ def planned_reduction(
 ) -> Planned[Any]:
     """Plan a reduction over `dims` with one result."""
     return planned_fresh(plan_reduction(name, reduction, self.meta, dims, keepdim, compute, (result,)), self)
-
-
-def planned_fresh(fresh: Fresh, *operands: Tensor, kind: Callable[..., Any] | None = None) -> Planned[Any]:
-    """Plan a call of tensors with one result, or with several in a named tuple of this kind."""
-    call = fresh.native()
-    named = call if kind is None else lambda *operands: kind(*call(*operands))
-    return Planned.unrun(fresh, operands, named, operands, kind=kind)
 
 
 def _plan(
@@ -212,7 +205,8 @@ _register_total("mean", "dim", reduction_ops.mean_reduction, _inexact)
 
 
 @kernel("nanmean", "CompositeImplicitAutograd")
-def nanmean(self: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
+@composite
+def nanmean(part: Part, self: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: DType | None = None) -> Tensor:
     """Mean of the elements that are not NaN. Raises RuntimeError for bool, ints and complex."""
     if self.meta.dtype.kind < 2:
         raise RuntimeError(
@@ -223,10 +217,10 @@ def nanmean(self: Tensor, dim: Dim = None, keepdim: bool = False, *, dtype: DTyp
     if self.meta.dtype.is_complex:
         raise RuntimeError("nanmean(): nansum on CPU does not support complex inputs")
     dims = reduced_dims("nanmean", dim, self.meta.ndim)
-    given = apply("to.dtype", self, compute)
-    total = apply("nansum", given, dims, keepdim, dtype=float64)
-    count = apply("sum.dim_IntList", apply("eq.Tensor", given, given), dims, keepdim)
-    return apply("to.dtype", apply("div.Tensor", total, count), compute)
+    given = part("to.dtype", self, compute)
+    total = part("nansum", given, dims, keepdim, dtype=float64)
+    count = part("sum.dim_IntList", part("eq.Tensor", given, given), dims, keepdim)
+    return part("to.dtype", part("div.Tensor", total, count), compute)
 
 
 def _truth(name: str, self: Tensor, dims: Dims, keepdim: bool) -> Planned[Tensor]:

@@ -11,7 +11,7 @@ the checks that the row's `out_cast` asks for; an operator that writes in place 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from ..core.away import LONG, away
@@ -24,6 +24,7 @@ from ..dispatch.dispatcher import REGISTRY
 from ..dispatch.keys import tensors_in
 from ..iteration.dimensions import resize_output
 from ..iteration.overlap import PARTIAL_OVERLAP, Overlap, check_no_internal_overlap, extent_of, pair_overlap
+from ..tensor.changing import change_metadata
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of
@@ -31,7 +32,7 @@ from ..tensor.versions import bump_version
 from .complex_half import called, is_numpy, taking
 from .invoke import invoke
 from .operand_checks import check_keeps_sizes
-from .plan import Plannable, Planned, planned_by, written
+from .plan import Plannable, Planned, planned_by
 from .rows import Row, rows
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -207,20 +208,31 @@ def derived_out(row: Row, function: Callable[..., Any]) -> Plannable[..., Any]:
             wanted = [invoke("to.dtype", tensor, outs[0].meta.dtype) for tensor in args[0]]
             plan = planned_by(function, (wanted, *args[1:]), kwargs)
         same = args is given and len(outs) == 1 and plan.metas[0] is outs[0].meta
-        if any(tensor.meta.sizes != meta.sizes for tensor, meta in zip(outs, plan.metas, strict=True)):
-            _ = plan.result  # computed first, since an error must not leave a resized out=
-        for tensor, meta in zip(outs, plan.metas, strict=True):
-            resize_out(tensor, meta, as_made=row.family == "linalg")
+        _write_results(plan, outs, as_made=row.family == "linalg")
+        if isinstance(out, Tensor):
+            writer = plan.writer() if same else None
+            return Planned(out, writer, None if plan.operands is None else (out, *plan.operands))
+        return getattr(plan.kind, "_make", tuple)(outs)
+
+    return Plannable(into)
+
+
+def _write_results(plan: Planned[Any], outs: Sequence[Tensor], as_made: bool) -> None:
+    """Write the results of a plan into tensors, resized where they have other sizes, which an error undoes."""
+    before = [tensor.meta for tensor in outs]
+    if plan.reads(outs) and any(meta.sizes != made.sizes for meta, made in zip(before, plan.metas, strict=True)):
+        _ = plan.result  # computed before a resized tensor has other elements
+    try:
+        for tensor, made in zip(outs, plan.metas, strict=True):
+            resize_out(tensor, made, as_made=as_made)
         if not plan.write(outs):
             results = plan.result
             for tensor, result in zip(outs, results if isinstance(results, tuple) else (results,), strict=True):
                 _store(tensor, result)
-        if isinstance(out, Tensor):
-            writing = written(plan.call, out.meta) if same and plan.call is not None else None
-            return Planned(out, writing, None if plan.operands is None else (out, *plan.operands))
-        return getattr(plan.kind, "_make", tuple)(outs)
-
-    return Plannable(into)
+    except BaseException:
+        for tensor, meta in zip(outs, before, strict=True):
+            change_metadata(tensor, meta, tensor.storage_impl, tensor.offset)
+        raise
 
 
 def computed_in_out(

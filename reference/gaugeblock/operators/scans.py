@@ -18,13 +18,12 @@ from ..kernels.compiler import Builtin
 from ..kernels.reduction_phases import Phase
 from ..kernels.scan import neighbours, scan_kernel
 from ..tensor.tensor import Tensor
-from ..tensor.tensor_meta import TensorMeta, default_strides, meta_of
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, meta_of
 from .arguments import dtype_argument
-from .arrays import Array, from_array, outline, values
+from .arrays import Array, planned_arrays
 from .invoke import result_type
 from .operand_checks import check_implemented
-from .plan import Planned, plannable
-from .reductions import planned_fresh
+from .plan import Planned, plannable, planned_fresh
 from .registration import kernel
 
 Dim = tuple[int, ...]
@@ -120,7 +119,8 @@ def logcumsumexp(self: Tensor, dim: int) -> Tensor | Planned[Tensor]:
     own = self.meta.dtype
     check_implemented("logcumsumexp_out_cpu", own, own.kind >= 2)
     if own.is_complex:
-        return _complex_logcumsumexp(self, place)
+        wanted = (contiguous_meta, self.meta.sizes, own)
+        return planned_arrays(None, (self,), partial(_complex_logcumsumexp, place), wanted)
     return planned_scan("logcumsumexp", scan.running_exponentials(own), self, place, own, own)
 
 
@@ -132,17 +132,14 @@ def _log_of_two(a: Array, b: Array) -> Array:
     return np.asarray(np.where(np.isinf(larger.real), np.log(np.exp(a) + np.exp(b)), apart))
 
 
-def _complex_logcumsumexp(self: Tensor, dim: int) -> Tensor:
-    if self.meta.device is not cpu:
-        return outline(self.meta.sizes, self.meta.dtype, self.meta.device)[0]
+def _complex_logcumsumexp(dim: int, given: Array) -> tuple[Array]:
+    if not given.ndim:
+        return (given,)
     with np.errstate(all="ignore"):
-        array = values(self).astype(np.complex128)
-        if not array.ndim:
-            return from_array(array, self.meta.dtype)
-        rows = np.moveaxis(array, dim, 0)
+        rows = np.moveaxis(given.astype(np.complex128), dim, 0)
         result = np.empty_like(rows)
         running = np.full(rows.shape[1:], -np.inf, np.complex128)
         for position, row in enumerate(rows):
             running = _log_of_two(running, row)
             result[position] = running
-    return from_array(np.moveaxis(result, 0, dim), self.meta.dtype)
+    return (np.moveaxis(result, 0, dim),)

@@ -4,6 +4,7 @@ of values that meet at a place."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ..core import lazy_numpy as np
@@ -17,10 +18,12 @@ from ..core.warn import warn_deprecated
 from ..iteration.dimensions import broadcast_shapes
 from ..iteration.overlap import check_no_internal_overlap
 from ..iteration.tensor_iterator import Number
+from ..kernels.bound_call import Fresh, nothing
 from ..tensor.array_view import array_of
 from ..tensor.reshaping import reshape
 from ..tensor.scalars import item
-from ..tensor.tensor import Tensor
+from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor_meta import TensorMeta, format_strides, meta_of
 from ..tensor.versions import bump_version, check_written_in_inference
 from ..tensor.views import expand
 from .advanced_indexing import index_error
@@ -38,7 +41,7 @@ from .gathering import (
 )
 from .invoke import apply
 from .operand_checks import check_fits, check_implemented, check_no_overlap, warn_of_internal_overlap
-from .plan import Plannable, Planned
+from .plan import Filling, Plannable, Planned
 from .registration import F, derived_out, kernel, storing
 from .rows import rows
 
@@ -46,22 +49,43 @@ KEEPING = ("index_fill", "put")
 """Functions whose results have the strides of their first argument; those of the others are row-major."""
 
 
-def writing(name: str, inplace: str) -> Callable[[F], F]:
-    """Register the decorated in-place function as `inplace`, and as `name` on a copy of its first argument."""
+Write = Callable[[Tensor], object]
+"""Writes into a tensor like the one that was checked."""
 
-    layout = None if name.startswith(KEEPING) else contiguous_format
+
+def writing(name: str, inplace: str) -> Callable[[F], F]:
+    """Register a function that checks the arguments of an operator and returns what writes: in place as `inplace`, and
+    as `name` into a copy of the first argument."""
+
+    base, layout = name.partition(".")[0], None if name.startswith(KEEPING) else contiguous_format
 
     def register(function: F) -> F:
-        def written(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-            result = function(clone(self, memory_format=layout), *args, **kwargs)
-            result.storage_impl.version = 0
-            if kwargs.keys() - {"reduce"}:
-                return result
-            return _planned(name.partition(".")[0], result, self, args, **kwargs)
+        def written(self: Tensor, *args: Any, **kwargs: Any) -> Tensor | Planned[Tensor]:
+            meta = self.meta
+            strides = format_strides("clone", meta.sizes, meta.strides, layout)
+            result = new_like(meta_of(meta.sizes, strides, meta.dtype, meta.device))
+            write = function(result, *args, **kwargs)
 
-        written.__name__, written.__doc__ = name.partition(".")[0], function.__doc__
+            def fill(out: Tensor, self: Tensor, *others: Tensor) -> None:
+                copy_values(out, self)
+                write(out)
+
+            kept = None if kwargs.keys() - {"reduce"} else _kept(base, result.meta, self, args, **kwargs)
+            call, operands, loops = kept or (None, None, None)
+            filling = Filling((result.meta,), fill, loops)
+            values = [self, *[one for one in args if isinstance(one, Tensor)]]
+            check = partial(CHECKS.get(base, nothing), base, args[0])
+            return Planned.unrun(filling, values, call, operands, check=check, outline=result)
+
+        def changed(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+            function(self, *args, **kwargs)(self)
+            bump_version(self)
+            return self
+
+        written.__name__, written.__doc__ = base, function.__doc__
+        changed.__name__, changed.__doc__ = f"{base}_", function.__doc__
         functional = Plannable(written)
-        kernel(inplace, derive=False)(_small_inplace(name.partition(".")[0], function))
+        kernel(inplace, derive=False)(_small_inplace(base, changed) if base in COMBINED else changed)
         kernel(name, derive=False)(functional)
         row = rows()[name]
         if row.out_name is not None:
@@ -73,27 +97,27 @@ def writing(name: str, inplace: str) -> Callable[[F], F]:
 
 COMBINED = {"scatter": None, "scatter_add": "add", "index_add": "add", "index_copy": None, "index_fill": None}
 """Operators that one loop serves -> how it combines an element with what is there."""
+Kept = tuple[Callable[..., Any], tuple[Any, ...], Fresh | None]
+"""The call that writes into copies of other tensors, its operands, and its loops if these do all of it."""
 
 
-def _planned(operator: str, result: Tensor, self: Tensor, args: Sequence[Any], reduce: str | None = None) -> Any:
+def _kept(operator: str, meta: TensorMeta, self: Tensor, args: Sequence[Any], reduce: str | None = None) -> Kept | None:
     from .indexing.scatter_loop import planned_scatter
 
     if operator in ("scatter_reduce", "index_reduce") and len(args) == 4 and args[3] != "mean":
         reduce = COMBINING.get(args[3], args[3])
         args = args[:3]
     elif operator not in COMBINED:
-        return result
+        return None
     if len(args) != 3 or not args[1].meta.numel:
-        return result
+        return None
     dim, source, sizes = wrap_dim(operator, args[0], self.meta.ndim), args[2], self.meta.sizes
     if operator == "index_fill" and isinstance(source, Tensor):  # one value for all places
         if source.meta.dtype is not self.meta.dtype or not sizes or source.meta.device is not cpu:
-            return result
+            return None
         source = expand(source, (*sizes[:dim], args[1].meta.numel, *sizes[dim + 1 :]))
-    found = planned_scatter(operator, result, self, dim, args[1], source, reduce or COMBINED[operator])
-    if isinstance(found, Planned):
-        found.operands = self, *args[1:]
-    return found
+    found = planned_scatter(operator, meta, self.meta, dim, args[1], source, reduce or COMBINED[operator])
+    return None if found is None else (found[0], (self, *args[1:]), found[1])
 
 
 SMALL_BYTES = 16384
@@ -103,21 +127,20 @@ SMALL_BYTES = 16384
 def _small_inplace(operator: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Return the in-place kernel, planned for small tensors: they are written as a copy, and stored if all places are
     there, since a place that is not must leave them as they were."""
-    if operator not in COMBINED:
-        return function
 
     def inplace(self: Tensor, *args: Any, **kwargs: Any) -> Tensor | Planned[Tensor]:
         function(self, *args, **kwargs)
-        found = self if kwargs or self.meta.nbytes > SMALL_BYTES else _planned(operator, self, self, args)
-        if not isinstance(found, Planned) or found.call is None:
+        small = not kwargs and self.meta.nbytes <= SMALL_BYTES and self.meta.contiguous
+        kept = _kept(operator, self.meta, self, args) if small else None
+        if kept is None:
             return self
-        store = storing(found.call)
+        store = storing(kept[0])
 
         def again(self: Tensor, *others: Any) -> Tensor | None:
             shared = [one for one in others if isinstance(one, Tensor) and one.storage_impl is self.storage_impl]
             return None if shared else store(self, *others)
 
-        return Planned(self, again, found.operands)
+        return Planned(self, again, kept[1])
 
     inplace.__name__, inplace.__doc__ = f"{operator}_", function.__doc__
     return Plannable(inplace)
@@ -126,11 +149,11 @@ def _small_inplace(operator: str, function: Callable[..., Tensor]) -> Callable[.
 def _write(
     operator: str, self: Tensor, dim: int, index: Tensor, source: Tensor | Number, combine: str | None = None
 ) -> None:
-    """Write into a tensor on the CPU, at places that have been checked."""
+    """Write into a tensor at places that have been checked; on the CPU alone there are any."""
     from .indexing.scatter_loop import write_at
 
     check_written_in_inference(self)
-    if index.meta.numel:
+    if index.meta.numel and self.meta.device is cpu:
         write_at(operator, self, dim, index, source, combine)
 
 
@@ -168,24 +191,21 @@ def check_scatter(operator: str, self: Tensor, dim: int, index: Tensor, source: 
                 f"dimension {dim} and to be no larger size than src {list(given or ())}"
             )
     if index.meta.numel and self.meta.device is cpu:
-        check_places(operator, self, dim, index)
+        check_places(operator, dim, self, index)
     return dim
 
 
 def _scatter(
     operator: str, self: Tensor, dim: int, index: Tensor, source: Tensor | Number, combine: str | None = None
-) -> Tensor:
-    """Write `source` into `self` at the places of `index`, or combine it with what is there."""
+) -> Write:
+    """Return what writes `source` at the places of `index`, or combines it with what is there."""
     dim = check_scatter(operator, self, dim, index, source)
-    if index.meta.numel and self.meta.device is cpu:
-        _write(operator, self, dim, index, source, combine)
-    bump_version(self)
-    return self
+    return lambda target: _write(operator, target, dim, index, source, combine)
 
 
 @writing("scatter.src", "scatter_.src")
 @writing("scatter.value", "scatter_.value")
-def scatter_(self: Tensor, dim: int, index: Tensor, source: Tensor | Number) -> Tensor:
+def scatter_(self: Tensor, dim: int, index: Tensor, source: Tensor | Number) -> Write:
     """``self[index[i][j]][j] = source[i][j]`` (for dim 0), or a number; repeated places keep the last value.
 
     Raises RuntimeError for an index out of [0, size), sizes that do not fit, dtypes that differ and a number that does
@@ -196,7 +216,7 @@ def scatter_(self: Tensor, dim: int, index: Tensor, source: Tensor | Number) -> 
 
 @writing("scatter.reduce", "scatter_.reduce")
 @writing("scatter.value_reduce", "scatter_.value_reduce")
-def scatter_reduce_(self: Tensor, dim: int, index: Tensor, source: Tensor | Number, *, reduce: str) -> Tensor:
+def scatter_reduce_(self: Tensor, dim: int, index: Tensor, source: Tensor | Number, *, reduce: str) -> Write:
     """scatter that adds ("add") or multiplies ("multiply"), repeated places included. Raises as scatter."""
     if isinstance(source, Tensor):
         warn_deprecated("scatter(reduce=)", "scatter_reduce")
@@ -206,7 +226,7 @@ def scatter_reduce_(self: Tensor, dim: int, index: Tensor, source: Tensor | Numb
 
 
 @writing("scatter_add", "scatter_add_")
-def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+def scatter_add_(self: Tensor, dim: int, index: Tensor, src: Tensor) -> Write:
     """scatter that adds, repeated places included. Raises RuntimeError as scatter."""
     return _scatter("scatter_add", self, dim, index, src, "add")
 
@@ -225,13 +245,13 @@ def vector_dim(operator: str, self: Tensor, dim: int, index: Tensor) -> int:
     return place
 
 
-def check_vector_places(operator: str, self: Tensor, dim: int, index: Tensor) -> None:
+def check_vector_places(operator: str, dim: int, self: Tensor, index: Tensor, *_: Tensor) -> None:
     """Raise IndexError unless a vector of places along `dim` lies in [0, size)."""
     check_within(operator, index_values(index), (self.meta.sizes or (1,))[dim], IndexError)
 
 
 @writing("index_add", "index_add_")
-def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Tensor:
+def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Write:
     """Add ``alpha * source`` to the parts at `index` along `dim`, repeated places included.
 
     Raises IndexError out of range, RuntimeError for dtypes or sizes that do not fit.
@@ -239,7 +259,7 @@ def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     return _into_parts("index_add_", self, dim, index, source, alpha)
 
 
-def _into_parts(operator: str, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Number | None) -> Tensor:
+def _into_parts(operator: str, self: Tensor, dim: int, index: Tensor, source: Tensor, alpha: Number | None) -> Write:
     """Add ``alpha * source`` to the parts at `index`, or without `alpha` write it there."""
     dim = vector_dim(operator, self, dim, index)
     check_same_dtype(operator, self, source, "source")
@@ -254,18 +274,16 @@ def _into_parts(operator: str, self: Tensor, dim: int, index: Tensor, source: Te
             f"{list(given)}"
         )
     if self.meta.device is cpu:
-        check_vector_places(operator, self, dim, index)
+        check_vector_places(operator, dim, self, index)
         if alpha not in (None, 1):
             with np.errstate(all="ignore"):
                 scaled = values(source) * number_as(operator, self.meta.dtype, alpha)
             source = from_array(np.asarray(scaled), self.meta.dtype)
-        _write(operator, self, dim, index, source, None if alpha is None else "add")
-    bump_version(self)
-    return self
+    return lambda target: _write(operator, target, dim, index, source, None if alpha is None else "add")
 
 
 @writing("index_copy", "index_copy_")
-def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Write:
     """Write `source` into the parts at `index` along `dim`; repeated places keep the last. Raises as index_add."""
     if index.meta.dtype is not int64:
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.meta.dtype.name}")
@@ -273,7 +291,7 @@ def index_copy_(self: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 
 
 @writing("index_fill.int_Scalar", "index_fill_.int_Scalar")
-def index_fill_(self: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
+def index_fill_(self: Tensor, dim: int, index: Tensor, value: Number) -> Write:
     """Fill the parts at `index` (negative from the end) along `dim`. Raises IndexError out of range."""
     if index.meta.dtype is not int64:
         raise IndexError(f"index_fill_(): Expected dtype int64 for index, but got {index.meta.dtype.name}")
@@ -284,14 +302,12 @@ def index_fill_(self: Tensor, dim: int, index: Tensor, value: Number) -> Tensor:
         bad = outside(places, size, -size)
         if bad is not None:
             raise index_error(bad, dim, size)
-        from_start = from_array((places % max(size, 1)).reshape(-1), int64)
-        _write("index_fill_", self, dim, from_start, value)
-    bump_version(self)
-    return self
+        index = from_array((places % max(size, 1)).reshape(-1), int64)
+    return lambda target: _write("index_fill_", target, dim, index, value)
 
 
 @writing("index_fill.int_Tensor", "index_fill_.int_Tensor")
-def index_fill_tensor_(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Tensor:
+def index_fill_tensor_(self: Tensor, dim: int, index: Tensor, value: Tensor) -> Write:
     """index_fill with the value of a 0-dim tensor. Raises RuntimeError for more dims, IndexError out of range."""
     if value.meta.ndim:
         raise RuntimeError(
@@ -302,7 +318,7 @@ def index_fill_tensor_(self: Tensor, dim: int, index: Tensor, value: Tensor) -> 
 
 
 @writing("put", "put_")
-def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Write:
     """Write `source` at positions `index` (int64) of the flattened tensor; with `accumulate` add.
 
     Raises IndexError out of range, RuntimeError for dtypes or counts that differ, and for tensors that share memory.
@@ -317,17 +333,19 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     check_not_empty("put_", self, index)
     check_no_internal_overlap(self.meta.sizes, self.meta.strides)
     check_no_overlap(self, index, source)
-    if index.meta.numel and self.meta.device is cpu:
-        places = index_values(index)
-        check_take("put_", places, self.meta.numel)
-        flat, from_start = reshape(self, (-1,)), reshape(index, (-1,))
-        if places.min() < 0:
-            from_start = from_array((places % self.meta.numel).reshape(-1), int64)
+    if not index.meta.numel or self.meta.device is not cpu:
+        return check_written_in_inference
+    places = index_values(index)
+    check_take("put_", places, self.meta.numel)
+    from_start = from_array((places % self.meta.numel).reshape(-1), int64)
+
+    def write(target: Tensor) -> None:
+        flat = reshape(target, (-1,))
         _write("put_", flat, 0, from_start, reshape(source, (-1,)), "add" if accumulate else None)
-        if flat.storage_impl is not self.storage_impl:
-            copy_values(self, reshape(flat, self.meta.sizes))
-    bump_version(self)
-    return self
+        if flat.storage_impl is not target.storage_impl:
+            copy_values(target, reshape(flat, target.meta.sizes))
+
+    return write
 
 
 @kernel("masked_scatter", derive=False)
@@ -366,6 +384,11 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return self
 
 
+CHECKS = {
+    **dict.fromkeys(("scatter", "scatter_add", "scatter_reduce"), check_places),
+    **dict.fromkeys(("index_add", "index_copy", "index_reduce"), check_vector_places),
+}
+"""Operators that have out= -> what checks the places of an index."""
 SCATTERED = ("sum", "prod", "mean", "amax", "amin")
 INDEXED = ("prod", "mean", "amax", "amin")
 COMBINING = {"sum": "add", "mean": "add", "prod": "multiply"}
@@ -387,6 +410,8 @@ def _reduce(
     operator: str, self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, include_self: bool
 ) -> None:
     """Reduce values that meet at a place of `self`, the old one among them if `include_self`."""
+    if not index.meta.numel or self.meta.device is not cpu:
+        return
     if not include_self:
         _write(operator, self, dim, index, _start(reduce, self.meta.dtype))
     _write(operator, self, dim, index, source, COMBINING.get(reduce, reduce))
@@ -412,7 +437,7 @@ def _check_reduction(operator: str, self: Tensor, reduce: str, allowed: tuple[st
 @writing("scatter_reduce.two", "scatter_reduce_.two")
 def scatter_reduce_two_(
     self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
-) -> Tensor:
+) -> Write:
     """Reduce the values of `src` at the places of `index` along `dim` into `self`, with the old ones if `include_self`.
 
     Raises RuntimeError for an unknown reduction, sizes, dtypes and places that do not fit.
@@ -420,16 +445,13 @@ def scatter_reduce_two_(
     message = f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
     _check_reduction("scatter_reduce", self, reduce, SCATTERED, f"scatter_reduce(): {message}")
     place = check_scatter("scatter_reduce", self, dim, index, src)
-    if self.meta.device is cpu and index.meta.numel:
-        _reduce("scatter_reduce", self, place, index, src, reduce, include_self)
-    bump_version(self)
-    return self
+    return lambda target: _reduce("scatter_reduce", target, place, index, src, reduce, include_self)
 
 
 @writing("index_reduce", "index_reduce_")
 def index_reduce_(
     self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
-) -> Tensor:
+) -> Write:
     """Reduce parts of `source` into the parts of `self` at `index` along `dim`.
 
     Raises RuntimeError for an unknown reduction, sizes and dtypes that do not fit, IndexError for places out of range.
@@ -457,7 +479,5 @@ def index_reduce_(
         )
     check_no_overlap(self, source)
     if self.meta.device is cpu and count:
-        check_vector_places("index_reduce_", self, place, index)
-        _reduce("index_reduce_", self, place, index, source, reduce, include_self)
-    bump_version(self)
-    return self
+        check_vector_places("index_reduce_", place, self, index)
+    return lambda target: _reduce("index_reduce_", target, place, index, source, reduce, include_self)

@@ -11,14 +11,15 @@ from ..core.dtype import DType, bfloat16, bool_, dtype_of_number, int32, int64, 
 from ..core.errors import INT64_MAX, wrap_dim
 from ..core.promotion import common_dtype
 from ..core.warn import warn_once
-from ..dispatch.dispatcher import REGISTRY, call
 from ..iteration.tensor_iterator import Number
 from ..tensor.array_view import array_of
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor, new_like
-from ..tensor.tensor_meta import default_strides, meta_of
-from .arrays import Array, computed, from_array, has_many_dims, values
+from ..tensor.tensor_meta import contiguous_meta, default_strides, meta_of
+from .arrays import Array, computed, from_array, has_many_dims, planned_arrays, values
+from .composition import Part, composite
 from .operand_checks import check_implemented, check_number
+from .plan import Planned, plannable
 from .registration import kernel
 from .sorting import sortable
 
@@ -72,10 +73,11 @@ def parts_first(array: Array, dim: int, dtype: DType) -> Tensor:
 
 
 @kernel("searchsorted.Tensor")
+@plannable
 def searchsorted(
     sorted_sequence: Tensor, self: Tensor, *, out_int32: bool = False, right: bool = False, side: str | None = None,
     sorter: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor | Planned[Tensor]:  # fmt: skip
     """Return where each value would be inserted into the ascending sequence (row by row when it has more than one dim).
 
     Raises RuntimeError when leading sizes differ or `side` contradicts `right`.
@@ -102,21 +104,25 @@ def searchsorted(
             f"and input value tensor must match, but we got boundaries tensor {list(given)} and input value "
             f"tensor {list(wanted)}"
         )
-    _warn_of_strides("boundary", sorted_sequence)
-    _warn_of_strides("input value", self)
+    warned = _warns_of_strides("boundary", sorted_sequence) | _warns_of_strides("input value", self)
     from_right = right or side == "right"
-    return computed(
-        wanted,
-        int32 if out_int32 else int64,
-        sorted_sequence.meta.device,
-        lambda: _insertion(_boundaries(sorted_sequence, sorter), sortable(values(self)), from_right),
-    )
+
+    def compute(boundaries: Array, given: Array, *order: Array) -> tuple[Array]:
+        boundaries = sortable(boundaries)
+        for places in order:
+            boundaries = np.take_along_axis(boundaries, places, -1)
+        return (_insertion(boundaries, sortable(given), from_right),)
+
+    operands = (sorted_sequence, self) if sorter is None else (sorted_sequence, self, sorter)
+    made = (contiguous_meta, wanted, int32 if out_int32 else int64)
+    return planned_arrays(None, operands, compute, made, kept=sorter is None and not warned)
 
 
-def _warn_of_strides(name: str, given: Tensor) -> None:
-    """Warn once about a tensor that is not contiguous, which is copied before the search."""
+def _warns_of_strides(name: str, given: Tensor) -> bool:
+    """Return whether a tensor is not contiguous, which is warned of once: it is copied before the search."""
     if not given.meta.contiguous:
         warn_once(f"searchsorted(): the {name} tensor is non-contiguous, which costs a copy; pass a contiguous one")
+    return not given.meta.contiguous
 
 
 def _check_sorter(sequence: Tensor, sorter: Tensor) -> None:
@@ -135,11 +141,6 @@ def _check_sorter(sequence: Tensor, sorter: Tensor) -> None:
             raise RuntimeError("searchsorted(): sorter index out of range")
 
 
-def _boundaries(sequence: Tensor, sorter: Tensor | None) -> Array:
-    boundaries = sortable(values(sequence))
-    return boundaries if sorter is None else np.take_along_axis(boundaries, values(sorter), -1)
-
-
 def _insertion(boundaries: Array, wanted: Array, from_right: bool) -> Array:
     side = "right" if from_right else "left"
     if boundaries.ndim == 1:
@@ -154,7 +155,8 @@ def _insertion(boundaries: Array, wanted: Array, from_right: bool) -> Array:
 
 
 @kernel("searchsorted.Scalar")
-def searchsorted_number(sorted_sequence: Tensor, self: Number, **options: Any) -> Tensor:
+@plannable
+def searchsorted_number(sorted_sequence: Tensor, self: Number, **options: Any) -> Tensor | Planned[Tensor]:
     """searchsorted of one number in a 1-D sequence. Raises RuntimeError for another rank."""
     if sorted_sequence.meta.ndim != 1:
         raise RuntimeError(
@@ -162,7 +164,7 @@ def searchsorted_number(sorted_sequence: Tensor, self: Number, **options: Any) -
             f"boundaries tensor dim({sorted_sequence.meta.ndim}) and input value {self}"
         )
     check_number("searchsorted", "self", self)
-    return searchsorted(sorted_sequence, _tensor_of(self, sorted_sequence), **options)
+    return searchsorted.planned(sorted_sequence, _tensor_of(self, sorted_sequence), **options)
 
 
 def _tensor_of(number: Number, other: Tensor) -> Tensor:
@@ -173,11 +175,14 @@ def _tensor_of(number: Number, other: Tensor) -> Tensor:
 
 
 @kernel("bucketize.Tensor")
-def bucketize(self: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+@plannable
+def bucketize(
+    self: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
+) -> Tensor | Planned[Tensor]:
     """searchsorted with the sequence second. Raises RuntimeError unless `boundaries` is 1-D."""
     if boundaries.meta.ndim != 1:
         raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.meta.ndim})")
-    return searchsorted(boundaries, self, out_int32=out_int32, right=right)
+    return searchsorted.planned(boundaries, self, out_int32=out_int32, right=right)
 
 
 @kernel("bucketize.Scalar")
@@ -188,7 +193,10 @@ def bucketize_number(self: Number, boundaries: Tensor, *, out_int32: bool = Fals
 
 
 @kernel("isin.Tensor_Tensor")
-def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+@plannable
+def isin(
+    elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False
+) -> Tensor | Planned[Tensor]:
     """Return whether each element equals one of `test_elements`; with `invert` whether it equals none. Both are
     compared in their common dtype, in which one without dims counts less."""
     given = [tensor.meta for tensor in (elements, test_elements)]
@@ -196,33 +204,34 @@ def isin(elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False
         _check_isin(meta.dtype)
     dtype = common_dtype((meta.dtype, 2 if meta.ndim else 1) for meta in given)
     wide = np.dtype(np.float32) if dtype is bfloat16 else dtype.numpy
-    return computed(
-        elements.meta.sizes,
-        bool_,
-        elements.meta.device,
-        lambda: np.isin(_as(dtype, elements).astype(wide), _as(dtype, test_elements).astype(wide), invert=invert),
-    )
+
+    def compute(*arrays: Array) -> tuple[Array]:
+        with np.errstate(over="ignore"):
+            left, right = [array.astype(dtype.numpy).astype(wide) for array in arrays]
+        return (np.isin(left, right, invert=invert),)
+
+    return planned_arrays(None, (elements, test_elements), compute, (contiguous_meta, elements.meta.sizes, bool_))
 
 
 @kernel("isin.Tensor_Scalar")
-def isin_number(elements: Tensor, test_element: Number, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+@composite
+def isin_number(
+    part: Part, elements: Tensor, test_element: Number, *, assume_unique: bool = False, invert: bool = False
+) -> Tensor:
     """Return whether each element equals a number, or with `invert` differs from it. Raises RuntimeError as isin."""
     _check_isin(elements.meta.dtype)
     _check_isin(dtype_of_number(check_number("isin", "test_element", test_element)))
-    found: Tensor = call(REGISTRY.find("ne.Scalar" if invert else "eq.Scalar"), elements, test_element)
-    return found
+    return part("ne.Scalar" if invert else "eq.Scalar", elements, test_element)
 
 
 @kernel("isin.Scalar_Tensor")
-def number_isin(element: Number, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+@plannable
+def number_isin(
+    element: Number, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False
+) -> Tensor | Planned[Tensor]:
     """Return whether a number equals one of `test_elements`. Raises RuntimeError as isin."""
     _check_isin(dtype_of_number(check_number("isin", "element", element)))
-    return isin(_tensor_of(element, test_elements), test_elements, invert=invert)
-
-
-def _as(dtype: DType, tensor: Tensor) -> Array:
-    with np.errstate(over="ignore"):
-        return values(tensor).astype(dtype.numpy)
+    return isin.planned(_tensor_of(element, test_elements), test_elements, invert=invert)
 
 
 def _check_isin(dtype: DType) -> None:

@@ -16,12 +16,13 @@ from ..tensor.array_view import array_at
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, preserve_format_strides, recalled
-from .arrays import STEPS, Array, along, computed, has_many_dims, values
+from .arrays import STEPS, Array, along, has_many_dims, planned_arrays
+from .composition import Part, composite
 from .invoke import invoke, result_type
 from .loop_plan import picking
 from .operand_checks import check_implemented
-from .plan import Planned, plannable
-from .reductions import planned_fresh, reduced_sizes
+from .plan import Planned, plannable, planned_fresh
+from .reductions import reduced_sizes
 from .registration import kernel
 
 SMALL = 1024
@@ -126,10 +127,10 @@ def argsort(self: Tensor, dim: int = -1, descending: bool = False, *, stable: bo
 
 
 @kernel("msort", "CompositeImplicitAutograd")
-def msort(self: Tensor) -> Tensor:
+@composite
+def msort(part: Part, self: Tensor) -> Tensor:
     """The values of sort along dim 0."""
-    values: Tensor = invoke("sort", self, 0)[0]
-    return values
+    return part.first("sort", self, 0)
 
 
 @kernel("topk")
@@ -247,11 +248,14 @@ def _register_median(name: str, ignore_nan: bool) -> None:
     """Register median, in which NaN wins, or nanmedian: of all elements, and along a dim together with its index."""
 
     @kernel(name)
-    def whole(self: Tensor) -> Tensor:
+    @plannable
+    def whole(self: Tensor) -> Tensor | Planned[Tensor]:
         dtype = self.meta.dtype
         check_implemented(name, dtype, dtype.kind in (1, 2))
-        flat = reshape(self, (-1,)) if has_many_dims(self.meta) else self
-        return computed((), dtype, self.meta.device, lambda: _median_of(values(flat).reshape(-1), dtype, ignore_nan))
+        flat, wanted = reshape(self, (-1,)) if has_many_dims(self.meta) else self, (contiguous_meta, (), dtype)
+        return planned_arrays(
+            None, (flat,), lambda array: (_median_of(array.reshape(-1), dtype, ignore_nan),), wanted, kept=flat is self
+        )
 
     @kernel(f"{name}.dim")
     @plannable

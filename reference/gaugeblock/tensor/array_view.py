@@ -25,14 +25,7 @@ def array_of(tensor: Tensor) -> np.ndarray[Any, Any]:
     meta = tensor.meta
     if meta.device is not cpu:
         raise NotImplementedError(f"a tensor on device {str(meta.device)!r} has no data that NumPy could read")
-    pointer = tensor.pointer
-    try:
-        return _array(meta, pointer) if pointer and meta.numel else np.empty(meta.sizes, meta.dtype.numpy)
-    except ValueError as error:
-        raise RuntimeError(
-            f"NumPy has no arrays of sizes {list(meta.sizes)}: only tensors with up to 64 dims and sizes whose "
-            f"product fits 63 bits can be read as arrays"
-        ) from error
+    return _array(meta, tensor.pointer)
 
 
 ARRAY_LIMIT = 64
@@ -57,13 +50,20 @@ def kept_array(meta: TensorMeta, pointer: int) -> np.ndarray[Any, Any]:
 
 def array_at(meta: TensorMeta, pointer: int) -> np.ndarray[Any, Any]:
     """The elements of a CPU tensor of this meta at `pointer`, as kept_array gives them for few."""
-    if not meta.numel:
-        return np.empty(meta.sizes, meta.dtype.numpy)
-    return kept_array(meta, pointer) if meta.numel <= FEW else _array(meta, pointer)
+    return kept_array(meta, pointer) if 0 < meta.numel <= FEW else _array(meta, pointer)
 
 
 def _array(meta: TensorMeta, pointer: int) -> np.ndarray[Any, Any]:
-    return np.ndarray(meta.sizes, meta.dtype.numpy, ADDRESS_SPACE, pointer - ORIGIN, meta.byte_strides)
+    kind = meta.dtype.numpy
+    try:
+        if not pointer or not meta.numel:
+            return np.empty(meta.sizes, kind)
+        return np.ndarray(meta.sizes, kind, ADDRESS_SPACE, pointer - ORIGIN, meta.byte_strides)
+    except ValueError as error:
+        raise RuntimeError(
+            f"NumPy has no arrays of sizes {list(meta.sizes)}: only tensors with up to 64 dims and sizes whose "
+            f"product fits 63 bits can be read as arrays"
+        ) from error
 
 
 def array_of_lazy(tensor: Tensor) -> np.ndarray[Any, Any]:

@@ -186,15 +186,28 @@ def log_softmax_gradient(self: Expr, grad: Expr, total: Expr) -> Expr:
     return grad - exponential.exp(self) * total
 
 
-def batch_statistics(
-    variance: Expr, mean: Expr, weight: Expr, running_mean: Expr, running_var: Expr, eps: Expr, momentum: Expr,
-    unbiased: Expr,
-) -> tuple[Expr, ...]:  # fmt: skip
-    """Return the scale of a channel, its mean, the mean and inverse deviation again, and the new running statistics."""
+def dropout(self: Expr, kept: Expr, scale: Expr) -> Expr:
+    """self times `scale` where `kept` is 1, 0 where it is 0."""
+    return self * kept * scale
+
+
+def batch_statistics(variance: Expr, mean: Expr, weight: Expr, eps: Expr) -> tuple[Expr, ...]:
+    """Return the scale of a channel, its mean, and the mean and the inverse deviation again."""
     inverse = 1.0 / sqrt(variance + eps)
+    return inverse * weight, mean, mean, inverse
+
+
+def batch_scale(variance: Expr, mean: Expr, weight: Expr, eps: Expr) -> tuple[Expr, ...]:
+    """Return the scale of a channel and its mean."""
+    return batch_statistics(variance, mean, weight, eps)[:2]
+
+
+def running_statistics(
+    running_mean: Expr, running_var: Expr, mean: Expr, variance: Expr, momentum: Expr, unbiased: Expr
+) -> tuple[Expr, ...]:
+    """Return the new running mean and variance of a channel."""
     rest = 1.0 - momentum
-    means, variances = running_mean * rest + mean * momentum, running_var * rest + variance * unbiased * momentum
-    return inverse * weight, mean, mean, inverse, means, variances
+    return running_mean * rest + mean * momentum, running_var * rest + variance * unbiased * momentum
 
 
 def normalized_gradient(
@@ -218,4 +231,5 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "normalized.weight.bias": normalized_both, "normalized.product": normalized_weight,
     "normalized.gradient": normalized_gradient, "gelu.gradient": gelu_gradient,
     "log_softmax.gradient": log_softmax_gradient, "batch_statistics": batch_statistics,
+    "batch_scale": batch_scale, "dropout": dropout, "running_statistics": running_statistics,
 }  # fmt: skip

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from ...core.device import cpu
 from ...iteration.dimensions import iteration_strides
 from ...iteration.tensor_iterator import Number, TensorIterator
+from ...kernels.bound_call import Fresh
 from ...kernels.compiler import Builtin
 from ...kernels.indexed import scatter_kernel
 from ...tensor.tensor import Tensor
@@ -15,7 +17,6 @@ from ..arrays import number_as
 from ..copy import clone
 from ..loop_plan import LoopPlan
 from ..operand_checks import check_fits
-from ..plan import Planned
 
 Ints = tuple[int, ...]
 
@@ -59,11 +60,13 @@ def scatter_loop(
     return ScatterLoop(scatter_kernel(target.dtype, index.dtype, combine, first), tail)
 
 
-def scatter_loop_of(self: Tensor, dim: int, index: Tensor, source: Tensor | Number, combine: str | None) -> ScatterLoop:
-    """Return the loop of a scatter whose sizes fit."""
+def scatter_loop_of(
+    meta: TensorMeta, dim: int, index: Tensor, source: Tensor | Number, combine: str | None
+) -> ScatterLoop:
+    """Return the loop of a scatter, whose sizes fit, into a tensor."""
     given = source.meta if isinstance(source, Tensor) else None
     key = ("scatter", combine, index.meta, given, dim)
-    return recalled(self.meta.plans, key, scatter_loop, self.meta, given, index.meta, dim, combine)
+    return recalled(meta.plans, key, scatter_loop, meta, given, index.meta, dim, combine)
 
 
 def run_scatter(operator: str, steps: ScatterLoop, target: Tensor, index: Tensor, source: Tensor | Number) -> bool:
@@ -82,22 +85,25 @@ def write_at(
         source = clone(source)
     if index.storage_impl is self.storage_impl:
         index = clone(index)
-    run_scatter(operator, scatter_loop_of(self, dim, index, source, combine), self, index, source)
+    run_scatter(operator, scatter_loop_of(self.meta, dim, index, source, combine), self, index, source)
 
 
 def planned_scatter(
-    operator: str, result: Tensor, self: Tensor, dim: int, index: Tensor, source: Tensor | Number, combine: str | None
-) -> Tensor | Planned[Tensor]:
-    """Return `result`, with its call if it was written into a copy of `self`, or as one into a contiguous `self`."""
-    meta = result.meta
-    if meta.device is not cpu or (result is self and not meta.contiguous):
-        return result
-    steps, given = scatter_loop_of(result, dim, index, source, combine), [self.meta, index.meta]
-    plan = LoopPlan([*given, source.meta] if isinstance(source, Tensor) else given, [meta])
+    operator: str, meta: TensorMeta, self: TensorMeta, dim: int, index: Tensor, source: Tensor | Number,
+    combine: str | None,
+) -> tuple[Callable[..., Any], Fresh | None] | None:  # fmt: skip
+    """Return the call of self, index and source that writes into a copy of `self` with this meta, and its loops if they
+    do all of it; None elsewhere than on the CPU."""
+    if meta.device is not cpu:
+        return None
+    given = source.meta if isinstance(source, Tensor) else None
+    steps = scatter_loop_of(meta, dim, index, source, combine)
+    plan = LoopPlan([self, index.meta, *([] if given is None else [given])], [meta])
     views = [plan.copy(plan.results[0], plan.inputs[0]), *reversed(plan.inputs[1:])]
-    if isinstance(source, Tensor):
+    if given is not None:
         plan.kernel(steps.builtin, views, steps.tail)
-        return Planned(result, plan.fresh._replace(refusing=True).native(), (self, index, source))
+        loops = plan.fresh._replace(refusing=True)
+        return loops.native(), loops
     copied = plan.call
 
     def run(self: Tensor, index: Tensor, source: Number) -> Tensor | None:
@@ -105,4 +111,4 @@ def planned_scatter(
         made: Tensor | None = copied(self, index)
         return made if made is not None and run_scatter(operator, steps, made, index, source) else None
 
-    return Planned(result, run, (self, index, source))
+    return run, None

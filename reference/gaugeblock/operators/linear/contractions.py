@@ -12,7 +12,7 @@ from ...core.warn import warn_deprecated
 from ...tensor.tensor import Tensor
 from ..arguments import tensor_argument, tensors_argument
 from ..composition import Part, composite
-from ..invoke import apply, diagonal, expand, permute, reshape, unsqueeze
+from ..invoke import apply, diagonal, expand, permute, reshape
 
 
 @composite
@@ -118,15 +118,15 @@ def cheapest(sizes: Sequence[int]) -> list[list[int]]:
     return split
 
 
-def _product(matrices: Sequence[Tensor], split: list[list[int]], i: int, j: int) -> Tensor:
+def _product(part: Part, matrices: Sequence[Tensor], split: list[list[int]], i: int, j: int) -> Tensor:
     if i == j:
         return matrices[i]
     k = split[i][j]
-    found: Tensor = apply("mm", _product(matrices, split, i, k), _product(matrices, split, k + 1, j))
-    return found
+    return part("mm", _product(part, matrices, split, i, k), _product(part, matrices, split, k + 1, j))
 
 
-def linalg_multi_dot(tensors: Sequence[Tensor]) -> Tensor:
+@composite
+def linalg_multi_dot(part: Part, tensors: Sequence[Tensor]) -> Tensor:
     """The product of matrices; the first and the last may be vectors, whose dim is dropped from the result.
 
     Raises RuntimeError for fewer than two tensors and for shapes that do not fit.
@@ -140,7 +140,7 @@ def linalg_multi_dot(tensors: Sequence[Tensor]) -> Tensor:
         if ndim not in (1, 2):
             raise RuntimeError(f"multi_dot(): the {name} tensor must be 1D or 2D but got {ndim}D")
         if ndim == 1:
-            matrices[place] = unsqueeze(tensors[place], 0 if place == 0 else -1)
+            matrices[place] = part("unsqueeze", tensors[place], 0 if place == 0 else -1)
         else:
             result.append(tensors[place].meta.sizes[place])
     for k, matrix in enumerate(matrices):
@@ -157,8 +157,8 @@ def linalg_multi_dot(tensors: Sequence[Tensor]) -> Tensor:
                 f"{list(tensors[k].meta.sizes)} cannot be multiplied"
             )
     sizes = [matrix.meta.sizes[0] for matrix in matrices] + [matrices[-1].meta.sizes[1]]
-    found = _product(matrices, cheapest(sizes), 0, len(matrices) - 1)
-    return reshape(found, tuple(result))
+    found = _product(part, matrices, cheapest(sizes), 0, len(matrices) - 1)
+    return part("reshape", found, tuple(result))
 
 
 def chain_matmul(matrices: Sequence[Tensor]) -> Tensor:
@@ -169,7 +169,7 @@ def chain_matmul(matrices: Sequence[Tensor]) -> Tensor:
             raise RuntimeError(f"chain_matmul(): Tensor dimension is {matrix.meta.ndim}, expected 2 instead.")
     if not matrices:
         raise RuntimeError("chain_matmul(): Expecting at least one matrix")
-    return apply("clone", matrices[0]) if len(matrices) == 1 else linalg_multi_dot(matrices)
+    return apply("clone", matrices[0]) if len(matrices) == 1 else apply("linalg_multi_dot", matrices)
 
 
 def public_chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:

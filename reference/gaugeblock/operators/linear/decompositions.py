@@ -10,7 +10,8 @@ from ...core.warn import warn_deprecated
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import contiguous_meta
 from ..arguments import tensor_argument
-from ..arrays import Array
+from ..arrays import Array, planned_arrays
+from ..composition import Part, composite
 from ..invoke import apply, invoke, result_type
 from ..plan import Planned, plannable
 from . import stacks
@@ -36,13 +37,14 @@ def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
         return (0, stacks.lapack("qr", array, "r")) if mode == "r" else tuple(stacks.lapack("qr", array, mode))
 
     first = (contiguous_meta, (0,), dtype) if mode == "r" else (column_major, (*batch, m, inner), dtype)
-    return stacks.planned("linalg_qr", (A,), compute, first, (column_major, (*batch, inner, n), dtype))
+    return planned_arrays("linalg_qr", (A,), compute, first, (column_major, (*batch, inner, n), dtype))
 
 
-def qr(self: Tensor, some: bool = True) -> Any:
+@composite
+def qr(part: Part, self: Tensor, some: bool = True) -> Any:
     """(Q, R) of each matrix, with square Q unless `some`."""
-    warn_deprecated("qr", "linalg.qr")
-    return result_type("qr")(*invoke("linalg_qr", self, "reduced" if some else "complete"))
+    part.run(warn_deprecated, "qr", "linalg.qr")
+    return result_type("qr")(*part.several("linalg_qr", self, "reduced" if some else "complete"))
 
 
 @plannable
@@ -56,7 +58,7 @@ def geqrf(self: Tensor) -> Any:
         return np.swapaxes(turned, -2, -1), taus
 
     wanted = (column_major, (*batch, m, n), dtype), (contiguous_meta, (*batch, min(m, n)), dtype)
-    return stacks.planned("geqrf", (self,), compute, *wanted)
+    return planned_arrays("geqrf", (self,), compute, *wanted)
 
 
 def reflected(vectors: Array, taus: Array, onto: Array, *, turned: bool = False) -> Array:
@@ -102,7 +104,7 @@ def linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor | Planned[T
     def compute(vectors: Array, taus: Array) -> tuple[Array]:
         return (reflected(vectors, taus, np.broadcast_to(np.eye(m, n, dtype=dtype.numpy), sizes)),)
 
-    return stacks.planned(None, (input, tau), compute, (column_major, sizes, dtype))
+    return planned_arrays(None, (input, tau), compute, (column_major, sizes, dtype))
 
 
 @plannable
@@ -128,7 +130,7 @@ def ormqr(
             return (reflected(vectors, taus, onto, turned=transpose),)
         return (stacks.adjoint_of(reflected(vectors, taus, stacks.adjoint_of(onto), turned=not transpose)),)
 
-    return stacks.planned(None, (self, input2, input3), compute, (column_major, other, dtype))
+    return planned_arrays(None, (self, input2, input3), compute, (column_major, other, dtype))
 
 
 def eigen_of_hermitian(operator: str, array: Array, triangle: str) -> tuple[Array, Array]:
@@ -155,15 +157,15 @@ def linalg_eigh(self: Tensor, UPLO: str = "L") -> Any:
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
 
     wanted = (contiguous_meta, sizes[:-1], dtype.to_real()), (column_major, sizes, dtype)
-    return stacks.planned(
+    return planned_arrays(
         "linalg_eigh", (self,), lambda array: eigen_of_hermitian("linalg.eigh", array, UPLO.upper()), *wanted
     )
 
 
-def linalg_eigvalsh(self: Tensor, UPLO: str = "L") -> Tensor:
+@composite
+def linalg_eigvalsh(part: Part, self: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of Hermitian matrices, ascending. Raises as linalg.eigh."""
-    values: Tensor = invoke("linalg_eigh", self, UPLO)[0]
-    return values
+    return part.first("linalg_eigh", self, UPLO)
 
 
 def _general(operator: str, self: Tensor, vectors: bool) -> Planned[Any]:
@@ -179,7 +181,7 @@ def _general(operator: str, self: Tensor, vectors: bool) -> Planned[Any]:
 
     wide = dtype.to_complex()
     wanted = (contiguous_meta, sizes[:-1], wide), (column_major, sizes, wide)
-    return stacks.planned("linalg_eig" if vectors else None, (self,), compute, *wanted[: 1 + vectors])
+    return planned_arrays("linalg_eig" if vectors else None, (self,), compute, *wanted[: 1 + vectors])
 
 
 @plannable
@@ -213,10 +215,10 @@ def _singular(A: Tensor, driver: str | None, full: bool | None) -> Planned[Any]:
     k = min(m, n)
     S, name = (contiguous_meta, (*batch, k), dtype.to_real()), "linalg_svd"
     if full is None:
-        return stacks.planned(None, (A,), lambda array: [decomposed("linalg.svd", array, compute_uv=False)], S)
+        return planned_arrays(None, (A,), lambda array: [decomposed("linalg.svd", array, compute_uv=False)], S)
     rows, columns = (m, n) if full else (k, k)
     U, Vh = (column_major, (*batch, m, rows), dtype), (column_major, (*batch, columns, n), dtype)
-    return stacks.planned(name, (A,), lambda array: decomposed("linalg.svd", array, full_matrices=full), U, S, Vh)
+    return planned_arrays(name, (A,), lambda array: decomposed("linalg.svd", array, full_matrices=full), U, S, Vh)
 
 
 @plannable
@@ -234,16 +236,17 @@ def linalg_svdvals(A: Tensor, *, driver: str | None = None) -> Tensor | Planned[
     return _singular(A, driver, None)
 
 
-def svd(self: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
+@composite
+def svd(part: Part, self: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """(U, S, V) with ``U * S @ V.mH`` equal to each matrix; square U and V unless `some`, zeros unless `compute_uv`."""
     if compute_uv:
-        U, S, Vh = invoke("linalg_svd", self, not some)
-        return result_type("svd")(U, S, apply("adjoint", Vh))
-    S = apply("linalg_svdvals", self)
+        U, S, Vh = part.several("linalg_svd", self, not some)
+        return result_type("svd")(U, S, part("adjoint", Vh))
+    S = part("linalg_svdvals", self)
     *batch, m, n = self.meta.sizes
     # PyTorch leaves the zeros of U row-major and those of V column-major.
-    U, V = (apply("new_zeros", self, (*batch, size, size)) for size in (m, n))
-    return result_type("svd")(U, S, apply("transpose.int", V, -2, -1))
+    U, V = (part("fill.Scalar", part("new_empty", self, (*batch, size, size)), 0) for size in (m, n))
+    return result_type("svd")(U, S, part("transpose.int", V, -2, -1))
 
 
 Factors = tuple[Tensor, Tensor, Tensor]

@@ -10,14 +10,13 @@ from typing import Any
 from ...core import lazy_numpy as np
 from ...core.dtype import bool_, int32
 from ...core.errors import wrap_dims
-from ...core.memory_format import contiguous_format
 from ...core.warn import warn_deprecated
 from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import contiguous_meta
-from ...tensor.views import transpose as view_transpose
-from ..arrays import Array
-from ..invoke import apply, expand, invoke, permute, reshape, result_type
+from ..arrays import Array, planned_arrays
+from ..composition import Part, composite
+from ..invoke import apply, invoke, result_type
 from ..plan import Planned, plannable
 from . import stacks
 from .factorizations import factor, solve_factored, substitute
@@ -29,7 +28,7 @@ def linalg_det(A: Tensor) -> Tensor | Planned[Tensor]:
     """The determinant of each matrix of (..., n, n); 1 for n = 0. Raises RuntimeError for other shapes and dtypes."""
     dtype, sizes = stacks.check_squares("linalg.det", A)
     wanted = (contiguous_meta, sizes[:-2], dtype)
-    return stacks.planned(None, (A,), lambda array: (stacks.lapack("det", array),), wanted)
+    return planned_arrays(None, (A,), lambda array: (stacks.lapack("det", array),), wanted)
 
 
 @plannable
@@ -37,12 +36,13 @@ def linalg_slogdet(A: Tensor) -> Any:
     """(sign, logabsdet) of each matrix, the sign of modulus 1; (0, -inf) for singular ones."""
     dtype, sizes = stacks.check_squares("linalg.slogdet", A)
     wanted = (contiguous_meta, sizes[:-2], dtype), (contiguous_meta, sizes[:-2], dtype.to_real())
-    return stacks.planned("linalg_slogdet", (A,), lambda array: stacks.lapack("slogdet", array), *wanted)
+    return planned_arrays("linalg_slogdet", (A,), lambda array: stacks.lapack("slogdet", array), *wanted)
 
 
-def slogdet(self: Tensor) -> Any:
+@composite
+def slogdet(part: Part, self: Tensor) -> Any:
     """linalg.slogdet."""
-    return result_type("slogdet")(*invoke("linalg_slogdet", self))
+    return result_type("slogdet")(*part.several("linalg_slogdet", self))
 
 
 def logdet(self: Tensor) -> Tensor:
@@ -74,7 +74,7 @@ def _inverse(operator: str, matrix: Tensor, check_errors: bool, kind: str | None
         return found, infos
 
     wanted = (column_major, sizes, dtype), (contiguous_meta, sizes[:-2], int32)
-    return stacks.planned(kind, (matrix,), compute, *wanted)
+    return planned_arrays(kind, (matrix,), compute, *wanted)
 
 
 @plannable
@@ -117,7 +117,7 @@ def _solution(
         return found.reshape(wanted), infos
 
     first = (column_major if left else contiguous_meta, wanted, dtype)
-    return stacks.planned(kind, (A, B), compute, first, (contiguous_meta, A.meta.sizes[:-2], int32))
+    return planned_arrays(kind, (A, B), compute, first, (contiguous_meta, A.meta.sizes[:-2], int32))
 
 
 @plannable
@@ -151,18 +151,25 @@ def linalg_solve_triangular(
         found = substitute(array, right, upper=upper == left, unit=unitriangular)
         return (found if left else np.swapaxes(found, -2, -1),)
 
-    return stacks.planned(None, (self, B), compute, (column_major if left else contiguous_meta, sizes, dtype))
+    return planned_arrays(None, (self, B), compute, (column_major if left else contiguous_meta, sizes, dtype))
 
 
+@plannable
+def _copied(A: Tensor, sizes: tuple[int, ...]) -> Tensor | Planned[Tensor]:
+    """A column-major copy, which broadcasts to `sizes`."""
+    return planned_arrays(None, (A,), lambda array: (array,), (column_major, sizes, A.meta.dtype))
+
+
+@composite
 def triangular_solve(
-    self: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+    part: Part, self: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
     """(solution, cloned_coefficient) of ``A @ X = self``, or of ``A.mT @ X = self`` if `transpose`.
 
     Raises RuntimeError unless sizes and dtypes fit.
     """
     operator = "triangular_solve"
-    warn_deprecated(operator, "linalg.solve_triangular")
+    part.run(warn_deprecated, operator, "linalg.solve_triangular")
     for tensor, name in ((self, "b"), (A, "A")):
         if tensor.meta.ndim < 2:
             raise RuntimeError(
@@ -170,7 +177,7 @@ def triangular_solve(
                 f"dimensions instead"
             )
     stacks.check_float(operator, A)
-    dtype, _ = stacks.check_one_dtype(operator, self, A, ("b", "A"))
+    stacks.check_one_dtype(operator, self, A, ("b", "A"))
     square, b = stacks.check_square(operator, A), self.meta.sizes
     if square[-1] != b[-2]:
         raise RuntimeError(
@@ -178,13 +185,14 @@ def triangular_solve(
             f"matrix is {b[-2]} by {b[-1]}"
         )
     sizes = broadcast_shapes((b[:-2], square[:-2])) + square[-2:]
-    clone = stacks.planned(None, (A,), lambda array: (array,), (column_major, sizes, dtype)).result
-    triangle = view_transpose(A, -2, -1) if transpose else A
-    solution = linalg_solve_triangular(triangle, self, upper=upper != transpose, unitriangular=unitriangular)
+    clone = part.plan(_copied, A, sizes)
+    triangle = part("transpose.int", A, -2, -1) if transpose else A
+    solution = part("linalg_solve_triangular", triangle, self, upper=upper != transpose, unitriangular=unitriangular)
     return result_type("triangular_solve")(solution, clone)
 
 
-def linalg_tensorinv(self: Tensor, ind: int = 2) -> Tensor:
+@composite
+def linalg_tensorinv(part: Part, self: Tensor, ind: int = 2) -> Tensor:
     """The inverse of the map from the dims behind the first `ind` to those. Raises RuntimeError unless it is square."""
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', got {ind}")
@@ -195,11 +203,12 @@ def linalg_tensorinv(self: Tensor, ind: int = 2) -> Tensor:
             f"Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
             f"{prod(rest)} != {prod(first)}"
         )
-    found = apply("linalg_inv", reshape(self, (prod(first), prod(rest))))
-    return reshape(found, (*rest, *first))
+    found = part("linalg_inv", part("reshape", self, (prod(first), prod(rest))))
+    return part("reshape", found, (*rest, *first))
 
 
-def linalg_tensorsolve(self: Tensor, other: Tensor, dims: Sequence[int] | None = None) -> Tensor:
+@composite
+def linalg_tensorsolve(part: Part, self: Tensor, other: Tensor, dims: Sequence[int] | None = None) -> Tensor:
     """X with ``tensordot(self, X, X.ndim) == other``; `dims` of `self` are moved to the end first.
 
     Raises RuntimeError unless the map is square.
@@ -207,18 +216,19 @@ def linalg_tensorsolve(self: Tensor, other: Tensor, dims: Sequence[int] | None =
     source = self
     if dims is not None:
         moved = wrap_dims("linalg.tensorsolve", dims, self.meta.ndim)
-        source = permute(self, (*(d for d in range(self.meta.ndim) if d not in moved), *moved))
+        source = part("permute", self, (*(d for d in range(self.meta.ndim) if d not in moved), *moved))
     wanted = source.meta.sizes[other.meta.ndim :]
     if prod(wanted) != prod(source.meta.sizes[: other.meta.ndim]):
         raise RuntimeError(
             f"Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
             f"but got {prod(wanted)} != {prod(source.meta.sizes[: other.meta.ndim])}"
         )
-    matrix = reshape(source, (prod(wanted), prod(wanted)))
-    return reshape(apply("linalg_solve", matrix, reshape(other, (prod(wanted),))), wanted)
+    matrix = part("reshape", source, (prod(wanted), prod(wanted)))
+    return part("reshape", part("linalg_solve", matrix, part("reshape", other, (prod(wanted),))), wanted)
 
 
-def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
+@composite
+def linalg_matrix_power(part: Part, self: Tensor, n: int) -> Tensor:
     """The n-th power of each matrix; negative powers of the inverse, and the identity for 0.
 
     Raises RuntimeError for other shapes, NotImplementedError for bool, LinAlgError for a negative power of a singular
@@ -227,21 +237,22 @@ def linalg_matrix_power(self: Tensor, n: int) -> Tensor:
     sizes = stacks.check_square("linalg.matrix_power", self)
     meta = self.meta
     if n == 0:
-        identity = apply("eye", sizes[-1], dtype=meta.dtype, device=meta.device)
+        identity = part("eye", sizes[-1], dtype=meta.dtype, device=meta.device)
+        chosen = part("ones", (), dtype=bool_, device=meta.device)
         # The result depends on self as far as autograd sees, and has gradients of zeros.
-        return apply("copy_", apply("clone", self, memory_format=contiguous_format), expand(identity, sizes))
+        return part("contiguous", part("where.self", chosen, identity, self))
     if meta.dtype is bool_:
         raise NotImplementedError("\"linalg.matrix_power\" not implemented for 'Bool'")
-    base = apply("linalg_inv", self) if n < 0 else self
+    base = part("linalg_inv", self) if n < 0 else self
     left, power = abs(n), None
     while left:
         if left & 1:
-            power = base if power is None else apply("matmul", power, base)
+            power = base if power is None else part("matmul", power, base)
         left >>= 1
         if left:
-            base = apply("matmul", base, base)
+            base = part("matmul", base, base)
     assert power is not None
-    return apply("clone", power) if power is self else power
+    return part("clone", power) if power is self else power
 
 
 ORDER = 13
@@ -285,4 +296,4 @@ def linalg_matrix_exp(self: Tensor) -> Tensor | Planned[Tensor]:
     dtype = stacks.check_float("linalg.matrix_exp", self, halves=True)
     sizes = stacks.check_square("linalg.matrix_exp", self)
     wide, wanted = np.complex128 if dtype.is_complex else np.float64, (contiguous_meta, sizes, dtype)
-    return stacks.planned(None, (self,), lambda array: (exponential(array.astype(wide)),), wanted)
+    return planned_arrays(None, (self,), lambda array: (exponential(array.astype(wide)),), wanted)

@@ -10,8 +10,9 @@ from ...core.warn import warn_deprecated
 from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import contiguous_meta
-from ..arrays import Array, outside
-from ..invoke import invoke, result_type
+from ..arrays import Array, outside, planned_arrays
+from ..composition import Part, composite
+from ..invoke import result_type
 from ..operand_checks import check_implemented
 from ..plan import Planned, plannable
 from . import stacks
@@ -154,7 +155,7 @@ def _planned_lu(operator: str, matrix: Tensor, pivot: bool, check_errors: bool, 
 
     pivoted, infos = (*sizes[:-2], min(sizes[-2:])), sizes[:-2]
     wanted = (column_major, sizes, dtype), (contiguous_meta, pivoted, int32), (contiguous_meta, infos, int32)
-    return stacks.planned(kind, (matrix,), compute, *wanted)
+    return planned_arrays(kind, (matrix,), compute, *wanted[: 3 if kind.endswith("_ex") else 2])
 
 
 @plannable
@@ -163,16 +164,17 @@ def linalg_lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = F
     return _planned_lu("torch.linalg.lu_factor_ex", A, pivot, check_errors, "linalg_lu_factor_ex")
 
 
+@plannable
 def linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     """(LU, pivots) of each matrix. Raises RuntimeError for a zero pivot."""
-    found = _planned_lu("torch.linalg.lu_factor", A, pivot, True, "linalg_lu_factor_ex").result
-    return result_type("linalg_lu_factor")(*found[:2])
+    return _planned_lu("torch.linalg.lu_factor", A, pivot, True, "linalg_lu_factor")
 
 
-def linalg_lu(A: Tensor, *, pivot: bool = True) -> Any:
+@composite
+def linalg_lu(part: Part, A: Tensor, *, pivot: bool = True) -> Any:
     """(P, L, U) whose product is each matrix (..., m, n); L is (m, min(m, n)), U (min(m, n), n)."""
-    factors, pivots, _ = invoke("linalg_lu_factor_ex", A, pivot=pivot)
-    return result_type("linalg_lu")(*invoke("lu_unpack", factors, pivots))
+    factors, pivots, _ = part.several("linalg_lu_factor_ex", A, pivot=pivot)
+    return result_type("linalg_lu")(*part.several("lu_unpack", factors, pivots))
 
 
 @plannable
@@ -202,7 +204,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
 
     shapes = (((m, m), unpack_pivots), ((m, k), unpack_data), ((k, n), unpack_data))
     wanted = [(contiguous_meta, (*batch, *sizes) if given else (0,), LU_data.meta.dtype) for sizes, given in shapes]
-    return stacks.planned("lu_unpack", (LU_data, LU_pivots), compute, *wanted)
+    return planned_arrays("lu_unpack", (LU_data, LU_pivots), compute, *wanted)
 
 
 def pivot_rows(operator: str, pivots: Array, rows: int) -> Array:
@@ -244,7 +246,7 @@ def linalg_lu_solve(
         return (found if left else stacks.adjoint_of(found),)
 
     sizes = stacks.solved_sizes(operator, A, B.meta.sizes, left)
-    return stacks.planned(None, (LU, pivots, B), compute, (column_major if left else contiguous_meta, sizes, dtype))
+    return planned_arrays(None, (LU, pivots, B), compute, (column_major if left else contiguous_meta, sizes, dtype))
 
 
 @plannable
@@ -296,7 +298,7 @@ def _planned_cholesky(operator: str, matrix: Tensor, upper: bool, check_errors: 
         return stacks.adjoint_of(factors) if upper else factors, infos
 
     wanted = (column_major, sizes, dtype), (contiguous_meta, sizes[:-2], int32)
-    return stacks.planned(kind, (matrix,), compute, *wanted)
+    return planned_arrays(kind, (matrix,), compute, *wanted)
 
 
 @plannable
@@ -339,7 +341,7 @@ def cholesky_inverse(self: Tensor, upper: bool = False) -> Tensor | Planned[Tens
             stacks.fail("cholesky_inverse", np.where(zero.any(axis=-1), zero.argmax(axis=-1) + 1, 0), stacks.SINGULAR)
         return (_solved(array, np.eye(sizes[-1], dtype=dtype.numpy), upper),)
 
-    return stacks.planned(None, (self,), compute, (column_major, sizes, dtype))
+    return planned_arrays(None, (self,), compute, (column_major, sizes, dtype))
 
 
 @plannable
@@ -360,4 +362,4 @@ def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor 
             f"{b[-2]} by {b[-1]}"
         )
     wanted = (column_major, broadcast_shapes((A[:-2], b[:-2])) + b[-2:], dtype)
-    return stacks.planned(None, (self, input2), lambda right, factors: (_solved(factors, right, upper),), wanted)
+    return planned_arrays(None, (self, input2), lambda right, factors: (_solved(factors, right, upper),), wanted)

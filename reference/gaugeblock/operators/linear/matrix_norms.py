@@ -16,13 +16,13 @@ from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import contiguous_meta
 from ..arguments import dtype_argument
-from ..arrays import Array, values
-from ..invoke import apply, invoke, reshape
+from ..arrays import Array, planned_arrays, values
+from ..composition import Part, composite
 from ..norms import norm_compute_dtype
 from ..plan import Planned, plannable
 from ..reductions import reduced_sizes
 from .decompositions import decomposed, eigen_of_hermitian
-from .stacks import FULL, adjoint_of, check_float, check_matrix, check_square, column_major, is_vector, planned
+from .stacks import FULL, adjoint_of, check_float, check_matrix, check_square, column_major, is_vector
 
 Order = float | str | None
 OPERATOR = "linalg.matrix_norm"
@@ -30,8 +30,9 @@ NAMES = ("fro", "nuc")
 NUMBERS = (1, 2, math.inf)
 
 
+@composite
 def linalg_matrix_norm(
-    self: Tensor, ord: float | str = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *,
+    part: Part, self: Tensor, ord: float | str = "fro", dim: Sequence[int] = (-2, -1), keepdim: bool = False, *,
     dtype: DType | None = None,
 ) -> Tensor:  # fmt: skip
     """The norm of the matrices that two dims span: "fro", "nuc", or the induced norms 1, 2 and inf (or their minima).
@@ -48,34 +49,41 @@ def linalg_matrix_norm(
     chosen = norm_compute_dtype(OPERATOR, own, dtype_argument(OPERATOR, dtype))
     if ord not in NAMES if isinstance(ord, str) else abs(ord) not in NUMBERS:
         raise RuntimeError(f"{OPERATOR}: Order {ord} not supported.")
-    source = apply("to.dtype", self, chosen)
+    source = part("to.dtype", self, chosen)
     if ord == "fro":
-        return apply("linalg_vector_norm", source, 2, (rows, columns), keepdim)
+        return part("linalg_vector_norm", source, 2, (rows, columns), keepdim)
     spectral = ord == "nuc" or abs(float(ord)) == 2
     inner, outer = (rows, columns) if not spectral and abs(float(ord)) == 1 else (columns, rows)
     over = [self.meta.sizes[d] for d in ((rows, columns) if spectral else (outer,))]
     best = "amin" if not isinstance(ord, str) and ord < 0 else "amax"
     if not spectral and (best == "amin" or all(over)):
-        sums = apply("sum.dim_IntList", apply("abs", source), (inner,), keepdim)
-        return apply(best, sums, (outer - (inner < outer and not keepdim),), keepdim)
+        sums = part("sum.dim_IntList", part("abs", source), (inner,), keepdim)
+        return part(best, sums, (outer - (inner < outer and not keepdim),), keepdim)
     kept = reduced_sizes(self.meta.sizes, tuple(sorted((rows, columns))), keepdim)
     if not isinstance(ord, str) and best == "amax" and not all(over):
-        return apply("new_zeros", source, kept, dtype=chosen.to_real())
+        return part("new_zeros", source, kept, dtype=chosen.to_real())
     if own.name not in FULL:
         raise RuntimeError(f"{OPERATOR}: Low precision dtypes not supported. Got {UPSTREAM_NAMES[own.name]}")
     if ord != "nuc" and not all(over) and self.meta.device.type != "meta":
         raise RuntimeError(f"{OPERATOR}: the norm of order {ord} has no identity, so matrices must not be empty")
-    found = apply("linalg_svdvals", apply("movedim.intlist", source, (rows, columns), (-2, -1)))
+    found = part("linalg_svdvals", part("movedim.intlist", source, (rows, columns), (-2, -1)))
     if ord == "nuc":
-        return reshape(apply("sum.dim_IntList", found, (-1,)), kept)
+        return part("reshape", part("sum.dim_IntList", found, (-1,)), kept)
     if not all(over):
-        return apply("new_zeros", source, kept, dtype=chosen.to_real())
-    return reshape(apply(best, found, (-1,)), kept)
+        return part("new_zeros", source, kept, dtype=chosen.to_real())
+    return part("reshape", part(best, found, (-1,)), kept)
 
 
+def _matrix_norm(order: float | str) -> str:
+    """Return the operator of matrix norms for an order."""
+    return "linalg_matrix_norm.str_ord" if isinstance(order, str) else "linalg_matrix_norm"
+
+
+@composite
 def linalg_norm(
-    self: Tensor, ord: Order = None, dim: int | Sequence[int] | None = None, keepdim: bool = False, **options: Any
-) -> Tensor:
+    part: Part, /, self: Tensor, ord: Order = None, dim: int | Sequence[int] | None = None, keepdim: bool = False,
+    **options: Any,
+) -> Tensor:  # fmt: skip
     """Vector norm over one dim, matrix norm over two; without `ord` the 2-norm of all elements of `dim`.
 
     Raises RuntimeError for more dims than an order can take.
@@ -83,8 +91,8 @@ def linalg_norm(
     dims = None if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
     ndim = self.meta.ndim
     if ord is None:
-        source = reshape(self, (-1,)) if dims is None and not keepdim else self
-        return apply("linalg_vector_norm", source, 2, dims, keepdim, **options)
+        source = part("reshape", self, (-1,)) if dims is None and not keepdim else self
+        return part("linalg_vector_norm", source, 2, dims, keepdim, **options)
     if dims is not None and len(dims) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
     if dims is None and ndim not in (1, 2):
@@ -92,13 +100,14 @@ def linalg_norm(
     if dims is None:
         dims = tuple(range(ndim))
     if len(dims) == 2:
-        return linalg_matrix_norm(self, ord, dims, keepdim, **options)
+        return part(_matrix_norm(ord), self, ord, dims, keepdim, **options)
     if isinstance(ord, str):
         raise RuntimeError(f"linalg.norm: the order {ord!r} is one of matrices, so two dims are needed, got {dims}")
-    return apply("linalg_vector_norm", self, ord, dims, keepdim, **options)
+    return part("linalg_vector_norm", self, ord, dims, keepdim, **options)
 
 
-def linalg_cond(self: Tensor, p: Order = None) -> Tensor:
+@composite
+def linalg_cond(part: Part, self: Tensor, p: Order = None) -> Tensor:
     """The condition number of each matrix: the ratio of its extreme singular values, or for other orders than None,
     2 and -2 the product of the norms of the matrix and its inverse; inf for singular matrices.
 
@@ -111,38 +120,41 @@ def linalg_cond(self: Tensor, p: Order = None) -> Tensor:
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     dtype = self.meta.dtype
     if not self.meta.numel:
-        return apply("new_zeros", self, sizes[:-2], dtype=dtype.to_real())
+        return part("new_zeros", self, sizes[:-2], dtype=dtype.to_real())
     if p is None or p in (2, -2):
         check_float("linalg.cond", self)
-        found = apply("linalg_svdvals", self)
-        largest, smallest = apply("select.int", found, -1, 0), apply("select.int", found, -1, -1)
-        return apply("div.Tensor", smallest, largest) if p == -2 else apply("div.Tensor", largest, smallest)
+        found = part("linalg_svdvals", self)
+        largest, smallest = part("select.int", found, -1, 0), part("select.int", found, -1, -1)
+        return part("div.Tensor", smallest, largest) if p == -2 else part("div.Tensor", largest, smallest)
     check_square(f"linalg.cond(ord={p})", self)
-    inverse, info = invoke("linalg_inv_ex", self)
+    inverse, info = part.several("linalg_inv_ex", self)
     if p == "nuc":
-        lost = apply("logical_not", apply("isfinite", inverse))
-        inverse = apply("masked_fill.Scalar", inverse, lost, 0)
-    norms = [linalg_matrix_norm(one, p) for one in (self, inverse)]
-    singular = apply("ne.Scalar", info, 0)
-    return apply("masked_fill.Scalar", apply("mul.Tensor", *norms), singular, math.inf)
+        lost = part("logical_not", part("isfinite", inverse))
+        inverse = part("masked_fill.Scalar", inverse, lost, 0)
+    norms = [part(_matrix_norm(p), one, p) for one in (self, inverse)]
+    singular = part("ne.Scalar", info, 0)
+    return part("where.ScalarSelf", singular, math.inf, part("mul.Tensor", *norms))
 
 
-def nuclear_norm_dim(self: Tensor, dim: Sequence[int] = (-2, -1), keepdim: bool = False) -> Tensor:
+@composite
+def nuclear_norm_dim(part: Part, self: Tensor, dim: Sequence[int] = (-2, -1), keepdim: bool = False) -> Tensor:
     """The sum of the singular values of the matrices that two dims span."""
-    return linalg_matrix_norm(self, "nuc", dim, keepdim)
+    return part("linalg_matrix_norm.str_ord", self, "nuc", dim, keepdim)
 
 
-def nuclear_norm(self: Tensor, keepdim: bool = False) -> Tensor:
+@composite
+def nuclear_norm(part: Part, self: Tensor, keepdim: bool = False) -> Tensor:
     """The sum of the singular values of each matrix. Raises RuntimeError for fewer than two dims."""
-    return nuclear_norm_dim(self, keepdim=keepdim)
+    return part("nuclear_norm.dim", self, (-2, -1), keepdim)
 
 
-def frobenius_norm_dim(self: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
+@composite
+def frobenius_norm_dim(part: Part, self: Tensor, dim: int | Sequence[int], keepdim: bool = False) -> Tensor:
     """The square root of the sum of squared moduli over one or two dims. Raises RuntimeError for more."""
     dims = (dim,) if isinstance(dim, int) else tuple(dim)
     if len(dims) > 2:
         raise RuntimeError(f"frobenius_norm(): Expected at most 2 dimensions, but got {len(dims)} dimensions instead.")
-    return apply("linalg_vector_norm", self, 2, dims or None, keepdim)
+    return part("linalg_vector_norm", self, 2, dims or None, keepdim)
 
 
 DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
@@ -234,7 +246,7 @@ def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver:
         (contiguous_meta, batch if wide else (0,), int64),
         (contiguous_meta, (*batch, min(m, n)) if with_values else (0,), dtype.to_real()),
     )
-    return planned("linalg_lstsq", (self,), lambda _: found, *results, kept=False)
+    return planned_arrays("linalg_lstsq", (self,), lambda _: found, *results, kept=False)
 
 
 @plannable
@@ -265,7 +277,7 @@ def linalg_pinv_atol_rtol_tensor(
             return (np.matmul(right * inverse[..., None, :], left),)
 
     wanted = (contiguous_meta, (*batch, sizes[-1], sizes[-2]), dtype)
-    return planned(None, (self,), compute, wanted, kept=False)
+    return planned_arrays(None, (self,), compute, wanted, kept=False)
 
 
 @plannable
@@ -294,7 +306,7 @@ def linalg_matrix_rank_atol_rtol_tensor(
         limit = cut(found.max(-1, initial=0), dtype, sizes, atol, rtol)
         return ((found > limit[..., None]).sum(-1),)
 
-    return planned(None, (self,), compute, (contiguous_meta, batch, int64), kept=False)
+    return planned_arrays(None, (self,), compute, (contiguous_meta, batch, int64), kept=False)
 
 
 @plannable

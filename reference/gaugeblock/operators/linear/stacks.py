@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import Any, NoReturn
 
@@ -12,14 +12,9 @@ from ...core.device import Device, cpu
 from ...core.dtype import DType
 from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.dimensions import broadcast_shapes
-from ...kernels.bound_call import Fresh
-from ...tensor.array_view import array_at
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, meta_of
 from ..arrays import Array, check_same_device
-from ..invoke import result_type
-from ..plan import Planned
-from ..reductions import planned_fresh
 
 
 class LinAlgError(RuntimeError):
@@ -119,32 +114,6 @@ def column_major(sizes: Sequence[int], dtype: DType, device: Device = cpu) -> Te
     *batch, rows, columns = sizes
     strides = default_strides((*batch, columns, rows))
     return meta_of(tuple(sizes), (*strides[:-2], strides[-1], strides[-2]), dtype, device)
-
-
-Wanted = tuple[Callable[..., TensorMeta], Sequence[int], DType]  # contiguous_meta or column_major, sizes and dtype
-
-
-def planned(
-    kind: str | None, operands: tuple[Tensor, ...], compute: Callable[..., Sequence[Any]], *wanted: Wanted,
-    kept: bool = True,
-) -> Planned[Any]:  # fmt: skip
-    """Plan what `compute` returns for the arrays of the operands: in the named tuple of operator `kind`, else the first
-    result alone. What is not `kept` is planned again at each call. Nothing is computed without data."""
-    device, given = operands[0].meta.device, [one.meta for one in operands]
-    metas = tuple([layout(tuple(sizes), dtype, device) for layout, sizes, dtype in wanted])
-
-    def run(*addresses: int) -> None:
-        arrays = map(array_at, given, addresses[len(metas) :])
-        for meta, address, found in zip(metas, addresses, compute(*arrays), strict=False):
-            if meta.numel:
-                with np.errstate(all="ignore"):
-                    array_at(meta, address)[...] = found
-
-    kernel = run if device is cpu and any(meta.numel for meta in metas) else None
-    fresh = Fresh(kernel, metas, (), temporary=0 if kind else len(metas) - 1)
-    plan = planned_fresh(fresh, *operands, kind=result_type(kind) if kind else None)
-    plan.call = plan.call if kept else None
-    return plan
 
 
 def check_squares(operator: str, tensor: Tensor) -> tuple[DType, tuple[int, ...]]:

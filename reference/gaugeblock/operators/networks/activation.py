@@ -11,10 +11,14 @@ from ...core.errors import wrap_dim
 from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
+from ...tensor.tensor_meta import meta_of, preserve_format_strides
 from ..composition import Part, composite
+from ..invoke import apply
+from ..plan import Planned, plannable
 from ..pointwise_operators import SELU_ALPHA, SELU_SCALE
+from ..random_numbers import drawn_into
 from ..registration import write_out
-from .calls import evaluated
+from .calls import evaluated, made
 
 
 @composite
@@ -130,11 +134,21 @@ dropout, feature_dropout = _family("dropout"), _family("feature_dropout")
 alpha_dropout, feature_alpha_dropout = _family("alpha_dropout"), _family("feature_alpha_dropout")
 
 
+@plannable
+def _kept(input: Tensor, share: float) -> Tensor | Planned[Tensor]:
+    """Plan which elements are kept, of which there is such a share."""
+    result = apply("empty_like", input, dtype=bool_)
+    return drawn_into(result, lambda out: apply("bernoulli_.float", out, share), input)
+
+
 @composite
 def native_dropout(part: Part, input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
     """(dropout of the input, which elements are kept); without `train` (False) all are."""
     if train is False or not input.meta.numel:
-        return part("clone", input), part("ones_like", input, dtype=bool_)
-    kept = part("bernoulli_.float", part("empty_like", input, dtype=bool_), 1 - p)
-    scale = 0.0 if p == 1 else 1.0 / (1.0 - p)
-    return part("mul.Scalar", part("mul.Tensor", input, kept), scale), kept
+        return part("clone", input), part("fill.Scalar", part("empty_like", input, dtype=bool_), True)
+    kept, scale = part.plan(_kept, input, 1 - p), 0.0 if p == 1 else 1.0 / (1.0 - p)
+    if input.meta.dtype.kind < 2 or input.meta.lazy:
+        return part("mul.Scalar", part("mul.Tensor", input, kept), scale), kept
+    meta = input.meta
+    like = meta_of(meta.sizes, preserve_format_strides(meta.sizes, meta.strides), meta.dtype, meta.device)
+    return made(part, "dropout", [like], [input, kept], meta.dtype, (scale,)), kept

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 
-from ...core.dtype import bfloat16, bool_, float16, float32
+from ...core.dtype import bool_, float32
 from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.tensor import Tensor
-from ..allocation import without_change
 from ..composition import Part, composite
 from ..invoke import expand
 from ..operand_checks import check_implemented
@@ -21,15 +20,15 @@ def linear(part: Part, input: Tensor, weight: Tensor, bias: Tensor | None = None
             f"linear(): both arguments to linear need to be at least 1D, but they are {input.meta.ndim}D and "
             f"{weight.meta.ndim}D"
         )
-    turned = part("t", weight)
-    flat = input.meta.ndim == 2 and weight.meta.ndim == 2
-    if bias is not None and flat and input.meta.dtype in (float16, bfloat16):
-        return part("addmm", bias, input, turned)
-    product = part("matmul", input, turned)
+    turned, own = part("t", weight), input.meta
     if bias is None:
-        return product
+        return part("matmul", input, turned)
+    if weight.meta.ndim == 2 and bias.meta.ndim < 2 and own.numel and (own.ndim == 2 or own.contiguous):
+        rows = part("reshape", input, (-1, own.sizes[-1]))
+        return part("view", part("addmm", bias, rows, turned), (*own.sizes[:-1], weight.meta.sizes[0]))
+    product = part("matmul", input, turned)
     expand(bias, product.meta.sizes)  # raises for a bias that does not broadcast
-    return part.run(without_change, part("add_.Tensor", product, bias))
+    return part("add.Tensor", product, bias)
 
 
 @composite

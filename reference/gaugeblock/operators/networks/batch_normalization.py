@@ -7,13 +7,16 @@ import math
 from ...core.device import cpu
 from ...core.dtype import float32, float64
 from ...kernels import reduction_ops
-from ...tensor.tensor import Tensor, empty_tensor
-from ...tensor.tensor_meta import contiguous_meta
+from ...kernels.bound_call import Fresh, nothing
+from ...kernels.conversion import Immediate
+from ...tensor.tensor import Tensor, new_like
+from ...tensor.tensor_meta import contiguous_meta, recalled
 from ..arrays import store, values
 from ..composition import Part, composite
 from ..fresh_fill import full_of
+from ..launch import element_launch
 from ..reductions import plan_reduction
-from .calls import scaled_into, suggested, write
+from .calls import made, normalized, suggested
 from .row_normalization import statistics_dtype
 
 Parameters = tuple[Tensor | None, Tensor | None, Tensor | None, Tensor | None]
@@ -45,40 +48,48 @@ def native_batch_norm(
         raise RuntimeError(
             f"batch_norm(): input tensor must have at least one element, but got input_sizes = {list(meta.sizes)}"
         )
-    result = part.new(suggested(meta))
-    count = channels if training else 0
+    wanted, empty = suggested(meta), contiguous_meta((channels if training else 0,), kept, meta.device)
     if meta.device is not cpu:
-        means, inverses = (empty_tensor((count,), kept, meta.device) for _ in range(2))
-        return result, means, inverses
+        return new_like(wanted), new_like(empty), new_like(empty)
     sizes, along = (channels,), (channels, *(1,) * (meta.ndim - 2))
     wide = float64 if meta.dtype is float64 else float32
     narrow = contiguous_meta(sizes, kept)
-    factor, middle = (part.new(contiguous_meta(sizes, wide)) for _ in range(2))
-    means, inverses = part.new(narrow), part.new(narrow)
     given = (running_mean, running_var)
     running = [part.new(narrow) if t is None else _flat(part, t, sizes) for t in given]
+    size = meta.numel // channels
     if training:
         dims = tuple(d for d in range(meta.ndim) if d != 1)
         reduction = reduction_ops.variance_reduction(meta.dtype, False, True)
         reduce = plan_reduction("batch_norm", reduction, meta, dims, False, meta.dtype, (float64, float64))
         variance, mean = part.fresh(reduce, input, 0.0)
-        kept_running = running
+        if running_mean is not None or running_var is not None:
+            unbiased = size / (size - 1) if size > 1 else math.nan
+            _update(part, running, [mean, variance], momentum, unbiased)
+        for target, flat in zip(given, running, strict=True):
+            if target is not None and flat.storage_impl is not target.storage_impl:
+                part.run(lambda target, flat: store(target, values(flat).reshape(target.meta.sizes)), target, flat)
     else:
         mean, variance = running
-        kept_running = [part.new(narrow) for _ in running]
     scale = part.constant(full_of("batch_norm", narrow, 1)) if weight is None else _flat(part, weight, sizes)
-    size = meta.numel // channels
-    unbiased = size / (size - 1) if size > 1 else math.nan
-    write("batch_statistics", factor, [variance, mean, scale, *running], float64, middle, means, inverses,
-          *kept_running, numbers=(eps, momentum, unbiased), part=part)  # fmt: skip
+    metas = [contiguous_meta(sizes, one) for one in ((wide, wide, kept, kept) if training else (wide, wide))]
+    operands = [variance, mean, scale]
+    formula = "batch_statistics" if training else "batch_scale"
+    factor, middle, *statistics = made(part, formula, metas, operands, float64, (eps,))
     shift = None if bias is None else part("reshape", bias, along)
-    scaled_into(part, result, input, part("view", middle, along), part("view", factor, along), None, shift)
-    if not training:
-        return result, part.new(contiguous_meta((0,), kept)), part.new(contiguous_meta((0,), kept))
-    for target, flat in zip(given, running, strict=True):
-        if target is not None and flat.storage_impl is not target.storage_impl:
-            part.run(lambda target, flat: store(target, values(flat).reshape(target.meta.sizes)), target, flat)
+    middle, factor = part("view", middle, along), part("view", factor, along)
+    result = normalized(part, wanted, input, middle, factor, None, shift)
+    means, inverses = statistics or (part.fresh(Fresh(nothing, (empty,), ())) for _ in range(2))
     return result, means, inverses
+
+
+def _update(part: Part, running: list[Tensor], found: list[Tensor], momentum: float, unbiased: float) -> None:
+    """Move the running mean and variance towards those that were found, in place."""
+    metas = [one.meta for one in (*running, *found)]
+    operands, key = [*metas, Immediate(float64), Immediate(float64)], ("running_statistics", *metas[1:])
+    plans, formula = metas[0].plans, "running_statistics"
+    launch = recalled(plans, key, element_launch, formula, metas[0], operands, float64, [metas[1]])
+    if launch is not None:
+        part.launch(launch, [*running, *running, *found], (momentum, unbiased))
 
 
 def _flat(part: Part, parameter: Tensor, sizes: tuple[int, ...]) -> Tensor:

@@ -12,10 +12,12 @@ from ...core.dtype import DType, float32, float64
 from ...core.promotion import UPSTREAM_NAMES
 from ...dispatch.keys import any_autograd
 from ...iteration.tensor_iterator import Number
+from ...kernels.bound_call import Fresh
 from ...kernels.conversion import Immediate
+from ...kernels.pointwise import Launch
 from ...tensor.hooks import SPECIAL
-from ...tensor.tensor import Tensor, new_like
-from ...tensor.tensor_meta import TensorMeta, contiguous_meta, format_strides, meta_of, remember, suggested_format
+from ...tensor.tensor import Tensor
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta, format_strides, meta_of, recalled, suggested_format
 from ..composition import UNNOTED, Part
 from ..launch import element_launch
 from ..plan import Planned, plannable
@@ -46,34 +48,33 @@ def check_dtype(row: str, tensor: Tensor) -> None:
         raise NotImplementedError(f"\"{row}\" not implemented for '{UPSTREAM_NAMES[name]}'; it computes in {allowed}")
 
 
-def write(
-    formula: str, out: Tensor, inputs: Sequence[Tensor], compute: DType, *others: Tensor,
-    numbers: Sequence[float] = (), part: Part = UNNOTED,
-) -> Tensor:  # fmt: skip
-    """A formula of the tables, computed in `compute`, written to a fresh `out`, to whose sizes the inputs broadcast.
-
-    A formula of several results writes them to `others` too; `numbers` are its last operands. `part` notes the loop.
-    """
-    meta = out.meta
+def made(
+    part: Part, formula: str, results: Sequence[TensorMeta], inputs: Sequence[Tensor], compute: DType,
+    numbers: Sequence[float] = (),
+) -> Any:  # fmt: skip
+    """Return new tensors, or one, with the results of a formula of the tables computed in `compute`; the inputs
+    broadcast to their sizes, and `numbers` are its last operands."""
+    meta, sources = results[0], [tensor.meta for tensor in inputs]
+    launch: Launch | None = None
     if meta.device is cpu and meta.numel:
-        sources, results = [tensor.meta for tensor in inputs], [tensor.meta for tensor in others]
-        key = (formula, compute, *sources, *results)
-        launch = meta.plans.get(key)
-        if launch is None:
-            operands: list[TensorMeta | Immediate] = [*sources, *[Immediate(compute) for _ in numbers]]
-            launch = remember(meta.plans, key, element_launch(formula, meta, operands, compute, results))
-        part.launch(launch, (out, *others, *inputs), numbers)
-    return out
+        operands: list[TensorMeta | Immediate] = [*sources, *[Immediate(compute) for _ in numbers]]
+        key = (formula, compute, *sources, *results[1:])
+        launch = recalled(meta.plans, key, element_launch, formula, meta, operands, compute, results[1:])
+    kernel, tail = (None, ()) if launch is None else launch.call()
+    return part.fresh(Fresh(kernel, tuple(results), tail), *inputs, *numbers)
 
 
-def scaled_into(
-    part: Part, out: Tensor, input: Tensor, mean: Tensor, deviation: Tensor, weight: Tensor | None, bias: Tensor | None
-) -> Tensor:
-    """(input - mean) * deviation * weight + bias into `out`; `deviation` is its inverse, in the dtype computed in."""
+def normalized(
+    part: Part, meta: TensorMeta, input: Tensor, mean: Tensor, deviation: Tensor, weight: Tensor | None,
+    bias: Tensor | None,
+) -> Tensor:  # fmt: skip
+    """(input - mean) * deviation * weight + bias in a new tensor; `deviation` is its inverse, in the dtype computed
+    in."""
     parts = [(name, tensor) for name, tensor in (("weight", weight), ("bias", bias)) if tensor is not None]
     formula = ".".join(["normalized", *(name for name, _ in parts)])
     inputs = [input, mean, deviation, *(tensor for _, tensor in parts)]
-    return write(formula, out, inputs, deviation.meta.dtype, part=part)
+    found: Tensor = made(part, formula, [meta], inputs, deviation.meta.dtype)
+    return found
 
 
 def suggested(meta: TensorMeta, sizes: tuple[int, ...] | None = None, dtype: DType | None = None) -> TensorMeta:
@@ -99,4 +100,4 @@ def fused(formula: str, self: Any, *others: Any) -> Any:
     """Return a formula of the tables over `self` and what broadcasts to it; None for tensors that are followed."""
     if not unrecorded(self, *others):
         return None
-    return write(formula, new_like(suggested(self.meta)), [self, *others], self.meta.dtype)
+    return made(UNNOTED, formula, [suggested(self.meta)], [self, *others], self.meta.dtype)

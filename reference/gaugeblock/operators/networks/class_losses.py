@@ -11,14 +11,14 @@ from ...core.device import cpu
 from ...core.dtype import float32, float64, int64, uint8
 from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.tensor_iterator import Number
-from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
-from ..arrays import check_same_device, outside, values
+from ...tensor.tensor_meta import contiguous_meta
+from ..arrays import Array, check_same_device, outside, planned_arrays, values
 from ..composition import Part, composite
 from ..fresh_fill import full_of
 from ..operand_checks import check_scalar_type
 from ..plan import Planned, plannable
-from .calls import check_dtype
+from .calls import check_dtype, made
 from .losses import MEAN, NONE, reduced
 
 IGNORED = -100
@@ -117,7 +117,7 @@ def _of_any_classes(
     classes = part("to.dtype", part("reshape", target, batch), int64)
     kept = part("ne.Scalar", classes, ignore_index)
     classes = part("where.ScalarOther", kept, classes, 0)
-    _check_classes(classes, kept, count)
+    part.check(_check_classes, classes, kept, count)
     source = self if count else part("new_zeros", self, (*batch[:1], 1, *batch[1:]))
     picked = part("squeeze.dim", part("gather", source, place, part("unsqueeze", classes, place)), place)
     factors = part("to.dtype", kept, float64)
@@ -127,10 +127,10 @@ def _of_any_classes(
     terms = part("neg", part("mul.Tensor", part("to.dtype", picked, float64), factors))
     terms = part("where.ScalarOther", kept, terms, 0)
     if reduction == NONE:
-        return part("to.dtype", terms, dtype), part("new_zeros", self, ())
+        return part("to.dtype", terms, dtype), part("fill.Scalar", part("new_empty", self, ()), 0)
     total, weighed = part("sum", terms), part("sum", factors)
     if reduction == MEAN:
-        total = part("div.Tensor", total, weighed)
+        total = made(part, "div", [total.meta], [total, weighed], float64)
     return part("to.dtype", total, dtype), part("to.dtype", weighed, dtype)
 
 
@@ -305,7 +305,8 @@ def _check_targets(target: Tensor, classes: int) -> None:
         raise RuntimeError(f"multi_margin_loss(): target out of range, there are {classes} classes")
 
 
-def multilabel_margin_loss_forward(self: Tensor, target: Tensor, reduction: int) -> tuple[Tensor, Tensor]:
+@plannable
+def multilabel_margin_loss_forward(self: Tensor, target: Tensor, reduction: int) -> Planned[Any]:
     """(sum over labels and other classes of max(0, 1 - self[label] + self) / classes, reduced; 1 at the labels).
 
     A row's labels end at the first -1. Raises RuntimeError for sizes that do not fit and labels that there are not.
@@ -321,26 +322,25 @@ def multilabel_margin_loss_forward(self: Tensor, target: Tensor, reduction: int)
     check_dtype(name, self)
     check_scalar_type(f"{name}()", int64, target.meta.dtype)
     sizes = (samples,) if reduction == NONE and self.meta.ndim == 2 else ()
-    result = empty_tensor(sizes, self.meta.dtype, self.meta.device)
-    marked = empty_tensor(target.meta.sizes, self.meta.dtype, self.meta.device)
-    if result.meta.device is not cpu:
-        return result, marked
-    scores, labels = values(self).reshape(samples, classes), values(target).reshape(samples, classes)
-    if ((labels < -1) | (labels >= classes)).any():
-        raise RuntimeError(f"{name}(): argument #2 'target' is out of range, there are {classes} classes")
-    valid = np.cumsum(labels < 0, axis=1) == 0
-    is_label = np.zeros((samples, classes), bool)
-    rows = np.broadcast_to(np.arange(samples)[:, None], labels.shape)
-    is_label[rows[valid], labels[valid]] = True
-    losses = np.zeros(samples, scores.dtype)
-    with np.errstate(all="ignore"):
-        for place in range(classes):
-            own = np.take_along_axis(scores, np.maximum(labels[:, place : place + 1], 0), 1)
-            room = np.where(is_label, 0, np.maximum(1 - own + scores, 0)).sum(1)
-            losses += np.where(valid[:, place], room, 0)
-    array_of(marked)[...] = is_label.reshape(target.meta.sizes)
-    losses = losses / classes
-    array_of(result)[...] = (
-        losses.reshape(sizes) if reduction == NONE else losses.mean() if reduction == MEAN else losses.sum()
-    )
-    return result, marked
+
+    def compute(given: Array, wanted: Array) -> tuple[Any, Array]:
+        scores, labels = given.reshape(samples, classes), wanted.reshape(samples, classes)
+        if ((labels < -1) | (labels >= classes)).any():
+            raise RuntimeError(f"{name}(): argument #2 'target' is out of range, there are {classes} classes")
+        valid = np.cumsum(labels < 0, axis=1) == 0
+        is_label = np.zeros((samples, classes), bool)
+        rows = np.broadcast_to(np.arange(samples)[:, None], labels.shape)
+        is_label[rows[valid], labels[valid]] = True
+        losses = np.zeros(samples, scores.dtype)
+        with np.errstate(all="ignore"):
+            for place in range(classes):
+                own = np.take_along_axis(scores, np.maximum(labels[:, place : place + 1], 0), 1)
+                room = np.where(is_label, 0, np.maximum(1 - own + scores, 0)).sum(1)
+                losses += np.where(valid[:, place], room, 0)
+        losses = losses / classes
+        total = losses.reshape(sizes) if reduction == NONE else losses.mean() if reduction == MEAN else losses.sum()
+        return total, is_label.reshape(wanted.shape)
+
+    dtype = self.meta.dtype
+    both = (contiguous_meta, sizes, dtype), (contiguous_meta, target.meta.sizes, dtype)
+    return planned_arrays(name + "_forward", (self, target), compute, *both)

@@ -17,9 +17,10 @@ from ...tensor.tensor import Tensor, empty_tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, remember, suggested_format
 from ..arrays import check_same_device
 from ..composition import Part, composite
+from ..copy import copy_values
 from ..invoke import apply
 from ..operand_checks import check_implemented, check_scalar_type
-from ..plan import Planned, plannable
+from ..plan import Filling, Planned, plannable
 from .calls import suggested, unrecorded
 from .convolution_plan import Operand, Table, convolution_table, gradient_table
 from .windows import Ints, repeated, spans, window_counts
@@ -142,7 +143,8 @@ def _check_sizes(plan: Convolution, input: TensorMeta, weight: TensorMeta, bias:
 
 MOST_OF_A_VOLUME = 20480
 """Elements of a small volume, the last dim aside; results of larger ones may be channels last."""
-Runner = Callable[[Tensor, Tensor, Tensor | None], Tensor]
+Runner = Callable[..., Tensor]
+"""Takes input, weight and bias, and the result if that is allocated already."""
 
 
 @plannable
@@ -159,12 +161,14 @@ def convolution(
     lists = tuple(stride), tuple(padding), tuple(dilation)
     options = Convolution(*lists, transposed, tuple(output_padding), groups)
     key = ("convolution", weight.meta, None if bias is None else bias.meta, options)
-    run: Runner | None = input.meta.plans.get(key)
-    if run is None:
+    kept: tuple[TensorMeta, Runner] | None = input.meta.plans.get(key)
+    if kept is None:
         plan, sizes = _checked(input, weight, bias, options)
         made = _result(input.meta, weight.meta, sizes)
-        run = remember(input.meta.plans, key, _runner(input.meta, weight.meta, bias, made, plan))
-    return Planned(run(input, weight, bias), run)
+        kept = remember(input.meta.plans, key, (made, _runner(input.meta, weight.meta, bias, made, plan)))
+    made, run = kept
+    filling = Filling((made,), lambda out, *given: run(*given, out))
+    return Planned.unrun(filling, (input, weight, bias), run, None)
 
 
 def _result(input: TensorMeta, weight: TensorMeta, sizes: Ints) -> TensorMeta:
@@ -178,12 +182,14 @@ def _result(input: TensorMeta, weight: TensorMeta, sizes: Ints) -> TensorMeta:
 def _runner(input: TensorMeta, weight: TensorMeta, bias: Tensor | None, made: TensorMeta, plan: Convolution) -> Runner:
     """Return what convolves tensors of these metas."""
     if made.device is not cpu or not made.numel:
-        return lambda input, weight, bias: new_like(made)
+        return lambda input, weight, bias, out=None: new_like(made) if out is None else out
     if input.dtype.kind == 2 and input.dtype.itemsize == 2:
 
-        def in_float32(*given: Tensor | None) -> Tensor:
-            wide = [None if one is None else apply("to.dtype", one, float32) for one in given]
-            return apply("copy_", new_like(made), apply("convolution", *wide, *plan))
+        def in_float32(input: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor | None = None) -> Tensor:
+            wide = [None if one is None else apply("to.dtype", one, float32) for one in (input, weight, bias)]
+            result = new_like(made) if out is None else out
+            copy_values(result, apply("convolution", *wide, *plan))
+            return result
 
         return in_float32
     spatial = list(zip(weight.sizes[2:], plan.stride, plan.padding, plan.dilation, strict=True))
@@ -192,12 +198,12 @@ def _runner(input: TensorMeta, weight: TensorMeta, bias: Tensor | None, made: Te
     kernel = convolution_kernel(made.dtype)
     strided = bias is not None and not bias.meta.contiguous
 
-    def run(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        result = new_like(made)
+    def run(input: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor | None = None) -> Tensor:
+        result = new_like(made) if out is None else out
         added = apply("contiguous", bias) if strided else bias
         if not table.covered:
             filler = apply("zeros", (1,), dtype=made.dtype) if added is None else added
-            apply("copy_", result, apply("reshape", filler, (-1, *(1,) * (made.ndim - 2))))
+            copy_values(result, apply("reshape", filler, (-1, *(1,) * (made.ndim - 2))))
         pointers = result.pointer, input.pointer, weight.pointer, 0 if added is None else added.pointer
         _launch(kernel, table, *pointers)
         return result

@@ -158,6 +158,7 @@ def public_cdist(
     return apply("cdist", x1, x2, float(p), MODES[compute_mode])
 
 
-def dist(self: Tensor, other: Tensor, p: Number = 2) -> Tensor:
+@composite
+def dist(part: Part, self: Tensor, other: Tensor, p: Number = 2) -> Tensor:
     """The vector norm of order `p` of the difference; operands broadcast and promote. Raises RuntimeError for ints."""
-    return apply("norm.Scalar", apply("sub.Tensor", self, other), p)
+    return part("norm.Scalar", part("sub.Tensor", self, other), p)

@@ -55,7 +55,7 @@ def embedding(
         return new_like(made)
     taken = weight, indices
     return Planned.unrun(
-        call, taken, call.native(), taken, declined=lambda: _check_range("embedding", values(indices), rows)
+        call, taken, call.native(), taken, check=lambda _, indices: _check_range("embedding", values(indices), rows)
     )
 
 

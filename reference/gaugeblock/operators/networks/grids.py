@@ -9,11 +9,16 @@ from typing import Any, NamedTuple
 
 from ...core.device import cpu
 from ...core.dtype import bool_, float32, int64
-from ...tensor.tensor import Tensor, new_like
+from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta
+from ...tensor.versions import data_of
 from ..arrays import check_same_device
-from ..invoke import apply, invoke
+from ..composition import Part, composite
+from ..copy import copy_values
+from ..fill import fill_scalar
+from ..invoke import apply
 from ..operand_checks import check_scalar_type
+from ..plan import Filling, Planned, plannable
 from .calls import check_dtype
 from .upsampling import CUBIC, cubic_weights
 
@@ -134,19 +139,30 @@ def corners(found: list[Along], sizes: Sequence[int]) -> Iterator[tuple[tuple[Ta
 
 
 def _sampler(operator: str) -> Any:
-    def sample(input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Tensor:
+    @plannable
+    def sample(
+        input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+    ) -> Tensor | Planned[Tensor]:
         meta = _checked(operator, input, grid, interpolation_mode, padding_mode)
-        if meta.device is not cpu or not meta.numel:
-            return new_like(meta)
-        wide = float32 if meta.dtype.itemsize == 2 else meta.dtype
-        image, places = (apply("to.dtype", tensor, wide) for tensor in (input, grid))
-        flat: Any = apply("flatten.using_ints", image, 2)
-        found = taps_of_grid(places, input.meta.sizes[2:], interpolation_mode, padding_mode, align_corners)
-        total: Any = 0
-        for taps, index, known in corners(found, input.meta.sizes[2:]):
-            seen = flat.gather(2, index.expand((*meta.sizes[:2], -1))).masked_fill(~known, 0)
-            total = total + seen * prod((tap.weight for tap in taps[1:]), start=taps[0].weight).unsqueeze(1)
-        return apply("to.dtype", total.reshape(meta.sizes), meta.dtype)
+
+        def fill(out: Tensor, input: Tensor, grid: Tensor) -> None:
+            if meta.device is not cpu or not meta.numel:
+                return
+            wide = float32 if meta.dtype.itemsize == 2 else meta.dtype
+            image, places = (apply("to.dtype", tensor, wide) for tensor in (input, grid))
+            flat: Any = apply("flatten.using_ints", image, 2)
+            total = apply("zeros", meta.sizes, dtype=wide) if wide is not meta.dtype else fill_scalar(data_of(out), 0)
+            for taps, index, known in corners(
+                taps_of_grid(places, input.meta.sizes[2:], interpolation_mode, padding_mode, align_corners),
+                input.meta.sizes[2:],
+            ):
+                seen = flat.gather(2, index.expand((*meta.sizes[:2], -1))).masked_fill(~known, 0)
+                weight = prod((tap.weight for tap in taps[1:]), start=taps[0].weight).unsqueeze(1)
+                apply("add_.Tensor", total, (seen * weight).reshape(meta.sizes))
+            if wide is not meta.dtype:
+                copy_values(out, total)
+
+        return Planned.unrun(Filling((meta,), fill), (input, grid), None, None)
 
     return sample
 
@@ -154,8 +170,9 @@ def _sampler(operator: str) -> Any:
 grid_sampler_2d, grid_sampler_3d = _sampler("grid_sampler_2d"), _sampler("grid_sampler_3d")
 
 
+@composite
 def grid_sampler(
-    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+    part: Part, input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:
     """input [batch, channels, sizes...] at the places of grid [batch, out sizes..., numbers from -1 to 1].
 
@@ -164,19 +181,20 @@ def grid_sampler(
     """
     _checked("grid_sampler", input, grid, interpolation_mode, padding_mode)
     name = f"grid_sampler_{input.meta.ndim - 2}d"
-    return apply(name, input, grid, interpolation_mode, padding_mode, align_corners)
+    return part(name, input, grid, interpolation_mode, padding_mode, align_corners)
 
 
-def _steps(theta: Tensor, count: int, align: bool) -> Tensor:
+def _steps(part: Part, theta: Tensor, count: int, align: bool) -> Tensor:
     """Numbers from -1 to 1, of corners or of middles; 0 for a single one."""
     options = {"dtype": theta.meta.dtype, "device": theta.meta.device}
     if count <= 1:
-        return apply("zeros", (max(count, 0),), **options)
-    steps = apply("linspace", -1, 1, count, **options)
-    return steps if align else apply("mul.Scalar", steps, (count - 1) / count)
+        return part("zeros", (max(count, 0),), **options)
+    steps = part("linspace", -1, 1, count, **options)
+    return steps if align else part("mul.Scalar", steps, (count - 1) / count)
 
 
-def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
+@composite
+def affine_grid_generator(part: Part, theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     """For each matrix of theta [batch, n, n + 1] the grid of the map it stands for, over an image of these sizes.
 
     Raises RuntimeError for sizes of other than 4 or 5 dims, and for matrices that do not fit.
@@ -188,8 +206,9 @@ def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: boo
         )
     batch, spatial = size[0], tuple(size[2:])
     dims = len(spatial)
-    along = invoke("meshgrid.indexing", [_steps(theta, count, align_corners) for count in spatial], indexing="ij")
+    steps = [_steps(part, theta, count, align_corners) for count in spatial]
+    along = part.several("meshgrid.indexing", steps, indexing="ij")
     # x, the first of a place's numbers, counts along the last dim.
-    places = apply("stack", [*along[::-1], apply("ones_like", along[0])], -1)
-    rows = apply("reshape", apply("expand", places, (batch, *spatial, dims + 1)), (batch, prod(spatial), dims + 1))
-    return apply("view", apply("bmm", rows, apply("transpose.int", theta, 1, 2)), (batch, *spatial, dims))
+    places = part("stack", [*along[::-1], part("ones_like", along[0])], -1)
+    rows = part("reshape", part("expand", places, (batch, *spatial, dims + 1)), (batch, prod(spatial), dims + 1))
+    return part("view", part("bmm", rows, part("transpose.int", theta, 1, 2)), (batch, *spatial, dims))

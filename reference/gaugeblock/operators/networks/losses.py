@@ -12,12 +12,15 @@ from ...core.device import cpu
 from ...core.dtype import bool_, int32, int64
 from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.tensor_iterator import Number
-from ...tensor.tensor import Tensor, empty_tensor
+from ...tensor.tensor import Tensor
+from ...tensor.tensor_meta import contiguous_meta
+from ...tensor.versions import data_of
 from ..arrays import filled, from_array, values
 from ..composition import Part, composite
 from ..conversion import converted, host
 from ..invoke import apply, apply_for_many
 from ..operand_checks import check_keeps_sizes, whole_number
+from ..plan import Filling, Planned, plannable
 from .calls import check_dtype, evaluated
 
 NONE, MEAN, SUM = range(3)
@@ -296,10 +299,11 @@ def likelihoods(scores: Any, skips: Any) -> Any:
     return apply("stack", rows)
 
 
+@plannable
 def _ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Lengths | Tensor, target_lengths: Lengths | Tensor,
     blank: int = 0, zero_infinity: bool = False,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+) -> Planned[Any]:  # fmt: skip
     """(the negative log likelihood of each sequence, the log likelihoods of its states) for log_probs [time, batch,
     classes] and targets [batch, length], or 1-D one behind the other. States that no sequence reaches have -inf.
 
@@ -310,12 +314,26 @@ def _ctc_loss(
     steps, batch, classes = log_probs.meta.sizes
     dtype, device = log_probs.meta.dtype, log_probs.meta.device
     count = 2 * max(target_lengths, default=0) + 1
-    if device is not cpu or not batch:
-        return empty_tensor((batch,), dtype, device), empty_tensor((batch, steps, count), dtype, device)
-    states = states_of(values(targets), target_lengths, blank)
+    metas = contiguous_meta((batch,), dtype, device), contiguous_meta((batch, steps, count), dtype, device)
+    has_data = device is cpu and batch > 0
+    states = states_of(values(targets), target_lengths, blank) if has_data else []
     if not all(0 <= label < classes for row in states for label in row):
         raise RuntimeError(f"ctc_loss(): targets must lie within the {classes} classes")
-    alphas: Any = apply("new_full", log_probs, (batch, steps, count), -inf)
+
+    def fill(losses: Tensor, alphas: Tensor, log_probs: Tensor, _: Tensor) -> None:
+        if has_data:
+            _write_likelihoods(data_of(losses), data_of(alphas), log_probs, states, input_lengths, target_lengths)
+
+    return Planned.unrun(Filling(metas, fill), (log_probs, targets), None, None)
+
+
+def _write_likelihoods(
+    result: Tensor, alphas: Any, log_probs: Tensor, states: list[list[int]], input_lengths: Lengths,
+    target_lengths: Lengths,
+) -> None:  # fmt: skip
+    steps, batch, _ = log_probs.meta.sizes
+    count = alphas.meta.sizes[2]
+    apply("fill_.Scalar", alphas, -inf)
     if steps:
         chosen = apply("expand", from_array(np.asarray(states), int64), (steps, batch, count))
         found = likelihoods(apply("gather", log_probs, 2, chosen), from_array(np.asarray(skips_of(states)), bool_))
@@ -329,7 +347,7 @@ def _ctc_loss(
         else apply("new_full", log_probs, (), inf if length else 0)
         for k, (time, length) in enumerate(zip(input_lengths, target_lengths, strict=True))
     ]
-    return apply("stack", losses), alphas
+    apply("stack.out", losses, out=result)
 
 
 def _numbers(input_lengths: Lengths | Tensor, target_lengths: Lengths | Tensor) -> list[Lengths]:

@@ -22,8 +22,8 @@ from ...tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, remember
 from ..arrays import filled
 from ..invoke import apply, apply_for_many
 from ..loop_plan import LoopPlan, View, planned_loops
-from ..plan import Planned, plannable
-from ..reductions import plan_reduction, planned_fresh
+from ..plan import Planned, plannable, planned_fresh
+from ..reductions import plan_reduction
 from .calls import check_dtype, suggested
 from .windows import Ints, spans
 

@@ -17,15 +17,16 @@ from ...kernels.bound_call import Fresh
 from ...kernels.rowwise import RowProgram, row_map_kernel
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import contiguous_meta, remember
-from ..allocation import without_change
 from ..arrays import check_same_device
-from ..composition import Part, composite
+from ..composition import UNNOTED, Part, composite
+from ..copy import copied
 from ..invoke import apply
 from ..loop_plan import RowLaunch, row_launch
 from ..operand_checks import check_implemented
 from ..plan import Planned, plannable
 from ..reductions import plan_reduction
-from .calls import scaled_into, suggested, unrecorded, write
+from .calls import made as made_by
+from .calls import normalized, suggested, unrecorded
 
 
 @plannable
@@ -184,13 +185,15 @@ def native_group_norm(
     moments = reduction_ops.moments_reduction(own)
     reduce = plan_reduction("group_norm", moments, grouped.meta, (2, 3), True, own, (wide, wide))
     mean, inverse = part.fresh(reduce, grouped, eps)
-    result = part.new(suggested(input.meta))
-    target = result if result.meta.contiguous else part.new(suggested(source.meta))
     channels = (group, C // group, 1)
     per_channel = [None if p is None else part("reshape", p, channels) for p in (weight, bias)]
-    scaled_into(part, part("view", target, grouped.meta.sizes), grouped, mean, inverse, *per_channel)
-    if target is not result:
-        part.run(without_change, part("copy_", result, target))
+    made = contiguous_meta(grouped.meta.sizes, own, input.meta.device)
+    result = part("view", normalized(part, made, grouped, mean, inverse, *per_channel), sizes)
+    wanted = suggested(input.meta)
+    if not wanted.contiguous:
+        result = part.plan(copied, result, wanted)
+    elif wanted.strides != result.meta.strides:
+        result = part("as_strided", result, wanted.sizes, wanted.strides)
     found = [part("view", one, (N, group)) for one in (mean, inverse)]
     means, inverses = found if kept is wide else [part("to.dtype", one, kept) for one in found]
     return result, means, inverses
@@ -289,15 +292,15 @@ def normalization_gradients(
         own = _row_gradient(grad, input, mean, inverse, weight, len(dims))
     weighted = grad if weight is None or of_channels or own is not None else apply("mul.Tensor", grad, weight)
     if (needed[0] and own is None) or of_channels:
-        product = write("normalized.product", new_like(made), [*normal, weighted], dtype)
+        product = made_by(UNNOTED, "normalized.product", [made], [*normal, weighted], dtype)
         aligned, total = (apply("sum.dim_IntList", one, dims, True) for one in (product, weighted))
     if needed[0] and own is None:
         factor = apply("mul.Tensor", inverse, weight) if of_channels and weight is not None else inverse
         means = [apply("div.Scalar", one, size) for one in (total, aligned)]
-        own = write("normalized.gradient", new_like(made), [*normal, weighted, *means, factor], dtype)
+        own = made_by(UNNOTED, "normalized.gradient", [made], [*normal, weighted, *means, factor], dtype)
     if of_channels:
         return own, *(apply("reshape", one, (-1,)) for one in (aligned, total))
-    products = write("normalized.product", new_like(made), [*normal, grad], dtype) if needed[1] else None
+    products = made_by(UNNOTED, "normalized.product", [made], [*normal, grad], dtype) if needed[1] else None
     return own, *(
         one if one is None or not summed else apply("sum.dim_IntList", one, summed)
         for one in (products, grad if needed[2] else None)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 from ...core import lazy_numpy as np
 from ...core.device import cpu
 from ...core.dtype import int64
 from ...kernels.bound_call import Fresh
-from ...tensor.tensor import Tensor, empty_tensor, new_like
+from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, recalled, view_strides
 from ..arrays import Array, check_same_device, from_array, values
 from ..indexing.scatter_loop import scatter_loop
 from ..invoke import apply
 from ..loop_plan import LoopPlan
-from ..plan import Planned, plannable
+from ..plan import Filling, Plannable, Planned, plannable
 from .calls import check_dtype, suggested
 from .pooling import largest_of
 
@@ -51,7 +52,7 @@ def _unpooled(operator: str, self: Tensor, indices: Tensor, output_size: Ints, d
     key = (operator, indices.meta, meta)
     fresh = recalled(self.meta.plans, key, _unpooling, self.meta, indices.meta, meta, dims)
 
-    def declined() -> None:
+    def check(_: Tensor, indices: Tensor) -> None:
         found, area = values(indices), prod(output_size)
         wrong = found[(found < 0) | (found >= area)]
         if wrong.size:
@@ -60,7 +61,7 @@ def _unpooled(operator: str, self: Tensor, indices: Tensor, output_size: Ints, d
                 f"{'x'.join(map(str, output_size))})"
             )
 
-    return Planned.unrun(fresh, (self, indices), fresh.native(), (self, indices), declined=declined)
+    return Planned.unrun(fresh, (self, indices), fresh.native(), (self, indices), check=check)
 
 
 def _unpooling(given: TensorMeta, indices: TensorMeta, meta: TensorMeta, dims: int) -> Fresh:
@@ -158,18 +159,21 @@ def _check_fractional(name: str, self: Tensor, kernel: Ints, sizes: Ints, shares
         )
 
 
-def _fractional(dims: int) -> Callable[..., tuple[Tensor, Tensor]]:
+def _fractional(dims: int) -> Plannable[..., Any]:
     name = f"fractional_max_pool{dims}d"
 
-    def pool(self: Tensor, kernel_size: Ints, output_size: Ints, random_samples: Tensor) -> tuple[Tensor, Tensor]:
+    @plannable
+    def pool(self: Tensor, kernel_size: Ints, output_size: Ints, random_samples: Tensor) -> Planned[Any]:
         kernel, sizes = (tuple(one) * (dims if len(one) == 1 else 1) for one in (kernel_size, output_size))
         _check_fractional(name, self, kernel, sizes, random_samples, dims)
         meta = self.meta
         device = check_same_device(name, self, random_samples)
         lead = meta.sizes[:-dims]
-        result = empty_tensor((*lead, *sizes), meta.dtype, device)
-        places = empty_tensor((*lead, *sizes), int64, device)
-        if device is cpu and result.meta.numel:
+        results = tuple([contiguous_meta((*lead, *sizes), dtype, device) for dtype in (meta.dtype, int64)])
+
+        def fill(result: Tensor, places: Tensor, self: Tensor, random_samples: Tensor) -> None:
+            if device is not cpu or not result.meta.numel:
+                return
             shares = values(random_samples)[: lead[0] if len(lead) > 1 else 1].reshape(-1, dims)
             # Shares belong to (width, height) in two dims, to (time, height, width) in three.
             order = (1, 0) if dims == 2 else (0, 1, 2)
@@ -178,7 +182,8 @@ def _fractional(dims: int) -> Callable[..., tuple[Tensor, Tensor]]:
             seen = from_array(_places_of_windows(begins, own, kernel).reshape(len(shares), -1), int64)
             images = apply("reshape", self, (len(shares), -1))
             largest_of([result, places], apply("gather", images, 1, seen), seen, prod(kernel))
-        return result, places
+
+        return Planned.unrun(Filling(results, fill), (self, random_samples), None, None)
 
     return pool
 

@@ -13,9 +13,9 @@ from ...core.dtype import DType, float32, int32, int64, uint8
 from ...kernels.windows import products_kernel
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, recalled
-from ..allocation import without_change
 from ..arrays import Array, from_array
 from ..composition import Part, composite
+from ..copy import copied
 from ..loop_plan import LoopPlan
 from .calls import check_dtype, suggested
 
@@ -163,7 +163,7 @@ def _nearest(operator: str, dims: int, exact: bool) -> Callable[..., Tensor]:
                 found = part.fresh(recalled(meta.plans, key, _repeating, meta, d + 2, times).fresh, found)
             else:
                 found = part("index_select", found, d + 2, part.constant(index))
-        return found if found.meta is result else _copied(part, result, found)
+        return found if found.meta is result else part.plan(copied, found, result)
 
     return composite(upsample)
 
@@ -197,13 +197,9 @@ def _weighted(operator: str, dims: int, tables_of: Callable[..., Tables], *, exa
             meta = result if d == used[-1] else contiguous_meta(tuple(sizes), wide)
             key, seen = ("mixing", tables, d + 2, meta), found.meta
             found = part.fresh(recalled(seen.plans, key, _mixing, seen, tables, d + 2, meta).fresh, found)
-        return _copied(part, result, self) if found is self else found
+        return part.plan(copied, self, result) if found is self else found
 
     return composite(upsample)
-
-
-def _copied(part: Part, meta: TensorMeta, source: Tensor) -> Tensor:
-    return part.run(without_change, part("copy_", part.new(meta), source))
 
 
 def _mixing(meta: TensorMeta, tables: Tables, dim: int, result: TensorMeta) -> LoopPlan:

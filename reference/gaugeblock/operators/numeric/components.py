@@ -8,12 +8,12 @@ from ...core.dtype import DType, bool_, float16, int32
 from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.tensor_iterator import COMPARISON, TensorIterator, planned_meta
 from ...tensor.tensor import Tensor
-from ...tensor.tensor_meta import meta_of
+from ...tensor.tensor_meta import meta_of, preserve_format_strides
 from ...tensor.versions import bump_version
 from ..arrays import check_same_device
 from ..composition import Part, composite
 from ..invoke import apply, result_type
-from ..networks.calls import write
+from ..networks.calls import made
 
 
 @composite
@@ -25,9 +25,10 @@ def frexp_Tensor(part: Part, self: Tensor) -> Any:
     dtype = self.meta.dtype
     if dtype.kind != 2:
         raise RuntimeError(f"torch.frexp() only supports floating-point dtypes, got {UPSTREAM_NAMES[dtype.name]}")
-    mantissa, exponent = part("empty_like", self), part("empty_like", self, dtype=int32)
-    write("frexp", mantissa, (self,), dtype, exponent, part=part)
-    return result_type("frexp.Tensor")(mantissa, exponent)
+    meta = self.meta
+    strides = preserve_format_strides(meta.sizes, meta.strides)
+    results = [meta_of(meta.sizes, strides, one, meta.device) for one in (dtype, int32)]
+    return result_type("frexp.Tensor")(*made(part, "frexp", results, (self,), dtype))
 
 
 def _joined(part: Part, operator: str, first: Tensor, second: Tensor, halves: bool) -> Tensor:
@@ -47,8 +48,9 @@ def _joined(part: Part, operator: str, first: Tensor, second: Tensor, halves: bo
     result: DType = dtype.to_complex()
     device = check_same_device(operator, first, second)
     meta = planned_meta(TensorIterator((None,), (first, second), COMPARISON).build(allocate=False))
-    made = part.new(meta_of(meta.sizes, meta.strides, result, device))
-    return write(operator, made, (first, second), result.to_real(), part=part)
+    wanted = meta_of(meta.sizes, meta.strides, result, device)
+    found: Tensor = made(part, operator, [wanted], (first, second), result.to_real())
+    return found
 
 
 @composite
@@ -74,7 +76,7 @@ def isreal(part: Part, self: Tensor) -> Tensor:
 @composite
 def conj_physical(part: Part, self: Tensor) -> Tensor:
     """The complex conjugate, computed at once; real tensors are returned as they are."""
-    return part("resolve_conj", part("conj", self)) if self.meta.dtype.is_complex else self
+    return part("clone", part("conj", self)) if self.meta.dtype.is_complex else self
 
 
 def conj_physical_(self: Tensor) -> Tensor:

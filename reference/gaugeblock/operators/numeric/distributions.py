@@ -13,12 +13,15 @@ from ...core.errors import check_ints
 from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor, empty_tensor
-from ..arrays import Array, computed, outline, values
+from ...tensor.tensor_meta import contiguous_meta
+from ..arrays import Array, planned_arrays, values
+from ..composition import Part, composite
 from ..conversion import host
 from ..generator import Generator, generator_of, stream_of
 from ..invoke import apply
 from ..operand_checks import check_implemented
-from ..random_numbers import filled
+from ..plan import Planned, plannable
+from ..random_numbers import drawn_into, filled
 
 MOST_TRIALS = 2.0**53
 """More trials of a binomial distribution count as so many."""
@@ -59,7 +62,8 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
     return filled(self, "geometric", stream_of("geometric_", generator), log1p(-p))
 
 
-def poisson(self: Tensor, generator: Generator | None = None) -> Tensor:
+@plannable
+def poisson(self: Tensor, generator: Generator | None = None) -> Tensor | Planned[Tensor]:
     """Numbers of the Poisson distributions with the given rates, in their dtype.
 
     Raises RuntimeError for a negative rate, NotImplementedError for other than floats.
@@ -67,16 +71,17 @@ def poisson(self: Tensor, generator: Generator | None = None) -> Tensor:
     dtype = self.meta.dtype
     check_implemented("poisson_cpu", dtype, dtype.kind == 2)
 
-    def draw() -> Array:
-        rates = values(self).astype(np.float64)
+    def draw(given: Array) -> tuple[Array]:
+        rates = given.astype(np.float64)
         if not (rates >= 0).all():
             raise RuntimeError("poisson: invalid Poisson rate, expected rate to be non-negative")
-        return np.asarray(generator_of("poisson", generator).poisson(rates))
+        return (np.asarray(generator_of("poisson", generator).poisson(rates)),)
 
-    return computed(self.meta.sizes, dtype, self.meta.device, draw)
+    return planned_arrays(None, (self,), draw, (contiguous_meta, self.meta.sizes, dtype), kept=False)
 
 
-def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+@plannable
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor | Planned[Tensor]:
     """Return how many of `count` trials succeed with chance `prob`; operands broadcast.
 
     Raises ValueError for counts that are no floats, NotImplementedError for halves, RuntimeError for two dtypes.
@@ -91,14 +96,15 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
             f"{UPSTREAM_NAMES[dtype.name]}"
         )
     sizes = broadcast_shapes((count.meta.sizes, prob.meta.sizes))
-    result, target = outline(sizes, dtype, count.meta.device)
-    if target is not None:
-        missing = np.isnan(values(count)) | np.isnan(values(prob))
-        trials = np.clip(np.nan_to_num(np.trunc(values(count).astype(np.float64))), 0, MOST_TRIALS).astype(np.int64)
-        chances = np.clip(values(prob).astype(np.float64), 0, 1)
+
+    def draw(counts: Array, shares: Array) -> tuple[Array]:
+        missing = np.isnan(counts) | np.isnan(shares)
+        trials = np.clip(np.nan_to_num(np.trunc(counts.astype(np.float64))), 0, MOST_TRIALS).astype(np.int64)
+        chances = np.clip(shares.astype(np.float64), 0, 1)
         drawn = generator_of("binomial", generator).binomial(trials, np.where(np.isnan(chances), 0, chances), sizes)
-        target[...] = np.where(missing, np.nan, drawn)
-    return result
+        return (np.where(missing, np.nan, drawn),)
+
+    return planned_arrays(None, (count, prob), draw, (contiguous_meta, sizes, dtype), kept=False)
 
 
 def _check_deviation(std: float | Tensor) -> None:
@@ -111,22 +117,27 @@ def _check_deviation(std: float | Tensor) -> None:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
 
 
-def normal(mean: float | Tensor, std: float | Tensor = 1.0, *, generator: Generator | None = None) -> Tensor:
+@composite
+def normal(
+    part: Part, mean: float | Tensor, std: float | Tensor = 1.0, *, generator: Generator | None = None
+) -> Tensor:
     """Normal numbers around each mean with each deviation; operands broadcast. Raises RuntimeError."""
-    _check_deviation(std)
+    part.run(_check_deviation, std)
     metas = [one.meta for one in (mean, std) if isinstance(one, Tensor)]
     sizes = metas[0].sizes if len(metas) == 1 else broadcast_shapes([meta.sizes for meta in metas])
-    drawn = apply("normal_", empty_tensor(sizes, metas[0].dtype, metas[0].device), 0.0, 1.0, generator=generator)
-    scaled = apply("mul.Tensor" if isinstance(std, Tensor) else "mul.Scalar", drawn, std)
-    moved = apply("add.Tensor" if isinstance(mean, Tensor) else "add.Scalar", scaled, mean)
-    return moved if moved.meta.dtype is drawn.meta.dtype else apply("to.dtype", moved, drawn.meta.dtype)
+    fresh = part("empty.memory_format", sizes, dtype=metas[0].dtype, device=metas[0].device)
+    drawn = part("normal_", fresh, 0.0, 1.0, generator=generator)
+    scaled = part("mul.Tensor" if isinstance(std, Tensor) else "mul.Scalar", drawn, std)
+    moved = part("add.Tensor" if isinstance(mean, Tensor) else "add.Scalar", scaled, mean)
+    return part("to.dtype", moved, drawn.meta.dtype)
 
 
+@plannable
 def normal_float_float(
     mean: float, std: float, size: Sequence[int], *, generator: Generator | None = None, dtype: DType | None = None,
     device: Device | None = None, **options: Any,
-) -> Tensor:  # fmt: skip
+) -> Tensor | Planned[Tensor]:  # fmt: skip
     """A fresh tensor of normal numbers. Raises RuntimeError for a negative deviation."""
     _check_deviation(std)
     fresh = empty_tensor(check_ints("normal", "size", size), dtype or DEFAULTS.dtype, as_device(device))
-    return apply("normal_", fresh, mean, std, generator=generator)
+    return drawn_into(fresh, lambda out: apply("normal_", out, mean, std, generator=generator))

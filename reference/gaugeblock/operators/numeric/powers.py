@@ -9,6 +9,7 @@ from ...core.errors import wrap_dim
 from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
+from ..composition import Part, composite
 from ..conversion import converted
 from ..invoke import apply
 
@@ -29,11 +30,14 @@ FORMS = {(True, True): "pow.Tensor_Tensor", (True, False): "pow.Tensor_Scalar", 
 """(base is a tensor, exponent is a tensor) -> operator."""
 
 
-def float_power(self: Tensor | Number, exponent: Tensor | Number) -> Tensor:
+@composite
+def float_power(part: Part, self: Tensor | Number, exponent: Tensor | Number) -> Tensor:
     """``self ** exponent`` in float64, or complex128 for complex operands."""
     dtype = _double(self, exponent)
     form = FORMS[isinstance(self, Tensor), isinstance(exponent, Tensor)]
-    return apply(form, _wide(self, dtype), _wide(exponent, dtype))
+    given = (self, exponent)
+    wide = [part("to.dtype", one, dtype) if isinstance(one, Tensor) else _wide(one, dtype) for one in given]
+    return part(form, *wide)
 
 
 def float_power_(self: Tensor, exponent: Tensor | Number) -> Tensor:
@@ -51,7 +55,8 @@ MOST = 1 << 16
 """Dimensions for which the terms are added up one by one."""
 
 
-def mvlgamma(self: Tensor, p: int) -> Tensor:
+@composite
+def mvlgamma(part: Part, self: Tensor, p: int) -> Tensor:
     """log of the gamma function of p dimensions: ``p (p - 1) / 4 log(pi)`` plus lgamma at self, self - 1/2, ...
 
     Raises RuntimeError for bool and for p below 1.
@@ -62,18 +67,19 @@ def mvlgamma(self: Tensor, p: int) -> Tensor:
         raise RuntimeError(f"mvlgamma: p has to be greater than or equal to 1, got {p}")
     if p > MOST:
         raise RuntimeError(f"mvlgamma: argument 'p' must be at most {MOST}, got {p}")
-    source = converted(self, DEFAULTS.dtype) if self.meta.dtype.kind < 2 else self
-    total = apply("lgamma", source)
+    source = part("to.dtype", self, DEFAULTS.dtype) if self.meta.dtype.kind < 2 else self
+    total = part("lgamma", source)
     for k in range(1, p):
-        total = apply("add.Tensor", total, apply("lgamma", apply("sub.Scalar", source, k * 0.5)))
-    return apply("add.Scalar", total, p * (p - 1) / 4 * math.log(math.pi))
+        total = part("add.Tensor", total, part("lgamma", part("sub.Scalar", source, k * 0.5)))
+    return part("add.Scalar", total, p * (p - 1) / 4 * math.log(math.pi))
 
 
 MARGIN = 1e-7
 """Added to a norm before it divides."""
 
 
-def renorm(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
+@composite
+def renorm(part: Part, self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
     """Every slice along `dim` whose p-norm exceeds `maxnorm` is scaled down to it.
 
     Raises RuntimeError for p that is not positive, a negative maxnorm, complex numbers, and below two dims.
@@ -91,8 +97,8 @@ def renorm(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {ndim} dimensions")
     place = wrap_dim("renorm", dim, ndim)
     rest = tuple(d for d in range(ndim) if d != place)
-    norm = apply("linalg_vector_norm", self, order, rest, True)
-    scale = apply("div.Tensor", apply("full_like", norm, largest), apply("add.Scalar", norm, MARGIN))
-    kept = apply("where.ScalarOther", apply("gt.Scalar", norm, largest), scale, 1.0)
-    scaled = apply("mul.Tensor", self, apply("to.dtype", kept, self.meta.dtype.to_real()))
-    return apply("contiguous", scaled)
+    norm = part("linalg_vector_norm", self, order, rest, True)
+    scale = part("div.Tensor", part("full_like", norm, largest), part("add.Scalar", norm, MARGIN))
+    kept = part("where.ScalarOther", part("gt.Scalar", norm, largest), scale, 1.0)
+    scaled = part("mul.Tensor", self, part("to.dtype", kept, self.meta.dtype.to_real()))
+    return part("contiguous", scaled)

@@ -13,10 +13,12 @@ from ...core.warn import warn
 from ...iteration.tensor_iterator import Number
 from ...tensor.scalars import item
 from ...tensor.tensor import Tensor
-from ..arrays import Array, filled, from_array, outline, values
+from ...tensor.tensor_meta import contiguous_meta
+from ..arrays import Array, filled, from_array, planned_arrays, values
 from ..composites import asked
+from ..composition import Part, composite
 from ..conversion import host
-from ..invoke import apply, apply_for_many, invoke, reshape, result_type, unsqueeze
+from ..invoke import apply, invoke, reshape, unsqueeze
 from ..operand_checks import check_implemented
 from ..plan import Planned, plannable
 from ..searching import parts_first
@@ -57,7 +59,8 @@ def _range(operator: str, array: Array, low: float, high: float, *, chosen: bool
     return low, high
 
 
-def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Tensor:
+@plannable
+def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Tensor | Planned[Tensor]:
     """Return how many elements lie in each of `bins` equal parts of [min, max], or of the data's range if both agree.
 
     Raises RuntimeError for bins below 1, a range that is empty or not finite, NotImplementedError for other dtypes.
@@ -65,42 +68,44 @@ def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Te
     check_implemented("histogram_cpu", self.meta.dtype, self.meta.dtype.kind == 2)
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
-    result, target = outline((bins,), self.meta.dtype, self.meta.device)
-    if target is None:
-        return result
-    array = values(self).reshape(-1)
-    low, high = _range("histc", array, float(min.real), float(max.real), chosen=min != max)
-    if low == high:
-        low, high = low - 1, high + 1
-    if low > high:
-        raise RuntimeError(f"torch.histc: max must be larger than min, got {min} and {max}")
-    low, high = array.dtype.type(low), array.dtype.type(high)
-    given = array[(array >= low) & (array <= high)]
-    with np.errstate(all="ignore"):
-        places = ((given - low) * array.dtype.type(bins) / (high - low)).astype(np.int64)
-    target[...] = np.bincount(np.clip(places, 0, bins - 1), minlength=bins)
-    return result
+
+    def compute(array: Array) -> tuple[Array]:
+        array = array.reshape(-1)
+        low, high = _range("histc", array, float(min.real), float(max.real), chosen=min != max)
+        if low == high:
+            low, high = low - 1, high + 1
+        if low > high:
+            raise RuntimeError(f"torch.histc: max must be larger than min, got {min} and {max}")
+        low, high = array.dtype.type(low), array.dtype.type(high)
+        given = array[(array >= low) & (array <= high)]
+        with np.errstate(all="ignore"):
+            places = ((given - low) * array.dtype.type(bins) / (high - low)).astype(np.int64)
+        return (np.bincount(np.clip(places, 0, bins - 1), minlength=bins),)
+
+    return planned_arrays(None, (self,), compute, (contiguous_meta, (bins,), self.meta.dtype), kept=False)
 
 
 def _histogram(
-    operator: str, self: Tensor, bins: int, weight: Tensor | None, density: bool, find: Callable[[], Array]
-) -> Any:
-    """Return how many elements lie in each bin, the last of which has its right edge, or the sums of their weights;
+    operator: str, self: Tensor, bins: int, weight: Tensor | None, density: bool, find: Callable[[Array], Array]
+) -> Planned[Any]:
+    """Plan how many elements lie in each bin, the last of which has its right edge, or the sums of their weights;
     and the edges, which `find` finds."""
-    hist, target = outline((bins,), self.meta.dtype, self.meta.device)
-    kept, ends = outline((bins + 1,), self.meta.dtype, self.meta.device)
-    if target is not None and ends is not None:
-        ends[...] = find()
-        array, edges = values(self).reshape(-1).astype(np.float64), ends.astype(np.float64)
+
+    def compute(given: Array, *weighed: Array) -> tuple[Array, Array]:
+        ends = np.asarray(find(given), given.dtype)
+        array, edges = given.reshape(-1).astype(np.float64), ends.astype(np.float64)
         inside = (array >= edges[0]) & (array <= edges[-1])
-        weights = None if weight is None else values(weight).reshape(-1)[inside].astype(np.float64)
+        weights = weighed[0].reshape(-1)[inside].astype(np.float64) if weighed else None
         places = np.clip(np.searchsorted(edges, array[inside], "right") - 1, 0, max(bins - 1, 0))
         counts = np.bincount(places, weights, bins).astype(np.float64)
         if density:
             with np.errstate(all="ignore"):
                 counts = counts / counts.sum() / np.diff(edges)
-        target[...] = counts
-    return result_type(operator)(hist, kept)
+        return counts, ends
+
+    wanted = [(contiguous_meta, (size,), self.meta.dtype) for size in (bins, bins + 1)]
+    operands = (self,) if weight is None else (self, weight)
+    return planned_arrays(operator, operands, compute, *wanted, kept=False)
 
 
 def _check_weight(self: Tensor, weight: Tensor | None) -> None:
@@ -119,6 +124,7 @@ def _check_weight(self: Tensor, weight: Tensor | None) -> None:
         )
 
 
+@plannable
 def histogram_bins_tensor(self: Tensor, bins: Tensor, *, weight: Tensor | None = None, density: bool = False) -> Any:
     """(hist, bin_edges) over the bins between the given ascending edges. Raises RuntimeError for other dtypes."""
     check_implemented("histogramdd", self.meta.dtype, self.meta.dtype.kind == 2)
@@ -130,9 +136,10 @@ def histogram_bins_tensor(self: Tensor, bins: Tensor, *, weight: Tensor | None =
         )
     if bins.meta.ndim != 1 or not bins.meta.numel:
         raise RuntimeError("torch.histogramdd: bins tensor should have one dimension and at least one element")
-    return _histogram("histogram.bins_tensor", self, bins.meta.numel - 1, weight, density, lambda: values(bins))
+    return _histogram("histogram.bins_tensor", self, bins.meta.numel - 1, weight, density, lambda _: values(bins))
 
 
+@plannable
 def histogram_bin_ct(
     self: Tensor, bins: int = 100, *, range: Sequence[float] | None = None, weight: Tensor | None = None,
     density: bool = False,
@@ -148,8 +155,7 @@ def histogram_bin_ct(
     if bins <= 0:
         raise RuntimeError(f"torch.histogramdd(): bins must be > 0, but got {bins} for dimension 0")
 
-    def edges() -> Array:
-        array = values(self)
+    def edges(array: Array) -> Array:
         low, high = _range("histogramdd", array, *(range or (0.0, 0.0)), chosen=range is not None)
         if low > high:
             raise RuntimeError(
@@ -280,31 +286,30 @@ def _check(operator: str, self: Tensor, q: Tensor | float, interpolation: str) -
 ROUNDED = {"lower": "floor", "higher": "ceil", "nearest": "round"}
 
 
-def _along_last(ordered: Tensor, shares: Tensor, interpolation: str, ignore_nan: bool) -> Tensor:
+def _along_last(part: Part, ordered: Tensor, shares: Tensor, interpolation: str, ignore_nan: bool) -> Tensor:
     """The quantiles of sorted values, NaN last, along the last dim."""
-    missing, last = apply("isnan", ordered), ordered.meta.sizes[-1] - 1
+    missing, last = part("isnan", ordered), ordered.meta.sizes[-1] - 1
     if ignore_nan:
-        counted = apply("sum.dim_IntList", apply("logical_not", missing), (-1,), True)
-        ranks = apply("mul.Tensor", shares, apply("clamp_min", apply("sub.Scalar", counted, 1), 0))
+        counted = part("sum.dim_IntList", part("logical_not", missing), (-1,), True)
+        ranks = part("mul.Tensor", shares, part("clamp_min", part("sub.Scalar", counted, 1), 0))
     else:
-        spoilt = apply("narrow", missing, -1, last, 1)
-        ranks = apply("where.ScalarSelf", spoilt, last, apply("mul.Scalar", shares, last))
+        spoilt = part("narrow", missing, -1, last, 1)
+        ranks = part("where.ScalarSelf", spoilt, last, part("mul.Scalar", shares, last))
     if interpolation in ROUNDED:
-        ranks = apply(ROUNDED[interpolation], ranks)
-    below, above = apply("floor", ranks), apply("ceil", ranks)
-    low, high = (apply("gather", ordered, -1, apply("to.dtype", place, int64)) for place in (below, above))
-    if interpolation in ROUNDED:
-        return low
-    weight = apply("full_like", ranks, 0.5) if interpolation == "midpoint" else apply("sub.Tensor", ranks, below)
-    blended = apply("lerp.Tensor", low, high, weight)
-    return apply("where.self", apply("eq.Tensor", below, above), low, blended)
+        return part("gather", ordered, -1, part("to.dtype", part(ROUNDED[interpolation], ranks), int64))
+    below, above = part("floor", ranks), part("ceil", ranks)
+    low, high = (part("gather", ordered, -1, part("to.dtype", place, int64)) for place in (below, above))
+    weight = part("full_like", ranks, 0.5) if interpolation == "midpoint" else part("sub.Tensor", ranks, below)
+    blended = part("lerp.Tensor", low, high, weight)
+    return part("where.self", part("eq.Tensor", below, above), low, blended)
 
 
 def _quantiles(operator: str, ignore_nan: bool) -> Callable[..., Tensor]:
     """Return quantile, where NaN spreads, or nanquantile, which leaves it out."""
 
+    @composite
     def quantiles(
-        self: Tensor, q: Tensor | float, dim: int | None = None, keepdim: bool = False, *,
+        part: Part, self: Tensor, q: Tensor | float, dim: int | None = None, keepdim: bool = False, *,
         interpolation: str = "linear",
     ) -> Tensor:  # fmt: skip
         """The values below which shares `q` of the elements lie; a vector of shares is the first dim of the result.
@@ -312,21 +317,21 @@ def _quantiles(operator: str, ignore_nan: bool) -> Callable[..., Tensor]:
         Raises RuntimeError for no elements, other dtypes than float32 and float64, shares outside [0, 1] and an unknown
         interpolation, IndexError for a dim out of range.
         """
-        _check(operator, self, q, interpolation)
+        part.run(_check, operator, self, q, interpolation)
         meta = self.meta
         place = 0 if dim is None else wrap_dim(operator, dim, meta.ndim)
         flat = dim is None or not meta.ndim
-        shares = q if isinstance(q, Tensor) else apply("full", (), q, dtype=meta.dtype, device=meta.device)
+        shares = q if isinstance(q, Tensor) else part("full", (), q, dtype=meta.dtype, device=meta.device)
         if flat:
-            rows = apply("reshape", self, (*((1,) * meta.ndim if keepdim else ()), -1))
+            rows = part("reshape", self, (*((1,) * meta.ndim if keepdim else ()), -1))
         else:
-            rows = apply("transpose.int", apply("unsqueeze", self, -1), place, -1)
-        ordered = apply_for_many("sort", rows, -1)[0]
-        found = _along_last(ordered, apply("reshape", shares, (-1,)), interpolation, ignore_nan)
-        found = apply("movedim.int", found, -1, 0)
+            rows = part("transpose.int", part("unsqueeze", self, -1), place, -1)
+        ordered = part.first("sort", rows, -1)
+        found = _along_last(part, ordered, part("reshape", shares, (-1,)), interpolation, ignore_nan)
+        found = part("movedim.int", found, -1, 0)
         if not keepdim and not flat:
-            found = apply("squeeze.dim", found, place + 1)
-        return found if shares.meta.ndim else apply("squeeze.dim", found, 0)
+            found = part("squeeze.dim", found, place + 1)
+        return found if shares.meta.ndim else part("squeeze.dim", found, 0)
 
     return quantiles
 

@@ -15,17 +15,17 @@ from ...iteration.dimensions import broadcast_shapes
 from ...iteration.overlap import Overlap, internal_overlap
 from ...iteration.tensor_iterator import Number
 from ...tensor.array_view import array_of
-from ...tensor.tensor import Tensor
-from ...tensor.tensor_meta import contiguous_meta
+from ...tensor.tensor import Tensor, new_like
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta, recalled
 from ...tensor.versions import INFERENCE, VersionCounter
-from ...tensor.views import as_strided
-from ..allocation import without_change
+from ...tensor.views import as_strided, diagonal
 from ..arguments import tensors_argument
-from ..arrays import outline, values
+from ..arrays import Array, planned_arrays
 from ..composition import Part, composite
-from ..fresh_fill import full_of
 from ..invoke import apply, expand, invoke, reshape
+from ..loop_plan import LoopPlan
 from ..operand_checks import check_implemented
+from ..plan import Planned, plannable
 from ..ranges import Plan
 
 
@@ -120,15 +120,16 @@ atleast_2d_Sequence, public_atleast_2d = _of_each("atleast_2d"), _public("atleas
 atleast_3d_Sequence, public_atleast_3d = _of_each("atleast_3d"), _public("atleast_3d")
 
 
-def column_stack(tensors: Sequence[Tensor]) -> Tensor:
+@composite
+def column_stack(part: Part, tensors: Sequence[Tensor]) -> Tensor:
     """Vectors as columns, and matrices, side by side. Raises RuntimeError for no tensors."""
     if not tensors:
         raise RuntimeError("column_stack expects a non-empty TensorList")
     columns = [
-        apply("reshape", tensor, (tensor.meta.numel, 1)) if tensor.meta.ndim < 2 else tensor
+        part("reshape", tensor, (tensor.meta.numel, 1)) if tensor.meta.ndim < 2 else tensor
         for tensor in tensors
     ]
-    return apply("hstack", columns)
+    return part("hstack", columns)
 
 
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
@@ -202,12 +203,9 @@ def diag_embed(part: Part, self: Tensor, offset: int = 0, dim1: int = -2, dim2: 
     sizes = list(meta.sizes[:-1])
     for dim in sorted((first, second)):
         sizes.insert(dim, length)
-    if meta.device is cpu:
-        result = part.run(full_of, "diag_embed", contiguous_meta(tuple(sizes), meta.dtype), 0)
-    else:
-        result = part("new_zeros", self, sizes)
-    part("copy_", part("diagonal", result, offset, first, second), self)
-    part.run(without_change, result)
+    made = contiguous_meta(tuple(sizes), meta.dtype, meta.device)
+    plan = _replaced(None, made, meta, lambda zeros: diagonal(zeros, offset, first, second))
+    result: Tensor = part.fresh(plan.fresh, self)
     return result
 
 
@@ -273,16 +271,18 @@ def _places(first: int, last: int, col: int, offset: int, lower: bool) -> int:
     return (turn - first) * col + (last - turn) * (2 * (col - offset) - turn - last + 1) // 2
 
 
-def nonzero_static(self: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+@plannable
+def nonzero_static(self: Tensor, *, size: int, fill_value: int = -1) -> Tensor | Planned[Tensor]:
     """The first `size` rows of nonzero, filled up with `fill_value`. Raises RuntimeError for a negative size."""
     if size < 0:
         raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, got {size}")
-    result, target = outline((size, self.meta.ndim), int64, self.meta.device)
-    if target is not None:
-        found = np.argwhere(values(self))[:size]
-        target[...] = fill_value
+
+    def compute(array: Array) -> tuple[Array]:
+        target, found = np.full((size, array.ndim), fill_value), np.argwhere(array)[:size]
         target[: len(found)] = found
-    return result
+        return (target,)
+
+    return planned_arrays(None, (self,), compute, (contiguous_meta, (size, self.meta.ndim), int64), kept=False)
 
 
 def _copy(self: Tensor, whole: bool = False) -> Tensor:
@@ -301,18 +301,38 @@ def _copy(self: Tensor, whole: bool = False) -> Tensor:
     return apply("as_strided_", copy, meta.sizes, meta.strides, self.offset - start)
 
 
+def _replaced(
+    self: TensorMeta | None, made: TensorMeta, src: TensorMeta, view: Callable[[Tensor], Tensor]
+) -> LoopPlan:
+    """Return the plan of a copy of `self`, or of zeros, in which what a view of it shows is replaced by `src`."""
+    plan = LoopPlan([src] if self is None else [self, src], [made])
+    if made.device is cpu:
+        (whole,), shown = plan.results, view(new_like(made))
+        plan.copy(whole, plan.inputs[0]) if self is not None else plan.fill(whole, 0)
+        meta = shown.meta
+        into = whole._replace(offset=shown.offset * meta.dtype.itemsize, sizes=meta.sizes, strides=meta.byte_strides)
+        plan.copy(into, plan.inputs[-1])
+    return plan
+
+
 def _replacing(operator: str, view: str, whole: bool = False) -> Callable[..., Tensor]:
     """Return the function that copies a tensor with what a view of it shows replaced by `src`. Raises RuntimeError for
     other sizes, and as the view."""
 
-    def run(self: Tensor, src: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        copy = _copy(self, whole)
+    @plannable
+    def run(self: Tensor, src: Tensor, *args: Any, **kwargs: Any) -> Tensor | Planned[Tensor]:
+        meta = self.meta
+        plain = meta.dense and not whole and not meta.lazy and src.meta.dtype is meta.dtype and not src.meta.lazy
+        copy = new_like(meta) if plain else _copy(self, whole)
         part = apply(view, copy, *args, **kwargs)
         if part.meta.sizes != src.meta.sizes:
             raise RuntimeError(
                 f"{operator}(): expected src to have a size equal to the slice of self. src size = "
                 f"{list(src.meta.sizes)}, slice size = {list(part.meta.sizes)}"
             )
+        if plain:
+            key = (operator, src.meta, part.meta, part.offset)
+            return recalled(meta.plans, key, _replaced, meta, meta, src.meta, lambda _: part).planned(self, src)
         apply("copy_", part, src)
         return copy
 
