@@ -25,7 +25,7 @@ from .fill import assigned_number, masked_fill_
 from .index_key import INDEX_DTYPES, Key, key_of, split_index, tensor_index_array, without_values
 from .loop_plan import picking
 from .operand_checks import check_no_overlap, warn_of_internal_overlap
-from .plan import Filling, Planned
+from .plan import Filling
 from .registration import kernel
 from .tensor_data import tensor_of_few
 
@@ -38,7 +38,8 @@ def advanced_getitem(self: Tensor, index: Any) -> Tensor:
     if takes_rows(self, index):
         return _rows_at(self, index)
     if type(index) is Tensor and index.meta.dtype is bool_ and _is_whole_mask(self.meta, index.meta):
-        return take_true(array_of(self), array_of(index), self.meta.dtype)
+        found: Tensor = take_true(array_of(self), array_of(index), self.meta.dtype).result
+        return found
     view, arrays = split_index(self, index)
     return _pick(view, arrays)
 
@@ -161,27 +162,22 @@ def _pick(view: Tensor, arrays: dict[int, Array]) -> Tensor:
         if part.dtype != np.bool_:
             return take_along(view, dim, part)
         if part.ndim == array.ndim:
-            return take_true(array, part, dtype)
+            found: Tensor = take_true(array, part, dtype).result
+            return found
     sizes = _result_shape(array.shape, key)
     with _renamed_index_errors():
         return filled(sizes, dtype, array[key])
 
 
-def taken_true(array: Array, mask: Array, dtype: DType, *given: Tensor) -> Planned[Tensor]:
-    """Plan the elements of `array` where `mask`, of the same sizes, is true, in row-major order; both show what is in
-    the given tensors."""
+def take_true(array: Array, mask: Array, dtype: DType) -> Filling:
+    """The elements of `array` where `mask`, of the same sizes, is true, in row-major order."""
     places = true_places(mask if mask.ndim == 1 else mask.reshape(-1))[0]
 
-    def fill(result: Tensor, *given: Tensor) -> None:
+    def fill(result: Tensor) -> None:
         if places.size:
             away(STEPS * places.size, array.reshape(-1).take, places, out=array_of(result), mode="clip")
 
-    return Planned.unrun(Filling((contiguous_meta((places.size,), dtype),), fill), given, None, None)
-
-
-def take_true(array: Array, mask: Array, dtype: DType) -> Tensor:
-    """The elements of `array` where `mask`, of the same sizes, is true, in row-major order."""
-    return taken_true(array, mask, dtype).result
+    return Filling((contiguous_meta((places.size,), dtype),), fill)
 
 
 def take_along(self: Tensor, dim: int, index: Array) -> Tensor:

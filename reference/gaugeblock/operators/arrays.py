@@ -20,7 +20,7 @@ from ..tensor.tensor import Tensor, empty_tensor
 from ..tensor.tensor_meta import TensorMeta
 from .invoke import result_type
 from .operand_checks import check_fits
-from .plan import Planned, planned_fresh
+from .plan import Filling, Planned, planned_fresh
 
 Wanted: TypeAlias = tuple[Callable[..., TensorMeta], Sequence[int], DType]
 """A function that lays out a result (contiguous_meta), its sizes and dtype."""
@@ -45,13 +45,16 @@ def filled(sizes: Sequence[int], dtype: DType, array: Any) -> Tensor:
 
 
 def _filled(result: Tensor, array: Any) -> Tensor:
-    dtype = result.meta.dtype
-    if getattr(array, "dtype", None) is dtype.numpy:
-        array_of(result)[...] = array
-        return result
-    with np.errstate(all="ignore"):
-        array_of(result)[...] = rounded(array, dtype) if dtype is complex32 else array
+    _store(array_of(result), result.meta.dtype, array)
     return result
+
+
+def _store(target: Array, dtype: DType, array: Any) -> None:
+    if getattr(array, "dtype", None) is dtype.numpy:
+        target[...] = array
+        return
+    with np.errstate(all="ignore"):
+        target[...] = rounded(array, dtype) if dtype is complex32 else array
 
 
 def computed(sizes: Sequence[int], dtype: DType, device: Device, compute: Callable[[], Any]) -> Tensor:
@@ -70,6 +73,30 @@ def planned_arrays(
 ) -> Planned[Any]:  # fmt: skip
     """Plan what `compute` returns for the arrays of the operands: in the named tuple of operator `kind`, else the first
     result alone. What is not `kept` is planned again at each call. Nothing is computed without data."""
+    metas, run = _on_arrays(operands, compute, wanted)
+    fresh = Fresh(run, metas, (), temporary=0 if kind else len(metas) - 1)
+    plan = planned_fresh(fresh, *operands, kind=result_type(kind) if kind else None)
+    plan.call = plan.call if kept else None
+    return plan
+
+
+def filled_arrays(
+    kind: str | None, operands: tuple[Tensor, ...], compute: Callable[..., Sequence[Any]], *wanted: Wanted
+) -> Filling:
+    """Fill the results with what `compute` returns for the arrays of the operands, as planned_arrays."""
+    metas, run = _on_arrays(operands, compute, wanted)
+
+    def fill(*results: Tensor) -> None:
+        if run is not None:
+            run(*[one.pointer for one in (*results, *operands)])
+
+    return Filling(metas, fill, result_type(kind) if kind else None)
+
+
+def _on_arrays(
+    operands: tuple[Tensor, ...], compute: Callable[..., Sequence[Any]], wanted: Sequence[Wanted]
+) -> tuple[tuple[TensorMeta, ...], Callable[..., None] | None]:
+    """Return the metas of the results, and what computes them, given their addresses and those of the operands."""
     device, given = operands[0].meta.device, [one.meta for one in operands]
     metas = tuple([layout(tuple(sizes), dtype, device) for layout, sizes, dtype in wanted])
 
@@ -77,15 +104,11 @@ def planned_arrays(
         arrays = map(array_at, given, addresses[len(metas) :])
         for meta, address, found in zip(metas, addresses, compute(*arrays), strict=False):
             if meta.numel:
-                with np.errstate(all="ignore"):
-                    array_at(meta, address)[...] = rounded(found, meta.dtype) if meta.dtype in ROUNDED_HERE else found
+                _store(array_at(meta, address), meta.dtype, found)
 
-    largest = max(meta.numel for meta in (*metas, *given))
-    kernel = long_call(STEPS * largest, run) if device is cpu and any(meta.numel for meta in metas) else None
-    fresh = Fresh(kernel, metas, (), temporary=0 if kind else len(metas) - 1)
-    plan = planned_fresh(fresh, *operands, kind=result_type(kind) if kind else None)
-    plan.call = plan.call if kept else None
-    return plan
+    if device is not cpu or not any(meta.numel for meta in metas):
+        return metas, None
+    return metas, long_call(STEPS * max(meta.numel for meta in (*metas, *given)), run)
 
 
 def from_array(array: Array, dtype: DType) -> Tensor:

@@ -18,7 +18,7 @@ from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version
 from .invoke import invoke
 from .operand_checks import check_implemented
-from .plan import Plannable, Planned
+from .plan import Plannable, computed
 
 TAKEN = frozenset(
     """all allclose any argwhere as_strided_scatter cat clone conj_physical copy_ count_nonzero diagonal_scatter fill
@@ -67,7 +67,7 @@ def _wider(kernel: Kernel, args: tuple[Any, ...], dtype: DType | None = None, **
     """Call a kernel that makes a new result."""
     if dtype is not None:
         kwargs["dtype"] = WIDER.get(dtype, dtype)
-    result = _result(kernel(*_converted(args, complex64), **kwargs))
+    result = computed(kernel(*_converted(args, complex64), **kwargs))
     return _narrowed(result) if (_is_half(args) if dtype is None else dtype in WIDER) else result
 
 
@@ -75,14 +75,10 @@ def _written_wider(kernel: Kernel, args: tuple[Any, ...], **kwargs: Any) -> Tens
     """Call a kernel that writes to its first argument."""
     self: Tensor = args[0]
     check_no_internal_overlap(self.meta.sizes, self.meta.strides)
-    wide = _result(kernel(*_converted(args, complex64), **kwargs))
+    wide = computed(kernel(*_converted(args, complex64), **kwargs))
     bump_version(self)
     hooks.copy_into(self, wide)
     return self
-
-
-def _result(found: Any) -> Any:
-    return found.result if isinstance(found, Planned) else found
 
 
 def _converted(value: Any, dtype: DType) -> Any:

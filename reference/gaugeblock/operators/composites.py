@@ -21,11 +21,10 @@ from .arguments import dtype_argument, tensor_argument
 from .fill import NUMBERS
 from .gathering import nonzero as places_of
 from .invoke import apply, invoke
-from .norms import norm_order, vector_norm
+from .norms import norm_order
 
 NONZERO, NONZERO_OUT = REGISTRY.find("nonzero"), REGISTRY.find("nonzero.out")
 UNSQUEEZE, UNBIND = REGISTRY.find("unsqueeze"), REGISTRY.find("unbind.int")
-VECTOR_NORM = REGISTRY.find("linalg_vector_norm")
 
 
 def unique(
@@ -95,12 +94,7 @@ def norm(
     if p == "nuc":
         dims = tuple(range(input.meta.ndim)) if dim is None else check_ints("norm", "dim", dim)
         return apply("linalg_matrix_norm.str_ord", input, "nuc", dims, keepdim, dtype=chosen)
-    order = norm_order("norm", p)
-    meta = input.meta
-    if SPECIAL or input.__class__ is not Tensor or meta.has_autograd or meta.device is not cpu:
-        result: Tensor = call(VECTOR_NORM, input, order, dim, keepdim, dtype=chosen)
-        return result
-    return vector_norm("norm", input, order, dim, keepdim, chosen)
+    return apply("linalg_vector_norm", input, norm_order("norm", p), dim, keepdim, dtype=chosen)
 
 
 def _norm_into(out: Any, input: Tensor, p: Any, dim: Any, keepdim: bool, dtype: DType | None) -> Tensor:

@@ -100,7 +100,9 @@ class Part:
         if name == "reshape" and not args[0].meta.contiguous:
             meta, sizes = args[0].meta, inferred_sizes("reshape", args[1], args[0].meta.numel)
             if view_strides(meta.sizes, meta.strides, sizes) is None:
-                return self("view", self("clone", args[0], memory_format=contiguous_format), sizes)
+                return self("view", self("contiguous", args[0]), sizes)
+        if name == "contiguous" and not args[0].meta.contiguous and len(args) == 1 and not kwargs:
+            return self("clone", args[0], memory_format=contiguous_format)
         if not isinstance(kernel, Plannable):
             if name not in VIEWS or (name in MAY_COPY and not args[0].meta.contiguous):
                 self._finish_what(operator, args, kwargs)

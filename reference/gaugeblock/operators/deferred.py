@@ -104,7 +104,7 @@ COMPOSITES = {
     "numeric.powers": "mvlgamma special_multigammaln=mvlgamma renorm",
     "numeric.statistics": "cov corrcoef quantile quantile.scalar nanquantile nanquantile.scalar",
     "numeric.tensor_shape": """diagflat broadcast_tensors meshgrid.indexing sum_to_size atleast_1d atleast_2d
-        atleast_3d atleast_1d.Sequence atleast_2d.Sequence atleast_3d.Sequence column_stack""",
+        atleast_3d atleast_1d.Sequence atleast_2d.Sequence atleast_3d.Sequence""",
     "spectral.short_time": "stft stft.center istft",
     "spectral.transforms": "fft_fftshift fft_ifftshift",
 }

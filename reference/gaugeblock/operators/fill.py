@@ -17,10 +17,9 @@ from ..kernels.pointwise import Launch
 from ..tensor.hooks import hooks
 from ..tensor.scalars import item
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import default_strides, meta_of, remember
+from ..tensor.tensor_meta import default_strides, meta_like, meta_of, remember
 from ..tensor.versions import bump_version, check_written_in_inference
 from .copy import BUILTIN, clone, copy_, copy_values
-from .invoke import apply
 from .launch import element_launch
 from .operand_checks import check_fits, check_keeps_sizes, stored_number, warn_of_internal_overlap
 from .plan import Filling, Planned, plannable
@@ -113,15 +112,14 @@ def zero_(self: Tensor) -> Tensor | Planned[Tensor]:
 @kernel("fill.Scalar")
 @kernel("fill.Tensor")
 @plannable
-def fill(self: Tensor, value: Number | Tensor) -> Tensor | Planned[Tensor]:
+def fill(self: Tensor, value: Number | Tensor) -> Tensor | Filling:
     """A tensor like `self` with one number everywhere, or the value of a 0-dim tensor. Raises RuntimeError."""
-    result = apply("empty_like", self)
+    meta = meta_like(self.meta)
     if not isinstance(value, Tensor):
-        number = stored_number("fill_", value, result.meta.dtype, result.meta.lazy)
-        filling = Filling((result.meta,), lambda out: run_fill(out, number) if out.meta.device is cpu else None)
-        return Planned.unrun(filling, (), None, None, outline=result)
+        number = stored_number("fill_", value, meta.dtype)
+        return Filling((meta,), lambda out: run_fill(out, number) if meta.device is cpu else None)
     _check_no_dims(value)
-    return Planned.unrun(Filling((result.meta,), copy_values), (value,), None, None, outline=result)
+    return Filling((meta,), lambda out: copy_values(out, value))
 
 
 def _check_mask(operator: str, self: Tensor, mask: Tensor) -> None:

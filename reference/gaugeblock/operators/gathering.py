@@ -14,7 +14,7 @@ from ..tensor.array_view import array_of
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import contiguous_meta, meta_of
-from .advanced_indexing import taken_true
+from .advanced_indexing import take_true
 from .arrays import Array, from_array, has_many_dims, outside, true_places, values
 from .composition import Part, composite
 from .invoke import invoke
@@ -146,7 +146,7 @@ def take(self: Tensor, index: Tensor) -> Tensor | Planned[Tensor]:
         source = from_array(places % self.meta.numel, int64)
     rows, vector = (contiguous_meta((index.meta.numel,), one.meta.dtype) for one in (flat, source))
     call = picking(rows, flat.meta, vector, 0, rows.sizes)._replace(results=(made,))
-    native = call.native() if flat is self and source is index else None
+    native = call.native() if self.meta.contiguous and source is index else None
     return Planned.unrun(call, (flat, source), native, (self, index), check=_check_taken)
 
 
@@ -197,13 +197,13 @@ def take_along_dim(part: Part, self: Tensor, indices: Tensor, dim: int | None = 
 
 @kernel("masked_select", "CPU")
 @plannable
-def masked_select(self: Tensor, mask: Tensor) -> Tensor | Planned[Tensor]:
+def masked_select(self: Tensor, mask: Tensor) -> Tensor | Filling:
     """The elements where `mask` is true, in row-major order; both broadcast. Raises RuntimeError unless it is bool."""
     if mask.meta.dtype is not bool_:
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, got {mask.meta.dtype.name}")
     sizes = broadcast_shapes((self.meta.sizes, mask.meta.sizes))
     chosen, array = np.broadcast_to(values(mask), sizes), np.broadcast_to(values(self), sizes)
-    return taken_true(array, chosen, self.meta.dtype, self, mask)
+    return take_true(array, chosen, self.meta.dtype)
 
 
 def _unravelled(places: Array, sizes: tuple[int, ...]) -> tuple[Array, ...]:
@@ -218,7 +218,7 @@ def _unravelled(places: Array, sizes: tuple[int, ...]) -> tuple[Array, ...]:
 @kernel("argwhere", "CPU")
 @kernel("nonzero", "CPU")
 @plannable
-def nonzero(self: Tensor) -> Tensor | Planned[Tensor]:
+def nonzero(self: Tensor) -> Tensor | Filling:
     """The indices of the elements that are not zero, row-major, as int64 of sizes (count, ndim)."""
     many = has_many_dims(self.meta)
     array = values(reshape(self, (-1,)) if many else self)
@@ -227,13 +227,12 @@ def nonzero(self: Tensor) -> Tensor | Planned[Tensor]:
         found = _unravelled(found[0], self.meta.sizes)
     count = found[0].size if found else int(np.count_nonzero(array))
 
-    def fill(result: Tensor, _: Tensor) -> None:
+    def fill(result: Tensor) -> None:
         columns = array_of(result)
         for column, places in enumerate(found):
             columns[:, column] = places
 
-    made = meta_of((count, len(found)), (1, max(count, 1)), int64)
-    return Planned.unrun(Filling((made,), fill), (self,), None, None)
+    return Filling((meta_of((count, len(found)), (1, max(count, 1)), int64),), fill)
 
 
 @kernel("where", "CompositeImplicitAutograd")

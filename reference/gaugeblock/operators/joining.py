@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import reduce
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
 
 from ..core.device import cpu
 from ..core.errors import wrap_dim
@@ -13,7 +13,7 @@ from ..tensor.tensor_meta import channels_last_strides, default_strides, meta_of
 from ..tensor.views import unsqueeze
 from .arrays import check_same_device
 from .copy import formula_of_copy
-from .invoke import apply, invoke
+from .invoke import apply, invoke, reshape
 from .loop_plan import LoopPlan
 from .plan import Planned, plannable
 from .pointwise import formula_kernel
@@ -35,7 +35,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor | Planned[Tensor]:
     key = ("cat", dim, *[tensor.meta for tensor in tensors])
     plan = recalled(meta.plans, key, _joining, tensors, dim)
     call = plan.call
-    return Planned.unrun(plan.fresh, tensors, lambda tensors: call(*tensors), None)
+    return Planned.unrun(plan.fresh, tensors, lambda tensors: call(*tensors), None, listed=True)
 
 
 def _joining(tensors: Sequence[Tensor], dim: int) -> LoopPlan:
@@ -96,19 +96,24 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor | Planned[Tensor]:
     return cat.planned([unsqueeze(tensor, place) for tensor in tensors], place)
 
 
-def _register_joined(name: str, ndim: int, dim: int) -> None:
-    """Register cat along `dim` of tensors made at least `ndim`-D; hstack joins 1-D ones along dim 0. RuntimeError."""
+def _register_joined(name: str, widened: Callable[[Sequence[Tensor]], Sequence[Tensor]], dim: int) -> None:
+    """Register cat along `dim` of tensors with more dims; hstack joins 1-D ones along dim 0. RuntimeError."""
 
     @kernel(name, "CompositeImplicitAutograd")
     @plannable
     def joined(tensors: Sequence[Tensor]) -> Tensor | Planned[Tensor]:
         if not tensors:
             raise RuntimeError(f"{name} expects a non-empty TensorList")
-        parts = invoke(f"atleast_{ndim}d.Sequence", tensors)
+        parts = widened(tensors)
         place = 0 if dim == 1 and parts[0].meta.ndim == 1 else dim
         plain = all(part.__class__ is Tensor and not part.meta.has_autograd for part in parts)
         return cat.planned(parts, place) if plain and parts[0].meta.device is cpu else apply("cat", parts, place)
 
 
+def _as_columns(tensors: Sequence[Tensor]) -> list[Tensor]:
+    return [reshape(one, (one.meta.numel, 1)) if one.meta.ndim < 2 else one for one in tensors]
+
+
 for _name, _ndim, _dim in (("hstack", 1, 1), ("vstack", 2, 0), ("dstack", 3, 2)):
-    _register_joined(_name, _ndim, _dim)
+    _register_joined(_name, partial(invoke, f"atleast_{_ndim}d.Sequence"), _dim)
+_register_joined("column_stack", _as_columns, 1)

@@ -20,11 +20,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Generic, NamedTuple, ParamSpec, Protocol, TypeVar
 
+from ..dispatch.keys import tensors_in
 from ..kernels.bound_call import Fresh, meet, nothing, shares
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor, make_tensor, new_like
 from ..tensor.tensor_meta import TensorMeta
-from ..tensor.versions import bump_version, check_written_in_inference
+from ..tensor.versions import bump_version, check_written_in_inference, data_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -49,18 +50,30 @@ class Computation(Protocol):
 
 
 class Filling(NamedTuple):
-    """A computation by a function of the tensors that it fills and of the values.
+    """A computation by a function that fills the results, where changes that it counts do not count.
 
-    `loops` do the same for other operands of the call; what they refuse, the plan's check refuses.
+    A kernel may return it for its own arguments. Several results are in a named tuple of that `kind`, or a plain one,
+    of tensors that `new` makes. `loops` do the same for other tensors with these metas.
     """
 
     metas: tuple[TensorMeta, ...]
     fill: Callable[..., object]
+    kind: Callable[..., Any] | None = None
+    new: Callable[[TensorMeta], Tensor] = new_like
     loops: Fresh | None = None
+
+    @property
+    def result(self) -> Any:
+        """A new result."""
+        made = [self.new(meta) for meta in self.metas]
+        self.fill(*made)
+        for one in made:
+            one.storage_impl.version = 0
+        return made[0] if len(made) == 1 else tuple(made) if self.kind is None else self.kind(*made)
 
     def write(self, outs: Sequence[Tensor], values: Sequence[Any]) -> bool:
         """Fill the tensors."""
-        self.fill(*outs, *values)
+        self.fill(*map(data_of, outs))
         return True
 
     def writer(self, check: Callable[..., object]) -> Callable[..., Any] | None:
@@ -90,15 +103,16 @@ class Planned(Generic[R]):
     def unrun(
         cls, computation: Computation, values: Sequence[Any], call: Callable[..., Any] | None,
         operands: tuple[Any, ...] | None, *, kind: Callable[..., R] | None = None,
-        check: Callable[..., object] = nothing, generic: bool = False, outline: Any = None,
+        check: Callable[..., object] = nothing, generic: bool = False, outline: Any = None, listed: bool = False,
     ) -> Planned[R]:  # fmt: skip
         """Return a plan that computes its results when they are needed, or into given tensors.
 
         Several results are returned in a named tuple of that `kind`, or a plain one. `check` raises an error for values
-        that the computation declines. `outline` is the result, if it is allocated already.
+        that the computation declines. `outline` is the result, if it is allocated already. The call takes a list of
+        the values if they are `listed`.
         """
         planned = cls(outline, call, operands, generic)
-        planned._work, planned.waits = _Work(computation, values, kind, check), True
+        planned._work, planned.waits = _Work(computation, values, kind, check, listed), True
         return planned
 
     @property
@@ -173,7 +187,8 @@ class Planned(Generic[R]):
         if self.call is None or any(meta.lazy or meta.has_autograd for meta in self.metas):
             return None
         if self._work is not None:
-            return self._work.computation.writer(self._work.check)
+            write = self._work.computation.writer(self._work.check)
+            return _of_list(write) if write and self._work.listed else write
         return partial(_copied, self.call, self.metas[0]) if len(self.metas) == 1 else None
 
 
@@ -184,28 +199,30 @@ class _Work(NamedTuple):
     values: Sequence[Any]
     kind: Callable[..., Any] | None
     check: Callable[..., object]
+    listed: bool
 
 
 class Plannable(Generic[P, R]):
-    """A kernel that may return a `Planned`; called as a function it returns the result."""
+    """A kernel that may return a `Planned` or a `Filling`; called as a function it returns the result."""
 
     __name__: str
     __qualname__: str
     loop: Callable[..., Any] | None = None
     """Returns the loop of a call without running it, for other devices; see device_loops."""
 
-    def __init__(self, function: Callable[P, R | Planned[R]]) -> None:
+    def __init__(self, function: Callable[P, R | Planned[R] | Filling]) -> None:
         self.__wrapped__ = function
         self.__name__, self.__qualname__ = function.__name__, function.__qualname__
         self.__module__, self.__doc__ = function.__module__, function.__doc__
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        found = self.__wrapped__(*args, **kwargs)
-        return found.result if isinstance(found, Planned) else found
+        return computed(self.__wrapped__(*args, **kwargs))  # type: ignore[no-any-return]
 
     def planned(self, *args: P.args, **kwargs: P.kwargs) -> Planned[R]:
         """Return the result together with the call behind it."""
         found = self.__wrapped__(*args, **kwargs)
+        if isinstance(found, Filling):
+            return Planned.unrun(found, [*tensors_in((*args, *kwargs.values()))], None, None, kind=found.kind)
         return found if isinstance(found, Planned) else Planned(found, None)
 
     def wrapped(self, wrapper: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Plannable[P, R]:
@@ -218,6 +235,11 @@ def planned_fresh(fresh: Fresh, *operands: Tensor, kind: Callable[..., Any] | No
     call = fresh.native()
     named = call if kind is None else lambda *operands: kind(*call(*operands))
     return Planned.unrun(fresh, operands, named, operands, kind=kind)
+
+
+def computed(found: Any) -> Any:
+    """Return what a kernel returned, computed."""
+    return found.result if isinstance(found, (Planned, Filling)) else found
 
 
 plannable = Plannable
@@ -242,6 +264,11 @@ def apart(values: Sequence[Any], twice: dict[tuple[int, int], Tensor]) -> list[A
                 twice[key].counter = value.counter
             found[place] = twice[key]
     return found
+
+
+def _of_list(write: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the call of an out= and a list of tensors."""
+    return lambda out, tensors: write(out, *tensors)
 
 
 def _copied(call: Callable[..., Any], meta: TensorMeta, out: Tensor, *values: Any) -> Tensor | None:

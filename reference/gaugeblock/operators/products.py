@@ -355,11 +355,10 @@ def inner(part: Part, self: Tensor, other: Tensor) -> Tensor:
     return part("tensordot", self, other, (-1,), (-1,))
 
 
-@composite
-def scaled(
-    part: Part, operator: str, self: Tensor, left: Tensor, right: Tensor, sizes: tuple[int, ...], beta: Number,
-    alpha: Number,
-) -> Tensor:  # fmt: skip
+def scaled_call(
+    operator: str, self: Tensor, left: Tensor, right: Tensor, sizes: tuple[int, ...], beta: Number, alpha: Number
+) -> Fresh:
+    """Return the call of ``beta * self + alpha * (left @ right)``, of these sizes. RuntimeError for other dtypes."""
     dtype = check_dtypes(operator, left, right)
     if self.meta.dtype is not dtype:
         raise RuntimeError(
@@ -370,7 +369,15 @@ def scaled(
     plain = left.meta.device is not cpu or (beta == alpha == 1 and dtype not in HALF)
     key = ("scaled", plain, beta, alpha, left.meta, right.meta, sizes)
     make = partial(_product, addend=addend) if plain else partial(_combined, addend, beta, alpha)
-    result: Tensor = part.fresh(recalled(self.meta.plans, key, make, left.meta, right.meta, sizes), self, left, right)
+    return recalled(self.meta.plans, key, make, left.meta, right.meta, sizes)
+
+
+@composite
+def scaled(
+    part: Part, operator: str, self: Tensor, left: Tensor, right: Tensor, sizes: tuple[int, ...], beta: Number,
+    alpha: Number,
+) -> Tensor:  # fmt: skip
+    result: Tensor = part.fresh(scaled_call(operator, self, left, right, sizes, beta, alpha), self, left, right)
     return result
 
 

@@ -19,16 +19,16 @@ from ..tensor.array_view import array_of
 from ..tensor.reinterpret import view_as_real
 from ..tensor.scalars import item
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import contiguous_meta, only_ints
-from ..tensor.versions import bump_version, data_of
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_like, only_ints
+from ..tensor.versions import bump_version
 from ..tensor.views import expand
-from .allocation import COMPOSITE, empty_like, without_change
-from .arrays import STEPS, Array, from_array, planned_arrays
+from .allocation import COMPOSITE, allocated, empty_like, without_change
+from .arrays import STEPS, Array, filled_arrays, from_array
 from .copy import copy_values
 from .generator import Generator, default_generator, generator_of, stream_of
 from .invoke import apply
 from .operand_checks import check_fits, check_implemented
-from .plan import Filling, Planned, plannable
+from .plan import Filling, plannable
 from .ranges import Plan
 from .registration import kernel
 
@@ -284,19 +284,14 @@ def permutation(dtype: DType, n: int, generator: Generator | None = None) -> Pla
 
 @kernel("bernoulli", COMPOSITE)
 @plannable
-def bernoulli(self: Tensor, *, generator: Generator | None = None) -> Tensor | Planned[Tensor]:
+def bernoulli(self: Tensor, *, generator: Generator | None = None) -> Tensor | Filling:
     """1 of the probability that stands in `self`, else 0. Raises RuntimeError outside [0, 1], NotImplementedError."""
-    result = empty_like(self)
-    return drawn_into(result, lambda out: apply("bernoulli_.Tensor", out, self, generator=generator), self)
+    return drawn(meta_like(self.meta), lambda out: apply("bernoulli_.Tensor", out, self, generator=generator))
 
 
-def drawn_into(result: Tensor, draw: Callable[[Tensor], object], *given: Tensor) -> Planned[Tensor]:
-    """Plan a result that `draw` fills, which reads the given tensors."""
-
-    def fill(out: Tensor, *_: Tensor) -> None:
-        draw(data_of(out))  # whose change is not counted
-
-    return Planned.unrun(Filling((result.meta,), fill), given, None, None, outline=result)
+def drawn(meta: TensorMeta, draw: Callable[[Tensor], object]) -> Filling:
+    """Fill a tensor of any device by `draw`."""
+    return Filling((meta,), draw, new=allocated)
 
 
 @kernel("bernoulli.p", COMPOSITE, derive=False)
@@ -309,7 +304,7 @@ def bernoulli_p(self: Tensor, p: float, *, generator: Generator | None = None) -
 @plannable
 def multinomial(
     self: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
-) -> Tensor | Planned[Tensor]:
+) -> Tensor | Filling:
     """Indices drawn with the weights in `self`, row by row for a matrix.
 
     Raises RuntimeError for weights that are negative, not finite or all zero, and for too many samples.
@@ -325,8 +320,8 @@ def multinomial(
         raise RuntimeError(f"cannot sample n_sample > prob_dist.size(-1) samples without replacement: {num_samples}")
     draw = generator_of("multinomial", generator)
     wanted = (contiguous_meta, (*meta.sizes[:-1], num_samples), int64)
-    return planned_arrays(
-        None, (self,), lambda array: (_choices(array, num_samples, replacement, draw),), wanted, kept=False
+    return filled_arrays(
+        None, (self,), lambda array: (_choices(array, num_samples, replacement, draw),), wanted
     )
 
 

@@ -14,7 +14,7 @@ from ..kernels.conversion import Immediate
 from ..tensor.array_view import FEW
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, preserve_format_strides
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_like
 from ..tensor.views import expand as expand_view
 from ..tensor.views import narrow
 from .arrays import Array, computed, from_array, values
@@ -83,8 +83,7 @@ def flip(self: Tensor, dims: Sequence[int]) -> Tensor | Planned[Tensor]:
     for place in places:
         if places.count(place) > 1:
             raise RuntimeError(f"dim {place} appears multiple times in the list of dims")
-    strides = preserve_format_strides(meta.sizes, meta.strides)
-    made = meta_of(meta.sizes, strides, meta.dtype, meta.device)
+    made = meta_like(meta)
     if meta.device is not cpu or not meta.numel:
         return new_like(made)
     plan = LoopPlan([meta], [made])

@@ -66,13 +66,13 @@ def writing(name: str, inplace: str) -> Callable[[F], F]:
             result = new_like(meta_of(meta.sizes, strides, meta.dtype, meta.device))
             write = function(result, *args, **kwargs)
 
-            def fill(out: Tensor, self: Tensor, *others: Tensor) -> None:
+            def fill(out: Tensor) -> None:
                 copy_values(out, self)
                 write(out)
 
             kept = None if kwargs.keys() - {"reduce"} else _kept(base, result.meta, self, args, **kwargs)
             call, operands, loops = kept or (None, None, None)
-            filling = Filling((result.meta,), fill, loops)
+            filling = Filling((result.meta,), fill, loops=loops)
             values = [self, *[one for one in args if isinstance(one, Tensor)]]
             check = partial(CHECKS.get(base, nothing), base, args[0])
             return Planned.unrun(filling, values, call, operands, check=check, outline=result)

@@ -198,6 +198,11 @@ def preserve_format_strides(sizes: Ints, strides: Ints) -> Ints:
     return packed_strides(sizes, reorder_dimensions(sizes, [strides]))
 
 
+def meta_like(meta: TensorMeta, dtype: DType | None = None) -> TensorMeta:
+    """The meta of a new tensor of the same sizes, whose strides keep the layout, of a dtype if that is given."""
+    return meta_of(meta.sizes, preserve_format_strides(meta.sizes, meta.strides), dtype or meta.dtype, meta.device)
+
+
 def format_strides(operator: str, sizes: Ints, strides: Ints, memory_format: MemoryFormat | None) -> Ints:
     """Strides in a memory format; None and preserve_format keep the layout of `strides`.
 

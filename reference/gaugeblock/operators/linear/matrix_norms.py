@@ -16,10 +16,10 @@ from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import contiguous_meta
 from ..arguments import dtype_argument
-from ..arrays import Array, planned_arrays, values
+from ..arrays import Array, filled_arrays, values
 from ..composition import Part, composite
 from ..norms import norm_compute_dtype
-from ..plan import Planned, plannable
+from ..plan import Filling, Planned, plannable
 from ..reductions import reduced_sizes
 from .decompositions import decomposed, eigen_of_hermitian
 from .stacks import FULL, adjoint_of, check_float, check_matrix, check_square, column_major, is_vector
@@ -246,13 +246,13 @@ def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver:
         (contiguous_meta, batch if wide else (0,), int64),
         (contiguous_meta, (*batch, min(m, n)) if with_values else (0,), dtype.to_real()),
     )
-    return planned_arrays("linalg_lstsq", (self,), lambda _: found, *results, kept=False)
+    return filled_arrays("linalg_lstsq", (self,), lambda _: found, *results)
 
 
 @plannable
 def linalg_pinv_atol_rtol_tensor(
     self: Tensor, *, atol: Bound = None, rtol: Bound = None, hermitian: bool = False
-) -> Tensor | Planned[Tensor]:
+) -> Tensor | Filling:
     """The pseudo-inverse of each matrix (..., m, n), singular values within the cut left out. Raises RuntimeError."""
     operator = "linalg.pinv"
     dtype = self.meta.dtype
@@ -277,7 +277,7 @@ def linalg_pinv_atol_rtol_tensor(
             return (np.matmul(right * inverse[..., None, :], left),)
 
     wanted = (contiguous_meta, (*batch, sizes[-1], sizes[-2]), dtype)
-    return planned_arrays(None, (self,), compute, wanted, kept=False)
+    return filled_arrays(None, (self,), compute, wanted)
 
 
 @plannable
@@ -289,7 +289,7 @@ def linalg_pinv(self: Tensor, rcond: float | Tensor = 1e-15, hermitian: bool = F
 @plannable
 def linalg_matrix_rank_atol_rtol_tensor(
     self: Tensor, *, atol: Bound = None, rtol: Bound = None, hermitian: bool = False
-) -> Tensor | Planned[Tensor]:
+) -> Tensor | Filling:
     """The number of singular values of each matrix beyond the cut. Raises RuntimeError."""
     operator = "torch.linalg.matrix_rank"
     sizes = check_matrix(operator, self, "input")
@@ -306,7 +306,7 @@ def linalg_matrix_rank_atol_rtol_tensor(
         limit = cut(found.max(-1, initial=0), dtype, sizes, atol, rtol)
         return ((found > limit[..., None]).sum(-1),)
 
-    return planned_arrays(None, (self,), compute, (contiguous_meta, batch, int64), kept=False)
+    return filled_arrays(None, (self,), compute, (contiguous_meta, batch, int64))
 
 
 @plannable

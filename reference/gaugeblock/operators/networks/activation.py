@@ -11,12 +11,12 @@ from ...core.errors import wrap_dim
 from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
-from ...tensor.tensor_meta import meta_of, preserve_format_strides
+from ...tensor.tensor_meta import meta_like
 from ..composition import Part, composite
 from ..invoke import apply
-from ..plan import Planned, plannable
+from ..plan import Filling, plannable
 from ..pointwise_operators import SELU_ALPHA, SELU_SCALE
-from ..random_numbers import drawn_into
+from ..random_numbers import drawn
 from ..registration import write_out
 from .calls import evaluated, made
 
@@ -135,10 +135,9 @@ alpha_dropout, feature_alpha_dropout = _family("alpha_dropout"), _family("featur
 
 
 @plannable
-def _kept(input: Tensor, share: float) -> Tensor | Planned[Tensor]:
-    """Plan which elements are kept, of which there is such a share."""
-    result = apply("empty_like", input, dtype=bool_)
-    return drawn_into(result, lambda out: apply("bernoulli_.float", out, share), input)
+def _kept(input: Tensor, share: float) -> Tensor | Filling:
+    """Which elements are kept, of which there is such a share."""
+    return drawn(meta_like(input.meta, bool_), lambda out: apply("bernoulli_.float", out, share))
 
 
 @composite
@@ -149,6 +148,4 @@ def native_dropout(part: Part, input: Tensor, p: float, train: bool | None) -> t
     kept, scale = part.plan(_kept, input, 1 - p), 0.0 if p == 1 else 1.0 / (1.0 - p)
     if input.meta.dtype.kind < 2 or input.meta.lazy:
         return part("mul.Scalar", part("mul.Tensor", input, kept), scale), kept
-    meta = input.meta
-    like = meta_of(meta.sizes, preserve_format_strides(meta.sizes, meta.strides), meta.dtype, meta.device)
-    return made(part, "dropout", [like], [input, kept], meta.dtype, (scale,)), kept
+    return made(part, "dropout", [meta_like(input.meta)], [input, kept], input.meta.dtype, (scale,)), kept

@@ -10,6 +10,7 @@ from ...tensor.tensor import Tensor
 from ..composition import Part, composite
 from ..invoke import expand
 from ..operand_checks import check_implemented
+from ..products import HALF, scaled_call
 
 
 @composite
@@ -23,9 +24,13 @@ def linear(part: Part, input: Tensor, weight: Tensor, bias: Tensor | None = None
     turned, own = part("t", weight), input.meta
     if bias is None:
         return part("matmul", input, turned)
-    if weight.meta.ndim == 2 and bias.meta.ndim < 2 and own.numel and (own.ndim == 2 or own.contiguous):
-        rows = part("reshape", input, (-1, own.sizes[-1]))
-        return part("view", part("addmm", bias, rows, turned), (*own.sizes[:-1], weight.meta.sizes[0]))
+    if own.ndim == 2 == weight.meta.ndim and bias.meta.ndim < 2 and own.dtype in HALF:
+        return part("addmm", bias, input, turned)
+    recorded = any(one.meta.has_autograd for one in (input, weight, bias))
+    if weight.meta.ndim == 2 and own.sizes[-1] == weight.meta.sizes[-1] and own.dtype not in HALF and not recorded:
+        call = scaled_call("linear", bias, input, turned, (*own.sizes[:-1], weight.meta.sizes[0]), 1, 1)
+        result: Tensor = part.fresh(call, bias, input, turned)
+        return result
     product = part("matmul", input, turned)
     expand(bias, product.meta.sizes)  # raises for a bias that does not broadcast
     return part("add.Tensor", product, bias)

@@ -167,7 +167,7 @@ def convolution(
         made = _result(input.meta, weight.meta, sizes)
         kept = remember(input.meta.plans, key, (made, _runner(input.meta, weight.meta, bias, made, plan)))
     made, run = kept
-    filling = Filling((made,), lambda out, *given: run(*given, out))
+    filling = Filling((made,), lambda out: run(input, weight, bias, out))
     return Planned.unrun(filling, (input, weight, bias), run, None)
 
 

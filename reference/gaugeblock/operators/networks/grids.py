@@ -11,14 +11,13 @@ from ...core.device import cpu
 from ...core.dtype import bool_, float32, int64
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta
-from ...tensor.versions import data_of
 from ..arrays import check_same_device
 from ..composition import Part, composite
 from ..copy import copy_values
 from ..fill import fill_scalar
 from ..invoke import apply
 from ..operand_checks import check_scalar_type
-from ..plan import Filling, Planned, plannable
+from ..plan import Filling, plannable
 from .calls import check_dtype
 from .upsampling import CUBIC, cubic_weights
 
@@ -142,16 +141,16 @@ def _sampler(operator: str) -> Any:
     @plannable
     def sample(
         input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
-    ) -> Tensor | Planned[Tensor]:
+    ) -> Tensor | Filling:
         meta = _checked(operator, input, grid, interpolation_mode, padding_mode)
 
-        def fill(out: Tensor, input: Tensor, grid: Tensor) -> None:
+        def fill(out: Tensor) -> None:
             if meta.device is not cpu or not meta.numel:
                 return
             wide = float32 if meta.dtype.itemsize == 2 else meta.dtype
             image, places = (apply("to.dtype", tensor, wide) for tensor in (input, grid))
             flat: Any = apply("flatten.using_ints", image, 2)
-            total = apply("zeros", meta.sizes, dtype=wide) if wide is not meta.dtype else fill_scalar(data_of(out), 0)
+            total = apply("zeros", meta.sizes, dtype=wide) if wide is not meta.dtype else fill_scalar(out, 0)
             for taps, index, known in corners(
                 taps_of_grid(places, input.meta.sizes[2:], interpolation_mode, padding_mode, align_corners),
                 input.meta.sizes[2:],
@@ -162,7 +161,7 @@ def _sampler(operator: str) -> Any:
             if wide is not meta.dtype:
                 copy_values(out, total)
 
-        return Planned.unrun(Filling((meta,), fill), (input, grid), None, None)
+        return Filling((meta,), fill)
 
     return sample
 

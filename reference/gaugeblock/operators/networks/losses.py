@@ -14,13 +14,12 @@ from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import contiguous_meta
-from ...tensor.versions import data_of
 from ..arrays import filled, from_array, values
 from ..composition import Part, composite
 from ..conversion import converted, host
 from ..invoke import apply, apply_for_many
 from ..operand_checks import check_keeps_sizes, whole_number
-from ..plan import Filling, Planned, plannable
+from ..plan import Filling, plannable
 from .calls import check_dtype, evaluated
 
 NONE, MEAN, SUM = range(3)
@@ -303,7 +302,7 @@ def likelihoods(scores: Any, skips: Any) -> Any:
 def _ctc_loss(
     log_probs: Tensor, targets: Tensor, input_lengths: Lengths | Tensor, target_lengths: Lengths | Tensor,
     blank: int = 0, zero_infinity: bool = False,
-) -> Planned[Any]:  # fmt: skip
+) -> Any:  # fmt: skip
     """(the negative log likelihood of each sequence, the log likelihoods of its states) for log_probs [time, batch,
     classes] and targets [batch, length], or 1-D one behind the other. States that no sequence reaches have -inf.
 
@@ -320,11 +319,11 @@ def _ctc_loss(
     if not all(0 <= label < classes for row in states for label in row):
         raise RuntimeError(f"ctc_loss(): targets must lie within the {classes} classes")
 
-    def fill(losses: Tensor, alphas: Tensor, log_probs: Tensor, _: Tensor) -> None:
+    def fill(losses: Tensor, alphas: Tensor) -> None:
         if has_data:
-            _write_likelihoods(data_of(losses), data_of(alphas), log_probs, states, input_lengths, target_lengths)
+            _write_likelihoods(losses, alphas, log_probs, states, input_lengths, target_lengths)
 
-    return Planned.unrun(Filling(metas, fill), (log_probs, targets), None, None)
+    return Filling(metas, fill)
 
 
 def _write_likelihoods(

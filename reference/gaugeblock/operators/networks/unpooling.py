@@ -163,7 +163,7 @@ def _fractional(dims: int) -> Plannable[..., Any]:
     name = f"fractional_max_pool{dims}d"
 
     @plannable
-    def pool(self: Tensor, kernel_size: Ints, output_size: Ints, random_samples: Tensor) -> Planned[Any]:
+    def pool(self: Tensor, kernel_size: Ints, output_size: Ints, random_samples: Tensor) -> Any:
         kernel, sizes = (tuple(one) * (dims if len(one) == 1 else 1) for one in (kernel_size, output_size))
         _check_fractional(name, self, kernel, sizes, random_samples, dims)
         meta = self.meta
@@ -171,7 +171,7 @@ def _fractional(dims: int) -> Plannable[..., Any]:
         lead = meta.sizes[:-dims]
         results = tuple([contiguous_meta((*lead, *sizes), dtype, device) for dtype in (meta.dtype, int64)])
 
-        def fill(result: Tensor, places: Tensor, self: Tensor, random_samples: Tensor) -> None:
+        def fill(result: Tensor, places: Tensor) -> None:
             if device is not cpu or not result.meta.numel:
                 return
             shares = values(random_samples)[: lead[0] if len(lead) > 1 else 1].reshape(-1, dims)
@@ -183,7 +183,7 @@ def _fractional(dims: int) -> Plannable[..., Any]:
             images = apply("reshape", self, (len(shares), -1))
             largest_of([result, places], apply("gather", images, 1, seen), seen, prod(kernel))
 
-        return Planned.unrun(Filling(results, fill), (self, random_samples), None, None)
+        return Filling(results, fill)
 
     return pool
 

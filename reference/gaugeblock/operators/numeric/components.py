@@ -8,7 +8,7 @@ from ...core.dtype import DType, bool_, float16, int32
 from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.tensor_iterator import COMPARISON, TensorIterator, planned_meta
 from ...tensor.tensor import Tensor
-from ...tensor.tensor_meta import meta_of, preserve_format_strides
+from ...tensor.tensor_meta import meta_like, meta_of
 from ...tensor.versions import bump_version
 from ..arrays import check_same_device
 from ..composition import Part, composite
@@ -25,9 +25,7 @@ def frexp_Tensor(part: Part, self: Tensor) -> Any:
     dtype = self.meta.dtype
     if dtype.kind != 2:
         raise RuntimeError(f"torch.frexp() only supports floating-point dtypes, got {UPSTREAM_NAMES[dtype.name]}")
-    meta = self.meta
-    strides = preserve_format_strides(meta.sizes, meta.strides)
-    results = [meta_of(meta.sizes, strides, one, meta.device) for one in (dtype, int32)]
+    results = [meta_like(self.meta), meta_like(self.meta, int32)]
     return result_type("frexp.Tensor")(*made(part, "frexp", results, (self,), dtype))
 
 

@@ -12,16 +12,15 @@ from ...core.dtype import DEFAULTS, DType
 from ...core.errors import check_ints
 from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.dimensions import broadcast_shapes
-from ...tensor.tensor import Tensor, empty_tensor
+from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import contiguous_meta
-from ..arrays import Array, planned_arrays, values
-from ..composition import Part, composite
+from ..arrays import Array, filled_arrays, values
 from ..conversion import host
 from ..generator import Generator, generator_of, stream_of
 from ..invoke import apply
 from ..operand_checks import check_implemented
-from ..plan import Planned, plannable
-from ..random_numbers import drawn_into, filled
+from ..plan import Filling, plannable
+from ..random_numbers import drawn, filled
 
 MOST_TRIALS = 2.0**53
 """More trials of a binomial distribution count as so many."""
@@ -63,7 +62,7 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
 
 
 @plannable
-def poisson(self: Tensor, generator: Generator | None = None) -> Tensor | Planned[Tensor]:
+def poisson(self: Tensor, generator: Generator | None = None) -> Tensor | Filling:
     """Numbers of the Poisson distributions with the given rates, in their dtype.
 
     Raises RuntimeError for a negative rate, NotImplementedError for other than floats.
@@ -77,11 +76,11 @@ def poisson(self: Tensor, generator: Generator | None = None) -> Tensor | Planne
             raise RuntimeError("poisson: invalid Poisson rate, expected rate to be non-negative")
         return (np.asarray(generator_of("poisson", generator).poisson(rates)),)
 
-    return planned_arrays(None, (self,), draw, (contiguous_meta, self.meta.sizes, dtype), kept=False)
+    return filled_arrays(None, (self,), draw, (contiguous_meta, self.meta.sizes, dtype))
 
 
 @plannable
-def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor | Planned[Tensor]:
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor | Filling:
     """Return how many of `count` trials succeed with chance `prob`; operands broadcast.
 
     Raises ValueError for counts that are no floats, NotImplementedError for halves, RuntimeError for two dtypes.
@@ -104,7 +103,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
         drawn = generator_of("binomial", generator).binomial(trials, np.where(np.isnan(chances), 0, chances), sizes)
         return (np.where(missing, np.nan, drawn),)
 
-    return planned_arrays(None, (count, prob), draw, (contiguous_meta, sizes, dtype), kept=False)
+    return filled_arrays(None, (count, prob), draw, (contiguous_meta, sizes, dtype))
 
 
 def _check_deviation(std: float | Tensor) -> None:
@@ -117,27 +116,29 @@ def _check_deviation(std: float | Tensor) -> None:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
 
 
-@composite
+@plannable
 def normal(
-    part: Part, mean: float | Tensor, std: float | Tensor = 1.0, *, generator: Generator | None = None
-) -> Tensor:
+    mean: float | Tensor, std: float | Tensor = 1.0, *, generator: Generator | None = None
+) -> Tensor | Filling:
     """Normal numbers around each mean with each deviation; operands broadcast. Raises RuntimeError."""
-    part.run(_check_deviation, std)
-    metas = [one.meta for one in (mean, std) if isinstance(one, Tensor)]
-    sizes = metas[0].sizes if len(metas) == 1 else broadcast_shapes([meta.sizes for meta in metas])
-    fresh = part("empty.memory_format", sizes, dtype=metas[0].dtype, device=metas[0].device)
-    drawn = part("normal_", fresh, 0.0, 1.0, generator=generator)
-    scaled = part("mul.Tensor" if isinstance(std, Tensor) else "mul.Scalar", drawn, std)
-    moved = part("add.Tensor" if isinstance(mean, Tensor) else "add.Scalar", scaled, mean)
-    return part("to.dtype", moved, drawn.meta.dtype)
+    _check_deviation(std)
+    given = [one for one in (mean, std) if isinstance(one, Tensor)]
+    meta, sizes = given[0].meta, broadcast_shapes([one.meta.sizes for one in given])
+
+    def draw(out: Tensor) -> None:
+        apply("normal_", out, 0.0, 1.0, generator=generator)
+        for name, operand in (("mul_", std), ("add_", mean)):
+            apply(f"{name}.Tensor" if isinstance(operand, Tensor) else f"{name}.Scalar", out, operand)
+
+    return drawn(contiguous_meta(sizes, meta.dtype, meta.device), draw)
 
 
 @plannable
 def normal_float_float(
     mean: float, std: float, size: Sequence[int], *, generator: Generator | None = None, dtype: DType | None = None,
     device: Device | None = None, **options: Any,
-) -> Tensor | Planned[Tensor]:  # fmt: skip
+) -> Tensor | Filling:  # fmt: skip
     """A fresh tensor of normal numbers. Raises RuntimeError for a negative deviation."""
     _check_deviation(std)
-    fresh = empty_tensor(check_ints("normal", "size", size), dtype or DEFAULTS.dtype, as_device(device))
-    return drawn_into(fresh, lambda out: apply("normal_", out, mean, std, generator=generator))
+    meta = contiguous_meta(check_ints("normal", "size", size), dtype or DEFAULTS.dtype, as_device(device))
+    return drawn(meta, lambda out: apply("normal_", out, mean, std, generator=generator))

@@ -14,13 +14,13 @@ from ...iteration.tensor_iterator import Number
 from ...tensor.scalars import item
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import contiguous_meta
-from ..arrays import Array, filled, from_array, planned_arrays, values
+from ..arrays import Array, filled, filled_arrays, from_array, values
 from ..composites import asked
 from ..composition import Part, composite
 from ..conversion import host
 from ..invoke import apply, invoke, reshape, unsqueeze
 from ..operand_checks import check_implemented
-from ..plan import Planned, plannable
+from ..plan import Filling, Planned, plannable
 from ..searching import parts_first
 from ..sorting import one_along, sortable
 
@@ -60,7 +60,7 @@ def _range(operator: str, array: Array, low: float, high: float, *, chosen: bool
 
 
 @plannable
-def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Tensor | Planned[Tensor]:
+def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Tensor | Filling:
     """Return how many elements lie in each of `bins` equal parts of [min, max], or of the data's range if both agree.
 
     Raises RuntimeError for bins below 1, a range that is empty or not finite, NotImplementedError for other dtypes.
@@ -82,13 +82,13 @@ def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Te
             places = ((given - low) * array.dtype.type(bins) / (high - low)).astype(np.int64)
         return (np.bincount(np.clip(places, 0, bins - 1), minlength=bins),)
 
-    return planned_arrays(None, (self,), compute, (contiguous_meta, (bins,), self.meta.dtype), kept=False)
+    return filled_arrays(None, (self,), compute, (contiguous_meta, (bins,), self.meta.dtype))
 
 
 def _histogram(
     operator: str, self: Tensor, bins: int, weight: Tensor | None, density: bool, find: Callable[[Array], Array]
-) -> Planned[Any]:
-    """Plan how many elements lie in each bin, the last of which has its right edge, or the sums of their weights;
+) -> Filling:
+    """Return how many elements lie in each bin, the last of which has its right edge, or the sums of their weights;
     and the edges, which `find` finds."""
 
     def compute(given: Array, *weighed: Array) -> tuple[Array, Array]:
@@ -105,7 +105,7 @@ def _histogram(
 
     wanted = [(contiguous_meta, (size,), self.meta.dtype) for size in (bins, bins + 1)]
     operands = (self,) if weight is None else (self, weight)
-    return planned_arrays(operator, operands, compute, *wanted, kept=False)
+    return filled_arrays(operator, operands, compute, *wanted)
 
 
 def _check_weight(self: Tensor, weight: Tensor | None) -> None:

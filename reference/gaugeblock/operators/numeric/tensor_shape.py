@@ -20,12 +20,12 @@ from ...tensor.tensor_meta import TensorMeta, contiguous_meta, recalled
 from ...tensor.versions import INFERENCE, VersionCounter
 from ...tensor.views import as_strided, diagonal
 from ..arguments import tensors_argument
-from ..arrays import Array, planned_arrays
+from ..arrays import Array, filled_arrays
 from ..composition import Part, composite
 from ..invoke import apply, expand, invoke, reshape
 from ..loop_plan import LoopPlan
 from ..operand_checks import check_implemented
-from ..plan import Planned, plannable
+from ..plan import Filling, Planned, plannable
 from ..ranges import Plan
 
 
@@ -118,18 +118,6 @@ def _public(name: str) -> Callable[..., Any]:
 atleast_1d_Sequence, public_atleast_1d = _of_each("atleast_1d"), _public("atleast_1d")
 atleast_2d_Sequence, public_atleast_2d = _of_each("atleast_2d"), _public("atleast_2d")
 atleast_3d_Sequence, public_atleast_3d = _of_each("atleast_3d"), _public("atleast_3d")
-
-
-@composite
-def column_stack(part: Part, tensors: Sequence[Tensor]) -> Tensor:
-    """Vectors as columns, and matrices, side by side. Raises RuntimeError for no tensors."""
-    if not tensors:
-        raise RuntimeError("column_stack expects a non-empty TensorList")
-    columns = [
-        part("reshape", tensor, (tensor.meta.numel, 1)) if tensor.meta.ndim < 2 else tensor
-        for tensor in tensors
-    ]
-    return part("hstack", columns)
 
 
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
@@ -272,7 +260,7 @@ def _places(first: int, last: int, col: int, offset: int, lower: bool) -> int:
 
 
 @plannable
-def nonzero_static(self: Tensor, *, size: int, fill_value: int = -1) -> Tensor | Planned[Tensor]:
+def nonzero_static(self: Tensor, *, size: int, fill_value: int = -1) -> Tensor | Filling:
     """The first `size` rows of nonzero, filled up with `fill_value`. Raises RuntimeError for a negative size."""
     if size < 0:
         raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, got {size}")
@@ -282,7 +270,7 @@ def nonzero_static(self: Tensor, *, size: int, fill_value: int = -1) -> Tensor |
         target[: len(found)] = found
         return (target,)
 
-    return planned_arrays(None, (self,), compute, (contiguous_meta, (size, self.meta.ndim), int64), kept=False)
+    return filled_arrays(None, (self,), compute, (contiguous_meta, (size, self.meta.ndim), int64))
 
 
 def _copy(self: Tensor, whole: bool = False) -> Tensor:
