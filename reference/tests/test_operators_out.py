@@ -120,3 +120,22 @@ def test_a_place_outside_leaves_out_alone() -> None:
         with pytest.raises(RuntimeError, match="singular"):
             gb.linalg.inv(gb.zeros(2, 2), out=longer)
         assert longer.tolist() == [7.0] * 3 and longer._version == 0
+
+
+def test_kept_calls_look_at_all_places_before_they_write() -> None:
+    x, out = gb.zeros(3), gb.empty(2)
+    for place in (0, 1, 2, 0):  # the elements are zeros
+        assert gb.gather(x, 0, gb.tensor([place, 2]), out=out) is out and out.tolist() == [0.0, 0.0]
+    x, out = gb.tensor([5.0, 6.0, 7.0]), gb.empty(2)
+    for call in (
+        lambda index: gb.gather(x, 0, index, out=out),
+        lambda index: gb.index_select(x, 0, index, out=out),
+        lambda index: gb.take(x, index, out=out),
+        lambda index: gb.index_add(out.clone().fill_(9.0), 0, index, gb.ones(2), out=out),
+    ):
+        for _ in range(3):
+            call(gb.tensor([1, 0]))
+        kept, version = out.tolist(), out._version
+        with pytest.raises((RuntimeError, IndexError)):
+            call(gb.tensor([0, 8]))
+        assert out.tolist() == kept and out._version == version

@@ -84,6 +84,10 @@ VALUE_MATTERS = frozenset({"pow", "pow_"})
 """Names of operators that do something else for the number 2."""
 
 
+OUTS = "True, *metas(out)"
+"""Source of what the key says of several tensors given as out=."""
+
+
 class Entry(NamedTuple):
     """A kept call: the function, and the values to call it with."""
 
@@ -107,7 +111,8 @@ class Binding:
         self.caller = caller
         self.filler = Filler(caller, parameters, view)
         self.marked = marked
-        self.writes = not caller.is_method and any(overload.out is not None for overload in group.overloads)
+        forms = [] if caller.is_method else [parse(one.out) for one in group.overloads if one.out is not None]
+        self.writes, self.writes_several = bool(forms), any(len(form.returns) > 1 for form in forms)
         self.deprecated = caller.checks or self.name.removesuffix("_") in FORMS
         first = (caller.is_method and "self") or "input"
         self.first = first if parameters[0].name in ("self", "input") else parameters[0].name
@@ -159,8 +164,9 @@ class Binding:
         return either, f"({first} if {first}.__class__ is Tensor else {second}).meta"
 
     def _lookup(self, out: str = "") -> str:
-        parts = [*self._parts(), *([f"{out}.meta"] if out else [])]
-        given = f"{out}, {self._values()}" if out else self._values()
+        """Source of the call by its entry; `out` is the source of what the key says of out=, if that is given."""
+        parts = [*self._parts(), *([out] if out else [])]
+        given = f"out, {self._values()}" if out else self._values()
         key = "".join(f"    {part},\n" for part in parts)
         return (
             f"call = meta.calls.get((\n{key}))\n"
@@ -187,6 +193,7 @@ class Binding:
         text += f"    if not ({test}):\n        return None\n    meta = {meta}\n"
         key, values = ", ".join(self._parts()), self._values()
         text += f"    if out is UNSET:\n        return Request(meta, ({key},), ({values},))\n"
+        text += f"    if out.__class__ is tuple:\n        return Request(meta, ({key}, {OUTS}), (out, {values}))\n"
         text += "    if out.__class__ is not Tensor:\n        return None\n"
         return text + f"    return Request(meta, ({key}, out.meta), (out, {values}))\n"
 
@@ -221,7 +228,9 @@ class Binding:
         text += f"    if {' and '.join(tests)}:\n        meta = {meta}\n"
         if self.writes:
             text += "        if out is UNSET:\n" + indent(self._lookup(), 3)
-            text += "        elif out.__class__ is Tensor:\n" + indent(self._lookup("out"), 3)
+            text += "        elif out.__class__ is Tensor:\n" + indent(self._lookup("out.meta"), 3)
+            if self.writes_several:
+                text += "        elif out.__class__ is tuple:\n" + indent(self._lookup(OUTS), 3)
         else:
             text += indent(self._lookup(), 2)
         pairs = "".join(f"({name!r}, {name}), " for p in self.parameters for name in p.named)

@@ -326,7 +326,9 @@ class Filler:
             planned = kernel.planned(*values, **options)
             entry = self._planned(request, planned)
             if entry is not None:
-                if "out" not in options or options["out"].meta is request.key[-1]:
+                outs = options.get("out", ())
+                outs = outs if isinstance(outs, tuple) else (outs,)
+                if all(map(is_, [one.meta for one in outs], request.key[len(request.key) - len(outs) :])):
                     self._keep(request, entry, tracked)
                 self._keep_generic(request, entry, planned)
                 return planned.result

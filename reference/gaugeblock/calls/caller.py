@@ -188,7 +188,8 @@ class Caller:
                 if writing is not None:
                     return self._bind_out(writing, values, options, out)
                 if self.name in WRITING_PARTS:
-                    write_parts(self.name, call(signature.operator, *values, **options), out)
+                    view = REGISTRY.find(signature.operator.name.replace("_copy", ""))
+                    write_parts(self.name, call(view, *values, **options), out)
                     return None
                 reasons.append("got an unexpected keyword argument 'out'")
                 continue

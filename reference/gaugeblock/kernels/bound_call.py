@@ -46,7 +46,7 @@ class Fresh(NamedTuple):
     """A kernel that writes its results into new tensors. `limited` numbers must fit every floating dtype.
 
     The last results, as many as `temporary` says, live for the call only. If the kernel is `refusing`, a RuntimeError
-    from it declines the call.
+    from it declines the call; `guard` makes the call that refuses the same values and writes to one element.
     """
 
     kernel: Callable[..., None] | None
@@ -55,6 +55,7 @@ class Fresh(NamedTuple):
     limited: bool = False
     temporary: int = 0
     refusing: bool = False
+    guard: Callable[[], Fresh] | None = None
 
     @property
     def metas(self) -> tuple[TensorMeta, ...]:
@@ -86,8 +87,12 @@ class Fresh(NamedTuple):
     def writer(self, check: Callable[..., object]) -> Callable[..., Any]:
         """Return the call that writes into tensors given before the values, and returns the first. It returns None if
         one of them shares memory with another argument. `check` raises for values that the kernel refuses."""
-        if len(self.results) == 1 and not self.refusing:
-            return Into(self.kernel, self.tail, self.limited).native()
+        if len(self.results) == 1 and (self.guard or not self.refusing):
+            into = Into(self.kernel, self.tail, self.limited).native()
+            guarded = self.guard().native() if self.guard else None
+            if guarded is None:
+                return into
+            return lambda out, *values: None if guarded(*values) is None else into(out, *values)
 
         def written(*given: Any) -> Tensor | None:
             outs, values = given[: len(self.metas)], given[len(self.metas) :]

@@ -220,16 +220,18 @@ def picking(out: TensorMeta, source: TensorMeta, index: TensorMeta, dim: int, in
     if source.sizes:
         walked = tuple(0 if size == 1 else step for size, step in zip(shape, walked, strict=True))
     index_strides = _expanded(index, index_sizes)
-    strides = [
-        iteration_strides(shape, out.strides or (1,), shape, itemsize),
-        walked,
-        iteration_strides(index_sizes, index_strides, shape, index.dtype.itemsize),
-    ]
-    iterator = TensorIterator.restrided(shape, strides, [out.dtype, source.dtype, index.dtype])
-    kernel = gather_kernel(itemsize, index.dtype)
-    itemsizes = (itemsize, itemsize, index.dtype.itemsize)
-    builtin, tail = Launch(kernel, iterator.shape, iterator.strides, itemsizes, (0, 1, 2)).call()
-    return Fresh(builtin, (out,), (along, (source.sizes or (1,))[dim], *tail), refusing=True)
+    read = [walked, iteration_strides(index_sizes, index_strides, shape, index.dtype.itemsize)]
+    kernel, itemsizes = gather_kernel(itemsize, index.dtype), (itemsize, itemsize, index.dtype.itemsize)
+
+    def call(made: TensorMeta, written: Ints) -> Fresh:
+        iterator = TensorIterator.restrided(shape, [written, *read], [out.dtype, source.dtype, index.dtype])
+        builtin, tail = Launch(kernel, iterator.shape, iterator.strides, itemsizes, (0, 1, 2)).call()
+        return Fresh(builtin, (made,), (along, (source.sizes or (1,))[dim], *tail), refusing=True)
+
+    def guard() -> Fresh:
+        return call(contiguous_meta((), out.dtype), (0,) * len(shape))
+
+    return call(out, iteration_strides(shape, out.strides or (1,), shape, itemsize))._replace(guard=guard)
 
 
 def _expanded(index: TensorMeta, sizes: Ints) -> Ints:

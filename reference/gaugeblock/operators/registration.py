@@ -207,14 +207,22 @@ def derived_out(row: Row, function: Callable[..., Any]) -> Plannable[..., Any]:
         if row.base in JOINS and plan.metas[0].dtype is not outs[0].meta.dtype:
             wanted = [invoke("to.dtype", tensor, outs[0].meta.dtype) for tensor in args[0]]
             plan = planned_by(function, (wanted, *args[1:]), kwargs)
-        same = args is given and len(outs) == 1 and plan.metas[0] is outs[0].meta
+        same = args is given and all(tensor.meta is meta for tensor, meta in zip(outs, plan.metas, strict=True))
         _write_results(plan, outs, as_made=row.family == "linalg")
+        writer, operands = plan.writer() if same else None, None if plan.operands is None else (out, *plan.operands)
         if isinstance(out, Tensor):
-            writer = plan.writer() if same else None
-            return Planned(out, writer, None if plan.operands is None else (out, *plan.operands))
-        return getattr(plan.kind, "_make", tuple)(outs)
+            return Planned(out, writer, operands)
+        make = getattr(plan.kind, "_make", tuple)
+        return Planned(make(outs), writer and _writing_several(writer, make), operands)
 
     return Plannable(into)
+
+
+def _writing_several(
+    write: Callable[..., Any], make: Callable[[Iterable[Tensor]], Any]
+) -> Callable[..., tuple[Tensor, ...] | None]:
+    """Return the call that writes into tensors given as a tuple, which it returns as `make` makes it."""
+    return lambda outs, *values: None if write(*outs, *values) is None else make(outs)
 
 
 def _write_results(plan: Planned[Any], outs: Sequence[Tensor], as_made: bool) -> None:
