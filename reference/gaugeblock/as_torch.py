@@ -98,10 +98,8 @@ def install() -> ModuleType:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Run the script or module that ``arguments`` name, with ``sys.argv`` as it would be without gaugeblock.
-
-    Raises SystemExit with status 2 for a wrong command line.
-    """
+    """Run the script or module that ``arguments`` name, with ``sys.argv`` as it would be without gaugeblock. Raises
+    SystemExit with status 2 for a wrong command line."""
     as_module = bool(arguments) and arguments[0] == "-m"
     program = list(arguments[1:] if as_module else arguments)
     if not program or program[0].startswith("-"):

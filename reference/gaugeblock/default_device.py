@@ -45,10 +45,8 @@ def leave() -> None:
 
 
 def set_default_device(device: Device | str | int | None) -> None:
-    """Let this thread's new tensors be on `device` unless they ask for another; None takes that back.
-
-    Raises RuntimeError for a device that is not there.
-    """
+    """Let this thread's new tensors be on `device` unless they ask for another; None takes that back. Raises
+    RuntimeError for a device that is not there."""
     mode = None if device is None else _DefaultMode(as_device(f"cuda:{device}" if isinstance(device, int) else device))
     if STATE.function_modes and isinstance(STATE.function_modes[0], _DefaultMode):
         kept = STATE.function_modes[1:]

@@ -10,7 +10,7 @@ from gaugeblock_spec import operators
 NATIVE, FALLBACK = "native", "fallback"
 # Modules of kernels that compile their loops for all operands, or move whole tensors.
 _COMPILED = frozenset(
-    """pointwise_operators reductions extremes softmax joining copy conversion fill allocation view_copies
+    """pointwise_operators reductions softmax joining copy conversion fill allocation
     networks.row_normalization numeric.components""".split()
 )
 # Packages and modules of kernels that NumPy carries: LAPACK, Fourier transforms, statistics.

@@ -8,7 +8,7 @@ from typing import Any
 from ..calls.functions import ops
 from ..core.errors import type_error
 from ..core.warn import warn_once
-from ..operators.fresh_fill import fill_ones
+from ..operators.fill import fill_ones
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, without_autograd
 from .autograd_meta import Edge, requires_grad, unpack

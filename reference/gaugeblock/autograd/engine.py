@@ -369,10 +369,8 @@ def fitted(grad: Tensor, wanted: TensorMeta, node: Node) -> Tensor:
 
 
 def replaced(hook: Callable[..., Any], grad: Tensor | None, changed: Any) -> Any:
-    """Return the gradient that a hook returned to replace `grad`.
-
-    Raises TypeError unless it is a tensor, RuntimeError unless `grad` has the same sizes, dtype and device.
-    """
+    """Return the gradient that a hook returned to replace `grad`. Raises TypeError unless it is a tensor, RuntimeError
+    unless `grad` has the same sizes, dtype and device."""
     name = getattr(hook, "__name__", hook)
     if not isinstance(changed, Tensor):
         raise TypeError(f"expected Variable, but hook '{name}' returned '{type(changed).__name__}'")
@@ -391,10 +389,8 @@ def replaced(hook: Callable[..., Any], grad: Tensor | None, changed: Any) -> Any
 
 
 def replaced_all(hook: Callable[..., Any], grads: Sequence[Tensor | None], changed: Any) -> list[Any]:
-    """Return the gradients that a node's hook returned to replace `grads`; each may be None.
-
-    Raises TypeError unless it is a tuple, RuntimeError for another number of gradients.
-    """
+    """Return the gradients that a node's hook returned to replace `grads`; each may be None. Raises TypeError unless it
+    is a tuple, RuntimeError for another number of gradients."""
     name = getattr(hook, "__name__", hook)
     if not isinstance(changed, tuple):
         raise TypeError(f"expected tuple, but hook '{name}' returned '{type(changed).__name__}'")

@@ -83,10 +83,8 @@ class Expression:
         self._code: CodeType | None = None
 
     def value(self, given: Mapping[str, Any], what: str) -> Any:
-        """Return the value for the arguments `given`; `what` stands for the source in tracebacks.
-
-        Raises NameError for a name that is neither an argument nor anything that `find_name` knows.
-        """
+        """Return the value for the arguments `given`; `what` stands for the source in tracebacks. Raises NameError for
+        a name that is neither an argument nor anything that `find_name` knows."""
         if self._code is None:
             self._code = compile(self.text, f"<{what}>", "eval")
         names = self.others | self.values

@@ -133,10 +133,8 @@ class BackwardFunction(Node):
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """Return the tensors saved for forward mode while jvp runs, else those saved for backward.
-
-        Raises RuntimeError when they were freed or written to since.
-        """
+        """Return the tensors saved for forward mode while jvp runs, else those saved for backward. Raises RuntimeError
+        when they were freed or written to since."""
         if self.released:
             raise RuntimeError(FREED)
         if self.saved_for_forward is not None:

@@ -173,9 +173,7 @@ def _units(tensor: Tensor) -> Iterator[Tensor]:
 
 def _stacked(parts: list[Tensor], dim: int, out: Tensor, into: Tensor) -> Any:
     sizes = (*out.shape, *into.shape)
-    if not parts:
-        return ops.zeros(sizes, dtype=into.dtype, device=into.device)
-    return ops.stack(parts, dim).reshape(sizes)
+    return ops.zeros(sizes, dtype=into.dtype, device=into.device) if not parts else ops.stack(parts, dim).reshape(sizes)
 
 
 def _forward(func: Any, given: Tensors, create: bool) -> tuple[list[list[Tensor]], bool]:

@@ -96,10 +96,8 @@ def _depths(roots: Sequence[Node]) -> dict[Node, int]:
 
 
 def graph(*tensors: Tensor) -> Graph:
-    """Return the graph that computed these tensors.
-
-    Raises TypeError for anything else, RuntimeError for a tensor without a graph.
-    """
+    """Return the graph that computed these tensors. Raises TypeError for anything else, RuntimeError for a tensor
+    without a graph."""
     roots = []
     for place, one in enumerate(tensors):
         if not isinstance(one, Tensor):

@@ -73,9 +73,7 @@ class WithTangent:
 
 def saved(plain: Any, tensor: Any = None, result_of_node: Edge | None = None) -> Any:
     """Return what a node keeps of a tensor, given unpacked; `result_of_node` is set for a result of the node itself.
-
-    Raises RuntimeError for a tensor made in inference mode, and for a pack hook that writes to it.
-    """
+    Raises RuntimeError for a tensor made in inference mode, and for a pack hook that writes to it."""
     if plain is None:
         return None
     if plain.counter is INFERENCE:
@@ -84,9 +82,7 @@ def saved(plain: Any, tensor: Any = None, result_of_node: Edge | None = None) ->
             "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use "
             "it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
         )
-    if PACKING.pairs:
-        return _packed(plain, tensor, result_of_node)
-    return plain
+    return _packed(plain, tensor, result_of_node) if PACKING.pairs else plain
 
 
 def _packed(plain: Tensor, tensor: Tensor | None, result_of_node: Edge | None) -> Packed:
@@ -138,10 +134,8 @@ def checked(kept: Any, version: int, edge: Edge | None) -> Tensor:
 
 
 def with_history(kept: Any, version: int, edge: Edge | None) -> Any:
-    """Return the saved tensor with its history; the leaf itself if a leaf was saved unchanged.
-
-    Raises RuntimeError when it was written to since.
-    """
+    """Return the saved tensor with its history; the leaf itself if a leaf was saved unchanged. Raises RuntimeError when
+    it was written to since."""
     if kept.__class__ is WithTangent:
         return kept.dual(with_history(kept.kept, version, edge))
     plain = checked(kept, version, edge)

@@ -13,7 +13,7 @@ from ..dispatch.dispatcher import REGISTRY, call
 from ..dispatch.overrides import NOT_WRAPPED
 from ..dispatch.state import STATE
 from ..memory.host_allocator import memmove
-from ..operators.fresh_fill import fill_ones
+from ..operators.fill import fill_ones
 from ..tensor.changing import change_meta
 from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor, new_like

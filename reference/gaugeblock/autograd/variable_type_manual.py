@@ -168,10 +168,8 @@ def refusing(operator: Operator) -> Callable[..., Any]:
 
 
 def rebound(self: Tensor, source: Tensor | None, change: Callable[[], Any]) -> Tensor:
-    """`self` after `change`, which puts it on another storage; no gradient flows on from it then.
-
-    Raises RuntimeError, where calls are recorded, for a leaf that requires grad.
-    """
+    """`self` after `change`, which puts it on another storage; no gradient flows on from it then. Raises RuntimeError,
+    where calls are recorded, for a leaf that requires grad."""
     taking_part = [one for one in (self, source) if STATE.grad and one is not None and requires_grad(one)]
     if taking_part:
         check_inplace(self)

@@ -129,9 +129,7 @@ def grad_fn_of(tensor: Tensor) -> Node | None:
     state = meta.view
     if state is None or base is None or base.autograd is None:
         return meta.grad_fn
-    if state.version != version(tensor):
-        return refreshed(tensor, base)
-    return meta.grad_fn
+    return refreshed(tensor, base) if state.version != version(tensor) else meta.grad_fn
 
 
 def edge_of(tensor: Tensor) -> Edge | None:

@@ -220,9 +220,7 @@ class Caller:
         return (*args[:first], args[first:]) if listed and first_size(args[first]) is not NO else args
 
     def _name(self, signature: Signature, keyword: str) -> str:
-        if keyword in signature.names:
-            return keyword
-        return RENAMED.get(self.name, SYNONYMS).get(keyword, keyword)
+        return keyword if keyword in signature.names else RENAMED.get(self.name, SYNONYMS).get(keyword, keyword)
 
     def _writing(self, signature: Signature) -> Signature | None:
         """The signature itself, or one with the same parameters, if it has an out= form."""

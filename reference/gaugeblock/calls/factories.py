@@ -16,7 +16,7 @@ from ..core.errors import UINT64_MAX
 from ..dispatch.dispatcher import REGISTRY, call
 from ..operators.allocation import leave, quick_empty_strided, quick_new
 from ..operators.factories import quick_computed
-from ..operators.fresh_fill import fill_ones, fill_zeros, quick_full, quick_full_like, quick_scalar_tensor
+from ..operators.fill import fill_ones, fill_zeros, quick_full, quick_full_like, quick_scalar_tensor
 from ..operators.random_numbers import fill_normal, fill_uniform, quick_randint
 from ..operators.ranges import quick_arange, quick_linspace
 from ..tensor.getters import set_requires_grad

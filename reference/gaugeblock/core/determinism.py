@@ -18,9 +18,7 @@ MODE = _Mode()
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Turn deterministic mode on or off; with `warn_only` an operator that cannot repeat warns instead of raising.
-
-    Raises TypeError unless both are bools.
-    """
+    Raises TypeError unless both are bools."""
     for name, value in (("mode", mode), ("warn_only", warn_only)):
         if not isinstance(value, bool):
             raise TypeError(

@@ -92,10 +92,8 @@ def _intern(key: tuple[str, int | None]) -> Device:
 
 
 def rename_private_device(name: str) -> None:
-    """Call the private device type `name` from now on.
-
-    Raises RuntimeError when `name` is no identifier, belongs to another device, or the type has been renamed before.
-    """
+    """Call the private device type `name` from now on. Raises RuntimeError when `name` is no identifier, belongs to
+    another device, or the type has been renamed before."""
     if not isinstance(name, str) or not name.isidentifier():
         raise RuntimeError(f"rename_privateuse1_backend(): argument 'backend_name' must be an identifier, got {name!r}")
     current = DEVICE_TYPES[-1]
@@ -142,14 +140,10 @@ def as_device(value: Device | str | None) -> Device:
     if value is None or value is cpu:
         return cpu
     device = named_device(value)
-    if device.type == "cuda":
-        return PLACING.cuda(device)
-    return device
+    return PLACING.cuda(device) if device.type == "cuda" else device
 
 
 def named_device(value: Device | str) -> Device:
     """as_device of a device that need not be there."""
     device = Device(value)
-    if device.index is not None and device.type != "cuda":
-        return Device(device.type)
-    return device
+    return Device(device.type) if device.index is not None and device.type != "cuda" else device

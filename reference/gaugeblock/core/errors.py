@@ -96,10 +96,8 @@ def check_sizes(operator: str, sizes: Sequence[int], argument: str = "size") -> 
 
 
 def check_addressable(sizes: Sequence[int], strides: Sequence[int]) -> None:
-    """Raise RuntimeError when the product of the nonzero sizes, or a stride, does not fit 64 bits.
-
-    Raises TypeError for a size that does not fit 64 bits.
-    """
+    """Raise RuntimeError when the product of the nonzero sizes, or a stride, does not fit 64 bits. Raises TypeError for
+    a size that does not fit 64 bits."""
     if sizes and max(sizes) > INT64_MAX:
         place = next(place for place, size in enumerate(sizes) if size > INT64_MAX)
         raise TypeError(

@@ -48,10 +48,8 @@ class IntLimits:
 
 
 def finfo(type: DType | None = None) -> FloatLimits:
-    """The limits of a floating dtype, or of a complex dtype's components; the default dtype's without argument.
-
-    Raises TypeError for other dtypes.
-    """
+    """The limits of a floating dtype, or of a complex dtype's components; the default dtype's without argument. Raises
+    TypeError for other dtypes."""
     dtype = DEFAULTS.dtype if type is None else type
     if not isinstance(dtype, DType) or dtype.kind < 2:
         raise TypeError(f"finfo() requires a floating point dtype, got {dtype!r}; use iinfo for integers")

@@ -16,10 +16,8 @@ def _integer(size: Any, position: int) -> int:
 
 
 class Size(tuple[int, ...]):
-    """An immutable tuple of sizes with ``numel()``; slices and sums are Sizes again.
-
-    Raises TypeError for what is no integer.
-    """
+    """An immutable tuple of sizes with ``numel()``; slices and sums are Sizes again. Raises TypeError for what is no
+    integer."""
 
     __slots__ = ()
 

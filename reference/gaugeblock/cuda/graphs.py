@@ -38,10 +38,8 @@ class CUDAGraph:
         self._graph: int | None = None
 
     def capture_begin(self, pool: PoolId | None = None, capture_error_mode: str = "global") -> None:
-        """Capture what the current stream gets from now on; its memory comes from `pool`, or from a new one.
-
-        Raises RuntimeError for a graph that was captured, the default stream, and a driver without graphs.
-        """
+        """Capture what the current stream gets from now on; its memory comes from `pool`, or from a new one. Raises
+        RuntimeError for a graph that was captured, the default stream, and a driver without graphs."""
         if self._stream is not None or self._graph is not None:
             raise RuntimeError("capture_begin(): the graph is being captured, or was; call reset() first")
         if capture_error_mode not in ("global", "thread_local", "relaxed"):

@@ -384,10 +384,8 @@ def pinned_copy(self: Tensor) -> Tensor:
 
 
 def record_stream(self: Tensor, stream: object) -> None:
-    """Let the block of a tensor's storage, once it is free, wait for what `stream` has by then.
-
-    Raises RuntimeError for a tensor that is not on a CUDA device, TypeError for what is no stream.
-    """
+    """Let the block of a tensor's storage, once it is free, wait for what `stream` has by then. Raises RuntimeError for
+    a tensor that is not on a CUDA device, TypeError for what is no stream."""
     from .streams import Stream
 
     if not isinstance(stream, Stream):

@@ -203,10 +203,8 @@ class Event:
         return ctypes.c_void_p(self.cuda_event)
 
     def record(self, stream: Stream | None = None) -> None:
-        """Mark the end of what `stream`, by default the current one, has by now.
-
-        Raises RuntimeError for a stream of another device than the one the event was first recorded on.
-        """
+        """Mark the end of what `stream`, by default the current one, has by now. Raises RuntimeError for a stream of
+        another device than the one the event was first recorded on."""
         on = _stream("record", stream)
         if self.driver is None:
             self.cuda_event = on.driver.event_create(on.device_index, self.enable_timing)
@@ -235,10 +233,8 @@ class Event:
             self.driver.event_synchronize(self._device, self.cuda_event)
 
     def elapsed_time(self, end_event: Event) -> float:
-        """Milliseconds from this event to `end_event`.
-
-        Raises RuntimeError unless both keep time, were recorded on one device, and are done.
-        """
+        """Milliseconds from this event to `end_event`. Raises RuntimeError unless both keep time, were recorded on one
+        device, and are done."""
         if not isinstance(end_event, Event):
             raise TypeError(f"Event.elapsed_time(): argument 'end_event' must be Event, not {type(end_event).__name__}")
         both = (self, end_event)

@@ -372,9 +372,7 @@ def key_set(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
     if mask == 0:
         device = kwargs.get("device")
         mask = DEVICE_KEYS["cpu" if device is None else getattr(device, "type", str(device).split(":")[0])]
-    if SPECIAL:
-        return (mask | STATE.include) & ~STATE.exclude
-    return (mask | DEFAULT_INCLUDE) & ~DEFAULT_EXCLUDE
+    return (mask | STATE.include) & ~STATE.exclude if SPECIAL else (mask | DEFAULT_INCLUDE) & ~DEFAULT_EXCLUDE
 
 
 def call(operator: Operator, *args: Any, **kwargs: Any) -> Any:
@@ -436,9 +434,7 @@ def run_entry(operator: Operator, found: Resolved, args: tuple[Any, ...], kwargs
         raise missing_kernel(operator, entry, runtime_key(found.mask))
     if entry.boxed:
         return entry.function(operator, found.mask, args, kwargs)
-    if entry.with_keys:
-        return entry.function(found.mask, *args, **kwargs)
-    return entry.function(*args, **kwargs)
+    return entry.function(found.mask, *args, **kwargs) if entry.with_keys else entry.function(*args, **kwargs)
 
 
 def check_one_device(operator: Operator, values: Iterable[Any]) -> None:

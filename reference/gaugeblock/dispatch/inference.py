@@ -32,9 +32,7 @@ class inference_mode(Guard, ContextDecorator):
         self.mode = mode
 
     def __new__(cls, mode: bool | F = True) -> Any:
-        if callable(mode):
-            return cls(True)(mode)
-        return super().__new__(cls)
+        return cls(True)(mode) if callable(mode) else super().__new__(cls)
 
     def change(self) -> None:
         """Switch the mode on or off."""

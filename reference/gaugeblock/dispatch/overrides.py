@@ -129,9 +129,7 @@ def intercept(public: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
     if STATE.overrides == 0:
         return NOT_OVERRIDDEN
     asked = overloaded(args, kwargs)
-    if not asked and not STATE.function_modes:
-        return NOT_OVERRIDDEN
-    return ask(public, asked, args, kwargs)
+    return NOT_OVERRIDDEN if not asked and not STATE.function_modes else ask(public, asked, args, kwargs)
 
 
 def taken(public: Any, args: tuple[Any, ...], options: Mapping[str, Any]) -> Any:

@@ -18,10 +18,8 @@ LEGACY_STREAM, PER_THREAD_STREAM, NO_SYNCHRONISATION = 1, 2, -1
 
 
 def dlpack_device(self: Tensor) -> tuple[int, int]:
-    """DLPack's type and index of the device: (1, 0) for the CPU, (2, index) for CUDA, (3, 0) for pinned memory.
-
-    Raises ValueError for devices without either.
-    """
+    """DLPack's type and index of the device: (1, 0) for the CPU, (2, index) for CUDA, (3, 0) for pinned memory. Raises
+    ValueError for devices without either."""
     device = self.meta.device
     if device is cpu:
         return (managed_tensor.CUDA_HOST if is_pinned(self) else managed_tensor.CPU), 0

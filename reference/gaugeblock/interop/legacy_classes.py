@@ -58,10 +58,8 @@ def legacy_class(name: str) -> Any:
 
 
 def set_default_tensor_type(t: Any) -> None:
-    """Set the default dtype by a legacy class or its name. Deprecated in favour of set_default_dtype.
-
-    Raises TypeError for a dtype that is not floating. Source: torch.set_default_tensor_type.
-    """
+    """Set the default dtype by a legacy class or its name. Deprecated in favour of set_default_dtype. Raises TypeError
+    for a dtype that is not floating. Source: torch.set_default_tensor_type."""
     warn("set_default_tensor_type() is deprecated; use set_default_dtype() and set_default_device()")
     name = t.rpartition(".")[2] if isinstance(t, str) else getattr(t, "__name__", "")
     if name not in CLASSES or not CLASSES[name].is_floating_point:

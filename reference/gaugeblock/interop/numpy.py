@@ -177,9 +177,7 @@ def as_numpy_array(self: Tensor, dtype: Any = None, copy: bool | None = None) ->
 
 def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A 1-D tensor on the memory of an object with the buffer protocol, from byte `offset`, `count` elements or all.
-
-    Raises ValueError when the buffer is empty or too short, or its length is no multiple of the itemsize.
-    """
+    Raises ValueError when the buffer is empty or too short, or its length is no multiple of the itemsize."""
     if not isinstance(dtype, DType):
         type_error("frombuffer", "dtype", dtype, "dtype")
     count, offset = check_int("frombuffer", "count", count), check_int("frombuffer", "offset", offset)

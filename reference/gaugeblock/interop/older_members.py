@@ -52,9 +52,7 @@ def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
 
 def made_of(operator: str, args: tuple[Any, ...], dtype: DType, device: Any) -> Tensor:
     """Return a tensor of `dtype` from sizes, given one by one or as a Size, a sequence, or a tensor of that dtype.
-
-    Raises TypeError.
-    """
+    Raises TypeError."""
     first = args[0] if len(args) == 1 else None
     if isinstance(first, Tensor):
         if first.meta.dtype is not dtype:

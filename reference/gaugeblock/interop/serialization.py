@@ -169,10 +169,8 @@ def _write_storage(archive: zipfile.ZipFile, name: str, storage: Storage) -> Non
 
 
 def placed(data: bytes, nbytes: int, place: str, map_location: MapLocation) -> Storage:
-    """A storage with the bytes of one that was saved at `place`, where `map_location` says.
-
-    Raises RuntimeError for a device that is not there, TypeError for what is no location.
-    """
+    """A storage with the bytes of one that was saved at `place`, where `map_location` says. Raises RuntimeError for a
+    device that is not there, TypeError for what is no location."""
     if callable(map_location):
         given = copying.rebuild_storage(data, nbytes, device.cpu)
         found = map_location(UntypedStorage.of(given), place)

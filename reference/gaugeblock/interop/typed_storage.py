@@ -133,9 +133,7 @@ class TypedStorage:
 
     def to_dtype(self, dtype: DType) -> TypedStorage:
         """Return the storage converted to `dtype`; self if it has that dtype."""
-        if dtype is self.dtype:
-            return self
-        return TypedStorage.of(self._elements().to(dtype).storage_impl, dtype)
+        return self if dtype is self.dtype else TypedStorage.of(self._elements().to(dtype).storage_impl, dtype)
 
     def clone(self) -> TypedStorage:
         """Return a copy of the storage."""

@@ -136,9 +136,7 @@ def fast_strides(setup: FastSetup, first: TensorMeta) -> Ints:
     """Strides of an output under a fast setup."""
     if setup is FastSetup.CONTIGUOUS:
         return default_strides(first.sizes)
-    if setup is FastSetup.CHANNELS_LAST:
-        return channels_last_strides(first.sizes, channels_last)
-    return first.strides
+    return channels_last_strides(first.sizes, channels_last) if setup is FastSetup.CHANNELS_LAST else first.strides
 
 
 def packed_strides(shape: Ints, order: Ints) -> Ints:

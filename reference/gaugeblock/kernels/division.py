@@ -97,6 +97,4 @@ def floor_divide_int(a: Expr, b: Expr) -> Expr:
 def remainder_int(a: Expr, b: Expr) -> Expr:
     """a - b * floor(a / b): the sign of the divisor."""
     rest = a - trunc_divide_int(a, b) * b
-    if a.type.kind != "int":
-        return rest
-    return select((rest != 0) & ((rest ^ b) < 0), rest + b, rest)
+    return rest if a.type.kind != "int" else select((rest != 0) & ((rest ^ b) < 0), rest + b, rest)

@@ -90,9 +90,7 @@ class Expr:
         return arithmetic("fdiv", other, self)
 
     def __neg__(self) -> Expr:
-        if self.type.is_float:
-            return Expr("fneg", self.type, (self,))
-        return arithmetic("sub", 0, self)
+        return Expr("fneg", self.type, (self,)) if self.type.is_float else arithmetic("sub", 0, self)
 
     def __abs__(self) -> Expr:
         if self.type.is_float:

@@ -134,9 +134,7 @@ def sign_bit(x: Expr) -> Expr:
     """True when the sign is negative, also for -0.0 and negative NaN."""
     if x.type.is_float:
         return bits_of(x) >= (1 << (x.type.bits - 1))
-    if x.type.kind == "int":
-        return x < 0
-    return constant(False, BOOL)
+    return x < 0 if x.type.kind == "int" else constant(False, BOOL)
 
 
 def minimum(a: Expr, b: Expr) -> Expr:

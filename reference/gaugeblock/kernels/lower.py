@@ -266,9 +266,7 @@ class Emitter(Code):
     def constant(self, expr: Expr) -> str:
         """A constant lane in IR syntax."""
         text = literal(expr.attribute, expr.type)
-        if self.width == 1:
-            return text
-        return f"splat ({expr.type.ir} {text})"
+        return text if self.width == 1 else f"splat ({expr.type.ir} {text})"
 
     def _intrinsic(self, expr: Expr, arguments: list[str]) -> str:
         scalar = f"{'f' if expr.type.is_float else 'i'}{expr.type.bits}"

@@ -198,9 +198,7 @@ def highest(type: ScalarType) -> Expr:
     """The value above all others."""
     if type.is_float:
         return constant(float("inf"), type)
-    if type is BOOL:
-        return constant(True, type)
-    return constant((1 << (type.bits - (type.kind == "int"))) - 1, type)
+    return constant(True, type) if type is BOOL else constant((1 << (type.bits - (type.kind == "int"))) - 1, type)
 
 
 def _one_phase(

@@ -18,10 +18,8 @@ Bound = tuple[list[Any], dict[str, Any]]
 
 
 def bind(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Bound:
-    """Positional values, defaults filled in, and the keyword-only ones that were given.
-
-    Raises RuntimeError for a missing, surplus, unknown or doubly given argument and for one of a wrong type.
-    """
+    """Positional values, defaults filled in, and the keyword-only ones that were given. Raises RuntimeError for a
+    missing, surplus, unknown or doubly given argument and for one of a wrong type."""
     converters = _converters(operator.name, operator.text)
     positional = operator.schema.positional
     if len(args) > len(positional):

@@ -106,10 +106,8 @@ def apply_mode() -> None:
 
 
 def set_allocator(allocator: Allocator | None) -> Allocator:
-    """Use `allocator` for host storages from now on (None: the built-in one); returns the one used so far.
-
-    Raises TypeError when `allocator` lacks allocate(nbytes) or free(address, nbytes).
-    """
+    """Use `allocator` for host storages from now on (None: the built-in one); returns the one used so far. Raises
+    TypeError when `allocator` lacks allocate(nbytes) or free(address, nbytes)."""
     if allocator is not None and not isinstance(allocator, Allocator):
         raise TypeError(f"set_allocator(): argument 'allocator' must have allocate and free, got {allocator!r}")
     previous = MODE.allocator
@@ -147,10 +145,8 @@ def _without_memory(cls: type[Storage], nbytes: int, device: Device, *, resizabl
 
 
 def allocate_storage(nbytes: int, device: Device = cpu) -> Storage:
-    """A fresh resizable storage of `nbytes` bytes on `device`; contents are undefined.
-
-    Raises RuntimeError for a negative or impossible size, and for a device without an allocator.
-    """
+    """A fresh resizable storage of `nbytes` bytes on `device`; contents are undefined. Raises RuntimeError for a
+    negative or impossible size, and for a device without an allocator."""
     storage = _without_memory(Storage, nbytes, device, resizable=True)
     if nbytes < 0:
         raise RuntimeError(f"Storage(): argument 'nbytes' must not be negative, got {nbytes}")
@@ -170,10 +166,8 @@ ADDRESS_MULTIPLE = 16
 
 
 def check_address(address: Any, nbytes: int) -> int:
-    """Return the address that a user's allocator returned for `nbytes` bytes.
-
-    Raises TypeError unless it is an int, RuntimeError unless it is a multiple of 16 and the pages at both ends exist.
-    """
+    """Return the address that a user's allocator returned for `nbytes` bytes. Raises TypeError unless it is an int,
+    RuntimeError unless it is a multiple of 16 and the pages at both ends exist."""
     if type(address) is not int:
         raise TypeError(f"allocate(): the allocator in use must return an int address, got {type(address).__name__}")
     if address <= 0 or address % ADDRESS_MULTIPLE or not is_mapped(address, nbytes):
@@ -311,9 +305,7 @@ def blob_storage(
     pointer: int, nbytes: int, *, deleter: Callable[[int], object] | None = None, owner: Any = None
 ) -> Storage:
     """`nbytes` bytes at address `pointer` as a storage that is never resized; ``deleter(pointer)`` runs once, last.
-
-    Raises RuntimeError for a negative size, for a null pointer with bytes and for what can be no address.
-    """
+    Raises RuntimeError for a negative size, for a null pointer with bytes and for what can be no address."""
     if nbytes < 0:
         raise RuntimeError(f"from_blob(): argument 'nbytes' must not be negative, got {nbytes}")
     if not pointer and nbytes:
@@ -345,10 +337,8 @@ _HOST = ("cpu", "meta")
 
 
 def register_allocator(device_type: str, allocator: Allocator | None) -> Allocator | None:
-    """Let `allocator` give the memory of a device type (None: nobody does); returns the one used so far.
-
-    Raises RuntimeError for an unknown type and for cpu and meta, TypeError for an object without allocate and free.
-    """
+    """Let `allocator` give the memory of a device type (None: nobody does); returns the one used so far. Raises
+    RuntimeError for an unknown type and for cpu and meta, TypeError for an object without allocate and free."""
     if device_type not in DEVICE_TYPES or device_type in _HOST:
         known = ", ".join(name for name in DEVICE_TYPES if name not in _HOST)
         raise RuntimeError(f"register_allocator(): argument 'device_type' must be one of {known}, got {device_type!r}")

@@ -13,10 +13,8 @@ def embedding(
     input: Any, weight: Any, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,
     scale_grad_by_freq: bool = False, sparse: bool = False,
 ) -> Any:  # fmt: skip
-    """The rows of weight that input names; with `max_norm` rows that are longer are shortened in place first.
-
-    Raises AssertionError for a padding_idx that is no row.
-    """
+    """The rows of weight that input names; with `max_norm` rows that are longer are shortened in place first. Raises
+    AssertionError for a padding_idx that is no row."""
     place = -1 if padding_idx is None else padding_idx
     if padding_idx is not None and weight.ndim:
         rows = weight.shape[0]
@@ -34,9 +32,7 @@ def embedding_bag(
     include_last_offset: bool = False, padding_idx: int | None = None,
 ) -> Any:  # fmt: skip
     """The sum, mean or maximum of bags of rows: the rows of a 2-D input, or parts of a 1-D input from each offset on.
-
-    Raises ValueError for other inputs and modes, NotImplementedError for weights of samples unless summed.
-    """
+    Raises ValueError for other inputs and modes, NotImplementedError for weights of samples unless summed."""
     if per_sample_weights is not None and input.shape != per_sample_weights.shape:
         raise ValueError(
             f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "

@@ -53,9 +53,7 @@ def _of_difference(name: str, input: Any, target: Any, weight: Any, kind: int, *
     if weight.shape != input.shape:
         raise ValueError(f"{name}(): Weights and input must have the same size, got {weight.shape} and {input.shape}")
     loss = getattr(ops, name)(*pair, 0, *numbers) * weight
-    if kind == 1 and name != "huber_loss":
-        return ops.sum(loss) / ops.sum(weight)
-    return _reduced(loss, kind)
+    return ops.sum(loss) / ops.sum(weight) if kind == 1 and name != "huber_loss" else _reduced(loss, kind)
 
 
 def _weighted(name: str, formula: str) -> Callable[..., Any]:

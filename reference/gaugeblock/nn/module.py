@@ -104,10 +104,8 @@ class Module:
         parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Register a buffer, a tensor or None, saved by state_dict() if it is `persistent`.
-
-        Raises TypeError for another object, KeyError for a name in use.
-        """
+        """Register a buffer, a tensor or None, saved by state_dict() if it is `persistent`. Raises TypeError for
+        another object, KeyError for a name in use."""
         buffers = self._tables()[1]
         self._check_name("buffer", name, buffers)
         if tensor is not None and not isinstance(tensor, Tensor):

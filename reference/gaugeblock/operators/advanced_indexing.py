@@ -79,10 +79,8 @@ def _picking(meta: TensorMeta, index: TensorMeta) -> Callable[..., Any] | bool:
 
 
 def advanced_setitem(self: Tensor, index: Any, value: Any) -> None:
-    """Write a number or a tensor of equal dtype into the indexed elements; leading size-1 dims are dropped.
-
-    Raises as advanced_getitem, and RuntimeError when value and destination differ in dtype or do not broadcast.
-    """
+    """Write a number or a tensor of equal dtype into the indexed elements; leading size-1 dims are dropped. Raises as
+    advanced_getitem, and RuntimeError when value and destination differ in dtype or do not broadcast."""
     if not isinstance(value, Tensor):
         value = assigned_number(value)
     if type(index) is Tensor and index.meta.dtype is bool_ and _fill_where(self, index, value):

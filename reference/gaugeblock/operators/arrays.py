@@ -180,9 +180,7 @@ def number_as(operator: str, dtype: DType, value: Any) -> Array:
     check_fits(operator, value, dtype)
     if isinstance(value, complex) and not dtype.is_complex:
         value = value.real
-    if dtype.kind == 1:
-        return np.asarray(int(value)).astype(dtype.numpy)
-    return rounded(value, dtype)
+    return np.asarray(int(value)).astype(dtype.numpy) if dtype.kind == 1 else rounded(value, dtype)
 
 
 MOST_DIMS = 30

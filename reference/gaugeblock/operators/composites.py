@@ -32,9 +32,7 @@ def unique(
     dim: int | None = None,
 ) -> Any:  # fmt: skip
     """The distinct elements (or parts along `dim`) in order; a tuple with the inverse and the counts when asked for.
-
-    Raises IndexError for a dim out of range.
-    """
+    Raises IndexError for a dim out of range."""
     _check_tensor("unique", input)
     if dim is None:
         results = invoke("_unique2", input, sorted, return_inverse, return_counts)

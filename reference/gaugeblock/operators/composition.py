@@ -229,9 +229,7 @@ class Part:
         if isinstance(value, Tensor):
             self._whole = self._whole and id(value) in self._names
             return self._names.get(id(value), "")
-        if _tensors(value):
-            return f"({''.join([self._source(one) + ', ' for one in value])})"
-        return self._constant(value)
+        return f"({''.join([self._source(one) + ', ' for one in value])})" if _tensors(value) else self._constant(value)
 
     def planned(self, result: R) -> Planned[R]:
         """Return the kernel's result with the call that makes it; without one if a part of it has none."""
@@ -362,9 +360,7 @@ def _tensors(value: Any) -> bool:
 
 def _is_plain(value: Any) -> bool:
     """Return whether a call that gets a value can be noted: no list of tensors, no subclass, nothing lazy."""
-    if isinstance(value, Tensor):
-        return value.__class__ is Tensor and not value.meta.lazy
-    return not _tensors(value)
+    return value.__class__ is Tensor and not value.meta.lazy if isinstance(value, Tensor) else not _tensors(value)
 
 
 def _taken(operator: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:

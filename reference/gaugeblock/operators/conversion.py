@@ -196,10 +196,8 @@ def to_cuda(
     self: Tensor, device: Device | str | int | None = None, non_blocking: bool = False,
     memory_format: MemoryFormat = preserve_format,
 ) -> Tensor:  # fmt: skip
-    """`self` on a CUDA device, the current one unless `device` says which; self itself when it is there.
-
-    Raises RuntimeError for a device of another type or one that is not there.
-    """
+    """`self` on a CUDA device, the current one unless `device` says which; self itself when it is there. Raises
+    RuntimeError for a device of another type or one that is not there."""
     named = Device("cuda", device) if isinstance(device, int) else Device(device or "cuda")
     if named.type != "cuda":
         raise RuntimeError(f"cuda(): argument 'device' must be a cuda device, got {str(named)!r}")

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core.device import cpu, meta_device
 from ..core.dtype import DType
-from ..core.memory_format import MemoryFormat
+from ..core.memory_format import MemoryFormat, contiguous_format
 from ..core.warn import warn
 from ..dispatch.dispatcher import REGISTRY, call
 from ..iteration.dimensions import broadcast_shapes
@@ -21,6 +21,7 @@ from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor, make_tensor, new_like
 from ..tensor.tensor_meta import CONJUGATE, NEGATIVE, TensorMeta, extent, format_strides, meta_of, recalled, remember
 from ..tensor.versions import bump_version
+from .composition import Part, composite
 from .launch import element_launch
 from .operand_checks import check_keeps_sizes
 from .plan import Planned, plannable
@@ -178,3 +179,38 @@ def fresh_copy(result: Tensor, source: Tensor) -> Callable[..., Any] | None:
 
 
 hooks.copy_into = copy_values
+
+
+COPIES = """as_strided_copy detach_copy diagonal_copy expand_copy narrow_copy permute_copy select_copy.int
+    slice_copy.Tensor split_copy.Tensor split_with_sizes_copy squeeze_copy squeeze_copy.dim squeeze_copy.dims t_copy
+    transpose_copy.int unbind_copy.int unfold_copy unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy
+    view_copy.dtype""".split()
+"""Operators named after the view that they copy."""
+# Views that no lazy tensor has, for its memory would be read as something else.
+_OF_MEMORY = ("view_as_real", "view.dtype")
+
+
+def copying_view(view: str) -> Callable[..., Any]:
+    """The function that copies what `view` returns, each part of a list by itself."""
+
+    def copy(part: Part, self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        given = part("clone", self) if self.meta.lazy and view in _OF_MEMORY else self
+        found: Any = part("reshape" if view == "view" else view, given, *args, **kwargs)
+        if isinstance(found, (tuple, list)):
+            return tuple([part("clone", one, memory_format=contiguous_format) for one in found])
+        return part("clone", found, memory_format=contiguous_format)
+
+    return composite(copy)
+
+
+kernel("alias_copy")(copying_view("detach"))
+for _name in COPIES:
+    kernel(_name)(copying_view(_name.replace("_copy", "")))
+
+
+@kernel("positive", "CompositeExplicitAutograd")
+def positive(self: Tensor) -> Tensor:
+    """`self`. Raises RuntimeError for bool."""
+    if self.meta.dtype.kind == 0:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return self

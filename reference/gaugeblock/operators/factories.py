@@ -25,7 +25,7 @@ from .allocation import COMPOSITE, COPY, EMPTY, empty_like, on_device, own_optio
 from .arguments import check_layout
 from .arrays import filled
 from .deferred import Deferred
-from .fresh_fill import fill_ones, fill_zeros
+from .fill import fill_ones, fill_zeros
 from .invoke import apply
 from .operand_checks import check_fits
 from .ranges import Plan, resize_range, resize_vector

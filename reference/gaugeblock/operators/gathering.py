@@ -42,10 +42,8 @@ def index_values(index: Tensor) -> Array:
 @kernel("index_select")
 @plannable
 def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor | Planned[Tensor]:
-    """The parts of `self` at the int32 or int64 vector `index` along `dim`.
-
-    Raises IndexError out of [0, size) and for an index with more than one dim, RuntimeError for another dtype.
-    """
+    """The parts of `self` at the int32 or int64 vector `index` along `dim`. Raises IndexError out of [0, size) and for
+    an index with more than one dim, RuntimeError for another dtype."""
     if index.meta.dtype not in (int32, int64):
         raise RuntimeError(f"index_select(): Expected dtype int32 or int64 for index, but got {index.meta.dtype.name}")
     if index.meta.ndim > 1:
@@ -106,10 +104,8 @@ def check_places(operator: str, dim: int, self: Tensor, index: Tensor, *_: Tenso
 @kernel("gather")
 @plannable
 def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor | Planned[Tensor]:
-    """``out[i][j] = self[index[i][j]][j]`` (for dim 0); the result has the sizes of `index`.
-
-    Raises RuntimeError for an index out of [0, size), other numbers of dims, sizes above those of `self` outside `dim`.
-    """
+    """``out[i][j] = self[index[i][j]][j]`` (for dim 0); the result has the sizes of `index`. Raises RuntimeError for an
+    index out of [0, size), other numbers of dims, sizes above those of `self` outside `dim`."""
     place = gather_dim("gather", self, dim, index)
     made = contiguous_meta(index.meta.sizes, self.meta.dtype, self.meta.device)
     if not made.numel:
@@ -131,10 +127,8 @@ def gather(self: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) 
 @kernel("take")
 @plannable
 def take(self: Tensor, index: Tensor) -> Tensor | Planned[Tensor]:
-    """The elements at positions `index` (int64, negative from the end) of the flattened tensor.
-
-    Raises IndexError out of range, RuntimeError for another dtype.
-    """
+    """The elements at positions `index` (int64, negative from the end) of the flattened tensor. Raises IndexError out
+    of range, RuntimeError for another dtype."""
     check_index_dtype("take", index, (int64,))
     check_not_empty("take", self, index)
     made = contiguous_meta(index.meta.sizes, self.meta.dtype, self.meta.device)
@@ -170,10 +164,8 @@ def check_take(operator: str, places: Array, count: int) -> None:
 @kernel("take_along_dim", "CompositeImplicitAutograd")
 @composite
 def take_along_dim(part: Part, self: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """gather of tensors that broadcast outside `dim`, flattened without it; indices below 0 count from the end.
-
-    Raises RuntimeError as gather does and, with `dim`, for indices that are not int64.
-    """
+    """gather of tensors that broadcast outside `dim`, flattened without it; indices below 0 count from the end. Raises
+    RuntimeError as gather does and, with `dim`, for indices that are not int64."""
     if dim is None:
         return part("gather", part("reshape", self, (-1,)), 0, part("reshape", indices, (-1,)))
     check_index_dtype("take_along_dim", indices, (int64,))

@@ -27,9 +27,7 @@ STATE_WORDS = 8
 
 class Generator:
     """A stream of random bits for tensors on the CPU or a CUDA device, reproducible from its seed or a saved state.
-
-    Raises RuntimeError for another device.
-    """
+    Raises RuntimeError for another device."""
 
     __slots__ = ("_calls", "_draw", "_seed", "device")
 

@@ -155,10 +155,8 @@ def _check_index_dtype(dtype: DType) -> None:
 
 
 def key_of(view: Tensor, arrays: dict[int, Array]) -> Key:
-    """The NumPy index for `arrays` by dim of `view`; masks become one int64 array per dim they cover.
-
-    Raises IndexError for a mask whose sizes differ from those of its dims.
-    """
+    """The NumPy index for `arrays` by dim of `view`; masks become one int64 array per dim they cover. Raises IndexError
+    for a mask whose sizes differ from those of its dims."""
     sizes = view.meta.sizes
     key: list[Any] = [slice(None)] * len(sizes)
     for dim, array in arrays.items():

@@ -26,9 +26,7 @@ Ints = tuple[int, ...]
 @plannable
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor | Planned[Tensor]:
     """The tensors one after another along `dim`, in their promoted dtype; 1-D tensors without elements are skipped.
-
-    Raises ValueError for an empty list, RuntimeError for 0-dim tensors and for sizes that differ outside `dim`.
-    """
+    Raises ValueError for an empty list, RuntimeError for 0-dim tensors and for sizes that differ outside `dim`."""
     if not tensors:
         raise ValueError("cat(): expected a non-empty list of Tensors")
     meta = tensors[0].meta

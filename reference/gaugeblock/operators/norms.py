@@ -54,10 +54,8 @@ def vector_norm(
 
 
 def norm_compute_dtype(operator: str, own: DType, given: DType | None) -> DType:
-    """Return the dtype in which the norm of elements of `own` is computed.
-
-    Raises RuntimeError for bool and ints, and for a given dtype of another kind or with less precision.
-    """
+    """Return the dtype in which the norm of elements of `own` is computed. Raises RuntimeError for bool and ints, and
+    for a given dtype of another kind or with less precision."""
     if own.kind < 2:
         raise RuntimeError(
             f"{operator}: Expected a floating point or complex tensor as input. Got {UPSTREAM_NAMES[own.name]}"

@@ -61,9 +61,7 @@ def clamp(self: Tensor, min: Any = None, max: Any = None) -> Call:
         raise RuntimeError("clamp(): At least one of 'min' or 'max' must not be None")
     if max is None:
         return Call("clamp_min", (self, min), fit=True)
-    if min is None:
-        return Call("clamp_max", (self, max), fit=True)
-    return Call("clamp", (self, min, max), fit=True)
+    return Call("clamp_max", (self, max), fit=True) if min is None else Call("clamp", (self, min, max), fit=True)
 
 
 def addcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Number = 1) -> Call:

@@ -291,9 +291,7 @@ def check_matrix_vector(matrix: Tensor, vector: Tensor) -> int:
 @plannable
 def matmul(self: Tensor, other: Tensor) -> Tensor | Planned[Tensor]:
     """dot, mv, mm or bmm by the numbers of dims; leading dims broadcast, vectors get a dim that is dropped again.
-
-    Raises RuntimeError for 0-dim operands, dtypes that differ and sizes that do not fit.
-    """
+    Raises RuntimeError for 0-dim operands, dtypes that differ and sizes that do not fit."""
     left, right = self.meta.sizes, other.meta.sizes
     if not left or not right:
         raise RuntimeError(
@@ -350,9 +348,7 @@ def inner(part: Part, self: Tensor, other: Tensor) -> Tensor:
             f"inner() the last dimension must match on both input tensors but got shapes {list(left.sizes)} and "
             f"{list(right.sizes)}"
         )
-    if left.ndim == right.ndim == 1:
-        return part("dot", self, other)
-    return part("tensordot", self, other, (-1,), (-1,))
+    return part("dot", self, other) if left.ndim == right.ndim == 1 else part("tensordot", self, other, (-1,), (-1,))
 
 
 def scaled_call(
@@ -409,10 +405,8 @@ def _factor(number: Number, dtype: DType, like: Array) -> Any:
 @kernel("addmm")
 @plannable
 def addmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor | Planned[Tensor]:
-    """``beta * self + alpha * mat1 @ mat2``; `self` broadcasts, and is ignored, NaN included, when beta is 0.
-
-    Raises RuntimeError unless sizes and dtypes fit.
-    """
+    """``beta * self + alpha * mat1 @ mat2``; `self` broadcasts, and is ignored, NaN included, when beta is 0. Raises
+    RuntimeError unless sizes and dtypes fit."""
     sizes = check_matrices(mat1, mat2, ("mat1", "mat2"))
     return scaled.planned("addmm", self, mat1, mat2, sizes, beta, alpha)
 

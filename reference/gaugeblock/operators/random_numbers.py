@@ -98,10 +98,8 @@ def written(self: Tensor, draw: Callable[[tuple[int, ...]], Tensor]) -> Tensor:
 
 @kernel("uniform_", derive=False)
 def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> Tensor:
-    """Fill with numbers uniform in [from, to), for complex each component.
-
-    Raises RuntimeError when `to` is below `from` or does not fit, NotImplementedError for integers and bool.
-    """
+    """Fill with numbers uniform in [from, to), for complex each component. Raises RuntimeError when `to` is below
+    `from` or does not fit, NotImplementedError for integers and bool."""
     dtype = self.meta.dtype.to_real()
     if not dtype.is_floating_point:
         raise _refuse("uniform_", dtype)
@@ -140,9 +138,7 @@ def _below(low: float, high: float, dtype: DType) -> float:
 @kernel("normal_", derive=False)
 def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fill with numbers of the normal distribution; a complex one has independent components of variance std**2 / 2.
-
-    Raises RuntimeError for a negative `std`, NotImplementedError for integers and bool.
-    """
+    Raises RuntimeError for a negative `std`, NotImplementedError for integers and bool."""
     dtype = self.meta.dtype
     if dtype.kind < 2:
         raise _refuse("normal_", dtype)
@@ -268,10 +264,8 @@ def bounds(operator: str, dtype: DType, *given: int) -> tuple[int, ...]:
 
 
 def permutation(dtype: DType, n: int, generator: Generator | None = None) -> Plan:
-    """A random permutation of the integers below `n`.
-
-    Raises RuntimeError for a dtype too narrow for `n`, NotImplementedError for bool and complex.
-    """
+    """A random permutation of the integers below `n`. Raises RuntimeError for a dtype too narrow for `n`,
+    NotImplementedError for bool and complex."""
     check_sizes("randperm", (n,))
     check_implemented("randperm", dtype, dtype.kind in (1, 2))
     check_fits("randperm", max(n - 1, 0), dtype)
@@ -305,10 +299,8 @@ def bernoulli_p(self: Tensor, p: float, *, generator: Generator | None = None) -
 def multinomial(
     self: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
 ) -> Tensor | Filling:
-    """Indices drawn with the weights in `self`, row by row for a matrix.
-
-    Raises RuntimeError for weights that are negative, not finite or all zero, and for too many samples.
-    """
+    """Indices drawn with the weights in `self`, row by row for a matrix. Raises RuntimeError for weights that are
+    negative, not finite or all zero, and for too many samples."""
     meta = self.meta
     if not meta.dtype.is_floating_point:
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {meta.dtype.name}")

@@ -23,7 +23,7 @@ from ..tensor.tensor_meta import contiguous_meta
 from ..tensor.views import select
 from .allocation import resized
 from .copy import copy_values
-from .fresh_fill import fill_kept, fill_zeros
+from .fill import fill_kept, fill_zeros
 from .invoke import apply
 from .operand_checks import check_implemented
 

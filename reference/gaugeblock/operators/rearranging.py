@@ -30,10 +30,8 @@ from .registration import kernel
 @kernel("roll")
 @plannable
 def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor | Planned[Tensor]:
-    """Each dim of `dims` shifted cyclically towards higher indices; without `dims` the flattened elements.
-
-    Raises RuntimeError unless there are as many shifts as dims, IndexError for a dim out of range.
-    """
+    """Each dim of `dims` shifted cyclically towards higher indices; without `dims` the flattened elements. Raises
+    RuntimeError unless there are as many shifts as dims, IndexError for a dim out of range."""
     shifts, dims = _ints(shifts), _ints(dims)
     meta = self.meta
     if not shifts:
@@ -74,10 +72,8 @@ def _turning(meta: TensorMeta, shift: int) -> LoopPlan:
 @kernel("flip")
 @plannable
 def flip(self: Tensor, dims: Sequence[int]) -> Tensor | Planned[Tensor]:
-    """A copy with the order along `dims` reversed, in strides like the input's.
-
-    Raises RuntimeError for a repeated dim, IndexError for one out of range.
-    """
+    """A copy with the order along `dims` reversed, in strides like the input's. Raises RuntimeError for a repeated dim,
+    IndexError for one out of range."""
     meta = self.meta
     places = [wrap_dim("flip", dim, meta.ndim) for dim in _ints(dims)]
     for place in places:
@@ -112,10 +108,8 @@ _register_flip("flipud", 1, 0)
 @kernel("rot90")
 @composite
 def rot90(part: Part, self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """A copy turned `k` times by 90 degrees from the first of two dims towards the second.
-
-    Raises RuntimeError unless `dims` are two different dims of a tensor of at least 2-D.
-    """
+    """A copy turned `k` times by 90 degrees from the first of two dims towards the second. Raises RuntimeError unless
+    `dims` are two different dims of a tensor of at least 2-D."""
     meta = self.meta
     dims = _ints(dims)
     if len(dims) != 2:
@@ -164,10 +158,8 @@ def _ints(value: int | Sequence[int]) -> tuple[int, ...]:
 
 @kernel("repeat")
 def repeat(self: Tensor, repeats: Sequence[int]) -> Tensor:
-    """The tensor copied ``repeats[k]`` times along each dim; additional leading repeats add dims.
-
-    Raises RuntimeError for fewer repeats than dims or a negative one.
-    """
+    """The tensor copied ``repeats[k]`` times along each dim; additional leading repeats add dims. Raises RuntimeError
+    for fewer repeats than dims or a negative one."""
     meta = self.meta
     repeats = (repeats,) if isinstance(repeats, int) else tuple(repeats)
     if len(repeats) < meta.ndim:
@@ -210,10 +202,8 @@ def repeat_interleave_int(
 def repeat_interleave_tensor(
     self: Tensor, repeats: Tensor, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Part k along `dim` ``repeats[k]`` times in a row.
-
-    Raises RuntimeError for negative repeats or a wrong number of them, NotImplementedError unless they are integers.
-    """
+    """Part k along `dim` ``repeats[k]`` times in a row. Raises RuntimeError for negative repeats or a wrong number of
+    them, NotImplementedError unless they are integers."""
     _check_repeats(repeats)
     source, place = _parts(self, dim)
     size, given = source.meta.sizes[place], repeats.meta.numel

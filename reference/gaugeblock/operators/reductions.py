@@ -26,7 +26,8 @@ from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, remember
 from .arguments import dtype_argument
 from .composition import Part, composite
-from .operand_checks import check_number, real_number
+from .invoke import result_type
+from .operand_checks import check_implemented, check_number, real_number
 from .plan import Planned, plannable, planned_fresh
 from .registration import kernel
 
@@ -38,10 +39,8 @@ STEPS = 256
 
 
 def reduced_dims(operator: str, dim: int | Sequence[int] | None, ndim: int, *, empty_is_all: bool = True) -> Dims:
-    """Return the dims to reduce, ascending.
-
-    Raises IndexError out of range, RuntimeError for a dim given twice and for a tensor with more than 64 dims.
-    """
+    """Return the dims to reduce, ascending. Raises IndexError out of range, RuntimeError for a dim given twice and for
+    a tensor with more than 64 dims."""
     if dim is None:
         return tuple(range(ndim))
     if type(dim) is int:
@@ -270,10 +269,8 @@ def count_nonzero(self: Tensor, dim: int | None = None) -> Tensor | Planned[Tens
 
 
 def spread(operator: str, self: Tensor, dim: Dim, keepdim: bool, correction: float | None) -> Planned[Any]:
-    """Variance (var, var_mean) or standard deviation (std, std_mean), and the mean for the latter forms.
-
-    Raises RuntimeError for bool and ints; warns when the degrees of freedom are not positive.
-    """
+    """Variance (var, var_mean) or standard deviation (std, std_mean), and the mean for the latter forms. Raises
+    RuntimeError for bool and ints; warns when the degrees of freedom are not positive."""
     own = self.meta.dtype
     base, _, mean = operator.partition("_")
     if own.kind < 2:
@@ -318,3 +315,66 @@ def _register_spread(name: str) -> None:
 
 for _name in ("var", "std", "var_mean", "std_mean"):
     _register_spread(_name)
+
+
+def _extreme(name: str, self: Tensor, dims: Dims, keepdim: bool, largest: bool) -> Planned[Tensor]:
+    own = self.meta.dtype
+    return planned_reduction(name, reduction_ops.extreme_reduction(own, largest), self, dims, keepdim, own, own)
+
+
+def _register(largest: bool) -> None:
+    word = "max" if largest else "min"
+
+    @kernel(f"a{word}")
+    @plannable
+    def over_dims(self: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False) -> Tensor | Planned[Tensor]:
+        operator = f"a{word}"
+        check_implemented(operator, self.meta.dtype, not self.meta.dtype.is_complex)
+        dims = reduced_dims(operator, dim, self.meta.ndim)
+        check_not_empty(operator, self.meta, dims, full=dim == () or dim == [])
+        return _extreme(operator, self, dims, keepdim, largest)
+
+    @kernel(word)
+    @plannable
+    def of_all(self: Tensor) -> Tensor | Planned[Tensor]:
+        check_implemented(word, self.meta.dtype, not self.meta.dtype.is_complex)
+        dims = tuple(range(self.meta.ndim))
+        check_not_empty(word, self.meta, dims, full=True)
+        return _extreme(f"a{word}", self, dims, False, largest)
+
+    @kernel(f"{word}.dim")
+    @plannable
+    def along(self: Tensor, dim: int, keepdim: bool = False) -> Planned[Any]:
+        if self.meta.dtype.is_complex:
+            raise RuntimeError(f"{word}(): does not support complex input")
+        dims = reduced_dims(word, dim, self.meta.ndim)
+        check_not_empty(word, self.meta, dims, full=False)
+        own, reduction = self.meta.dtype, reduction_ops.position_reduction(self.meta.dtype, largest, False)
+        both = plan_reduction(word, reduction, self.meta, dims, keepdim, own, (own, int64))
+        return planned_fresh(both, self, kind=result_type(f"{word}.dim"))
+
+    @kernel(f"arg{word}")
+    @plannable
+    def position(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor | Planned[Tensor]:
+        operator = f"arg{word}"
+        kind = self.meta.dtype.category
+        if kind in ("bool", "complex"):
+            raise RuntimeError(f"{operator}(): does not support {kind} input")
+        dims = reduced_dims(operator, dim, self.meta.ndim)
+        check_not_empty(operator, self.meta, dims, full=dim is None, error=IndexError)
+        reduction = reduction_ops.position_reduction(self.meta.dtype, largest, True)
+        return planned_reduction(operator, reduction, self, dims, keepdim, self.meta.dtype, int64)
+
+
+_register(True)
+_register(False)
+
+
+@kernel("aminmax")
+@composite
+def aminmax(part: Part, self: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
+    """(smallest, largest) in all or along a dim; NaN wins. Raises RuntimeError, IndexError for no elements."""
+    check_implemented("aminmax", self.meta.dtype, not self.meta.dtype.is_complex)
+    dims = reduced_dims("aminmax", dim, self.meta.ndim)
+    check_not_empty("aminmax", self.meta, dims, full=dim is None)
+    return result_type("aminmax")(*[part(name, self, dims, keepdim) for name in ("amin", "amax")])

@@ -246,10 +246,8 @@ def _write_results(plan: Planned[Any], outs: Sequence[Tensor], as_made: bool) ->
 def computed_in_out(
     row: Row, args: tuple[Any, ...], kwargs: dict[str, Any], out: Tensor
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a factory, reduction or scan that computes in the dtype of its out=.
-
-    Raises RuntimeError for an out= of another dtype than `dtype` says, or one that is not floating where it must be.
-    """
+    """The arguments of a factory, reduction or scan that computes in the dtype of its out=. Raises RuntimeError for an
+    out= of another dtype than `dtype` says, or one that is not floating where it must be."""
     if out.meta.device is not cpu and "Device? device" in row.schema:
         kwargs = {**kwargs, "device": out.meta.device}
     if row.family == "factory" and row.takes_dtype:

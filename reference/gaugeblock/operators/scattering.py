@@ -252,10 +252,8 @@ def check_vector_places(operator: str, dim: int, self: Tensor, index: Tensor, *_
 
 @writing("index_add", "index_add_")
 def index_add_(self: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Number = 1) -> Write:
-    """Add ``alpha * source`` to the parts at `index` along `dim`, repeated places included.
-
-    Raises IndexError out of range, RuntimeError for dtypes or sizes that do not fit.
-    """
+    """Add ``alpha * source`` to the parts at `index` along `dim`, repeated places included. Raises IndexError out of
+    range, RuntimeError for dtypes or sizes that do not fit."""
     return _into_parts("index_add_", self, dim, index, source, alpha)
 
 
@@ -319,10 +317,8 @@ def index_fill_tensor_(self: Tensor, dim: int, index: Tensor, value: Tensor) -> 
 
 @writing("put", "put_")
 def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Write:
-    """Write `source` at positions `index` (int64) of the flattened tensor; with `accumulate` add.
-
-    Raises IndexError out of range, RuntimeError for dtypes or counts that differ, and for tensors that share memory.
-    """
+    """Write `source` at positions `index` (int64) of the flattened tensor; with `accumulate` add. Raises IndexError out
+    of range, RuntimeError for dtypes or counts that differ, and for tensors that share memory."""
     check_index_dtype("put_", index, (int64,))
     check_same_dtype("put_", self, source, "source")
     if index.meta.numel != source.meta.numel:
@@ -358,10 +354,8 @@ def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
 @kernel("masked_scatter_", derive=False)
 def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """Write the first elements of `source` where `mask` is true, in row-major order.
-
-    Raises RuntimeError for a mask that is not bool, dtypes that differ and too few elements.
-    """
+    """Write the first elements of `source` where `mask` is true, in row-major order. Raises RuntimeError for a mask
+    that is not bool, dtypes that differ and too few elements."""
     if mask.meta.dtype is not bool_:
         raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.meta.dtype}")
     check_same_dtype("masked_scatter_", self, source, "source")
@@ -439,9 +433,7 @@ def scatter_reduce_two_(
     self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Write:
     """Reduce the values of `src` at the places of `index` along `dim` into `self`, with the old ones if `include_self`.
-
-    Raises RuntimeError for an unknown reduction, sizes, dtypes and places that do not fit.
-    """
+    Raises RuntimeError for an unknown reduction, sizes, dtypes and places that do not fit."""
     message = f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
     _check_reduction("scatter_reduce", self, reduce, SCATTERED, f"scatter_reduce(): {message}")
     place = check_scatter("scatter_reduce", self, dim, index, src)
@@ -452,10 +444,8 @@ def scatter_reduce_two_(
 def index_reduce_(
     self: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Write:
-    """Reduce parts of `source` into the parts of `self` at `index` along `dim`.
-
-    Raises RuntimeError for an unknown reduction, sizes and dtypes that do not fit, IndexError for places out of range.
-    """
+    """Reduce parts of `source` into the parts of `self` at `index` along `dim`. Raises RuntimeError for an unknown
+    reduction, sizes and dtypes that do not fit, IndexError for places out of range."""
     message = f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
     _check_reduction("index_reduce", self, reduce, INDEXED, message)
     place = vector_dim("index_reduce_", self, dim, index)

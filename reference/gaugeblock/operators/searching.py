@@ -79,9 +79,7 @@ def searchsorted(
     sorter: Tensor | None = None,
 ) -> Tensor | Planned[Tensor]:  # fmt: skip
     """Return where each value would be inserted into the ascending sequence (row by row when it has more than one dim).
-
-    Raises RuntimeError when leading sizes differ or `side` contradicts `right`.
-    """
+    Raises RuntimeError when leading sizes differ or `side` contradicts `right`."""
     if side not in (None, "left", "right"):
         raise RuntimeError(f"searchsorted(): side can only be 'left' or 'right' but got {side!r}")
     if side == "left" and right:

@@ -98,10 +98,8 @@ def _pick(
 @kernel("sort")
 @plannable
 def sort(self: Tensor, dim: int = -1, descending: bool = False) -> Any | Planned[Any]:
-    """Values and int64 indices in order along `dim`; equal keys of long rows come in any order.
-
-    Raises IndexError for a dim out of range, RuntimeError for complex values.
-    """
+    """Values and int64 indices in order along `dim`; equal keys of long rows come in any order. Raises IndexError for a
+    dim out of range, RuntimeError for complex values."""
     return sort_stable.planned(self, stable=False, dim=dim, descending=descending)
 
 
@@ -136,10 +134,8 @@ def msort(part: Part, self: Tensor) -> Tensor:
 @kernel("topk")
 @plannable
 def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """The `k` largest (or smallest) values along `dim`, in order, and their indices.
-
-    Raises RuntimeError when `k` exceeds the size, and for bool and complex.
-    """
+    """The `k` largest (or smallest) values along `dim`, in order, and their indices. Raises RuntimeError when `k`
+    exceeds the size, and for bool and complex."""
     if has_many_dims(self.meta):
         return along("topk", self, dim, lambda three: topk(three, k, 1, largest, sorted))
     place = wrap_dim("topk", dim, self.meta.ndim)
@@ -175,10 +171,8 @@ def _selected(array: Array, k: int, dim: int, largest: bool) -> Array:
 @kernel("kthvalue")
 @plannable
 def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """The `k`-th smallest value along `dim`, counted from 1, and its index.
-
-    Raises IndexError for a dim of size 0, RuntimeError when `k` is out of [1, size], NotImplementedError for bool.
-    """
+    """The `k`-th smallest value along `dim`, counted from 1, and its index. Raises IndexError for a dim of size 0,
+    RuntimeError when `k` is out of [1, size], NotImplementedError for bool."""
     place = wrap_dim("kthvalue", dim, self.meta.ndim)
     size = self.meta.sizes[place] if self.meta.ndim else 1
     if size:
@@ -192,10 +186,8 @@ def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
 
 
 def one_along(operator: str, self: Tensor, dim: int, keepdim: bool, find: Finder) -> Planned[Any]:
-    """One value along `dim` and its index, which `find` gives for an array along its last axis.
-
-    Raises IndexError for a dim out of range or without elements.
-    """
+    """One value along `dim` and its index, which `find` gives for an array along its last axis. Raises IndexError for a
+    dim out of range or without elements."""
     base = operator.partition(".")[0]
     if has_many_dims(self.meta):
         result = along(base, self, dim, lambda three: one_along(operator, three, 1, True, find).result, keepdim=keepdim)
@@ -238,9 +230,7 @@ EMPTY_MEDIANS = {"int32": -(1 << 31), "int64": -(1 << 63), "uint64": 1 << 63}
 
 def _median_of(flat: Array, dtype: DType, ignore_nan: bool) -> Any:
     if not flat.size:
-        if dtype.kind == 2:
-            return float("nan")
-        return EMPTY_MEDIANS.get(dtype.name, 0)
+        return float("nan") if dtype.kind == 2 else EMPTY_MEDIANS.get(dtype.name, 0)
     return flat[_middle(flat, ignore_nan)]
 
 

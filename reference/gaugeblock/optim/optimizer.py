@@ -109,10 +109,8 @@ class Optimizer:
         return {"state": state, "param_groups": groups}
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Restore groups and states from ``state_dict``; states of floating parameters get their dtype.
-
-        Raises ValueError if the groups differ in number or size from this optimizer's.
-        """
+        """Restore groups and states from ``state_dict``; states of floating parameters get their dtype. Raises
+        ValueError if the groups differ in number or size from this optimizer's."""
         name = f"{type(self).__name__}.load_state_dict()"
         groups = [dict(group) for group in state_dict["param_groups"]]
         given, present = [len(group["params"]) for group in groups], [len(g["params"]) for g in self.param_groups]

@@ -38,9 +38,7 @@ def _other(self: Tensor, name: str, function: Callable[[Tensor], Tensor]) -> Ten
 
 def _dispatchable(name: str, function: Callable[[Tensor], Tensor]) -> property:
     def getter(self: Tensor) -> Tensor:
-        if SPECIAL or UNRECORDED or self.meta.has_autograd:
-            return _other(self, name, function)
-        return function(self)
+        return _other(self, name, function) if SPECIAL or UNRECORDED or self.meta.has_autograd else function(self)
 
     getter.__name__ = getter.__qualname__ = name
     getter.__doc__ = function.__doc__

@@ -21,10 +21,8 @@ _ASSIGNABLE_NOT = (list, tuple, dict, str, bytes, type(None))
 
 
 def getitem(self: Tensor, index: Any) -> Tensor:
-    """``x[index]``: a view for a basic index, a copy for an advanced one.
-
-    Raises IndexError for an int out of range and for too many indices, ValueError for a slice step below 1.
-    """
+    """``x[index]``: a view for a basic index, a copy for an advanced one. Raises IndexError for an int out of range and
+    for too many indices, ValueError for a slice step below 1."""
     if SPECIAL:
         return taken(self, hooks.dispatched["__getitem__"](self, index))  # type: ignore[no-any-return]
     kind = type(index)
@@ -185,10 +183,8 @@ def _plain_index(item: Any) -> int:
 
 
 def basic_view(self: Tensor, items: tuple[Any, ...]) -> Tensor:
-    """The view that a basic index gives; the first Ellipsis fills up, later ones stand for no dim.
-
-    Raises IndexError and ValueError.
-    """
+    """The view that a basic index gives; the first Ellipsis fills up, later ones stand for no dim. Raises IndexError
+    and ValueError."""
     meta = self.meta
     old_sizes, old_strides, ndim = meta.sizes, meta.strides, meta.ndim
     skip = ndim - len(items) + items.count(None) + items.count(Ellipsis)

@@ -18,17 +18,13 @@ from .versions import is_inference, version_of
 def size(self: Tensor, dim: int | None = None) -> Size | int:
     """The sizes, or the size of `dim`. Raises IndexError for a dim out of range."""
     meta = self.meta
-    if dim is None:
-        return meta.shape
-    return meta.sizes[_real_dim("size", dim, meta.ndim)]
+    return meta.shape if dim is None else meta.sizes[_real_dim("size", dim, meta.ndim)]
 
 
 def stride(self: Tensor, dim: int | None = None) -> tuple[int, ...] | int:
     """The strides in elements, or the stride of `dim`. Raises IndexError for a dim out of range."""
     meta = self.meta
-    if dim is None:
-        return meta.strides
-    return meta.strides[_real_dim("stride", dim, meta.ndim)]
+    return meta.strides if dim is None else meta.strides[_real_dim("stride", dim, meta.ndim)]
 
 
 def _real_dim(operator: str, dim: int, ndim: int) -> int:

@@ -59,10 +59,8 @@ def detach_(self: Tensor) -> Tensor:
 
 
 def resize_(self: Tensor, size: Sequence[int], memory_format: MemoryFormat | None = None) -> Tensor:
-    """Give `self` other sizes, row-major, growing the storage when needed; the storage never shrinks.
-
-    Raises RuntimeError for negative sizes, a storage that may not grow, and preserve_format.
-    """
+    """Give `self` other sizes, row-major, growing the storage when needed; the storage never shrinks. Raises
+    RuntimeError for negative sizes, a storage that may not grow, and preserve_format."""
     meta = self.meta
     sizes = check_ints("resize_", "size", size)
     if sizes == meta.sizes and memory_format is None and self.__class__ is Tensor:

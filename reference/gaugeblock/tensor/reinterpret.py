@@ -11,10 +11,8 @@ from .views import numpy_t, transpose
 
 
 def view_dtype(self: Tensor, dtype: DType) -> Tensor:
-    """The bytes of `self` as `dtype`; another itemsize scales the last dim.
-
-    Raises RuntimeError when the sizes, strides or offset do not divide, or a lazily conjugate tensor is given.
-    """
+    """The bytes of `self` as `dtype`; another itemsize scales the last dim. Raises RuntimeError when the sizes, strides
+    or offset do not divide, or a lazily conjugate tensor is given."""
     if not isinstance(dtype, DType):
         type_error("view", "dtype", dtype, "a dtype")
     meta = self.meta
@@ -119,9 +117,7 @@ def adjoint(self: Tensor) -> Tensor:
     ndim = self.meta.ndim
     if ndim == 1:
         raise RuntimeError("tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor.")
-    if not ndim:
-        return conj(self)
-    return conj(transpose(self, -2, -1))
+    return conj(self) if not ndim else conj(transpose(self, -2, -1))
 
 
 def matrix_h(self: Tensor) -> Tensor:

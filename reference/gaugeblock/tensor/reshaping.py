@@ -56,10 +56,8 @@ def inferred_sizes(operator: str, size: Sequence[int], numel: int) -> tuple[int,
 
 
 def view(self: Tensor, size: Sequence[int]) -> Tensor:
-    """Return the same elements under other sizes, without a copy; one size may be -1.
-
-    Raises RuntimeError when the numels differ, or when no strides can express it.
-    """
+    """Return the same elements under other sizes, without a copy; one size may be -1. Raises RuntimeError when the
+    numels differ, or when no strides can express it."""
     meta = self.meta
     if size.__class__ is not tuple or not only_ints(size):
         size = check_ints("view", "size", size)
@@ -119,9 +117,7 @@ def flatten(self: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if not sizes:
         return reshape(self, (1,))
-    if first == last:
-        return self
-    return reshape(self, (*sizes[:first], prod(sizes[first : last + 1]), *sizes[last + 1 :]))
+    return self if first == last else reshape(self, (*sizes[:first], prod(sizes[first : last + 1]), *sizes[last + 1 :]))
 
 
 def unflatten(self: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
@@ -162,10 +158,8 @@ def has_memory_format(self: Tensor, memory_format: MemoryFormat) -> bool:
 
 
 def copy_of(self: Tensor, memory_format: MemoryFormat) -> Tensor:
-    """A fresh tensor with the values of `self`, lazy bits resolved, strided as `memory_format` says.
-
-    Raises RuntimeError when the rank does not go with the format.
-    """
+    """A fresh tensor with the values of `self`, lazy bits resolved, strided as `memory_format` says. Raises
+    RuntimeError when the rank does not go with the format."""
     meta = self.meta
     strides = format_strides("contiguous", meta.sizes, meta.strides, memory_format)
     result = new_like(meta_of(meta.sizes, strides, meta.dtype, meta.device))

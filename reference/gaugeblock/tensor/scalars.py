@@ -27,9 +27,7 @@ def item(self: Tensor) -> Any:
     meta = self.meta
     if SPECIAL or self.__class__ is not Tensor or meta.device is not cpu:
         return hooks.dispatched["item"](self)
-    if meta.lazy or meta.numel != 1:
-        return element_of(self)
-    return read_element(self.pointer, meta.dtype)
+    return element_of(self) if meta.lazy or meta.numel != 1 else read_element(self.pointer, meta.dtype)
 
 
 def element_of(self: Tensor) -> Any:

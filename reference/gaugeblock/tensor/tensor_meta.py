@@ -65,9 +65,7 @@ def is_non_overlapping_and_dense(sizes: Ints, strides: Ints) -> bool:
 
 def extent(sizes: Ints, strides: Ints) -> int:
     """One more than the largest element offset that is addressed; 0 without elements."""
-    if 0 in sizes:
-        return 0
-    return 1 + sum([(size - 1) * stride for size, stride in zip(sizes, strides, strict=True)])
+    return 0 if 0 in sizes else 1 + sum([(size - 1) * stride for size, stride in zip(sizes, strides, strict=True)])
 
 
 _CHANNEL_ORDERS: dict[MemoryFormat, Ints] = {channels_last: (1, 3, 2, 0), channels_last_3d: (1, 4, 3, 2, 0)}
@@ -204,10 +202,8 @@ def meta_like(meta: TensorMeta, dtype: DType | None = None) -> TensorMeta:
 
 
 def format_strides(operator: str, sizes: Ints, strides: Ints, memory_format: MemoryFormat | None) -> Ints:
-    """Strides in a memory format; None and preserve_format keep the layout of `strides`.
-
-    Raises TypeError for what is no format, RuntimeError when the rank does not go with it.
-    """
+    """Strides in a memory format; None and preserve_format keep the layout of `strides`. Raises TypeError for what is
+    no format, RuntimeError when the rank does not go with it."""
     if memory_format is None or memory_format is preserve_format:
         return preserve_format_strides(sizes, strides)
     if memory_format is contiguous_format:

@@ -282,10 +282,8 @@ def _diagonal(meta: TensorMeta, offset: int, dim1: int, dim2: int) -> tuple[Tens
 
 
 def as_strided(self: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
-    """Any view inside the storage; without `storage_offset` it starts where `self` does.
-
-    Raises RuntimeError for other lengths, negative members, and elements outside the storage.
-    """
+    """Any view inside the storage; without `storage_offset` it starts where `self` does. Raises RuntimeError for other
+    lengths, negative members, and elements outside the storage."""
     meta = self.meta
     key = ("as_strided", size, stride)
     try:

@@ -168,9 +168,7 @@ def svd_back(
     grad_u: Tensor, grad_s: Tensor, grad_vh: Tensor, u: Tensor, s: Tensor, vh: Tensor, shape: tuple[int, ...]
 ) -> Tensor:
     """The gradient of a matrix of `shape` from those of U, S and Vh, of which the first min(shape) vectors count.
-
-    Raises RuntimeError when a complex gradient depends on the phases of the vectors.
-    """
+    Raises RuntimeError when a complex gradient depends on the phases of the vectors."""
     rows, columns = shape[-2:]
     k = min(rows, columns)
     u, grad_u = u.narrow(-1, 0, k), grad_u.narrow(-1, 0, k)
@@ -230,10 +228,8 @@ def _off_diagonal(matrix: Tensor) -> Tensor:
 
 
 def eig_back(grad_values: Tensor, grad_vectors: Tensor, values: Tensor, vectors: Tensor) -> Tensor:
-    """The gradient of a matrix from those of its eigenvalues and of its eigenvectors of length 1.
-
-    Raises RuntimeError when it depends on the phases of the vectors.
-    """
+    """The gradient of a matrix from those of its eigenvalues and of its eigenvectors of length 1. Raises RuntimeError
+    when it depends on the phases of the vectors."""
     inner = vectors.adjoint().matmul(grad_vectors)
     along = inner.diagonal(0, -2, -1)
     _check_phase("linalg_eig", "eigenvectors", along)

@@ -20,9 +20,7 @@ Indices = Sequence[Tensor | None]
 def collected(shape: Sizes, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """Zeros of `shape` with the parts of `source` added at `index` along `dim`; in place where nothing is recorded."""
     zeros = source.new_zeros(shape)
-    if any_autograd((source,), {}):
-        return zeros.index_add(dim, index, source)
-    return zeros.index_add_(dim, index, source)
+    return zeros.index_add(dim, index, source) if any_autograd((source,), {}) else zeros.index_add_(dim, index, source)
 
 
 def index_back(grad: Tensor, shape: Sizes, indices: Indices) -> Tensor:
@@ -102,9 +100,7 @@ def pick(value: Tensor, dim: int, index: Tensor, keepdim: bool) -> Tensor:
     """The elements of `value` at the places `index` along `dim`, which `index` lacks unless `keepdim`."""
     if not value.ndim:
         return value
-    if keepdim:
-        return value.gather(dim, index)
-    return value.gather(dim, index.unsqueeze(dim)).squeeze(dim)
+    return value.gather(dim, index) if keepdim else value.gather(dim, index.unsqueeze(dim)).squeeze(dim)
 
 
 def embedding_back(

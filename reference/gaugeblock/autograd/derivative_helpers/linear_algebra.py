@@ -24,9 +24,7 @@ def product_like(left: Tensor, right: Tensor, strides: tuple[int, ...]) -> Tenso
 
 def linear_weight_back(grad: Tensor, input: Tensor, ndim: int) -> Tensor:
     """The sum over all leading places of `grad` times the conjugate input, for a weight of `ndim` dims."""
-    if ndim == 1:
-        return _rows(grad.unsqueeze(-1) * input.conj()).sum(0)
-    return _rows(grad).t().mm(_rows(input).conj())
+    return _rows(grad.unsqueeze(-1) * input.conj()).sum(0) if ndim == 1 else _rows(grad).t().mm(_rows(input).conj())
 
 
 def _rows(value: Tensor) -> Tensor:

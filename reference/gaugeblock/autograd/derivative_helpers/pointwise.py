@@ -139,9 +139,7 @@ def _rounded_once(slope: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     @wraps(slope)
     def run(self: Tensor, *rest: Any) -> Tensor:
-        if self.dtype in (float16, bfloat16):
-            return slope(self.float(), *rest).to(self.dtype)
-        return slope(self, *rest)
+        return slope(self.float(), *rest).to(self.dtype) if self.dtype in (float16, bfloat16) else slope(self, *rest)
 
     return run
 

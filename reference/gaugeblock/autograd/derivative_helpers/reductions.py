@@ -151,9 +151,7 @@ def prod_dim_back(grad: Tensor, self: Tensor, result: Tensor, dim: int, keepdim:
 
 def reversed_cumsum(grad: Tensor, dim: int) -> Tensor:
     """The running sums from the end of `dim`."""
-    if grad.numel() <= 1 or grad.size(dim) == 1:
-        return grad
-    return grad.flip(dim).cumsum(dim).flip(dim)
+    return grad if grad.numel() <= 1 or grad.size(dim) == 1 else grad.flip(dim).cumsum(dim).flip(dim)
 
 
 def cumprod_back(grad: Tensor, self: Tensor, result: Tensor, dim: int) -> Tensor:

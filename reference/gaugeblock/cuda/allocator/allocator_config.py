@@ -52,9 +52,7 @@ def segment_size(rounded: int, large_segment: int = LARGE_SEGMENT) -> int:
     """Return how much to ask of the device for a block of `rounded` bytes."""
     if rounded <= SMALL_LIMIT:
         return SMALL_SEGMENT
-    if rounded < MIN_LARGE_REQUEST:
-        return large_segment
-    return rounded + ROUND_LARGE - 1 & -ROUND_LARGE
+    return large_segment if rounded < MIN_LARGE_REQUEST else rounded + ROUND_LARGE - 1 & -ROUND_LARGE
 
 
 EXBIBYTE: Final = 1 << 60

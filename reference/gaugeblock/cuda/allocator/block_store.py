@@ -290,9 +290,7 @@ class BlockStore:
             return block
         if request.size < limit <= block.size:
             return None
-        if request.size >= limit and block.size >= request.size + self.config.non_split_rounding:
-            return None
-        return block
+        return None if request.size >= limit and block.size >= request.size + self.config.non_split_rounding else block
 
     def _find_mixed(self, request: Request) -> Block | None:
         """Best fit where some blocks are of expandable segments; such a block counts with the address space after it.
@@ -431,6 +429,4 @@ class BlockStore:
 
 def _expandable_size(block: Block) -> int:
     following = block.next
-    if following is not None and following.state == UNMAPPED:
-        return block.size + following.size
-    return block.size
+    return block.size + following.size if following is not None and following.state == UNMAPPED else block.size

@@ -118,10 +118,8 @@ def takes(name: str, tensors: list[Tensor], kwargs: Mapping[str, Any]) -> bool:
 
 
 def run_cupy(name: str, index: int, args: tuple[Any, ...], results: list[Tensor]) -> None:
-    """Compute `name` into `results`, in the order of the current stream.
-
-    Raises ImportError without CuPy, OutOfMemoryError, and what CuPy raises, such as for a library that it misses.
-    """
+    """Compute `name` into `results`, in the order of the current stream. Raises ImportError without CuPy,
+    OutOfMemoryError, and what CuPy raises, such as for a library that it misses."""
     cupy = import_module("cupy")
     base = OUT_FORMS.get(name, name)
     wider = WIDER_IN_PRODUCTS if base in PRODUCTS else WIDER

@@ -59,10 +59,8 @@ _REFUSED: set[tuple[Any, ...]] = set()
 
 
 def run(operator: Operator, keys: int, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """The boxed kernel of the key CUDA.
-
-    Raises RuntimeError for tensors on several devices, NotImplementedError for operators from outside.
-    """
+    """The boxed kernel of the key CUDA. Raises RuntimeError for tensors on several devices, NotImplementedError for
+    operators from outside."""
     name = operator.name
     if "::" in name and name.partition(".")[0].removesuffix("_") not in FORMULAS:
         raise missing_kernel(operator, MISSING, "CUDA")

@@ -17,10 +17,8 @@ from ..invoke import apply, diagonal, expand, permute, reshape
 
 @composite
 def tensordot(part: Part, self: Tensor, other: Tensor, dims_self: Sequence[int], dims_other: Sequence[int]) -> Tensor:
-    """The sum over pairs of dims; the remaining dims of `self`, then those of `other`. A size 1 broadcasts.
-
-    Raises RuntimeError for lists of different lengths, sizes that do not fit and different dtypes.
-    """
+    """The sum over pairs of dims; the remaining dims of `self`, then those of `other`. A size 1 broadcasts. Raises
+    RuntimeError for lists of different lengths, sizes that do not fit and different dtypes."""
     if len(dims_self) != len(dims_other):
         raise RuntimeError(
             f"both dimension lists should have same length, got {list(dims_self)} and {list(dims_other)}"
@@ -56,10 +54,8 @@ def tensordot(part: Part, self: Tensor, other: Tensor, dims_self: Sequence[int],
 
 
 def public_tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
-    """tensordot over the last dims of `a` and the first of `b` for an int `dims`, else over the two lists in it.
-
-    Raises RuntimeError as the operator and for a number of dims out of range.
-    """
+    """tensordot over the last dims of `a` and the first of `b` for an int `dims`, else over the two lists in it. Raises
+    RuntimeError as the operator and for a number of dims out of range."""
     tensor_argument("tensordot", "a", 1, a), tensor_argument("tensordot", "b", 2, b)
     if isinstance(dims, Tensor):
         dims = dims.tolist()  # type: ignore[attr-defined]
@@ -127,10 +123,8 @@ def _product(part: Part, matrices: Sequence[Tensor], split: list[list[int]], i: 
 
 @composite
 def linalg_multi_dot(part: Part, tensors: Sequence[Tensor]) -> Tensor:
-    """The product of matrices; the first and the last may be vectors, whose dim is dropped from the result.
-
-    Raises RuntimeError for fewer than two tensors and for shapes that do not fit.
-    """
+    """The product of matrices; the first and the last may be vectors, whose dim is dropped from the result. Raises
+    RuntimeError for fewer than two tensors and for shapes that do not fit."""
     if len(tensors) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(tensors)}")
     matrices = list(tensors)
@@ -313,9 +307,7 @@ def _broadcast(operands: list[tuple[Tensor, Labels]]) -> list[tuple[Tensor, Labe
 
 def einsum(equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | None = None) -> Tensor:
     """The sum of products that `equation` describes; pairs are contracted from the left or in the order of `path`.
-
-    Raises RuntimeError for an equation that is malformed or does not fit.
-    """
+    Raises RuntimeError for an equation that is malformed or does not fit."""
     if not tensors:
         raise RuntimeError("einsum(): at least one operand must be provided")
     given, output = parsed(equation, [tensor.meta.ndim for tensor in tensors])

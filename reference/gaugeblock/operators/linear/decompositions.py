@@ -88,10 +88,8 @@ def _check_reflections(operator: str, vectors: Tensor, tau: Tensor) -> tuple[int
 
 @plannable
 def linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor | Planned[Tensor]:
-    """The first n columns of the product of reflections whose vectors lie below the diagonal of (..., m, n).
-
-    Raises RuntimeError unless sizes fit.
-    """
+    """The first n columns of the product of reflections whose vectors lie below the diagonal of (..., m, n). Raises
+    RuntimeError unless sizes fit."""
     operator = "torch.linalg.householder_product"
     dtype = stacks.check_float(operator, input, "input")
     sizes = _check_reflections(operator, input, tau)
@@ -148,10 +146,8 @@ def eigen_of_hermitian(operator: str, array: Array, triangle: str) -> tuple[Arra
 
 @plannable
 def linalg_eigh(self: Tensor, UPLO: str = "L") -> Any:
-    """(eigenvalues, eigenvectors) of Hermitian matrices, read from one triangle; ascending and real.
-
-    Raises RuntimeError for other shapes, NotImplementedError for other dtypes.
-    """
+    """(eigenvalues, eigenvectors) of Hermitian matrices, read from one triangle; ascending and real. Raises
+    RuntimeError for other shapes, NotImplementedError for other dtypes."""
     dtype, sizes = stacks.check_squares("linalg.eigh", self)
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
@@ -223,10 +219,8 @@ def _singular(A: Tensor, driver: str | None, full: bool | None) -> Planned[Any]:
 
 @plannable
 def linalg_svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
-    """(U, S, Vh) with ``U * S @ Vh`` equal to each matrix, S real and descending.
-
-    Raises LinAlgError for what is not finite, RuntimeError for other shapes and for a driver, which only CUDA has.
-    """
+    """(U, S, Vh) with ``U * S @ Vh`` equal to each matrix, S real and descending. Raises LinAlgError for what is not
+    finite, RuntimeError for other shapes and for a driver, which only CUDA has."""
     return _singular(A, driver, full_matrices)
 
 
@@ -282,10 +276,8 @@ def _check_low_rank(operator: str, A: Tensor, q: int, niter: int) -> None:
 
 
 def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> Factors:
-    """(U, S, V) of rank `q` with ``U diag(S) V.mH`` near ``A - M``, from random columns that are drawn anew.
-
-    Raises TypeError for no tensor, RuntimeError for other than floating matrices, ValueError for q out of range.
-    """
+    """(U, S, V) of rank `q` with ``U diag(S) V.mH`` near ``A - M``, from random columns that are drawn anew. Raises
+    TypeError for no tensor, RuntimeError for other than floating matrices, ValueError for q out of range."""
     _check_low_rank("svd_lowrank", A, q := 6 if q is None else q, niter := 2 if niter is None else niter)
     if M is not None:
         if not isinstance(M, Tensor):

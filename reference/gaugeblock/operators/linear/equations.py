@@ -62,9 +62,7 @@ def _solved(array: Array, right: Array) -> tuple[Array, Array]:
 
 def _inverse(operator: str, matrix: Tensor, check_errors: bool, kind: str | None) -> Planned[Any]:
     """Plan the inverse of each matrix of (..., n, n), and int32 infos: 0, or the first zero pivot counted from 1.
-
-    Raises LinAlgError for a singular matrix if `check_errors`, RuntimeError for other shapes and dtypes.
-    """
+    Raises LinAlgError for a singular matrix if `check_errors`, RuntimeError for other shapes and dtypes."""
     dtype, sizes = stacks.check_squares(operator, matrix)
 
     def compute(array: Array) -> tuple[Array, Array]:
@@ -93,9 +91,7 @@ def _solution(
     operator: str, A: Tensor, B: Tensor, left: bool, check_errors: bool, kind: str | None
 ) -> Planned[Any]:
     """Plan X and int32 infos of ``A @ X = B``; leading dims broadcast; B is a matrix or, as `is_vector` says, a vector.
-
-    Raises LinAlgError for a singular matrix if `check_errors`, RuntimeError for other shapes and dtypes.
-    """
+    Raises LinAlgError for a singular matrix if `check_errors`, RuntimeError for other shapes and dtypes."""
     stacks.check_squares(operator, A)
     dtype, _ = stacks.check_one_dtype(operator, A, B)
     if not B.meta.ndim:
@@ -164,10 +160,8 @@ def _copied(A: Tensor, sizes: tuple[int, ...]) -> Tensor | Planned[Tensor]:
 def triangular_solve(
     part: Part, self: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
-    """(solution, cloned_coefficient) of ``A @ X = self``, or of ``A.mT @ X = self`` if `transpose`.
-
-    Raises RuntimeError unless sizes and dtypes fit.
-    """
+    """(solution, cloned_coefficient) of ``A @ X = self``, or of ``A.mT @ X = self`` if `transpose`. Raises RuntimeError
+    unless sizes and dtypes fit."""
     operator = "triangular_solve"
     part.run(warn_deprecated, operator, "linalg.solve_triangular")
     for tensor, name in ((self, "b"), (A, "A")):
@@ -209,10 +203,8 @@ def linalg_tensorinv(part: Part, self: Tensor, ind: int = 2) -> Tensor:
 
 @composite
 def linalg_tensorsolve(part: Part, self: Tensor, other: Tensor, dims: Sequence[int] | None = None) -> Tensor:
-    """X with ``tensordot(self, X, X.ndim) == other``; `dims` of `self` are moved to the end first.
-
-    Raises RuntimeError unless the map is square.
-    """
+    """X with ``tensordot(self, X, X.ndim) == other``; `dims` of `self` are moved to the end first. Raises RuntimeError
+    unless the map is square."""
     source = self
     if dims is not None:
         moved = wrap_dims("linalg.tensorsolve", dims, self.meta.ndim)
@@ -289,10 +281,8 @@ def exponential(array: Array) -> Array:
 
 @plannable
 def linalg_matrix_exp(self: Tensor) -> Tensor | Planned[Tensor]:
-    """The exponential of each matrix, by scaling, an approximant of order 13 and squaring, in double precision.
-
-    Raises RuntimeError for other shapes, bool and ints.
-    """
+    """The exponential of each matrix, by scaling, an approximant of order 13 and squaring, in double precision. Raises
+    RuntimeError for other shapes, bool and ints."""
     dtype = stacks.check_float("linalg.matrix_exp", self, halves=True)
     sizes = stacks.check_square("linalg.matrix_exp", self)
     wide, wanted = np.complex128 if dtype.is_complex else np.float64, (contiguous_meta, sizes, dtype)

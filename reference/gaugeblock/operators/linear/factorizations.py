@@ -135,10 +135,8 @@ def _placed(rows: Array, order: Array) -> Array:
 
 
 def _planned_lu(operator: str, matrix: Tensor, pivot: bool, check_errors: bool, kind: str) -> Planned[Any]:
-    """Plan L and U of each matrix (..., m, n) in one tensor, int32 pivots counted from 1, int32 infos.
-
-    Raises RuntimeError for a zero pivot if `check_errors`.
-    """
+    """Plan L and U of each matrix (..., m, n) in one tensor, int32 pivots counted from 1, int32 infos. Raises
+    RuntimeError for a zero pivot if `check_errors`."""
     sizes = matrix.meta.sizes
     if len(sizes) < 2:
         raise RuntimeError(f"{operator}: Expected tensor with 2 or more dimensions. Got size: {list(sizes)} instead")
@@ -224,9 +222,7 @@ def linalg_lu_solve(
     LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False
 ) -> Tensor | Planned[Tensor]:
     """X of ``A @ X = B`` (``X @ A = B`` if not `left`) from A's packed factors; A.mH in the place of A if `adjoint`.
-
-    Raises RuntimeError unless sizes and dtypes fit.
-    """
+    Raises RuntimeError unless sizes and dtypes fit."""
     operator = "linalg.lu_solve"
     dtype, _ = stacks.check_one_dtype(operator, LU, B, ("LU", "B"))
     check_implemented(operator, dtype, dtype.name in stacks.FULL)
@@ -329,10 +325,8 @@ def _solved(factors: Array, right: Array, upper: bool) -> Array:
 
 @plannable
 def cholesky_inverse(self: Tensor, upper: bool = False) -> Tensor | Planned[Tensor]:
-    """The inverse of the matrix whose Cholesky factor is given.
-
-    Raises RuntimeError for other shapes, LinAlgError for a zero on the diagonal of the factor.
-    """
+    """The inverse of the matrix whose Cholesky factor is given. Raises RuntimeError for other shapes, LinAlgError for a
+    zero on the diagonal of the factor."""
     dtype, sizes = stacks.check_squares("cholesky_inverse", self)
 
     def compute(array: Array) -> tuple[Array]:

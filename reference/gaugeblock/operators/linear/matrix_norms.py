@@ -84,10 +84,8 @@ def linalg_norm(
     part: Part, /, self: Tensor, ord: Order = None, dim: int | Sequence[int] | None = None, keepdim: bool = False,
     **options: Any,
 ) -> Tensor:  # fmt: skip
-    """Vector norm over one dim, matrix norm over two; without `ord` the 2-norm of all elements of `dim`.
-
-    Raises RuntimeError for more dims than an order can take.
-    """
+    """Vector norm over one dim, matrix norm over two; without `ord` the 2-norm of all elements of `dim`. Raises
+    RuntimeError for more dims than an order can take."""
     dims = None if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
     ndim = self.meta.ndim
     if ord is None:

@@ -47,10 +47,8 @@ def addbmm(part: Part, self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Nu
 
 @composite
 def addr(part: Part, self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number = 1, alpha: Number = 1) -> Tensor:
-    """``beta * self + alpha * outer(vec1, vec2)`` in the promoted dtype; `self` is ignored when beta is 0.
-
-    Raises RuntimeError for other than vectors and for numbers of a higher kind than the result.
-    """
+    """``beta * self + alpha * outer(vec1, vec2)`` in the promoted dtype; `self` is ignored when beta is 0. Raises
+    RuntimeError for other than vectors and for numbers of a higher kind than the result."""
     for tensor, name in ((vec1, "vec1"), (vec2, "vec2")):
         if tensor.meta.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {tensor.meta.ndim}-D")
@@ -90,10 +88,8 @@ def trace(part: Part, self: Tensor) -> Tensor:
 
 @composite
 def linalg_cross(part: Part, self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
-    """The product of the vectors along `dim`; the other dims broadcast.
-
-    Raises RuntimeError for different dtypes or numbers of dims and for vectors of another length.
-    """
+    """The product of the vectors along `dim`; the other dims broadcast. Raises RuntimeError for different dtypes or
+    numbers of dims and for vectors of another length."""
     left, right = self.meta, other.meta
     check_same_device("linalg.cross", self, other)
     if left.ndim != right.ndim:
@@ -130,9 +126,7 @@ def cross(part: Part, self: Tensor, other: Tensor, dim: int | None = None) -> Te
 @composite
 def linalg_vander(part: Part, x: Tensor, *, N: int | None = None) -> Tensor:
     """Powers 0 to N - 1 of each element in a new last dim, int64 for ints; N defaults to the size of the last dim.
-
-    Raises RuntimeError for bool, half precision and N below 2.
-    """
+    Raises RuntimeError for bool, half precision and N below 2."""
     dtype, sizes = x.meta.dtype, x.meta.sizes
     if dtype is bool_ or dtype.name in ("float16", "bfloat16"):
         raise RuntimeError(f"linalg.vander supports floating point, complex, and integer tensors, but got {dtype.name}")
@@ -153,9 +147,7 @@ def _powers(part: Part, x: Tensor, count: int) -> Tensor:
 @composite
 def vander(part: Part, x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """Powers of the elements of a vector in N columns (as many as elements by default), falling unless `increasing`.
-
-    Raises RuntimeError for other than a vector and a negative N.
-    """
+    Raises RuntimeError for other than a vector and a negative N."""
     if x.meta.ndim != 1:
         raise RuntimeError(f"vander(): x must be a one-dimensional tensor, got {x.meta.ndim} dims.")
     count = x.meta.numel if N is None else N
@@ -193,10 +185,8 @@ def public_block_diag(*tensors: Tensor) -> Tensor:
 
 
 def cartesian_prod(tensors: Sequence[Tensor]) -> Tensor:
-    """All ways to take one element of each vector, a row for each; of one vector that itself.
-
-    Raises RuntimeError for other than vectors and for different dtypes.
-    """
+    """All ways to take one element of each vector, a row for each; of one vector that itself. Raises RuntimeError for
+    other than vectors and for different dtypes."""
     for tensor in tensors:
         if tensor.meta.ndim != 1:
             raise RuntimeError(f"cartesian_prod(): Expect a 1D vector, but got shape {list(tensor.meta.sizes)}")
@@ -212,10 +202,8 @@ def public_cartesian_prod(*tensors: Tensor) -> Tensor:
 
 
 def combinations(self: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """All ways to choose `r` elements of a vector in order of their places, a row for each.
-
-    Raises RuntimeError for other than a vector and a negative `r`.
-    """
+    """All ways to choose `r` elements of a vector in order of their places, a row for each. Raises RuntimeError for
+    other than a vector and a negative `r`."""
     meta = self.meta
     if meta.ndim != 1:
         raise RuntimeError(f"combinations(): Expect a 1D vector, but got shape {list(meta.sizes)}")

@@ -36,10 +36,8 @@ def glu(part: Part, self: Tensor, dim: int = -1) -> Tensor:
 
 @composite
 def prelu(part: Part, self: Tensor, weight: Tensor) -> Tensor:
-    """self above 0, else weight * self, with one weight or one per channel (dim 1).
-
-    Raises RuntimeError for two dtypes and for another number of weights.
-    """
+    """self above 0, else weight * self, with one weight or one per channel (dim 1). Raises RuntimeError for two dtypes
+    and for another number of weights."""
     own, given = self.meta, weight.meta
     if own.dtype is not given.dtype:
         raise RuntimeError(

@@ -13,7 +13,7 @@ from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import contiguous_meta, recalled
 from ..arrays import store, values
 from ..composition import Part, composite
-from ..fresh_fill import full_of
+from ..fill import full_of
 from ..launch import element_launch
 from ..reductions import plan_reduction
 from .calls import made, normalized, suggested
@@ -122,10 +122,8 @@ def instance_norm(
     part: Part, input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None,
     running_var: Tensor | None, use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool = True,
 ) -> Tensor:  # fmt: skip
-    """batch_norm of each sample by itself; running statistics take the mean over the samples.
-
-    Raises RuntimeError for missing statistics and parameters that do not fit.
-    """
+    """batch_norm of each sample by itself; running statistics take the mean over the samples. Raises RuntimeError for
+    missing statistics and parameters that do not fit."""
     running = (running_mean, running_var)
     if not use_input_stats and None in running:
         raise RuntimeError(

@@ -15,7 +15,7 @@ from ...tensor.tensor import Tensor, empty_tensor
 from ...tensor.tensor_meta import contiguous_meta
 from ..arrays import Array, check_same_device, outside, planned_arrays, values
 from ..composition import Part, composite
-from ..fresh_fill import full_of
+from ..fill import full_of
 from ..operand_checks import check_scalar_type
 from ..plan import Planned, plannable
 from .calls import check_dtype, made
@@ -30,9 +30,7 @@ def nll_loss_forward(
     self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
 ) -> tuple[Tensor, Tensor] | Planned[tuple[Tensor, Tensor]]:
     """(-self at the classes of target, weighted, reduced; the sum of the weights) for [classes] or [batch, classes].
-
-    Raises RuntimeError for sizes and dtypes that do not fit, IndexError for a class that there is not.
-    """
+    Raises RuntimeError for sizes and dtypes that do not fit, IndexError for a class that there is not."""
     own, wanted = self.meta.sizes, target.meta.sizes
     if len(own) not in (1, 2):
         raise RuntimeError(f"nll_loss(): input tensor should be 1D or 2D, got {len(own)}D")
@@ -186,10 +184,8 @@ def cross_entropy_loss(
     part: Part, self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = MEAN,
     ignore_index: int = IGNORED, label_smoothing: float = 0.0,
 ) -> Tensor:  # fmt: skip
-    """nll_loss_nd of log_softmax, or for a target of self's shape the cross entropy with its probabilities.
-
-    Raises RuntimeError for a smoothing outside [0, 1], ignore_index beside probabilities, and weights that do not fit.
-    """
+    """nll_loss_nd of log_softmax, or for a target of self's shape the cross entropy with its probabilities. Raises
+    RuntimeError for a smoothing outside [0, 1], ignore_index beside probabilities, and weights that do not fit."""
     own = self.meta.sizes
     place = 0 if len(own) == 1 else 1
     if not 0.0 <= label_smoothing <= 1.0:
@@ -268,10 +264,8 @@ def multi_margin_loss(
     part: Part, self: Tensor, target: Tensor, p: Number = 1, margin: Number = 1, weight: Tensor | None = None,
     reduction: int = MEAN,
 ) -> Tensor:  # fmt: skip
-    """Mean over the other classes of max(0, margin - self[target] + self)**p, weighted by the target, reduced.
-
-    Raises RuntimeError for sizes that do not fit, classes that there are not, and another p than 1 and 2.
-    """
+    """Mean over the other classes of max(0, margin - self[target] + self)**p, weighted by the target, reduced. Raises
+    RuntimeError for sizes that do not fit, classes that there are not, and another p than 1 and 2."""
     name = "multi_margin_loss"
     check_same_device(name, self, target)
     samples, classes = _samples(name, self)

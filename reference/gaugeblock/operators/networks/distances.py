@@ -24,10 +24,8 @@ BLOCK = 1 << 20
 
 @composite
 def cosine_similarity(part: Part, x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """Inner product of the two along a dim, each divided by its norm, or by eps if that is larger.
-
-    Raises RuntimeError unless the common dtype is a float.
-    """
+    """Inner product of the two along a dim, each divided by its norm, or by eps if that is larger. Raises RuntimeError
+    unless the common dtype is a float."""
     common = promote_types(x1.meta.dtype, x2.meta.dtype)
     if common.kind != 2:
         raise RuntimeError(
@@ -60,10 +58,8 @@ def _check_order(operator: str, p: float) -> None:
 
 
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = None) -> Tensor:
-    """Distances of order p between all rows of x1 and of x2, batch by batch; Euclidean ones by matrix products.
-
-    Raises RuntimeError for sizes, orders and dtypes that do not fit, ValueError for another mode than 0, 1 and 2.
-    """
+    """Distances of order p between all rows of x1 and of x2, batch by batch; Euclidean ones by matrix products. Raises
+    RuntimeError for sizes, orders and dtypes that do not fit, ValueError for another mode than 0, 1 and 2."""
     first, second = x1.meta, x2.meta
     check_same_device("cdist", x1, x2)
     for name, meta in (("X1", first), ("X2", second)):

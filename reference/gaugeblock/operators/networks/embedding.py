@@ -33,10 +33,8 @@ def _check_indices(operator: str, name: str, tensor: Tensor) -> None:
 def embedding(
     weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Tensor | Planned[Tensor]:
-    """The rows of `weight` that `indices` name; the other arguments matter for gradients only.
-
-    Raises RuntimeError unless weight is a matrix and indices are int32 or int64, IndexError for no such row.
-    """
+    """The rows of `weight` that `indices` name; the other arguments matter for gradients only. Raises RuntimeError
+    unless weight is a matrix and indices are int32 or int64, IndexError for no such row."""
     if weight.meta.ndim != 2:
         raise RuntimeError(f"embedding(): 'weight' must be 2-D, got {weight.meta.ndim}-D")
     _check_indices("embedding", "indices", indices)
@@ -89,10 +87,8 @@ def embedding_renorm_(self: Tensor, indices: Tensor, max_norm: float, norm_type:
 
 
 def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
-    """1 at each class, 0 elsewhere, in a new last dim; -1 counts the classes.
-
-    Raises RuntimeError for other than int64, classes outside the range, and no elements to count classes from.
-    """
+    """1 at each class, 0 elsewhere, in a new last dim; -1 counts the classes. Raises RuntimeError for other than int64,
+    classes outside the range, and no elements to count classes from."""
     meta = self.meta
     if meta.dtype is not int64:
         raise RuntimeError(

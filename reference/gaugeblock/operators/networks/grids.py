@@ -195,9 +195,7 @@ def _steps(part: Part, theta: Tensor, count: int, align: bool) -> Tensor:
 @composite
 def affine_grid_generator(part: Part, theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     """For each matrix of theta [batch, n, n + 1] the grid of the map it stands for, over an image of these sizes.
-
-    Raises RuntimeError for sizes of other than 4 or 5 dims, and for matrices that do not fit.
-    """
+    Raises RuntimeError for sizes of other than 4 or 5 dims, and for matrices that do not fit."""
     if len(size) not in (4, 5):
         raise RuntimeError(
             f"affine_grid_generator(): AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs, got "

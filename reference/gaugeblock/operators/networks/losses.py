@@ -72,10 +72,8 @@ def _check_probabilities(self: Tensor) -> None:
 def binary_cross_entropy(
     part: Part, self: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = MEAN
 ) -> Tensor:
-    """-(target log self + (1 - target) log(1 - self)), weighted, reduced; logarithms are -100 at least.
-
-    Raises RuntimeError for elements of self outside [0, 1], NaN included, and for two dtypes.
-    """
+    """-(target log self + (1 - target) log(1 - self)), weighted, reduced; logarithms are -100 at least. Raises
+    RuntimeError for elements of self outside [0, 1], NaN included, and for two dtypes."""
     own = self.meta.dtype
     for tensor in (target, *(() if weight is None else (weight,))):
         if tensor.meta.dtype is not own:
@@ -213,9 +211,7 @@ def triplet_margin_loss(
     eps: float = 1e-6, swap: bool = False, reduction: int = MEAN,
 ) -> Tensor:  # fmt: skip
     """max(0, margin + distance to positive - distance to negative); `swap` takes the nearer of anchor and positive.
-
-    Raises RuntimeError for different numbers of dims.
-    """
+    Raises RuntimeError for different numbers of dims."""
     counts = [tensor.meta.ndim for tensor in (anchor, positive, negative)]
     if len(set(counts)) != 1:
         raise RuntimeError(

@@ -39,10 +39,8 @@ def pairs(operator: str, pad: Sequence[int], ndim: int) -> list[tuple[int, int]]
 
 @composite
 def constant_pad_nd(part: Part, self: Tensor, pad: Sequence[int], value: Number = 0) -> Tensor:
-    """`value` before and after the last dims, last dim first; negative numbers take elements away.
-
-    Raises RuntimeError for lengths that do not fit and sizes below 0.
-    """
+    """`value` before and after the last dims, last dim first; negative numbers take elements away. Raises RuntimeError
+    for lengths that do not fit and sizes below 0."""
     own = self.meta.sizes
     amounts = pairs("constant_pad_nd", pad, len(own))
     for d, (size, (before, after)) in enumerate(zip(own, amounts, strict=True)):

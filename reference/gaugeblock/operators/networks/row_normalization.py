@@ -110,10 +110,8 @@ def normalized_dims(operator: str, input: Tensor, normalized_shape: Sizes, *para
 
 
 def statistics_dtype(operator: str, input: Tensor, *parameters: Tensor | None) -> DType:
-    """The dtype of mean and deviation that are returned: float32 for half precision with float32 parameters.
-
-    Raises NotImplementedError for what is no float, RuntimeError for other mixtures.
-    """
+    """The dtype of mean and deviation that are returned: float32 for half precision with float32 parameters. Raises
+    NotImplementedError for what is no float, RuntimeError for other mixtures."""
     own = input.meta.dtype
     check_same_device(operator, input, *(p for p in parameters if p is not None))
     check_implemented(operator, own, own.kind == 2)
@@ -134,9 +132,7 @@ def native_layer_norm(
     input: Tensor, normalized_shape: Sizes, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, ...] | Planned[tuple[Tensor, ...]]:
     """((input - mean) / sqrt(variance + eps) * weight + bias, mean, 1 / sqrt(variance + eps)) over the last dims.
-
-    Raises RuntimeError for shapes and dtypes that do not fit.
-    """
+    Raises RuntimeError for shapes and dtypes that do not fit."""
     count = normalized_dims("layer_norm", input, normalized_shape, weight, bias)
     meta = input.meta
     kept = statistics_dtype("layer_norm", input, weight, bias)

@@ -63,10 +63,8 @@ def _options(operator: str, *given: Sequence[int]) -> list[Ints]:
 
 
 def im2col(self: Tensor, *options: Sequence[int]) -> Tensor:
-    """[batch, channels * kernel, windows] from [batch, channels, height, width]; the batch may be missing.
-
-    Raises RuntimeError for windows that do not fit and empty images, IndexError for another number of dims.
-    """
+    """[batch, channels * kernel, windows] from [batch, channels, height, width]; the batch may be missing. Raises
+    RuntimeError for windows that do not fit and empty images, IndexError for another number of dims."""
     kernel, spread, around, step = _options("im2col", *options)
     sizes = self.meta.sizes
     if len(sizes) < 3:

@@ -136,10 +136,8 @@ def _areas(operator: str, y: Tensor, place: int, x: Tensor | None) -> Tensor:
 
 
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
-    """The integral of `y` along `dim` over the points `x`, or points `dx` apart; 0 for no points.
-
-    Raises RuntimeError for bool and for points that do not go with `y`, IndexError for a dim out of range.
-    """
+    """The integral of `y` along `dim` over the points `x`, or points `dx` apart; 0 for no points. Raises RuntimeError
+    for bool and for points that do not go with `y`, IndexError for a dim out of range."""
     place = _checked("trapezoid", y, dim, x)
     if y.meta.sizes[place]:
         return apply("mul.Scalar", apply("sum.dim_IntList", _areas("trapezoid", y, place, x), (place,)), dx * 0.5)

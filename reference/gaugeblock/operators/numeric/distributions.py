@@ -63,10 +63,8 @@ def geometric_(self: Tensor, p: float, *, generator: Generator | None = None) ->
 
 @plannable
 def poisson(self: Tensor, generator: Generator | None = None) -> Tensor | Filling:
-    """Numbers of the Poisson distributions with the given rates, in their dtype.
-
-    Raises RuntimeError for a negative rate, NotImplementedError for other than floats.
-    """
+    """Numbers of the Poisson distributions with the given rates, in their dtype. Raises RuntimeError for a negative
+    rate, NotImplementedError for other than floats."""
     dtype = self.meta.dtype
     check_implemented("poisson_cpu", dtype, dtype.kind == 2)
 
@@ -81,10 +79,8 @@ def poisson(self: Tensor, generator: Generator | None = None) -> Tensor | Fillin
 
 @plannable
 def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor | Filling:
-    """Return how many of `count` trials succeed with chance `prob`; operands broadcast.
-
-    Raises ValueError for counts that are no floats, NotImplementedError for halves, RuntimeError for two dtypes.
-    """
+    """Return how many of `count` trials succeed with chance `prob`; operands broadcast. Raises ValueError for counts
+    that are no floats, NotImplementedError for halves, RuntimeError for two dtypes."""
     dtype = count.meta.dtype
     if dtype.kind != 2:
         raise ValueError(f"binomial only supports floating-point dtypes for count, got: {UPSTREAM_NAMES[dtype.name]}")

@@ -57,10 +57,8 @@ MOST = 1 << 16
 
 @composite
 def mvlgamma(part: Part, self: Tensor, p: int) -> Tensor:
-    """log of the gamma function of p dimensions: ``p (p - 1) / 4 log(pi)`` plus lgamma at self, self - 1/2, ...
-
-    Raises RuntimeError for bool and for p below 1.
-    """
+    """log of the gamma function of p dimensions: ``p (p - 1) / 4 log(pi)`` plus lgamma at self, self - 1/2, ... Raises
+    RuntimeError for bool and for p below 1."""
     if self.meta.dtype is bool_:
         raise RuntimeError("mvlgamma: The input tensor may not be a boolean tensor.")
     if p < 1:
@@ -80,10 +78,8 @@ MARGIN = 1e-7
 
 @composite
 def renorm(part: Part, self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
-    """Every slice along `dim` whose p-norm exceeds `maxnorm` is scaled down to it.
-
-    Raises RuntimeError for p that is not positive, a negative maxnorm, complex numbers, and below two dims.
-    """
+    """Every slice along `dim` whose p-norm exceeds `maxnorm` is scaled down to it. Raises RuntimeError for p that is
+    not positive, a negative maxnorm, complex numbers, and below two dims."""
     for number, name in ((p, "p"), (maxnorm, "maxnorm")):
         if isinstance(number, complex):
             raise RuntimeError(f"renorm: {name} must be real-valued, got {number}")

@@ -62,9 +62,7 @@ def _range(operator: str, array: Array, low: float, high: float, *, chosen: bool
 @plannable
 def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Tensor | Filling:
     """Return how many elements lie in each of `bins` equal parts of [min, max], or of the data's range if both agree.
-
-    Raises RuntimeError for bins below 1, a range that is empty or not finite, NotImplementedError for other dtypes.
-    """
+    Raises RuntimeError for bins below 1, a range that is empty or not finite, NotImplementedError for other dtypes."""
     check_implemented("histogram_cpu", self.meta.dtype, self.meta.dtype.kind == 2)
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
@@ -144,10 +142,8 @@ def histogram_bin_ct(
     self: Tensor, bins: int = 100, *, range: Sequence[float] | None = None, weight: Tensor | None = None,
     density: bool = False,
 ) -> Any:  # fmt: skip
-    """(hist, bin_edges) over `bins` equal parts of `range`, by default that of the data.
-
-    Raises RuntimeError for a range that is not ascending and finite, NotImplementedError for other dtypes.
-    """
+    """(hist, bin_edges) over `bins` equal parts of `range`, by default that of the data. Raises RuntimeError for a
+    range that is not ascending and finite, NotImplementedError for other dtypes."""
     check_implemented("histogramdd", self.meta.dtype, self.meta.dtype in (float32, float64))
     _check_weight(self, weight)
     if range is not None and len(range) != 2:
@@ -342,10 +338,8 @@ nanquantile = _quantiles("nanquantile", True)
 
 @plannable
 def mode(self: Tensor, dim: int = -1, keepdim: bool = False) -> Planned[Any]:
-    """(values, indices): the most frequent value along `dim`, the smallest of several, and its last place.
-
-    Raises IndexError for a dim that is out of range or empty, NotImplementedError for complex values.
-    """
+    """(values, indices): the most frequent value along `dim`, the smallest of several, and its last place. Raises
+    IndexError for a dim that is out of range or empty, NotImplementedError for complex values."""
     wrap_dim("mode", dim, self.meta.ndim)
     check_implemented("mode_cpu", self.meta.dtype, not self.meta.dtype.is_complex)
     return one_along("mode", self, dim, keepdim, _last_of_most)

@@ -121,10 +121,8 @@ atleast_3d_Sequence, public_atleast_3d = _of_each("atleast_3d"), _public("atleas
 
 
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
-    """For each dim of a tensor of sizes `shape` the places of the elements that `indices` counts row by row.
-
-    Raises TypeError for indices that are no integers, ValueError for negative sizes.
-    """
+    """For each dim of a tensor of sizes `shape` the places of the elements that `indices` counts row by row. Raises
+    TypeError for indices that are no integers, ValueError for negative sizes."""
     if not isinstance(indices, Tensor):
         type_error("unravel_index", "indices", indices, "Tensor")
     if indices.meta.dtype.kind != 1:
@@ -177,10 +175,8 @@ def sum_to_size(part: Part, self: Tensor, size: Sequence[int]) -> Tensor:
 
 @composite
 def diag_embed(part: Part, self: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """Matrices with the rows of the last dim on a diagonal, zeros elsewhere; they span `dim1` and `dim2`.
-
-    Raises IndexError for dims out of range, RuntimeError when they are one.
-    """
+    """Matrices with the rows of the last dim on a diagonal, zeros elsewhere; they span `dim1` and `dim2`. Raises
+    IndexError for dims out of range, RuntimeError when they are one."""
     meta = self.meta
     if not meta.ndim:
         raise IndexError("diag_embed(): Dimension out of range: the input must have at least one dim")
@@ -204,10 +200,8 @@ def diagflat(part: Part, self: Tensor, offset: int = 0) -> Tensor:
 
 
 def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
-    """Write a number on the main diagonal; `wrap` goes on below the square part of a tall matrix.
-
-    Raises RuntimeError for fewer than two dims, and for more unless all sizes are equal.
-    """
+    """Write a number on the main diagonal; `wrap` goes on below the square part of a tall matrix. Raises RuntimeError
+    for fewer than two dims, and for more unless all sizes are equal."""
     sizes, strides = self.meta.sizes, self.meta.strides
     if len(sizes) < 2:
         raise RuntimeError(f"fill_diagonal_(): dimensions must larger than 1, got {len(sizes)}")

@@ -17,7 +17,7 @@ from ...tensor.tensor import Tensor
 from ..arguments import tensor_argument
 from ..arrays import Array
 from ..complex_half import refuse_complex32
-from ..fresh_fill import fill_kept
+from ..fill import fill_kept
 from ..invoke import apply
 from ..ranges import Plan
 
