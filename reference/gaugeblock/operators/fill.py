@@ -294,7 +294,7 @@ def quick_scalar_tensor(given: tuple[Any, ...], dtype: DType | None) -> Tensor |
 
 def quick_full_like(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
     """Return full_like of a dense tensor on the CPU and a number; None for anything else."""
-    if len(given) != 2 or dtype is not None or given[0].__class__ is not Tensor or given[1].__class__ not in PLAIN_NUMBERS:
+    if len(given) != 2 or dtype or given[0].__class__ is not Tensor or given[1].__class__ not in PLAIN_NUMBERS:
         return None
     meta = given[0].meta
     if not meta.dense or meta.device is not cpu or meta.lazy or meta.has_autograd:
