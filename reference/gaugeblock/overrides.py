@@ -19,9 +19,7 @@ __all__ = [
 
 class TorchFunctionMode:
     """A subclass defines ``__torch_function__`` and sees every call of the public API of this thread, inside ``with``.
-
-    While it answers it is not active, so ``func(*args, **kwargs)`` is the call for the modes around it.
-    """
+    While it answers it is not active, so ``func(*args, **kwargs)`` is the call for the modes around it."""
 
     def __torch_function__(
         self, func: Callable[..., Any], types: tuple[type, ...], args: tuple[Any, ...] = (),
@@ -61,10 +59,8 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
 def handle_torch_function(
     public_api: Callable[..., Any], relevant_args: Iterable[Any], /, *args: Any, **kwargs: Any
 ) -> Any:
-    """The answer of the function modes and of `relevant_args` to a call of `public_api`.
-
-    TypeError when nobody is there to ask or all return NotImplemented.
-    """
+    """The answer of the function modes and of `relevant_args` to a call of `public_api`. TypeError when nobody is there
+    to ask or all return NotImplemented."""
     asked = overloaded(tuple(relevant_args), {})
     if not asked and not STATE.function_modes:
         raise TypeError(f"no argument of '{getattr(public_api, '__name__', public_api)}' has a __torch_function__")

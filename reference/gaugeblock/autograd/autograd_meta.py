@@ -125,10 +125,8 @@ def view_state(view: Tensor) -> ViewState:
 
 
 def refresh_plain(tensor: Tensor) -> None:
-    """Bring record and meta of a tensor up to date after its own metadata were changed.
-
-    One that got another dtype accumulates gradients anew.
-    """
+    """Bring record and meta of a tensor up to date after its own metadata were changed. One that got another dtype
+    accumulates gradients anew."""
     meta: AutogradMeta = tensor.autograd
     change_meta(tensor, without_autograd)
     if meta.more is not None and meta.plain.meta.dtype is not tensor.meta.dtype:

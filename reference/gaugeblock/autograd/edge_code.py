@@ -63,10 +63,8 @@ def _pair() -> str:
 
 
 def _accumulator() -> str:
-    """@accumulator(leaf, more): a new node that adds to the gradient of a leaf, as `AccumulateGrad` makes it.
-
-    Return null for a leaf with hooks, and where Python has to look why it cannot be made.
-    """
+    """@accumulator(leaf, more): a new node that adds to the gradient of a leaf, as `AccumulateGrad` makes it. Return
+    null for a leaf with hooks, and where Python has to look why it cannot be made."""
     code = RecordCode()
     code.leave(code.is_not(code.slot_of("%more", GradientState, "hooks"), NONE), "ptr null")
     node = code.register(f"call ptr @PyType_GenericAlloc(ptr {code.object('AccumulateGrad')}, i64 0)")
@@ -95,10 +93,8 @@ def _accumulator() -> str:
 
 
 def _edge() -> str:
-    """@edge(tensor, meta, place): store where the gradient of a tensor goes, as `unwrap` says; null for nowhere.
-
-    Return a status: DECLINED for a view whose base was written to since, or may have been.
-    """
+    """@edge(tensor, meta, place): store where the gradient of a tensor goes, as `unwrap` says; null for nowhere. Return
+    a status: DECLINED for a view whose base was written to since, or may have been."""
     code = RecordCode()
     node = code.slot_of("%meta", AutogradMeta, "grad_fn")
     found, number = code.variable("ptr", "null"), code.register("alloca ptr")

@@ -39,10 +39,8 @@ _DEPTH = carried(_Depth())
 
 
 class Targets:
-    """The edges whose gradients are requested, the nodes that lead to them, and the gradients found.
-
-    With `run` the nodes of the edges run as well, as they do in `backward`.
-    """
+    """The edges whose gradients are requested, the nodes that lead to them, and the gradients found. With `run` the
+    nodes of the edges run as well, as they do in `backward`."""
 
     __slots__ = ("found", "leading", "places", "visited")
 
@@ -92,10 +90,8 @@ def _leading_to(places: dict[Node, Any], roots: Iterable[Node]) -> set[Node]:
 def run_backward(
     roots: Sequence[tuple[Edge, Tensor | None]], *, keep: bool, create: bool, targets: Targets | None = None
 ) -> None:
-    """One pass from the roots, each with its gradient; with `targets` only as far as they need.
-
-    `keep` leaves what nodes saved in place, `create` records the pass itself. What a node raises comes through.
-    """
+    """One pass from the roots, each with its gradient; with `targets` only as far as they need. `keep` leaves what
+    nodes saved in place, `create` records the pass itself. What a node raises comes through."""
     if create:
         _run_at_depth(roots, keep, create, targets)
         return
@@ -283,10 +279,8 @@ def _step(node: Node, grads: Grads, keep: bool, targets: Targets | None) -> Sequ
 
 
 def _before(hooks: Any, grads: Grads) -> None:
-    """Call tensor hooks in order, each of which may replace the gradient, then store what retain_grad keeps.
-
-    Hooks get None for a result without a gradient.
-    """
+    """Call tensor hooks in order, each of which may replace the gradient, then store what retain_grad keeps. Hooks get
+    None for a result without a gradient."""
     for nr, table in hooks.tensors.items():
         for hook in tuple(table.values()):
             changed = hook(grads[nr])
@@ -341,10 +335,8 @@ def summed_to(grad: Any, sizes: tuple[int, ...]) -> Any:
 
 
 def fitted(grad: Tensor, wanted: TensorMeta, node: Node) -> Tensor:
-    """A gradient made to fit: summed to the sizes, real where they are real, in the dtype.
-
-    RuntimeError naming the node when it does not sum to the sizes or lies on another device.
-    """
+    """A gradient made to fit: summed to the sizes, real where they are real, in the dtype. RuntimeError naming the node
+    when it does not sum to the sizes or lies on another device."""
     meta = grad.meta
     if meta.sizes != wanted.sizes:
         if not summable(meta.sizes, wanted.sizes):

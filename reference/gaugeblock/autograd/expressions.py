@@ -99,9 +99,7 @@ def expression(text: str, tensors: frozenset[str], real: bool) -> Expression:
 
 def find_name(name: str) -> Any:
     """Return what a name in an expression stands for that is no argument: helper, builtin, or function of an operator.
-
-    NameError when it is none of them.
-    """
+    NameError when it is none of them."""
     from .derivative_helpers import helpers
 
     if name in helpers():

@@ -72,10 +72,8 @@ def _read() -> dict[str, list[Any]]:
 
 @functools.cache
 def node_names() -> dict[str, str]:
-    """Row name -> the name of its nodes: overloads of one operator are numbered in the order of the table.
-
-    An overload that takes a number where another takes a tensor has the name of that one.
-    """
+    """Row name -> the name of its nodes: overloads of one operator are numbered in the order of the table. An overload
+    that takes a number where another takes a tensor has the name of that one."""
     names: dict[str, str] = {}
     counts: dict[str, int] = {}
     for name in derivatives():

@@ -33,9 +33,7 @@ from .view_history import CopySlices, Window
 
 class _Dual:
     """The number of open levels of dual numbers; `epoch` tells the tangents of one level from those of earlier ones.
-
-    `saved` are the tangents that nodes keep, which may lead back to the node: they go when the level is closed.
-    """
+    `saved` are the tangents that nodes keep, which may lead back to the node: they go when the level is closed."""
 
     __slots__ = ("epoch", "level", "saved")
 

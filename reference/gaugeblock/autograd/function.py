@@ -326,10 +326,8 @@ def _is_one_of(value: Any, tensors: Sequence[Any]) -> bool:
 
 
 def _unrecorded(ctx: BackwardFunction, output: Any, tensors: list[Tensor]) -> Any:
-    """Return an output of a call that is not recorded.
-
-    An input that was not written to is returned as another tensor, detached if it requires a gradient.
-    """
+    """Return an output of a call that is not recorded. An input that was not written to is returned as another tensor,
+    detached if it requires a gradient."""
     if not _is_one_of(output, tensors):
         return output
     if requires_grad(output):

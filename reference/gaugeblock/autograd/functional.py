@@ -97,10 +97,8 @@ def vjp(
 def pulled_back(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], vectors: Sequence[Tensor], *, create: bool, strict: str = ""
 ) -> list[Tensor]:
-    """Return the gradients of inputs for those of outputs, zeros where nothing depends on an input.
-
-    For the function called `strict` that is a RuntimeError.
-    """
+    """Return the gradients of inputs for those of outputs, zeros where nothing depends on an input. For the function
+    called `strict` that is a RuntimeError."""
     pairs = [(one, vector) for one, vector in zip(outputs, vectors, strict=True) if requires_grad(one)]
     found: Sequence[Any] = [None] * len(inputs)
     if pairs:
@@ -192,10 +190,8 @@ def hessian(
     func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:  # fmt: skip
-    """All second derivatives of a function with one result: the Jacobian of its gradient.
-
-    A tuple of tuples for several inputs. RuntimeError unless the result is one tensor with one element.
-    """
+    """All second derivatives of a function with one result: the Jacobian of its gradient. A tuple of tuples for several
+    inputs. RuntimeError unless the result is one tensor with one element."""
     given, several = _inputs("hessian", func, inputs)
 
     def gradient(*ins: Tensor) -> Any:

@@ -113,10 +113,8 @@ class enable_grad(no_grad):
 
 
 class set_grad_enabled(GradMode):
-    """Sets the mode at once, as a function does; as a context manager it puts the old one back at the end.
-
-    TypeError unless `mode` is a bool.
-    """
+    """Sets the mode at once, as a function does; as a context manager it puts the old one back at the end. TypeError
+    unless `mode` is a bool."""
 
     def __init__(self, mode: bool) -> None:
         if not isinstance(mode, bool):

@@ -19,9 +19,7 @@ from .view_history import edge_of, grad_fn_of
 
 def register_hook(self: Tensor, hook: Callable[[Tensor], Any]) -> RemovableHandle:
     """Call ``hook(grad)`` whenever a gradient of the tensor is computed; a tensor that it returns replaces it.
-
-    RuntimeError when the tensor does not require a gradient.
-    """
+    RuntimeError when the tensor does not require a gradient."""
     if not requires_grad(self):
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
     edge = edge_of(self)

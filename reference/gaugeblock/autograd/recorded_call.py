@@ -110,10 +110,8 @@ class Recorder:
     def _places(
         self, arguments: Mapping[str, Any], plain: Mapping[str, Any], given: Sequence[Any]
     ) -> dict[str, int] | None:
-        """Map each argument of the plain call to its position in `given`; return None if the two do not match.
-
-        A list that is missing in `given` is part of the cache key, and so a constant.
-        """
+        """Map each argument of the plain call to its position in `given`; return None if the two do not match. A list
+        that is missing in `given` is part of the cache key, and so a constant."""
         there = [place for place, value in enumerate(given) if value is not None and value is not UNSET]
         wanted = [name for name in self.passed if plain[name] is not None and plain[name] is not UNSET]
         if len(there) < len(wanted):

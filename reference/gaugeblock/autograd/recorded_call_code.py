@@ -38,10 +38,8 @@ def text() -> str:
 
 
 def _operand() -> str:
-    """@operand(row, args, constants, place, edges): store a new reference to what the kernel gets for an operand.
-
-    Store its edge too, and return a status.
-    """
+    """@operand(row, args, constants, place, edges): store a new reference to what the kernel gets for an operand. Store
+    its edge too, and return a status."""
     code = RecordCode()
     number, kind, slot = (code.word("%row", k) for k in range(3))
     value = code.register("alloca ptr")
@@ -74,10 +72,8 @@ def _operand() -> str:
 
 
 def _filled() -> str:
-    """@filled(node, program, constants, args, plain, edges, count, wanted, results, many): fill a new node.
-
-    Return false if there is no memory. Bit k of `wanted` says whether edge k is there.
-    """
+    """@filled(node, program, constants, args, plain, edges, count, wanted, results, many): fill a new node. Return
+    false if there is no memory. Bit k of `wanted` says whether edge k is there."""
     code = RecordCode()
 
     def check(made: str) -> str:
@@ -193,9 +189,7 @@ def _viewed() -> str:
 
 def _noted() -> str:
     """@noted(kind, program, constants, args, plain, edges, count, wanted, result): what leads to a result's new node.
-
-    Of several results, those whose bits are set in the second word of the program do. Return null without memory.
-    """
+    Of several results, those whose bits are set in the second word of the program do. Return null without memory."""
     code = RecordCode()
     node = code.register("call ptr @PyType_GenericAlloc(ptr %kind, i64 0)")
     code.leave(code.same(node, "null"), "ptr null")

@@ -107,9 +107,7 @@ def _packed(plain: Tensor, tensor: Tensor | None, result_of_node: Edge | None) -
 
 def used(kept: Any, version: int, edge: Edge | None) -> Any:
     """The tensor that a node saved; with its history, which `edge` leads to, while the pass itself is recorded.
-
-    RuntimeError when the tensor was written to since it was saved.
-    """
+    RuntimeError when the tensor was written to since it was saved."""
     if kept is None:
         return None
     return with_history(kept, version, edge) if STATE.grad else checked(kept, version, edge)

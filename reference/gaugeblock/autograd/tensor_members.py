@@ -35,10 +35,8 @@ NOT_A_LEAF = (
 
 
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
-    """Ask for gradients, or stop asking for them, and return the tensor.
-
-    RuntimeError unless floating or complex, and for a tensor that was computed from others when it is to stop.
-    """
+    """Ask for gradients, or stop asking for them, and return the tensor. RuntimeError unless floating or complex, and
+    for a tensor that was computed from others when it is to stop."""
     if not isinstance(requires_grad, (bool, int)):
         type_error("requires_grad_", "requires_grad", requires_grad, "bool")
     if not requires_grad:

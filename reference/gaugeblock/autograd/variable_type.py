@@ -182,10 +182,8 @@ def without_keywords(schema: Schema) -> Schema:
 
 
 def resolve(operator: Operator, mask: int) -> Resolved:
-    """Return the autograd kernel for a key set.
-
-    It is the operator itself below autograd, and its own kernel where that belongs to autograd.
-    """
+    """Return the autograd kernel for a key set. It is the operator itself below autograd, and its own kernel where that
+    belongs to autograd."""
     if not mask & AUTOGRAD_MASK:
         return _plain(lambda *args, **kwargs: below(operator, args, kwargs, mask))
     found = REGISTRY.resolve(operator, mask)

@@ -14,9 +14,7 @@ from .formulas import Formulas, condition
 
 def unrecorded_lines(schema: Schema, kind: str, run: str) -> list[str]:
     """Return lines for a call without tangents, on tensors with the Autograd key or without; none if they save no time.
-
-    `run` calls the operator on the plain tensors.
-    """
+    `run` calls the operator on the plain tensors."""
     tensors = [a for a in schema.arguments if a.base_type == "Tensor"]
     one = len(schema.returns) == 1 and schema.returns[0].type == "Tensor"
     inplace = kind == "inplace"

@@ -31,10 +31,8 @@ from .saved_tensor import FREED
 
 
 class Window:
-    """Sizes, strides and offset of a view within its base, both in elements that are real if one of the two is.
-
-    `lazy` are the bits by which the elements of the view stand for others than those of the base.
-    """
+    """Sizes, strides and offset of a view within its base, both in elements that are real if one of the two is. `lazy`
+    are the bits by which the elements of the view stand for others than those of the base."""
 
     __slots__ = ("lazy", "offset", "pairs_of_base", "pairs_of_view", "shape", "size", "stride", "strides")
 
@@ -145,10 +143,8 @@ def edge_of(tensor: Tensor) -> Edge | None:
 
 
 def recorded_edge(tensor: Tensor) -> Edge | None:
-    """Return the edge that a call records for an argument.
-
-    It leads to a dead end for a view without history that requires a gradient only because its base does.
-    """
+    """Return the edge that a call records for an argument. It leads to a dead end for a view without history that
+    requires a gradient only because its base does."""
     edge = edge_of(tensor)
     if edge is None and tensor.base is not None and requires_grad(tensor.base):
         return DeadEnd(tensor), 0
@@ -215,10 +211,8 @@ def check_inplace(tensor: Tensor) -> None:
 
 
 def rebase(tensor: Tensor, node: Any, nr: int = 0) -> None:
-    """Make `node`, which recorded an in-place write into the tensor, part of its history and of its base's.
-
-    The tensor is its result number `nr`, which is 0 for a view.
-    """
+    """Make `node`, which recorded an in-place write into the tensor, part of its history and of its base's. The tensor
+    is its result number `nr`, which is 0 for a view."""
     base = tensor.base
     if base is None:
         meta = tensor.autograd

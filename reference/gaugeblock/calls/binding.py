@@ -400,10 +400,8 @@ def make_reversed(dunder: str, group: Group) -> Any:
 
 
 def bind_operator(operator: Operator, caller: Single | None = None) -> Callable[..., Any]:
-    """Return an operator as a function of its schema's arguments, whose calls the call cache keeps.
-
-    No override is asked: this is how operators call one another. `caller` resolves calls that have no entry.
-    """
+    """Return an operator as a function of its schema's arguments, whose calls the call cache keeps. No override is
+    asked: this is how operators call one another. `caller` resolves calls that have no entry."""
     row = rows().get(operator.name) or rows().get(row_of_form().get(operator.name, ""))
     if row is None or any(a.written and a.kwarg_only for a in operator.schema.arguments):
         return partial(call, operator)

@@ -236,10 +236,8 @@ GENERIC: dict[tuple[Any, ...], Fresh | Into] = {}
 
 
 class Filler:
-    """The general path of one binding, which fills the cache.
-
-    `view` is given for operators on metadata alone, which need no dispatch on plain tensors.
-    """
+    """The general path of one binding, which fills the cache. `view` is given for operators on metadata alone, which
+    need no dispatch on plain tensors."""
 
     __slots__ = ("caller", "parameters", "view")
 
@@ -457,10 +455,8 @@ def _without_sizes(request: Request) -> tuple[Any, ...]:
 
 
 def _is_row_major(metas: Sequence[TensorMeta]) -> bool:
-    """Return whether all have the same sizes, elements on the CPU, and the strides of a new tensor.
-
-    Other strides of dims of size 1 change the strides of the result.
-    """
+    """Return whether all have the same sizes, elements on the CPU, and the strides of a new tensor. Other strides of
+    dims of size 1 change the strides of the result."""
     first = metas[0]
     if first.strides != default_strides(first.sizes) or not first.numel or first.device is not cpu:
         return False

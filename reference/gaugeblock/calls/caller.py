@@ -158,10 +158,8 @@ class Caller:
             raise
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound | Any:
-        """Return the operator that takes the arguments, and these as it takes them.
-
-        Return the result if the call was overridden, or is not one call of an operator.
-        """
+        """Return the operator that takes the arguments, and these as it takes them. Return the result if the call was
+        overridden, or is not one call of an operator."""
         if kwargs and kwargs.get("out", self) is None and (self._writes() or not self._makes_tensors()):
             del kwargs["out"]
         if OVERRIDING or not EXACT.issuperset([one.__class__ for one in (*args, *kwargs.values())]):
@@ -343,9 +341,7 @@ class Single:
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound:
         """Return the operator with the arguments; lists of numbers, which may change after the call, as tuples.
-
-        Positional ones are given by position, those that are left out with their defaults, as `Caller` gives them.
-        """
+        Positional ones are given by position, those that are left out with their defaults, as `Caller` gives them."""
         values, options = [*map(_unchanging, args)], {name: _unchanging(value) for name, value in kwargs.items()}
         for argument in self._operator.schema.positional[len(args) :]:
             default = None if argument.default is None else argument.default_value

@@ -87,10 +87,8 @@ INT_FIRST = re.compile(r"^\w+(\.\w+)?\(Tensor(\([^)]*\))? self, (SymInt|int) \w+
 
 
 def takes_spread(group: Group) -> bool:
-    """Return whether a method takes its first argument, a list of ints, also one by one.
-
-    It does not where one int alone is another overload.
-    """
+    """Return whether a method takes its first argument, a list of ints, also one by one. It does not where one int
+    alone is another overload."""
     if any(INT_FIRST.match(overload.schema) for overload in group.overloads):
         return False
     return any(SIZES_FIRST.match(overload.schema) for overload in group.overloads)

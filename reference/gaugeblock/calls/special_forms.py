@@ -51,10 +51,8 @@ UNCHANGED: dict[str, Callable[..., bool]] = {
 
 
 def conversion(name: str, self: str, caller: Caller) -> tuple[str, dict[str, Any]]:
-    """Return source and names of a conversion, which goes to an implementation that checks its own arguments.
-
-    What that refuses may still override the call.
-    """
+    """Return source and names of a conversion, which goes to an implementation that checks its own arguments. What that
+    refuses may still override the call."""
     function = caller.name
     named = self == "input"  # a function takes its tensor by name too, by any of its names
     nameless = f"        if {self} is UNSET:\n            return slow_{name}(*args, **kwargs)\n" if named else ""

@@ -50,10 +50,8 @@ def caller(frame: FrameType) -> FrameType | None:
 
 
 def away(work: float, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """``function(*args, **kwargs)``, in another thread when it is long and this is the main thread.
-
-    `work` says how many steps it takes. What it raises is raised here.
-    """
+    """``function(*args, **kwargs)``, in another thread when it is long and this is the main thread. `work` says how
+    many steps it takes. What it raises is raised here."""
     if work < LONG or threading.current_thread() is not threading.main_thread():
         return function(*args, **kwargs)
     held = sys._getframe(1)  # with the variables of the callers: arguments may lie in memory of tensors that they hold

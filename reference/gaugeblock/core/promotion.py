@@ -96,10 +96,8 @@ UPSTREAM_NAMES = {
 
 
 def common_dtype(operands: Iterable[tuple[DType, int]]) -> DType:
-    """The dtype of operands given as (dtype, priority): 2 with dims, 1 0-dim, 0 Python number.
-
-    Each class promotes within itself; a lower class changes the result only by a higher kind.
-    """
+    """The dtype of operands given as (dtype, priority): 2 with dims, 1 0-dim, 0 Python number. Each class promotes
+    within itself; a lower class changes the result only by a higher kind."""
     classes: list[DType | None] = [None, None, None]
     for dtype, priority in operands:
         found = classes[priority]

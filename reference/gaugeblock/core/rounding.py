@@ -33,10 +33,8 @@ def complex_numbers(records: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def to_odd(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return float64 values as float32, rounded to odd.
-
-    Rounding the result to fewer bits then gives what rounding the values themselves would.
-    """
+    """Return float64 values as float32, rounded to odd. Rounding the result to fewer bits then gives what rounding the
+    values themselves would."""
     with np.errstate(all="ignore"):
         near = array.astype(np.float32)
         inexact = (near != array) & ~np.isnan(array)

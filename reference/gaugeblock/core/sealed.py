@@ -35,10 +35,8 @@ OFFSETS: dict[type, dict[str, int]] = {}
 
 
 def seal(cls: type, names: Iterable[str]) -> None:
-    """Make the slots ``_name`` of a class readable as ``name``, for each of `names`.
-
-    Where CPython's layout is unexpected they become properties.
-    """
+    """Make the slots ``_name`` of a class readable as ``name``, for each of `names`. Where CPython's layout is
+    unexpected they become properties."""
     slots = {name: slot for name, slot in vars(cls).items() if isinstance(slot, MemberDescriptorType)}
     members = {name: ctypes.c_void_p.from_address(id(slot) + _MEMBER) for name, slot in slots.items() if _HAS_MEMBERS}
     known = {name: _Member.from_address(member.value or 0) for name, member in members.items()}

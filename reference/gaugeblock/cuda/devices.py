@@ -163,9 +163,7 @@ def device_index(operator: str, device: object = None) -> int:
 
 class DeviceMemory:
     """The memory of one device as storages take it: blocks of its caching allocator, bytes in and out in stream order.
-
-    Blocks belong to the stream that is the current one of the device when they are asked for.
-    """
+    Blocks belong to the stream that is the current one of the device when they are asked for."""
 
     def __init__(self, driver: Driver, index: int, config: str = "") -> None:
         self.driver = driver

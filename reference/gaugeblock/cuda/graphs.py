@@ -25,10 +25,8 @@ def graph_pool_handle() -> PoolId:
 
 
 class CUDAGraph:
-    """A graph: `capture_begin`, work on the current stream, `capture_end`, and `replay` as often as wanted.
-
-    Its tensors have memory of a private pool, which stays the graph's until `reset`, or until it is gone.
-    """
+    """A graph: `capture_begin`, work on the current stream, `capture_end`, and `replay` as often as wanted. Its tensors
+    have memory of a private pool, which stays the graph's until `reset`, or until it is gone."""
 
     def __init__(self, keep_graph: bool = False) -> None:
         self._driver: Any = None
@@ -108,10 +106,8 @@ class CUDAGraph:
 
 
 class graph:
-    """``with graph(g): ...`` captures the block into `g`, on `stream` or on a stream for captures.
-
-    `pool` is that of another graph, a MemPool or a graph_pool_handle(). The device is waited for first.
-    """
+    """``with graph(g): ...`` captures the block into `g`, on `stream` or on a stream for captures. `pool` is that of
+    another graph, a MemPool or a graph_pool_handle(). The device is waited for first."""
 
     def __init__(
         self, cuda_graph: CUDAGraph, pool: PoolId | MemPool | None = None, stream: Stream | None = None,

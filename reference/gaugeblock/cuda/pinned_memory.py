@@ -311,9 +311,7 @@ _making = fork_safe(RLock())
 
 def pinned_memory() -> PinnedMemory:
     """The pinned memory of the driver in use, with the limits of the allocator's setting in the environment.
-
-    RuntimeError when there is no driver, ValueError for a setting that cannot be read.
-    """
+    RuntimeError when there is no driver, ValueError for a setting that cannot be read."""
     driver = get_driver()
     with _making:
         if not _latest or _latest[0].driver is not driver:

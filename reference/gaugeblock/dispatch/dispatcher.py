@@ -208,10 +208,8 @@ class Registry:
         self, name: str, key: str, kernel: Kernel | Registration, *, with_keys: bool = False, warn: bool = True,
         own: bool = False,
     ) -> Callable[[], None]:  # fmt: skip
-        """Put a kernel under a key; the last one wins. Returns a function that takes it away again.
-
-        With `warn` one that is replaced is warned of. The engine's `own` kernels stay, and do what the fast paths do.
-        """
+        """Put a kernel under a key; the last one wins. Returns a function that takes it away again. With `warn` one
+        that is replaced is warned of. The engine's `own` kernels stay, and do what the fast paths do."""
         operator = self.operators.get(name) or self.find(name)
         if key not in KEYS:
             check_key(key)
@@ -255,9 +253,7 @@ class Registry:
 
     def register_fallback(self, key: str, kernel: Kernel | Registration, *, own: bool = False) -> Callable[[], None]:
         """A boxed kernel ``(operator, keys, args, kwargs)`` for every operator that has nothing else under `key`.
-
-        Returns a function that puts back what was there before.
-        """
+        Returns a function that puts back what was there before."""
         if key in ALIASES:
             raise ValueError(f"a fallback belongs to a runtime key; {key!r} is an alias")
         check_key(key)
@@ -412,10 +408,8 @@ def redispatch(operator: Operator, mask: int, *args: Any, **kwargs: Any) -> Any:
 
 
 def made_in_inference(result: Any, given: tuple[Any, ...]) -> Any:
-    """Return `result` as inference tensors: new tensors lose their version and autograd keys.
-
-    A view of an inference tensor is not a view for autograd; a view of any other tensor keeps its base.
-    """
+    """Return `result` as inference tensors: new tensors lose their version and autograd keys. A view of an inference
+    tensor is not a view for autograd; a view of any other tensor keeps its base."""
     for value in tensors_in((result,)):
         if value.base is None:
             if value.counter is None and not any(part.storage_impl is value.storage_impl for part in tensors_in(given)):

@@ -28,10 +28,8 @@ def _is_default(value: Any, default: Any) -> bool:
 def without_defaults(
     operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments without trailing positional ones, and keyword-only ones, that equal the schema's defaults.
-
-    The engine's kernels take alpha also by position; outside it has the form that the schema says.
-    """
+    """The arguments without trailing positional ones, and keyword-only ones, that equal the schema's defaults. The
+    engine's kernels take alpha also by position; outside it has the form that the schema says."""
     positional = operator.schema.positional
     count = len(args)
     if count > len(positional):
@@ -99,10 +97,8 @@ def public(operator: Operator) -> Any:
 
 @contextmanager
 def mode_stack(modes: tuple[Any, ...], exclude: int = 0) -> Iterator[None]:
-    """This thread's stack of dispatch modes is `modes` for the duration; an empty one takes the Python keys out.
-
-    The functionalities of `exclude` are skipped.
-    """
+    """This thread's stack of dispatch modes is `modes` for the duration; an empty one takes the Python keys out. The
+    functionalities of `exclude` are skipped."""
     before = STATE.modes, STATE.include, STATE.exclude
     STATE.modes = modes
     STATE.include = STATE.include | MODE_KEYS if modes else STATE.include & ~MODE_KEYS

@@ -94,9 +94,7 @@ def is_asked(*key: Any) -> bool:
 
 def ask(public: Any, asked: list[Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """The first answer of the innermost function mode and then of the arguments; NOT_OVERRIDDEN if nobody is there.
-
-    TypeError when all return NotImplemented.
-    """
+    TypeError when all return NotImplemented."""
     types = tuple(type(value) for value in asked)
     modes = STATE.function_modes if STATE.overrides else ()
     if not modes and not asked:
@@ -139,10 +137,8 @@ def taken(public: Any, args: tuple[Any, ...], options: Mapping[str, Any]) -> Any
 
 
 def overridable(public: Callable[..., Any]) -> Callable[..., Any]:
-    """`public` as a function that modes and arguments may take over.
-
-    A call whose first argument is plain is tried at once; what it does not take may still be one that overrides.
-    """
+    """`public` as a function that modes and arguments may take over. A call whose first argument is plain is tried at
+    once; what it does not take may still be one that overrides."""
     plain = PLAIN
 
     def function(*args: Any, **kwargs: Any) -> Any:

@@ -102,10 +102,8 @@ def torch_function(
     cls: type[Tensor], func: Callable[..., Any], types: tuple[type, ...], args: tuple[Any, ...] = (),
     kwargs: Mapping[str, Any] | None = None,
 ) -> Any:  # fmt: skip
-    """Run the call without asking arguments again and give its tensors the class `cls`.
-
-    NotImplemented when an argument's class is not a base of `cls`.
-    """
+    """Run the call without asking arguments again and give its tensors the class `cls`. NotImplemented when an
+    argument's class is not a base of `cls`."""
     if not all(issubclass(cls, kind) for kind in types):
         return NotImplemented
     first = next((one for one in args if isinstance(one, cls)), None)

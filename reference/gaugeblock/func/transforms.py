@@ -86,10 +86,8 @@ def grad_and_value(
 
 
 def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """Return a function that computes the gradient of `func`, or with `has_aux` the pair (gradient, aux).
-
-    Arguments and errors are those of grad_and_value. Source: torch.func.grad.
-    """
+    """Return a function that computes the gradient of `func`, or with `has_aux` the pair (gradient, aux). Arguments and
+    errors are those of grad_and_value. Source: torch.func.grad."""
     both = grad_and_value(func, argnums, has_aux)
 
     @functools.wraps(func)
@@ -101,10 +99,8 @@ def grad(func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, has_aux: 
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """Return ``func(*primals)`` and the function that maps its cotangents to those of the primals.
-
-    With `has_aux`, `func` returns a pair whose second item is returned last. Source: torch.func.vjp.
-    """
+    """Return ``func(*primals)`` and the function that maps its cotangents to those of the primals. With `has_aux`,
+    `func` returns a pair whose second item is returned last. Source: torch.func.vjp."""
     graph = any(one.requires_grad for one in _tensors(primals))
     with enable_grad():
         own = tuple(_own(one) for one in primals)

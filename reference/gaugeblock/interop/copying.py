@@ -85,10 +85,8 @@ def parts_of(tensor: Tensor) -> tuple[Any, ...]:
 
 
 def reduce_tensor(self: Tensor, protocol: int = 2) -> tuple[Any, ...]:
-    """Return the pickle reduction of a tensor: class, storage, metadata, requires_grad and the user's attributes.
-
-    A tensor with history becomes a leaf. Raises RuntimeError when multiprocessing sends one to another process.
-    """
+    """Return the pickle reduction of a tensor: class, storage, metadata, requires_grad and the user's attributes. A
+    tensor with history becomes a leaf. Raises RuntimeError when multiprocessing sends one to another process."""
     parts = parts_of(self)
     if parts[-1] and not self.is_leaf and sys._getframe(1).f_globals.get("__name__") == PROCESSES:  # type: ignore[attr-defined]
         raise RuntimeError(

@@ -69,10 +69,8 @@ def unpermute(values: Ints, order: Ints) -> Ints:
 
 
 def coalesce_dimensions(shape: Ints, strides: Sequence[Ints]) -> tuple[Ints, tuple[Ints, ...]]:
-    """Shape and byte strides (innermost first) with all mergeable neighbours merged.
-
-    Dims merge when one has size 1, or when size times stride of the inner equals the stride of the outer for all.
-    """
+    """Shape and byte strides (innermost first) with all mergeable neighbours merged. Dims merge when one has size 1, or
+    when size times stride of the inner equals the stride of the outer for all."""
     if len(shape) <= 1:
         return shape, tuple(strides)
     sizes = [shape[0]]

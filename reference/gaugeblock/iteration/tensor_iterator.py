@@ -469,8 +469,6 @@ def plan(
     *inputs: Tensor | Number, outputs: tuple[Tensor | None, ...] = (None,), config: IteratorConfig = DEFAULT,
     **switches: Any,
 ) -> TensorIterator:  # fmt: skip
-    """The built iterator over `inputs` and `outputs` (None: to be allocated), nothing allocated or resized.
-
-    `switches` are fields of IteratorConfig; TypeError names an unknown one. Raises what the operator would raise.
-    """
+    """The built iterator over `inputs` and `outputs` (None: to be allocated), nothing allocated or resized. `switches`
+    are fields of IteratorConfig; TypeError names an unknown one. Raises what the operator would raise."""
     return TensorIterator(outputs, inputs, IteratorConfig(**{**config._asdict(), **switches})).build(allocate=False)

@@ -41,9 +41,7 @@ class Parameter(NamedTuple):
 
 class Body(NamedTuple):
     """Outputs and inputs in memory, parameters, argument expressions of each input, stored expressions of each output.
-
-    `width` is the number of expressions of the vector form; 1 when there is none.
-    """
+    `width` is the number of expressions of the vector form; 1 when there is none."""
 
     outputs: tuple[Memory, ...]
     inputs: tuple[Memory, ...]
@@ -111,9 +109,7 @@ def record(
 
 
 def vector_width(level: Level, operands: Sequence[Memory], compute: DType, widest: int = 0) -> int:
-    """Exprs per vector: the level's vector bytes over the widest component involved.
-
-    `widest` is that of a long formula: one register for each element compiles in half the time of two.
-    """
+    """Exprs per vector: the level's vector bytes over the widest component involved. `widest` is that of a long
+    formula: one register for each element compiles in half the time of two."""
     widest = max([widest, SCALAR_TYPES[compute].bits, *(operand.storage.bits for operand in operands)])
     return max(1, level.vector_bytes * 8 // max(widest, 8))

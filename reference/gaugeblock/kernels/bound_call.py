@@ -135,10 +135,8 @@ class Kernels(NamedTuple):
 
 
 class Into(NamedTuple):
-    """A kernel that writes into the first argument, which is `read` too if the call is in place.
-
-    An `elementwise` kernel reads an element before it writes it, so that the first argument may be read as another.
-    """
+    """A kernel that writes into the first argument, which is `read` too if the call is in place. An `elementwise`
+    kernel reads an element before it writes it, so that the first argument may be read as another."""
 
     kernel: Callable[..., None] | None
     tail: tuple[Any, ...]
@@ -165,10 +163,8 @@ class Into(NamedTuple):
 
 
 class View(NamedTuple):
-    """A view of the first argument with another meta, or `several`, each so many elements and bytes further on.
-
-    One that is `detached` is not reported as a view.
-    """
+    """A view of the first argument with another meta, or `several`, each so many elements and bytes further on. One
+    that is `detached` is not reported as a view."""
 
     metas: tuple[TensorMeta, ...]
     steps: tuple[int, ...]
@@ -277,10 +273,8 @@ def install(compiler: Any) -> None:
 def load_code(
     compiler: Any, description: str, write: Callable[[], str], kinds: Sequence[type], objects: Sequence[object]
 ) -> None:
-    """Load the builtins of some kinds of calls, compiled from the IR that `write` returns, which refers to objects.
-
-    The function for a kind is called NAME with the kind's name in lower case, the one that takes the objects NAME_set.
-    """
+    """Load the builtins of some kinds of calls, compiled from the IR that `write` returns, which refers to objects. The
+    function for a kind is called NAME with the kind's name in lower case, the one that takes the objects NAME_set."""
     suffixes = ("_set", *(f"_{kind.__name__.lower()}" for kind in kinds))
     (set_objects, *addresses), _ = compiler.described(description, lambda: Module(write()), suffixes)
     table = (ctypes.c_void_p * len(objects))(*map(id, objects))

@@ -395,9 +395,7 @@ def _sum(code: Code, first: str, second: str, third: str) -> str:
 
 def _count_write() -> str:
     """@count_write(out, storage): count one write; Python does it for a tensor or storage with a counter of its own.
-
-    False if that raised.
-    """
+    False if that raised."""
     code = ObjectCode()
     own = code.register(f"icmp ne ptr {code.slot_of('%out', Tensor, 'counter')}, {NONE}")
     plain = code.same(code.load("ptr", code.move("%storage", TYPE)), code.object("Storage"))
@@ -421,10 +419,8 @@ def _count_write() -> str:
 
 
 def finaliser_text() -> str:
-    """Return the IR of the finalisers of storages.
-
-    @NAME_direct returns small blocks itself, @NAME_managed never does; @NAME_set stores the function that releases.
-    """
+    """Return the IR of the finalisers of storages. @NAME_direct returns small blocks itself, @NAME_managed never does;
+    @NAME_set stores the function that releases."""
     given = Code()
     given.store("ptr", "%release", "@release")
     taken = given.function(f"define void @{NAME}_set(ptr %release)", "  ret void")

@@ -40,10 +40,8 @@ class Carried:
 
 
 class Code:
-    """The instructions of one function body, or of a part of one with a prefix of its own for registers.
-
-    `lines` is the text so far; registers are numbered by them. `block` is the label of the block that is written.
-    """
+    """The instructions of one function body, or of a part of one with a prefix of its own for registers. `lines` is the
+    text so far; registers are numbered by them. `block` is the label of the block that is written."""
 
     def __init__(self, block: str = "entry", prefix: str = "x") -> None:
         self.lines: list[str] = []
@@ -121,10 +119,8 @@ class Code:
         self, start: str | int, stop: str | int, step: str | int, state: Sequence[tuple[str, str]],
         index: str = "i64", less: str = "slt",
     ) -> Iterator[Carried]:  # fmt: skip
-        """A loop while index < stop that carries values, given by type and register, in registers.
-
-        `index` is the type of the index, and `less` says how it is compared.
-        """
+        """A loop while index < stop that carries values, given by type and register, in registers. `index` is the type
+        of the index, and `less` says how it is compared."""
         body, done, before = self.label(), self.label(), self.block
         loop = Carried(f"%i_{body}", [f"%{body}.{k}" for k in range(len(state))])
         self.branch(self.register(f"icmp {less} {index} {start}, {stop}"), body, done)

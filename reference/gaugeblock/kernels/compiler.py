@@ -72,10 +72,8 @@ class Compiler:
     def described(
         self, description: str, write: Callable[[], Module], suffixes: Sequence[str] = ("",)
     ) -> tuple[tuple[int, ...], str]:
-        """Return the addresses of the functions NAME + suffix of a described module, and its facts.
-
-        `write` gives the module. The description must say all that its text depends on beside the package's sources.
-        """
+        """Return the addresses of the functions NAME + suffix of a described module, and its facts. `write` gives the
+        module. The description must say all that its text depends on beside the package's sources."""
         known = self._descriptions.read(description)
         if known is not None:
             if known.uses_common:
@@ -162,10 +160,8 @@ class Compiler:
         return self._symbols[symbol]
 
     def builtin(self, name: str, address: int, descriptor: Sequence[int]) -> Builtin:
-        """A Python builtin that runs the METH_FASTCALL function at `address`.
-
-        Its self is a bytes object holding the descriptor's 64-bit ints.
-        """
+        """A Python builtin that runs the METH_FASTCALL function at `address`. Its self is a bytes object holding the
+        descriptor's 64-bit ints."""
         method = keep_forever(MethodDef(name.encode(), address, METH_FASTCALL, None))
         data = array.array("q", descriptor).tobytes()
         builtin: Builtin = self._new(ctypes.addressof(method), data, None)
@@ -181,10 +177,8 @@ def _uses_common(text: str) -> bool:
 
 
 class made_once(Generic[Made]):
-    """A property whose value is made when it is first asked for, and kept in the object.
-
-    That of functools holds a lock, which a fork may leave locked; two threads may make the value twice here.
-    """
+    """A property whose value is made when it is first asked for, and kept in the object. That of functools holds a
+    lock, which a fork may leave locked; two threads may make the value twice here."""
 
     def __init__(self, make: Callable[[Any], Made]) -> None:
         self.make = make
@@ -200,10 +194,8 @@ Builder = TypeVar("Builder", bound=Callable[..., Any])
 
 
 def named(build: Builder) -> Builder:
-    """Memoise a builder of reductions, phases or row programs, and name what it builds after its call.
-
-    The name stands for the same expressions in every process.
-    """
+    """Memoise a builder of reductions, phases or row programs, and name what it builds after its call. The name stands
+    for the same expressions in every process."""
 
     @functools.cache
     def memoised(*args: Any, **kwargs: Any) -> Any:

@@ -133,10 +133,8 @@ def float_to_bfloat16(x: Expr) -> Expr:
 
 @dataclass(frozen=True, slots=True)
 class Immediate:
-    """A Python number converted to `dtype` at every call; ints wrap to the width.
-
-    A raw one is not converted further to the compute dtype.
-    """
+    """A Python number converted to `dtype` at every call; ints wrap to the width. A raw one is not converted further to
+    the compute dtype."""
 
     dtype: DType
     raw: bool = False

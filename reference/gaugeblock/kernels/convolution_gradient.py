@@ -54,9 +54,7 @@ class ConvolutionGradientWriter(PlanesWriter):
 
     def _tile(self, name: str, mask: str) -> str:
         """@NAME: products of a range of vectors of windows, for each output channel and place, added to those in %sums.
-
-        @ends has a mask of elements that count; @whole begins at zero.
-        """
+        @ends has a mask of elements that count; @whole begins at zero."""
         code = self.code = Code()
         size, (outputs, places) = self.size, TILE
         sources = [code.move("%planes", code.load("i64", code.slot("%places", j))) for j in range(places)]

@@ -14,10 +14,8 @@ _EXPONENT = 0x7FF << 52
 
 
 def _exact_remainder(a: Expr, b: Expr) -> Expr:
-    """Remainder of float64 expressions with the sign of a: a quotient that is off by one is put right.
-
-    What has a quotient of more than 52 bits is reduced by rounds of 51 bits, see `_reduced`.
-    """
+    """Remainder of float64 expressions with the sign of a: a quotient that is off by one is put right. What has a
+    quotient of more than 52 bits is reduced by rounds of 51 bits, see `_reduced`."""
     size, divisor = fabs(a), fabs(b)
     quotient = truncate(fabs(a / b))
     rest = fused(-quotient, divisor, size)

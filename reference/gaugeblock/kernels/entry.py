@@ -162,10 +162,8 @@ class EntryWriter(Code):
         return self.register(f"icmp ne ptr {self.register('call ptr @PyErr_Occurred()')}, null")
 
     def run(self, call: str, work: str, shared: str | None = None) -> None:
-        """Run `call` (an i1 call); when `work` exceeds the grain run `shared`, without the interpreter lock.
-
-        A fault is raised.
-        """
+        """Run `call` (an i1 call); when `work` exceeds the grain run `shared`, without the interpreter lock. A fault is
+        raised."""
         big, fault = self.register(f"icmp sgt i64 {work}, {GIL_GRAIN}"), self.register("alloca i1")
         with self.when(big):
             state = self.register("call ptr @PyEval_SaveThread()")

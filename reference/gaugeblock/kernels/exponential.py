@@ -189,10 +189,8 @@ def expm1(x: Expr) -> Expr:
 
 
 def _hyperbolic(x: Expr, limit: float) -> tuple[Pair, Pair]:
-    """(sinh |x|, cosh |x|), each halved and in two terms.
-
-    With e**r = C + S, even and odd part: 2 sinh = 2**k (C + S) - 2**-k (C - S) and 2 cosh the same with a plus.
-    """
+    """(sinh |x|, cosh |x|), each halved and in two terms. With e**r = C + S, even and odd part: 2 sinh = 2**k (C + S) -
+    2**-k (C - S) and 2 cosh the same with a plus."""
     size = fabs(x)
     a = _reduced(select(size > limit, limit, size))
     square = a.r * a.r

@@ -47,9 +47,7 @@ _SERIALS = count()
 
 class Expr:
     """One recorded expression: an opcode, its argument expressions, an attribute (constant, callee, index) and a type.
-
-    Exprs that are recorded later have higher serial numbers.
-    """
+    Exprs that are recorded later have higher serial numbers."""
 
     __slots__ = ("arguments", "attribute", "opcode", "serial", "type")
 
@@ -319,10 +317,8 @@ class Loop(NamedTuple):
 
 
 def while_loop(condition: Callable[..., Expr], step: Callable[..., Sequence[Expr]], *initial: Expr) -> tuple[Expr, ...]:
-    """Return the state after `step` has been applied to `initial` as long as `condition` of the state holds.
-
-    Both are called once, with expressions that stand for the state. Raises TypeError when a step changes types.
-    """
+    """Return the state after `step` has been applied to `initial` as long as `condition` of the state holds. Both are
+    called once, with expressions that stand for the state. Raises TypeError when a step changes types."""
     state = tuple(Expr("argument", expr.type) for expr in initial)
     loop = Loop(state, condition(*state), tuple(step(*state)))
     if [expr.type for expr in loop.following] != [expr.type for expr in initial]:

@@ -79,10 +79,8 @@ def gather_kernel(itemsize: int, index: DType) -> GatherKernel:
 
 @functools.cache
 def scatter_kernel(dtype: DType, index: DType, combine: str | None, first: int) -> Builtin:
-    """The builtin for elements of `dtype` and indices of int32 or int64; memoised.
-
-    `combine` is a name of COMBINING, None to overwrite.
-    """
+    """The builtin for elements of `dtype` and indices of int32 or int64; memoised. `combine` is a name of COMBINING,
+    None to overwrite."""
     itemsize = dtype.itemsize
     row = _row(itemsize, index, None if combine is None else (combine, dtype), 0)
     return rows_builtin("scatter", _SIGNATURE, row, (itemsize, itemsize, index.itemsize), first)

@@ -20,10 +20,8 @@ VARIABLE = "GAUGEBLOCK_CPU_CAPABILITY"
 
 
 class Level(NamedTuple):
-    """One instruction-set level: vector width in bytes and the attributes of functions compiled for it.
-
-    `half_hardware` says whether float16 conversions are single instructions there.
-    """
+    """One instruction-set level: vector width in bytes and the attributes of functions compiled for it. `half_hardware`
+    says whether float16 conversions are single instructions there."""
 
     name: str
     vector_bytes: int

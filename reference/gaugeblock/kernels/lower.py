@@ -141,10 +141,8 @@ _CASTS = frozenset("trunc sext zext sitofp uitofp fpext fptrunc bitcast".split()
 
 @functools.lru_cache(maxsize=8)
 def reachable(results: tuple[Expr, ...]) -> tuple[Expr, ...]:
-    """Every lane used by `results`, arguments before users.
-
-    The vector form and the scalar form of a loop ask for it one after the other.
-    """
+    """Every lane used by `results`, arguments before users. The vector form and the scalar form of a loop ask for it
+    one after the other."""
     order: list[Expr] = []
     done: set[int] = set()
     stack = list(reversed(results))

@@ -47,10 +47,8 @@ class UntrustedFolder(OSError):
 
 
 def cache_place() -> str | None:
-    """Return the absolute path of the folder that the environment asks for; None if it names none.
-
-    A relative XDG_CACHE_HOME is ignored, as its specification says, and so is an unknown home.
-    """
+    """Return the absolute path of the folder that the environment asks for; None if it names none. A relative
+    XDG_CACHE_HOME is ignored, as its specification says, and so is an unknown home."""
     chosen = os.environ.get(VARIABLE)
     if chosen:
         return os.path.abspath(chosen)
@@ -137,9 +135,7 @@ def _is_private(group: int, user: int) -> bool:
 
 class CacheFolder:
     """Files of one folder by name, for the user who created this object; without a folder every read is a miss.
-
-    `problem` is the reason why there is no folder.
-    """
+    `problem` is the reason why there is no folder."""
 
     def __init__(self, folder: str | os.PathLike[str] | None) -> None:
         self.owner = _user()
@@ -204,9 +200,7 @@ class CacheFolder:
 
     def shrink(self, max_bytes: int = MAX_BYTES) -> None:
         """Remove the oldest files, if there are more than `max_bytes`, until at most three quarters of it are left.
-
-        Temporary files of writers that died are removed at once.
-        """
+        Temporary files of writers that died are removed at once."""
         from gaugeblock_spec.atomic_file import PART, remove_part
 
         if self.folder is None or _user() != self.owner:
@@ -235,10 +229,8 @@ def _user() -> int:
 
 @functools.cache
 def cache_folder() -> CacheFolder:
-    """Return the cache folder of this process: the one that the environment asks for, else a temporary one.
-
-    Warns when GAUGEBLOCK_CACHE_DIR names a folder that other users may write to.
-    """
+    """Return the cache folder of this process: the one that the environment asks for, else a temporary one. Warns when
+    GAUGEBLOCK_CACHE_DIR names a folder that other users may write to."""
     place = cache_place()
     found = CacheFolder(place)
     if found.folder is not None:
@@ -272,10 +264,8 @@ class Described(NamedTuple):
 
 
 class Descriptions:
-    """Which object a description stands for, as long as the sources of the package are the same.
-
-    `salt` names the compiler. The sources are told by the states of their files: see `source_state`.
-    """
+    """Which object a description stands for, as long as the sources of the package are the same. `salt` names the
+    compiler. The sources are told by the states of their files: see `source_state`."""
 
     def __init__(self, salt: str, folder: str | os.PathLike[str] | None = None, state: str | None = None) -> None:
         self._salt = f"{salt} {sys.version} {_PACKAGE}"

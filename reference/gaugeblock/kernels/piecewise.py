@@ -13,10 +13,8 @@ Rows = tuple[tuple[float, ...], ...]
 
 
 def by_octaves(x: Expr, low_part: Expr | None, offset: int, rows: Rows) -> Pair:
-    """The function of x + low_part for 0 <= x < 15 * offset, in two terms.
-
-    There are four intervals for each of the four octaves of offset + x. The offset is a power of two.
-    """
+    """The function of x + low_part for 0 <= x < 15 * offset, in two terms. There are four intervals for each of the
+    four octaves of offset + x. The offset is a power of two."""
     index = bits_of(x + float(offset)) >> (DOUBLE.mantissa - 2)
     turn = -((DOUBLE.bias + offset.bit_length() - 1) % 4 << 2)
     columns = zip(*rows[turn:], *rows[:turn], strict=True)

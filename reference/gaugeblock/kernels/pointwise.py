@@ -147,10 +147,8 @@ class PointwiseKernel:
 def rows_builtin(
     name: str, signature: Signature, row: int, itemsizes: Sequence[int], first: int, vectors: Level | None = None
 ) -> Builtin:
-    """Return the builtin of a row function for any strides, which shares out dims from `first` on.
-
-    `vectors` is the level of a row function of `loops` that has vectors, and takes repeated elements of stride 0.
-    """
+    """Return the builtin of a row function for any strides, which shares out dims from `first` on. `vectors` is the
+    level of a row function of `loops` that has vectors, and takes repeated elements of stride 0."""
     driver = rows_driver(len(itemsizes), vectors)
     return compiler().builtin(name, strided_address(signature), [row, *itemsizes, driver, first])
 
@@ -221,10 +219,8 @@ class Kernel(Protocol):
 
 
 class Launch:
-    """A kernel with its shape and byte strides (innermost first, outputs first).
-
-    `slots` are the positions among the call's values (outputs first) that are addresses, in the order of `strides`.
-    """
+    """A kernel with its shape and byte strides (innermost first, outputs first). `slots` are the positions among the
+    call's values (outputs first) that are addresses, in the order of `strides`."""
 
     __slots__ = ("apart", "contiguous", "count", "kernel", "shape", "slots", "steps", "strides", "tail")
 
@@ -262,10 +258,8 @@ class Launch:
         builtin(*values, *tail)
 
     def call(self) -> tuple[Callable[..., None], tuple[int, ...]]:
-        """The builtin, and its arguments behind the addresses and numbers.
-
-        It runs over rows as they lie, or over tiles where a row's elements lie apart.
-        """
+        """The builtin, and its arguments behind the addresses and numbers. It runs over rows as they lie, or over tiles
+        where a row's elements lie apart."""
         if self.contiguous:
             return self.kernel.contiguous, (self.count,)
         return self.kernel.strided if self.apart is None else self.kernel.tiled(self.apart), self.tail

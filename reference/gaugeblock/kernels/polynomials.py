@@ -46,10 +46,8 @@ def _limited(x: Expr, n: Expr, limit: int, linear: Expr, step: Step) -> Expr:
 
 
 def _chebyshev(x: Expr, n: Expr, linear: Expr, inside: Closed, outside: Closed, mirrored: Closed, limit: int) -> Expr:
-    """A polynomial of one of the four kinds: by its recurrence, or for high degrees by a closed form.
-
-    `inside` takes degree and angle for |x| < 1, `outside` degree and arcosh |x| for x >= 1, `mirrored` for x <= -1.
-    """
+    """A polynomial of one of the four kinds: by its recurrence, or for high degrees by a closed form. `inside` takes
+    degree and angle for |x| < 1, `outside` degree and arcosh |x| for x >= 1, `mirrored` for x <= -1."""
     degree, size = _degree(n), fabs(x)
     angular = (degree > float(limit)) & (size < 1.0)
     hyperbolic = (degree > float(CHEBYSHEV_LIMIT)) & (size >= 1.0)

@@ -120,10 +120,8 @@ class RecordedPhase:
 
 @dataclass(slots=True)
 class RecordedReduction:
-    """A reduction recorded for an input dtype, a compute dtype and result dtypes.
-
-    `projected` are what each phase hands on, for the last one the stored components of the results.
-    """
+    """A reduction recorded for an input dtype, a compute dtype and result dtypes. `projected` are what each phase hands
+    on, for the last one the stored components of the results."""
 
     input: Memory
     outputs: tuple[Memory, ...]

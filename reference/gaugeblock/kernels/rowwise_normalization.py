@@ -37,10 +37,8 @@ def _map(compute: DType, normalized: Callable[[Expr, Context], Expr], weight: bo
 
 @named
 def layer_norm(compute: DType, weight: bool, bias: bool) -> RowProgram:
-    """(x - mean) / sqrt(variance + eps) * weight + bias; found are the mean and the inverse of the root.
-
-    The number is eps.
-    """
+    """(x - mean) / sqrt(variance + eps) * weight + bias; found are the mean and the inverse of the root. The number is
+    eps."""
     reduction = moments_reduction(compute)
     type = SCALAR_TYPES[compute]
 

@@ -90,10 +90,8 @@ def neighbours() -> int:
 def scan_kernel(
     name: str, phase: Phase, input: DType, compute: DType, results: tuple[DType, ...], width: int = 1
 ) -> Builtin:
-    """The builtin of a scan of one row after another, or of `width` neighbours at once; memoised.
-
-    The finished state after each element is stored.
-    """
+    """The builtin of a scan of one row after another, or of `width` neighbours at once; memoised. The finished state
+    after each element is stored."""
     level = current_level()
     dtypes = [dtype.name for dtype in (input, compute, *results)]
     description = f"scan {phase.name} {width} {dtypes} {level.name}"

@@ -41,10 +41,8 @@ def text(name: str) -> str:
 
 @contextmanager
 def each_row(code: Code, ndim: str, sizes: str, cursors: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Write what is done for each row of a box, given its number; an odometer counts the other dims.
-
-    A cursor is the place of a pointer, which is moved on from row to row, and the strides of what it points to.
-    """
+    """Write what is done for each row of a box, given its number; an odometer counts the other dims. A cursor is the
+    place of a pointer, which is moved on from row to row, and the strides of what it points to."""
     counters = code.register(f"alloca [{MAX_DIMS} x i64]")
     with code.loop(0, ndim) as c:
         code.store("i64", 0, code.slot(counters, c))
@@ -121,10 +119,8 @@ def _flat() -> str:
 
 
 def _split(code: Code, each: str, sizes: str, ndim: str, first: str) -> tuple[str, str, str, str]:
-    """The dim, from `first` on, that gives most parts of a box, its size, the size of a part, and their number.
-
-    An element of the box stands for `each` elements.
-    """
+    """The dim, from `first` on, that gives most parts of a box, its size, the size of a part, and their number. An
+    element of the box stands for `each` elements."""
     best, along, volume = (code.variable("i64", value) for value in (1, 0, each))
     with code.loop(0, ndim) as d:
         size = code.load("i64", code.slot(sizes, d))

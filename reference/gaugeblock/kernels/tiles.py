@@ -139,10 +139,8 @@ def _spread(itemsize: int) -> str:
 
 
 def _turn(itemsize: int, vector_bytes: int, *, filling: bool) -> str:
-    """@turn(dst, dst_pitch, src, src_pitch, rows, n): dst[j][i] = src[i][j] for i < rows, j < n.
-
-    Lines in memory are gone through one after another, those of the buffer, which is near, again and again.
-    """
+    """@turn(dst, dst_pitch, src, src_pitch, rows, n): dst[j][i] = src[i][j] for i < rows, j < n. Lines in memory are
+    gone through one after another, those of the buffer, which is near, again and again."""
     code = Code()
     lanes = min(LANES, vector_bytes // itemsize) if itemsize < 16 else 1
     whole_rows, whole_n = (code.register(f"and i64 {count}, {-lanes}") for count in ("%rows", "%n"))

@@ -15,10 +15,8 @@ from .pointwise import PointwiseKernel, pointwise_kernel
 @functools.cache
 def _sum_of_products(count: int, added: bool, bits: int) -> Callable[..., Expr]:
     def total(*exprs: Expr) -> Expr:
-        """The first `count` expressions times the others, added up; a first one more is `added` to that.
-
-        A sum with so many `bits` behind the point is rounded, and cut off at 0 and 255.
-        """
+        """The first `count` expressions times the others, added up; a first one more is `added` to that. A sum with so
+        many `bits` behind the point is rounded, and cut off at 0 and 255."""
         before, given = exprs[:added], exprs[added:]
         found = before[0] if added else given[0] * given[count]
         for x, weight in list(zip(given[:count], given[count:], strict=True))[not added :]:
@@ -83,9 +81,7 @@ def quotient(value: Expr, *divisors: Expr) -> Expr:
 def products_kernel(
     count: int, dtype: DType, compute: DType, result: DType, *, added: bool = False, bits: int = 0
 ) -> PointwiseKernel:
-    """The sum of `count` products: what is `added`, the windows' elements, then the weights in the dtype computed in.
-
-    A sum of whole weights with so many `bits` behind the point is rounded to a byte.
-    """
+    """The sum of `count` products: what is `added`, the windows' elements, then the weights in the dtype computed in. A
+    sum of whole weights with so many `bits` behind the point is rounded to a byte."""
     kinds = [*[compute] * added, *[dtype] * count, *[compute] * count]
     return pointwise_kernel("window sum", _sum_of_products(count, added, bits), kinds, compute, (result,))

@@ -52,9 +52,7 @@ def bind(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
 
 def _outputs(operator: Operator, names: list[str], named: dict[str, Any]) -> tuple[Any, ...]:
     """Take the outputs of one of the engine's own operators, given as ``out=`` or by name, out of the keywords.
-
-    RuntimeError when some are missing.
-    """
+    RuntimeError when some are missing."""
     for name in names:
         if name not in named and "out" not in named:
             _fail(operator, f"is missing value for argument '{name}'")

@@ -35,10 +35,8 @@ NUMBERS = ("float", "int", "SymInt", "bool")
 
 
 class DeclaredOperator:
-    """One declared operator, itself callable; its `variants` are in ``gaugeblock`` and on Tensor.
-
-    `overload` is its object in ``gaugeblock.ops``. ``remove()`` takes it away again, and so does deleting the object.
-    """
+    """One declared operator, itself callable; its `variants` are in ``gaugeblock`` and on Tensor. `overload` is its
+    object in ``gaugeblock.ops``. ``remove()`` takes it away again, and so does deleting the object."""
 
     def __init__(
         self, row: Row, namespace: str, formula: Callable[..., Any], check: Callable[..., None] | None

@@ -34,9 +34,7 @@ class MissingDerivative:
 
 def derivative_of(op: str | OpOverload) -> Derivative | MissingDerivative | None:
     """Return what was registered for an operator: MissingDerivative if nothing was, None for the engine's own.
-
-    RuntimeError when it is not declared.
-    """
+    RuntimeError when it is not declared."""
     name = op.name() if isinstance(op, OpOverload) else op
     if not isinstance(name, str):
         type_error("derivative_of", "op", op, "str or OpOverload")

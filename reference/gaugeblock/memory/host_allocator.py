@@ -53,10 +53,8 @@ memmove = ctypes.memmove
 
 
 def aligned_block(nbytes: int, alignment: int = ALIGNMENT) -> int:
-    """The address of `nbytes` bytes at a multiple of `alignment`, or 0 when the system has none.
-
-    A block of several huge pages is aligned to one and the kernel is asked to back it with huge pages.
-    """
+    """The address of `nbytes` bytes at a multiple of `alignment`, or 0 when the system has none. A block of several
+    huge pages is aligned to one and the kernel is asked to back it with huge pages."""
     huge = nbytes >= 2 * HUGE_PAGE
     boundary = HUGE_PAGE if huge else alignment
     rounded = (nbytes + boundary - 1) & -boundary
@@ -70,9 +68,7 @@ def aligned_block(nbytes: int, alignment: int = ALIGNMENT) -> int:
 
 def drop_pages(address: int, nbytes: int) -> bool:
     """Let whole pages of a block read as zeros, backed again when they are next written; False if that cannot be had.
-
-    It is Linux that promises the zeros, for private memory. A locked page, or an address within a page, is refused.
-    """
+    It is Linux that promises the zeros, for private memory. A locked page, or an address within a page, is refused."""
     if sys.platform != "linux" or _madvise is None:
         return False
     return bool(_madvise(address, nbytes, _MADV_DONTNEED) == 0)
@@ -131,10 +127,8 @@ class HostStatistics(NamedTuple):
 
 
 class HostAllocator:
-    """Caching allocator of the CPU; `pools` may be popped and appended to directly while it is open.
-
-    While closed (see `close_pools`) its small lists stay empty, so every request passes through ``allocate``.
-    """
+    """Caching allocator of the CPU; `pools` may be popped and appended to directly while it is open. While closed (see
+    `close_pools`) its small lists stay empty, so every request passes through ``allocate``."""
 
     def __init__(self, cache_limit: int = DEFAULT_CACHE_LIMIT) -> None:
         self.pools: list[list[int]] = []

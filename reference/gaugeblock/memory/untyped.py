@@ -17,10 +17,8 @@ def _byte(operator: str, value: int) -> bytes:
 
 
 class UntypedStorage:
-    """Bytes shared by tensors: ``UntypedStorage(nbytes)`` allocates, ``x.untyped_storage()`` gives a tensor's.
-
-    Handles of one storage are equal and hash alike.
-    """
+    """Bytes shared by tensors: ``UntypedStorage(nbytes)`` allocates, ``x.untyped_storage()`` gives a tensor's. Handles
+    of one storage are equal and hash alike."""
 
     __slots__ = ("storage_impl",)
 
@@ -62,10 +60,8 @@ class UntypedStorage:
         return self.storage_impl.resizable
 
     def resize_(self, size: int) -> UntypedStorage:
-        """Change the size to `size` bytes, old bytes kept as far as they fit, and return self.
-
-        Tensors that no longer fit raise RuntimeError when read. Raises RuntimeError when not resizable.
-        """
+        """Change the size to `size` bytes, old bytes kept as far as they fit, and return self. Tensors that no longer
+        fit raise RuntimeError when read. Raises RuntimeError when not resizable."""
         resize_storage(self.storage_impl, check_int("resize_", "size", size))
         return self
 

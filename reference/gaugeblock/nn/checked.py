@@ -54,9 +54,7 @@ def _explain(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
 
 def with_inplace(name: str, document: str, /, check: Callable[..., None] | None = None, **parameters: Any) -> Any:
     """Return ``name(input, ..., inplace=False)``, which calls the operator of that name or its in-place form.
-
-    `parameters` are those between the two with their defaults, ``...`` where there is none; `check` gets them first.
-    """
+    `parameters` are those between the two with their defaults, ``...`` where there is none; `check` gets them first."""
     defaults = "".join(f", {one}" if value is ... else f", {one}={value!r}" for one, value in parameters.items())
     given = ", ".join(["input", *parameters])
     checking = "" if check is None else f"    check({name!r}, {', '.join(parameters)})\n"

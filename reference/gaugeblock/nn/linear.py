@@ -13,10 +13,8 @@ from .parameter import Parameter
 
 
 class Linear(Module):
-    """Computes ``x @ weight.T + bias`` for x of shape ``(*, in_features)``.
-
-    Weight and bias are drawn from U(-b, b) with b = 1 / sqrt(in_features). Source: torch.nn.Linear.
-    """
+    """Computes ``x @ weight.T + bias`` for x of shape ``(*, in_features)``. Weight and bias are drawn from U(-b, b)
+    with b = 1 / sqrt(in_features). Source: torch.nn.Linear."""
 
     weight: Tensor
     bias: Tensor | None

@@ -208,9 +208,7 @@ def _put(
     view: Tensor, arrays: dict[int, Array], value: Any, indices: Sequence[Any], accumulate: bool, drop: bool = False
 ) -> None:
     """Write `value`; with `drop`, or for a mask and a single element, it may have extra leading dims of size 1.
-
-    `indices` include the tensors that `arrays` were made from.
-    """
+    `indices` include the tensors that `arrays` were made from."""
     meta, key = view.meta, key_of(view, arrays)
     filling = not accumulate and _is_mask(key[-1:]) and (not isinstance(value, Tensor) or value.meta.numel == 1)
     if not filling:

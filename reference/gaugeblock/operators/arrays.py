@@ -171,10 +171,8 @@ def outside(places: Array, size: int, lowest: int = 0) -> int | None:
 
 
 def number_as(operator: str, dtype: DType, value: Any) -> Array:
-    """A 0-dim array of `dtype` holding the Python number `value`. Raises RuntimeError when it does not fit.
-
-    Floats lose their fraction on the way to integers; a negative number wraps into an unsigned dtype.
-    """
+    """A 0-dim array of `dtype` holding the Python number `value`. Raises RuntimeError when it does not fit. Floats lose
+    their fraction on the way to integers; a negative number wraps into an unsigned dtype."""
     if isinstance(value, np.generic):
         value = value.item()
     check_fits(operator, value, dtype)
@@ -193,10 +191,8 @@ def has_many_dims(meta: TensorMeta) -> bool:
 
 
 def along(operator: str, self: Tensor, dim: int, call: Callable[[Tensor], Any], *, keepdim: bool = True) -> Any:
-    """Return what `call` makes of `self` as three dims, where it works along dim 1, with the other dims back.
-
-    `call` keeps dim 1, which the results lose without `keepdim`. Raises IndexError for a dim out of range.
-    """
+    """Return what `call` makes of `self` as three dims, where it works along dim 1, with the other dims back. `call`
+    keeps dim 1, which the results lose without `keepdim`. Raises IndexError for a dim out of range."""
     sizes = self.meta.sizes
     place = wrap_dim(operator, dim, len(sizes))
     before, after = sizes[:place], sizes[place + 1 :]

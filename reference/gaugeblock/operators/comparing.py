@@ -54,10 +54,8 @@ def is_nonzero(self: Tensor) -> bool:
 
 @kernel("allclose", "CPU")
 def allclose(self: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Return whether ``|self - other| <= atol + rtol * |other|`` everywhere; infinities only match themselves.
-
-    NaN matches NaN only with `equal_nan`. Raises RuntimeError for dtypes that differ and negative tolerances.
-    """
+    """Return whether ``|self - other| <= atol + rtol * |other|`` everywhere; infinities only match themselves. NaN
+    matches NaN only with `equal_nan`. Raises RuntimeError for dtypes that differ and negative tolerances."""
     check_same_device("allclose", self, other)
     dtype = self.meta.dtype
     if dtype is not other.meta.dtype:

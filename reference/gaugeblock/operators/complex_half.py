@@ -50,10 +50,8 @@ def has_complex32(values: Iterable[Any]) -> bool:
 
 
 def takes_complex32(name: str) -> bool:
-    """Return whether the kernel of operator `name` takes complex32 as it is.
-
-    So do forms with out=, which write what the functional form returns.
-    """
+    """Return whether the kernel of operator `name` takes complex32 as it is. So do forms with out=, which write what
+    the functional form returns."""
     base, _, overload = name.partition(".")
     return overload.endswith("out") or base in TAKEN or base.removesuffix("_") in TAKEN
 

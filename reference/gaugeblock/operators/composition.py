@@ -56,10 +56,8 @@ class _Waiting(NamedTuple):
 
 
 class Part:
-    """Runs operators for one kernel and notes their calls, as long as nothing but the call cache would see them.
-
-    A part is computed when another one reads its results, so that those of the kernel may be written into out=.
-    """
+    """Runs operators for one kernel and notes their calls, as long as nothing but the call cache would see them. A part
+    is computed when another one reads its results, so that those of the kernel may be written into out=."""
 
     __slots__ = ("_given", "_held", "_lines", "_names", "_tracked", "_waiting", "_waits", "_whole")
 
@@ -403,10 +401,8 @@ def _is_noted(value: Any) -> bool:
 
 
 class Unrecorded(Generic[R]):
-    """A composite kernel for tensors with the Autograd key under no_grad.
-
-    If its first call returns new tensors only, later calls run on plain tensors and note their parts.
-    """
+    """A composite kernel for tensors with the Autograd key under no_grad. If its first call returns new tensors only,
+    later calls run on plain tensors and note their parts."""
 
     def __init__(self, kernel: Composite[..., R]) -> None:
         self._plan, self._plain = kernel.planned, kernel.plain

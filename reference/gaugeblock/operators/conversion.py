@@ -89,10 +89,8 @@ def to_dtype_layout(self: Tensor, *, dtype: DType | None = None, device: Any = N
 
 
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """``to(dtype)``, ``to(device[, dtype])``, ``to(other)``, each with non_blocking, copy and memory_format=.
-
-    Returns self when nothing changes and copy is false. Raises TypeError for any other arguments.
-    """
+    """``to(dtype)``, ``to(device[, dtype])``, ``to(other)``, each with non_blocking, copy and memory_format=. Returns
+    self when nothing changes and copy is false. Raises TypeError for any other arguments."""
     if len(args) == 1 and not kwargs and args[0].__class__ is DType:
         return with_dtype(self, args[0])
     values = _wanted(args, kwargs)

@@ -24,10 +24,8 @@ class DeviceLoops(Protocol):
         """The same sizes, strides and dtype on the device."""
 
     def entry(self, operator: str, launch: Launch, operands: tuple[Any, ...]) -> Callable[..., None]:
-        """Return the function that puts the loop on the current stream.
-
-        It takes the result's address, the addresses and numbers of the operands, and a number that it does not use.
-        """
+        """Return the function that puts the loop on the current stream. It takes the result's address, the addresses
+        and numbers of the operands, and a number that it does not use."""
 
 
 DEVICE_LOOPS: dict[str, DeviceLoops] = {}
@@ -37,10 +35,8 @@ DEVICE_LOOPS: dict[str, DeviceLoops] = {}
 def device_call(
     operator: Operator, values: Sequence[Any], options: Mapping[str, Any], given: Sequence[Any]
 ) -> Fresh | Into | None:
-    """Return the call of a pointwise operator on tensors of one device; None where it has no loop for just `given`.
-
-    The CPU's kernel plans for tensors of the CPU at the same addresses.
-    """
+    """Return the call of a pointwise operator on tensors of one device; None where it has no loop for just `given`. The
+    CPU's kernel plans for tensors of the CPU at the same addresses."""
     tensors = [one for one in values if isinstance(one, Tensor)]
     if not tensors:
         return None

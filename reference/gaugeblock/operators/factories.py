@@ -46,9 +46,7 @@ class Filled(NamedTuple):
 
 class Computed(NamedTuple):
     """A factory whose values are computed: the dtype by its arguments, the plan, and how ``out=`` is resized for it.
-
-    With ``out=`` the values are computed in its dtype, unless that is `converted` afterwards.
-    """
+    With ``out=`` the values are computed in its dtype, unless that is `converted` afterwards."""
 
     dtype: Callable[..., DType]
     plan: Callable[..., Plan]

@@ -118,10 +118,8 @@ def _plain(item: Any, depth: int = 0) -> Any:
 
 
 def tensor_index_array(tensor: Tensor, device: Device) -> Array:
-    """The values of an index tensor: int32 or int64, or a mask of bool or (deprecated) uint8. Raises IndexError.
-
-    An index without data, good for a tensor on its `device` only (RuntimeError otherwise), is zeros of its sizes.
-    """
+    """The values of an index tensor: int32 or int64, or a mask of bool or (deprecated) uint8. Raises IndexError. An
+    index without data, good for a tensor on its `device` only (RuntimeError otherwise), is zeros of its sizes."""
     dtype = tensor.meta.dtype
     _check_index_dtype(dtype)
     if tensor.meta.device is cpu:

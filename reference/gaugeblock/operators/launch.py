@@ -24,10 +24,8 @@ def element_launch(
     formula: str, out: TensorMeta, inputs: Sequence[TensorMeta | Immediate], compute: DType,
     more: Sequence[TensorMeta] = (),
 ) -> Launch | None:  # fmt: skip
-    """The launch that writes `formula` of the inputs, broadcast, to `out`; None when there is nothing to write.
-
-    Further results of the formula go to `more`, of the same sizes. Dims that `out` repeats (stride 0) are written once.
-    """
+    """The launch that writes `formula` of the inputs, broadcast, to `out`; None when there is nothing to write. Further
+    results of the formula go to `more`, of the same sizes. Dims that `out` repeats (stride 0) are written once."""
     if out.numel == 0:
         return None
     shape = tuple([1 if step == 0 else size for size, step in zip(out.sizes, out.strides, strict=True)])

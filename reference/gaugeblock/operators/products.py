@@ -73,10 +73,8 @@ def _product(left: TensorMeta, right: TensorMeta, sizes: tuple[int, ...], addend
 
 
 def _by_blas(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Fresh | None:
-    """Return the call that multiplies matrices, or batches of them, by BLAS; None if it cannot take them so.
-
-    All rows of a left operand of more dims are one matrix if they are evenly apart.
-    """
+    """Return the call that multiplies matrices, or batches of them, by BLAS; None if it cannot take them so. All rows
+    of a left operand of more dims are one matrix if they are evenly apart."""
     rows, table, count = _rows_of(left), ONE_PRODUCT, 1
     if min(left.ndim, right.ndim) < 2:
         return None

@@ -77,10 +77,8 @@ def plan_reduction(
     name: str, reduction: Reduction, meta: TensorMeta, dims: Dims, keepdim: bool, compute: DType,
     results: tuple[DType, ...],
 ) -> Fresh:  # fmt: skip
-    """Return the call of a reduction over `dims` (ascending, checked), from the cache of the meta if it is there.
-
-    It takes the tensor and, if the reduction has any, its numbers.
-    """
+    """Return the call of a reduction over `dims` (ascending, checked), from the cache of the meta if it is there. It
+    takes the tensor and, if the reduction has any, its numbers."""
     key = (reduction, dims, keepdim, compute, results)
     plan: Fresh | None = meta.plans.get(key)
     if plan is None:

@@ -62,10 +62,8 @@ def declare() -> None:
 
 
 def kernel(name: str, *keys: str, derive: bool = True) -> Callable[[F], F]:
-    """Register the decorated function as the kernel of operator `name` under `keys` (default: CPU and Meta).
-
-    With `derive`, the row's in-place and out= forms that have no kernel yet get derived ones. KeyError for no such row.
-    """
+    """Register the decorated function as the kernel of operator `name` under `keys` (default: CPU and Meta). With
+    `derive`, the row's in-place and out= forms that have no kernel yet get derived ones. KeyError for no such row."""
 
     def register(function: F) -> F:
         used = keys or BACKENDS

@@ -28,10 +28,8 @@ from .sorting import sortable
 def unique2(
     self: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The distinct values in order, the place of each element among them, and how often each occurs.
-
-    NaNs are all distinct. Results that are not asked for have no elements.
-    """
+    """The distinct values in order, the place of each element among them, and how often each occurs. NaNs are all
+    distinct. Results that are not asked for have no elements."""
     check_implemented("unique", self.meta.dtype, not self.meta.dtype.is_complex)
     wanted: dict[str, Any] = {"return_inverse": return_inverse, "return_counts": True, "equal_nan": False}
     found, *inverse, counts = np.unique(sortable(values(reshape(self, (-1,)))), **wanted)

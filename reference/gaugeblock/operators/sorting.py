@@ -71,10 +71,8 @@ def _dim_of(operator: str, self: Tensor, dim: int) -> int:
 def _found(
     operator: str, self: Tensor, dim: int, sizes: Ints, strides: Ints, find: Finder, kept: Ints | None = None
 ) -> Planned[Any]:
-    """Plan values and int64 indices of `sizes`, which agree with those of `self` outside `dim`.
-
-    The results have the sizes `kept`, if that is given.
-    """
+    """Plan values and int64 indices of `sizes`, which agree with those of `self` outside `dim`. The results have the
+    sizes `kept`, if that is given."""
     meta = self.meta
     made, order = results = tuple([meta_of(sizes, strides, dtype, meta.device) for dtype in (meta.dtype, int64)])
     if kept is not None:

@@ -67,10 +67,8 @@ def _array(meta: TensorMeta, pointer: int) -> np.ndarray[Any, Any]:
 
 
 def array_of_lazy(tensor: Tensor) -> np.ndarray[Any, Any]:
-    """The tensor's values: a view as array_of gives, or a fresh array when they are lazily conjugate or negative.
-
-    The numbers of complex32, which NumPy lacks, are in a fresh array of complex64.
-    """
+    """The tensor's values: a view as array_of gives, or a fresh array when they are lazily conjugate or negative. The
+    numbers of complex32, which NumPy lacks, are in a fresh array of complex64."""
     array = array_of(tensor)
     if tensor.meta.dtype is complex32:
         array = complex_numbers(array)

@@ -138,10 +138,8 @@ def _call_of(frame: FrameType | None, *, outer: bool = False) -> tuple[set[Frame
 
 
 def _calls_of_others() -> set[FrameType]:
-    """Return the frames of the calls of this package that run in other threads; the collector must be off.
-
-    Threads in finalisers are awaited for a moment, to see the calls around them.
-    """
+    """Return the frames of the calls of this package that run in other threads; the collector must be off. Threads in
+    finalisers are awaited for a moment, to see the calls around them."""
     found: set[FrameType] = set()
     left = _current_frames()
     left.pop(threading.get_ident(), None)

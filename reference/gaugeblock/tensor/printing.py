@@ -76,9 +76,7 @@ def _integral(value: float) -> str:
 
 def float_formatter(values: np.ndarray[Any, Any]) -> tuple[Formatter, int]:
     """One format for all `values`, and its width: integral ones as ``1.``, else fixed or scientific by their range.
-
-    Zeros, infinities and NaN have no say in it.
-    """
+    Zeros, infinities and NaN have no say in it."""
     shown = values[np.isfinite(values) & (values != 0)].astype(np.float64)
     if shown.size == 0:
         return _integral, 1

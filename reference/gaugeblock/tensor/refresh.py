@@ -86,10 +86,8 @@ _ALONE = _references(empty_tensor((1,), uint8))
 
 
 def grow_storage(storage: Storage, nbytes: int, dtype: DType, *, tell: bool = True) -> None:
-    """Make `storage` at least `nbytes` big and, with `tell`, bring the tensors over it up to date.
-
-    In deterministic mode what is gained is filled as `dtype`. Raises RuntimeError when the storage may not grow.
-    """
+    """Make `storage` at least `nbytes` big and, with `tell`, bring the tensors over it up to date. In deterministic
+    mode what is gained is filled as `dtype`. Raises RuntimeError when the storage may not grow."""
     before = storage.nbytes
     if nbytes > before:
         told = resize_storage(storage, nbytes, tell=False)

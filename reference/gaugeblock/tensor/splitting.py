@@ -95,10 +95,8 @@ def _places(given: Tensor) -> Any:
 
 
 def tensor_split(self: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Exactly n parts whose sizes differ by at most one, or the parts between the given indices, clamped.
-
-    Each is a view as one that was sliced by itself: it may be written to.
-    """
+    """Exactly n parts whose sizes differ by at most one, or the parts between the given indices, clamped. Each is a
+    view as one that was sliced by itself: it may be written to."""
     place, size = _size_along("tensor_split", self, dim)
     if isinstance(indices_or_sections, Tensor):
         indices_or_sections = _places(indices_or_sections)

@@ -77,10 +77,8 @@ INITIAL: dict[str, object] = {"base": None, "counter": None, "autograd": None, "
 
 
 def tensor_object(kind: type[T], meta: TensorMeta, storage: Storage, offset: int) -> T:
-    """Return a new tensor of a class; the address of its first element is left to the caller, as the last thing.
-
-    A tensor on a storage that may be resized meanwhile must refer to it before the address is read: see changing.py.
-    """
+    """Return a new tensor of a class; the address of its first element is left to the caller, as the last thing. A
+    tensor on a storage that may be resized meanwhile must refer to it before the address is read: see changing.py."""
     self = new_object(kind)
     self._meta = meta
     self._storage_impl = storage

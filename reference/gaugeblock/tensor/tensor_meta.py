@@ -132,10 +132,8 @@ def view_strides(sizes: Ints, strides: Ints, new_sizes: Ints) -> Ints | None:
 
 
 def broadcast_strides(sizes: Ints, strides: Ints, new_sizes: Ints) -> Ints:
-    """Strides of the tensor expanded to `new_sizes`: 0 on every enlarged dim and every new dim of size above 1.
-
-    A new dim of size 1 gets the step over the dims after it.
-    """
+    """Strides of the tensor expanded to `new_sizes`: 0 on every enlarged dim and every new dim of size above 1. A new
+    dim of size 1 gets the step over the dims after it."""
     if not sizes:
         return (0,) * len(new_sizes)
     lead = len(new_sizes) - len(sizes)

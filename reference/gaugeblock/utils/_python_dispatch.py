@@ -14,10 +14,8 @@ __all__ = ["TorchDispatchMode", "_disable_current_modes", "_get_current_dispatch
 
 
 class TorchDispatchMode:
-    """A subclass defines ``__torch_dispatch__`` and is entered with ``with``; the innermost mode is asked first.
-
-    While it answers it is not active, so ``func(*args, **kwargs)`` runs the operator for the modes around it.
-    """
+    """A subclass defines ``__torch_dispatch__`` and is entered with ``with``; the innermost mode is asked first. While
+    it answers it is not active, so ``func(*args, **kwargs)`` runs the operator for the modes around it."""
 
     def __torch_dispatch__(
         self, func: OpOverload, types: tuple[type, ...], args: tuple[Any, ...] = (),

@@ -21,9 +21,7 @@ def ctc_back(
     blank: int, zero_infinity: bool,
 ) -> Tensor:  # fmt: skip
     """``-grad`` times the likelihood of each class at each time, given the labels: that of the states before and after.
-
-    Where no alignment exists, so that the loss is inf: 0 with `zero_infinity`, else nan.
-    """
+    Where no alignment exists, so that the loss is inf: 0 with `zero_infinity`, else nan."""
     steps, batch, _ = log_probs.shape
     times, lengths = _numbers(input_lengths), _numbers(target_lengths)
     if not steps or not batch:

@@ -43,10 +43,8 @@ def _hermitian_of_triangle(triangle: Tensor) -> Tensor:
 
 
 def householder_back(grad: Tensor, input: Tensor, tau: Tensor) -> Pair:
-    """The gradients of reflectors I - tau v v^H, v below the diagonal of `input`, from that of their product.
-
-    `grad` has the rows of `input`, and as many columns of the product as it has columns itself.
-    """
+    """The gradients of reflectors I - tau v v^H, v below the diagonal of `input`, from that of their product. `grad`
+    has the rows of `input`, and as many columns of the product as it has columns itself."""
     rows, count = input.shape[-2], tau.shape[-1]
     if not count or not grad.numel():
         return ops.zeros_like(input), ops.zeros_like(tau)

@@ -55,10 +55,8 @@ def rfft_back(
 def irfft_back(
     grad: Tensor, shape: Sizes, s: int | Sizes | None, dim: int | Sizes | None, norm: str | None, conjugate: bool
 ) -> Tensor:
-    """The gradient of a one-sided spectrum of `shape`, or of one that is conjugated first, from that of the signal.
-
-    All frequencies count twice but the zeroth and, for even lengths, the last.
-    """
+    """The gradient of a one-sided spectrum of `shape`, or of one that is conjugated first, from that of the signal. All
+    frequencies count twice but the zeroth and, for even lengths, the last."""
     dims = _dims(shape, s, dim)
     own = ADJOINT[norm] if conjugate else norm
     last, length = dims[-1], grad.shape[dims[-1]]

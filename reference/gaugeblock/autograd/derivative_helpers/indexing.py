@@ -145,10 +145,8 @@ Pair = tuple[Tensor, Tensor]
 def scatter_reduce_back(
     grad: Tensor, self: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, include_self: bool, result: Tensor
 ) -> Pair:
-    """The gradients of `self` and `src` where `src` was reduced into `self` at `index` along `dim`.
-
-    amax and amin share a gradient evenly among all that equal the result.
-    """
+    """The gradients of `self` and `src` where `src` was reduced into `self` at `index` along `dim`. amax and amin share
+    a gradient evenly among all that equal the result."""
     used = src[tuple(slice(0, size) for size in index.shape)]
     mine, theirs = _REDUCTIONS[reduce](grad, self, dim, index, used, include_self, result)
     if not include_self:

@@ -166,10 +166,8 @@ def lstsq_back(
 
 
 def matrix_exp_back(grad: Tensor, A: Tensor) -> Tensor:
-    """The gradient of a square matrix from that of its exponential.
-
-    The exponential of [[A^H, grad], [0, A^H]] has the derivative along `grad` in its corner.
-    """
+    """The gradient of a square matrix from that of its exponential. The exponential of [[A^H, grad], [0, A^H]] has the
+    derivative along `grad` in its corner."""
     n, turned = A.shape[-1], A.adjoint()
     enlarged = ops.cat((ops.cat((turned, grad), -1), ops.cat((ops.zeros_like(turned), turned), -1)), -2)
     return ops.linalg_matrix_exp(enlarged).narrow(-2, 0, n).narrow(-1, n, n)

@@ -68,9 +68,7 @@ def batch_norm_back(
     inverse: Tensor, training: bool, eps: float, needed: tuple[bool, ...],
 ) -> Gradients:  # fmt: skip
     """The gradients of input, weight and bias; all dims but dim 1 are normalized, or shifted by fixed statistics.
-
-    `mean` and `inverse` are those of the batch, used where the gradient itself is not recorded.
-    """
+    `mean` and `inverse` are those of the batch, used where the gradient itself is not recorded."""
     grad, input, weight, running_mean, running_var = _wide(grad, input, weight, running_mean, running_var)
     dims = [dim for dim in range(input.ndim) if dim != 1]
     shape = (1, -1, *(1,) * (input.ndim - 2))

@@ -23,10 +23,8 @@ SLOPE_LIMIT = 1 << 14
 
 
 def polynomial_slope(name: str, x: Tensor, n: Tensor | float) -> Tensor:
-    """Return the derivative with respect to x of the polynomial of degree n, an integer or a tensor of integers.
-
-    0 below degree 1, NaN above SLOPE_LIMIT.
-    """
+    """Return the derivative with respect to x of the polynomial of degree n, an integer or a tensor of integers. 0
+    below degree 1, NaN above SLOPE_LIMIT."""
     shifted = name.startswith("shifted")
     point = x * 2 - 1 if shifted else x
     degree = n.trunc() if isinstance(n, Tensor) and n.is_floating_point() else n

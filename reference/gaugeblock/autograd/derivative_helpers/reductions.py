@@ -75,10 +75,8 @@ Correction = int | float | None
 
 
 def var_back(grad: Tensor, self: Tensor, dim: Dims, correction: Correction, keepdim: bool) -> Tensor:
-    """``2 (x - mean) / (n - correction)`` times `grad`; a missing correction is 1.
-
-    A variance of all elements without a degree of freedom has inf in place of the slope, and nan where x is the mean.
-    """
+    """``2 (x - mean) / (n - correction)`` times `grad`; a missing correction is 1. A variance of all elements without a
+    degree of freedom has inf in place of the slope, and nan where x is the mean."""
     freedom = _count(self.shape, dim) - (1 if correction is None else correction)
     grad = _restored(grad, self.shape, dim, keepdim)
     centred = self - self.mean(_reduced_dims(self.ndim, dim), True)

@@ -84,10 +84,8 @@ def max_pool_back(
 
 
 def padded_back(grad: Tensor, shape: Sizes, pad: Sizes, mode: str) -> Tensor:
-    """The sum, for each element of a tensor of `shape`, over the places of `grad` that it was copied to.
-
-    `pad` has the numbers of places before and behind, from the last dim on; `mode` is one of pad's.
-    """
+    """The sum, for each element of a tensor of `shape`, over the places of `grad` that it was copied to. `pad` has the
+    numbers of places before and behind, from the last dim on; `mode` is one of pad's."""
     if mode == "constant":
         return ops.constant_pad_nd(grad, [-count for count in pad])
     for k, (before, after) in enumerate(zip(pad[::2], pad[1::2], strict=True)):

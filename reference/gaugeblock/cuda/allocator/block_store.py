@@ -294,9 +294,7 @@ class BlockStore:
 
     def _find_mixed(self, request: Request) -> Block | None:
         """Best fit where some blocks are of expandable segments; such a block counts with the address space after it.
-
-        While expandable segments are off, none of their blocks serves.
-        """
+        While expandable segments are off, none of their blocks serves."""
         with closing(request.home.from_size(request.size)) as candidates:
             if not self.config.expandable_segments:
                 return next((block for block in candidates if block.expandable is None), None)
@@ -361,10 +359,8 @@ class BlockStore:
         return rest
 
     def free_block(self, block: Block, what: int, stack: Stack | None = None) -> None:
-        """Let an active block be free, merged with its free neighbours.
-
-        `what` is FREED if its owner gives it back right now, COMPLETED if he did before and others were waited for.
-        """
+        """Let an active block be free, merged with its free neighbours. `what` is FREED if its owner gives it back
+        right now, COMPLETED if he did before and others were waited for."""
         if self.history is not None:
             self.history.completed(block, stack)
         size, requested, home = block.size, block.requested, block.home

@@ -30,10 +30,8 @@ OutOfMemoryObserver = Callable[[int, int, int, int], object]
 
 
 class Exclusive:
-    """The right to change an allocator: its lock, with what was put off done first.
-
-    Finalizers may run inside of any call, in its thread, so a call that finds the allocator busy must not touch it.
-    """
+    """The right to change an allocator: its lock, with what was put off done first. Finalizers may run inside of any
+    call, in its thread, so a call that finds the allocator busy must not touch it."""
 
     __slots__ = ("_allocator",)
 
@@ -160,10 +158,8 @@ class CachingAllocator:
         return self._malloc_slowly(size, stream)
 
     def free(self, pointer: int) -> None:
-        """Give back what malloc gave; nothing happens for 0. RuntimeError for any other address, and the second time.
-
-        A block that other streams use becomes available once the work that they have by now is done.
-        """
+        """Give back what malloc gave; nothing happens for 0. RuntimeError for any other address, and the second time. A
+        block that other streams use becomes available once the work that they have by now is done."""
         lock = self._lock
         lock.acquire()
         if self._busy:
@@ -208,10 +204,8 @@ class CachingAllocator:
                 self._poll()
 
     def empty_cache(self, pool: PoolId = NO_POOL) -> None:
-        """Wait for the blocks that others use, and give back to the device every segment that is entirely free.
-
-        With a released private pool, that of this pool alone. During a capture only released private pools give.
-        """
+        """Wait for the blocks that others use, and give back to the device every segment that is entirely free. With a
+        released private pool, that of this pool alone. During a capture only released private pools give."""
         with self._exclusive:
             stack = self._store.stack("all")
             if pool != NO_POOL:

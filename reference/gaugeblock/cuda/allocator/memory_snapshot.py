@@ -28,10 +28,8 @@ STACKS: Final = ("python", "all")
 
 
 class MemoryHistory:
-    """The entries that were recorded, and the stacks of the blocks and segments that live.
-
-    `level` is a place in CONTEXTS.
-    """
+    """The entries that were recorded, and the stacks of the blocks and segments that live. `level` is a place in
+    CONTEXTS."""
 
     def __init__(self, device: int) -> None:
         self.device = device

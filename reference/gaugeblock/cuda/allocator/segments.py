@@ -61,10 +61,8 @@ def release_segment(store: BlockStore, driver: Driver, block: Block, stack: Stac
 
 
 def release_oversize(store: BlockStore, driver: Driver, request: Request) -> bool:
-    """Give back oversize blocks of the request's pool and stream until its size is reached; whether it was.
-
-    One block that is large enough by itself goes alone, the smallest such; else the largest go first.
-    """
+    """Give back oversize blocks of the request's pool and stream until its size is reached; whether it was. One block
+    that is large enough by itself goes alone, the smallest such; else the largest go first."""
     limit = store.config.max_split_size
     if limit is None:
         return False
@@ -150,10 +148,8 @@ def _releasable(block: Block) -> bool:
 
 
 class ExpandableSegment:
-    """Reserved addresses of one stream in one pool, in pages that have memory or have not.
-
-    The range is 1 1/8 of the device's memory, so that pages given back in its middle can be mapped again at its end.
-    """
+    """Reserved addresses of one stream in one pool, in pages that have memory or have not. The range is 1 1/8 of the
+    device's memory, so that pages given back in its middle can be mapped again at its end."""
 
     def __init__(self, driver: Driver, device: int, stream: int, page: int) -> None:
         self.driver = driver
@@ -209,10 +205,8 @@ class ExpandableSegment:
 
 
 def allocate_expandable(store: BlockStore, driver: Driver, request: Request) -> Block | None:
-    """A free block of at least the rounded size, at the lowest address where mapping more memory makes one.
-
-    None if the device has not got the memory; what was mapped by then stays as free blocks.
-    """
+    """A free block of at least the rounded size, at the lowest address where mapping more memory makes one. None if the
+    device has not got the memory; what was mapped by then stays as free blocks."""
     try:
         block = _candidate(store, driver, request)
     except DriverOutOfMemory:

@@ -44,10 +44,8 @@ class StreamUses:
         uses[stream] = None
 
     def give_back(self, block: Block, capturing: bool) -> bool:
-        """The owner is done with a block that other streams use; returns whether it waits for any of them.
-
-        The block stays as it was if a DriverError is raised.
-        """
+        """The owner is done with a block that other streams use; returns whether it waits for any of them. The block
+        stays as it was if a DriverError is raised."""
         if capturing:
             self.deferred.append(block)
         else:
@@ -79,10 +77,8 @@ class StreamUses:
         self.captured.pop(block, None)
 
     def process(self, completed: Completed, *, wait: bool = False, owner: PrivatePool | None = None) -> None:
-        """Complete the blocks whose events have happened; each stream's in order, up to the first that has not.
-
-        With `wait` the events are awaited: all, or those of a private pool's blocks.
-        """
+        """Complete the blocks whose events have happened; each stream's in order, up to the first that has not. With
+        `wait` the events are awaited: all, or those of a private pool's blocks."""
         while self.deferred:
             block = self.deferred[0]
             captured = self.captured.get(block, set())

@@ -41,10 +41,8 @@ class DeferredError(RuntimeError):
 
 
 def defer(index: int, operator: str, work: Callable[[], object], nbytes: int, generator: Generator | None) -> None:
-    """Put `work` on the current stream of a device; it runs in a plain state, with today's default dtype.
-
-    What it raises comes out of the next wait for the stream as a DeferredError that names `operator`.
-    """
+    """Put `work` on the current stream of a device; it runs in a plain state, with today's default dtype. What it
+    raises comes out of the next wait for the stream as a DeferredError that names `operator`."""
     dtype = get_default_dtype()
 
     def run() -> None:
@@ -66,9 +64,7 @@ def enqueue(
     index: int, operator: str, work: Callable[..., object], arguments: tuple[Any, ...], nbytes: int, kept: Any = None
 ) -> None:
     """Put work that depends on nothing but its arguments on the current stream; `kept` stays alive until it has run.
-
-    What it raises is reported where the driver takes reports; else it is raised, for the device to fail.
-    """
+    What it raises is reported where the driver takes reports; else it is raised, for the device to fail."""
     driver: Any = runtime().driver
 
     def run(kept: Any = kept) -> None:

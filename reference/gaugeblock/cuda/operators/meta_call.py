@@ -240,10 +240,8 @@ def change_written(operands: Operands, converter: TensorConverter) -> None:
 
 
 class Results:
-    """The results of a call on the device: arguments as they are, views of them, and fresh tensors.
-
-    `fresh` has each of the last with what it was made from; their memory is to be filled.
-    """
+    """The results of a call on the device: arguments as they are, views of them, and fresh tensors. `fresh` has each of
+    the last with what it was made from; their memory is to be filled."""
 
     __slots__ = ("_converter", "_storages", "device", "fresh")
 

@@ -176,10 +176,8 @@ class PreparedLaunch:
         self.images: dict[int, tuple[bytes, str, tuple[int, int, int]]] = {}
 
     def plan(self, values: Sequence[Any], fault: int = 0) -> LaunchPlan:
-        """The launch for addresses (ints) and Python numbers in the order outputs, operands.
-
-        `fault` is the address of an i32 that is set to 1 when an integer is divided by zero, 0 for none.
-        """
+        """The launch for addresses (ints) and Python numbers in the order outputs, operands. `fault` is the address of
+        an i32 that is set to 1 when an integer is divided by zero, 0 for none."""
         width, arguments = self._arguments(values, fault)
         found = self.images.get(width)
         if found is None:

@@ -109,10 +109,8 @@ def linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor | Planned[T
 def ormqr(
     self: Tensor, input2: Tensor, input3: Tensor, left: bool = True, transpose: bool = False
 ) -> Tensor | Planned[Tensor]:
-    """Q @ input3, or input3 @ Q if not `left`, with Q.mH for Q if `transpose`. Raises RuntimeError unless sizes fit.
-
-    Q is the product of reflections whose vectors lie below the diagonal of `self`, with the factors `input2`.
-    """
+    """Q @ input3, or input3 @ Q if not `left`, with Q.mH for Q if `transpose`. Raises RuntimeError unless sizes fit. Q
+    is the product of reflections whose vectors lie below the diagonal of `self`, with the factors `input2`."""
     dtype = stacks.check_float("ormqr", self, "self")
     sizes = _check_reflections("torch.ormqr", self, input2)
     other = stacks.check_matrix("torch.ormqr", input3, "other")

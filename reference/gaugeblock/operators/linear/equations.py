@@ -132,10 +132,8 @@ def linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor | Planned
 def linalg_solve_triangular(
     self: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Tensor | Planned[Tensor]:
-    """X of ``A @ X = B`` (``X @ A = B`` if not `left`), A being one triangle of `self`, with ones if `unitriangular`.
-
-    A zero on the diagonal gives inf and NaN. Raises RuntimeError unless sizes and dtypes fit.
-    """
+    """X of ``A @ X = B`` (``X @ A = B`` if not `left`), A being one triangle of `self`, with ones if `unitriangular`. A
+    zero on the diagonal gives inf and NaN. Raises RuntimeError unless sizes and dtypes fit."""
     operator = "linalg.solve_triangular"
     stacks.check_float(operator, self)
     dtype, _ = stacks.check_one_dtype(operator, self, B)

@@ -24,9 +24,7 @@ SMALL = 16
 
 def substitute(matrix: Array, right: Array, *, upper: bool, unit: bool = False) -> Array:
     """The solution of ``triangle @ X = right``, the triangle taken from `matrix`; inf and NaN where it is singular.
-
-    `right` is (..., n, k); leading dims broadcast.
-    """
+    `right` is (..., n, k); leading dims broadcast."""
     batch = np.broadcast_shapes(matrix.shape[:-2], right.shape[:-2])
     solution = np.array(np.broadcast_to(right, batch + right.shape[-2:]))
     with np.errstate(all="ignore"):

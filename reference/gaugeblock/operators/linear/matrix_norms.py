@@ -164,10 +164,8 @@ def _epsilon(dtype: DType, sizes: tuple[int, ...]) -> float:
 
 
 def cut(largest: Array, dtype: DType, sizes: tuple[int, ...], atol: Bound, rtol: Bound) -> Array:
-    """The size up to which a singular value counts as 0: the larger of `atol` and `rtol` times the largest.
-
-    `rtol` defaults to the dtype's epsilon times the larger size, or to 0 when `atol` is given and not 0.
-    """
+    """The size up to which a singular value counts as 0: the larger of `atol` and `rtol` times the largest. `rtol`
+    defaults to the dtype's epsilon times the larger size, or to 0 when `atol` is given and not 0."""
     absolute = np.asarray(0.0 if atol is None else values(atol) if isinstance(atol, Tensor) else atol)
     if rtol is None:
         relative = np.where(absolute > 0, 0.0, _epsilon(dtype, sizes))

@@ -158,10 +158,8 @@ def vander(part: Part, x: Tensor, N: int | None = None, increasing: bool = False
 
 
 def block_diag(tensors: Sequence[Tensor]) -> Tensor:
-    """A matrix with the tensors on its diagonal, zeros elsewhere, in their promoted dtype; vectors are rows.
-
-    Without tensors it is one row without columns. Raises RuntimeError for more than two dims.
-    """
+    """A matrix with the tensors on its diagonal, zeros elsewhere, in their promoted dtype; vectors are rows. Without
+    tensors it is one row without columns. Raises RuntimeError for more than two dims."""
     if not tensors:
         return outline((1, 0), float32)[0]
     dtype = common_dtype((t.meta.dtype, 2 if t.meta.ndim else 1) for t in tensors)

@@ -75,10 +75,8 @@ def rrelu_with_noise(
     part: Part, self: Tensor, noise: Tensor, lower: Number = 1 / 8, upper: Number = 1 / 3, training: bool = False,
     generator: Any = None,
 ) -> Tensor:  # fmt: skip
-    """leaky_relu with a slope drawn for each element not above 0 in training, else with the mean of the limits.
-
-    The slopes are left in `noise`, 1 where self is positive. Raises RuntimeError for lower above upper.
-    """
+    """leaky_relu with a slope drawn for each element not above 0 in training, else with the mean of the limits. The
+    slopes are left in `noise`, 1 where self is positive. Raises RuntimeError for lower above upper."""
     if lower.real > upper.real:
         raise RuntimeError(
             f"rrelu(): Lower bound should be less than or equal to the upper bound, got {lower} and {upper}"

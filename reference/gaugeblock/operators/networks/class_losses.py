@@ -301,10 +301,8 @@ def _check_targets(target: Tensor, classes: int) -> None:
 
 @plannable
 def multilabel_margin_loss_forward(self: Tensor, target: Tensor, reduction: int) -> Planned[Any]:
-    """(sum over labels and other classes of max(0, 1 - self[label] + self) / classes, reduced; 1 at the labels).
-
-    A row's labels end at the first -1. Raises RuntimeError for sizes that do not fit and labels that there are not.
-    """
+    """(sum over labels and other classes of max(0, 1 - self[label] + self) / classes, reduced; 1 at the labels). A
+    row's labels end at the first -1. Raises RuntimeError for sizes that do not fit and labels that there are not."""
     name = "multilabel_margin_loss"
     check_same_device(name, self, target)
     samples, classes = _samples(name, self)

@@ -156,9 +156,7 @@ def native_group_norm(
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """(input normalized over each of `group` groups of its C channels, scaled per channel; means; inverse deviations).
-
-    The statistics have sizes [N, group]. Raises RuntimeError for shapes and dtypes that do not fit.
-    """
+    The statistics have sizes [N, group]. Raises RuntimeError for shapes and dtypes that do not fit."""
     sizes = list(input.meta.sizes)
     if group <= 0:
         raise RuntimeError(f"group_norm(): Expected num groups to be greater than 0, got {group}")

@@ -106,10 +106,8 @@ def checked(operator: str, self: Tensor, output_size: Sizes, dims: int) -> Tenso
 
 @functools.lru_cache(maxsize=256)
 def _nearest_index(size: int, wanted: int, scale: float | None, exact: bool) -> tuple[Tensor, int]:
-    """Return the nearest element of each place, and how often each is taken; 0 where that varies.
-
-    Not `exact` is the floor of the place itself.
-    """
+    """Return the nearest element of each place, and how often each is taken; 0 where that varies. Not `exact` is the
+    floor of the place itself."""
     step, half = np.float32(_step(size, wanted, False, scale)), np.float32(0.5 if exact else 0)
     found = np.floor((np.arange(wanted, dtype=np.float32) + half) * step)
     places, times = np.minimum(found.astype(np.int64), size - 1), wanted // size
@@ -178,10 +176,8 @@ def _repeating(meta: TensorMeta, dim: int, times: int) -> LoopPlan:
 
 
 def _weighted(operator: str, dims: int, tables_of: Callable[..., Tables], *, exact: bool) -> Callable[..., Tensor]:
-    """Return the kernel that interpolates along one dim after another, rounding bytes after each.
-
-    A dim that keeps its size is skipped for bytes and where `exact`.
-    """
+    """Return the kernel that interpolates along one dim after another, rounding bytes after each. A dim that keeps its
+    size is skipped for bytes and where `exact`."""
 
     def upsample(part: Part, self: Tensor, output_size: Sizes, align_corners: bool, *scales: float | None) -> Tensor:
         result, own = checked(operator, self, output_size, dims), self.meta

@@ -18,10 +18,8 @@ from ..networks.calls import made
 
 @composite
 def frexp_Tensor(part: Part, self: Tensor) -> Any:
-    """(mantissa, exponent) with ``self == mantissa * 2**exponent``, the mantissa in [0.5, 1); exponents are int32.
-
-    0, inf and NaN are their own mantissa. Raises RuntimeError for other than floats.
-    """
+    """(mantissa, exponent) with ``self == mantissa * 2**exponent``, the mantissa in [0.5, 1); exponents are int32. 0,
+    inf and NaN are their own mantissa. Raises RuntimeError for other than floats."""
     dtype = self.meta.dtype
     if dtype.kind != 2:
         raise RuntimeError(f"torch.frexp() only supports floating-point dtypes, got {UPSTREAM_NAMES[dtype.name]}")

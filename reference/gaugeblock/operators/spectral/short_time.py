@@ -23,10 +23,8 @@ from ..ranges import Plan
 
 
 def _tapered(name: str, shape: Callable[..., Array]) -> Callable[..., Plan]:
-    """Return the plan of a window: `shape` at places from 0 to 1; a periodic one leaves out the last of one more.
-
-    The plan raises RuntimeError for a negative length and a dtype that is no float.
-    """
+    """Return the plan of a window: `shape` at places from 0 to 1; a periodic one leaves out the last of one more. The
+    plan raises RuntimeError for a negative length and a dtype that is no float."""
 
     def plan(dtype: DType, window_length: int, periodic: bool = True, **options: float) -> Plan:
         if dtype.kind != 2:

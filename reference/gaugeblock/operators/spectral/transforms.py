@@ -54,10 +54,8 @@ def dims_and_sizes(
 
 
 def transformed_strides(sizes: Sequence[int], strides: Ints, dims: Sequence[int], *, last: bool = False) -> Ints:
-    """Return the strides of a result of `sizes`, a transform over `dims` of an input with `strides`.
-
-    With `last` the last of `dims`, which is halved or doubled, is the innermost.
-    """
+    """Return the strides of a result of `sizes`, a transform over `dims` of an input with `strides`. With `last` the
+    last of `dims`, which is halved or doubled, is the innermost."""
     free = dims[:-1] if last else dims
     inner = [*sorted(free, key=lambda dim: -strides[dim]), *(dims[-1:] if last else ())]
     apart = _apart(len(sizes), set(dims)) if len(dims) < len(sizes) else []
@@ -176,10 +174,8 @@ def _line(operator: str, function: Transform, length: str = "") -> Plannable[...
 
 
 def _over(operator: str, function: Transform, length: str = "") -> tuple[Plannable[..., Tensor], ...]:
-    """The transform over dims, by default all of them, and that of the last two by default.
-
-    They raise IndexError for dims out of range, RuntimeError as `_transformed`.
-    """
+    """The transform over dims, by default all of them, and that of the last two by default. They raise IndexError for
+    dims out of range, RuntimeError as `_transformed`."""
 
     def made(default: Sizes) -> Plannable[..., Tensor]:
         @plannable
@@ -222,10 +218,8 @@ fft_ihfftn, fft_ihfft2 = _over("ihfftn", _inverse_hermitian, HALVED)
 
 
 def _frequencies(operator: str, count: Callable[[int], int], places: Callable[[int], Array]) -> Callable[..., Plan]:
-    """Return the plan of ``count(n)`` frequencies: their places divided by the length of `n` points `d` apart.
-
-    The plan raises RuntimeError for a dtype that is no float.
-    """
+    """Return the plan of ``count(n)`` frequencies: their places divided by the length of `n` points `d` apart. The plan
+    raises RuntimeError for a dtype that is no float."""
 
     def plan(dtype: DType, n: int, d: float = 1.0) -> Plan:
         if n > 1 << 59:
