@@ -12,7 +12,8 @@ from ..core.device import cpu
 from ..core.dtype import DType, bool_, complex32, int64
 from ..core.promotion import UPSTREAM_NAMES
 from ..core.rounding import complex_numbers, rounded
-from ..tensor.array_view import array_of
+from ..memory.elements import store_bytes
+from ..tensor.array_view import FEW, array_of
 from ..tensor.hooks import hooks
 from ..tensor.scalars import item
 from ..tensor.tensor import Tensor, empty_tensor
@@ -172,7 +173,9 @@ def take_true(array: Array, mask: Array, dtype: DType) -> Filling:
     places = true_places(mask if mask.ndim == 1 else mask.reshape(-1))[0]
 
     def fill(result: Tensor) -> None:
-        if places.size:
+        if 0 < places.size <= FEW:
+            store_bytes(result.pointer, array.reshape(-1).take(places).tobytes())
+        elif places.size:
             away(STEPS * places.size, array.reshape(-1).take, places, out=array_of(result), mode="clip")
 
     return Filling((contiguous_meta((places.size,), dtype),), fill)

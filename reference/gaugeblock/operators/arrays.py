@@ -50,7 +50,8 @@ def _filled(result: Tensor, array: Any) -> Tensor:
 
 
 def _store(target: Array, dtype: DType, array: Any) -> None:
-    if getattr(array, "dtype", None) is dtype.numpy:
+    kind = getattr(array, "dtype", None)
+    if kind is dtype.numpy or (kind is not None and kind.kind in "iub"):
         target[...] = array
         return
     with np.errstate(all="ignore"):
@@ -108,7 +109,7 @@ def _on_arrays(
 
     if device is not cpu or not any(meta.numel for meta in metas):
         return metas, None
-    return metas, long_call(STEPS * max(meta.numel for meta in (*metas, *given)), run)
+    return metas, long_call(STEPS * max([meta.numel for meta in (*metas, *given)]), run)
 
 
 def from_array(array: Array, dtype: DType) -> Tensor:

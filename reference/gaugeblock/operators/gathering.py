@@ -10,7 +10,8 @@ from ..core.dtype import DType, bool_, int32, int64
 from ..core.errors import wrap_dim
 from ..core.promotion import UPSTREAM_NAMES
 from ..iteration.dimensions import broadcast_shapes
-from ..tensor.array_view import array_of
+from ..memory.elements import store_bytes
+from ..tensor.array_view import FEW, array_of
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import contiguous_meta, meta_of
@@ -220,9 +221,10 @@ def nonzero(self: Tensor) -> Tensor | Filling:
     count = found[0].size if found else int(np.count_nonzero(array))
 
     def fill(result: Tensor) -> None:
-        columns = array_of(result)
-        for column, places in enumerate(found):
-            columns[:, column] = places
+        if count <= FEW:
+            store_bytes(result.pointer, b"".join([places.tobytes() for places in found]))
+        else:
+            array_of(result).T[...] = found
 
     return Filling((meta_of((count, len(found)), (1, max(count, 1)), int64),), fill)
 

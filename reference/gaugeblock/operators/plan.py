@@ -25,7 +25,7 @@ from ..kernels.bound_call import Fresh, meet, nothing, shares
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor, make_tensor, new_like
 from ..tensor.tensor_meta import TensorMeta
-from ..tensor.versions import bump_version, check_written_in_inference, data_of
+from ..tensor.versions import bump_version, check_written_in_inference
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -50,7 +50,7 @@ class Computation(Protocol):
 
 
 class Filling(NamedTuple):
-    """A computation by a function that fills the results, where changes that it counts do not count.
+    """A computation by a function that fills the results, and counts no change of them.
 
     A kernel may return it for its own arguments. Several results are in a named tuple of that `kind`, or a plain one,
     of tensors that `new` makes. `loops` do the same for other tensors with these metas.
@@ -65,15 +65,17 @@ class Filling(NamedTuple):
     @property
     def result(self) -> Any:
         """A new result."""
-        made = [self.new(meta) for meta in self.metas]
-        self.fill(*made)
-        for one in made:
-            one.storage_impl.version = 0
-        return made[0] if len(made) == 1 else tuple(made) if self.kind is None else self.kind(*made)
+        if len(self.metas) == 1:
+            made = self.new(self.metas[0])
+            self.fill(made)
+            return made
+        several = tuple(map(self.new, self.metas))
+        self.fill(*several)
+        return several if self.kind is None else self.kind(*several)
 
     def write(self, outs: Sequence[Tensor], values: Sequence[Any]) -> bool:
         """Fill the tensors."""
-        self.fill(*map(data_of, outs))
+        self.fill(*outs)
         return True
 
     def writer(self, check: Callable[..., object]) -> Callable[..., Any] | None:
@@ -239,7 +241,8 @@ def planned_fresh(fresh: Fresh, *operands: Tensor, kind: Callable[..., Any] | No
 
 def computed(found: Any) -> Any:
     """Return what a kernel returned, computed."""
-    return found.result if isinstance(found, (Planned, Filling)) else found
+    kind = found.__class__
+    return found.result if kind is Planned or kind is Filling else found
 
 
 plannable = Plannable

@@ -24,7 +24,7 @@ from ..kernels.pointwise import NO_ELEMENTS, Launch, Operand, PointwiseKernel, n
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, meta_of, preserve_format_strides, remember
-from ..tensor.versions import bump_version
+from ..tensor.versions import bump_version, data_of
 from .operand_checks import stored_number
 from .plan import Filling, Planned
 from .rows import Row
@@ -357,7 +357,7 @@ def planned_run(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace:
     """Return the result of `run`, and the call that makes or writes it."""
     loop = loop_of(rule, call, out, inplace=inplace)
     if loop is None and out is None and (plan := plan_call(rule, call, None, inplace=False)).launch is not None:
-        filling = Filling((plan.meta,), lambda out: run(rule, call, out, inplace=False))
+        filling = Filling((plan.meta,), lambda out: run(rule, call, data_of(out), inplace=False))
         return Planned.unrun(filling, _operands(call), None, None)
     if loop is None:
         return Planned(run(rule, call, out, inplace=inplace), None)

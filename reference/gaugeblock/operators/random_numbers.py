@@ -20,7 +20,7 @@ from ..tensor.reinterpret import view_as_real
 from ..tensor.scalars import item
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_like, only_ints
-from ..tensor.versions import bump_version
+from ..tensor.versions import bump_version, data_of
 from ..tensor.views import expand
 from .allocation import COMPOSITE, allocated, empty_like, without_change
 from .arrays import STEPS, Array, filled_arrays, from_array
@@ -285,7 +285,7 @@ def bernoulli(self: Tensor, *, generator: Generator | None = None) -> Tensor | F
 
 def drawn(meta: TensorMeta, draw: Callable[[Tensor], object]) -> Filling:
     """Fill a tensor of any device by `draw`."""
-    return Filling((meta,), draw, new=allocated)
+    return Filling((meta,), lambda out: draw(data_of(out)), new=allocated)
 
 
 @kernel("bernoulli.p", COMPOSITE, derive=False)

@@ -11,6 +11,7 @@ from ...core.device import cpu
 from ...core.dtype import bool_, float32, int64
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta
+from ...tensor.versions import data_of
 from ..arrays import check_same_device
 from ..composition import Part, composite
 from ..copy import copy_values
@@ -150,7 +151,7 @@ def _sampler(operator: str) -> Any:
             wide = float32 if meta.dtype.itemsize == 2 else meta.dtype
             image, places = (apply("to.dtype", tensor, wide) for tensor in (input, grid))
             flat: Any = apply("flatten.using_ints", image, 2)
-            total = apply("zeros", meta.sizes, dtype=wide) if wide is not meta.dtype else fill_scalar(out, 0)
+            total = apply("zeros", meta.sizes, dtype=wide) if wide is not meta.dtype else fill_scalar(data_of(out), 0)
             for taps, index, known in corners(
                 taps_of_grid(places, input.meta.sizes[2:], interpolation_mode, padding_mode, align_corners),
                 input.meta.sizes[2:],

@@ -14,6 +14,7 @@ from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import contiguous_meta
+from ...tensor.versions import data_of
 from ..arrays import filled, from_array, values
 from ..composition import Part, composite
 from ..conversion import converted, host
@@ -317,7 +318,7 @@ def _ctc_loss(
 
     def fill(losses: Tensor, alphas: Tensor) -> None:
         if has_data:
-            _write_likelihoods(losses, alphas, log_probs, states, input_lengths, target_lengths)
+            _write_likelihoods(data_of(losses), data_of(alphas), log_probs, states, input_lengths, target_lengths)
 
     return Filling(metas, fill)
 
