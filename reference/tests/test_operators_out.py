@@ -139,3 +139,15 @@ def test_kept_calls_look_at_all_places_before_they_write() -> None:
         with pytest.raises((RuntimeError, IndexError)):
             call(gb.tensor([0, 8]))
         assert out.tolist() == kept and out._version == version
+
+
+def test_calls_that_would_lose_a_gradient_are_refused() -> None:
+    x, out = gb.ones(2, 2, requires_grad=True), gb.empty(2, 2)
+    one = gb.ones(1, 1)
+    for call in (lambda: gb.mm(x, x, out=out), lambda: gb.diff(x, n=0, out=out), lambda: gb.kron(x, one, out=out)):
+        with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
+            call()
+        with gb.no_grad():
+            assert call() is out and not out.requires_grad
+    assert gb.eq(x, x, out=gb.empty(2, 2, dtype=gb.bool)).all()  # without a derivative nothing is lost
+    assert gb.searchsorted(gb.tensor([0.5, 2.0]), x, out=gb.empty(2, 2, dtype=gb.int64)).tolist() == [[1, 1], [1, 1]]

@@ -45,6 +45,8 @@ JOINS = frozenset({"cat", "column_stack", "hstack", "vstack", "dstack", "stack"}
 """Operators that write elements straight to out=, without converting them to the common dtype first."""
 TRUTHS = frozenset({"all", "any"})
 """Operators whose out= may be bool or uint8."""
+BELOW_AUTOGRAD = {"CompositeImplicitAutograd": "CompositeExplicitAutograd"}
+"""Key of a functional form -> key of its out= form, if that is another: calls with out= are not differentiated."""
 ACROSS_DEVICES = frozenset(
     {"copy_", "to.other", "type_as", "index.Tensor", "index_put", "index_put_", "fill_.Tensor", "is_same_size"}
 )
@@ -82,7 +84,7 @@ def _derive(row: Row, function: Callable[..., Any], keys: tuple[str, ...]) -> No
     for name, derived in ((row.inplace_name, derived_inplace), (row.out_name, derived_out)):
         if name is not None:
             form = derived(row, function)
-            for key in keys:
+            for key in keys if name == row.inplace_name else map(BELOW_AUTOGRAD.get, keys, keys):
                 if not REGISTRY.find(name).has_kernel(key):
                     REGISTRY.put(name, (key,), _for_key(name, key, form))
 
