@@ -365,7 +365,7 @@ class Filler:
             place = next((place for place in left if _stands_for(request.values[place], operand)), None)
             if place is not None:
                 left.remove(place)
-            elif isinstance(operand, Tensor):
+            elif isinstance(operand, (Tensor, list, tuple)):
                 return None
             taken.append(place)
         form = form_of(planned.call)

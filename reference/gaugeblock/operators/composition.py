@@ -67,6 +67,9 @@ class Part:
         self._waits = waits and not SPECIAL and not (self._tracked and UNRECORDED)
         self._whole = self._waits and all(map(_is_plain, given))
         self._names = {id(one): f"given{k}" for k, one in enumerate(self._given) if isinstance(one, Tensor)}
+        for k, one in enumerate(self._given):
+            if isinstance(one, (list, tuple)):
+                self._names |= {id(each): f"given{k}[{place}]" for place, each in enumerate(one)}
         self._held: list[Any] = list(given)
         self._lines: list[str] = []
         self._waiting: list[_Waiting] = []
@@ -272,14 +275,14 @@ class Part:
                 f"    {made} = {', '.join(into)}\n    if {self._constant(write)}({given}) is None:\n"
                 f"        return None\n"
             )
-        given = "".join([f"{name}, " for name in self._names.values() if name.startswith("given")])
+        given = "".join([f"given{k}, " for k, one in enumerate(self._given) if not isinstance(one, NUMBERS)])
         lines.insert(0, f"    if {self._constant(meet)}(({', '.join(outs)},), ({given})):\n        return None\n")
         return self._function(outs, lines, "    return out0\n")
 
     def _function(self, outs: Sequence[str], lines: Sequence[str], returns: str) -> Callable[..., Any]:
         """Return the function of tensors to write and of what was given that runs the lines."""
         given = [f"given{k}" for k in range(len(self._given))]
-        checks = [self._check(f"given{k}", one) for k, one in enumerate(self._given) if not isinstance(one, Tensor)]
+        checks = [self._check(f"given{k}", one) for k, one in enumerate(self._given) if isinstance(one, NUMBERS)]
         if self._tracked:  # where a thread records nothing, results have other metas
             checks.append("    if UNRECORDED:\n        return None\n")
         text = f"def run({', '.join([*outs, *given])}):\n{''.join([*checks, *lines])}{returns}"
@@ -357,8 +360,10 @@ def _tensors(value: Any) -> bool:
 
 
 def _is_plain(value: Any) -> bool:
-    """Return whether a call that gets a value can be noted: no list of tensors, no subclass, nothing lazy."""
-    return value.__class__ is Tensor and not value.meta.lazy if isinstance(value, Tensor) else not _tensors(value)
+    """Return whether a call that gets a value can be noted: no tensor of a subclass, nothing lazy."""
+    if isinstance(value, Tensor):
+        return value.__class__ is Tensor and not value.meta.lazy
+    return not _tensors(value) or all(one.__class__ is Tensor and not one.meta.lazy for one in value)
 
 
 def _taken(operator: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -389,15 +394,20 @@ class Composite(Plannable[P, R]):
 
 
 def _unpacked(value: Any) -> Any:
-    """Return a tensor without the Autograd key in place of one with it."""
+    """Return a tensor without the Autograd key in place of one with it, also in a list."""
+    if _tensors(value):
+        return [*map(_unpacked, value)]
     if not isinstance(value, Tensor) or not value.meta.has_autograd:
         return value
     return detach(value) if value.autograd is None else value.autograd.plain
 
 
 def _is_noted(value: Any) -> bool:
-    """Return whether an argument of a kernel is a tensor or a number, which its noted call takes."""
-    return isinstance(value, (Tensor, float, complex)) or value.__class__ is int
+    """Return whether an argument of a kernel is a tensor, a list of them or a number, which its noted call takes."""
+    return isinstance(value, (Tensor, float, complex)) or value.__class__ is int or _tensors(value)
+
+
+NUMBERS = (int, float, complex)
 
 
 class Unrecorded(Generic[R]):

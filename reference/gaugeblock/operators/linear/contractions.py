@@ -9,10 +9,12 @@ from typing import Any
 
 from ...core.errors import check_ints, type_error, wrap_dims
 from ...core.warn import warn_deprecated
+from ...tensor.hooks import SPECIAL
 from ...tensor.tensor import Tensor
+from ...tensor.tensor_meta import remember
 from ..arguments import tensor_argument, tensors_argument
 from ..composition import Part, composite
-from ..invoke import apply, diagonal, expand, permute, reshape
+from ..invoke import apply
 
 
 @composite
@@ -236,7 +238,7 @@ def _spelt(tokens: list[str], covered: int) -> Labels:
     return tuple(label for token in tokens for label in (_covered(covered) if token == "..." else (token,)))
 
 
-def _without_repeats(k: int, tensor: Tensor, labels: Labels) -> tuple[Tensor, Labels]:
+def _without_repeats(part: Part, k: int, tensor: Tensor, labels: Labels) -> tuple[Tensor, Labels]:
     """The diagonal over dims with one label."""
     for label in dict.fromkeys(labels):
         while labels.count(label) > 1:
@@ -248,45 +250,49 @@ def _without_repeats(k: int, tensor: Tensor, labels: Labels) -> tuple[Tensor, La
                     f"einsum(): subscript {label} is repeated for operand {k} but the sizes don't match, {sizes[1]} != "
                     f"{sizes[0]}"
                 )
-            tensor = diagonal(tensor, 0, first, second)
+            tensor = part("diagonal", tensor, 0, first, second)
             labels = (*(v for d, v in enumerate(labels) if d not in (first, second)), label)
     return tensor, labels
 
 
-def _summed(tensor: Tensor, labels: Labels, keep: set[str]) -> tuple[Tensor, Labels]:
+def _summed(part: Part, tensor: Tensor, labels: Labels, keep: set[str]) -> tuple[Tensor, Labels]:
     gone = tuple(d for d, label in enumerate(labels) if label not in keep)
     if not gone:
         return tensor, labels
-    total = apply("sum.dim_IntList", tensor, gone, dtype=tensor.meta.dtype)
+    total = part("sum.dim_IntList", tensor, gone, dtype=tensor.meta.dtype)
     return total, tuple(label for label in labels if label in keep)
 
 
-def _ordered(tensor: Tensor, labels: Labels, wanted: Labels) -> Tensor:
-    return permute(tensor, tuple(labels.index(label) for label in wanted))
+def _ordered(part: Part, tensor: Tensor, labels: Labels, wanted: Labels) -> Tensor:
+    places = tuple([labels.index(label) for label in wanted])
+    return tensor if places == tuple(range(len(places))) else part("permute", tensor, places)
 
 
-def _contracted(left: tuple[Tensor, Labels], right: tuple[Tensor, Labels], keep: set[str]) -> tuple[Tensor, Labels]:
+def _contracted(
+    part: Part, left: tuple[Tensor, Labels], right: tuple[Tensor, Labels], keep: set[str]
+) -> tuple[Tensor, Labels]:
     """The product of two operands, summed over the labels that are not in `keep`."""
-    (a, mine), (b, theirs) = _summed(*left, keep | set(right[1])), _summed(*right, keep | set(left[1]))
+    (a, mine) = _summed(part, *left, keep | set(right[1]))
+    (b, theirs) = _summed(part, *right, keep | set(left[1]))
     shared = tuple(label for label in mine if label in theirs and label in keep)
     inner = tuple(label for label in mine if label in theirs and label not in keep)
     rows = tuple(label for label in mine if label not in theirs)
     columns = tuple(label for label in theirs if label not in mine)
-    a, b = _ordered(a, mine, shared + rows + inner), _ordered(b, theirs, shared + inner + columns)
+    a, b = _ordered(part, a, mine, shared + rows + inner), _ordered(part, b, theirs, shared + inner + columns)
     s, r, n = len(shared), len(rows), len(inner)
     batch, left_sizes, right_sizes = a.meta.sizes[:s], a.meta.sizes[s : s + r], b.meta.sizes[s + n :]
     if not inner:
-        a = reshape(a, (*a.meta.sizes, *(1,) * len(columns)))
-        b = reshape(b, (*batch, *(1,) * r, *right_sizes))
-        return apply("mul.Tensor", a, b), shared + rows + columns
+        a = part("reshape", a, (*a.meta.sizes, *(1,) * len(columns)))
+        b = part("reshape", b, (*batch, *(1,) * r, *right_sizes))
+        return part("mul.Tensor", a, b), shared + rows + columns
     count, total = prod(batch), prod(a.meta.sizes[s + r :])
-    left_matrix = reshape(a, (count, prod(left_sizes), total))
-    right_matrix = reshape(b, (count, total, prod(right_sizes)))
-    product = apply("bmm", left_matrix, right_matrix)
-    return reshape(product, batch + left_sizes + right_sizes), shared + rows + columns
+    left_matrix = part("reshape", a, (count, prod(left_sizes), total))
+    right_matrix = part("reshape", b, (count, total, prod(right_sizes)))
+    product = part("bmm", left_matrix, right_matrix)
+    return part("reshape", product, batch + left_sizes + right_sizes), shared + rows + columns
 
 
-def _broadcast(operands: list[tuple[Tensor, Labels]]) -> list[tuple[Tensor, Labels]]:
+def _broadcast(part: Part, operands: list[tuple[Tensor, Labels]]) -> list[tuple[Tensor, Labels]]:
     """The operands with one size for each label. Raises RuntimeError for sizes that do not broadcast."""
     known: dict[str, int] = {}
     for k, (tensor, labels) in enumerate(operands):
@@ -300,19 +306,20 @@ def _broadcast(operands: list[tuple[Tensor, Labels]]) -> list[tuple[Tensor, Labe
             known[label] = size if seen == 1 else seen
     sizes = [tuple([known[label] for label in labels]) for _, labels in operands]
     return [
-        (tensor if tensor.meta.sizes == wanted else expand(tensor, wanted), labels)
+        (tensor if tensor.meta.sizes == wanted else part("expand", tensor, wanted), labels)
         for (tensor, labels), wanted in zip(operands, sizes, strict=True)
     ]
 
 
-def einsum(equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | None = None) -> Tensor:
+@composite
+def _einsum(part: Part, equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | None = None) -> Tensor:
     """The sum of products that `equation` describes; pairs are contracted from the left or in the order of `path`.
     Raises RuntimeError for an equation that is malformed or does not fit."""
     if not tensors:
         raise RuntimeError("einsum(): at least one operand must be provided")
     given, output = parsed(equation, [tensor.meta.ndim for tensor in tensors])
-    operands = [_without_repeats(k, t, labels) for k, (t, labels) in enumerate(zip(tensors, given, strict=True))]
-    operands = _broadcast(operands)
+    operands = [_without_repeats(part, k, t, labels) for k, (t, labels) in enumerate(zip(tensors, given, strict=True))]
+    operands = _broadcast(part, operands)
     steps = list(path or (0, 1) * (len(operands) - 1))
     if len(steps) != 2 * (len(operands) - 1):
         raise RuntimeError(
@@ -325,9 +332,27 @@ def einsum(equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | No
         left, right = operands[min(i, j)], operands[max(i, j)]
         rest = [operand for k, operand in enumerate(operands) if k not in (i, j)]
         keep = {*output, *(label for _, labels in rest for label in labels)}
-        operands = [_contracted(left, right, keep), *rest] if path is None else [*rest, _contracted(left, right, keep)]
-    tensor, labels = _summed(*operands[0], set(output))
-    return _ordered(tensor, labels, output)
+        made = _contracted(part, left, right, keep)
+        operands = [made, *rest] if path is None else [*rest, made]
+    tensor, labels = _summed(part, *operands[0], set(output))
+    return _ordered(part, tensor, labels, output)
+
+
+def einsum(equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | None = None) -> Tensor:
+    """As `_einsum`, whose plan for these equation, metas and path is kept in the meta of the first tensor."""
+    if SPECIAL or path is not None or any(one.__class__ is not Tensor or one.meta.has_autograd for one in tensors):
+        return _einsum(equation, tensors, path=path)
+    plans, key = tensors[0].meta.plans, ("einsum", equation, *[one.meta for one in tensors])
+    call = plans.get(key)
+    if call is None:  # to plan takes longer than to run once
+        remember(plans, key, _einsum)
+        return _einsum(equation, tensors)
+    result: Tensor | None = call(tensors) if call and call is not _einsum else None
+    if result is not None:
+        return result
+    planned = _einsum.planned(equation, tensors)
+    remember(plans, key, planned.call or False)
+    return planned.result
 
 
 def public_einsum(*args: Any) -> Tensor:
