@@ -185,3 +185,34 @@ def test_take_counts_from_the_end_too() -> None:
         assert gb.zeros(2, 2).put(gb.tensor([-1, 0]), gb.tensor([1.0, 2.0])).tolist() == [[2.0, 0.0], [0.0, 1.0]]
         with pytest.raises(IndexError, match="tried to access index 6 on a tensor of 6 elements"):
             gb.take(x, gb.tensor([6]))
+
+
+ROWS = [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
+
+
+def test_rows_are_put_alike_by_kept_calls() -> None:
+    x, rows = gb.tensor(ROWS), gb.tensor([[8.0, 8.0], [9.0, 9.0]])
+    for _ in range(3):
+        for places, wanted in (
+            ([0, 2], [[8.0, 8.0], [2.0, 3.0], [9.0, 9.0]]),
+            ([1, 1], [[0.0, 1.0], [9.0, 9.0], [4.0, 5.0]]),
+            ([-1, 0], [[9.0, 9.0], [2.0, 3.0], [8.0, 8.0]]),
+        ):
+            index, copy = gb.tensor(places), x.clone()
+            assert x.index_put((index,), rows).tolist() == wanted and x.tolist() == ROWS
+            copy[index] = rows
+            assert copy.tolist() == wanted and copy._version == 1
+            assert copy.index_put_([index], rows).tolist() == wanted and copy._version == 2
+        added = x.index_put((gb.tensor([1, 1]),), rows, accumulate=True)
+        assert added.tolist() == [[0.0, 1.0], [19.0, 20.0], [4.0, 5.0]]
+        with pytest.raises(IndexError, match="index 3 is out of bounds for dimension 0 with size 3"):
+            x[gb.tensor([0, 3])] = rows
+        assert x.tolist() == ROWS and x._version == 0
+
+
+def test_rows_that_share_the_memory_of_their_destination_are_refused() -> None:
+    x = gb.tensor(ROWS)
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="single memory location"):
+            x.index_put_((gb.tensor([0, 1]),), x[1:])
+        assert x.tolist() == ROWS

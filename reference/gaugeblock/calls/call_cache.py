@@ -465,12 +465,14 @@ def _is_row_major(metas: Sequence[TensorMeta]) -> bool:
 
 def _stands_for(value: Any, operand: Any) -> bool:
     """Return whether a plan's operand is what was given, or the float that an int was converted to."""
-    return value is operand or (value.__class__ is int and operand.__class__ is float and value == operand)
+    if value.__class__ is int and operand.__class__ is float:
+        return bool(value == operand)
+    return _is_same(value, operand) if operand.__class__ in (list, tuple) else value is operand
 
 
 def _is_same(value: Any, passed: Any) -> bool:
     """Return whether the general path passes a value on as it is given: tensors by identity, lists by their items."""
-    if value.__class__ in (list, tuple):
+    if value.__class__ in (list, tuple) and passed.__class__ in (list, tuple):
         return len(value) == len(passed) and all(map(is_, value, passed))
     return value is passed
 

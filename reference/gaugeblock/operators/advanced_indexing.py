@@ -12,9 +12,10 @@ from ..core.device import cpu
 from ..core.dtype import DType, bool_, complex32, int64
 from ..core.promotion import UPSTREAM_NAMES
 from ..core.rounding import complex_numbers, rounded
+from ..dispatch.keys import any_autograd
 from ..memory.elements import store_bytes
 from ..tensor.array_view import FEW, array_of
-from ..tensor.hooks import hooks
+from ..tensor.hooks import SPECIAL, hooks
 from ..tensor.scalars import item
 from ..tensor.tensor import Tensor, empty_tensor
 from ..tensor.tensor_meta import CONJUGATE, TensorMeta, contiguous_meta, recalled
@@ -24,10 +25,11 @@ from .arrays import STEPS, Array, filled, number_as, outside, stored_values, tru
 from .copy import clone
 from .fill import assigned_number, masked_fill_
 from .index_key import INDEX_DTYPES, Key, key_of, split_index, tensor_index_array, without_values
+from .invoke import apply
 from .loop_plan import picking
 from .operand_checks import check_no_overlap, warn_of_internal_overlap
-from .plan import Filling
-from .registration import kernel
+from .plan import Filling, Planned, plannable
+from .registration import SMALL_BYTES, kernel, storing
 from .tensor_data import tensor_of_few
 
 
@@ -86,6 +88,10 @@ def advanced_setitem(self: Tensor, index: Any, value: Any) -> None:
         value = assigned_number(value)
     if type(index) is Tensor and index.meta.dtype is bool_ and _fill_where(self, index, value):
         return
+    rows = isinstance(value, Tensor) and not SPECIAL and takes_rows(self, index)
+    if rows and value.meta.sizes == (index.meta.numel, *self.meta.sizes[1:]) and not any_autograd((self, value), {}):
+        apply("index_put_", self, (index,), value)
+        return
     view, arrays = split_index(self, index)
     given = index if isinstance(index, tuple | list) else (index,)
     _put(view, arrays, value, given, accumulate=False, drop=True)
@@ -114,17 +120,51 @@ def index(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     return _pick(self, _arrays_of(self, indices))
 
 
+Indices = Sequence[Tensor | None]
+
+
 @kernel("index_put_")
-def index_put_(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+@plannable
+def index_put_(
+    self: Tensor, indices: Indices, values: Tensor, accumulate: bool = False
+) -> Tensor | Planned[Tensor]:
     """Write `values` into the elements that index would give; with `accumulate` add them, repeats included."""
     _put(self, _arrays_of(self, indices), values, indices, accumulate)
-    return self
+    small = self.meta.nbytes <= SMALL_BYTES and self.meta.contiguous and len(indices) == 1
+    call = _putting_rows(self, self.meta, indices[0], values, accumulate) if small else None
+    return self if call is None else Planned(self, storing(call, apart=True), (self, indices, values))
 
 
 @kernel("index_put", derive=False)
-def index_put(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
+@plannable
+def index_put(
+    self: Tensor, indices: Indices, values: Tensor, accumulate: bool = False
+) -> Tensor | Planned[Tensor]:
     """A copy of `self` after index_put_."""
-    return index_put_(clone(self), indices, values, accumulate)
+    result = clone(self)
+    _put(result, _arrays_of(result, indices), values, indices, accumulate)
+    result.storage_impl.version = 0
+    call = _putting_rows(self, result.meta, indices[0], values, accumulate) if len(indices) == 1 else None
+    return result if call is None else Planned(result, call, (self, indices, values))
+
+
+def _putting_rows(
+    self: Tensor, made: TensorMeta, index: Tensor | None, values: Tensor, accumulate: bool
+) -> Callable[..., Any] | None:
+    """Return the call of a tensor, a list of an index and values that writes rows into a copy; it declines places below
+    0. None unless the index is a vector of places along dim 0 and there is a row for each."""
+    from .indexing.scatter_loop import planned_scatter
+
+    if index is None or not takes_rows(self, index) or index.meta.ndim != 1 or not values.meta.numel:
+        return None
+    alike = values.meta.dtype is made.dtype and not made.lazy and not values.meta.lazy
+    if not alike or values.meta.sizes != (index.meta.numel, *made.sizes[1:]):
+        return None
+    found = planned_scatter("index_put", made, self.meta, 0, index, values, "add" if accumulate else None)
+    if found is None:
+        return None
+    call = found[0]
+    return lambda self, indices, values: call(self, *indices, values)
 
 
 def _arrays_of(self: Tensor, indices: Sequence[Tensor | None]) -> dict[int, Array]:

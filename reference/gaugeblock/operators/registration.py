@@ -24,6 +24,7 @@ from ..dispatch.dispatcher import REGISTRY
 from ..dispatch.keys import tensors_in
 from ..iteration.dimensions import resize_output
 from ..iteration.overlap import PARTIAL_OVERLAP, Overlap, check_no_internal_overlap, extent_of, pair_overlap
+from ..kernels.bound_call import shares
 from ..tensor.changing import change_metadata
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor
@@ -178,11 +179,16 @@ def derived_inplace(row: Row, function: Callable[..., Any]) -> Plannable[..., An
     return Plannable(inplace)
 
 
-def storing(call: Callable[..., Any]) -> Callable[..., Tensor | None]:
-    """Return the call that writes what `call` makes into its first operand."""
+SMALL_BYTES = 16384
+"""A copy of this size costs less than what the general path does beside the operator's work."""
+
+
+def storing(call: Callable[..., Any], *, apart: bool = False) -> Callable[..., Tensor | None]:
+    """Return the call that writes what `call` makes into its first operand; with `apart` it returns None where that
+    shares memory with another."""
 
     def run(self: Tensor, *others: Any) -> Tensor | None:
-        result = call(self, *others)
+        result = None if apart and shares(self, others) else call(self, *others)
         return None if result is None else _store(self, result)
 
     return run

@@ -42,7 +42,7 @@ from .gathering import (
 from .invoke import apply
 from .operand_checks import check_fits, check_implemented, check_no_overlap, warn_of_internal_overlap
 from .plan import Filling, Plannable, Planned
-from .registration import F, derived_out, kernel, storing
+from .registration import SMALL_BYTES, F, derived_out, kernel, storing
 from .rows import rows
 
 KEEPING = ("index_fill", "put")
@@ -120,10 +120,6 @@ def _kept(operator: str, meta: TensorMeta, self: Tensor, args: Sequence[Any], re
     return None if found is None else (found[0], (self, *args[1:]), found[1])
 
 
-SMALL_BYTES = 16384
-"""A copy of this size costs less than what the general path does beside the operator's work."""
-
-
 def _small_inplace(operator: str, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Return the in-place kernel, planned for small tensors: they are written as a copy, and stored if all places are
     there, since a place that is not must leave them as they were."""
@@ -134,13 +130,7 @@ def _small_inplace(operator: str, function: Callable[..., Tensor]) -> Callable[.
         kept = _kept(operator, self.meta, self, args) if small else None
         if kept is None:
             return self
-        store = storing(kept[0])
-
-        def again(self: Tensor, *others: Any) -> Tensor | None:
-            shared = [one for one in others if isinstance(one, Tensor) and one.storage_impl is self.storage_impl]
-            return None if shared else store(self, *others)
-
-        return Planned(self, again, kept[1])
+        return Planned(self, storing(kept[0], apart=True), kept[1])
 
     inplace.__name__, inplace.__doc__ = f"{operator}_", function.__doc__
     return Plannable(inplace)
