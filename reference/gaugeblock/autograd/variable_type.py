@@ -156,8 +156,8 @@ def autograd_kernel_of(operator: Operator) -> Callable[..., Any]:
         found = derivatives().get(row_name)
     if kind == "out":
         composite = REGISTRY.find(row_name).has_kernel("CompositeImplicitAutograd")
-        passes = not composite if found is None else found.kind == "none"
-        return quickly_passing(operator, kind) if passes else manual.refusing_out(operator)
+        loses = composite if found is None else found.kind != "none"
+        return manual.refusing_out(operator, loses)
     if name in manual.VIEW_OF_INPLACE:
         return manual.metadata_inplace(operator, REGISTRY.find(manual.VIEW_OF_INPLACE[name]))
     if name == "set_.source_Tensor":

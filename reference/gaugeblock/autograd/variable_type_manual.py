@@ -98,17 +98,14 @@ def composite_inplace(operator: Operator, row_name: str) -> Callable[..., Any]:
     return record
 
 
-def refusing_out(operator: Operator) -> Callable[..., Any]:
-    """Return the out= form of an operator that is not differentiated.
-
-    It raises RuntimeError if an argument requires a gradient while calls are recorded, NotImplementedError for a dual
-    tensor.
-    """
+def refusing_out(operator: Operator, loses: bool) -> Callable[..., Any]:
+    """Return the out= form of an operator. It raises RuntimeError if it `loses` the gradient that an argument requires
+    while calls are recorded, NotImplementedError for a dual tensor."""
     name = operator.name.partition(".")[0]
 
     def record(*args: Any, **kwargs: Any) -> Any:
         given = tensors_in((*args, *kwargs.values()))
-        if STATE.grad and any(one.meta.has_autograd and requires_grad(one) for one in given):
+        if loses and STATE.grad and any(one.meta.has_autograd and requires_grad(one) for one in given):
             raise RuntimeError(
                 f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
                 "arguments requires grad."

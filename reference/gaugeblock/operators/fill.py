@@ -218,7 +218,7 @@ def assign(view: Tensor, value: object) -> None:
 hooks.assign = assign
 
 
-FEW_BYTES = 2048
+FEW_BYTES, AT_ONCE = 2048, 1 << 16
 PACKED = frozenset(dtype for dtype in ALL_DTYPES if not dtype.is_complex) - ROUNDED_HERE
 
 
@@ -229,6 +229,8 @@ def fill_zeros(target: Tensor) -> None:
     if nbytes and meta.device is cpu:
         if nbytes <= FEW_BYTES:
             store_bytes(target.pointer, bytes(nbytes))
+        elif nbytes <= AT_ONCE:
+            memset(target.pointer, 0, nbytes)
         elif nbytes <= SMALL_LIMIT or not host_allocator.zeros_for_nothing(target.pointer, nbytes):
             away(8 * nbytes, memset, target.pointer, 0, nbytes)
     elif nbytes:

@@ -195,7 +195,7 @@ def masked_select(self: Tensor, mask: Tensor) -> Tensor | Filling:
     if mask.meta.dtype is not bool_:
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, got {mask.meta.dtype.name}")
     sizes = broadcast_shapes((self.meta.sizes, mask.meta.sizes))
-    chosen, array = np.broadcast_to(values(mask), sizes), np.broadcast_to(values(self), sizes)
+    array, chosen = (one if one.shape == sizes else np.broadcast_to(one, sizes) for one in (values(self), values(mask)))
     return take_true(array, chosen, self.meta.dtype)
 
 

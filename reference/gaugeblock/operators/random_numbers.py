@@ -337,12 +337,21 @@ def _choices(given: Array, count: int, replacement: bool, draw: np.random.Genera
 
 def fill_uniform(target: Tensor) -> None:
     """Fill a fresh tensor on the CPU with numbers uniform in [0, 1). NotImplementedError for integers and bool."""
-    without_change(uniform_(target))
+    _fill(target, uniform_, "uniform", 0.0, 1.0, 1.0)
 
 
 def fill_normal(target: Tensor) -> None:
     """Fill a fresh tensor on the CPU with standard normal numbers. NotImplementedError for integers and bool."""
-    without_change(normal_(target))
+    _fill(target, normal_, "normal", 0.0, 1.0)
+
+
+def _fill(target: Tensor, general: Callable[[Tensor], Tensor], name: str, *numbers: float) -> None:
+    """Fill a fresh dense tensor on the CPU: those of float32 and float64 by the loop of a distribution."""
+    meta = target.meta
+    if meta.dtype not in WIDE:
+        without_change(general(target))
+    elif meta.numel:
+        draw_into(target.pointer, meta.numel, name, meta.dtype, stream_of(name, None), *numbers)
 
 
 def quick_randint(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:

@@ -229,7 +229,12 @@ EMPTY_MEDIANS = {"int32": -(1 << 31), "int64": -(1 << 63), "uint64": 1 << 63}
 def _median_of(flat: Array, dtype: DType, ignore_nan: bool) -> Any:
     if not flat.size:
         return float("nan") if dtype.kind == 2 else EMPTY_MEDIANS.get(dtype.name, 0)
-    return flat[_middle(flat, ignore_nan)]
+    keys = sortable(flat)
+    missing = int(np.count_nonzero(np.isnan(keys))) if dtype.kind == 2 else 0
+    if missing and not ignore_nan:
+        return float("nan")
+    place = max(flat.size - missing - 1, 0) // 2
+    return np.partition(keys, place)[place]
 
 
 def _register_median(name: str, ignore_nan: bool) -> None:
