@@ -146,3 +146,17 @@ def test_an_override_of_empty_serves_the_composites() -> None:
 def test_what_is_not_there_raises_when_it_is_asked_for(text: str) -> None:
     with pytest.raises(RuntimeError):
         eval(text, {"gb": gb, "sparse_coo": sparse_coo})
+
+
+@pytest.mark.parametrize("dtype", [None, gb.bool, gb.int32, gb.float16, gb.bfloat16, gb.complex64], ids=str)
+def test_zeros_and_ones_of_the_same_sizes_again(dtype: Any) -> None:
+    for _ in range(4):
+        for size in ((2, 3), ((2, 3),), ([2, 3],)):
+            zeros, ones = gb.zeros(*size, dtype=dtype), gb.ones(*size, dtype=dtype)
+            assert zeros.shape == ones.shape == (2, 3) and zeros.dtype is ones.dtype is (dtype or gb.float32)
+            assert not zeros.any() and ones.sum().item() == 6 and zeros._version == ones._version == 0
+            ones.zero_()
+        assert gb.zeros(1).shape == (1,) and gb.ones(0, 2).shape == (0, 2) and gb.ones(()).item() == 1
+        with pytest.raises(TypeError, match="must be tuple of ints"):
+            gb.zeros(True)
+        assert gb.zeros(2, requires_grad=True).requires_grad and not gb.zeros(2).requires_grad

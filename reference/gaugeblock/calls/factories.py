@@ -16,13 +16,14 @@ from ..core.errors import UINT64_MAX
 from ..dispatch.dispatcher import REGISTRY, call
 from ..operators.allocation import leave, quick_empty_strided, quick_new
 from ..operators.factories import quick_computed
-from ..operators.fill import fill_ones, fill_zeros, quick_full, quick_full_like, quick_scalar_tensor
+from ..operators.fill import AT_ONCE, fill_ones, fill_zeros, filling, quick_full, quick_full_like, quick_scalar_tensor
 from ..operators.random_numbers import fill_normal, fill_uniform, quick_randint
 from ..operators.ranges import quick_arange, quick_linspace
 from ..tensor.getters import set_requires_grad
 from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import contiguous_meta, meta_of
+from ..tensor.tensor_meta import contiguous_meta, meta_of, only_ints
+from .call_cache import ENABLED
 from .caller import Caller
 from .overloads import LOWEST, functions, methods
 
@@ -31,6 +32,8 @@ FILLS: dict[str, Callable[[Tensor], object]] = {
     "empty": leave, "zeros": fill_zeros, "ones": fill_ones, "rand": fill_uniform, "randn": fill_normal,
 }  # fmt: skip
 """Factory of sizes -> what fills a fresh tensor on the CPU."""
+NUMBERS, MOST_KEPT = {"zeros": 0, "ones": 1}, 1024
+"""Factory of sizes -> the number that fills its tensors, of whose calls the second one for some sizes is kept."""
 QUICK: dict[str, Quick] = {
     "arange": quick_arange, "empty_strided": quick_empty_strided, "full": quick_full, "full_like": quick_full_like,
     "new_empty_strided": quick_new(quick_empty_strided), "randint": quick_randint,
@@ -80,9 +83,18 @@ def _plain_sizes(size: tuple[Any, ...]) -> tuple[int, ...] | None:
 def _of_sizes(name: str, fill: Callable[[Tensor], object]) -> Callable[..., Tensor]:
     """Return ``zeros(2, 3)`` or the like."""
     operator = REGISTRY.find("empty.memory_format" if name == "empty" else name)
-    unseeded = _without_generator(name)
+    unseeded, number = _without_generator(name), NUMBERS.get(name)
+    kept: dict[tuple[Any, ...], Callable[[], Any] | None] = {}
 
     def factory(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, **options: Any) -> Any:
+        key: tuple[Any, ...] | None = None
+        if number is not None and device is None and not (options or SPECIAL or requires_grad):
+            given = size[0] if len(size) == 1 and size[0].__class__ is tuple else size
+            if only_ints(given) and (dtype is None or dtype.__class__ is DType):
+                key = (given, dtype, DEFAULTS.dtype)
+                make = kept.get(key)
+                if make is not None:
+                    return make()
         more = options and options != unseeded
         sizes = None if more or SPECIAL or not size else _plain_sizes(size)
         kind = DEFAULTS.dtype if dtype is None else dtype
@@ -90,6 +102,10 @@ def _of_sizes(name: str, fill: Callable[[Tensor], object]) -> Callable[..., Tens
             if device is None or device is cpu or device == "cpu":
                 result = new_like(contiguous_meta(sizes, kind))
                 fill(result)
+                if key is not None and number is not None and ENABLED and result.meta.nbytes <= AT_ONCE:
+                    kept[key] = filling(result.meta, number) if key in kept else None
+                    if len(kept) > MOST_KEPT:
+                        kept.clear()
                 return set_requires_grad(result, True) if requires_grad else result
             if isinstance(device, (Device, str)) and not requires_grad:
                 return call(operator, sizes, dtype=dtype, device=Device(device))

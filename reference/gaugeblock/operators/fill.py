@@ -15,7 +15,7 @@ from ..dispatch.dispatcher import REGISTRY, call
 from ..iteration.dimensions import broadcast_shapes
 from ..iteration.overlap import check_no_partial_overlap
 from ..iteration.tensor_iterator import Number
-from ..kernels.bound_call import Into
+from ..kernels.bound_call import Fresh, Into
 from ..kernels.conversion import Immediate
 from ..kernels.pointwise import Launch
 from ..memory.elements import pack_element, read_bytes, store_bytes
@@ -256,6 +256,13 @@ def fill_number(target: Tensor, value: Number) -> None:
         store_bytes(target.pointer, pack_element(dtype, value) * meta.numel)
     else:
         run_fill(target, value)
+
+
+def filling(meta: TensorMeta, number: Number) -> Callable[[], Tensor]:
+    """Return the call that makes a dense tensor on the CPU and sets all elements to a number that its dtype holds."""
+    launch = element_launch("identity", meta, [Immediate(meta.dtype)], meta.dtype)
+    kernel, tail = (None, ()) if launch is None else launch.call()
+    return Fresh(kernel, (meta,), (number, *tail) if kernel else ()).native()
 
 
 def fill_kept(target: Tensor, key: Any, fill: Callable[[Tensor], object]) -> None:
