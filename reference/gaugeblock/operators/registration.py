@@ -24,7 +24,7 @@ from ..dispatch.dispatcher import REGISTRY
 from ..dispatch.keys import tensors_in
 from ..iteration.dimensions import resize_output
 from ..iteration.overlap import PARTIAL_OVERLAP, Overlap, check_no_internal_overlap, extent_of, pair_overlap
-from ..kernels.bound_call import shares
+from ..kernels.bound_call import Into, shares
 from ..tensor.changing import change_metadata
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor
@@ -186,10 +186,20 @@ SMALL_BYTES = 16384
 def storing(call: Callable[..., Any], *, apart: bool = False) -> Callable[..., Tensor | None]:
     """Return the call that writes what `call` makes into its first operand; with `apart` it returns None where that
     shares memory with another."""
+    copies = dict[tuple[TensorMeta, TensorMeta], Callable[..., Tensor | None]]()
 
     def run(self: Tensor, *others: Any) -> Tensor | None:
         result = None if apart and shares(self, others) else call(self, *others)
-        return None if result is None else _store(self, result)
+        if result is None:
+            return None
+        key = self.meta, result.meta
+        copy = copies.get(key)
+        if copy is not None:
+            return copy(self, result)
+        launch = self.meta.plans.get(("copy", result.meta))
+        if launch is not None:
+            copies[key] = Into(*launch.call()).native()
+        return _store(self, result)
 
     return run
 

@@ -140,7 +140,7 @@ def _check_sorter(sequence: Tensor, sorter: Tensor) -> None:
 def _insertion(boundaries: Array, wanted: Array, from_right: bool) -> Array:
     side = "right" if from_right else "left"
     if boundaries.ndim == 1:
-        return np.asarray(np.searchsorted(boundaries, wanted, side))  # type: ignore[call-overload]
+        return np.asarray(boundaries.searchsorted(wanted, side))  # type: ignore[call-overload]
     if not wanted.size:
         return np.empty(wanted.shape, np.int64)
     count = prod(wanted.shape[:-1])
