@@ -14,7 +14,9 @@ calls that record them:
             return None
         ...
 
-So what the kernel does may depend on metas, plain arguments and numbers, but not on the values of tensors.
+So what the kernel does may depend on metas, plain arguments and numbers, but not on the values of tensors. The last
+parts, whose results nobody has read, wait: with out= they are computed in the given tensors, by a function of the same
+lines that takes these first.
 """
 
 from __future__ import annotations
