@@ -42,7 +42,7 @@ from .core.warn import is_warn_always_enabled, set_warn_always
 from .dispatch import dispatch_keys, dispatch_table, inference_mode, is_inference, is_inference_mode_enabled
 from .dispatch.dispatcher import REGISTRY as _REGISTRY
 from .dispatch.overrides import overridable as _overridable
-from .interop import attributes as _attributes  # noqa: F401
+from .interop import copying as _copying  # noqa: F401
 from .interop import older_members as _older_members  # noqa: F401
 from .interop.as_tensor import as_tensor, asarray
 from .interop.blob import from_blob

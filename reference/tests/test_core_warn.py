@@ -9,7 +9,7 @@ from pathlib import Path
 import gaugeblock as gb
 import numpy as np
 import pytest
-from gaugeblock.calls import deprecated_forms
+from gaugeblock.calls import caller
 from gaugeblock.core.warn import PACKAGE, warn
 from gaugeblock.interop import typed_storage
 
@@ -95,7 +95,7 @@ def test_a_warning_names_the_file_of_the_caller(name: str, monkeypatch: pytest.M
     gb.set_warn_always(True)
     try:
         for _ in range(REPEATED):
-            deprecated_forms._WARNED.clear()
+            caller._WARNED.clear()
             typed_storage._WARNED.clear()
             with warnings.catch_warnings(record=True) as found:
                 warnings.simplefilter("always")

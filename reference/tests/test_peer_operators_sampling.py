@@ -32,6 +32,8 @@ def test_grid_sample(mode: str, padding: str, case: int) -> None:
     batch, align = draw.choice((1, 2)), draw.random() < 0.5
     image = rng.standard_normal((batch, 2, *sizes))
     grid = rng.uniform(-2, 2, (batch, *([2] if volume else []), 3, 4, len(sizes)))
+    if not volume:  # PyTorch reads the last place of a volume for NaN, against its page
+        grid.reshape(-1)[:: draw.choice((3, 7, 1000))] = np.nan
     _agree(lambda m, x, g: m.nn.functional.grid_sample(x, g, mode, padding, align), image, grid, off=1e-11)
 
 

@@ -7,6 +7,7 @@ import hashlib
 import json
 import linecache
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,11 +18,11 @@ from ..dispatch.state import STATE
 from ..kernels.object_cache import cache_folder
 from ..operators.rows import rows
 from ..tensor.tensor import Tensor
-from .autograd_meta import DescribedList, described
+from .autograd_meta import DescribedList, Edge, described, more_of, result_of, shallow_copy_and_detach, unpack
 from .expressions import DESCRIBED, Expression, expression, find_name
-from .following import following
-from .node import Node
+from .node import Node, zeros_of
 from .saved_tensor import FREED, RawSaved, used, with_history
+from .view_history import edge_of
 
 _NAMED, _NUMBERED = re.compile(r"\bgrads\b"), re.compile(r"\bgrads\[(\d+)\]")
 """Uses of the list of gradients, and those of one with its number."""
@@ -313,3 +314,37 @@ def _listed(self: Any) -> list[str]:
     """Return the names that dir() lists, those of saved values too."""
     names = [f"_saved_{use.name}" for use in (*self.formulas.plain, *self.formulas.values)]
     return sorted({*object.__dir__(self), *names})
+
+
+class FollowingNode(Node):
+    """Passes a gradient on unchanged, and zeros to the arguments that are followed."""
+
+    __slots__ = ("label",)
+
+    def __init__(self, label: str, gradient: Tensor, edges: tuple[Edge | None, ...]) -> None:
+        super().__init__((edge_of(gradient), *edges), (unpack(gradient).meta,))
+        self.label = label
+
+    def apply(self, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
+        """Return the incoming gradient, then zeros for each followed argument."""
+        zeros = [None if edge is None else zeros_of(edge[0].metas[edge[1]]) for edge in self.edges[1:]]
+        return (grads[0] if self.edges[0] is not None else None, *zeros)
+
+
+def following(
+    node: Node, gradients: tuple[Tensor | None, ...], edges: tuple[Edge | None, ...]
+) -> tuple[Tensor | None, ...]:
+    """Return the gradients of `node`, each recorded to depend on the tensors that `edges` lead to."""
+    if all(edge is None for edge in edges):
+        return gradients
+    label = f"{node.label.rstrip('0123456789')}Backward0"
+    made: list[Tensor | None] = []
+    for one in gradients:
+        held = None if one is None or one.autograd is None else one.autograd.more
+        if one is not None:
+            one = result_of(shallow_copy_and_detach(unpack(one)), FollowingNode(label, one, edges), 0)
+        if one is not None and held is not None and held.tangent is not None:
+            more = more_of(one)
+            more.tangent, more.epoch = held.tangent, held.epoch
+        made.append(one)
+    return tuple(made)

@@ -43,8 +43,7 @@ from ..tensor.tensor_meta import only_ints
 from ..tensor.view_table import AT_SAME_PLACE, PLACED, VIEWS, ViewFunction, view_functions
 from . import factories
 from .call_cache import LATER, OTHER, Filler, Parameter, Request, metas, modes_of, parameters_of, plain, valued
-from .caller import RENAMED, Caller, Single
-from .deprecated_forms import FORMS
+from .caller import FORMS, RENAMED, Caller, Single
 from .marked_views import MARKED, marked_views, marking, taken
 from .overloads import NO, Group, Overload, functions, number, takes_spread
 from .special_forms import GENERAL, OWN_FORMS, conversion, general_source, self_later_source

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gaugeblock_spec.schema import Argument, parse
@@ -11,6 +11,7 @@ from gaugeblock_spec.schema import Argument, parse
 from ..core.device import Device
 from ..core.dtype import DType
 from ..core.memory_format import MemoryFormat
+from ..core.warn import warn
 from ..dispatch.dispatcher import REGISTRY, Operator, call
 from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
 from ..dispatch.state import OVERRIDING
@@ -21,7 +22,6 @@ from ..operators.operand_checks import check_number
 from ..operators.tensor_data import tensor
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import Tensor
-from .deprecated_forms import modern
 from .overloads import (
     NO,
     NUMBERS_AS_TENSORS,
@@ -381,3 +381,32 @@ def write_parts(name: str, parts: Sequence[Tensor], out: Any) -> None:
         if name not in BROADCASTING and one.meta.sizes != part.meta.sizes:
             resize_output(one, part.meta)
         invoke("copy_", one, part)
+
+
+def _products(first: str, second: str) -> tuple[str, ...]:
+    return f"beta self alpha {first} {second}", f"beta self {first} {second}"
+
+
+FORMS: dict[str, tuple[str, ...]] = {
+    "add": ("self alpha other",), "sub": ("self alpha other",),
+    "addcmul": ("self value tensor1 tensor2",), "addcdiv": ("self value tensor1 tensor2",),
+    "addmm": _products("mat1", "mat2"), "addmv": _products("mat", "vec"), "addr": _products("vec1", "vec2"),
+    "addbmm": _products("batch1", "batch2"), "baddbmm": _products("batch1", "batch2"),
+}  # fmt: skip
+"""Operator -> the deprecated argument orders of its function; a method call puts self first."""
+_WARNED: list[None] = []
+
+
+def modern(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], *, is_method: bool) -> dict[str, Any] | None:
+    """Return the arguments of a call in a deprecated form by name, and warn; return None for any other call."""
+    for form in FORMS.get(name.removesuffix("_"), ()):
+        names = form.split()
+        if is_method:
+            names = ["self", *(one for one in names if one != "self")]
+        if len(names) == len(args) and not kwargs.keys() & set(names):
+            if not _WARNED:
+                _WARNED.append(None)
+                shown = f"{name}({', '.join(names)})"
+                warn(f"This overload is deprecated: {shown}; give the tensors by position and the numbers by keyword")
+            return {**dict(zip(names, args, strict=True)), **kwargs}
+    return None

@@ -1,10 +1,11 @@
-"""copy, deepcopy and pickle: tensors that share a storage share one afterwards."""
+"""Copying, pickling and the other methods of Tensor and Storage that libraries and the copy protocols ask for."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from copy import deepcopy
+from importlib import import_module
 from typing import Any
 
 from ..core.device import Device, as_device, cpu
@@ -16,6 +17,7 @@ from ..tensor.changing import UnbackedTensor
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import Tensor, make_tensor
 from ..tensor.tensor_meta import extent, meta_of
+from .numpy import as_numpy_array, numpy
 
 PIECE = 1 << 26
 """Bytes of a storage that are taken at a time."""
@@ -146,3 +148,25 @@ def shallow_copy(self: Tensor) -> Tensor:
 
 
 NOT_WRAPPED.update((deep_copy, shallow_copy))
+
+
+def _exported(name: str) -> Any:
+    """Return the method that is a function of dlpack_export, which is loaded when it is called."""
+
+    def method(self: Tensor, **options: Any) -> Any:
+        return getattr(import_module(".dlpack_export", __package__), name)(self, **options)
+
+    method.__name__, method.__doc__ = f"__{name}__", f"See interop.dlpack_export: {name}."
+    return method
+
+
+METHODS: dict[str, Any] = {
+    "numpy": numpy, "__array__": as_numpy_array, "__array_priority__": 1000,
+    "__deepcopy__": deep_copy, "__copy__": shallow_copy,
+    "__reduce_ex__": reduce_tensor, "__setstate__": restore_attributes,
+    "__dlpack__": _exported("dlpack"), "__dlpack_device__": _exported("dlpack_device"),
+}  # fmt: skip
+
+for _name, _method in METHODS.items():
+    setattr(Tensor, _name, _method)
+Storage.__reduce__ = reduce_storage  # type: ignore[method-assign, assignment]

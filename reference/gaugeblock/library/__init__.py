@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from .custom_op import CustomOpDef, custom_op
 from .declared import DeclaredOperator, declare, load_operators
-from .derivative import Derivative, MissingDerivative, derivative_of
 from .functions import define, impl, register_autograd, register_fake, register_kernel, register_torch_dispatch
 from .infer import infer_schema
 from .library import Library, _scoped_library, fallthrough_kernel
+from .op_overload import Derivative, MissingDerivative, derivative_of
 from .opcheck import OpCheckError, opcheck
 
 __all__ = [

@@ -9,7 +9,7 @@ from typing import Any
 from gaugeblock_spec.schema import Schema
 
 from ..operators.formulas import FORMULAS
-from .derivative import Derivative
+from .op_overload import Derivative
 
 
 def compiled(text: str, what: str) -> CodeType:

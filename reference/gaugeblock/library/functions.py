@@ -11,9 +11,8 @@ from ..core.device import DEVICE_TYPES, Device
 from ..core.errors import type_error
 from ..dispatch.dispatcher import REGISTRY
 from ..dispatch.keys import DEVICE_KEYS, runtime_key
-from .derivative import Derivative
 from .library import Library
-from .op_overload import OpOverload
+from .op_overload import Derivative, OpOverload
 
 F = TypeVar("F", bound=Callable[..., Any])
 Operator = str | OpOverload

@@ -11,9 +11,7 @@ from gaugeblock_spec.schema import SchemaError, parse
 
 from ..dispatch.dispatcher import FALLTHROUGH, IMPLIED_NAMESPACE, REGISTRY, Operator, Registration
 from ..dispatch.keys import check_key
-from .call_kernel import adapted, boxed
-from .derivative import MissingDerivative
-from .op_overload import OpOverload
+from .op_overload import MissingDerivative, OpOverload, adapted, boxed
 
 KINDS = ("DEF", "IMPL", "FRAGMENT")
 ENGINE = frozenset({"aten", "prim", "prims"})

@@ -1,21 +1,22 @@
-"""``gaugeblock.ops``: operators as objects, by namespace, name and overload."""
+"""``gaugeblock.ops``: operators as objects, by namespace, name and overload, with their schemas and derivatives."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, NoReturn
+
+from gaugeblock_spec.schema import Alias, Argument, DefaultValue, Schema
 
 from ..calls.binding import bind_operator
 from ..calls.caller import Bound, Single
+from ..core.errors import type_error
 from ..dispatch.dispatcher import IMPLIED_NAMESPACE, REGISTRY, Operator, redispatch
 from ..dispatch.keys import DispatchKeySet, check_key
-from ..dispatch.modes import public
+from ..dispatch.modes import outer_form, public, without_defaults
 from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, intercept
 from ..dispatch.state import OVERRIDING
 from ..kernels.compiler import made_once
 from .bind import bind
-from .call_kernel import adapted
-from .function_schema import FunctionSchema
 
 
 class _Checked(Single):
@@ -209,3 +210,122 @@ class Ops:
 
 
 OPS = Ops()
+
+
+class SchemaArgument:
+    """An argument or result of a FunctionSchema."""
+
+    __slots__ = ("_argument", "kwarg_only", "name", "type")
+
+    def __init__(self, argument: Argument) -> None:
+        self._argument = argument
+        self.name = argument.name
+        self.type = argument.type
+        self.kwarg_only = argument.kwarg_only
+
+    @property
+    def alias_info(self) -> SchemaAlias | None:
+        """Return what the annotation ``(a!)`` says; None without one."""
+        return None if self._argument.alias is None else SchemaAlias(self._argument.alias)
+
+    @property
+    def is_write(self) -> bool:
+        """Return whether the operator writes the argument."""
+        return self._argument.written
+
+    @property
+    def default_value(self) -> DefaultValue:
+        """The default as a Python value; None also when there is none."""
+        return self._argument.default_value if self.has_default_value() else None
+
+    def has_default_value(self) -> bool:
+        """Return whether the argument may be left out."""
+        return self._argument.default is not None
+
+
+class SchemaAlias:
+    """An alias annotation: the sets of names before and after the call, and whether the value is written."""
+
+    __slots__ = ("after_set", "before_set", "is_write")
+
+    def __init__(self, alias: Alias) -> None:
+        self.before_set = set(alias.before)
+        self.after_set = set(alias.after or alias.before)
+        self.is_write = alias.mutable
+
+
+class FunctionSchema:
+    """The schema of one overload: `name` with its namespace, `overload_name`, `arguments`, `returns`."""
+
+    def __init__(self, qualified: str, schema: Schema) -> None:
+        self.name = qualified.partition(".")[0]
+        self.overload_name = schema.overload
+        self.arguments = [SchemaArgument(argument) for argument in schema.arguments]
+        self.returns = [SchemaArgument(Argument(r.name or "", r.type, alias=r.alias)) for r in schema.returns]
+        self.is_mutable = any(argument.is_write for argument in self.arguments)
+        self._text = f"{self.name.partition('::')[0]}::{str(schema).rpartition('::')[2]}"
+
+    def __str__(self) -> str:
+        return self._text
+
+    __repr__ = __str__
+
+
+Kernel = Callable[..., Any]
+
+
+def adapted(operator: Operator, function: Kernel, with_keyset: bool = False) -> Kernel:
+    """A kernel of one operator: it sees the arguments without those that equal the schema's defaults."""
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        keys = [DispatchKeySet(mask=args[0])] if with_keyset else []
+        values, options = without_defaults(operator, args[len(keys) :], kwargs)
+        return function(*keys, *values, **options)
+
+    kernel.kernel = function  # type: ignore[attr-defined]
+    return kernel
+
+
+def boxed(function: Kernel, with_keyset: bool = False) -> Kernel:
+    """A fallback for all operators: it gets the operator's object first, and the key set before that if asked for."""
+
+    def fallback(operator: Operator, mask: int, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        operator, args = outer_form(operator, args)
+        values, options = without_defaults(operator, args, kwargs)
+        keys = [DispatchKeySet(mask=mask)] if with_keyset else []
+        return function(*keys, public(operator), *values, **options)
+
+    fallback.kernel = function  # type: ignore[attr-defined]
+    return fallback
+
+
+class Derivative(NamedTuple):
+    """``backward(ctx, *grads)`` returns a gradient per input; ``setup_context(ctx, inputs, output)`` saves for it."""
+
+    backward: Callable[..., Any]
+    setup_context: Callable[..., Any] | None
+
+
+class MissingDerivative:
+    """Stands for the derivative of an operator that has none: it is never a silent zero."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.setup_context = None
+
+    def backward(self, *args: Any) -> NoReturn:
+        """Raises RuntimeError: nobody registered how to differentiate the operator."""
+        raise RuntimeError(
+            f"Trying to backward through {self.name} but no autograd formula was registered; use "
+            f"gaugeblock.library.register_autograd({self.name!r}, backward)"
+        )
+
+
+def derivative_of(op: str | OpOverload) -> Derivative | MissingDerivative | None:
+    """Return what was registered for an operator: MissingDerivative if nothing was, None for the engine's own.
+    RuntimeError when it is not declared."""
+    name = op.name() if isinstance(op, OpOverload) else op
+    if not isinstance(name, str):
+        type_error("derivative_of", "op", op, "str or OpOverload")
+    found: Derivative | MissingDerivative | None = REGISTRY.find(name).derivative
+    return found

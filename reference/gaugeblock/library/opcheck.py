@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..dispatch.keys import map_tensors, tensors_in
-from .derivative import Derivative
 from .functions import name_of
-from .op_overload import OpOverload, find_overload
+from .op_overload import Derivative, OpOverload, find_overload
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 

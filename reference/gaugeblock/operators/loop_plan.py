@@ -134,9 +134,11 @@ class LoopPlan:
         return output
 
     def gather(self, output: View, source: View, index: View, dim: int) -> None:
-        """Add ``output[..i..] = source[..index[i]..]``, the places in the vector `index` within the dim."""
+        """Add ``output[..i..] = source[..index[i]..]``, the places in the vector `index`, or in one of the output's
+        sizes, within the dim."""
         walked = tuple([0 if d == dim else step for d, step in enumerate(source.strides)])
-        strides = [output.strides, walked, index.along(dim, output.sizes).strides]
+        spread = index if len(index.sizes) == len(output.sizes) else index.along(dim, output.sizes)
+        strides = [output.strides, walked, spread.strides]
         kernel = gather_kernel(source.dtype.itemsize, index.dtype)
         self._add(kernel, [output, source, index], strides, (source.strides[dim], source.sizes[dim]))
 

@@ -8,8 +8,9 @@ from typing import Any, cast
 
 from ...calls.functions import tensor_ops as ops
 from ...dispatch.dispatcher import REGISTRY, call
+from ...kernels.sampling import NEAREST
 from ...operators.networks.convolution import weight_gradient
-from ...operators.networks.grids import NEAREST, corners, taps_of_grid
+from ...operators.networks.grids import corners, taps_of_grid
 from . import Tensor
 from .indexing import collected
 

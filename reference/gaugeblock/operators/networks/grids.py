@@ -9,21 +9,28 @@ from typing import Any, NamedTuple
 
 from ...core.device import cpu
 from ...core.dtype import bool_, float32, int64
-from ...tensor.tensor import Tensor
-from ...tensor.tensor_meta import TensorMeta, contiguous_meta
-from ...tensor.versions import data_of
+from ...kernels.conversion import Immediate
+from ...kernels.pointwise import Operand, pointwise_kernel
+from ...kernels.sampling import (
+    BICUBIC,
+    CUBIC,
+    NEAREST,
+    REFLECTION,
+    ZEROS,
+    Sampling,
+    cubic_weights,
+    elements_read,
+    sum_of_elements,
+)
+from ...tensor.tensor import Tensor, new_like
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta, recalled
 from ..arrays import check_same_device
 from ..composition import Part, composite
-from ..copy import copy_values
-from ..fill import fill_scalar
 from ..invoke import apply
+from ..loop_plan import LoopPlan
 from ..operand_checks import check_scalar_type
-from ..plan import Filling, plannable
+from ..plan import Planned, plannable
 from .calls import check_dtype
-from .upsampling import CUBIC, cubic_weights
-
-NEAREST, BICUBIC = 1, 2
-ZEROS, REFLECTION = 0, 2
 
 
 def _checked(operator: str, input: Tensor, grid: Tensor, mode: int, padding: int) -> TensorMeta:
@@ -74,7 +81,7 @@ Along = tuple[list[Tap], Any]
 
 
 def _inside(places: Any, size: int, padding: int, align: bool) -> tuple[Any, Any]:
-    """Places moved into the image, and the direction in which they move there: 0 beyond its border."""
+    """Return places moved into the image, NaN to the first, and the direction they move in: 0 beyond its border."""
     turn: Any = apply("ones_like", places)
     if padding == ZEROS:
         return places, turn
@@ -86,7 +93,8 @@ def _inside(places: Any, size: int, padding: int, align: bool) -> tuple[Any, Any
         extra, odd = off.fmod(span), (off / span).floor() % 2 == 1
         turn = apply("where.ScalarSelf", (places < low) != odd, -1.0, turn)
         places = apply("where.self", odd, span - extra + low, extra + low)
-    return places.clamp(0, size - 1), turn.masked_fill((places <= 0) | (places >= size - 1), 0)
+    behind = places > 0
+    return places.masked_fill(~behind, 0).clamp(max=size - 1), turn.masked_fill(~(behind & (places < size - 1)), 0)
 
 
 def _cubic_slopes(t: Any) -> tuple[Any, Any, Any, Any]:
@@ -142,29 +150,42 @@ def _sampler(operator: str) -> Any:
     @plannable
     def sample(
         input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
-    ) -> Tensor | Filling:
+    ) -> Tensor | Planned[Tensor]:
         meta = _checked(operator, input, grid, interpolation_mode, padding_mode)
-
-        def fill(out: Tensor) -> None:
-            if meta.device is not cpu or not meta.numel:
-                return
-            wide = float32 if meta.dtype.itemsize == 2 else meta.dtype
-            image, places = (apply("to.dtype", tensor, wide) for tensor in (input, grid))
-            flat: Any = apply("flatten.using_ints", image, 2)
-            total = apply("zeros", meta.sizes, dtype=wide) if wide is not meta.dtype else fill_scalar(data_of(out), 0)
-            for taps, index, known in corners(
-                taps_of_grid(places, input.meta.sizes[2:], interpolation_mode, padding_mode, align_corners),
-                input.meta.sizes[2:],
-            ):
-                seen = flat.gather(2, index.expand((*meta.sizes[:2], -1))).masked_fill(~known, 0)
-                weight = prod((tap.weight for tap in taps[1:]), start=taps[0].weight).unsqueeze(1)
-                apply("add_.Tensor", total, (seen * weight).reshape(meta.sizes))
-            if wide is not meta.dtype:
-                copy_values(out, total)
-
-        return Filling((meta,), fill)
+        if meta.device is not cpu or not meta.numel:
+            return new_like(meta)
+        how = Sampling(interpolation_mode, padding_mode, align_corners, meta.ndim - 2)
+        key = (operator, grid.meta, how)
+        return recalled(input.meta.plans, key, _sampling, meta, input.meta, grid.meta, how).planned(input, grid)
 
     return sample
+
+
+def _sampling(made: TensorMeta, image: TensorMeta, grid: TensorMeta, how: Sampling) -> LoopPlan:
+    """Return the plan that finds the elements that each place reads, gathers them, and adds them up."""
+    plan, dtype, dims, step = LoopPlan([image, grid], [made]), image.dtype, how.dims, image.dtype.itemsize
+    compute, sizes = float32 if dtype.itemsize == 2 else dtype, [float(size) for size in image.sizes[2:]]
+    seen, named = (
+        view if meta.contiguous else plan.row_major(view) for view, meta in zip(plan.inputs, (image, grid), strict=True)
+    )
+    (batch, channels), count, area = image.sizes[:2], prod(made.sizes[2:]), prod(image.sizes[2:])
+    flat = seen._replace(sizes=(batch, channels, area), strides=(channels * area * step, area * step, step))
+    numbers = named._replace(sizes=(batch, count, dims), strides=(count * dims * step, dims * step, step))
+    shares = [numbers.select(2, dims - 1 - k) for k in range(dims)]  # a place's last number counts along the first dim
+    result = plan.results[0]._replace(
+        sizes=(batch, channels, count), strides=(channels * count * step, count * step, step)
+    )
+    kinds: list[Operand] = [*[dtype] * dims, *[Immediate(compute)] * dims]
+    known = [int64] * how.corners
+    places = [plan.temporary(contiguous_meta((batch, count), int64)) for _ in known]
+    plan.loop(pointwise_kernel("grid elements", elements_read(how), kinds, compute, known), places, shares, sizes)
+    values = [plan.temporary(contiguous_meta((batch, channels, count), dtype)) for _ in known]
+    for value, place in zip(values, places, strict=True):
+        plan.gather(value, flat, place.repeated(0, channels), 2)
+    kinds = [*[dtype] * how.corners, *kinds]
+    added = pointwise_kernel("grid sum", sum_of_elements(how), kinds, compute, (dtype,))
+    plan.loop(added, [result], [*values, *[share.repeated(0, channels) for share in shares]], sizes)
+    return plan
 
 
 grid_sampler_2d, grid_sampler_3d = _sampler("grid_sampler_2d"), _sampler("grid_sampler_3d")

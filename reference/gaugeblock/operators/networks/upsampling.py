@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from ...core import lazy_numpy as np
 from ...core.device import cpu
 from ...core.dtype import DType, float32, int32, int64, uint8
+from ...kernels.sampling import cubic_far, cubic_near, cubic_weights
 from ...kernels.windows import products_kernel
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, recalled
@@ -36,8 +37,6 @@ def _whole(weights: Array) -> tuple[Array, int]:
 
 Sizes = Sequence[int]
 Taps = list[tuple[Array, Array]]
-CUBIC = -0.75
-"""The parameter of the cubic convolution kernel."""
 
 
 def _step(size: int, wanted: int, align: bool, scale: float | None) -> float:
@@ -67,19 +66,6 @@ def cubic_taps(size: int, wanted: int, align: bool, scale: float | None, kind: A
     weights = cubic_weights(real - low)
     start = low.astype(np.int64) - 1
     return [(np.clip(start + k, 0, size - 1), weight) for k, weight in enumerate(weights)]
-
-
-def cubic_weights(share: Any) -> tuple[Any, Any, Any, Any]:
-    """Return what the four neighbours count of a place that lies `share` behind the second."""
-    return _far(share + 1, CUBIC), _near(share, CUBIC), _near(1 - share, CUBIC), _far(2 - share, CUBIC)
-
-
-def _near(x: Any, a: float) -> Any:
-    return ((a + 2) * x - (a + 3)) * x * x + 1
-
-
-def _far(x: Any, a: float) -> Any:
-    return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
 
 
 def checked(operator: str, self: Tensor, output_size: Sizes, dims: int) -> TensorMeta:
@@ -259,7 +245,7 @@ def triangle(x: Array) -> Array:
 def cubic(x: Array) -> Array:
     """1 at 0, 0 at whole numbers and from 2 on."""
     x = np.abs(x)
-    return np.where(x < 1, _near(x, SMOOTH_CUBIC), np.where(x < 2, _far(x, SMOOTH_CUBIC), 0))
+    return np.where(x < 1, cubic_near(x, SMOOTH_CUBIC), np.where(x < 2, cubic_far(x, SMOOTH_CUBIC), 0))
 
 
 def filter_weights(
