@@ -97,6 +97,14 @@ RAISING: list[tuple[Callable[[], Any], type[Exception], str]] = [
 ]
 
 
+@pytest.mark.parametrize("factory", [gb.zeros, gb.ones])
+def test_sizes_cannot_be_left_out_after_calls_without_dims(factory: Callable[..., gb.Tensor]) -> None:
+    for _ in range(3):
+        assert factory(()).shape == ()
+    with pytest.raises(TypeError, match="size"):
+        factory()
+
+
 @pytest.mark.parametrize("case", range(len(RAISING)))
 def test_errors(case: int) -> None:
     use, kind, message = RAISING[case]

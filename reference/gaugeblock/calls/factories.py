@@ -88,7 +88,7 @@ def _of_sizes(name: str, fill: Callable[[Tensor], object]) -> Callable[..., Tens
 
     def factory(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, **options: Any) -> Any:
         key: tuple[Any, ...] | None = None
-        if number is not None and device is None and not (options or SPECIAL or requires_grad):
+        if number is not None and size and device is None and not (options or SPECIAL or requires_grad):
             given = size[0] if len(size) == 1 and size[0].__class__ is tuple else size
             if only_ints(given) and (dtype is None or dtype.__class__ is DType):
                 key = (given, dtype, DEFAULTS.dtype)
