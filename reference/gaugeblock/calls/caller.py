@@ -33,6 +33,7 @@ from .overloads import (
     optional,
     or_number,
     shown_type,
+    wrong_element,
 )  # fmt: skip
 
 EXACT = frozenset({Tensor, int, float, bool, complex, str, type(None), DType, Device, MemoryFormat})
@@ -301,11 +302,12 @@ class Caller:
     def _wrong_type(self, parameter: Parameter, given: Any, place: int) -> str:
         name = "input" if parameter.name == "self" and not self.is_method else parameter.name
         where = "" if not place else f" (position {place - (1 if self.is_method else 0)})"
-        kind = shown_type(parameter.argument.type)
+        index, given = wrong_element(parameter.argument.type, given) or (-1, given)
         shown = type(given).__name__
         if shown == "Tensor" and not isinstance(given, Tensor):  # of another library
             shown = f"{type(given).__module__}.{shown}"
-        return f"argument '{name}'{where} must be {kind}, not {shown}"
+        found = f"not {shown}" if index < 0 else f"but found {shown} at index {index}"
+        return f"argument '{name}'{where} must be {shown_type(parameter.argument.type)}, {found}"
 
     def _error(self, args: tuple[Any, ...], kwargs: dict[str, Any], reasons: list[str]) -> TypeError:
         for keyword in kwargs:

@@ -74,10 +74,7 @@ def _without_generator(name: str) -> dict[str, None]:
 def _plain_sizes(size: tuple[Any, ...]) -> tuple[int, ...] | None:
     """Return sizes given one by one, or as one tuple or list; None for others than ints."""
     sizes = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
-    for one in sizes:
-        if one.__class__ is not int:
-            return None
-    return sizes
+    return sizes if only_ints(sizes) else None
 
 
 def _of_sizes(name: str, fill: Callable[[Tensor], object]) -> Callable[..., Tensor]:

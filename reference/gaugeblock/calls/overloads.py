@@ -254,6 +254,16 @@ def converter_of(text: str) -> Converter:
     return SCALARS.get(text, anything)
 
 
+def wrong_element(text: str, given: Any) -> tuple[int, Any] | None:
+    """Return the first element of a list that does not fit the list's schema type, after its place."""
+    base = text.rstrip("?").rpartition("[")[0]
+    if not base or not isinstance(given, (tuple, list)):
+        return None
+    item = size if base in INTS else converter_of(base)
+    first = first_size if base in INTS else item
+    return next(((place, one) for place, one in enumerate(given) if (item if place else first)(one) is NO), None)
+
+
 def shown_type(text: str) -> str:
     """A schema type in the words of an error message."""
     base = text.rstrip("?")

@@ -5,6 +5,8 @@ The engine's own operators repeat exactly in either mode; the mode decides what 
 
 from __future__ import annotations
 
+from .errors import type_error
+
 
 class _Mode:
     __slots__ = ("enabled", "warn_only")
@@ -21,9 +23,7 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     Raises TypeError unless both are bools."""
     for name, value in (("mode", mode), ("warn_only", warn_only)):
         if not isinstance(value, bool):
-            raise TypeError(
-                f"use_deterministic_algorithms(): argument '{name}' must be bool, not {type(value).__name__}"
-            )
+            type_error("use_deterministic_algorithms", name, value, "bool")
     MODE.enabled = mode
     MODE.warn_only = mode and warn_only
 

@@ -23,7 +23,7 @@ from ..memory.host_allocator import SMALL_LIMIT, host_allocator, memset
 from ..tensor.hooks import hooks
 from ..tensor.scalars import item
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, meta_like, meta_of, remember
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, meta_like, meta_of, only_ints, remember
 from ..tensor.versions import bump_version, check_written_in_inference
 from .copy import BUILTIN, clone, copy_, copy_values
 from .launch import element_launch
@@ -287,12 +287,9 @@ PLAIN_NUMBERS = frozenset({float, int, bool, complex})
 
 def quick_full(given: tuple[Any, ...], dtype: DType | None, operator: str = "full") -> Tensor | None:
     """Return full of sizes in a tuple or list and a number, on the CPU; None for anything else."""
-    if len(given) != 2 or given[1].__class__ not in PLAIN_NUMBERS or not isinstance(given[0], (tuple, list)):
+    size, value = given if len(given) == 2 else ((), None)
+    if value.__class__ not in PLAIN_NUMBERS or not isinstance(size, (tuple, list)) or not only_ints(size):
         return None
-    size, value = given
-    for one in size:
-        if one.__class__ is not int:
-            return None
     return full_of(operator, contiguous_meta(tuple(size), dtype or dtype_of_number(value)), value)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from types import CodeType, FrameType
 from typing import Any, Final
 
+from ...core.errors import type_error
 from .block_store import FREE, NO_POOL, STATE_NAMES, UNMAPPED, Block, BlockStore, PoolId
 
 Stack = tuple[tuple[CodeType, int], ...]
@@ -56,9 +57,7 @@ class MemoryHistory:
             if action not in ACTIONS:
                 _refuse("skip_actions", action, ACTIONS)
         if isinstance(max_entries, bool) or not isinstance(max_entries, int):
-            raise TypeError(
-                f"record_memory_history(): argument 'max_entries' must be int, not {type(max_entries).__name__}"
-            )
+            type_error("record_memory_history", "max_entries", max_entries, "int")
         self.level = CONTEXTS.index(context) if enabled else 0
         self.keeps_entries = enabled == "all"
         self.skipped = frozenset(skip_actions or ())

@@ -9,19 +9,10 @@ from typing import Any, NamedTuple
 
 from ...core.device import cpu
 from ...core.dtype import bool_, float32, int64
+from ...kernels import sampling
 from ...kernels.conversion import Immediate
 from ...kernels.pointwise import Operand, pointwise_kernel
-from ...kernels.sampling import (
-    BICUBIC,
-    CUBIC,
-    NEAREST,
-    REFLECTION,
-    ZEROS,
-    Sampling,
-    cubic_weights,
-    elements_read,
-    sum_of_elements,
-)
+from ...kernels.sampling import BICUBIC, CUBIC, NEAREST, REFLECTION, ZEROS, Sampling, cubic_weights
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, recalled
 from ..arrays import check_same_device
@@ -178,12 +169,13 @@ def _sampling(made: TensorMeta, image: TensorMeta, grid: TensorMeta, how: Sampli
     kinds: list[Operand] = [*[dtype] * dims, *[Immediate(compute)] * dims]
     known = [int64] * how.corners
     places = [plan.temporary(contiguous_meta((batch, count), int64)) for _ in known]
-    plan.loop(pointwise_kernel("grid elements", elements_read(how), kinds, compute, known), places, shares, sizes)
+    read = pointwise_kernel("grid elements", sampling.elements_read(how), kinds, compute, known)
+    plan.loop(read, places, shares, sizes)
     values = [plan.temporary(contiguous_meta((batch, channels, count), dtype)) for _ in known]
     for value, place in zip(values, places, strict=True):
         plan.gather(value, flat, place.repeated(0, channels), 2)
     kinds = [*[dtype] * how.corners, *kinds]
-    added = pointwise_kernel("grid sum", sum_of_elements(how), kinds, compute, (dtype,))
+    added = pointwise_kernel("grid sum", sampling.sum_of_elements(how), kinds, compute, (dtype,))
     plan.loop(added, [result], [*values, *[share.repeated(0, channels) for share in shares]], sizes)
     return plan
 
