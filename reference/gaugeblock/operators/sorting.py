@@ -25,6 +25,8 @@ from .plan import Planned, plannable, planned_fresh
 from .reductions import reduced_sizes
 from .registration import kernel
 
+FEW_KEYS = 16
+"""Up to so many elements are ordered where selecting one would do."""
 SMALL = 1024
 """Rows of up to so many elements are always sorted stably."""
 
@@ -136,13 +138,12 @@ def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool
     exceeds the size, and for bool and complex."""
     if has_many_dims(self.meta):
         return along("topk", self, dim, lambda three: topk(three, k, 1, largest, sorted))
-    place = wrap_dim("topk", dim, self.meta.ndim)
-    size = self.meta.sizes[place] if self.meta.ndim else 1
+    place, sizes = wrap_dim("topk", dim, self.meta.ndim), self.meta.sizes
+    size = sizes[place] if sizes else 1
     if not 0 <= k <= size:
         raise RuntimeError(f"topk(): selected index k out of range: k is {k}, the dimension has size {size}")
     if self.meta.dtype is bool_:
         raise RuntimeError("topk does not support bool dtypes on CPU")
-    sizes = self.meta.sizes
     chosen = (*sizes[:place], k, *sizes[place + 1 :]) if sizes else ()
     if not (16 * k < size and size > 1 and not self.meta.dtype.is_complex):
         _dim_of("topk", self, dim)
@@ -205,14 +206,16 @@ def one_along(operator: str, self: Tensor, dim: int, keepdim: bool, find: Finder
 
 def _middle(array: Array, ignore_nan: bool) -> Array:
     """Index of the median along the last axis, which has at least one element; equal ones count in their order."""
-    size = array.shape[-1]
-    keys = sortable(array)
+    size, keys = array.shape[-1], sortable(array)
+    half = (size - 1) // 2
     nan = np.isnan(keys) if array.dtype.kind not in "iub" else np.zeros((1,) * array.ndim, np.bool_)
+    some = nan.any()
+    if not some and size <= FEW_KEYS:
+        return order_along(array, -1, False)[..., half]
     missing = nan.sum(-1)
-    if ignore_nan and missing.any():
+    if ignore_nan and some:
         place = np.maximum(size - missing - 1, 0) // 2
         return np.take_along_axis(order_along(array, -1, False), np.asarray(place)[..., None], -1)[..., 0]
-    half = (size - 1) // 2
     value = np.partition(keys, half, -1)[..., half : half + 1]
     equal = keys == value
     if (equal.sum(-1) > 1).any():
