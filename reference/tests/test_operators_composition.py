@@ -277,3 +277,38 @@ def test_a_list_of_tensors_is_written_into_a_given_tensor() -> None:
     for factor in (1.0, 2.0, 3.0):
         assert gb.column_stack([x * factor, x], out=out) is out
         assert out.tolist() == [[factor, 1.0], [2 * factor, 2.0]]
+
+
+@composite
+def _in_two_sizes(part: Part, self: gb.Tensor) -> gb.Tensor:
+    sizes = [2, *self.shape]
+    wider = part("expand", self, sizes)
+    sizes[0] = 3
+    return part("add.Tensor", part("sum.dim_IntList", wider, [0]), part("expand", self, sizes))
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_kernel_may_change_a_list_after_a_part_took_it(recorded: bool) -> None:
+    x = gb.tensor([1.0, 2.0], requires_grad=recorded)
+    planned = _in_two_sizes.planned(x)
+    assert planned.call is not None
+    for one in (planned.result, planned.call(x), planned.call(x)):
+        assert one.tolist() == [[3.0, 6.0]] * 3
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_take_along_dim_may_take_more_than_there_is(recorded: bool) -> None:
+    x = gb.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=recorded)
+    indices = gb.tensor([[0, 1, 1, -1, 0]])
+    for _ in range(4):
+        assert x.take_along_dim(indices, 1).tolist() == [[1.0, 2.0, 2.0, 2.0, 1.0], [3.0, 4.0, 4.0, 4.0, 3.0]]
+
+
+@pytest.mark.parametrize("lazy", [(True, True, True), (True, False, False), (False, True, False), (False, False, True)])
+def test_linear_reads_lazily_conjugated_operands(lazy: tuple[bool, ...]) -> None:
+    numbers = gb.tensor([[1 + 2j, 3 - 1j], [2 - 2j, 1j]])
+    given = [one.conj() if late else one for one, late in zip((numbers, numbers + 1, numbers[0]), lazy, strict=True)]
+    plain = [one.resolve_conj() for one in given]
+    want = (plain[0] @ plain[1].t() + plain[2]).tolist()
+    for _ in range(3):
+        assert gb.nn.functional.linear(*given).tolist() == want

@@ -224,7 +224,7 @@ class Part:
         return f"{self._constant(call)}({', '.join([*map(self._source, args), *options])})"
 
     def _constant(self, value: Any) -> str:
-        self._held.append(value)
+        self._held.append(tuple(value) if value.__class__ is list else value)
         return f"held[{len(self._held) - 1}]"
 
     def _source(self, value: Any) -> str:

@@ -182,10 +182,10 @@ def take_along_dim(part: Part, self: Tensor, indices: Tensor, dim: int | None = 
     mine[place] = theirs[place] = 1
     common = list(broadcast_shapes((tuple(mine), tuple(theirs))))
     length = common[place] = self.meta.sizes[place]
-    source = part("expand", self, common)
+    source = part("expand", self, tuple(common))
     common[place] = indices.meta.sizes[place]
     from_start = part("where.self", part("lt.Scalar", indices, 0), part("add.Scalar", indices, length), indices)
-    return part("gather", source, place, part("expand", from_start, common))
+    return part("gather", source, place, part("expand", from_start, tuple(common)))
 
 
 @kernel("masked_select", "CPU")
