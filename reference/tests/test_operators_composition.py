@@ -305,6 +305,12 @@ def test_take_along_dim_may_take_more_than_there_is(recorded: bool) -> None:
         assert taken.flatten(1).tolist() == [[0.0, 1.0, 2.0, 0.0, 2.0], [3.0, 4.0, 5.0, 3.0, 5.0]]
 
 
+def test_einsum_of_no_tensors_is_refused() -> None:
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match=r"einsum\(\): at least one operand must be provided"):
+            gb.ops.aten.einsum("", [])
+
+
 @pytest.mark.parametrize("lazy", [(True, True, True), (True, False, False), (False, True, False), (False, False, True)])
 def test_linear_reads_lazily_conjugated_operands(lazy: tuple[bool, ...]) -> None:
     numbers = gb.tensor([[1 + 2j, 3 - 1j], [2 - 2j, 1j]])

@@ -342,7 +342,7 @@ def einsum(equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | No
     """As `_einsum`, whose plan for these equation, metas and path is kept in the meta of the first tensor."""
     if SPECIAL or path is not None or any(one.__class__ is not Tensor or one.meta.has_autograd for one in tensors):
         return _einsum(equation, tensors, path=path)
-    plans, key = tensors[0].meta.plans, ("einsum", equation, *[one.meta for one in tensors])
+    plans, key = tensors[0].meta.plans if tensors else {}, ("einsum", equation, *[one.meta for one in tensors])
     call = plans.get(key)
     if call is None:  # to plan takes longer than to run once
         remember(plans, key, _einsum)
