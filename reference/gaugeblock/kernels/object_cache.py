@@ -264,8 +264,8 @@ class Described(NamedTuple):
 
 
 class Descriptions:
-    """Which object a description stands for, as long as the sources of the package are the same. `salt` names the
-    compiler. The sources are told by the states of their files: see `source_state`."""
+    """Maps descriptions of modules to compiled objects, as long as the sources of the package are the same. `salt`
+    names the compiler; `source_state` says how changed sources are recognized."""
 
     def __init__(self, salt: str, folder: str | os.PathLike[str] | None = None, state: str | None = None) -> None:
         self._salt = f"{salt} {sys.version} {_PACKAGE}"

@@ -258,8 +258,8 @@ class Launch:
         builtin(*values, *tail)
 
     def call(self) -> tuple[Callable[..., None], tuple[int, ...]]:
-        """The builtin, and its arguments behind the addresses and numbers. It runs over rows as they lie, or over tiles
-        where a row's elements lie apart."""
+        """Return the builtin, and its arguments behind the addresses and numbers. It runs over rows, or over tiles if
+        the elements of a row are not adjacent in memory."""
         if self.contiguous:
             return self.kernel.contiguous, (self.count,)
         return self.kernel.strided if self.apart is None else self.kernel.tiled(self.apart), self.tail

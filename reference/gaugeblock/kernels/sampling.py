@@ -18,8 +18,8 @@ CUBIC = -0.75
 
 
 class Sampling(NamedTuple):
-    """How images with so many dims are sampled, what lies outside of them, and whether numbers go from corner to corner
-    (`align`) or from edge to edge."""
+    """The options of grid_sample for images with `dims` spatial dims. With `align`, -1 and 1 are the centers of the
+    corner elements, else the outer edges of the image."""
 
     mode: int
     padding: int

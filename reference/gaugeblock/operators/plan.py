@@ -32,7 +32,7 @@ R = TypeVar("R")
 
 
 class Computation(Protocol):
-    """What writes results of known metas into tensors."""
+    """Writes results, whose metas are known, into tensors."""
 
     @property
     def metas(self) -> tuple[TensorMeta, ...]:
@@ -99,7 +99,7 @@ class Planned(Generic[R]):
         self._result, self.call, self.operands, self.generic = result, call, operands, generic
         self._work: _Work | None = None
         self.waits = False
-        """Whether the result is not computed yet."""
+        """Return whether the result has yet to be computed."""
 
     @classmethod
     def unrun(

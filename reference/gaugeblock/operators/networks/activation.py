@@ -132,7 +132,7 @@ alpha_dropout, feature_alpha_dropout = _family("alpha_dropout"), _family("featur
 
 @plannable
 def _kept(input: Tensor, share: float) -> Tensor | Filling:
-    """Which elements are kept, of which there is such a share."""
+    """Return the mask of the elements that dropout keeps."""
     return drawn(meta_like(input.meta, bool_), lambda out: apply("bernoulli_.float", out, share))
 
 
