@@ -64,7 +64,7 @@ class Filling(NamedTuple):
 
     @property
     def result(self) -> Any:
-        """A new result."""
+        """The results in new tensors, filled at each access."""
         if len(self.metas) == 1:
             made = self.new(self.metas[0])
             self.fill(made)
@@ -99,7 +99,7 @@ class Planned(Generic[R]):
         self._result, self.call, self.operands, self.generic = result, call, operands, generic
         self._work: _Work | None = None
         self.waits = False
-        """Return whether the result has yet to be computed."""
+        """True until the result is computed."""
 
     @classmethod
     def unrun(
