@@ -111,6 +111,13 @@ def test_least_squares() -> None:
     assert gb.linalg.matrix_rank(A, tol=gb.ones(3)).tolist() == [2, 2, 2]
 
 
+@pytest.mark.parametrize("device", ["cpu", "meta"])
+def test_solutions_for_a_stack_of_vectors_are_row_major(device: str) -> None:
+    matrices, sides = gb.ones(2, 3, 4, 3, device=device), gb.ones(2, 3, 4, device=device)
+    assert gb.linalg.lstsq(matrices, sides).solution.stride() == (9, 3, 1)
+    assert gb.linalg.lstsq(matrices, sides.unsqueeze(-1)).solution.stride() == (9, 3, 1, 3)
+
+
 def test_householder_reflections() -> None:
     x = drawn(2, 4, 3)
     packed, tau = gb.geqrf(x)
