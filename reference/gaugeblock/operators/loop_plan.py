@@ -196,10 +196,10 @@ RowLaunch = tuple[Callable[..., None], tuple[int, ...]]
 """A function of the addresses, outputs first, of the numbers and of the tail; and that tail."""
 
 
-def row_launch(kernel: Builtin, operands: Sequence[TensorMeta], row: int) -> RowLaunch:
+def row_launch(kernel: Builtin, operands: Sequence[TensorMeta], row: int, shape: Ints | None = None) -> RowLaunch:
     """Return the launch of a kernel, whose dimension 0 is a row that it takes as a whole, over operands of one shape
-    (the first's), row-major over the dims other than `row`."""
-    sizes = operands[0].sizes or (1,)
+    (the first's, unless it is given), row-major over the dims other than `row`, which need not be of one size."""
+    sizes = shape or operands[0].sizes or (1,)
     steps = [iteration_strides(g.sizes or (1,), g.strides or (1,), sizes, g.dtype.itemsize) for g in operands]
     others = [d for d in range(len(sizes)) if d != row]
     rest = [tuple([values[d] for d in others]) for values in (sizes, *steps)]

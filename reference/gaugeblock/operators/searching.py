@@ -21,7 +21,11 @@ from .composition import Part, composite
 from .operand_checks import check_implemented, check_number
 from .plan import Planned, plannable
 from .registration import kernel
-from .sorting import sortable
+
+
+def sortable(array: Array) -> Array:
+    """`array` in a dtype that NumPy sorts; bfloat16 is widened."""
+    return array.astype(np.float32) if array.dtype == bfloat16.numpy else array
 
 
 @kernel("_unique2", "CPU")

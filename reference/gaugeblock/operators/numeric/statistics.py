@@ -11,6 +11,7 @@ from ...core.dtype import bool_, float32, float64, int64
 from ...core.errors import type_error, wrap_dim
 from ...core.warn import warn
 from ...iteration.tensor_iterator import Number
+from ...kernels.ordering import Order
 from ...tensor.scalars import item
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import contiguous_meta
@@ -22,7 +23,7 @@ from ..invoke import apply, invoke, reshape, unsqueeze
 from ..operand_checks import check_implemented
 from ..plan import Filling, Planned, plannable
 from ..searching import parts_first
-from ..sorting import one_along, sortable
+from ..sorting import one_along
 
 
 def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
@@ -342,19 +343,7 @@ def mode(self: Tensor, dim: int = -1, keepdim: bool = False) -> Planned[Any]:
     IndexError for a dim that is out of range or empty, NotImplementedError for complex values."""
     wrap_dim("mode", dim, self.meta.ndim)
     check_implemented("mode_cpu", self.meta.dtype, not self.meta.dtype.is_complex)
-    return one_along("mode", self, dim, keepdim, _last_of_most)
-
-
-def _last_of_most(rows: Array) -> Array:
-    """The last place of the most frequent value along the last axis."""
-    rows = sortable(rows)
-    order = np.argsort(rows, -1, kind="stable")
-    ordered = np.take_along_axis(rows, order, -1)
-    new = np.ones(ordered.shape, bool)
-    new[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
-    k = np.arange(ordered.shape[-1])
-    length = k - np.maximum.accumulate(np.where(new, k, 0), -1)
-    return np.take_along_axis(order, np.argmax(length, -1)[..., None], -1)[..., 0]
+    return one_along("mode", self, dim, keepdim, Order.MODE)
 
 
 def unique_consecutive(
