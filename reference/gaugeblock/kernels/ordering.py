@@ -2,10 +2,13 @@
 
     kernel(values_ptr, indices_ptr, scratch_ptr, in_ptr, number, ndim, sizes..., byte strides of the four...) -> None
 
-Dimension 0 is the row. Each element becomes a word: its bits, changed so that unsigned order is that of the values with
-NaN last, above its index in the row. No two words are equal, and equal elements stay in their order. Words are sorted
-digit by digit from the lowest (LSD radix sort) and selected from the highest (radix selection); a few by comparing each
-with each. Short rows have their words on the stack, and no scratch operand.
+Dimension 0 is the row. Each element becomes a word: its key, bits in the unsigned order of the values with NaN last,
+above its index in the row. No two words are equal, and equal elements stay in their order.
+
+Words are sorted from the lowest digit of their keys to the highest (LSD radix sort). One is selected by counting how
+many lie in each of 256 parts of the range, and narrowing this to a part. A few are compared each with each. The first
+few of a long row are gathered in a buffer, from which all but these are dropped whenever it is full. Words of short
+rows are on the stack: there is no scratch operand.
 """
 
 from __future__ import annotations
@@ -25,10 +28,14 @@ from .pointwise_entry import Signature
 FEW = {"i64": 32, "i128": 12}
 """Words up to which comparing each with each is fastest."""
 LOCAL = 1024
-"""Elements of rows whose words are on the stack."""
-BUFFER = 64
-"""Words by which a buffer is longer than its row."""
-DIGITS = 256
+"""Words of a row that are on the stack."""
+MORE = 256
+"""Words that a buffer of the first few takes in beyond twice their number before it drops some."""
+BUFFER = 384
+"""Words by which a buffer is longer than what it has to hold."""
+PARTS = 256
+ROUNDS = 10
+"""Selections of a part until no key is left but one: each leaves less than 1 / 128 of the range."""
 
 
 class Order(Enum):
@@ -48,9 +55,10 @@ def word_of(dtype: DType, size: int) -> str:
     return "i64" if dtype.itemsize <= 4 and size < 1 << 32 else "i128"
 
 
-def scratch_words(dtype: DType, size: int) -> int:
+def scratch_words(order: Order, dtype: DType, size: int, number: int) -> int:
     """Return the 64-bit words of scratch memory for a row; 0 if it needs none."""
-    return 0 if size <= LOCAL else 2 * (size + BUFFER) * _bytes(word_of(dtype, size)) // 8
+    held = 2 * number if order is Order.SELECTED else size
+    return 0 if held <= LOCAL else 2 * (held + BUFFER) * _bytes(word_of(dtype, size)) // 8
 
 
 def _bytes(word: str) -> int:
@@ -76,20 +84,23 @@ class _Writer:
     ) -> None:  # fmt: skip
         self.order, self.dtype, self.descending = order, dtype, descending
         self.word, self.size, self.local, self.level = word, _bytes(word), local, level
-        self.digits = dtype.itemsize
         self.stored = f"i{8 * dtype.itemsize}"
         self.lanes = max(1, level.vector_bytes // 8) if word == "i64" else 1
-        self.vector = word if self.lanes == 1 else f"<{self.lanes} x {word}>"
+        self.vector = _vector(word, self.lanes)
         self.declarations = Declarations(level.vector_bytes)
 
     def text(self) -> str:
         """LLVM IR of the module; the row function is called @NAME."""
         self.declarations["memset"] = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
+        self.declarations["ctlz"] = "declare i64 @llvm.ctlz.i64(i64, i1)"
         self.declarations["few"] = self._few()
+        self.declarations["range"] = self._range()
         if self.order in (Order.SORTED, Order.SELECTED, Order.MODE):
             self.declarations["sort"] = self._sort()
         if self.order not in (Order.SORTED, Order.MODE):
             self.declarations["select"] = self._select()
+        if self.order is Order.SELECTED:
+            self.declarations["add"] = self._add()
         return row_module(self._row(), self.declarations, self.level.attributes)
 
     def _row(self) -> Code:
@@ -98,63 +109,128 @@ class _Writer:
         pointers = [code.load("ptr", code.slot("%pointers", k)) for k in range(many)]
         strides = [code.load("i64", code.slot("%strides", k)) for k in range(many)]
         number = code.load("i64", "%numbers")
-        room = code.register(f"add i64 %n, {BUFFER}")
+        held = code.register(f"shl i64 {number}, 1") if self.order is Order.SELECTED else "%n"
         keys = code.register(f"alloca [{2 * (LOCAL + BUFFER)} x {self.word}], align 64") if self.local else pointers[2]
-        other = self._at(code, keys, room)
-        missing = self._pack(code, keys, pointers[-1], strides[-1])
+        other = self._at(code, keys, code.register(f"add i64 {held}, {BUFFER}"))
         self.target = pointers[0], strides[0], pointers[1], strides[1], pointers[-1], strides[-1]
-        if self.order is Order.MODE:
-            self._write(code, "0", self._most(code, code.register(f"call ptr @sort(ptr {keys}, ptr {other}, i64 %n)")))
-            return code
-        if self.order in (Order.RANKED, Order.MEDIAN, Order.NANMEDIAN):
-            self._write(code, "0", self._selected(code, keys, other, self._rank(code, number, missing)))
-            return code
-        count = "%n"
+        count, missing = "%n", "0"
         if self.order is Order.SELECTED:
-            bound = self._selected(code, keys, other, code.register(f"sub i64 {number}, 1"))
-            self._keep(code, keys, keys, "%n", lambda k, word: code.register(f"icmp ule {self.word} {word}, {bound}"))
-            count = number
+            count = self._first_few(code, keys, other, pointers[-1], strides[-1], number)
+        else:
+            missing = self._pack(code, keys, pointers[-1], strides[-1])
+        if self.order in (Order.RANKED, Order.MEDIAN, Order.NANMEDIAN):
+            self._write(code, "0", self._selected(code, keys, other, "%n", self._rank(code, number, missing)))
+            return code
         found = code.register(f"call ptr @sort(ptr {keys}, ptr {other}, i64 {count})")
+        if self.order is Order.MODE:
+            self._write(code, "0", self._most(code, found))
+            return code
         with code.loop(0, number) as k:
             self._write(code, k, code.load(self.word, self._at(code, found, k)))
         return code
 
-    def _selected(self, code: Code, keys: str, other: str, rank: str) -> str:
-        return code.register(f"call {self.word} @select(ptr {keys}, ptr {other}, i64 %n, i64 {rank})")
+    def _selected(self, code: Code, keys: str, other: str, count: str, rank: str) -> str:
+        return code.register(f"call {self.word} @select(ptr {keys}, ptr {other}, i64 {count}, i64 {rank})")
 
     def _at(self, code: Code, words: str, index: str) -> str:
         return code.at(words, index, self.size)
+
+    def _word(self, code: Code, source: str, stride: str, index: str) -> tuple[str, str]:
+        """Return the word of an element, and the i1 that it is NaN."""
+        bits = code.load(self.stored, code.at(source, index, stride), self.dtype.itemsize)
+        key, nan = self._key(code, bits, 1)
+        wide = code.register(f"zext {self.stored} {key} to {self.word}") if self.stored != self.word else key
+        high = code.register(f"shl {self.word} {wide}, {4 * self.size}")
+        low = index if self.word == "i64" else code.register(f"zext i64 {index} to {self.word}")
+        return code.register(f"or {self.word} {high}, {low}"), nan
 
     def _pack(self, code: Code, keys: str, source: str, stride: str) -> str:
         """Store the words of a row, and return how many elements are NaN, if that is asked for."""
         counted = self.order in (Order.MEDIAN, Order.NANMEDIAN) and self.dtype.is_floating_point
         with code.carry(0, "%n", 1, [("i64", "0")] if counted else []) as loop:
-            key, nan = self._key(code, code.load(self.stored, code.at(source, loop.index, stride), self.dtype.itemsize))
-            wide = code.register(f"zext {self.stored} {key} to {self.word}") if self.stored != self.word else key
-            high = code.register(f"shl {self.word} {wide}, {4 * self.size}")
-            index = loop.index if self.word == "i64" else code.register(f"zext i64 {loop.index} to {self.word}")
-            code.store(self.word, code.register(f"or {self.word} {high}, {index}"), self._at(code, keys, loop.index))
+            word, nan = self._word(code, source, stride, loop.index)
+            code.store(self.word, word, self._at(code, keys, loop.index))
             if counted:
                 loop.following = [code.register(f"add i64 {loop.values[0]}, {code.register(f'zext i1 {nan} to i64')}")]
         return loop.results[0] if counted else "0"
 
-    def _key(self, code: Code, bits: str) -> tuple[str, str]:
-        """Return the unsigned integer that stands for an element, and the i1 that it is NaN."""
-        type, top = self.stored, 8 * self.dtype.itemsize - 1
-        nan = "false"
+    def _key(self, code: Code, bits: str, width: int) -> tuple[str, str]:
+        """Return the key of an element, or of a vector of them, and the i1 that it is NaN."""
+        top, nan, type = 8 * self.dtype.itemsize - 1, "false", _vector(self.stored, width)
+        truth = _vector("i1", width)
+
+        def splat(number: int) -> str:
+            return _splat(self.stored, number, width)
+
         if self.dtype.is_floating_point:
+            magnitude = code.register(f"and {type} {bits}, {splat((1 << top) - 1)}")
             infinity = (1 << top) - int(1 / finfo(self.dtype).eps)
-            magnitude = code.register(f"and {type} {bits}, {(1 << top) - 1}")
-            nan = code.register(f"icmp ugt {type} {magnitude}, {infinity}")
-            zero = code.register(f"icmp eq {type} {magnitude}, 0")
-            sign = code.register(f"ashr {type} {bits}, {top}")
-            flipped = code.register(f"or {type} {sign}, {-1 << top}")
+            nan = code.register(f"icmp ugt {type} {magnitude}, {splat(infinity)}")
+            zero = code.register(f"icmp eq {type} {magnitude}, {splat(0)}")
+            sign = code.register(f"ashr {type} {bits}, {splat(top)}")
+            flipped = code.register(f"or {type} {sign}, {splat(-1 << top)}")
             bits = code.register(f"xor {type} {bits}, {flipped}")
-            bits = code.register(f"select i1 {zero}, {type} {-1 << top}, {type} {bits}")
-            bits = code.register(f"select i1 {nan}, {type} -1, {type} {bits}")
+            bits = code.register(f"select {truth} {zero}, {type} {splat(-1 << top)}, {type} {bits}")
+            bits = code.register(f"select {truth} {nan}, {type} {splat(-1)}, {type} {bits}")
         elif self.dtype.is_signed:
-            bits = code.register(f"xor {type} {bits}, {-1 << top}")
-        return (code.register(f"xor {type} {bits}, -1") if self.descending else bits), nan
+            bits = code.register(f"xor {type} {bits}, {splat(-1 << top)}")
+        return (code.register(f"xor {type} {bits}, {splat(-1)}") if self.descending else bits), nan
+
+    def _first_few(self, code: Code, keys: str, other: str, source: str, stride: str, number: str) -> str:
+        """Store the words of the first so many elements in any order, and return how many they are."""
+        width = max(1, self.level.vector_bytes // self.dtype.itemsize)
+        type, truth = _vector(self.stored, width), _vector("i1", width)
+        count, bound = code.variable("i64", 0), code.variable(self.word, -1)
+        wanted = code.variable("i1", "true", 1)
+        adjacent = code.register(f"icmp eq i64 {stride}, {self.dtype.itemsize}")
+        with code.loop(0, "%n", width) as begin:
+            end = code.register(f"add i64 {begin}, {width}")
+            whole = code.register(f"and i1 {adjacent}, {code.register(f'icmp sle i64 {end}, %n')}")
+            code.store("i1", "true", wanted, 1)
+            limit = code.load(self.word, bound)
+            full = code.register(f"icmp ne {self.word} {limit}, -1")
+            with code.when(code.register(f"and i1 {whole}, {full}")):
+                high = code.register(f"lshr {self.word} {limit}, {4 * self.size}")
+                if self.stored != self.word:
+                    high = code.register(f"trunc {self.word} {high} to {self.stored}")
+                bits = code.load(type, code.move(source, code.register(f"mul i64 {begin}, {self.dtype.itemsize}")), 1)
+                key, _ = self._key(code, bits, width)
+                less = code.register(f"icmp ult {type} {key}, {_repeated(code, self.stored, high, width)}")
+                name = f"@llvm.vector.reduce.or.v{width}i1"
+                if width > 1:
+                    self.declarations[name] = f"declare i1 {name}({truth})"
+                    less = code.register(f"call i1 {name}({truth} {less})")
+                code.store("i1", less, wanted, 1)
+            with code.when(code.load("i1", wanted, 1)):
+                given = f"ptr {source}, i64 {stride}, i64 {begin}, i64 {code.minimum(end, '%n')}, ptr {keys}"
+                code.line(f"call void @add({given}, ptr {other}, ptr {count}, ptr {bound}, i64 {number})")
+        last = code.register(f"sub i64 {number}, 1")
+        found = self._selected(code, keys, other, code.load("i64", count), last)
+        return self._keep(code, keys, keys, code.load("i64", count), self._up_to(code, found))
+
+    def _add(self) -> str:
+        """@add(source, stride, begin, end, keys, other, count, bound, number): add the words below the bound."""
+        code = Code()
+        limit = code.load(self.word, "%bound")
+        with code.carry("%begin", "%end", 1, [("i64", code.load("i64", "%count"))]) as loop:
+            word, _ = self._word(code, "%source", "%stride", loop.index)
+            code.store(self.word, word, self._at(code, "%keys", loop.values[0]))
+            less = code.register(f"icmp ult {self.word} {word}, {limit}")
+            loop.following = [code.register(f"add i64 {loop.values[0]}, {code.register(f'zext i1 {less} to i64')}")]
+        (many,) = loop.results
+        code.store("i64", many, "%count")
+        most = code.register(f"add i64 {code.register('shl i64 %number, 1')}, {MORE}")
+        with code.when(code.register(f"icmp uge i64 {many}, {most}")):
+            last = code.register("sub i64 %number, 1")
+            found = self._selected(code, "%keys", "%other", many, last)
+            code.store(self.word, found, "%bound")
+            code.store("i64", self._keep(code, "%keys", "%keys", many, self._up_to(code, found)), "%count")
+        given = "ptr %source, i64 %stride, i64 %begin, i64 %end, ptr %keys, ptr %other"
+        head = f"define internal void @add({given}, ptr %count, ptr %bound, i64 %number) #0"
+        return code.function(head, "  ret void")
+
+    def _up_to(self, code: Code, bound: str) -> Callable[[str, str], str]:
+        return lambda k, word: code.register(f"icmp ule {self.word} {word}, {bound}")
 
     def _rank(self, code: Code, number: str, missing: str) -> str:
         """Return the rank of the element that is wanted."""
@@ -201,21 +277,16 @@ class _Writer:
     def _few(self) -> str:
         """@few(keys, out, n): each word at the place that counts the smaller ones."""
         code, word, vector, lanes = Code(), self.word, self.vector, self.lanes
-        ones = "-1" if lanes == 1 else f"<{', '.join([f'{word} -1'] * lanes)}>"
         zero = "0" if lanes == 1 else "zeroinitializer"
         counts = "i64" if lanes == 1 else vector
-        code.store(vector, ones, self._at(code, "%keys", "%n"))
+        code.store(vector, _splat(word, -1, lanes), self._at(code, "%keys", "%n"))
         with code.loop(0, "%n") as i:
             one = code.load(word, self._at(code, "%keys", i))
-            all_lanes = one
-            if lanes > 1:
-                first = code.register(f"insertelement {vector} poison, {word} {one}, i32 0")
-                mask = f"<{lanes} x i32> zeroinitializer"
-                all_lanes = code.register(f"shufflevector {vector} {first}, {vector} poison, {mask}")
+            all_lanes = _repeated(code, word, one, lanes)
             with code.carry(0, "%n", lanes, [(counts, zero)]) as loop:
                 others = code.load(vector, self._at(code, "%keys", loop.index))
                 less = code.register(f"icmp ult {vector} {others}, {all_lanes}")
-                bit = code.register(f"zext {'i1' if lanes == 1 else f'<{lanes} x i1>'} {less} to {counts}")
+                bit = code.register(f"zext {_vector('i1', lanes)} {less} to {counts}")
                 loop.following = [code.register(f"add {counts} {loop.values[0]}, {bit}")]
             (place,) = loop.results
             if lanes > 1:
@@ -225,13 +296,41 @@ class _Writer:
             code.store(word, one, self._at(code, "%out", place))
         return code.function("define internal void @few(ptr %keys, ptr %out, i64 %n) #0", "  ret void")
 
-    def _digit(self, code: Code, words: str, index: str, digit: str) -> str:
-        """Return a digit of a word, 0 being the lowest of its key: a byte of its upper half."""
-        place = code.move(self._at(code, words, index), self.size // 2)
-        return code.register(f"zext i8 {code.load('i8', code.move(place, digit), 1)} to i64")
+    def _part(self, code: Code, words: str, index: str, least: str, shift: str) -> str:
+        """Return a part of how far the key of a word lies above the least one."""
+        above = code.register(f"sub i64 {self._key_of(code, words, index)}, {least}")
+        return code.register(f"and i64 {code.register(f'lshr i64 {above}, {shift}')}, {PARTS - 1}")
 
-    def _zero(self, code: Code, counters: str, digits: int) -> None:
-        code.line(f"call void @llvm.memset.p0.i64(ptr {counters}, i8 0, i64 {8 * DIGITS * digits}, i1 false)")
+    def _key_of(self, code: Code, words: str, index: str) -> str:
+        """Return the key of a word, its upper half, as i64."""
+        place = code.move(self._at(code, words, index), self.size // 2)
+        if self.word == "i128":
+            return code.load("i64", place)
+        return code.register(f"zext i32 {code.load('i32', place, 4)} to i64")
+
+    def _zero(self, code: Code, counters: str) -> None:
+        code.line(f"call void @llvm.memset.p0.i64(ptr {counters}, i8 0, i64 {8 * PARTS}, i1 false)")
+
+    def _range(self) -> str:
+        """@range(words, n): the least key, and how far the largest lies above it."""
+        code = Code()
+        with code.carry(0, "%n", 1, [("i64", "-1"), ("i64", "0")]) as loop:
+            key = self._key_of(code, "%words", loop.index)
+            for kind, value in zip(("ult", "ugt"), loop.values, strict=True):
+                better = code.register(f"icmp {kind} i64 {key}, {value}")
+                loop.following.append(code.register(f"select i1 {better}, i64 {key}, i64 {value}"))
+        least, largest = loop.results
+        pair = code.register(f"insertvalue {{i64, i64}} poison, i64 {least}, 0")
+        spread = code.register(f"sub i64 {largest}, {least}")
+        pair = code.register(f"insertvalue {{i64, i64}} {pair}, i64 {spread}, 1")
+        return code.function("define internal {i64, i64} @range(ptr %words, i64 %n) #0", f"  ret {{i64, i64}} {pair}")
+
+    def _ranged(self, code: Code, words: str, count: str) -> tuple[str, str]:
+        """Return the least key, and how many bits the differences from it have."""
+        pair = code.register(f"call {{i64, i64}} @range(ptr {words}, i64 {count})")
+        least, spread = [code.register(f"extractvalue {{i64, i64}} {pair}, {place}") for place in range(2)]
+        zeros = code.register(f"call i64 @llvm.ctlz.i64(i64 {spread}, i1 false)")
+        return least, code.register(f"sub i64 64, {zeros}")
 
     def _count(self, code: Code, counters: str, digit: str) -> str:
         """Add one to a counter, and return what it was."""
@@ -254,27 +353,26 @@ class _Writer:
     def _sort(self) -> str:
         """@sort(keys, other, n): return which of the two buffers has the words in order."""
         code = Code()
-        counters = code.register(f"alloca [{DIGITS * self.digits} x i64], align 64")
+        counters = code.register(f"alloca [{PARTS} x i64], align 64")
         places = [code.variable("ptr", name) for name in ("%keys", "%other")]
         with code.ending(code.register(f"icmp ule i64 %n, {FEW[self.word]}")):
             code.line("call void @few(ptr %keys, ptr %other, i64 %n)")
             code.line("ret ptr %other")
-        self._zero(code, counters, self.digits)
-        with code.loop(0, "%n") as k:
-            for digit in range(self.digits):
-                self._count(code, code.slot(counters, DIGITS * digit), self._digit(code, "%keys", k, f"{digit}"))
-        with code.loop(0, self.digits) as digit:
-            own = code.at(counters, digit, 8 * DIGITS)
+        least, bits = self._ranged(code, "%keys", "%n")
+        with code.loop(0, bits, 8) as shift:
             source, target = [code.load("ptr", place) for place in places]
-            alike = code.load("i64", code.slot(own, self._digit(code, source, "0", digit)))
+            self._zero(code, counters)
+            with code.loop(0, "%n") as k:
+                self._count(code, counters, self._part(code, source, k, least, shift))
+            alike = code.load("i64", code.slot(counters, self._part(code, source, "0", least, shift)))
             with code.when(code.register(f"icmp ne i64 {alike}, %n")):
-                with code.carry(0, DIGITS, 1, [("i64", "0")]) as loop:
-                    place = code.slot(own, loop.index)
+                with code.carry(0, PARTS, 1, [("i64", "0")]) as loop:
+                    place = code.slot(counters, loop.index)
                     many = code.load("i64", place)
                     code.store("i64", loop.values[0], place)
                     loop.following = [code.register(f"add i64 {loop.values[0]}, {many}")]
                 with code.loop(0, "%n") as k:
-                    to = self._count(code, own, self._digit(code, source, k, digit))
+                    to = self._count(code, counters, self._part(code, source, k, least, shift))
                     code.store(self.word, code.load(self.word, self._at(code, source, k)), self._at(code, target, to))
                 for place, pointer in zip(places, (target, source), strict=True):
                     code.store("ptr", pointer, place)
@@ -284,30 +382,16 @@ class _Writer:
     def _select(self) -> str:
         """@select(keys, other, n, rank): the word of a rank, the smallest having 0. The keys stay as they are."""
         code = Code()
-        counters = code.register(f"alloca [{DIGITS} x i64], align 64")
+        counters = code.register(f"alloca [{PARTS} x i64], align 64")
         places = [code.variable(type, name) for type, name in (("ptr", "%keys"), ("i64", "%n"), ("i64", "%rank"))]
-        with code.loop(0, self.digits) as k:
+        with code.loop(0, ROUNDS):
             source, many, rank = [code.load(type, one) for type, one in zip(("ptr", "i64", "i64"), places, strict=True)]
             with code.when(code.register(f"icmp ugt i64 {many}, {FEW[self.word]}")):
-                digit = code.register(f"sub i64 {self.digits - 1}, {k}")
-                self._zero(code, counters, 1)
-                with code.loop(0, many) as each:
-                    self._count(code, counters, self._digit(code, source, each, digit))
-                with code.carry(0, DIGITS, 1, [("i64", "0"), ("i64", "0"), ("i64", "0")]) as loop:
-                    total, bucket, before = loop.values
-                    after = code.register(f"add i64 {total}, {code.load('i64', code.slot(counters, loop.index))}")
-                    lower = code.register(f"icmp ule i64 {after}, {rank}")
-                    following = code.register(f"add i64 {loop.index}, 1")
-                    bucket = code.register(f"select i1 {lower}, i64 {following}, i64 {bucket}")
-                    loop.following = [after, bucket, code.register(f"select i1 {lower}, i64 {after}, i64 {before}")]
-                _, bucket, before = loop.results
-
-                def inside(k: str, word: str) -> str:
-                    return code.register(f"icmp eq i64 {self._digit(code, source, k, digit)}, {bucket}")
-
-                code.store("i64", self._keep(code, source, "%other", many, inside), places[1])
-                code.store("ptr", "%other", places[0])
-                code.store("i64", code.register(f"sub i64 {rank}, {before}"), places[2])
+                least, bits = self._ranged(code, source, many)
+                self.declarations["usub"] = "declare i64 @llvm.usub.sat.i64(i64, i64)"
+                shift = code.register(f"call i64 @llvm.usub.sat.i64(i64 {bits}, i64 8)")
+                with code.when(code.register(f"icmp ne i64 {bits}, 0")):
+                    self._narrow(code, counters, places, (source, many, rank), (least, shift))
         source, many, rank = [code.load(type, one) for type, one in zip(("ptr", "i64", "i64"), places, strict=True)]
         with code.ending(code.register(f"icmp ule i64 {many}, {FEW[self.word]}")):
             ordered = self._at(code, "%other", code.register(f"add i64 {many}, {self.lanes}"))
@@ -315,3 +399,44 @@ class _Writer:
             code.line(f"ret {self.word} {code.load(self.word, self._at(code, ordered, rank))}")
         tail = f"  ret {self.word} {code.load(self.word, self._at(code, source, rank))}"
         return code.function(f"define internal {self.word} @select(ptr %keys, ptr %other, i64 %n, i64 %rank) #0", tail)
+
+    def _narrow(
+        self, code: Code, counters: str, places: list[str], now: tuple[str, str, str], parts: tuple[str, str]
+    ) -> None:
+        """Keep the words of the part in which the rank lies."""
+        source, many, rank = now
+        self._zero(code, counters)
+        with code.loop(0, many) as each:
+            self._count(code, counters, self._part(code, source, each, *parts))
+        with code.carry(0, PARTS, 1, [("i64", "0"), ("i64", "0"), ("i64", "0")]) as loop:
+            total, part, before = loop.values
+            after = code.register(f"add i64 {total}, {code.load('i64', code.slot(counters, loop.index))}")
+            lower = code.register(f"icmp ule i64 {after}, {rank}")
+            following = code.register(f"add i64 {loop.index}, 1")
+            part = code.register(f"select i1 {lower}, i64 {following}, i64 {part}")
+            loop.following = [after, part, code.register(f"select i1 {lower}, i64 {after}, i64 {before}")]
+        _, part, before = loop.results
+
+        def inside(k: str, word: str) -> str:
+            return code.register(f"icmp eq i64 {self._part(code, source, k, *parts)}, {part}")
+
+        code.store("i64", self._keep(code, source, "%other", many, inside), places[1])
+        code.store("ptr", "%other", places[0])
+        code.store("i64", code.register(f"sub i64 {rank}, {before}"), places[2])
+
+
+def _vector(type: str, width: int) -> str:
+    return type if width == 1 else f"<{width} x {type}>"
+
+
+def _splat(type: str, number: int, width: int) -> str:
+    return f"{number}" if width == 1 else f"splat ({type} {number})"
+
+
+def _repeated(code: Code, type: str, value: str, width: int) -> str:
+    """Return a scalar register in all lanes of a vector."""
+    if width == 1:
+        return value
+    vector = _vector(type, width)
+    first = code.register(f"insertelement {vector} poison, {type} {value}, i32 0")
+    return code.register(f"shufflevector {vector} {first}, {vector} poison, <{width} x i32> zeroinitializer")

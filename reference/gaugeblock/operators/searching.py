@@ -12,12 +12,16 @@ from ..core.errors import INT64_MAX, wrap_dim
 from ..core.promotion import common_dtype
 from ..core.warn import warn_once
 from ..iteration.tensor_iterator import Number
+from ..kernels.binary_search import search_kernel
+from ..kernels.bound_call import Fresh
 from ..tensor.array_view import array_of
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor, new_like
-from ..tensor.tensor_meta import contiguous_meta, default_strides, meta_of
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, meta_of
 from .arrays import Array, computed, from_array, has_many_dims, planned_arrays, values
 from .composition import Part, composite
+from .invoke import apply
+from .loop_plan import row_launch
 from .operand_checks import check_implemented, check_number
 from .plan import Planned, plannable
 from .registration import kernel
@@ -107,15 +111,24 @@ def searchsorted(
     warned = _warns_of_strides("boundary", sorted_sequence) | _warns_of_strides("input value", self)
     from_right = right or side == "right"
 
-    def compute(boundaries: Array, given: Array, *order: Array) -> tuple[Array]:
-        boundaries = sortable(boundaries)
-        for places in order:
-            boundaries = np.take_along_axis(boundaries, places, -1)
-        return (_insertion(boundaries, sortable(given), from_right),)
+    if sorter is not None:
+        sorted_sequence = apply("gather", sorted_sequence, -1, sorter)
+    fresh = _insertion(sorted_sequence.meta, self.meta, int32 if out_int32 else int64, from_right)
+    operands = (self, sorted_sequence)
+    return Planned.unrun(fresh, operands, None if warned or sorter is not None else fresh.native(), operands)
 
-    operands = (sorted_sequence, self) if sorter is None else (sorted_sequence, self, sorter)
-    made = (contiguous_meta, wanted, int32 if out_int32 else int64)
-    return planned_arrays(None, operands, compute, made, kept=sorter is None and not warned)
+
+def _insertion(sequence: TensorMeta, given: TensorMeta, dtype: DType, from_right: bool) -> Fresh:
+    """Return the call for values and a sequence that finds where the values would be inserted."""
+    made, size = contiguous_meta(given.sizes, dtype, given.device), sequence.sizes[-1]
+    if given.device is not cpu or not given.numel:
+        return Fresh(None, (made,), ())
+    rows = sequence.strides[:-1] if sequence.ndim > 1 else (0,) * (given.ndim - 1)
+    steps = meta_of(given.sizes, (*rows, 0) if given.sizes else (), sequence.dtype, cpu)
+    compute = common_dtype((meta.dtype, 2 if meta.ndim else 1) for meta in (sequence, given))
+    kernel = search_kernel(sequence.dtype, given.dtype, compute, dtype, from_right)
+    run, tail = row_launch(kernel, [made, given, steps], max(given.ndim - 1, 0))
+    return Fresh(run, (made,), (size, sequence.strides[-1] * sequence.dtype.itemsize, *tail))
 
 
 def _warns_of_strides(name: str, given: Tensor) -> bool:
@@ -139,19 +152,6 @@ def _check_sorter(sequence: Tensor, sorter: Tensor) -> None:
         places = values(sorter)
         if places.min() < 0 or places.max() >= wanted.sizes[-1]:
             raise RuntimeError("searchsorted(): sorter index out of range")
-
-
-def _insertion(boundaries: Array, wanted: Array, from_right: bool) -> Array:
-    side = "right" if from_right else "left"
-    if boundaries.ndim == 1:
-        return np.asarray(boundaries.searchsorted(wanted, side))  # type: ignore[call-overload]
-    if not wanted.size:
-        return np.empty(wanted.shape, np.int64)
-    count = prod(wanted.shape[:-1])
-    parts = boundaries.reshape(count, boundaries.shape[-1])
-    rows = zip(parts, wanted.reshape(count, wanted.shape[-1]), strict=True)
-    found = [np.searchsorted(row, part, side) for row, part in rows]  # type: ignore[call-overload]
-    return np.stack(found).reshape(wanted.shape)
 
 
 @kernel("searchsorted.Scalar")

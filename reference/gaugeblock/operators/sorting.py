@@ -20,7 +20,7 @@ from .reductions import reduced_sizes
 from .registration import kernel
 
 Ints = tuple[int, ...]
-SELECTED_FROM = 4
+SELECTED_FROM = 2
 """A row with so many times the elements that are wanted is not sorted as a whole."""
 
 
@@ -34,11 +34,11 @@ def _dim_of(operator: str, self: Tensor, dim: int) -> int:
 
 
 def _launch(
-    order: Order, results: tuple[TensorMeta, ...], given: TensorMeta, dim: int, descending: bool
+    order: Order, results: tuple[TensorMeta, ...], given: TensorMeta, dim: int, number: int, descending: bool
 ) -> tuple[RowLaunch, tuple[TensorMeta, ...]]:
     """Return the launch that writes values and indices, and the meta of its scratch memory, if it has any."""
     sizes = given.sizes or (1,)
-    words = scratch_words(given.dtype, sizes[dim])
+    words = scratch_words(order, given.dtype, sizes[dim], number)
     others = (*sizes[:dim], *sizes[dim + 1 :])
     steps = default_strides((*others, words))
     scratch = meta_of((*sizes[:dim], words, *sizes[dim + 1 :]), (*steps[:dim], 1, *steps[dim:-1]), int64, cpu)
@@ -60,7 +60,7 @@ def ordered(
     results = made if keepdim else [contiguous_meta(kept, one.dtype, meta.device) for one in made]
     if meta.device is not cpu or 0 in sizes:
         return planned_fresh(Fresh(None, tuple(results), ()), self, kind=result_type(operator))
-    (run, tail), temporaries = _launch(order, tuple(made), meta, dim, descending)
+    (run, tail), temporaries = _launch(order, tuple(made), meta, dim, number, descending)
     fresh = Fresh(run, (*results, *temporaries), (number, *tail), temporary=len(temporaries))
     return planned_fresh(fresh, self, kind=result_type(operator))
 
@@ -153,7 +153,7 @@ def _median_of_all(order: Order, meta: TensorMeta) -> LoopPlan:
         return plan
     flat, index = contiguous_meta((meta.numel,), meta.dtype), contiguous_meta((1,), int64)
     source = plan.inputs[0] if meta.contiguous else plan.row_major(plan.inputs[0])
-    (run, tail), temporaries = _launch(order, (contiguous_meta((1,), meta.dtype), index), flat, 0, False)
+    (run, tail), temporaries = _launch(order, (contiguous_meta((1,), meta.dtype), index), flat, 0, 0, False)
     views = [plan.results[0], *map(plan.temporary, (index, *temporaries)), source]
     plan.kernel(run, views, (0, *tail))
     return plan
