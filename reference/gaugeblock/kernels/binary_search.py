@@ -3,12 +3,13 @@
     kernel(out_ptr, values_ptr, sequence_ptr, count, step, ndim, sizes..., byte strides of the three...) -> None
 
 as for pointwise kernels. The sequence has `count` elements, `step` bytes apart; its strides are those from one row to
-the next. Each search takes as many steps as `count` has bits, without a branch.
+the next. All searches take the same number of steps, none of which branches on an element.
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 from ..core.dtype import DType
 from .code import Declarations, row_module
@@ -42,26 +43,49 @@ def _text(sequence: DType, values: DType, compute: DType, out: DType, right: boo
     steps = [code.load("i64", code.slot("%strides", k)) for k in range(3)]
     count, step = (code.load("i64", code.slot("%numbers", k)) for k in range(2))
     declarations["ctlz"] = "declare i64 @llvm.ctlz.i64(i64, i1)"
-    zeros = code.register(f"call i64 @llvm.ctlz.i64(i64 {count}, i1 false)")
-    bits = code.register(f"sub i64 64, {zeros}")
-    with code.loop(0, "%n") as k, code.scope():
+    zeros = code.register(f"call i64 @llvm.ctlz.i64(i64 {code.register(f'sub i64 {count}, 1')}, i1 false)")
+    halvings, back = [code.register(f"sub i64 {whole}, {part}") for whole, part in ((64, zeros), (0, step))]
+
+    def search(row: str, before: Callable[[Expr], Expr]) -> str:
+        """Return how many elements of the sequence, the first ones, come before a value."""
+
+        def comes_before(place: str) -> str:
+            with code.scope():
+                return code.emit([before(_loaded(code, sequence, compute, place, level))])[0]
+
+        with code.carry(0, halvings, 1, [("ptr", row), ("i64", count), ("i64", "0")]) as loop:
+            place, many, passed = loop.values
+            half = code.register(f"lshr i64 {many}, 1")
+            middle = code.at(place, half, step)
+            last = code.move(middle, back)
+            right = comes_before(last)
+            loop.following = [
+                code.register(f"select i1 {right}, ptr {middle}, ptr {place}"),
+                code.register(f"sub i64 {many}, {half}"),
+                code.register(f"select i1 {right}, i64 {code.register(f'add i64 {passed}, {half}')}, i64 {passed}"),
+            ]
+        place, _, passed = loop.results
+        return code.register(f"add i64 {passed}, {code.register(f'zext i1 {comes_before(place)} to i64')}")
+
+    found = code.variable("i64", 0)
+    integer = f"i{8 * out.itemsize}"
+    empty = code.register(f"icmp eq i64 {count}, 0")
+    with code.loop(0, code.register(f"select i1 {empty}, i64 %n, i64 0")) as k:
+        code.store(integer, 0, code.at(target, k, steps[0]), out.itemsize)
+    with code.loop(0, code.register(f"select i1 {empty}, i64 0, i64 %n")) as k, code.scope():
         row = code.at(first, k, steps[2])
         value = _loaded(code, values, compute, code.at(source, k, steps[1]), level)
-        with code.carry(0, bits, 1, [("i64", "0")]) as loop:
-            (found,) = loop.values
-            shift = code.register(f"sub i64 {bits}, {code.register(f'add i64 {loop.index}, 1')}")
-            probe = code.register(f"add i64 {found}, {code.register(f'shl i64 1, {shift}')}")
-            inside = code.register(f"icmp ule i64 {probe}, {count}")
-            last = code.register(f"sub i64 {code.register(f'select i1 {inside}, i64 {probe}, i64 1')}, 1")
-            with code.scope():
-                element = _loaded(code, sequence, compute, code.at(row, last, step), level)
-                (before,) = code.emit([~_less(value, element) if right else _less(element, value)])
-            moves = code.register(f"and i1 {inside}, {before}")
-            loop.following = [code.register(f"select i1 {moves}, i64 {probe}, i64 {found}")]
-        place = loop.results[0]
+        code.emit([value])
+        code.store("i64", search(row, lambda element: element <= value if right else element < value), found)
+        if value.type.is_float:
+            (unordered,) = code.emit([isnan(value)])
+            with code.when(unordered):
+                behind = count if right else search(row, lambda element: element == element)
+                code.store("i64", behind, found)
+        place = code.load("i64", found)
         if out.itemsize == 4:
             place = code.register(f"trunc i64 {place} to i32")
-        code.store(f"i{8 * out.itemsize}", place, code.at(target, k, steps[0]), out.itemsize)
+        code.store(integer, place, code.at(target, k, steps[0]), out.itemsize)
     return row_module(code, declarations, level.attributes)
 
 
@@ -73,7 +97,3 @@ def _loaded(code: Emitter, dtype: DType, compute: DType, place: str, level: Leve
     value = convert(from_storage(stored, dtype, level.half_hardware), compute)
     assert isinstance(value, Expr)
     return value
-
-
-def _less(a: Expr, b: Expr) -> Expr:
-    return (a < b) | (isnan(b) & ~isnan(a)) if a.type.is_float else a < b

@@ -8,7 +8,7 @@ from ..core.device import cpu
 from ..core.dtype import bool_, int64
 from ..core.errors import wrap_dim
 from ..kernels.bound_call import Fresh
-from ..kernels.ordering import FEW, Order, order_kernel, scratch_words, word_of
+from ..kernels.ordering import Order, order_kernel, scratch_words, word_bytes
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, meta_of, preserve_format_strides
 from .composition import Part, composite
@@ -20,8 +20,8 @@ from .reductions import reduced_sizes
 from .registration import kernel
 
 Ints = tuple[int, ...]
-SELECTED_FROM = 2
-"""A row with so many times the elements that are wanted is not sorted as a whole."""
+SHORT = 1024
+"""Elements of a row that is sorted as a whole where more than an eighth are wanted; of a longer one more than half."""
 
 
 def _dim_of(operator: str, self: Tensor, dim: int) -> int:
@@ -43,7 +43,8 @@ def _launch(
     steps = default_strides((*others, words))
     scratch = meta_of((*sizes[:dim], words, *sizes[dim + 1 :]), (*steps[:dim], 1, *steps[dim:-1]), int64, cpu)
     temporaries = (scratch,) if words else ()
-    kernel = order_kernel(order, given.dtype, descending, word_of(given.dtype, sizes[dim]), not words)
+    size = word_bytes(order, given.dtype, sizes[dim])
+    kernel = order_kernel(order, given.dtype, descending, size, not words)
     return row_launch(kernel, [*results, *temporaries, given], dim, sizes), temporaries
 
 
@@ -111,7 +112,7 @@ def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool
     if self.meta.dtype is bool_:
         raise RuntimeError("topk does not support bool dtypes on CPU")
     _dim_of("topk", self, dim)
-    whole = size < SELECTED_FROM * k or size <= FEW[word_of(self.meta.dtype, size)]
+    whole = size < (8 if size <= SHORT else 2) * max(k, 4)
     return ordered("topk", self, place, Order.SORTED if whole else Order.SELECTED, k, k, descending=largest)
 
 
