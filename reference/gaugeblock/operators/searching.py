@@ -6,6 +6,7 @@ from math import prod
 from typing import Any
 
 from ..core import lazy_numpy as np
+from ..core.away import away
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, dtype_of_number, int32, int64, uint64
 from ..core.errors import INT64_MAX, wrap_dim
@@ -14,13 +15,15 @@ from ..core.warn import warn_once
 from ..iteration.tensor_iterator import Number
 from ..kernels.binary_search import search_kernel
 from ..kernels.bound_call import Fresh
+from ..kernels.runs import runs_kernel
 from ..tensor.array_view import array_of
 from ..tensor.reshaping import reshape
-from ..tensor.tensor import Tensor, empty_tensor, new_like
+from ..tensor.scalars import item
+from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, meta_of
-from .arrays import Array, computed, from_array, has_many_dims, planned_arrays, values
+from .arrays import STEPS, Array, computed, from_array, has_many_dims, planned_arrays, values
 from .composition import Part, composite
-from .invoke import apply
+from .invoke import apply, apply_for_many
 from .loop_plan import row_launch
 from .operand_checks import check_implemented, check_number
 from .plan import Planned, plannable
@@ -39,13 +42,26 @@ def unique2(
     """The distinct values in order, the place of each element among them, and how often each occurs. NaNs are all
     distinct. Results that are not asked for have no elements."""
     check_implemented("unique", self.meta.dtype, not self.meta.dtype.is_complex)
-    wanted: dict[str, Any] = {"return_inverse": return_inverse, "return_counts": True, "equal_nan": False}
-    found, *inverse, counts = np.unique(sortable(values(reshape(self, (-1,)))), **wanted)
-    return (
-        from_array(found, self.meta.dtype),
-        reshape(from_array(inverse[0], int64), self.meta.sizes) if inverse else empty_tensor((0,), int64),
-        from_array(counts, int64) if return_counts else empty_tensor((0,), int64),
-    )
+    meta, size = self.meta, self.meta.numel
+    ordered, indices = apply_for_many("sort", reshape(self, (-1,)))
+    inverse = new_like(contiguous_meta(meta.sizes if return_inverse else (0,), int64))
+    total = new_like(contiguous_meta((), int64))
+    # The runs take the place of the elements and indices that were read.
+    addresses = ordered.pointer, indices.pointer, (inverse if return_inverse else total).pointer, total.pointer
+    steps = meta.dtype.itemsize, 8, 8 if return_inverse else 0, 0, meta.dtype.itemsize, 8
+    run = runs_kernel(meta.dtype)
+    away(STEPS * size, run, *addresses, ordered.pointer, indices.pointer, 1, size, *steps)
+    many = item(total) if size else 0
+    kept = (ordered, many), (indices, many if return_counts else 0)
+    found, counts = [_beginning(one, count) for one, count in kept]
+    return found, inverse, counts
+
+
+def _beginning(tensor: Tensor, count: int) -> Tensor:
+    """Return a copy of the first elements of a vector."""
+    result = new_like(contiguous_meta((count,), tensor.meta.dtype))
+    array_of(result)[...] = array_of(tensor)[:count]
+    return result
 
 
 @kernel("unique_dim", "CPU")
