@@ -14,16 +14,16 @@ from ..kernels.conversion import Immediate
 from ..tensor.array_view import FEW
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_like
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_like, meta_of
 from ..tensor.views import expand as expand_view
 from .arrays import Array, computed, from_array, values
 from .composition import Part, composite
 from .invoke import apply, expand, unsqueeze
+from .joining import joined_strides
 from .loop_plan import LoopPlan
 from .plan import Planned, plannable
 from .pointwise import formula_kernel
 from .registration import kernel
-
 
 TURNED = 3
 """Dims that are shifted at once; each doubles the number of copies."""
@@ -43,10 +43,23 @@ def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tenso
     if dims and not meta.ndim:
         raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
     places = tuple([wrap_dim("roll", dim, meta.ndim) for dim in dims])
-    made = contiguous_meta(meta.sizes, meta.dtype, meta.device)
+    made = meta if dims else contiguous_meta(meta.sizes, meta.dtype, meta.device)
+    for shift, place in zip(shifts, places, strict=False):
+        made = _joined_again(made, shift, place)
     if meta.device is not cpu or not meta.numel:
         return new_like(made)
     return _rolling(meta, made, shifts, places).planned(self)
+
+
+def _joined_again(meta: TensorMeta, shift: int, dim: int) -> TensorMeta:
+    """Return the meta of what lies on both sides of a new first place, joined in the other order."""
+    sizes = [*meta.sizes]
+    start = -shift % max(sizes[dim], 1)
+    parts = []
+    for size in (sizes[dim] - start, start):
+        sizes[dim] = size
+        parts.append(meta_of(tuple(sizes), meta.strides, meta.dtype, meta.device))
+    return meta_of(meta.sizes, joined_strides(parts, meta.sizes), meta.dtype, meta.device)
 
 
 def _rolling(meta: TensorMeta, made: TensorMeta, shifts: Sequence[int], dims: tuple[int, ...]) -> LoopPlan:
