@@ -23,14 +23,17 @@ from .parallel import blas_library
 
 LETTERS = {float32: "s", float64: "d", complex64: "c", complex128: "z"}
 ROUTINES = {
+    "gesdd": "ciimimmimimimm", "syevd": "ccimimmimim",
     "geqrf": "iimimmim", "getrf": "iimimm", "getrs": "ciimimmim",
-    "orgqr": "iiimimmim", "ormqr": "cciiimimmimmim",
+    "orgqr": "iiimimmim", "ormqr": "cciiimimmimim", "laswp": "imiiimi",
     "potrf": "cimim", "potrs": "ciimimim", "trsm": "cccciimmimi",
 }  # fmt: skip
 """Routine, that of the triangular system of BLAS among them, -> the word of its arguments."""
 _SYMBOLS = (("scipy_{}_64_", int64), ("{}_64_", int64), ("scipy_{}_", int32), ("{}_", int32))
-_UNITARY = {"orgqr": "ungqr", "ormqr": "unmqr"}
+_UNITARY = {"orgqr": "ungqr", "ormqr": "unmqr", "syevd": "heevd"}
 """Routine for real matrices -> that for complex ones, where it has another name."""
+_REAL_WORKSPACE = {"gesdd": "ciimimmimimimmm", "syevd": "ccimimmimimim"}
+"""Routine -> the word for complex matrices, where it has real workspace too."""
 
 
 class Lapack(NamedTuple):
@@ -49,12 +52,13 @@ class Lapack(NamedTuple):
 def lapack(routine: str, dtype: DType) -> Lapack | None:
     """Return a routine for float32, float64 or the complex dtypes of these; None if NumPy's library lacks it."""
     library = blas_library()
+    word = (_REAL_WORKSPACE if dtype.is_complex and routine in _REAL_WORKSPACE else ROUTINES)[routine]
     name = LETTERS[dtype] + (_UNITARY.get(routine, routine) if dtype.is_complex else routine)
     for pattern, integer in _SYMBOLS if library is not None else ():
         function = getattr(library, pattern.format(name), None)
         if function is not None:
             address = ctypes.cast(function, ctypes.c_void_p).value or 0
-            return Lapack(compiler().builtin(routine, _entry(ROUTINES[routine]), [address]), integer)
+            return Lapack(compiler().builtin(routine, _entry(word), [address]), integer)
     return None
 
 

@@ -98,6 +98,8 @@ class LoopPlan:
         self._temporaries: list[TensorMeta] = []
         self._constants: list[Tensor] = []
         self._loops: list[tuple[Callable[..., None], Sequence[View], tuple[Any, ...]]] = []
+        self.refusing = False
+        """Whether a loop refuses values, by which a call is declined."""
         self._fresh: Fresh | None = None
         self._call: Callable[..., Any] | None = None
 
@@ -164,7 +166,8 @@ class LoopPlan:
             ])
             loops = Kernels(kernels, tuple(self._constants)).native() if kernels else nothing
             addresses = tuple([one.pointer for one in self._constants])
-            self._fresh = Fresh(loops, (*self.metas, *self._temporaries), addresses, temporary=len(self._temporaries))
+            made, count = (*self.metas, *self._temporaries), len(self._temporaries)
+            self._fresh = Fresh(loops, made, addresses, temporary=count, refusing=self.refusing)
         return self._fresh
 
     @property

@@ -8,7 +8,7 @@ from operator import and_, or_
 from typing import Any
 
 from ...kernels import elementary, functions
-from ...kernels.expression import BOOL, Complex, Expr, Value, choose, constant, select
+from ...kernels.expression import BOOL, Complex, Expr, Value, choose, constant, guard, select
 from ...kernels.functions import fabs, fused, maximum, minimum
 
 INFINITY = float("inf")
@@ -33,6 +33,12 @@ def _of_parts(test: Callable[[Expr], Expr], join: Callable[[Expr, Expr], Expr], 
 isnan = _of_parts(functions.isnan, or_, False)
 isinf = _of_parts(functions.isinf, or_, False)
 isfinite = _of_parts(functions.isfinite, and_, True)
+
+
+def finite(self: Value) -> Value:
+    """self; what is not finite is refused."""
+    fault = ~isfinite(self)
+    return Complex(guard(self.re, fault), self.im) if isinstance(self, Complex) else guard(self, fault)
 
 
 isposinf = _of_parts(lambda x: x == INFINITY, or_, False)
@@ -87,7 +93,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "signbit": functions.sign_bit,
     "maximum": maximum, "minimum": minimum, "fmax": _extreme(operator.ge, maximum),
     "fmin": _extreme(operator.le, minimum),
-    "identity": lambda self: self, "where": where,
+    "identity": lambda self: self, "finite": finite, "where": where,
     "clamp": clamp, "clamp_min": maximum, "clamp_max": minimum,
     "lerp": lerp, "addcmul": addcmul, "addcdiv": addcdiv,
 }  # fmt: skip

@@ -216,7 +216,21 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
 
     shapes = (((m, m), unpack_pivots), ((m, k), unpack_data), ((k, n), unpack_data))
     wanted = [(contiguous_meta, (*batch, *sizes) if given else (0,), LU_data.meta.dtype) for sizes, given in shapes]
-    return planned_arrays("lu_unpack", (LU_data, LU_pivots), compute, *wanted)
+    if not has_routines([LU_data.meta], batch, "laswp"):
+        return planned_arrays("lu_unpack", (LU_data, LU_pivots), compute, *wanted)
+    metas = [meta(*given) for meta, *given in wanted]
+    plan = LapackPlan([LU_data.meta, LU_pivots.meta], metas, batch, LU_data.meta.dtype)
+    (P, L, U), (factors, places) = plan.results, plan.inputs
+    if unpack_pivots:
+        plan.kernel(partial(_check_pivots, LU_pivots.meta, "torch.lu_unpack", m), [places], ())
+        numbers = plan.copy(plan.temporary(contiguous_meta(places.sizes, plan.routine("laswp").integer)), places)
+        plan.fill(plan.diagonal(plan.fill(P, 0)), 1)
+        plan.run("laswp", [P, numbers], (m, m, 1, k, 1), m * k)  # row-major P is column-major P.mT
+    if unpack_data:
+        plan.triangle(L, factors.narrow(-1, 0, k), upper=False, diagonal=-1)
+        plan.fill(plan.diagonal(L), 1)
+        plan.triangle(U, factors.narrow(-2, 0, k), upper=True)
+    return planned_fresh(plan.fresh, LU_data, LU_pivots, kind=result_type("lu_unpack"))
 
 
 def pivot_rows(operator: str, pivots: Array, rows: int) -> Array:
@@ -378,8 +392,7 @@ def cholesky_inverse(self: Tensor, upper: bool = False) -> Tensor | Planned[Tens
     plan, n = LapackPlan([self.meta], [column_major(sizes, dtype)], sizes[:-2], dtype), sizes[-1]
     plan.kernel(lambda factors: _check_zeros(array_at(self.meta, factors)), plan.inputs, ())
     inverse = plan.fill(plan.results[0], 0)
-    *outer, down, along = inverse.strides
-    plan.fill(inverse._replace(sizes=sizes[:-1], strides=(*outer, down + along)), 1)
+    plan.fill(plan.diagonal(inverse), 1)
     _solve_by_factor(plan, plan.inputs[0], inverse, upper, n)
     return plan.planned(self)
 

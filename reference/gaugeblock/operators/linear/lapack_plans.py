@@ -51,7 +51,17 @@ class LapackPlan(LoopPlan):
     def workspace(self, columns: int) -> tuple[View, int]:
         """Return workspace for so many columns, and its elements."""
         size = max(columns, 1) * BLOCK
-        return self.temporary(contiguous_meta((size,), self.dtype)), size
+        return self.memory(size, self.dtype), size
+
+    def memory(self, size: int, dtype: DType) -> View:
+        """Return workspace of so many elements."""
+        return self.temporary(contiguous_meta((max(size, 1),), dtype))
+
+    def finite(self, source: View) -> View:
+        """Return a column-major copy; the loop refuses elements that are not finite, for which LAPACK may not end."""
+        copy, self.refusing = self.temporary(stacks.column_major(source.sizes, self.dtype)), True
+        self.loop(formula_kernel("finite", [self.dtype], self.dtype, self.dtype), [copy], [source])
+        return copy
 
     def info(self, name: str) -> View:
         """Return memory for the infos of a routine."""
@@ -72,6 +82,17 @@ class LapackPlan(LoopPlan):
         kept = kept._replace(sizes=source.sizes, strides=(0,) * len(self.batch) + kept.strides)
         choose = formula_kernel("where", [bool_, self.dtype, Immediate(self.dtype)], self.dtype, self.dtype)
         self.loop(choose, [result], [kept, source], [0])
+
+    def diagonal(self, matrices: View) -> View:
+        """Return the view of the diagonals."""
+        *outer, rows, columns = matrices.sizes
+        *steps, down, along = matrices.strides
+        return matrices._replace(sizes=(*outer, min(rows, columns)), strides=(*steps, down + along))
+
+    def row_major_vectors(self, source: View) -> View:
+        """Return a view whose vectors lie one behind the other: a copy unless the source is one."""
+        laid = source.strides == contiguous_meta(source.sizes, source.dtype).byte_strides
+        return source if laid else self.row_major(source)
 
     def check(self, infos: View, operator: str, reason: str, error: type[RuntimeError]) -> None:
         """Add a check that raises `error` for an info above 0."""
