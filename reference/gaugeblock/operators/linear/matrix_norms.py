@@ -267,14 +267,20 @@ def _pseudo_inverse(part: Part, self: Tensor, atol: Bound, rtol: Bound, hermitia
         return part("new_zeros", self, (*batch, sizes[-1], sizes[-2]))
     if hermitian:
         found, right = part.several("linalg_eigh", self)
-        left = part("adjoint", right)
+        left = _adjoint(part, right)
     else:
         U, found, Vh = part.several("linalg_svd", self, False)
-        left, right = part("adjoint", U), part("adjoint", Vh)
+        left, right = _adjoint(part, U), _adjoint(part, Vh)
     moduli = part("abs", found) if hermitian else found
     kept = part("gt.Tensor", moduli, _limit(part, moduli, self.meta, atol, rtol))
     inverse = part("where.ScalarOther", kept, part("reciprocal", found), 0)
     return part("matmul", part("mul.Tensor", right, part("unsqueeze", inverse, -2)), left)
+
+
+def _adjoint(part: Part, matrices: Tensor) -> Tensor:
+    """The conjugate transpose of each matrix, which is not lazy."""
+    own = part("conj_physical", matrices) if matrices.meta.dtype.is_complex else matrices
+    return part("transpose.int", own, -2, -1)
 
 
 @composite
