@@ -24,7 +24,7 @@ from .parallel import blas_library
 LETTERS = {float32: "s", float64: "d", complex64: "c", complex128: "z"}
 ROUTINES = {
     "gesdd": "ciimimmimimimm", "syevd": "ccimimmimim",
-    "geqrf": "iimimmim", "getrf": "iimimm", "getrs": "ciimimmim",
+    "geev": "ccimimmmimimim", "gelsy": "iiimimimmmmim", "geqrf": "iimimmim", "getrf": "iimimm", "getrs": "ciimimmim",
     "orgqr": "iiimimmim", "ormqr": "cciiimimmimim", "laswp": "imiiimi",
     "potrf": "cimim", "potrs": "ciimimim", "trsm": "cccciimmimi",
 }  # fmt: skip
@@ -32,8 +32,10 @@ ROUTINES = {
 _SYMBOLS = (("scipy_{}_64_", int64), ("{}_64_", int64), ("scipy_{}_", int32), ("{}_", int32))
 _UNITARY = {"orgqr": "ungqr", "ormqr": "unmqr", "syevd": "heevd"}
 """Routine for real matrices -> that for complex ones, where it has another name."""
-_REAL_WORKSPACE = {"gesdd": "ciimimmimimimmm", "syevd": "ccimimmimimim"}
-"""Routine -> the word for complex matrices, where it has real workspace too."""
+_OF_COMPLEX = {
+    "geev": "ccimimmimimimm", "gelsy": "iiimimimmmmimm", "gesdd": "ciimimmimimimmm", "syevd": "ccimimmimimim",
+}  # fmt: skip
+"""Routine -> the word for complex matrices, where that is another one."""
 
 
 class Lapack(NamedTuple):
@@ -52,7 +54,7 @@ class Lapack(NamedTuple):
 def lapack(routine: str, dtype: DType) -> Lapack | None:
     """Return a routine for float32, float64 or the complex dtypes of these; None if NumPy's library lacks it."""
     library = blas_library()
-    word = (_REAL_WORKSPACE if dtype.is_complex and routine in _REAL_WORKSPACE else ROUTINES)[routine]
+    word = (_OF_COMPLEX if dtype.is_complex and routine in _OF_COMPLEX else ROUTINES)[routine]
     name = LETTERS[dtype] + (_UNITARY.get(routine, routine) if dtype.is_complex else routine)
     for pattern, integer in _SYMBOLS if library is not None else ():
         function = getattr(library, pattern.format(name), None)

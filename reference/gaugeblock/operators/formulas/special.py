@@ -170,6 +170,13 @@ def _late(place: str) -> Callable[..., Any]:
     return functools.partial(special.in_double, Deferred(f"{special.__package__}.{module}", function))
 
 
+def eigenvector(imaginary: Expr, before: Expr, own: Expr, after: Expr) -> Complex:
+    """An element of a column of eigenvectors as LAPACK stores them, with its neighbours: the first column of a pair has
+    the real parts of both vectors, the second the imaginary parts."""
+    part = select(imaginary > 0.0, after, -own)
+    return Complex(select(imaginary < 0.0, before, own), select(imaginary == 0.0, 0.0, part))
+
+
 FORMULAS: dict[str, Callable[..., Any]] = {
     **{name: functools.partial(elementary.function, name=name) for name in _NAMED.split()},
     **{name: _late(place) for name, place in _LATE.items()},
@@ -179,7 +186,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "logaddexp2": functools.partial(special.in_double, special.logaddexp2),
     "sinc": sinc, "heaviside": heaviside, "ldexp": ldexp, "gcd": gcd, "lcm": lcm, "nextafter": next_after,
     "deg2rad": lambda self: self * (math.pi / 180.0), "rad2deg": lambda self: self * (180.0 / math.pi),
-    "frexp": special.frexp, "complex": Complex, "polar": special.polar,
+    "frexp": special.frexp, "complex": Complex, "eigenvector": eigenvector, "polar": special.polar,
     "isclose": functools.partial(isclose, equal_nan=False),
     "isclose.equal_nan": functools.partial(isclose, equal_nan=True), "nan_to_num": nan_to_num,
     "softmax": softmax, "log_softmax": log_softmax,

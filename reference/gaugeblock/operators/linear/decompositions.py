@@ -16,6 +16,7 @@ from ..composition import Part, composite
 from ..invoke import apply, invoke, result_type
 from ..loop_plan import View
 from ..plan import Planned, plannable, planned_fresh
+from ..pointwise import formula_kernel
 from . import stacks
 from .lapack_plans import BLOCK, LapackPlan, has_routines
 from .stacks import column_major
@@ -203,7 +204,7 @@ def linalg_eigh(self: Tensor, UPLO: str = "L") -> Any:
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
 
     wanted = (contiguous_meta, sizes[:-1], dtype.to_real()), (column_major, sizes, dtype)
-    if not _finite_for(self, "syevd"):
+    if not finite_for(self, "syevd"):
         return planned_arrays(
             "linalg_eigh", (self,), lambda array: eigen_of_hermitian("linalg.eigh", array, UPLO.upper()), *wanted
         )
@@ -214,7 +215,7 @@ def linalg_eigh(self: Tensor, UPLO: str = "L") -> Any:
     return planned_fresh(plan.fresh, self, kind=result_type("linalg_eigh"))
 
 
-def _finite_for(self: Tensor, routine: str) -> bool:
+def finite_for(self: Tensor, routine: str) -> bool:
     """Return whether a routine can be planned for a tensor, the elements of which it takes now."""
     return has_routines([self.meta], self.meta.sizes[:-2], routine) and bool(np.isfinite(values(self)).all())
 
@@ -234,7 +235,7 @@ def _eigen(plan: LapackPlan, matrices: View, found: View, triangle: str, vectors
 def _eigenvalues(self: Tensor, UPLO: str) -> Tensor | Planned[Tensor]:
     """The eigenvalues alone."""
     dtype, sizes = self.meta.dtype, self.meta.sizes
-    if not _finite_for(self, "syevd"):
+    if not finite_for(self, "syevd"):
         return linalg_eigh(self, UPLO)[0]  # type: ignore[no-any-return]
     plan = LapackPlan([self.meta], [contiguous_meta(sizes[:-1], dtype.to_real())], sizes[:-2], dtype)
     _eigen(plan, plan.finite(plan.inputs[0]), plan.results[0], UPLO.upper(), "N")
@@ -263,7 +264,40 @@ def _general(operator: str, self: Tensor, vectors: bool) -> Planned[Any]:
 
     wide = dtype.to_complex()
     wanted = (contiguous_meta, sizes[:-1], wide), (column_major, sizes, wide)
-    return planned_arrays("linalg_eig" if vectors else None, (self,), compute, *wanted[: 1 + vectors])
+    if not finite_for(self, "geev"):
+        return planned_arrays("linalg_eig" if vectors else None, (self,), compute, *wanted[: 1 + vectors])
+    plan = LapackPlan([self.meta], [meta(*given) for meta, *given in wanted[: 1 + vectors]], sizes[:-2], dtype)
+    _general_eigen(plan, plan.finite(plan.inputs[0]), operator)
+    return planned_fresh(plan.fresh, self, kind=result_type("linalg_eig") if vectors else None)
+
+
+def _general_eigen(plan: LapackPlan, matrices: View, operator: str) -> None:
+    """Add the eigenvalues, and the eigenvectors if there is a second result, which LAPACK gives as complex numbers or
+    as two columns for a pair of them."""
+    (found, *vectors), n, dtype = plan.results, matrices.sizes[-1], plan.dtype
+    work, room = plan.workspace(n)
+    infos, unused = plan.info("geev"), plan.memory(1, dtype)
+    if dtype.is_complex:
+        values_of, real = [found], [plan.memory(2 * n, dtype.to_real())]
+        columns = vectors[0] if vectors else unused
+    else:
+        values_of, real = [plan.temporary(contiguous_meta(found.sizes, dtype)) for _ in range(2)], []
+        padded = plan.temporary(column_major((*plan.batch, n, n + 2), dtype)) if vectors else unused
+        columns = padded.narrow(-1, 1, n) if vectors else unused
+    shared = [work, *real, unused]
+    views = [matrices, *values_of, unused, columns, work, *real, infos]
+    numbers = ("N", "V" if vectors else "N", n, n, n, n, room)
+    plan.run("geev", views, numbers, 25 * n**3, shared=shared)
+    plan.check(infos, operator, stacks.NOT_CONVERGED, stacks.LinAlgError)
+    if dtype.is_complex:
+        return
+    plan.loop(formula_kernel("complex", [dtype, dtype], dtype, found.dtype), [found], values_of)
+    if vectors:
+        *outer, along = values_of[1].strides
+        imaginary = values_of[1]._replace(sizes=matrices.sizes, strides=(*outer, 0, along))
+        sides = [imaginary, *[padded.narrow(-1, start, n) for start in range(3)]]
+        kernel = formula_kernel("eigenvector", [dtype] * 4, dtype, found.dtype)
+        plan.loop(kernel, vectors, sides)
 
 
 @plannable
@@ -317,7 +351,7 @@ def _singular(A: Tensor, driver: str | None, full: bool | None) -> Planned[Any]:
         raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs")
     k = min(m, n)
     S, name = (contiguous_meta, (*batch, k), dtype.to_real()), "linalg_svd"
-    if _finite_for(A, "gesdd"):
+    if finite_for(A, "gesdd"):
         return _by_gesdd(A, full)
     if full is None:
         return planned_arrays(None, (A,), lambda array: [decomposed("linalg.svd", array, compute_uv=False)], S)

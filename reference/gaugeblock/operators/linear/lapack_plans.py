@@ -44,9 +44,14 @@ class LapackPlan(LoopPlan):
     ) -> None:
         """Add the calls of a routine. `steps` are those for one matrix, about; `shared` memory is the same for all."""
         routine = self.routine(name)
-        apart = [0 if v in shared else prod(v.sizes) * v.dtype.itemsize // self.count for v in views]
+        apart = [0 if view in shared else self._apart(view) for view in views]
         work = steps * self.count
         self.kernel(long_call(work, routine.call), views, routine.tail(tuple(numbers), self.count, tuple(apart), work))
+
+    def _apart(self, view: View) -> int:
+        """Return the bytes from one matrix, vector or number to the next; matrices may be parts of larger ones."""
+        batch = len(self.batch)
+        return view.strides[batch - 1] if batch else 0
 
     def workspace(self, columns: int) -> tuple[View, int]:
         """Return workspace for so many columns, and its elements."""

@@ -16,12 +16,14 @@ from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta
 from ..arguments import dtype_argument
-from ..arrays import filled_arrays, values
+from ..arrays import filled, filled_arrays, values
 from ..composition import Part, composite
+from ..invoke import result_type
 from ..norms import norm_compute_dtype
-from ..plan import plannable
+from ..plan import Planned, plannable, planned_fresh
 from ..reductions import reduced_sizes
-from .decompositions import decomposed
+from .decompositions import decomposed, finite_for
+from .lapack_plans import LapackPlan
 from .stacks import FULL, adjoint_of, check_float, check_matrix, check_square, column_major, is_vector
 
 Order = float | str | None
@@ -179,6 +181,34 @@ def _bounded(operator: str, batch: tuple[int, ...], atol: Bound, rtol: Bound) ->
     return batch
 
 
+def _by_gelsy(self: Tensor, b: Tensor, count: int, share: float, vector: bool) -> Planned[Any]:
+    """Plan the solutions of least norm for `count` right sides, and the ranks."""
+    (*batch, m, n), dtype = self.meta.sizes, self.meta.dtype
+    solution = contiguous_meta((*batch, n), dtype) if vector else column_major((*batch, n, count), dtype)
+    none, real = contiguous_meta((0,), dtype.to_real()), dtype.to_real()
+    plan = LapackPlan([self.meta, b.meta], [solution, none, contiguous_meta(tuple(batch), int64), none], batch, dtype)
+    integer, matrices = plan.routine("gelsy").integer, plan.finite(plan.inputs[0])
+    given = plan.inputs[1]
+    if vector:
+        given = given._replace(sizes=(*given.sizes, 1), strides=(*given.strides, 0))
+    sides = plan.temporary(column_major((*batch, max(m, n), count), dtype))
+    if n > m:
+        plan.fill(sides.narrow(-2, m, n - m), 0)
+    plan.copy(sides.narrow(-2, 0, m), given)
+    pivots, ranks = [plan.temporary(contiguous_meta(sizes, integer)) for sizes in ((*batch, n), tuple(batch))]
+    plan.fill(pivots, 0)
+    least = plan.constant(filled((1,), real, share))
+    work, room = plan.workspace(m + 2 * n + count)
+    spare = [plan.memory(2 * n, real)] if dtype.is_complex else []
+    views = [matrices, sides, pivots, least, ranks, work, *spare, plan.info("gelsy")]
+    numbers = (m, n, count, m, max(m, n), room)
+    plan.run("gelsy", views, numbers, 4 * m * n * min(m, n), shared=[least, work, *spare])
+    found = sides.narrow(-2, 0, n)
+    plan.copy(plan.results[0], found.select(-1, 0) if vector else found)
+    plan.copy(plan.results[2], ranks)
+    return planned_fresh(plan.fresh, self, b, kind=result_type("linalg_lstsq"))
+
+
 @plannable
 def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """(solution, residuals, rank, singular_values) of minimising ``|self @ X - b|``.
@@ -209,6 +239,9 @@ def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver:
         raise RuntimeError(f"{operator}: input.size(-2) should match other.size({-1 if vector else -2})")
     batch = broadcast_shapes((tuple(given), right[:-2]))
     k = right[-1]
+    share = _epsilon(dtype, (m, n)) if rcond is None or rcond < 0 else rcond
+    if chosen == "gelsy" and b.meta.numel and right[:-2] == tuple(given) and finite_for(self, "gelsy"):
+        return _by_gelsy(self, b, k, share, vector)
     wide, tall = chosen != "gels", m > n and chosen != "gelsy"
     with_values = chosen in ("gelsd", "gelss")
     found: Any = ()
@@ -216,7 +249,6 @@ def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver:
         matrix = np.broadcast_to(values(self), (*batch, m, n))
         wanted = np.broadcast_to(values(b).reshape(right), (*batch, m, k))
         U, S, Vh = decomposed("linalg.lstsq", matrix, full_matrices=False)
-        share = _epsilon(dtype, (m, n)) if rcond is None or rcond < 0 else rcond
         kept = np.greater(S, share * S.max(-1, keepdims=True, initial=0))
         tall = tall and bool(kept.sum(-1).min(initial=n) == n)
         with np.errstate(all="ignore"):
