@@ -148,9 +148,9 @@ def _insertion(sequence: TensorMeta, given: TensorMeta, dtype: DType, from_right
 
 
 def _warns_of_strides(name: str, given: Tensor) -> bool:
-    """Return whether a tensor is not contiguous, which is warned of once: it is copied before the search."""
+    """Return whether a tensor is not contiguous, which is warned of once."""
     if not given.meta.contiguous:
-        warn_once(f"searchsorted(): the {name} tensor is non-contiguous, which is slower to search; pass a contiguous one")
+        warn_once(f"searchsorted(): the {name} tensor is non-contiguous, which is slower; pass a contiguous one")
     return not given.meta.contiguous
 
 

@@ -11,7 +11,7 @@ from ...core.warn import warn_deprecated
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import contiguous_meta
 from ..arguments import tensor_argument
-from ..arrays import Array, planned_arrays, values
+from ..arrays import Array, metas_of, planned_arrays, values
 from ..composition import Part, composite
 from ..invoke import apply, invoke, result_type
 from ..loop_plan import View
@@ -95,7 +95,7 @@ def geqrf(self: Tensor) -> Any:
     wanted = (column_major, (*batch, m, n), dtype), (contiguous_meta, (*batch, min(m, n)), dtype)
     if not has_routines([self.meta], batch, "geqrf"):
         return planned_arrays("geqrf", (self,), compute, *wanted)
-    plan = LapackPlan([self.meta], [meta(*given) for meta, *given in wanted], batch, dtype)
+    plan = LapackPlan([self.meta], metas_of(wanted), batch, dtype)
     _factored(plan, plan.copy(plan.results[0], plan.inputs[0]), plan.results[1])
     return planned_fresh(plan.fresh, self, kind=result_type("geqrf"))
 
@@ -208,7 +208,7 @@ def linalg_eigh(self: Tensor, UPLO: str = "L") -> Any:
         return planned_arrays(
             "linalg_eigh", (self,), lambda array: eigen_of_hermitian("linalg.eigh", array, UPLO.upper()), *wanted
         )
-    plan = LapackPlan([self.meta], [meta(*given) for meta, *given in wanted], sizes[:-2], dtype)
+    plan = LapackPlan([self.meta], metas_of(wanted), sizes[:-2], dtype)
     vectors = plan.finite(plan.inputs[0])
     _eigen(plan, vectors, plan.results[0], UPLO.upper(), "V")
     plan.copy(plan.results[1], vectors)
@@ -266,7 +266,7 @@ def _general(operator: str, self: Tensor, vectors: bool) -> Planned[Any]:
     wanted = (contiguous_meta, sizes[:-1], wide), (column_major, sizes, wide)
     if not finite_for(self, "geev"):
         return planned_arrays("linalg_eig" if vectors else None, (self,), compute, *wanted[: 1 + vectors])
-    plan = LapackPlan([self.meta], [meta(*given) for meta, *given in wanted[: 1 + vectors]], sizes[:-2], dtype)
+    plan = LapackPlan([self.meta], metas_of(wanted[: 1 + vectors]), sizes[:-2], dtype)
     _general_eigen(plan, plan.finite(plan.inputs[0]), operator)
     return planned_fresh(plan.fresh, self, kind=result_type("linalg_eig") if vectors else None)
 

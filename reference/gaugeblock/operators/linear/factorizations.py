@@ -12,7 +12,7 @@ from ...iteration.dimensions import broadcast_shapes
 from ...tensor.array_view import array_at
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta
-from ..arrays import Array, outside, planned_arrays
+from ..arrays import Array, metas_of, outside, planned_arrays
 from ..composition import Part, composite
 from ..invoke import result_type
 from ..loop_plan import View
@@ -158,7 +158,7 @@ def _planned_lu(operator: str, matrix: Tensor, pivot: bool, check_errors: bool, 
     made = wanted[: 3 if kind.endswith("_ex") else 2]
     if not has_routines([matrix.meta], sizes[:-2], "getrf"):
         return planned_arrays(kind, (matrix,), compute, *made)
-    plan = LapackPlan([matrix.meta], [meta(*given) for meta, *given in made], sizes[:-2], dtype)
+    plan = LapackPlan([matrix.meta], metas_of(made), sizes[:-2], dtype)
     factors = plan.copy(plan.results[0], plan.inputs[0])
     found = plan.temporary(contiguous_meta(pivoted, plan.routine("getrf").integer)), plan.info("getrf")
     m, n = sizes[-2:]
@@ -218,7 +218,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     wanted = [(contiguous_meta, (*batch, *sizes) if given else (0,), LU_data.meta.dtype) for sizes, given in shapes]
     if not has_routines([LU_data.meta], batch, "laswp"):
         return planned_arrays("lu_unpack", (LU_data, LU_pivots), compute, *wanted)
-    metas = [meta(*given) for meta, *given in wanted]
+    metas = metas_of(wanted)
     plan = LapackPlan([LU_data.meta, LU_pivots.meta], metas, batch, LU_data.meta.dtype)
     (P, L, U), (factors, places) = plan.results, plan.inputs
     if unpack_pivots:
@@ -339,7 +339,7 @@ def _planned_cholesky(operator: str, matrix: Tensor, upper: bool, check_errors: 
     wanted = (column_major, sizes, dtype), (contiguous_meta, sizes[:-2], int32)
     if not has_routines([matrix.meta], sizes[:-2], "potrf"):
         return planned_arrays(kind, (matrix,), compute, *wanted)
-    made = [meta(*given) for meta, *given in wanted[: 1 if kind is None else 2]]
+    made = metas_of(wanted[: 1 if kind is None else 2])
     plan = LapackPlan([matrix.meta], made, sizes[:-2], dtype)
     n, infos = sizes[-1], plan.info("potrf")
     plan.triangle(plan.results[0], plan.inputs[0], upper=upper)
