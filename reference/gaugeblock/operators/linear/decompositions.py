@@ -246,7 +246,7 @@ def _eigenvalues(self: Tensor, UPLO: str) -> Tensor | Planned[Tensor]:
 def linalg_eigvalsh(part: Part, self: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of Hermitian matrices, ascending. Raises as linalg.eigh."""
     stacks.check_squares("linalg.eigh", self)
-    if self.meta.has_autograd or self.meta.device is not cpu or UPLO.upper() not in ("L", "U"):
+    if self.meta.has_autograd or self.meta.lazy or self.meta.device is not cpu or UPLO.upper() not in ("L", "U"):
         return part.first("linalg_eigh", self, UPLO)
     return part.plan(_eigenvalues, self, UPLO)
 
