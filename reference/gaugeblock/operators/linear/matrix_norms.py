@@ -258,7 +258,7 @@ def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver:
         solution = X[..., 0] if vector else X
         found = solution, residuals, kept.sum(-1) if wide else 0, S if with_values else 0
     results = (
-        (column_major, (*batch, n) if vector else (*batch, n, k), dtype),
+        (contiguous_meta if vector else column_major, (*batch, n) if vector else (*batch, n, k), dtype),
         (contiguous_meta, (*batch, k) if tall else (0,), dtype.to_real()),
         (contiguous_meta, batch if wide else (0,), int64),
         (contiguous_meta, (*batch, min(m, n)) if with_values else (0,), dtype.to_real()),
