@@ -36,6 +36,7 @@ DIGITS = 256
 EXTRA_BITS = 10
 """Bits beyond those of the number of words by which they are sorted before insertion sort does the rest."""
 MOVES = 8
+"""Steps of insertion sort for each word after which all digits are sorted instead."""
 
 
 class Order(Enum):
@@ -289,8 +290,8 @@ class _Writer:
         code.store(self.stored, value, code.at(values, place, value_stride), self.dtype.itemsize)
         code.store("i64", index, code.at(indices, place, index_stride))
 
-    def _part(self, code: Code, words: str, index: str, least: str, shift: str) -> str:
-        """Return a part of how far the key of a word lies above the least one."""
+    def _digit(self, code: Code, words: str, index: str, least: str, shift: str) -> str:
+        """Return the digit from a bit on of how far the key of a word lies above the least one."""
         above = code.register(f"sub i64 {self._key_of(code, words, index)}, {least}")
         return code.register(f"and i64 {code.register(f'lshr i64 {above}, {shift}')}, {DIGITS - 1}")
 
@@ -388,8 +389,8 @@ class _Writer:
             source, target = [code.load("ptr", place) for place in places]
             self._zero(code, counters)
             with code.loop(0, "%n") as k:
-                self._count(code, counters, self._part(code, source, k, least, shift))
-            alike = code.load("i64", code.slot(counters, self._part(code, source, "0", least, shift)))
+                self._count(code, counters, self._digit(code, source, k, least, shift))
+            alike = code.load("i64", code.slot(counters, self._digit(code, source, "0", least, shift)))
             with code.when(code.register(f"icmp ne i64 {alike}, %n")):
                 with code.carry(0, DIGITS, 1, [("i64", "0")]) as loop:
                     place = code.slot(counters, loop.index)
@@ -397,15 +398,14 @@ class _Writer:
                     code.store("i64", loop.values[0], place)
                     loop.following = [code.register(f"add i64 {loop.values[0]}, {many}")]
                 with code.loop(0, "%n") as k:
-                    to = self._count(code, counters, self._part(code, source, k, least, shift))
+                    to = self._count(code, counters, self._digit(code, source, k, least, shift))
                     word = code.load(self.word, self.words.at(code, source, k))
                     code.store(self.word, word, self.words.at(code, target, to))
                 for place, pointer in zip(places, (target, source), strict=True):
                     code.store("ptr", pointer, place)
         found = code.load("ptr", places[0])
         code.store("i64", 0, start)
-        with code.when(code.register(f"icmp eq i64 {first}, 0")):
-            code.line(f"ret ptr {found}")
+        code.leave(code.register(f"icmp eq i64 {first}, 0"), f"ptr {found}")
         code.branch(code.register(f"call i1 @insert(ptr {found}, i64 %n)"), done, again)
         code.begin(done)
         tail = f"  ret ptr {found}"
