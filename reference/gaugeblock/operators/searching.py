@@ -42,8 +42,15 @@ def unique2(
     """The distinct values in order, the place of each element among them, and how often each occurs. NaNs are all
     distinct. Results that are not asked for have no elements."""
     check_implemented("unique", self.meta.dtype, not self.meta.dtype.is_complex)
-    meta, size = self.meta, self.meta.numel
-    ordered, indices = apply_for_many("sort", reshape(self, (-1,)))
+    return runs_of(self.meta, *apply_for_many("sort", reshape(self, (-1,))), return_inverse, return_counts)
+
+
+def runs_of(
+    meta: TensorMeta, ordered: Tensor, indices: Tensor, return_inverse: bool, return_counts: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The first element of each run of equal ones in a vector, the run of each element of a tensor of `meta`, to which
+    the indices lead, and the lengths of the runs. The vector and the indices are written over."""
+    size = meta.numel
     inverse = new_like(contiguous_meta(meta.sizes if return_inverse else (0,), int64))
     total = new_like(contiguous_meta((), int64))
     # The runs take the place of the elements and indices that were read.
