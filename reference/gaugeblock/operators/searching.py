@@ -42,7 +42,8 @@ def unique2(
     """The distinct values in order, the place of each element among them, and how often each occurs. NaNs are all
     distinct. Results that are not asked for have no elements."""
     check_implemented("unique", self.meta.dtype, not self.meta.dtype.is_complex)
-    return runs_of(self.meta, *apply_for_many("sort", reshape(self, (-1,))), return_inverse, return_counts)
+    ordered, indices = apply_for_many("sort", reshape(self, (-1,)))
+    return runs_of(self.meta, ordered, indices, return_inverse, return_counts)
 
 
 def runs_of(

@@ -122,8 +122,8 @@ def planned_put(
     given = index.meta, source.meta
     if meta.device is not cpu or not meta.numel or not all(one.contiguous and one.numel for one in (meta, *given)):
         return None
-    flat = [contiguous_meta((one.numel,), one.dtype) for one in (meta, source.meta, index.meta)]
-    steps = scatter_loop(*flat, 0, "add" if accumulate else None)
+    target, written, places = [contiguous_meta((one.numel,), one.dtype) for one in (meta, source.meta, index.meta)]
+    steps = scatter_loop(target, written, places, 0, "add" if accumulate else None)
     plan = LoopPlan([self, *given], [meta])
     views = [plan.copy(plan.results[0], plan.inputs[0]), *reversed(plan.inputs[1:])]
     plan.kernel(steps.builtin, views, steps.tail)
