@@ -110,3 +110,39 @@ def test_likes_outs_versions_and_strides() -> None:
         gb.zeros(1).expand(3).uniform_()
     with pytest.raises(NotImplementedError):
         gb.zeros(2, dtype=gb.int64).normal_()
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32", "float64"])
+def test_bernoulli_draws_what_its_in_place_form_draws(dtype: str) -> None:
+    chances = gb.linspace(0, 1, 35).to(getattr(gb, dtype)).reshape(5, 7).t()
+    gb.manual_seed(3)
+    expected = gb.empty(7, 5, dtype=chances.dtype).bernoulli_(chances)
+    for generator in (None, None, gb.default_generator):
+        gb.manual_seed(3)
+        found = gb.bernoulli(chances, generator=generator)
+        assert found.equal(expected) and found.stride() == (1, 7)
+    assert found[0, 0] == 0 and found[-1, -1] == 1
+    for bad in (2.0, -1.0, float("nan")):
+        wrong = chances.clone()
+        wrong[1, 2] = bad
+        with pytest.raises(RuntimeError, match=r"p_in >= 0 && p_in <= 1"):
+            gb.bernoulli(wrong)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_normal_numbers_by_element(dtype: str) -> None:
+    kind = getattr(gb, dtype)
+    mean, std = gb.randn(3, 1, dtype=kind), gb.rand(1, 4, dtype=kind)
+    for first, second in ((mean, std), (mean, 0.5), (2.0, std)):
+        for _ in range(2):
+            gb.manual_seed(1)
+            found = gb.normal(first, second)
+            gb.manual_seed(1)
+            assert found.equal(gb.empty(found.shape, dtype=kind).normal_().mul_(second).add_(first))
+    gb.manual_seed(1)
+    found = gb.normal(1.0, 2.0, (3, 4), dtype=kind)
+    gb.manual_seed(1)
+    assert found.equal(gb.empty(3, 4, dtype=kind).normal_(1.0, 2.0))
+    for call in (lambda: gb.normal(mean, -1.0), lambda: gb.normal(mean, -std), lambda: gb.normal(0.0, -1.0, (2,))):
+        with pytest.raises(RuntimeError, match=r"std >= 0\.0"):
+            call()

@@ -53,6 +53,12 @@ def test_roll_flip_rot90() -> None:
     x = matrix()
     assert x.roll(1).tolist() == [[5, 0, 1], [2, 3, 4]]
     assert x.roll((1, -1), (0, 1)).tolist() == [[4, 5, 3], [1, 2, 0]]
+    assert x.t().roll(1).tolist() == [[5, 0], [3, 1], [4, 2]]
+    assert x.t().roll((5, -1, 1), (0, 1, 0)).tolist() == x.t().roll(1, 1).tolist() == [[3, 0], [4, 1], [5, 2]]
+    five = gb.arange(32).reshape(2, 2, 2, 2, 2)
+    assert five.roll((1,) * 5, (0, 1, 2, 3, 4)).tolist() == five.flip(0, 1, 2, 3, 4).tolist()
+    last = gb.zeros(2, 3, 4, 5).contiguous(memory_format=gb.channels_last)
+    assert last.roll((1, 2), (1, 3)).stride() == last.stride() and last.roll(3, 1).stride() == (60, 20, 5, 1)
     assert x.flip(0, 1).tolist() == [[5, 4, 3], [2, 1, 0]]
     assert x.fliplr().tolist() == [[2, 1, 0], [5, 4, 3]]
     assert x.flipud().tolist() == [[3, 4, 5], [0, 1, 2]]

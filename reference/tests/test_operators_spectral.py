@@ -6,6 +6,7 @@ import cmath
 from typing import Any
 
 import gaugeblock as gb
+import numpy as np
 import pytest
 
 SIGNAL = [1.0, 2.0, 4.0, -1.0, 0.5]
@@ -122,3 +123,25 @@ def test_short_time_transforms() -> None:
     ):
         with pytest.raises(RuntimeError, match=message):
             call()
+
+
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft"])
+@pytest.mark.parametrize("norm", [None, "ortho", "forward"])
+def test_a_numpy_without_its_ufuncs(name: str, norm: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = gb.arange(24.0).reshape(4, 6).sin()
+    given = x if name in ("rfft", "ihfft") else gb.complex(x, x.flip(1))
+    found = [getattr(gb.fft, name)(given, 5, 0, norm), getattr(gb.fft, f"{name}n")(given, (3, 8), (1, 0), norm)]
+    monkeypatch.delattr(np.fft, "_pocketfft_umath", raising=False)
+    given = given.unsqueeze(0)  # planned anew
+    again = [getattr(gb.fft, name)(given, 5, 1, norm), getattr(gb.fft, f"{name}n")(given, (3, 8), (2, 1), norm)]
+    for one, other in zip(found, again, strict=True):
+        assert gb.allclose(one, other[0], atol=1e-6) and one.dtype is other.dtype
+
+
+def test_transforms_of_three_dims_follow_those_of_one() -> None:
+    x = gb.arange(60.0, dtype=gb.float64).reshape(3, 4, 5).cos()
+    steps = gb.fft.fft(gb.fft.fft(gb.fft.fft(x, dim=2), dim=1), dim=0)
+    assert gb.allclose(gb.fft.fftn(x), steps)
+    assert gb.allclose(gb.fft.rfftn(x), steps[..., :3])
+    assert gb.allclose(gb.fft.irfftn(gb.fft.rfftn(x), x.shape), x)
+    assert gb.allclose(gb.fft.fftn(x, (2, 6), (0, 2)), gb.fft.fft(gb.fft.fft(x, 2, 0), 6, 2))

@@ -94,12 +94,17 @@ def filled_arrays(
     return Filling(metas, fill, result_type(kind) if kind else None)
 
 
+def metas_of(wanted: Sequence[Wanted], device: Device = cpu) -> tuple[TensorMeta, ...]:
+    """Return the metas of results."""
+    return tuple([layout(tuple(sizes), dtype, device) for layout, sizes, dtype in wanted])
+
+
 def _on_arrays(
     operands: tuple[Tensor, ...], compute: Callable[..., Sequence[Any]], wanted: Sequence[Wanted]
 ) -> tuple[tuple[TensorMeta, ...], Callable[..., None] | None]:
     """Return the metas of the results, and what computes them, given their addresses and those of the operands."""
     device, given = operands[0].meta.device, [one.meta for one in operands]
-    metas = tuple([layout(tuple(sizes), dtype, device) for layout, sizes, dtype in wanted])
+    metas = metas_of(wanted, device)
 
     def run(*addresses: int) -> None:
         arrays = map(array_at, given, addresses[len(metas) :])

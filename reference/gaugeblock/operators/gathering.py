@@ -19,7 +19,7 @@ from .advanced_indexing import take_true
 from .arrays import Array, from_array, has_many_dims, outside, true_places, values
 from .composition import Part, composite
 from .invoke import invoke
-from .loop_plan import picking
+from .loop_plan import LoopPlan, picking
 from .plan import Filling, Planned, plannable
 from .registration import kernel
 
@@ -135,10 +135,18 @@ def take(self: Tensor, index: Tensor) -> Tensor | Planned[Tensor]:
     made = contiguous_meta(index.meta.sizes, self.meta.dtype, self.meta.device)
     if self.meta.device is not cpu or not made.numel:
         return new_like(made)
-    places, flat, source = index_values(index), reshape(self, (-1,)), index
+    places, source = index_values(index), index
     check_take("take", places, self.meta.numel)
+    if places.min() >= 0 and not (self.meta.contiguous and index.meta.contiguous):
+        plan = LoopPlan([self.meta, index.meta], [made])
+        given = zip(plan.inputs, (self.meta, index.meta), strict=True)
+        elements, positions = [(view if one.contiguous else plan.row_major(view)).flat() for view, one in given]
+        plan.refusing = True
+        plan.gather(plan.results[0].flat(), elements, positions, 0)
+        return Planned.unrun(plan.fresh, (self, index), plan.call, (self, index), check=_check_taken)
     if places.min() < 0 or not index.meta.contiguous:
         source = from_array(places % self.meta.numel, int64)
+    flat = reshape(self, (-1,))
     rows, vector = (contiguous_meta((index.meta.numel,), one.meta.dtype) for one in (flat, source))
     call = picking(rows, flat.meta, vector, 0, rows.sizes)._replace(results=(made,))
     native = call.native() if self.meta.contiguous and source is index else None

@@ -9,7 +9,7 @@ from ..core.device import cpu
 from ..core.errors import wrap_dim
 from ..core.promotion import promote_types
 from ..tensor.tensor import Tensor
-from ..tensor.tensor_meta import channels_last_strides, default_strides, meta_of, recalled, suggested_format
+from ..tensor.tensor_meta import TensorMeta, channels_last_strides, default_strides, meta_of, recalled, suggested_format
 from ..tensor.views import unsqueeze
 from .arrays import check_same_device
 from .copy import formula_of_copy
@@ -57,7 +57,7 @@ def _joining(tensors: Sequence[Tensor], dim: int) -> LoopPlan:
     length = sum(tensor.meta.sizes[place] for tensor in joined)
     sizes = (*first[:place], length, *first[place + 1 :])
     dtype = reduce(promote_types, [tensor.meta.dtype for tensor in tensors])
-    result = meta_of(sizes, _strides(tensors, sizes), dtype, device)
+    result = meta_of(sizes, joined_strides([tensor.meta for tensor in tensors], sizes), dtype, device)
     plan, offset = LoopPlan([tensor.meta for tensor in tensors], [result]), 0
     for tensor, source in zip(tensors, plan.inputs, strict=True):
         if device is cpu and tensor.meta.sizes != (0,):
@@ -68,12 +68,10 @@ def _joining(tensors: Sequence[Tensor], dim: int) -> LoopPlan:
     return plan
 
 
-def _strides(tensors: Sequence[Tensor], sizes: Ints) -> Ints:
-    """Channels last if all tensors, those that are skipped too, resemble that."""
-    wanted = suggested_format(tensors[0].meta.sizes, tensors[0].meta.strides)
-    alike = wanted is not None and all(
-        suggested_format(tensor.meta.sizes, tensor.meta.strides) is wanted for tensor in tensors
-    )
+def joined_strides(metas: Sequence[TensorMeta], sizes: Ints) -> Ints:
+    """Return the strides of joined tensors: channels last if all, those that are skipped too, resemble that."""
+    wanted = suggested_format(metas[0].sizes, metas[0].strides)
+    alike = wanted is not None and all(suggested_format(meta.sizes, meta.strides) is wanted for meta in metas)
     return channels_last_strides(sizes, wanted) if alike and wanted is not None else default_strides(sizes)
 
 

@@ -98,6 +98,8 @@ class LoopPlan:
         self._temporaries: list[TensorMeta] = []
         self._constants: list[Tensor] = []
         self._loops: list[tuple[Callable[..., None], Sequence[View], tuple[Any, ...]]] = []
+        self.refusing = False
+        """Whether a loop refuses values, by which a call is declined."""
         self._fresh: Fresh | None = None
         self._call: Callable[..., Any] | None = None
 
@@ -164,7 +166,8 @@ class LoopPlan:
             ])
             loops = Kernels(kernels, tuple(self._constants)).native() if kernels else nothing
             addresses = tuple([one.pointer for one in self._constants])
-            self._fresh = Fresh(loops, (*self.metas, *self._temporaries), addresses, temporary=len(self._temporaries))
+            made, count = (*self.metas, *self._temporaries), len(self._temporaries)
+            self._fresh = Fresh(loops, made, addresses, temporary=count, refusing=self.refusing)
         return self._fresh
 
     @property
@@ -196,10 +199,10 @@ RowLaunch = tuple[Callable[..., None], tuple[int, ...]]
 """A function of the addresses, outputs first, of the numbers and of the tail; and that tail."""
 
 
-def row_launch(kernel: Builtin, operands: Sequence[TensorMeta], row: int) -> RowLaunch:
+def row_launch(kernel: Builtin, operands: Sequence[TensorMeta], row: int, shape: Ints | None = None) -> RowLaunch:
     """Return the launch of a kernel, whose dimension 0 is a row that it takes as a whole, over operands of one shape
-    (the first's), row-major over the dims other than `row`."""
-    sizes = operands[0].sizes or (1,)
+    (the first's, unless it is given), row-major over the dims other than `row`, which need not be of one size."""
+    sizes = shape or operands[0].sizes or (1,)
     steps = [iteration_strides(g.sizes or (1,), g.strides or (1,), sizes, g.dtype.itemsize) for g in operands]
     others = [d for d in range(len(sizes)) if d != row]
     rest = [tuple([values[d] for d in others]) for values in (sizes, *steps)]

@@ -235,7 +235,12 @@ class Plannable(Generic[P, R]):
 def planned_fresh(fresh: Fresh, *operands: Tensor, kind: Callable[..., Any] | None = None) -> Planned[Any]:
     """Plan a call of tensors with one result, or with several in a named tuple of this kind."""
     call = fresh.native()
-    named = call if kind is None else lambda *operands: kind(*call(*operands))
+    if kind is None:
+        named = call
+    elif fresh.refusing:
+        named = lambda *operands: (found := call(*operands)) and kind(*found)  # noqa: E731
+    else:
+        named = lambda *operands: kind(*call(*operands))  # noqa: E731
     return Planned.unrun(fresh, operands, named, operands, kind=kind)
 
 

@@ -14,12 +14,13 @@ from ..core.errors import check_sizes
 from ..core.limits import finfo, iinfo
 from ..core.warn import warn
 from ..iteration.overlap import check_no_internal_overlap
+from ..kernels.bound_call import Fresh
 from ..kernels.compiler import Builtin
 from ..tensor.array_view import array_of
 from ..tensor.reinterpret import view_as_real
 from ..tensor.scalars import item
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_like, only_ints
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_like, only_ints, recalled
 from ..tensor.versions import bump_version, data_of
 from ..tensor.views import expand
 from .allocation import COMPOSITE, allocated, empty_like, without_change
@@ -27,8 +28,9 @@ from .arrays import STEPS, Array, filled_arrays, from_array
 from .copy import copy_values
 from .generator import Generator, default_generator, generator_of, stream_of
 from .invoke import apply
+from .launch import element_launch
 from .operand_checks import check_fits, check_implemented
-from .plan import Filling, plannable
+from .plan import Filling, Planned, plannable
 from .ranges import Plan
 from .registration import kernel
 
@@ -236,9 +238,7 @@ def bernoulli_tensor(self: Tensor, p: Tensor, *, generator: Generator | None = N
     chances, stream = expand(p, self.meta.sizes), stream_of("bernoulli_", generator)
 
     def draw(sizes: tuple[int, ...]) -> Tensor:
-        ends: Any = apply("aminmax", p)
-        if not 0 <= item(ends[0]) <= item(ends[1]) <= 1:
-            raise RuntimeError("bernoulli(): Expected p_in >= 0 && p_in <= 1 to be true for every probability")
+        _check_chances(p)
         return apply("lt.Tensor", drawn_tensor(sizes, "uniform", float64, stream, 0.0, 1.0, 1.0), chances)
 
     return written(self, draw)
@@ -278,9 +278,33 @@ def permutation(dtype: DType, n: int, generator: Generator | None = None) -> Pla
 
 @kernel("bernoulli", COMPOSITE)
 @plannable
-def bernoulli(self: Tensor, *, generator: Generator | None = None) -> Tensor | Filling:
+def bernoulli(self: Tensor, *, generator: Generator | None = None) -> Tensor | Filling | Planned[Tensor]:
     """1 of the probability that stands in `self`, else 0. Raises RuntimeError outside [0, 1], NotImplementedError."""
+    meta = self.meta
+    if generator is None and meta.dtype.is_floating_point and meta.device is cpu and meta.numel and not meta.lazy:
+        fresh = recalled(meta.plans, "bernoulli", _compared, meta)
+        return Planned.unrun(fresh, (self,), fresh.native(), (self,), check=_check_chances)
     return drawn(meta_like(self.meta), lambda out: apply("bernoulli_.Tensor", out, self, generator=generator))
+
+
+def _compared(chances: TensorMeta) -> Fresh:
+    """Return the call that draws uniform numbers and compares them with chances, of which it refuses some."""
+    made, uniform = meta_like(chances), contiguous_meta(chances.sizes, float64)
+    launch = element_launch("bernoulli", made, [uniform, chances], float64)
+    assert launch is not None
+    loop, tail = launch.call()
+
+    def run(result: int, numbers: int, given: int) -> None:
+        draw_into(numbers, chances.numel, "uniform", float64, stream_of("bernoulli", None), 0.0, 1.0, 1.0)
+        loop(result, numbers, given, *tail)
+
+    return Fresh(run, (made, uniform), (), temporary=1, refusing=True)
+
+
+def _check_chances(chances: Tensor) -> None:
+    ends: Any = apply("aminmax", chances)
+    if not 0 <= item(ends[0]) <= item(ends[1]) <= 1:
+        raise RuntimeError("bernoulli(): Expected p_in >= 0 && p_in <= 1 to be true for every probability")
 
 
 def drawn(meta: TensorMeta, draw: Callable[[Tensor], object]) -> Filling:

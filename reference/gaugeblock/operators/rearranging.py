@@ -14,17 +14,19 @@ from ..kernels.conversion import Immediate
 from ..tensor.array_view import FEW
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_like
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_like, meta_of
 from ..tensor.views import expand as expand_view
-from ..tensor.views import narrow
 from .arrays import Array, computed, from_array, values
 from .composition import Part, composite
 from .invoke import apply, expand, unsqueeze
-from .joining import cat
+from .joining import joined_strides
 from .loop_plan import LoopPlan
 from .plan import Planned, plannable
 from .pointwise import formula_kernel
 from .registration import kernel
+
+TURNED = 3
+"""Dims that are shifted at once; each doubles the number of copies."""
 
 
 @kernel("roll")
@@ -41,31 +43,52 @@ def roll(self: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tenso
     if dims and not meta.ndim:
         raise IndexError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
     places = tuple([wrap_dim("roll", dim, meta.ndim) for dim in dims])
-    if len(shifts) == 1 and (not dims or meta.ndim == 1) and meta.contiguous and meta.numel and meta.device is cpu:
-        plan = _turning(meta, shifts[0])
-        return plan.planned(self)
+    made = meta if dims else contiguous_meta(meta.sizes, meta.dtype, meta.device)
+    for shift, place in zip(shifts, places, strict=False):
+        made = _joined_again(made, shift, place)
+    if meta.device is not cpu or not meta.numel:
+        return new_like(made)
+    return _rolling(meta, made, shifts, places).planned(self)
+
+
+def _joined_again(meta: TensorMeta, shift: int, dim: int) -> TensorMeta:
+    """Return the meta of what lies on both sides of a new first place, joined in the other order."""
+    sizes = [*meta.sizes]
+    start = -shift % max(sizes[dim], 1)
+    parts = []
+    for size in (sizes[dim] - start, start):
+        sizes[dim] = size
+        parts.append(meta_of(tuple(sizes), meta.strides, meta.dtype, meta.device))
+    return meta_of(meta.sizes, joined_strides(parts, meta.sizes), meta.dtype, meta.device)
+
+
+def _rolling(meta: TensorMeta, made: TensorMeta, shifts: Sequence[int], dims: tuple[int, ...]) -> LoopPlan:
+    """Return the plan that copies what lies in front of the place of a new first element and what lies behind it, along
+    each dim that is shifted; all elements in row-major order, as one dim, if there are no `dims`."""
+    plan = LoopPlan([meta], [made])
+    source, result = plan.inputs[0], plan.results[0]
     if not dims:
-        return reshape(_rolled(reshape(self, (-1,)), shifts[0], 0), meta.sizes)
-    result = self
-    for shift, place in zip(shifts, places, strict=True):
-        result = _rolled(result, shift, place)
-    return result
-
-
-def _rolled(self: Tensor, shift: int, dim: int) -> Tensor:
-    """A copy with the last parts along `dim` put before the first ones."""
-    size = self.meta.sizes[dim]
-    start = -shift % max(size, 1)
-    return cat((narrow(self, dim, start, size - start), narrow(self, dim, 0, start)), dim)
-
-
-def _turning(meta: TensorMeta, shift: int) -> LoopPlan:
-    """Return the plan that copies row-major elements `shift` places on, the last ones to the front."""
-    plan, size, moved = LoopPlan([meta], [meta]), meta.numel, shift % meta.numel
-    result, source = plan.results[0].flat(), plan.inputs[0].flat()
-    plan.copy(result.narrow(0, moved, size - moved), source.narrow(0, 0, size - moved))
-    if moved:
-        plan.copy(result.narrow(0, 0, moved), source.narrow(0, size - moved, moved))
+        source = source if meta.contiguous else plan.row_major(source)
+        source, result, dims = source.flat(), result.flat(), (0,)
+    moved = dict.fromkeys(dims, 0)
+    for shift, dim in zip(shifts, dims, strict=True):
+        moved[dim] = (moved[dim] + shift) % source.sizes[dim]
+    turned = [(dim, shift) for dim, shift in moved.items() if shift]
+    for begin in range(0, max(len(turned), 1), TURNED):
+        last = begin + TURNED >= len(turned)
+        target = result if last else plan.temporary(contiguous_meta(source.sizes, meta.dtype))
+        pieces = [(target, source)]
+        for dim, shift in turned[begin : begin + TURNED]:
+            rest = source.sizes[dim] - shift
+            spans = ((shift, 0, rest), (0, rest, shift))
+            pieces = [
+                (to.narrow(dim, first, size), given.narrow(dim, start, size))
+                for to, given in pieces
+                for first, start, size in spans
+            ]
+        for to, given in pieces:
+            plan.copy(to, given)
+        source = target
     return plan
 
 

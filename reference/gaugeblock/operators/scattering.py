@@ -102,8 +102,11 @@ Kept = tuple[Callable[..., Any], tuple[Any, ...], Fresh | None]
 
 
 def _kept(operator: str, meta: TensorMeta, self: Tensor, args: Sequence[Any], reduce: str | None = None) -> Kept | None:
-    from .indexing.scatter_loop import planned_scatter
+    from .indexing.scatter_loop import planned_put, planned_scatter
 
+    if operator == "put":
+        loops = planned_put(meta, self.meta, *args)
+        return None if loops is None else (loops.native(), (self, *args[:2]), loops)
     if operator in ("scatter_reduce", "index_reduce") and len(args) == 4 and args[3] != "mean":
         reduce = COMBINING.get(args[3], args[3])
         args = args[:3]

@@ -6,22 +6,33 @@ from math import prod
 from typing import Any
 
 from ..core import lazy_numpy as np
+from ..core.away import away
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, dtype_of_number, int32, int64, uint64
 from ..core.errors import INT64_MAX, wrap_dim
 from ..core.promotion import common_dtype
 from ..core.warn import warn_once
 from ..iteration.tensor_iterator import Number
+from ..kernels.binary_search import search_kernel
+from ..kernels.bound_call import Fresh
+from ..kernels.runs import runs_kernel
 from ..tensor.array_view import array_of
 from ..tensor.reshaping import reshape
-from ..tensor.tensor import Tensor, empty_tensor, new_like
-from ..tensor.tensor_meta import contiguous_meta, default_strides, meta_of
-from .arrays import Array, computed, from_array, has_many_dims, planned_arrays, values
+from ..tensor.scalars import item
+from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, meta_of
+from .arrays import STEPS, Array, computed, from_array, has_many_dims, planned_arrays, values
 from .composition import Part, composite
+from .invoke import apply, apply_for_many
+from .loop_plan import row_launch
 from .operand_checks import check_implemented, check_number
 from .plan import Planned, plannable
 from .registration import kernel
-from .sorting import sortable
+
+
+def sortable(array: Array) -> Array:
+    """`array` in a dtype that NumPy sorts; bfloat16 is widened."""
+    return array.astype(np.float32) if array.dtype == bfloat16.numpy else array
 
 
 @kernel("_unique2", "CPU")
@@ -31,13 +42,34 @@ def unique2(
     """The distinct values in order, the place of each element among them, and how often each occurs. NaNs are all
     distinct. Results that are not asked for have no elements."""
     check_implemented("unique", self.meta.dtype, not self.meta.dtype.is_complex)
-    wanted: dict[str, Any] = {"return_inverse": return_inverse, "return_counts": True, "equal_nan": False}
-    found, *inverse, counts = np.unique(sortable(values(reshape(self, (-1,)))), **wanted)
-    return (
-        from_array(found, self.meta.dtype),
-        reshape(from_array(inverse[0], int64), self.meta.sizes) if inverse else empty_tensor((0,), int64),
-        from_array(counts, int64) if return_counts else empty_tensor((0,), int64),
-    )
+    ordered, indices = apply_for_many("sort", reshape(self, (-1,)))
+    return runs_of(self.meta, ordered, indices, return_inverse, return_counts)
+
+
+def runs_of(
+    meta: TensorMeta, ordered: Tensor, indices: Tensor, return_inverse: bool, return_counts: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The first element of each run of equal ones in a vector, the run of each element of a tensor of `meta`, to which
+    the indices lead, and the lengths of the runs. The vector and the indices are written over."""
+    size = meta.numel
+    inverse = new_like(contiguous_meta(meta.sizes if return_inverse else (0,), int64))
+    total = new_like(contiguous_meta((), int64))
+    # The runs take the place of the elements and indices that were read.
+    addresses = ordered.pointer, indices.pointer, (inverse if return_inverse else total).pointer, total.pointer
+    steps = meta.dtype.itemsize, 8, 8 if return_inverse else 0, 0, meta.dtype.itemsize, 8
+    run = runs_kernel(meta.dtype)
+    away(STEPS * size, run, *addresses, ordered.pointer, indices.pointer, 1, size, *steps)
+    many = item(total) if size else 0
+    kept = (ordered, many), (indices, many if return_counts else 0)
+    found, counts = [_beginning(one, count) for one, count in kept]
+    return found, inverse, counts
+
+
+def _beginning(tensor: Tensor, count: int) -> Tensor:
+    """Return a copy of the first elements of a vector."""
+    result = new_like(contiguous_meta((count,), tensor.meta.dtype))
+    array_of(result)[...] = array_of(tensor)[:count]
+    return result
 
 
 @kernel("unique_dim", "CPU")
@@ -103,21 +135,30 @@ def searchsorted(
     warned = _warns_of_strides("boundary", sorted_sequence) | _warns_of_strides("input value", self)
     from_right = right or side == "right"
 
-    def compute(boundaries: Array, given: Array, *order: Array) -> tuple[Array]:
-        boundaries = sortable(boundaries)
-        for places in order:
-            boundaries = np.take_along_axis(boundaries, places, -1)
-        return (_insertion(boundaries, sortable(given), from_right),)
+    if sorter is not None:
+        sorted_sequence = apply("gather", sorted_sequence, -1, sorter)
+    fresh = _insertion(sorted_sequence.meta, self.meta, int32 if out_int32 else int64, from_right)
+    operands = (self, sorted_sequence)
+    return Planned.unrun(fresh, operands, None if warned or sorter is not None else fresh.native(), operands)
 
-    operands = (sorted_sequence, self) if sorter is None else (sorted_sequence, self, sorter)
-    made = (contiguous_meta, wanted, int32 if out_int32 else int64)
-    return planned_arrays(None, operands, compute, made, kept=sorter is None and not warned)
+
+def _insertion(sequence: TensorMeta, given: TensorMeta, dtype: DType, from_right: bool) -> Fresh:
+    """Return the call for values and a sequence that finds where the values would be inserted."""
+    made, size = contiguous_meta(given.sizes, dtype, given.device), sequence.sizes[-1]
+    if given.device is not cpu or not given.numel:
+        return Fresh(None, (made,), ())
+    rows = sequence.strides[:-1] if sequence.ndim > 1 else (0,) * (given.ndim - 1)
+    steps = meta_of(given.sizes, (*rows, 0) if given.sizes else (), sequence.dtype, cpu)
+    compute = common_dtype((meta.dtype, 2 if meta.ndim else 1) for meta in (sequence, given))
+    kernel = search_kernel(sequence.dtype, given.dtype, compute, dtype, from_right)
+    run, tail = row_launch(kernel, [made, given, steps], max(given.ndim - 1, 0))
+    return Fresh(run, (made,), (size, sequence.strides[-1] * sequence.dtype.itemsize, *tail))
 
 
 def _warns_of_strides(name: str, given: Tensor) -> bool:
-    """Return whether a tensor is not contiguous, which is warned of once: it is copied before the search."""
+    """Return whether a tensor is not contiguous, which is warned of once."""
     if not given.meta.contiguous:
-        warn_once(f"searchsorted(): the {name} tensor is non-contiguous, which costs a copy; pass a contiguous one")
+        warn_once(f"searchsorted(): the {name} tensor is non-contiguous, which is slower; pass a contiguous one")
     return not given.meta.contiguous
 
 
@@ -135,19 +176,6 @@ def _check_sorter(sequence: Tensor, sorter: Tensor) -> None:
         places = values(sorter)
         if places.min() < 0 or places.max() >= wanted.sizes[-1]:
             raise RuntimeError("searchsorted(): sorter index out of range")
-
-
-def _insertion(boundaries: Array, wanted: Array, from_right: bool) -> Array:
-    side = "right" if from_right else "left"
-    if boundaries.ndim == 1:
-        return np.asarray(boundaries.searchsorted(wanted, side))  # type: ignore[call-overload]
-    if not wanted.size:
-        return np.empty(wanted.shape, np.int64)
-    count = prod(wanted.shape[:-1])
-    parts = boundaries.reshape(count, boundaries.shape[-1])
-    rows = zip(parts, wanted.reshape(count, wanted.shape[-1]), strict=True)
-    found = [np.searchsorted(row, part, side) for row, part in rows]  # type: ignore[call-overload]
-    return np.stack(found).reshape(wanted.shape)
 
 
 @kernel("searchsorted.Scalar")

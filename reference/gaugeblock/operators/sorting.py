@@ -2,63 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-from ..core import lazy_numpy as np
-from ..core.away import away, long_call
 from ..core.device import cpu
-from ..core.dtype import DType, bfloat16, bool_, int64
+from ..core.dtype import bool_, int64
 from ..core.errors import wrap_dim
 from ..kernels.bound_call import Fresh
-from ..tensor.array_view import array_at
-from ..tensor.reshaping import reshape
+from ..kernels.ordering import Order, order_kernel, scratch_words, word_bytes
 from ..tensor.tensor import Tensor
-from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, preserve_format_strides, recalled
-from .arrays import STEPS, Array, along, has_many_dims, planned_arrays
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, meta_of, preserve_format_strides
 from .composition import Part, composite
 from .invoke import invoke, result_type
-from .loop_plan import picking
+from .loop_plan import LoopPlan, RowLaunch, planned_loops, row_launch
 from .operand_checks import check_implemented
 from .plan import Planned, plannable, planned_fresh
 from .reductions import reduced_sizes
 from .registration import kernel
 
-FEW_KEYS = 16
-"""Up to so many elements are ordered where selecting one would do."""
-SMALL = 1024
-"""Rows of up to so many elements are always sorted stably."""
-
-
-def sortable(array: Array) -> Array:
-    """`array` in a dtype that NumPy sorts; bfloat16 is widened."""
-    return array.astype(np.float32) if array.dtype == bfloat16.numpy else array
-
-
-def order_along(array: Array, dim: int, descending: bool, stable: bool = True) -> Array:
-    """The order of the elements along `dim`: NaN last ascending, first descending; if `stable`, equal keys as given."""
-    array = sortable(array)
-    work = 400 * array.size
-    if not stable and array.shape[dim] > SMALL:
-        order: Array = away(work, array.argsort, dim)
-        return order[_backwards(dim)] if descending else order
-    if not descending:
-        return np.asarray(away(work, array.argsort, dim, kind="stable"))
-    reversed_order = away(work, array[_backwards(dim)].argsort, dim, kind="stable")
-    return np.asarray((array.shape[dim] - 1 - reversed_order)[_backwards(dim)])
-
-
-def _backwards(dim: int) -> tuple[Any, ...]:
-    """The NumPy index that reverses `dim`, which counts from the end when it is negative."""
-    if dim < 0:
-        return (..., slice(None, None, -1), *[slice(None)] * (-1 - dim))
-    return (*[slice(None)] * dim, slice(None, None, -1))
-
-
 Ints = tuple[int, ...]
-Finder = Callable[[Array], Array]
-"""From the values of a tensor (1-D for a 0-dim one) to the indices of the chosen ones along the dim."""
+SHORT = 1024
+"""Elements of a row that is sorted as a whole where more than an eighth are wanted; of a longer one more than half."""
 
 
 def _dim_of(operator: str, self: Tensor, dim: int) -> int:
@@ -70,55 +33,61 @@ def _dim_of(operator: str, self: Tensor, dim: int) -> int:
     return place
 
 
-def _found(
-    operator: str, self: Tensor, dim: int, sizes: Ints, strides: Ints, find: Finder, kept: Ints | None = None
-) -> Planned[Any]:
-    """Plan values and int64 indices of `sizes`, which agree with those of `self` outside `dim`. The results have the
-    sizes `kept`, if that is given."""
+def _launch(
+    order: Order, results: tuple[TensorMeta, ...], given: TensorMeta, dim: int, number: int, descending: bool
+) -> tuple[RowLaunch, tuple[TensorMeta, ...]]:
+    """Return the launch that writes values and indices, and the meta of its scratch memory, if it has any."""
+    sizes = given.sizes or (1,)
+    words = scratch_words(order, given.dtype, sizes[dim], number)
+    others = (*sizes[:dim], *sizes[dim + 1 :])
+    steps = default_strides((*others, words))
+    scratch = meta_of((*sizes[:dim], words, *sizes[dim + 1 :]), (*steps[:dim], 1, *steps[dim:-1]), int64, cpu)
+    temporaries = (scratch,) if words else ()
+    size = word_bytes(order, given.dtype, sizes[dim])
+    kernel = order_kernel(order, given.dtype, descending, size, not words)
+    return row_launch(kernel, [*results, *temporaries, given], dim, sizes), temporaries
+
+
+def ordered(
+    operator: str, self: Tensor, dim: int, order: Order, number: int = 0, many: int = 1, *, descending: bool = False,
+    strides: Ints | None = None, keepdim: bool = True,
+) -> Planned[Any]:  # fmt: skip
+    """Plan `many` values along the wrapped `dim`, or one without `keepdim`, and their int64 indices. They are row-major
+    unless `strides` are given."""
     meta = self.meta
-    made, order = results = tuple([meta_of(sizes, strides, dtype, meta.device) for dtype in (meta.dtype, int64)])
-    if kept is not None:
-        results = tuple([contiguous_meta(kept, one.dtype, meta.device) for one in results])
+    sizes = (*meta.sizes[:dim], many, *meta.sizes[dim + 1 :]) if meta.sizes else ()
+    made = [meta_of(sizes, strides or default_strides(sizes), dtype, meta.device) for dtype in (meta.dtype, int64)]
+    kept = sizes if keepdim else reduced_sizes(meta.sizes, (dim,), False)
+    results = made if keepdim else [contiguous_meta(kept, one.dtype, meta.device) for one in made]
     if meta.device is not cpu or 0 in sizes:
-        return planned_fresh(Fresh(None, results, ()), self, kind=result_type(operator))
-    pick = recalled(meta.plans, ("pick", dim, made), picking, made, meta, order, dim, sizes or (1,))
-    run = long_call(STEPS * meta.numel, partial(_pick, meta, order, find, pick))
-    return planned_fresh(Fresh(run, results, ()), self, kind=result_type(operator))
-
-
-def _pick(
-    meta: TensorMeta, order: TensorMeta, find: Finder, pick: Fresh, values: int, indices: int, source: int
-) -> None:
-    """Write values and indices, given the addresses of these and of the tensor they are chosen from."""
-    array_at(order, indices)[...] = find(array_at(meta, source).reshape(meta.sizes or (1,))).reshape(order.sizes)
-    assert pick.kernel is not None
-    pick.kernel(values, source, indices, *pick.tail)
+        return planned_fresh(Fresh(None, tuple(results), ()), self, kind=result_type(operator))
+    (run, tail), temporaries = _launch(order, tuple(made), meta, dim, number, descending)
+    fresh = Fresh(run, (*results, *temporaries), (number, *tail), temporary=len(temporaries))
+    return planned_fresh(fresh, self, kind=result_type(operator))
 
 
 @kernel("sort")
 @plannable
 def sort(self: Tensor, dim: int = -1, descending: bool = False) -> Any | Planned[Any]:
-    """Values and int64 indices in order along `dim`; equal keys of long rows come in any order. Raises IndexError for a
-    dim out of range, RuntimeError for complex values."""
+    """Values and int64 indices in order along `dim`; equal keys keep their order. Raises IndexError for a dim out of
+    range, RuntimeError for complex values."""
     return sort_stable.planned(self, stable=False, dim=dim, descending=descending)
 
 
 @kernel("sort.stable")
 @plannable
 def sort_stable(self: Tensor, *, stable: bool | None, dim: int = -1, descending: bool = False) -> Any | Planned[Any]:
-    """sort; with `stable` equal keys keep their order."""
-    if has_many_dims(self.meta):
-        return along("sort", self, dim, partial(sort_stable, stable=stable, dim=1, descending=descending))
+    """sort; equal keys keep their order whether `stable` or not."""
     meta, place = self.meta, _dim_of("sort", self, dim)
     strides = preserve_format_strides(meta.sizes, meta.strides)
-    order = partial(order_along, dim=place, descending=descending, stable=bool(stable))
-    return _found("sort", self, place, meta.sizes, strides, order)
+    size = meta.sizes[place] if meta.sizes else 1
+    return ordered("sort", self, place, Order.SORTED, size, size, descending=descending, strides=strides)
 
 
 @kernel("argsort", "CompositeImplicitAutograd")
 @kernel("argsort.stable", "CompositeImplicitAutograd")
 def argsort(self: Tensor, dim: int = -1, descending: bool = False, *, stable: bool | None = None) -> Tensor:
-    """The indices of sort; with `stable` equal keys keep their order."""
+    """The indices of sort."""
     if stable is None:
         return invoke("sort", self, dim, descending)[1]  # type: ignore[no-any-return]
     return invoke("sort.stable", self, stable=stable, dim=dim, descending=descending)[1]  # type: ignore[no-any-return]
@@ -136,35 +105,15 @@ def msort(part: Part, self: Tensor) -> Tensor:
 def topk(self: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The `k` largest (or smallest) values along `dim`, in order, and their indices. Raises RuntimeError when `k`
     exceeds the size, and for bool and complex."""
-    if has_many_dims(self.meta):
-        return along("topk", self, dim, lambda three: topk(three, k, 1, largest, sorted))
     place, sizes = wrap_dim("topk", dim, self.meta.ndim), self.meta.sizes
     size = sizes[place] if sizes else 1
     if not 0 <= k <= size:
         raise RuntimeError(f"topk(): selected index k out of range: k is {k}, the dimension has size {size}")
     if self.meta.dtype is bool_:
         raise RuntimeError("topk does not support bool dtypes on CPU")
-    chosen = (*sizes[:place], k, *sizes[place + 1 :]) if sizes else ()
-    if not (16 * k < size and size > 1 and not self.meta.dtype.is_complex):
-        _dim_of("topk", self, dim)
-
-    def first(array: Array) -> Array:
-        if 16 * k < size and size > 1:
-            return _selected(array, k, place, largest)
-        return order_along(array, place, largest)[(slice(None),) * place + (slice(k if sizes else 1),)]
-
-    return _found("topk", self, place, chosen, contiguous_meta(chosen, int64).strides, first)
-
-
-def _selected(array: Array, k: int, dim: int, largest: bool) -> Array:
-    """The indices of the first `k` values of an order along `dim`, found without ordering the others."""
-    keys = sortable(array)
-    size = array.shape[dim]
-    parted = np.argpartition(keys, max(size - k, 0) % size if largest else k, dim)
-    part = slice(size - k, size) if largest else slice(0, k)
-    candidates = parted[(slice(None),) * dim + (part,)]
-    order = order_along(np.take_along_axis(keys, candidates, dim), dim, largest)
-    return np.asarray(np.take_along_axis(candidates, order, dim))
+    _dim_of("topk", self, dim)
+    whole = size < (8 if size <= SHORT else 2) * max(k, 4)
+    return ordered("topk", self, place, Order.SORTED if whole else Order.SELECTED, k, k, descending=largest)
 
 
 @kernel("kthvalue")
@@ -181,84 +130,54 @@ def kthvalue(self: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
             )
         check_implemented("kthvalue", self.meta.dtype, self.meta.dtype is not bool_)
         _dim_of("kthvalue", self, dim)
-    return one_along("kthvalue", self, dim, keepdim, lambda rows: order_along(rows, -1, False)[..., k - 1])
+    return one_along("kthvalue", self, dim, keepdim, Order.RANKED, k - 1)
 
 
-def one_along(operator: str, self: Tensor, dim: int, keepdim: bool, find: Finder) -> Planned[Any]:
-    """One value along `dim` and its index, which `find` gives for an array along its last axis. Raises IndexError for a
-    dim out of range or without elements."""
+def one_along(operator: str, self: Tensor, dim: int, keepdim: bool, order: Order, rank: int = 0) -> Planned[Any]:
+    """One value along `dim` and its index. Raises IndexError for a dim out of range or without elements."""
     base = operator.partition(".")[0]
-    if has_many_dims(self.meta):
-        result = along(base, self, dim, lambda three: one_along(operator, three, 1, True, find).result, keepdim=keepdim)
-        return Planned(result, None)
     place = wrap_dim(base, dim, self.meta.ndim)
-    sizes = self.meta.sizes
-    if sizes and not sizes[place]:
+    if self.meta.sizes and not self.meta.sizes[place]:
         raise IndexError(f"{base}(): Expected reduction dim {place} to have non-zero size.")
-    one = reduced_sizes(sizes, (place,), True)
-
-    def indices(array: Array) -> Array:
-        return find(np.moveaxis(array, place, -1))
-
-    kept = None if keepdim else reduced_sizes(sizes, (place,), False)
-    return _found(operator, self, place, one, contiguous_meta(one, int64).strides, indices, kept)
-
-
-def _middle(array: Array, ignore_nan: bool) -> Array:
-    """Index of the median along the last axis, which has at least one element; equal ones count in their order."""
-    size, keys = array.shape[-1], sortable(array)
-    half = (size - 1) // 2
-    nan = np.isnan(keys) if array.dtype.kind not in "iub" else np.zeros((1,) * array.ndim, np.bool_)
-    some = nan.any()
-    if not some and size <= FEW_KEYS:
-        return order_along(array, -1, False)[..., half]
-    missing = nan.sum(-1)
-    if ignore_nan and some:
-        place = np.maximum(size - missing - 1, 0) // 2
-        return np.take_along_axis(order_along(array, -1, False), np.asarray(place)[..., None], -1)[..., 0]
-    value = np.partition(keys, half, -1)[..., half : half + 1]
-    equal = keys == value
-    if (equal.sum(-1) > 1).any():
-        before = half - (keys < value).sum(-1, keepdims=True)
-        equal &= equal.cumsum(-1) == before + 1
-    middle: Array = np.where(missing > 0, nan.argmax(-1), equal.argmax(-1))
-    return middle
+    return ordered(operator, self, place, order, rank, keepdim=keepdim)
 
 
 EMPTY_MEDIANS = {"int32": -(1 << 31), "int64": -(1 << 63), "uint64": 1 << 63}
 """Integer dtype -> the median of no elements, NaN converted to it; 0 for dtypes that are not listed."""
 
 
-def _median_of(flat: Array, dtype: DType, ignore_nan: bool) -> Any:
-    if not flat.size:
-        return float("nan") if dtype.kind == 2 else EMPTY_MEDIANS.get(dtype.name, 0)
-    keys = sortable(flat)
-    missing = int(np.count_nonzero(np.isnan(keys))) if dtype.kind == 2 else 0
-    if missing and not ignore_nan:
-        return float("nan")
-    place = max(flat.size - missing - 1, 0) // 2
-    return np.partition(keys, place)[place]
+def _median_of_all(order: Order, meta: TensorMeta) -> LoopPlan:
+    plan = LoopPlan([meta], [contiguous_meta((), meta.dtype)])
+    if not meta.numel:
+        missing = float("nan") if meta.dtype.kind == 2 else EMPTY_MEDIANS.get(meta.dtype.name, 0)
+        plan.fill(plan.results[0], missing)
+        return plan
+    flat, index = contiguous_meta((meta.numel,), meta.dtype), contiguous_meta((1,), int64)
+    source = plan.inputs[0] if meta.contiguous else plan.row_major(plan.inputs[0])
+    (run, tail), temporaries = _launch(order, (contiguous_meta((1,), meta.dtype), index), flat, 0, 0, False)
+    views = [plan.results[0], *map(plan.temporary, (index, *temporaries)), source]
+    plan.kernel(run, views, (0, *tail))
+    return plan
 
 
-def _register_median(name: str, ignore_nan: bool) -> None:
-    """Register median, in which NaN wins, or nanmedian: of all elements, and along a dim together with its index."""
+def _register_median(name: str, order: Order) -> None:
+    """Register a median of all elements, and along a dim together with its index."""
 
     @kernel(name)
     @plannable
     def whole(self: Tensor) -> Tensor | Planned[Tensor]:
-        dtype = self.meta.dtype
-        check_implemented(name, dtype, dtype.kind in (1, 2))
-        flat, wanted = reshape(self, (-1,)) if has_many_dims(self.meta) else self, (contiguous_meta, (), dtype)
-        return planned_arrays(
-            None, (flat,), lambda array: (_median_of(array.reshape(-1), dtype, ignore_nan),), wanted, kept=flat is self
-        )
+        meta = self.meta
+        check_implemented(name, meta.dtype, meta.dtype.kind in (1, 2))
+        if meta.device is not cpu:
+            return planned_fresh(Fresh(None, (contiguous_meta((), meta.dtype, meta.device),), ()), self)
+        return planned_loops(self, ("median", order), lambda: _median_of_all(order, meta))
 
     @kernel(f"{name}.dim")
     @plannable
     def along_dim(self: Tensor, dim: int, keepdim: bool = False) -> Any:
         check_implemented(name, self.meta.dtype, self.meta.dtype.kind in (1, 2))
-        return one_along(f"{name}.dim", self, dim, keepdim, partial(_middle, ignore_nan=ignore_nan))
+        return one_along(f"{name}.dim", self, dim, keepdim, order)
 
 
-_register_median("median", False)
-_register_median("nanmedian", True)
+_register_median("median", Order.MEDIAN)
+_register_median("nanmedian", Order.NANMEDIAN)

@@ -16,7 +16,6 @@ from ..core.layout import strided
 from ..operators.arguments import tensor_options
 from ..operators.arrays import Array, filled
 from ..operators.invoke import apply
-from ..operators.spectral.short_time import circle_bessel, cosine_sum, triangle
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import Tensor
 
@@ -67,6 +66,23 @@ def _positive(name: str, argument: str, value: Any) -> float:
     return number
 
 
+def _cosine_sum(place: Array, *weights: float) -> Array:
+    """The sum of cosines over one period, with signs in turn."""
+    terms = ((-1) ** k * weight * np.cos(2 * np.pi * k * place) for k, weight in enumerate(weights))
+    return sum(terms, np.zeros_like(place))
+
+
+def _triangle(place: Array) -> Array:
+    """1 in the middle, 0 at both ends."""
+    return np.asarray(1 - np.abs(2 * place - 1))
+
+
+def _circle_bessel(place: Array, beta: float) -> Array:
+    """The Bessel function I0 over a half circle, relative to its middle, with the shape `beta`."""
+    circle = np.sqrt(np.maximum(1 - (2 * place - 1) ** 2, 0))
+    return np.asarray(np.i0(beta * circle) / np.i0(beta))
+
+
 def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, **options: Any) -> Tensor:
     """exp(-|n - center| / tau). Raises ValueError for tau that is not positive and a center of a symmetric window."""
     decay = _positive("exponential", "tau", tau)
@@ -96,17 +112,17 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> T
     width = _number("kaiser", "beta", beta)
     if width < 0:
         raise ValueError(f"kaiser(): argument 'beta' must be non-negative, got {beta}")
-    return _window("kaiser", M, sym, lambda n, steps: circle_bessel(n / steps, width), options)
+    return _window("kaiser", M, sym, lambda n, steps: _circle_bessel(n / steps, width), options)
 
 
 def bartlett(M: int, *, sym: bool = True, **options: Any) -> Tensor:
     """1 - |x| for x from -1 to 1."""
-    return _window("bartlett", M, sym, lambda n, steps: triangle(n / steps), options)
+    return _window("bartlett", M, sym, lambda n, steps: _triangle(n / steps), options)
 
 
 def _cosines(name: str, M: int, weights: list[float], sym: bool, options: dict[str, Any]) -> Tensor:
     """The sum of ``(-1)**i a[i] cos(i x)`` for x over one period."""
-    return _window(name, M, sym, lambda n, steps: cosine_sum(n / steps, *weights), options)
+    return _window(name, M, sym, lambda n, steps: _cosine_sum(n / steps, *weights), options)
 
 
 def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: Any) -> Tensor:

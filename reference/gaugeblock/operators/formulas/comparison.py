@@ -8,7 +8,7 @@ from operator import and_, or_
 from typing import Any
 
 from ...kernels import elementary, functions
-from ...kernels.expression import BOOL, Complex, Expr, Value, choose, constant, select
+from ...kernels.expression import BOOL, Complex, Expr, Value, choose, constant, guard, select
 from ...kernels.functions import fabs, fused, maximum, minimum
 
 INFINITY = float("inf")
@@ -33,6 +33,23 @@ def _of_parts(test: Callable[[Expr], Expr], join: Callable[[Expr, Expr], Expr], 
 isnan = _of_parts(functions.isnan, or_, False)
 isinf = _of_parts(functions.isinf, or_, False)
 isfinite = _of_parts(functions.isfinite, and_, True)
+
+
+def finite(self: Value) -> Value:
+    """self; what is not finite is refused."""
+    fault = ~isfinite(self)
+    return Complex(guard(self.re, fault), self.im) if isinstance(self, Complex) else guard(self, fault)
+
+
+def normal(drawn: Expr, mean: Expr, std: Expr) -> Expr:
+    """A normal number of mean 0 and deviation 1 scaled to others; a negative deviation is refused."""
+    return guard(drawn * std + mean, ~(std >= 0.0))
+
+
+def bernoulli(uniform: Expr, chance: Expr) -> Expr:
+    """1 where a number below 1 is smaller than the chance, else 0; a chance outside [0, 1] is refused."""
+    drawn = select(uniform < chance, constant(1.0, uniform.type), 0.0)
+    return guard(drawn, ~((chance >= 0.0) & (chance <= 1.0)))
 
 
 isposinf = _of_parts(lambda x: x == INFINITY, or_, False)
@@ -87,7 +104,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "signbit": functions.sign_bit,
     "maximum": maximum, "minimum": minimum, "fmax": _extreme(operator.ge, maximum),
     "fmin": _extreme(operator.le, minimum),
-    "identity": lambda self: self, "where": where,
+    "identity": lambda self: self, "finite": finite, "bernoulli": bernoulli, "normal": normal, "where": where,
     "clamp": clamp, "clamp_min": maximum, "clamp_max": minimum,
     "lerp": lerp, "addcmul": addcmul, "addcdiv": addcdiv,
 }  # fmt: skip

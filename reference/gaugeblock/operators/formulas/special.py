@@ -16,7 +16,7 @@ from ...kernels import elementary, exponential, logarithm, special, trigonometry
 from ...kernels.conversion import from_storage, to_storage
 from ...kernels.division import trunc_divide_int
 from ...kernels.expression import F64, UINT, Complex, Expr, Value, choose, constant, select, while_loop
-from ...kernels.functions import cast, copysign, fabs, isnan, maximum
+from ...kernels.functions import cast, copysign, fabs, isnan, maximum, sqrt
 from ..deferred import Deferred
 from . import comparison
 from .comparison import truth
@@ -170,6 +170,31 @@ def _late(place: str) -> Callable[..., Any]:
     return functools.partial(special.in_double, Deferred(f"{special.__package__}.{module}", function))
 
 
+def cosine_window(index: Expr, last: Expr, a: Expr, b: Expr, c: Expr) -> Expr:
+    """The sum of cosines over one period from 0 to `last`, with signs in turn."""
+    turn = index / last * (2.0 * math.pi)
+    return a - b * trigonometry.cos(turn) + c * trigonometry.cos(turn * 2.0)
+
+
+def bartlett_window(index: Expr, last: Expr) -> Expr:
+    """1 in the middle, 0 at both ends, `last` being the second."""
+    return 1.0 - fabs(index / last * 2.0 - 1.0)
+
+
+def kaiser_window(index: Expr, last: Expr, beta: Expr, middle: Expr) -> Expr:
+    """The Bessel function I0 over a half circle from 0 to `last`, divided by that in the middle."""
+    off = index / last * 2.0 - 1.0
+    bessel: Expr = _late("bessel.modified_i0")(sqrt(maximum(1.0 - off * off, constant(0.0, off.type))) * beta)
+    return bessel / middle
+
+
+def eigenvector(imaginary: Expr, before: Expr, own: Expr, after: Expr) -> Complex:
+    """An element of a column of eigenvectors as LAPACK stores them, with its neighbours: the first column of a pair has
+    the real parts of both vectors, the second the imaginary parts."""
+    part = select(imaginary > 0.0, after, -own)
+    return Complex(select(imaginary < 0.0, before, own), select(imaginary == 0.0, 0.0, part))
+
+
 FORMULAS: dict[str, Callable[..., Any]] = {
     **{name: functools.partial(elementary.function, name=name) for name in _NAMED.split()},
     **{name: _late(place) for name, place in _LATE.items()},
@@ -179,7 +204,9 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "logaddexp2": functools.partial(special.in_double, special.logaddexp2),
     "sinc": sinc, "heaviside": heaviside, "ldexp": ldexp, "gcd": gcd, "lcm": lcm, "nextafter": next_after,
     "deg2rad": lambda self: self * (math.pi / 180.0), "rad2deg": lambda self: self * (180.0 / math.pi),
-    "frexp": special.frexp, "complex": Complex, "polar": special.polar,
+    "frexp": special.frexp, "complex": Complex, "eigenvector": eigenvector,
+    "cosine_window": cosine_window, "bartlett_window": bartlett_window, "kaiser_window": kaiser_window,
+    "polar": special.polar,
     "isclose": functools.partial(isclose, equal_nan=False),
     "isclose.equal_nan": functools.partial(isclose, equal_nan=True), "nan_to_num": nan_to_num,
     "softmax": softmax, "log_softmax": log_softmax,

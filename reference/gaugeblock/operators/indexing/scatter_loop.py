@@ -12,7 +12,7 @@ from ...kernels.bound_call import Fresh
 from ...kernels.compiler import Builtin
 from ...kernels.indexed import scatter_kernel
 from ...tensor.tensor import Tensor
-from ...tensor.tensor_meta import TensorMeta, recalled
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta, recalled
 from ..arrays import number_as
 from ..copy import clone
 from ..loop_plan import LoopPlan
@@ -112,3 +112,19 @@ def planned_scatter(
         return made if made is not None and run_scatter(operator, steps, made, index, source) else None
 
     return run, None
+
+
+def planned_put(
+    meta: TensorMeta, self: TensorMeta, index: Tensor, source: Tensor, accumulate: bool = False
+) -> Fresh | None:
+    """Return the call of self, index and source that writes at places of a flattened copy; None elsewhere than on the
+    CPU, and unless all are row-major. It declines places below 0."""
+    given = index.meta, source.meta
+    if meta.device is not cpu or not meta.numel or not all(one.contiguous and one.numel for one in (meta, *given)):
+        return None
+    target, written, places = [contiguous_meta((one.numel,), one.dtype) for one in (meta, source.meta, index.meta)]
+    steps = scatter_loop(target, written, places, 0, "add" if accumulate else None)
+    plan = LoopPlan([self, *given], [meta])
+    views = [plan.copy(plan.results[0], plan.inputs[0]), *reversed(plan.inputs[1:])]
+    plan.kernel(steps.builtin, views, steps.tail)
+    return plan.fresh._replace(refusing=True)

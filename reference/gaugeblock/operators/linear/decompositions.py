@@ -5,16 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from ...core import lazy_numpy as np
+from ...core.device import cpu
 from ...core.errors import check_int, type_error
 from ...core.warn import warn_deprecated
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import contiguous_meta
 from ..arguments import tensor_argument
-from ..arrays import Array, planned_arrays
+from ..arrays import Array, metas_of, planned_arrays, values
 from ..composition import Part, composite
 from ..invoke import apply, invoke, result_type
-from ..plan import Planned, plannable
+from ..loop_plan import View
+from ..plan import Planned, plannable, planned_fresh
+from ..pointwise import formula_kernel
 from . import stacks
+from .lapack_plans import BLOCK, LapackPlan, has_routines
 from .stacks import column_major
 
 MODES = ("reduced", "complete", "r")
@@ -36,8 +40,39 @@ def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
     def compute(array: Array) -> tuple[Any, Any]:
         return (0, stacks.lapack("qr", array, "r")) if mode == "r" else tuple(stacks.lapack("qr", array, mode))
 
-    first = (contiguous_meta, (0,), dtype) if mode == "r" else (column_major, (*batch, m, inner), dtype)
-    return planned_arrays("linalg_qr", (A,), compute, first, (column_major, (*batch, inner, n), dtype))
+    first = contiguous_meta((0,), dtype) if mode == "r" else column_major((*batch, m, inner), dtype)
+    last = column_major((*batch, inner, n), dtype)
+    if not has_routines([A.meta], batch, "geqrf", "orgqr"):
+        wanted = [(lambda *given, meta=meta: meta, meta.sizes, dtype) for meta in (first, last)]
+        return planned_arrays("linalg_qr", (A,), compute, *wanted)
+    plan = LapackPlan([A.meta], [first, last], batch, dtype)
+    (Q, R), factors = plan.results, plan.temporary(column_major(A.meta.sizes, dtype))
+    reflections = plan.temporary(contiguous_meta((*batch, k), dtype))
+    _factored(plan, plan.copy(factors, plan.inputs[0]), reflections)
+    plan.triangle(R, factors.narrow(-2, 0, inner), upper=True)
+    if mode != "r":
+        shared = min(inner, n)
+        plan.copy(Q.narrow(-1, 0, shared), factors.narrow(-1, 0, shared))
+        if inner > shared:
+            plan.fill(Q.narrow(-1, shared, inner - shared), 0)
+        _product(plan, Q, reflections)
+    return planned_fresh(plan.fresh, A, kind=result_type("linalg_qr"))
+
+
+def _factored(plan: LapackPlan, matrices: View, reflections: View) -> None:
+    """Add the QR factorization in place, and the factors of its reflections."""
+    m, n = matrices.sizes[-2:]
+    work, size = plan.workspace(n)
+    views = [matrices, reflections, work, plan.info("geqrf")]
+    plan.run("geqrf", views, (m, n, m, size), 2 * m * n * min(m, n), shared=[work])
+
+
+def _product(plan: LapackPlan, vectors: View, reflections: View) -> None:
+    """Add the product of reflections, in place of their vectors."""
+    (m, n), k = vectors.sizes[-2:], reflections.sizes[-1]
+    work, size = plan.workspace(n)
+    views = [vectors, reflections, work, plan.info("orgqr")]
+    plan.run("orgqr", views, (m, n, k, m, size), 4 * m * n * k, shared=[work])
 
 
 @composite
@@ -58,7 +93,11 @@ def geqrf(self: Tensor) -> Any:
         return np.swapaxes(turned, -2, -1), taus
 
     wanted = (column_major, (*batch, m, n), dtype), (contiguous_meta, (*batch, min(m, n)), dtype)
-    return planned_arrays("geqrf", (self,), compute, *wanted)
+    if not has_routines([self.meta], batch, "geqrf"):
+        return planned_arrays("geqrf", (self,), compute, *wanted)
+    plan = LapackPlan([self.meta], metas_of(wanted), batch, dtype)
+    _factored(plan, plan.copy(plan.results[0], plan.inputs[0]), plan.results[1])
+    return planned_fresh(plan.fresh, self, kind=result_type("geqrf"))
 
 
 def reflected(vectors: Array, taus: Array, onto: Array, *, turned: bool = False) -> Array:
@@ -102,7 +141,11 @@ def linalg_householder_product(input: Tensor, tau: Tensor) -> Tensor | Planned[T
     def compute(vectors: Array, taus: Array) -> tuple[Array]:
         return (reflected(vectors, taus, np.broadcast_to(np.eye(m, n, dtype=dtype.numpy), sizes)),)
 
-    return planned_arrays(None, (input, tau), compute, (column_major, sizes, dtype))
+    if not (has_routines([input.meta], sizes[:-2], "orgqr") and tau.meta.numel):
+        return planned_arrays(None, (input, tau), compute, (column_major, sizes, dtype))
+    plan = LapackPlan([input.meta, tau.meta], [column_major(sizes, dtype)], sizes[:-2], dtype)
+    _product(plan, plan.copy(plan.results[0], plan.inputs[0]), plan.row_major_vectors(plan.inputs[1]))
+    return plan.planned(input, tau)
 
 
 @plannable
@@ -126,7 +169,17 @@ def ormqr(
             return (reflected(vectors, taus, onto, turned=transpose),)
         return (stacks.adjoint_of(reflected(vectors, taus, stacks.adjoint_of(onto), turned=not transpose)),)
 
-    return planned_arrays(None, (self, input2, input3), compute, (column_major, other, dtype))
+    known = has_routines([self.meta, input3.meta], sizes[:-2], "ormqr")
+    if not known or not 0 < input2.meta.sizes[-1] <= sizes[-1]:
+        return planned_arrays(None, (self, input2, input3), compute, (column_major, other, dtype))
+    plan = LapackPlan([one.meta for one in (self, input2, input3)], [column_major(other, dtype)], sizes[:-2], dtype)
+    vectors, reflections, given = plan.inputs
+    (m, n), k, (work, room) = other[-2:], reflections.sizes[-1], plan.workspace(max(other[-2:]))
+    views = [plan.column_major(vectors), plan.row_major_vectors(reflections), plan.copy(plan.results[0], given)]
+    how = "L" if left else "R", ("C" if dtype.is_complex else "T") if transpose else "N"
+    numbers = (*how, m, n, k, sizes[-2], m, room)
+    plan.run("ormqr", [*views, work, plan.info("ormqr")], numbers, 4 * m * n * k, shared=[work])
+    return plan.planned(self, input2, input3)
 
 
 def eigen_of_hermitian(operator: str, array: Array, triangle: str) -> tuple[Array, Array]:
@@ -151,15 +204,51 @@ def linalg_eigh(self: Tensor, UPLO: str = "L") -> Any:
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
 
     wanted = (contiguous_meta, sizes[:-1], dtype.to_real()), (column_major, sizes, dtype)
-    return planned_arrays(
-        "linalg_eigh", (self,), lambda array: eigen_of_hermitian("linalg.eigh", array, UPLO.upper()), *wanted
-    )
+    if not finite_for(self, "syevd"):
+        return planned_arrays(
+            "linalg_eigh", (self,), lambda array: eigen_of_hermitian("linalg.eigh", array, UPLO.upper()), *wanted
+        )
+    plan = LapackPlan([self.meta], metas_of(wanted), sizes[:-2], dtype)
+    vectors = plan.finite(plan.inputs[0])
+    _eigen(plan, vectors, plan.results[0], UPLO.upper(), "V")
+    plan.copy(plan.results[1], vectors)
+    return planned_fresh(plan.fresh, self, kind=result_type("linalg_eigh"))
+
+
+def finite_for(self: Tensor, routine: str) -> bool:
+    """Return whether a routine can be planned for a tensor, the elements of which it takes now."""
+    return has_routines([self.meta], self.meta.sizes[:-2], routine) and bool(np.isfinite(values(self)).all())
+
+
+def _eigen(plan: LapackPlan, matrices: View, found: View, triangle: str, vectors: str) -> None:
+    """Add the eigenvalues of Hermitian matrices, and in place of these with "V" the eigenvectors."""
+    n, dtype, integer = matrices.sizes[-1], plan.dtype, plan.routine("syevd").integer
+    sizes = [1 + (6 + BLOCK) * n + 2 * n * n, *([1 + 5 * n + 2 * n * n] if dtype.is_complex else []), 3 + 5 * n]
+    dtypes = [dtype, *([dtype.to_real()] if dtype.is_complex else []), integer]
+    work, infos = [plan.memory(*one) for one in zip(sizes, dtypes, strict=True)], plan.info("syevd")
+    views = [matrices, found, *work, infos]
+    plan.run("syevd", views, (vectors, triangle, n, n, *sizes), 9 * n**3, shared=work)
+    plan.check(infos, "linalg.eigh", stacks.NOT_CONVERGED, stacks.LinAlgError)
+
+
+@plannable
+def _eigenvalues(self: Tensor, UPLO: str) -> Tensor | Planned[Tensor]:
+    """The eigenvalues alone."""
+    dtype, sizes = self.meta.dtype, self.meta.sizes
+    if not finite_for(self, "syevd"):
+        return linalg_eigh(self, UPLO)[0]  # type: ignore[no-any-return]
+    plan = LapackPlan([self.meta], [contiguous_meta(sizes[:-1], dtype.to_real())], sizes[:-2], dtype)
+    _eigen(plan, plan.finite(plan.inputs[0]), plan.results[0], UPLO.upper(), "N")
+    return plan.planned(self)
 
 
 @composite
 def linalg_eigvalsh(part: Part, self: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of Hermitian matrices, ascending. Raises as linalg.eigh."""
-    return part.first("linalg_eigh", self, UPLO)
+    stacks.check_squares("linalg.eigh", self)
+    if self.meta.has_autograd or self.meta.lazy or self.meta.device is not cpu or UPLO.upper() not in ("L", "U"):
+        return part.first("linalg_eigh", self, UPLO)
+    return part.plan(_eigenvalues, self, UPLO)
 
 
 def _general(operator: str, self: Tensor, vectors: bool) -> Planned[Any]:
@@ -175,7 +264,40 @@ def _general(operator: str, self: Tensor, vectors: bool) -> Planned[Any]:
 
     wide = dtype.to_complex()
     wanted = (contiguous_meta, sizes[:-1], wide), (column_major, sizes, wide)
-    return planned_arrays("linalg_eig" if vectors else None, (self,), compute, *wanted[: 1 + vectors])
+    if not finite_for(self, "geev"):
+        return planned_arrays("linalg_eig" if vectors else None, (self,), compute, *wanted[: 1 + vectors])
+    plan = LapackPlan([self.meta], metas_of(wanted[: 1 + vectors]), sizes[:-2], dtype)
+    _general_eigen(plan, plan.finite(plan.inputs[0]), operator)
+    return planned_fresh(plan.fresh, self, kind=result_type("linalg_eig") if vectors else None)
+
+
+def _general_eigen(plan: LapackPlan, matrices: View, operator: str) -> None:
+    """Add the eigenvalues, and the eigenvectors if there is a second result, which LAPACK gives as complex numbers or
+    as two columns for a pair of them."""
+    (found, *vectors), n, dtype = plan.results, matrices.sizes[-1], plan.dtype
+    work, room = plan.workspace(n)
+    infos, unused = plan.info("geev"), plan.memory(1, dtype)
+    if dtype.is_complex:
+        values_of, real = [found], [plan.memory(2 * n, dtype.to_real())]
+        columns = vectors[0] if vectors else unused
+    else:
+        values_of, real = [plan.temporary(contiguous_meta(found.sizes, dtype)) for _ in range(2)], []
+        padded = plan.temporary(column_major((*plan.batch, n, n + 2), dtype)) if vectors else unused
+        columns = padded.narrow(-1, 1, n) if vectors else unused
+    shared = [work, *real, unused]
+    views = [matrices, *values_of, unused, columns, work, *real, infos]
+    numbers = ("N", "V" if vectors else "N", n, n, n, n, room)
+    plan.run("geev", views, numbers, 25 * n**3, shared=shared)
+    plan.check(infos, operator, stacks.NOT_CONVERGED, stacks.LinAlgError)
+    if dtype.is_complex:
+        return
+    plan.loop(formula_kernel("complex", [dtype, dtype], dtype, found.dtype), [found], values_of)
+    if vectors:
+        *outer, along = values_of[1].strides
+        imaginary = values_of[1]._replace(sizes=matrices.sizes, strides=(*outer, 0, along))
+        sides = [imaginary, *[padded.narrow(-1, start, n) for start in range(3)]]
+        kernel = formula_kernel("eigenvector", [dtype] * 4, dtype, found.dtype)
+        plan.loop(kernel, vectors, sides)
 
 
 @plannable
@@ -200,6 +322,27 @@ def decomposed(operator: str, array: Array, **options: bool) -> Any:
         raise stacks.LinAlgError(f"{operator}: {stacks.NOT_CONVERGED}") from None
 
 
+def _by_gesdd(A: Tensor, full: bool | None) -> Planned[Any]:
+    """Plan U, S and Vh of finite matrices; S alone if `full` is None."""
+    (*batch, m, n), dtype = A.meta.sizes, A.meta.dtype
+    k, longer = min(m, n), max(m, n)
+    rows, columns = (m, n) if full else (k, k)
+    metas = [contiguous_meta((*batch, k), dtype.to_real())]
+    if full is not None:
+        metas = [column_major((*batch, m, rows), dtype), *metas, column_major((*batch, columns, n), dtype)]
+    plan = LapackPlan([A.meta], metas, batch, dtype)
+    matrices, room = plan.finite(plan.inputs[0]), 4 * k * k + 7 * k + longer + BLOCK * (m + n)
+    real = [plan.memory(5 * k * k + 7 * k + 2 * longer * k + 2 * k * k, dtype.to_real())] if dtype.is_complex else []
+    work = [plan.memory(room, dtype), *real, plan.memory(8 * k, plan.routine("gesdd").integer)]
+    infos, unused = plan.info("gesdd"), plan.memory(1, dtype)
+    U, S, Vh = plan.results if full is not None else (unused, plan.results[0], unused)
+    mode = "N" if full is None else "A" if full else "S"
+    numbers = (mode, m, n, m, m, max(columns, 1), room)
+    plan.run("gesdd", [matrices, S, U, Vh, *work, infos], numbers, 12 * longer * k * k, shared=[*work, unused])
+    plan.check(infos, "linalg.svd", stacks.NOT_CONVERGED, stacks.LinAlgError)
+    return planned_fresh(plan.fresh, A, kind=None if full is None else result_type("linalg_svd"))
+
+
 def _singular(A: Tensor, driver: str | None, full: bool | None) -> Planned[Any]:
     """Return U, S and Vh of each matrix; S alone if `full` is None."""
     dtype = stacks.check_float("linalg.svd", A)
@@ -208,6 +351,8 @@ def _singular(A: Tensor, driver: str | None, full: bool | None) -> Planned[Any]:
         raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs")
     k = min(m, n)
     S, name = (contiguous_meta, (*batch, k), dtype.to_real()), "linalg_svd"
+    if finite_for(A, "gesdd"):
+        return _by_gesdd(A, full)
     if full is None:
         return planned_arrays(None, (A,), lambda array: [decomposed("linalg.svd", array, compute_uv=False)], S)
     rows, columns = (m, n) if full else (k, k)

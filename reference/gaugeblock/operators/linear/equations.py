@@ -14,12 +14,13 @@ from ...core.warn import warn_deprecated
 from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import contiguous_meta
-from ..arrays import Array, planned_arrays
+from ..arrays import Array, filled, planned_arrays
 from ..composition import Part, composite
 from ..invoke import apply, invoke, result_type
 from ..plan import Planned, plannable
 from . import stacks
 from .factorizations import factor, solve_factored, substitute
+from .lapack_plans import LapackPlan, has_routines
 from .stacks import column_major
 
 
@@ -145,7 +146,16 @@ def linalg_solve_triangular(
         found = substitute(array, right, upper=upper == left, unit=unitriangular)
         return (found if left else np.swapaxes(found, -2, -1),)
 
-    return planned_arrays(None, (self, B), compute, (column_major if left else contiguous_meta, sizes, dtype))
+    layout = column_major if left else contiguous_meta
+    if not has_routines([self.meta, B.meta], sizes[:-2], "trsm"):
+        return planned_arrays(None, (self, B), compute, (layout, sizes, dtype))
+    plan = LapackPlan([self.meta, B.meta], [layout(sizes, dtype)], sizes[:-2], dtype)
+    one, solution = plan.constant(filled((1,), dtype, 1)), plan.copy(plan.results[0], plan.inputs[1])
+    n, count = self.meta.sizes[-1], sizes[-1 if left else -2]
+    how = "L", "LU"[upper], "TN"[left], "NU"[unitriangular]
+    views = [one, plan.column_major(plan.inputs[0]), solution]
+    plan.run("trsm", views, (*how, n, count, n, n), n * n * count, shared=[one])
+    return plan.planned(self, B)
 
 
 @plannable

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ...core import lazy_numpy as np
 from ...core.dtype import int32
 from ...core.warn import warn_deprecated
 from ...iteration.dimensions import broadcast_shapes
+from ...tensor.array_view import array_at
 from ...tensor.tensor import Tensor
-from ...tensor.tensor_meta import contiguous_meta
-from ..arrays import Array, outside, planned_arrays
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta
+from ..arrays import Array, metas_of, outside, planned_arrays
 from ..composition import Part, composite
 from ..invoke import result_type
+from ..loop_plan import View
 from ..operand_checks import check_implemented
-from ..plan import Planned, plannable
+from ..plan import Planned, plannable, planned_fresh
 from . import stacks
+from .lapack_plans import LapackPlan, has_routines
 from .stacks import column_major
 
 SMALL = 16
@@ -151,7 +155,19 @@ def _planned_lu(operator: str, matrix: Tensor, pivot: bool, check_errors: bool, 
 
     pivoted, infos = (*sizes[:-2], min(sizes[-2:])), sizes[:-2]
     wanted = (column_major, sizes, dtype), (contiguous_meta, pivoted, int32), (contiguous_meta, infos, int32)
-    return planned_arrays(kind, (matrix,), compute, *wanted[: 3 if kind.endswith("_ex") else 2])
+    made = wanted[: 3 if kind.endswith("_ex") else 2]
+    if not has_routines([matrix.meta], sizes[:-2], "getrf"):
+        return planned_arrays(kind, (matrix,), compute, *made)
+    plan = LapackPlan([matrix.meta], metas_of(made), sizes[:-2], dtype)
+    factors = plan.copy(plan.results[0], plan.inputs[0])
+    found = plan.temporary(contiguous_meta(pivoted, plan.routine("getrf").integer)), plan.info("getrf")
+    m, n = sizes[-2:]
+    plan.run("getrf", [factors, *found], (m, n, m), m * n * min(m, n))
+    if check_errors:
+        plan.check(found[1], operator, stacks.ZERO_PIVOT, RuntimeError)
+    for result, source in zip(plan.results[1:], found, strict=False):
+        plan.copy(result, source)
+    return planned_fresh(plan.fresh, matrix, kind=result_type(kind))
 
 
 @plannable
@@ -200,7 +216,21 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
 
     shapes = (((m, m), unpack_pivots), ((m, k), unpack_data), ((k, n), unpack_data))
     wanted = [(contiguous_meta, (*batch, *sizes) if given else (0,), LU_data.meta.dtype) for sizes, given in shapes]
-    return planned_arrays("lu_unpack", (LU_data, LU_pivots), compute, *wanted)
+    if not has_routines([LU_data.meta], batch, "laswp"):
+        return planned_arrays("lu_unpack", (LU_data, LU_pivots), compute, *wanted)
+    metas = metas_of(wanted)
+    plan = LapackPlan([LU_data.meta, LU_pivots.meta], metas, batch, LU_data.meta.dtype)
+    (P, L, U), (factors, places) = plan.results, plan.inputs
+    if unpack_pivots:
+        plan.kernel(partial(_check_pivots, LU_pivots.meta, "torch.lu_unpack", m), [places], ())
+        numbers = plan.copy(plan.temporary(contiguous_meta(places.sizes, plan.routine("laswp").integer)), places)
+        plan.fill(plan.diagonal(plan.fill(P, 0)), 1)
+        plan.run("laswp", [P, numbers], (m, m, 1, k, 1), m * k)  # row-major P is column-major P.mT
+    if unpack_data:
+        plan.triangle(L, factors.narrow(-1, 0, k), upper=False, diagonal=-1)
+        plan.fill(plan.diagonal(L), 1)
+        plan.triangle(U, factors.narrow(-2, 0, k), upper=True)
+    return planned_fresh(plan.fresh, LU_data, LU_pivots, kind=result_type("lu_unpack"))
 
 
 def pivot_rows(operator: str, pivots: Array, rows: int) -> Array:
@@ -240,7 +270,22 @@ def linalg_lu_solve(
         return (found if left else stacks.adjoint_of(found),)
 
     sizes = stacks.solved_sizes(operator, A, B.meta.sizes, left)
-    return planned_arrays(None, (LU, pivots, B), compute, (column_major if left else contiguous_meta, sizes, dtype))
+    layout = column_major if left else contiguous_meta
+    if not has_routines([LU.meta, B.meta], sizes[:-2], "getrs") or (adjoint and not left and dtype.is_complex):
+        return planned_arrays(None, (LU, pivots, B), compute, (layout, sizes, dtype))
+    plan = LapackPlan([one.meta for one in (LU, pivots, B)], [layout(sizes, dtype)], sizes[:-2], dtype)
+    factors, places, right = plan.inputs
+    plan.kernel(partial(_check_pivots, pivots.meta, operator, A[-1]), [places], ())
+    numbers = plan.copy(plan.temporary(contiguous_meta(places.sizes, plan.routine("getrs").integer)), places)
+    factors, solution = plan.column_major(factors), plan.copy(plan.results[0], right)
+    turned = "NT"[adjoint is left] if not dtype.is_complex else "C" if adjoint else "N" if left else "T"
+    n, count = A[-1], sizes[-1 if left else -2]
+    plan.run("getrs", [factors, numbers, solution, plan.info("getrs")], (turned, n, count, n, n), n * n * count)
+    return plan.planned(LU, pivots, B)
+
+
+def _check_pivots(meta: TensorMeta, operator: str, rows: int, pivots: int) -> None:
+    pivot_rows(operator, array_at(meta, pivots), rows)
 
 
 @plannable
@@ -292,7 +337,18 @@ def _planned_cholesky(operator: str, matrix: Tensor, upper: bool, check_errors: 
         return stacks.adjoint_of(factors) if upper else factors, infos
 
     wanted = (column_major, sizes, dtype), (contiguous_meta, sizes[:-2], int32)
-    return planned_arrays(kind, (matrix,), compute, *wanted)
+    if not has_routines([matrix.meta], sizes[:-2], "potrf"):
+        return planned_arrays(kind, (matrix,), compute, *wanted)
+    made = metas_of(wanted[: 1 if kind is None else 2])
+    plan = LapackPlan([matrix.meta], made, sizes[:-2], dtype)
+    n, infos = sizes[-1], plan.info("potrf")
+    plan.triangle(plan.results[0], plan.inputs[0], upper=upper)
+    plan.run("potrf", [plan.results[0], infos], ("LU"[upper], n, n), n**3)
+    if check_errors:
+        plan.check(infos, operator, stacks.NOT_POSITIVE, stacks.LinAlgError)
+    for result in plan.results[1:]:
+        plan.copy(result, infos)
+    return planned_fresh(plan.fresh, matrix, kind=None if kind is None else result_type(kind))
 
 
 @plannable
@@ -328,12 +384,31 @@ def cholesky_inverse(self: Tensor, upper: bool = False) -> Tensor | Planned[Tens
     dtype, sizes = stacks.check_squares("cholesky_inverse", self)
 
     def compute(array: Array) -> tuple[Array]:
-        zero = np.diagonal(array, 0, -2, -1) == 0
-        if zero.any():
-            stacks.fail("cholesky_inverse", np.where(zero.any(axis=-1), zero.argmax(axis=-1) + 1, 0), stacks.SINGULAR)
+        _check_zeros(array)
         return (_solved(array, np.eye(sizes[-1], dtype=dtype.numpy), upper),)
 
-    return planned_arrays(None, (self,), compute, (column_major, sizes, dtype))
+    if not has_routines([self.meta], sizes[:-2], "potrs"):
+        return planned_arrays(None, (self,), compute, (column_major, sizes, dtype))
+    plan, n = LapackPlan([self.meta], [column_major(sizes, dtype)], sizes[:-2], dtype), sizes[-1]
+    plan.kernel(lambda factors: _check_zeros(array_at(self.meta, factors)), plan.inputs, ())
+    inverse = plan.fill(plan.results[0], 0)
+    plan.fill(plan.diagonal(inverse), 1)
+    _solve_by_factor(plan, plan.inputs[0], inverse, upper, n)
+    return plan.planned(self)
+
+
+def _check_zeros(factors: Array) -> None:
+    zero = np.diagonal(factors, 0, -2, -1) == 0
+    if zero.any():
+        infos = np.where(zero.any(axis=-1), zero.argmax(axis=-1) + 1, 0)
+        stacks.fail("cholesky_inverse", infos, stacks.SINGULAR)
+
+
+def _solve_by_factor(plan: LapackPlan, factors: View, right: View, upper: bool, count: int) -> None:
+    """Add the solution in place of `count` right sides, from a Cholesky factor."""
+    n = factors.sizes[-1]
+    views = [plan.column_major(factors), right, plan.info("potrs")]
+    plan.run("potrs", views, ("LU"[upper], n, count, n, n), n * n * count)
 
 
 @plannable
@@ -353,5 +428,10 @@ def cholesky_solve(self: Tensor, input2: Tensor, upper: bool = False) -> Tensor 
             f"Incompatible matrix sizes for cholesky_solve: each A matrix is {A[-2]} by {A[-1]} but each b matrix is "
             f"{b[-2]} by {b[-1]}"
         )
-    wanted = (column_major, broadcast_shapes((A[:-2], b[:-2])) + b[-2:], dtype)
-    return planned_arrays(None, (self, input2), lambda right, factors: (_solved(factors, right, upper),), wanted)
+    sizes = broadcast_shapes((A[:-2], b[:-2])) + b[-2:]
+    if not has_routines([self.meta, input2.meta], sizes[:-2], "potrs"):
+        wanted = (column_major, sizes, dtype)
+        return planned_arrays(None, (self, input2), lambda right, factors: (_solved(factors, right, upper),), wanted)
+    plan = LapackPlan([self.meta, input2.meta], [column_major(sizes, dtype)], sizes[:-2], dtype)
+    _solve_by_factor(plan, plan.inputs[1], plan.copy(plan.results[0], plan.inputs[0]), upper, sizes[-1])
+    return plan.planned(self, input2)

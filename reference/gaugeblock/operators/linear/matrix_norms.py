@@ -14,14 +14,16 @@ from ...core.limits import finfo
 from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
-from ...tensor.tensor_meta import contiguous_meta
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta
 from ..arguments import dtype_argument
-from ..arrays import Array, filled_arrays, values
+from ..arrays import filled, filled_arrays, values
 from ..composition import Part, composite
+from ..invoke import result_type
 from ..norms import norm_compute_dtype
-from ..plan import Filling, Planned, plannable
+from ..plan import Planned, plannable, planned_fresh
 from ..reductions import reduced_sizes
-from .decompositions import decomposed, eigen_of_hermitian
+from .decompositions import decomposed, finite_for
+from .lapack_plans import LapackPlan
 from .stacks import FULL, adjoint_of, check_float, check_matrix, check_square, column_major, is_vector
 
 Order = float | str | None
@@ -163,17 +165,6 @@ def _epsilon(dtype: DType, sizes: tuple[int, ...]) -> float:
     return float(finfo(dtype.to_real()).eps) * max(sizes[-2:])
 
 
-def cut(largest: Array, dtype: DType, sizes: tuple[int, ...], atol: Bound, rtol: Bound) -> Array:
-    """The size up to which a singular value counts as 0: the larger of `atol` and `rtol` times the largest. `rtol`
-    defaults to the dtype's epsilon times the larger size, or to 0 when `atol` is given and not 0."""
-    absolute = np.asarray(0.0 if atol is None else values(atol) if isinstance(atol, Tensor) else atol)
-    if rtol is None:
-        relative = np.where(absolute > 0, 0.0, _epsilon(dtype, sizes))
-    else:
-        relative = np.asarray(values(rtol) if isinstance(rtol, Tensor) else rtol)
-    return np.asarray(np.maximum(absolute, relative * largest))
-
-
 def _bounded(operator: str, batch: tuple[int, ...], atol: Bound, rtol: Bound) -> tuple[int, ...]:
     """The batch that matrices and bounds broadcast to. Raises RuntimeError for bounds that do not fit."""
     for name, bound in (("atol", atol), ("rtol", rtol)):
@@ -188,6 +179,34 @@ def _bounded(operator: str, batch: tuple[int, ...], atol: Bound, rtol: Bound) ->
             given = f"{name} of sizes {shape} does not broadcast with the batch {list(batch)}"
             raise RuntimeError(f"{operator}: {given}") from None
     return batch
+
+
+def _by_gelsy(self: Tensor, b: Tensor, count: int, share: float, vector: bool) -> Planned[Any]:
+    """Plan the solutions of least norm for `count` right sides, and the ranks."""
+    (*batch, m, n), dtype = self.meta.sizes, self.meta.dtype
+    solution = contiguous_meta((*batch, n), dtype) if vector else column_major((*batch, n, count), dtype)
+    none, real = contiguous_meta((0,), dtype.to_real()), dtype.to_real()
+    plan = LapackPlan([self.meta, b.meta], [solution, none, contiguous_meta(tuple(batch), int64), none], batch, dtype)
+    integer, matrices = plan.routine("gelsy").integer, plan.finite(plan.inputs[0])
+    given = plan.inputs[1]
+    if vector:
+        given = given._replace(sizes=(*given.sizes, 1), strides=(*given.strides, 0))
+    sides = plan.temporary(column_major((*batch, max(m, n), count), dtype))
+    if n > m:
+        plan.fill(sides.narrow(-2, m, n - m), 0)
+    plan.copy(sides.narrow(-2, 0, m), given)
+    pivots, ranks = [plan.temporary(contiguous_meta(sizes, integer)) for sizes in ((*batch, n), tuple(batch))]
+    plan.fill(pivots, 0)
+    least = plan.constant(filled((1,), real, share))
+    work, room = plan.workspace(m + 2 * n + count)
+    spare = [plan.memory(2 * n, real)] if dtype.is_complex else []
+    views = [matrices, sides, pivots, least, ranks, work, *spare, plan.info("gelsy")]
+    numbers = (m, n, count, m, max(m, n), room)
+    plan.run("gelsy", views, numbers, 4 * m * n * min(m, n), shared=[least, work, *spare])
+    found = sides.narrow(-2, 0, n)
+    plan.copy(plan.results[0], found.select(-1, 0) if vector else found)
+    plan.copy(plan.results[2], ranks)
+    return planned_fresh(plan.fresh, self, b, kind=result_type("linalg_lstsq"))
 
 
 @plannable
@@ -220,6 +239,9 @@ def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver:
         raise RuntimeError(f"{operator}: input.size(-2) should match other.size({-1 if vector else -2})")
     batch = broadcast_shapes((tuple(given), right[:-2]))
     k = right[-1]
+    share = _epsilon(dtype, (m, n)) if rcond is None or rcond < 0 else rcond
+    if chosen == "gelsy" and b.meta.numel and right[:-2] == tuple(given) and finite_for(self, "gelsy"):
+        return _by_gelsy(self, b, k, share, vector)
     wide, tall = chosen != "gels", m > n and chosen != "gelsy"
     with_values = chosen in ("gelsd", "gelss")
     found: Any = ()
@@ -227,7 +249,6 @@ def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver:
         matrix = np.broadcast_to(values(self), (*batch, m, n))
         wanted = np.broadcast_to(values(b).reshape(right), (*batch, m, k))
         U, S, Vh = decomposed("linalg.lstsq", matrix, full_matrices=False)
-        share = _epsilon(dtype, (m, n)) if rcond is None or rcond < 0 else rcond
         kept = np.greater(S, share * S.max(-1, keepdims=True, initial=0))
         tall = tall and bool(kept.sum(-1).min(initial=n) == n)
         with np.errstate(all="ignore"):
@@ -245,11 +266,26 @@ def linalg_lstsq(self: Tensor, b: Tensor, rcond: float | None = None, *, driver:
     return filled_arrays("linalg_lstsq", (self,), lambda _: found, *results)
 
 
-@plannable
-def linalg_pinv_atol_rtol_tensor(
-    self: Tensor, *, atol: Bound = None, rtol: Bound = None, hermitian: bool = False
-) -> Tensor | Filling:
-    """The pseudo-inverse of each matrix (..., m, n), singular values within the cut left out. Raises RuntimeError."""
+def _limit(part: Part, sizes: Tensor, matrices: TensorMeta, atol: Bound, rtol: Bound) -> Tensor:
+    """The size up to which a singular value counts as 0: the larger of `atol` and `rtol` times the largest. `rtol`
+    defaults to the dtype's epsilon times the larger size, or to 0 when `atol` is given and not 0."""
+    if rtol is None:
+        epsilon = _epsilon(matrices.dtype, matrices.sizes)
+        if isinstance(atol, Tensor):
+            rtol = part("where.Scalar", part("gt.Scalar", atol, 0.0), 0.0, epsilon)
+        else:
+            rtol = 0.0 if atol else epsilon
+    largest = part("amax", sizes, (-1,), True)
+    if isinstance(rtol, Tensor):
+        limit = part("mul.Tensor", largest, part("unsqueeze", rtol, -1))
+    else:
+        limit = part("mul.Scalar", largest, rtol)
+    if isinstance(atol, Tensor):
+        return part("maximum", part("unsqueeze", atol, -1), limit)
+    return part("clamp_min", limit, atol or 0.0)
+
+
+def _pseudo_inverse(part: Part, self: Tensor, atol: Bound, rtol: Bound, hermitian: bool) -> Tensor:
     operator = "linalg.pinv"
     dtype = self.meta.dtype
     if self.meta.ndim < 2 or dtype.name not in FULL:
@@ -259,53 +295,62 @@ def linalg_pinv_atol_rtol_tensor(
         )
     sizes = check_square("linalg.eigh", self) if hermitian else self.meta.sizes
     batch = _bounded(operator, sizes[:-2], atol, rtol)
-
-    def compute(array: Array) -> tuple[Array]:
-        with np.errstate(all="ignore"):
-            if hermitian:
-                found, right = eigen_of_hermitian(operator, array, "L")
-                left = adjoint_of(right)
-            else:
-                U, found, Vh = decomposed(operator, array, full_matrices=False)
-                left, right = adjoint_of(U), adjoint_of(Vh)
-            limit = cut(np.abs(found).max(-1), dtype, sizes, atol, rtol)
-            inverse = np.where(np.abs(found) > limit[..., None], 1 / found, 0)
-            return (np.matmul(right * inverse[..., None, :], left),)
-
-    wanted = (contiguous_meta, (*batch, sizes[-1], sizes[-2]), dtype)
-    return filled_arrays(None, (self,), compute, wanted)
+    if not self.meta.numel:
+        return part("new_zeros", self, (*batch, sizes[-1], sizes[-2]))
+    if hermitian:
+        found, right = part.several("linalg_eigh", self)
+        left = _adjoint(part, right)
+    else:
+        U, found, Vh = part.several("linalg_svd", self, False)
+        left, right = _adjoint(part, U), _adjoint(part, Vh)
+    moduli = part("abs", found) if hermitian else found
+    kept = part("gt.Tensor", moduli, _limit(part, moduli, self.meta, atol, rtol))
+    inverse = part("where.ScalarOther", kept, part("reciprocal", found), 0)
+    return part("matmul", part("mul.Tensor", right, part("unsqueeze", inverse, -2)), left)
 
 
-@plannable
-def linalg_pinv(self: Tensor, rcond: float | Tensor = 1e-15, hermitian: bool = False) -> Tensor | Planned[Tensor]:
+def _adjoint(part: Part, matrices: Tensor) -> Tensor:
+    """The conjugate transpose of each matrix, which is not lazy."""
+    own = part("conj_physical", matrices) if matrices.meta.dtype.is_complex else matrices
+    return part("transpose.int", own, -2, -1)
+
+
+@composite
+def linalg_pinv_atol_rtol_tensor(
+    part: Part, self: Tensor, *, atol: Bound = None, rtol: Bound = None, hermitian: bool = False
+) -> Tensor:
+    """The pseudo-inverse of each matrix (..., m, n), singular values within the cut left out. Raises RuntimeError."""
+    return _pseudo_inverse(part, self, atol, rtol, hermitian)
+
+
+@composite
+def linalg_pinv(part: Part, self: Tensor, rcond: float | Tensor = 1e-15, hermitian: bool = False) -> Tensor:
     """The pseudo-inverse with a relative bound, or one for each matrix."""
-    return linalg_pinv_atol_rtol_tensor.planned(self, atol=0.0, rtol=rcond, hermitian=hermitian)
+    return _pseudo_inverse(part, self, 0.0, rcond, hermitian)
 
 
-@plannable
-def linalg_matrix_rank_atol_rtol_tensor(
-    self: Tensor, *, atol: Bound = None, rtol: Bound = None, hermitian: bool = False
-) -> Tensor | Filling:
-    """The number of singular values of each matrix beyond the cut. Raises RuntimeError."""
+def _rank(part: Part, self: Tensor, atol: Bound, rtol: Bound, hermitian: bool) -> Tensor:
     operator = "torch.linalg.matrix_rank"
     sizes = check_matrix(operator, self, "input")
-    dtype = check_float(operator, self, "input")
+    check_float(operator, self, "input")
     batch = _bounded(operator, sizes[:-2], atol, rtol)
     if hermitian:
         check_square("linalg.eigh", self)
-
-    def compute(array: Array) -> tuple[Array]:
-        if hermitian:
-            found = np.abs(eigen_of_hermitian(operator, array, "L")[0])
-        else:
-            found = decomposed("linalg.svd", array, compute_uv=False)
-        limit = cut(found.max(-1, initial=0), dtype, sizes, atol, rtol)
-        return ((found > limit[..., None]).sum(-1),)
-
-    return filled_arrays(None, (self,), compute, (contiguous_meta, batch, int64))
+    if not self.meta.numel:
+        return part("new_zeros", self, batch, dtype=int64)
+    found = part("abs", part("linalg_eigvalsh", self)) if hermitian else part("linalg_svdvals", self)
+    return part("sum.dim_IntList", part("gt.Tensor", found, _limit(part, found, self.meta, atol, rtol)), (-1,))
 
 
-@plannable
-def linalg_matrix_rank(self: Tensor, tol: float | Tensor, hermitian: bool = False) -> Tensor | Planned[Tensor]:
+@composite
+def linalg_matrix_rank_atol_rtol_tensor(
+    part: Part, self: Tensor, *, atol: Bound = None, rtol: Bound = None, hermitian: bool = False
+) -> Tensor:
+    """The number of singular values of each matrix beyond the cut. Raises RuntimeError."""
+    return _rank(part, self, atol, rtol, hermitian)
+
+
+@composite
+def linalg_matrix_rank(part: Part, self: Tensor, tol: float | Tensor, hermitian: bool = False) -> Tensor:
     """The rank with an absolute bound, or one for each matrix."""
-    return linalg_matrix_rank_atol_rtol_tensor.planned(self, atol=tol, rtol=0.0, hermitian=hermitian)
+    return _rank(part, self, tol, 0.0, hermitian)

@@ -6,16 +6,16 @@ from collections.abc import Callable
 from math import inf, prod
 from typing import Any
 
-from ...core import lazy_numpy as np
 from ...core.device import cpu
 from ...core.dtype import float32, float64, int64, uint8
+from ...core.memory_format import contiguous_format
 from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor, empty_tensor
-from ...tensor.tensor_meta import contiguous_meta
-from ..arrays import Array, check_same_device, outside, planned_arrays, values
+from ..arrays import check_same_device, filled, outside, values
 from ..composition import Part, composite
 from ..fill import full_of
+from ..invoke import result_type
 from ..operand_checks import check_scalar_type
 from ..plan import Planned, plannable
 from .calls import check_dtype, made
@@ -299,8 +299,12 @@ def _check_targets(target: Tensor, classes: int) -> None:
         raise RuntimeError(f"multi_margin_loss(): target out of range, there are {classes} classes")
 
 
-@plannable
-def multilabel_margin_loss_forward(self: Tensor, target: Tensor, reduction: int) -> Planned[Any]:
+PAIRS = 1 << 22
+"""Pairs of a label and a class whose margins are computed at once."""
+
+
+@composite
+def multilabel_margin_loss_forward(part: Part, self: Tensor, target: Tensor, reduction: int) -> Any:
     """(sum over labels and other classes of max(0, 1 - self[label] + self) / classes, reduced; 1 at the labels). A
     row's labels end at the first -1. Raises RuntimeError for sizes that do not fit and labels that there are not."""
     name = "multilabel_margin_loss"
@@ -313,26 +317,37 @@ def multilabel_margin_loss_forward(self: Tensor, target: Tensor, reduction: int)
         )
     check_dtype(name, self)
     check_scalar_type(f"{name}()", int64, target.meta.dtype)
-    sizes = (samples,) if reduction == NONE and self.meta.ndim == 2 else ()
+    part.check(_check_labels, target, classes)
+    scores, labels = part("reshape", self, (samples, classes)), part("reshape", target, (samples, classes))
+    ended = part("gt.Scalar", part("cumsum", part("lt.Scalar", labels, 0), 1), 0)
+    # Places behind the end are put in a column more; those of labels that there are not would be further out.
+    wrong = part("bitwise_or.Tensor", part("lt.Scalar", labels, -1), part("ge.Scalar", labels, classes))
+    first, behind, out = (part.constant(filled((), int64, place)) for place in (0, classes, classes + 1))
+    places = part("where.self", wrong, out, part("where.self", ended, behind, labels))
+    wide = samples, classes + 1
+    has_data = self.meta.device is cpu
+    none = part.constant(filled(wide, self.meta.dtype, 0)) if has_data else part("new_zeros", scores, wide)
+    marks = part("narrow", part("scatter.value", none, 1, places, 1), 1, 0, classes)
+    own = part("gather", scores, 1, part("where.self", ended, first, labels))
+    room, known = part("rsub.Scalar", own, 1), part("unsqueeze", part("ne.Scalar", marks, 0), 1)
+    others, count = part("unsqueeze", scores, 1), max(1, PAIRS // max(samples * classes, 1))
+    losses: Tensor | None = None
+    for begin in range(0, classes, count):
+        length = min(count, classes - begin)
+        some, left = (part("unsqueeze", part("narrow", one, 1, begin, length), 2) for one in (room, ended))
+        margins = part("clamp_min", part("add.Tensor", some, others), 0)
+        margins = part("where.ScalarSelf", part("bitwise_or.Tensor", left, known), 0, margins)
+        found = part("sum.dim_IntList", margins, (1, 2))
+        losses = found if losses is None else part("add.Tensor", losses, found)
+    losses = part("div.Scalar", losses, classes) if losses is not None else part("new_zeros", scores, (samples,))
+    kept = reduction == NONE and self.meta.ndim == 2
+    losses = reduced(part, losses if kept or reduction != NONE else part("reshape", losses, ()), reduction)
+    marks = part("clone", part("view", marks, target.meta.sizes), memory_format=contiguous_format)
+    return result_type(f"{name}_forward")(losses, marks)
 
-    def compute(given: Array, wanted: Array) -> tuple[Any, Array]:
-        scores, labels = given.reshape(samples, classes), wanted.reshape(samples, classes)
-        if ((labels < -1) | (labels >= classes)).any():
-            raise RuntimeError(f"{name}(): argument #2 'target' is out of range, there are {classes} classes")
-        valid = np.cumsum(labels < 0, axis=1) == 0
-        is_label = np.zeros((samples, classes), bool)
-        rows = np.broadcast_to(np.arange(samples)[:, None], labels.shape)
-        is_label[rows[valid], labels[valid]] = True
-        losses = np.zeros(samples, scores.dtype)
-        with np.errstate(all="ignore"):
-            for place in range(classes):
-                own = np.take_along_axis(scores, np.maximum(labels[:, place : place + 1], 0), 1)
-                room = np.where(is_label, 0, np.maximum(1 - own + scores, 0)).sum(1)
-                losses += np.where(valid[:, place], room, 0)
-        losses = losses / classes
-        total = losses.reshape(sizes) if reduction == NONE else losses.mean() if reduction == MEAN else losses.sum()
-        return total, is_label.reshape(wanted.shape)
 
-    dtype = self.meta.dtype
-    both = (contiguous_meta, sizes, dtype), (contiguous_meta, target.meta.sizes, dtype)
-    return planned_arrays(name + "_forward", (self, target), compute, *both)
+def _check_labels(target: Tensor, classes: int) -> None:
+    if target.meta.device is cpu and outside(values(target), classes, -1) is not None:
+        raise RuntimeError(
+            f"multilabel_margin_loss(): argument #2 'target' is out of range, there are {classes} classes"
+        )

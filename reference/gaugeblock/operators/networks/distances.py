@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from ...core import lazy_numpy as np
 from ...core.away import away
 from ...core.device import cpu
-from ...core.dtype import DEFAULTS
+from ...core.dtype import DEFAULTS, float64, int64
 from ...core.errors import type_error
 from ...core.promotion import UPSTREAM_NAMES, promote_types
 from ...iteration.dimensions import broadcast_shapes
 from ...iteration.tensor_iterator import Number
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
-from ..arrays import Array, check_same_device, values
+from ..arrays import Array, check_same_device, from_array, values
 from ..composition import Part, composite
 from ..invoke import apply
 from ..operand_checks import check_scalar_type
@@ -57,7 +59,8 @@ def _check_order(operator: str, p: float) -> None:
         raise RuntimeError(f"{operator}(): {operator} only supports non-negative p values, got {p}")
 
 
-def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = None) -> Tensor:
+@composite
+def cdist(part: Part, x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = None) -> Tensor:
     """Distances of order p between all rows of x1 and of x2, batch by batch; Euclidean ones by matrix products. Raises
     RuntimeError for sizes, orders and dtypes that do not fit, ValueError for another mode than 0, 1 and 2."""
     first, second = x1.meta, x2.meta
@@ -80,28 +83,28 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = Non
     check_scalar_type("cdist()", first.dtype, second.dtype)
     check_dtype("cdist", x1)
     batch = broadcast_shapes((first.sizes[:-2], second.sizes[:-2]))
-    result = empty_tensor((*batch, first.sizes[-2], second.sizes[-2]), first.dtype, first.device)
-    if first.device is cpu and result.meta.numel:
-        work = 8 * result.meta.numel * first.sizes[-1]
-        away(work, _between_rows, values(x1), values(x2), p, array_of(result))
-    return result
+    sizes, columns = (*batch, first.sizes[-2], second.sizes[-2]), first.sizes[-1]
+    if not columns or not prod(sizes):
+        return part("new_zeros", x1, sizes)
+    if p == 2.0 and columns > 4:
+        return _by_products(part, x1, x2)
+    rows = max(1, BLOCK * sizes[-2] // (prod(sizes) * columns))
+    blocks = []
+    for begin in range(0, sizes[-2], rows):
+        some = part("narrow", x1, -2, begin, min(rows, sizes[-2] - begin)) if rows < sizes[-2] else x1
+        difference = part("sub.Tensor", part("unsqueeze", some, -2), part("unsqueeze", x2, -3))
+        blocks.append(part("linalg_vector_norm", difference, p, (-1,)))
+    return blocks[0] if len(blocks) == 1 else part("cat", blocks, -2)
 
 
-def _between_rows(left: Array, right: Array, p: float, into: Array) -> None:
-    with np.errstate(all="ignore"):
-        if p == 2.0 and left.shape[-1] > 4:
-            wide, other = left.astype(np.float64), right.astype(np.float64)
-            product = np.matmul(wide, other.swapaxes(-1, -2))
-            lengths = (wide * wide).sum(-1)[..., :, None] + (other * other).sum(-1)[..., None, :]
-            product *= -2.0
-            product += lengths
-            np.sqrt(np.maximum(product, 0.0, out=product), out=into, casting="same_kind")
-            return
-        per_row = max(into.size // into.shape[-2] * left.shape[-1], 1)
-        rows = max(1, BLOCK // per_row)
-        for begin in range(0, left.shape[-2], rows):
-            part = left[..., begin : begin + rows, None, :] - right[..., None, :, :]
-            into[..., begin : begin + rows, :] = _norms(part, p)
+def _by_products(part: Part, x1: Tensor, x2: Tensor) -> Tensor:
+    """Euclidean distances from squares and products, in float64."""
+    left, right = (part("to.dtype", one, float64) for one in (x1, x2))
+    squares = [part("sum.dim_IntList", part("mul.Tensor", one, one), (-1,)) for one in (left, right)]
+    lengths = part("add.Tensor", part("unsqueeze", squares[0], -1), part("unsqueeze", squares[1], -2))
+    products = part("matmul", left, part("transpose.int", right, -2, -1))
+    distances = part("sqrt", part("clamp_min", part("sub.Tensor", lengths, products, alpha=2), 0))
+    return part("to.dtype", distances, x1.meta.dtype)
 
 
 def _norms(differences: Array, p: float) -> Array:
@@ -109,7 +112,8 @@ def _norms(differences: Array, p: float) -> Array:
     return np.asarray(np.linalg.norm(differences, p, -1) if differences.shape[-1] else 0)
 
 
-def pdist(self: Tensor, p: float = 2.0) -> Tensor:
+@composite
+def pdist(part: Part, self: Tensor, p: float = 2.0) -> Tensor:
     """Distances of order p between the rows, each pair once. Raises RuntimeError unless 2-D of floats and p >= 0."""
     meta = self.meta
     if meta.ndim != 2:
@@ -118,7 +122,17 @@ def pdist(self: Tensor, p: float = 2.0) -> Tensor:
         raise RuntimeError(f"pdist(): pdist only supports floating-point dtypes, got {UPSTREAM_NAMES[meta.dtype.name]}")
     _check_order("pdist", p)
     check_dtype("pdist", self)
-    rows = meta.sizes[0]
+    rows, columns = meta.sizes
+    if rows > 1 and rows * rows * columns <= BLOCK and columns and meta.device is cpu:
+        ends = [part.constant(from_array(one, int64)) for one in np.triu_indices(rows, 1)]
+        first, second = (part("index_select", self, 0, one) for one in ends)
+        return part("linalg_vector_norm", part("sub.Tensor", first, second), p, (-1,))
+    return part.run(_each_pair, self, p)
+
+
+def _each_pair(self: Tensor, p: float) -> Tensor:
+    """The distances, row by row."""
+    meta, rows = self.meta, self.meta.sizes[0]
     result = empty_tensor((rows * (rows - 1) // 2 if rows else 0,), meta.dtype, meta.device)
     if meta.device is cpu and result.meta.numel:
         away(8 * result.meta.numel * meta.sizes[1], _between_pairs, values(self), p, array_of(result))

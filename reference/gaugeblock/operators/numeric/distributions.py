@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import log1p
 from typing import Any
 
 from ...core import lazy_numpy as np
-from ...core.device import Device, as_device, meta_device
+from ...core.device import Device, as_device, cpu, meta_device
 from ...core.dtype import DEFAULTS, DType
 from ...core.errors import check_ints
 from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.dimensions import broadcast_shapes
+from ...kernels.bound_call import Fresh
+from ...kernels.conversion import Immediate
 from ...tensor.tensor import Tensor
-from ...tensor.tensor_meta import contiguous_meta
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta, recalled
 from ..arrays import Array, filled_arrays, values
 from ..conversion import host
 from ..generator import Generator, generator_of, stream_of
 from ..invoke import apply
+from ..launch import element_launch
 from ..operand_checks import check_implemented
-from ..plan import Filling, plannable
-from ..random_numbers import drawn, filled
+from ..plan import Filling, Planned, plannable
+from ..random_numbers import WIDE, draw_into, drawn, filled
 
 MOST_TRIALS = 2.0**53
 """More trials of a binomial distribution count as so many."""
@@ -115,26 +119,55 @@ def _check_deviation(std: float | Tensor) -> None:
 @plannable
 def normal(
     mean: float | Tensor, std: float | Tensor = 1.0, *, generator: Generator | None = None
-) -> Tensor | Filling:
+) -> Tensor | Filling | Planned[Tensor]:
     """Normal numbers around each mean with each deviation; operands broadcast. Raises RuntimeError."""
     _check_deviation(std)
     given = [one for one in (mean, std) if isinstance(one, Tensor)]
     meta, sizes = given[0].meta, broadcast_shapes([one.meta.sizes for one in given])
+    made = contiguous_meta(sizes, meta.dtype, meta.device)
+    if generator is None and _is_drawn_directly(made) and all(one.meta.dtype is meta.dtype for one in given):
+        kinds = tuple([one.meta if isinstance(one, Tensor) else Immediate(made.dtype) for one in (mean, std)])
+        fresh = recalled(made.plans, ("normal", *kinds), _scaled, made, kinds)
+        return Planned.unrun(fresh, (mean, std), None, None, check=lambda mean, std: _check_deviation(std))
 
     def draw(out: Tensor) -> None:
         apply("normal_", out, 0.0, 1.0, generator=generator)
         for name, operand in (("mul_", std), ("add_", mean)):
             apply(f"{name}.Tensor" if isinstance(operand, Tensor) else f"{name}.Scalar", out, operand)
 
-    return drawn(contiguous_meta(sizes, meta.dtype, meta.device), draw)
+    return drawn(made, draw)
+
+
+def _is_drawn_directly(made: TensorMeta) -> bool:
+    """Return whether normal numbers are drawn in the memory of a new tensor."""
+    return made.dtype in WIDE and made.device is cpu and made.numel > 0
+
+
+def _draw_normal(made: TensorMeta, result: int, mean: float, std: float) -> None:
+    draw_into(result, made.numel, "normal", made.dtype, stream_of("normal", None), mean, std)
+
+
+def _scaled(made: TensorMeta, kinds: Sequence[TensorMeta | Immediate]) -> Fresh:
+    """Return the call that draws numbers and scales them by the mean and the deviation; it refuses a negative one."""
+    launch = element_launch("normal", made, [made, *kinds], made.dtype)
+    assert launch is not None
+    loop, tail = launch.call()
+
+    def run(result: int, mean: Any, std: Any) -> None:
+        _draw_normal(made, result, 0.0, 1.0)
+        loop(result, result, mean, std, *tail)
+
+    return Fresh(run, (made,), (), refusing=True)
 
 
 @plannable
 def normal_float_float(
     mean: float, std: float, size: Sequence[int], *, generator: Generator | None = None, dtype: DType | None = None,
     device: Device | None = None, **options: Any,
-) -> Tensor | Filling:  # fmt: skip
+) -> Tensor | Filling | Planned[Tensor]:  # fmt: skip
     """A fresh tensor of normal numbers. Raises RuntimeError for a negative deviation."""
     _check_deviation(std)
     meta = contiguous_meta(check_ints("normal", "size", size), dtype or DEFAULTS.dtype, as_device(device))
+    if generator is None and _is_drawn_directly(meta):
+        return Planned.unrun(Fresh(partial(_draw_normal, meta), (meta,), ()), (mean, std), None, None)
     return drawn(meta, lambda out: apply("normal_", out, mean, std, generator=generator))

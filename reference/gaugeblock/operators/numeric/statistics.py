@@ -11,18 +11,20 @@ from ...core.dtype import bool_, float32, float64, int64
 from ...core.errors import type_error, wrap_dim
 from ...core.warn import warn
 from ...iteration.tensor_iterator import Number
+from ...kernels.ordering import Order
 from ...tensor.scalars import item
-from ...tensor.tensor import Tensor
+from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import contiguous_meta
-from ..arrays import Array, filled, filled_arrays, from_array, values
+from ..arrays import Array, filled_arrays, from_array, values
 from ..composites import asked
 from ..composition import Part, composite
 from ..conversion import host
 from ..invoke import apply, invoke, reshape, unsqueeze
 from ..operand_checks import check_implemented
 from ..plan import Filling, Planned, plannable
-from ..searching import parts_first
-from ..sorting import one_along, sortable
+from ..ranges import count_by
+from ..searching import parts_first, runs_of
+from ..sorting import one_along
 
 
 def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
@@ -342,19 +344,7 @@ def mode(self: Tensor, dim: int = -1, keepdim: bool = False) -> Planned[Any]:
     IndexError for a dim that is out of range or empty, NotImplementedError for complex values."""
     wrap_dim("mode", dim, self.meta.ndim)
     check_implemented("mode_cpu", self.meta.dtype, not self.meta.dtype.is_complex)
-    return one_along("mode", self, dim, keepdim, _last_of_most)
-
-
-def _last_of_most(rows: Array) -> Array:
-    """The last place of the most frequent value along the last axis."""
-    rows = sortable(rows)
-    order = np.argsort(rows, -1, kind="stable")
-    ordered = np.take_along_axis(rows, order, -1)
-    new = np.ones(ordered.shape, bool)
-    new[..., 1:] = ordered[..., 1:] != ordered[..., :-1]
-    k = np.arange(ordered.shape[-1])
-    length = k - np.maximum.accumulate(np.where(new, k, 0), -1)
-    return np.take_along_axis(order, np.argmax(length, -1)[..., None], -1)[..., 0]
+    return one_along("mode", self, dim, keepdim, Order.MODE)
 
 
 def unique_consecutive(
@@ -369,20 +359,17 @@ def unique_consecutive(
     check_implemented("unique", meta.dtype, not meta.dtype.is_complex)
     if meta.device.type != "cpu":
         raise NotImplementedError("unique_consecutive: the sizes depend on data, which a meta tensor has not")
-    nothing, array = filled((0,), int64, 0), values(self)
-    place = 0 if dim is None else wrap_dim("unique_consecutive", dim, meta.ndim)
-    array = array.reshape(-1) if dim is None or not array.ndim else array
+    if dim is None:
+        row, indices = apply("clone", reshape(self, (-1,))), new_like(contiguous_meta((meta.numel,), int64))
+        return runs_of(meta, row, count_by(indices, (0, 1)), return_inverse, return_counts)
+    array, place = values(self), wrap_dim("unique_consecutive", dim, meta.ndim)
+    array = array if array.ndim else array.reshape(-1)
     moved = np.moveaxis(array, place, 0) if place else array
     starts, new = np.ones(len(moved), bool), moved[1:] != moved[:-1]
     starts[1:] = new.any(tuple(range(1, new.ndim))) if new.ndim > 1 else new
     found, run = np.compress(starts, array, place) if place else array[starts], np.cumsum(starts) - 1
-    inverse = run.reshape(meta.sizes if dim is None else -1)
     lengths = np.diff(np.append(np.flatnonzero(starts), len(starts)))
-    return (
-        from_array(found, meta.dtype) if dim is None else parts_first(found, place, meta.dtype),
-        from_array(inverse, int64) if return_inverse or dim is not None else nothing,
-        from_array(lengths, int64) if return_counts or dim is not None else nothing,
-    )
+    return parts_first(found, place, meta.dtype), from_array(run, int64), from_array(lengths, int64)
 
 
 def public_unique_consecutive(

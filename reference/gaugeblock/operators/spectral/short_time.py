@@ -2,68 +2,66 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from math import prod
 from typing import Any
 
 from ...core import lazy_numpy as np
 from ...core.device import meta_device
-from ...core.dtype import DType, complex128, float64
+from ...core.dtype import DType, complex128, float64, int64
 from ...core.errors import check_int
 from ...core.warn import warn_once
+from ...kernels.conversion import Immediate
 from ...tensor.array_view import array_of
 from ...tensor.scalars import item
-from ...tensor.tensor import Tensor
+from ...tensor.tensor import Tensor, new_like
+from ...tensor.tensor_meta import contiguous_meta, recalled
 from ..arguments import tensor_argument
-from ..arrays import Array
 from ..complex_half import refuse_complex32
-from ..fill import fill_kept
 from ..invoke import apply
-from ..ranges import Plan
+from ..launch import element_launch
+from ..ranges import Plan, count_by
 
 
-def _tapered(name: str, shape: Callable[..., Array]) -> Callable[..., Plan]:
-    """Return the plan of a window: `shape` at places from 0 to 1; a periodic one leaves out the last of one more. The
-    plan raises RuntimeError for a negative length and a dtype that is no float."""
+def _tapered(name: str, formula: str, numbers: Callable[..., tuple[float, ...]]) -> Callable[..., Plan]:
+    """Return the plan of a window: a formula of each place, the last one and `numbers` of the options. A periodic one
+    leaves out the last of one more. The plan raises RuntimeError for a negative length and a dtype that is no float."""
 
     def plan(dtype: DType, window_length: int, periodic: bool = True, **options: float) -> Plan:
         if dtype.kind != 2:
             raise RuntimeError(f"{name} expects floating point dtypes, got: {dtype.name}")
         if window_length < 0:
             raise RuntimeError(f"{name} requires non-negative window_length, got window_length={window_length}")
+        last, given = window_length if periodic else window_length - 1, numbers(**options)
 
         def fill(result: Tensor) -> None:
-            last = window_length if periodic else window_length - 1
-            places = np.arange(window_length) / max(last, 1)
-            array_of(result)[...] = 1 if window_length == 1 else shape(places, **options)
+            if window_length == 1:
+                array_of(result)[...] = 1
+                return
+            places = new_like(contiguous_meta(result.meta.sizes, int64))
+            operands = [places.meta, *[Immediate(float64)] * (1 + len(given))]
+            launch = recalled(result.meta.plans, formula, element_launch, formula, result.meta, operands, float64)
+            if launch is not None:
+                count_by(places, (0, 1))
+                launch.run([result.pointer, places.pointer, float(last), *given])
 
-        key = (name, periodic, *options.items())
-        return Plan((window_length,), lambda result: fill_kept(result, key, fill))
+        return Plan((window_length,), fill)
 
     return plan
 
 
-def cosine_sum(place: Array, *weights: float) -> Array:
-    """The sum of cosines over one period, with signs in turn."""
-    terms = ((-1) ** k * weight * np.cos(2 * np.pi * k * place) for k, weight in enumerate(weights))
-    return sum(terms, np.zeros_like(place))
+@functools.lru_cache
+def _kaiser_numbers(beta: float = 12.0) -> tuple[float, float]:
+    """Return `beta`, and the Bessel function I0 of it."""
+    return float(beta), float(np.i0(beta))
 
 
-def triangle(place: Array) -> Array:
-    """1 in the middle, 0 at both ends."""
-    return np.asarray(1 - np.abs(2 * place - 1))
-
-
-def circle_bessel(place: Array, beta: float = 12.0) -> Array:
-    """The Bessel function I0 over a half circle, relative to its middle, with the shape `beta`."""
-    circle = np.sqrt(np.maximum(1 - (2 * place - 1) ** 2, 0))
-    return np.asarray(np.i0(beta * circle) / np.i0(beta))
-
-
-hann = _tapered("hann_window", lambda place: cosine_sum(place, 0.5, 0.5))
-hamming = _tapered("hamming_window", lambda place, alpha=0.54, beta=0.46: cosine_sum(place, alpha, beta))
-blackman = _tapered("blackman_window", lambda place: cosine_sum(place, 0.42, 0.5, 0.08))
-bartlett, kaiser = _tapered("bartlett_window", triangle), _tapered("kaiser_window", circle_bessel)
+hann = _tapered("hann_window", "cosine_window", lambda: (0.5, 0.5, 0.0))
+hamming = _tapered("hamming_window", "cosine_window", lambda alpha=0.54, beta=0.46: (alpha, beta, 0.0))
+blackman = _tapered("blackman_window", "cosine_window", lambda: (0.42, 0.5, 0.08))
+bartlett = _tapered("bartlett_window", "bartlett_window", lambda: ())
+kaiser = _tapered("kaiser_window", "kaiser_window", _kaiser_numbers)
 
 PADDING = ("reflect", "constant", "replicate", "circular")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from ...core import lazy_numpy as np
 from ...core.away import long_call
@@ -84,13 +84,59 @@ def _apart(ndim: int, dims: set[int]) -> list[int]:
 HALVED, DOUBLED = "halved", "doubled"
 """What a transform does to the length: real to complex keeps the first half, complex to real restores both."""
 Sizes = Sequence[int] | int | None
-Transform = Callable[..., Array]
+
+
+class _Kind(NamedTuple):
+    """What a transform does: its direction, what becomes of the length, whether its input or result is conjugated,
+    which swaps the directions of normalisation."""
+
+    forward: bool
+    length: str = ""
+    conjugated: bool = False
+
+
+class _Step(NamedTuple):
+    """A transform along one dim: NumPy's ufunc, its factor and axes, and sizes and dtype of what it gives."""
+
+    ufunc: Any
+    factor: Any
+    axes: list[Ints]
+    sizes: Ints
+    dtype: Any
+
+
+def _steps(given: Ints, dtype: DType, points: Sequence[int], dims: Ints, norm: Norm, kind: _Kind) -> list[_Step] | None:
+    """Return the transforms along the dims, one after the other; None for a NumPy without these ufuncs."""
+    ufuncs = getattr(np.fft, "_pocketfft_umath", None)
+    if ufuncs is None:
+        return None
+    sizes, real, steps = list(given), dtype.to_real().numpy.type, list[_Step]()
+    lines = [*zip(dims, points, strict=True)]
+    for place, (dim, size) in enumerate(lines if kind.length == DOUBLED else lines[::-1]):
+        ufunc, made = ufuncs.fft if kind.forward else ufuncs.ifft, dtype.to_complex()
+        sizes[dim] = size
+        if kind.length == HALVED and place == 0:
+            ufunc, sizes[dim] = ufuncs.rfft_n_odd if size % 2 else ufuncs.rfft_n_even, size // 2 + 1
+        elif kind.length == DOUBLED and place == len(lines) - 1:
+            ufunc, made = ufuncs.irfft, dtype.to_real()
+        scaled = {"backward": not kind.forward, "forward": kind.forward}.get(norm)
+        factor = real(1) / np.sqrt(real(size)) if scaled is None else real(1) / real(size) if scaled else real(1)
+        steps.append(_Step(ufunc, factor, [(dim,), (), (dim,)], tuple(sizes), made.numpy))
+    return steps
+
+
+def _run_steps(steps: Sequence[_Step], given: Array, out: Array) -> None:
+    for ufunc, factor, axes, sizes, dtype in steps[:-1]:
+        made = np.empty(sizes, dtype)
+        ufunc(given, factor, axes=axes, out=made)
+        given = made
+    ufunc, factor, axes, _, _ = steps[-1]
+    ufunc(given, factor, axes=axes, out=out)
 
 
 def _transformed(
-    operator: str, transform: Transform, self: Tensor, dims: Ints, shape: Sequence[int | None], norm: str | None,
-    length: str,
-) -> Planned[Tensor]:  # fmt: skip
+    operator: str, kind: _Kind, self: Tensor, dims: Ints, shape: Sequence[int | None], norm: str | None
+) -> Planned[Tensor]:
     """Plan the transform of `shape` points along `dims`, cut or padded with zeros; the last dim is halved or doubled.
 
     A length of None is that of the input. Raises RuntimeError for no points or dims, half precision and an unknown
@@ -98,7 +144,7 @@ def _transformed(
     """
     if norm is not None and norm not in OPPOSITE:
         raise RuntimeError(f'Invalid normalization mode: "{norm}"; it must be one of {", ".join(OPPOSITE)}')
-    dtype = DEFAULTS.dtype if self.meta.dtype.kind < 2 else self.meta.dtype
+    length, dtype = kind.length, DEFAULTS.dtype if self.meta.dtype.kind < 2 else self.meta.dtype
     if length == HALVED and dtype.is_complex:
         raise RuntimeError(f"{operator} expects a real input tensor, but got {UPSTREAM_NAMES[dtype.name]}")
     if self.meta.dtype.kind == 2 and dtype.itemsize < 4:
@@ -120,11 +166,25 @@ def _transformed(
         made = meta_of(tuple(sizes), _strides_over(operator, self, dims, points, sizes, length), found, meta.device)
         computed = (dtype if length == HALVED else dtype.to_complex()).numpy
 
+        chosen: Norm = norm or "backward"  # type: ignore[assignment]
+        used = OPPOSITE[chosen] if kind.conjugated else chosen
+        steps = _steps(meta.sizes, dtype, points, dims, used, kind) if dims and meta.numel else []
+
         def run(result: int, source: int) -> None:
-            given = array_at(meta, source).astype(computed)
-            if dims and meta.numel:
-                given = transform(given, points, dims, norm or "backward")
-            array_at(made, result)[...] = given if meta.numel else 0
+            given, out = array_at(meta, source), array_at(made, result)
+            if given.dtype != computed:
+                given = given.astype(computed)
+            if kind.conjugated and length == DOUBLED:
+                given = np.conjugate(given)
+            if steps:
+                _run_steps(steps, given, out)
+            elif steps is None:
+                prefix = {HALVED: "r", DOUBLED: "ir"}.get(length, "" if kind.forward else "i")
+                out[...] = getattr(np.fft, f"{prefix}fftn")(given, points, dims, used)
+            else:
+                out[...] = given if meta.numel else 0
+            if kind.conjugated and length == HALVED:
+                np.conjugate(out, out=out)
 
         kernel = long_call(STEPS * made.numel, run) if made.device is cpu and made.numel else None
         fresh = Fresh(kernel, (made,), ())
@@ -159,7 +219,7 @@ def _strides_over(operator: str, self: Tensor, dims: Ints, points: list[int], si
     return transformed_strides(sizes, strides, dims, last=length == HALVED)
 
 
-def _line(operator: str, function: Transform, length: str = "") -> Plannable[..., Tensor]:
+def _line(operator: str, kind: _Kind) -> Plannable[..., Tensor]:
     """The transform along one dim. It raises IndexError for a dim out of range, RuntimeError as `_transformed`."""
 
     @plannable
@@ -168,12 +228,12 @@ def _line(operator: str, function: Transform, length: str = "") -> Plannable[...
     ) -> Tensor | Planned[Tensor]:
         if not self.meta.ndim:
             raise IndexError(f"{operator}: Dimension specified as {dim} but tensor has no dimensions")
-        return _transformed(operator, function, self, (wrap_dim(operator, dim, self.meta.ndim),), [n], norm, length)
+        return _transformed(operator, kind, self, (wrap_dim(operator, dim, self.meta.ndim),), [n], norm)
 
     return transform
 
 
-def _over(operator: str, function: Transform, length: str = "") -> tuple[Plannable[..., Tensor], ...]:
+def _over(operator: str, kind: _Kind) -> tuple[Plannable[..., Tensor], ...]:
     """The transform over dims, by default all of them, and that of the last two by default. They raise IndexError for
     dims out of range, RuntimeError as `_transformed`."""
 
@@ -182,39 +242,25 @@ def _over(operator: str, function: Transform, length: str = "") -> tuple[Plannab
         def transform(
             self: Tensor, s: Sizes = None, dim: Sizes = default, norm: str | None = None
         ) -> Tensor | Planned[Tensor]:
-            return _transformed(operator, function, self, *dims_and_sizes(operator, self, s, dim), norm, length)
+            return _transformed(operator, kind, self, *dims_and_sizes(operator, self, s, dim), norm)
 
         return transform
 
     return made(None), made((-2, -1))
 
 
-def _numpy(name: str) -> Transform:
-    def transform(array: Array, points: list[int], dims: Ints, norm: str) -> Any:
-        if len(dims) == 1:
-            return getattr(np.fft, name[:-1])(array, points[0], dims[0], norm)
-        return getattr(np.fft, name)(array, points, dims, norm)
+KINDS = {
+    "fft": _Kind(True), "ifft": _Kind(False), "rfft": _Kind(True, HALVED), "irfft": _Kind(False, DOUBLED),
+    "hfft": _Kind(False, DOUBLED, conjugated=True), "ihfft": _Kind(True, HALVED, conjugated=True),
+}  # fmt: skip
 
-    return transform
-
-
-def _hermitian(array: Array, points: list[int], dims: Ints, norm: str) -> Array:
-    return np.fft.irfftn(np.conjugate(array), points, dims, OPPOSITE[norm])
-
-
-def _inverse_hermitian(array: Array, points: list[int], dims: Ints, norm: str) -> Array:
-    return np.conjugate(np.fft.rfftn(array, points, dims, OPPOSITE[norm]))
-
-
-fft_fft, fft_ifft = _line("fft", _numpy("fftn")), _line("ifft", _numpy("ifftn"))
-fft_rfft, fft_irfft = _line("rfft", _numpy("rfftn"), HALVED), _line("irfft", _numpy("irfftn"), DOUBLED)
-fft_hfft, fft_ihfft = _line("hfft", _hermitian, DOUBLED), _line("ihfft", _inverse_hermitian, HALVED)
-fft_fftn, fft_fft2 = _over("fftn", _numpy("fftn"))
-fft_ifftn, fft_ifft2 = _over("ifftn", _numpy("ifftn"))
-fft_rfftn, fft_rfft2 = _over("rfftn", _numpy("rfftn"), HALVED)
-fft_irfftn, fft_irfft2 = _over("irfftn", _numpy("irfftn"), DOUBLED)
-fft_hfftn, fft_hfft2 = _over("hfftn", _hermitian, DOUBLED)
-fft_ihfftn, fft_ihfft2 = _over("ihfftn", _inverse_hermitian, HALVED)
+fft_fft, fft_ifft, fft_rfft, fft_irfft, fft_hfft, fft_ihfft = (_line(name, kind) for name, kind in KINDS.items())
+fft_fftn, fft_fft2 = _over("fftn", KINDS["fft"])
+fft_ifftn, fft_ifft2 = _over("ifftn", KINDS["ifft"])
+fft_rfftn, fft_rfft2 = _over("rfftn", KINDS["rfft"])
+fft_irfftn, fft_irfft2 = _over("irfftn", KINDS["irfft"])
+fft_hfftn, fft_hfft2 = _over("hfftn", KINDS["hfft"])
+fft_ihfftn, fft_ihfft2 = _over("ihfftn", KINDS["ihfft"])
 
 
 def _frequencies(operator: str, count: Callable[[int], int], places: Callable[[int], Array]) -> Callable[..., Plan]:
