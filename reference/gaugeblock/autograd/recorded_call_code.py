@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..core.sealed import OFFSETS
-from ..kernels.bound_call_code import CONSTANTS, ITEMS, NONE, SIZE, TYPE, module
+from ..kernels.bound_call_code import CONSTANTS, ITEMS, LIST_ITEMS, NONE, SIZE, TYPE, module
 from ..kernels.code import NAME
 from ..memory.storage import Storage
 from ..tensor.tensor import Tensor
@@ -12,43 +12,70 @@ from .autograd_meta import AutogradMeta, ViewState
 from .edge_code import DECLINED, FAILED, GOOD, OBJECTS, RecordCode, edge_functions
 from .node import Node
 
-MEMBERS = ("run", "node", "operands", "program", "constants")
+MEMBERS = ("run", "node", "operands", "program", "constants", "lists")
 """The members of `Recorded`, in order."""
 BYTES = bytes.__basicsize__ - 1
 """Offset of the contents of a bytes object."""
 AS_IS, RECORDED, UNPACKED, CONSTANT = range(4)
 """Kinds of operands: an argument as it is, a plain tensor whose edge is recorded, a plain tensor alone, a constant."""
-CONSTANT_VALUE, ARGUMENT, SAVED, DESCRIBED = range(4)
-"""Kinds of slots in a node: a constant, an argument of the call, a tensor and its version, a tensor's metadata."""
+CONSTANT_VALUE, ARGUMENT, SAVED, DESCRIBED, SAVED_LIST, DESCRIBED_LIST = range(6)
+"""Kinds of slots in a node: a constant, an argument of the call, a tensor and its version, a tensor's metadata, and the
+last two of a list of tensors, whose length stands in the place of the mask."""
+BITS = 63
+"""How many edges or results masks tell apart."""
+ROW = 4
+"""Words for each operand."""
 OF_RESULT = -1
 """Operand number that means the first result; -2 means the second, and so on."""
 HEADER = ("steps", "leading", "maker", "base")
 """Header of a program: the number of slots, a mask of the results that need a gradient, and for a view the constant
-that names its operator and the place of its base; -1 for what is no view."""
+that names its operator, before the one that says how it came to be, and the place of its base; -1 for what is no
+view."""
 SAME = FAILED + 1
 """The status of a call that returns one of its arguments."""
 GIVEN = "ptr %program, ptr %constants, ptr %args, ptr %plain, ptr %edges, i64 %count, i64 %wanted"
 """Parameters of the functions that make a node."""
+LEADING = "ptr %program, ptr %constants, ptr %args"
+"""Those that say how a result leads to its node."""
 
 
 def text() -> str:
     """Return the IR of the builtin and of its parts."""
-    parts = [*edge_functions(), _operand(), _filled(), _wrapped(), _viewed(), _noted(), _recorded()]
+    parts = [*edge_functions(), _item(), _operand(), _of_list(), _filled(), _wrapped(), _viewed(), _lead(), _noted()]
+    parts += [_run(), _recorded()]
     return module(parts, OBJECTS)
+
+
+def _item() -> str:
+    """@item(list, place): a borrowed reference to an item of a list or tuple; null if there is none."""
+    code = RecordCode()
+    kind = code.load("ptr", code.move("%list", TYPE))
+    is_list, is_tuple = (code.same(kind, f"@Py{name}_Type") for name in ("List", "Tuple"))
+    code.leave(code.unless(code.either(is_list, is_tuple)), "ptr null")
+    size = code.load("i64", code.move("%list", SIZE))
+    code.leave(code.register(f"icmp sge i64 %place, {size}"), "ptr null")
+    with code.ending(is_list):
+        code.line(f"ret ptr {code.load('ptr', code.slot(code.member('%list', LIST_ITEMS), '%place'))}")
+    found = code.load("ptr", code.slot(code.move("%list", ITEMS), "%place"))
+    return code.function("define internal ptr @item(ptr %list, i64 %place)", f"  ret ptr {found}")
 
 
 def _operand() -> str:
     """@operand(row, args, constants, place, edges): store a new reference to what the kernel gets for an operand. Store
     its edge too, and return a status."""
     code = RecordCode()
-    number, kind, slot = (code.word("%row", k) for k in range(3))
+    number, item, kind, slot = (code.word("%row", k) for k in range(ROW))
     value = code.register("alloca ptr")
     fixed = code.register(f"icmp eq i64 {kind}, {CONSTANT}")
     with code.when(fixed):
         code.store("ptr", code.load("ptr", code.slot(code.move("%constants", ITEMS), number)), value)
     with code.when(code.unless(fixed)):
-        argument = code.load("ptr", code.slot("%args", number))
-        code.store("ptr", argument, value)
+        code.store("ptr", code.load("ptr", code.slot("%args", number)), value)
+        with code.when(code.register(f"icmp sge i64 {item}, 0")):
+            found = code.register(f"call ptr @item(ptr {code.load('ptr', value)}, i64 {item})")
+            code.leave(code.same(found, "null"), f"i64 {DECLINED}")
+            code.store("ptr", found, value)
+        argument = code.load("ptr", value)
         is_tensor = code.same(code.load("ptr", code.move(argument, TYPE)), code.object("Tensor"))
         with code.when(code.register(f"icmp ne i64 {kind}, {AS_IS}")):
             code.leave(code.unless(is_tensor), f"i64 {DECLINED}")
@@ -69,6 +96,39 @@ def _operand() -> str:
     code.store("ptr", found, "%place")
     head = "define internal i64 @operand(ptr %row, ptr %args, ptr %constants, ptr %place, ptr %edges)"
     return code.function(head, f"  ret i64 {GOOD}")
+
+
+def _of_list() -> str:
+    """@of_list(node, first, second, tensors, count): fill two slots with the tensors of a list and their versions, or
+    the first with their metadata if there is no second. Return false if there is no memory."""
+    code = RecordCode()
+    described = code.register("icmp eq i64 %second, 0")
+    made = code.register("call ptr @PyTuple_New(i64 %count)")
+    code.leave(code.same(made, "null"), "i1 false")
+    code.store("ptr", made, code.move("%node", "%first"))
+    versions = code.variable("ptr", "null")
+    with code.when(code.unless(described)):
+        code.store("ptr", code.register("call ptr @PyTuple_New(i64 %count)"), versions)
+        code.leave(code.same(code.load("ptr", versions), "null"), "i1 false")
+        code.store("ptr", code.load("ptr", versions), code.move("%node", "%second"))
+    with code.loop(0, "%count") as i:
+        tensor = code.load("ptr", code.slot("%tensors", i))
+        nothing = code.same(tensor, NONE)
+        with code.when(described):
+            where = [code.slot_of(tensor, Tensor, slot) for slot in ("_meta", "_offset")]
+            both = code.register(f"call ptr @pair(ptr {where[0]}, ptr {where[1]})")
+            code.leave(code.same(both, "null"), "i1 false")
+            code.store("ptr", both, code.slot(code.move(made, ITEMS), i))
+        with code.when(code.unless(described)):
+            code.item(made, i, tensor)
+            seen = code.load("ptr", versions)
+            with code.when(nothing):
+                code.item(seen, i, code.object("zero"))
+            with code.when(code.unless(nothing)):
+                storage = code.slot_of(tensor, Tensor, "_storage_impl")
+                code.item(seen, i, code.member(storage, OFFSETS[Storage]["version"]))
+    head = "define internal i1 @of_list(ptr %node, i64 %first, i64 %second, ptr %tensors, i64 %count)"
+    return code.function(head, "  ret i1 true")
 
 
 def _filled() -> str:
@@ -96,9 +156,16 @@ def _filled() -> str:
     with code.loop(0, code.word("%program", HEADER.index("steps"))) as i:
         entry = code.slot("%program", code.register(f"add i64 {len(HEADER)}, {code.register(f'mul i64 {i}, 5')}"))
         kind, number, mask, first, second = (code.word(entry, k) for k in range(5))
-        constant, argument, saved, described = (
-            code.register(f"icmp eq i64 {kind}, {one}") for one in (CONSTANT_VALUE, ARGUMENT, SAVED, DESCRIBED)
-        )
+        constant, argument, saved, described, listed = (
+            code.register(f"icmp {test} i64 {kind}, {one}")
+            for test, one in (
+                ("eq", CONSTANT_VALUE), ("eq", ARGUMENT), ("eq", SAVED), ("eq", DESCRIBED), ("sge", SAVED_LIST)
+            )
+        )  # fmt: skip
+        with code.when(listed):
+            tensors = code.slot("%plain", number)
+            good = code.register(f"call i1 @of_list(ptr %node, i64 {first}, i64 {second}, ptr {tensors}, i64 {mask})")
+            code.leave(code.unless(good), "i1 false")
         with code.when(code.either(constant, argument)):
             array = code.register(f"select i1 {constant}, ptr {code.move('%constants', ITEMS)}, ptr %args")
             code.put("%node", first, code.load("ptr", code.slot(array, number)))
@@ -158,8 +225,8 @@ def _wrapped() -> str:
 
 
 def _viewed() -> str:
-    """@viewed(tensor, plain, base, maker): the tensor, made a recorded view of `base` as `view_of` does; null without
-    memory. One that shares nothing with it stays as it is."""
+    """@viewed(tensor, plain, base, maker, place): the tensor, made a recorded view of `base` as `view_of` does; null
+    without memory. One that shares nothing with it stays as it is. `maker` is followed by how the view came to be."""
     code = RecordCode()
     storage = code.slot_of("%base", Tensor, "_storage_impl")
     code.leave(code.is_not(code.slot_of("%plain", Tensor, "_storage_impl"), storage), "ptr %tensor")
@@ -169,13 +236,16 @@ def _viewed() -> str:
         code.line("ret ptr null")
     above = code.slot_of("%base", Tensor, "base")
     root = code.register(f"select i1 {code.same(above, NONE)}, ptr %base, ptr {above}")
-    creation = code.variable("ptr", code.object("default"))
+    creation = code.variable("ptr", code.load("ptr", code.slot("%maker", 1)))
     other = code.slot_of(code.slot_of("%base", Tensor, "autograd"), AutogradMeta, "view")
     with code.when(code.is_not(other, NONE)):
-        code.store("ptr", code.slot_of(other, ViewState, "creation"), creation)
+        above = code.slot_of(other, ViewState, "creation")
+        with code.when(code.is_not(above, code.object("default"))):
+            code.store("ptr", above, creation)
+    number = code.slot_of(code.slot_of("%tensor", Tensor, "autograd"), AutogradMeta, "output_nr")
     values = {
-        "version": code.slot_of(storage, Storage, "version"), "creation": code.load("ptr", creation), "maker": "%maker",
-        "output_nr": code.object("zero"),
+        "version": code.slot_of(storage, Storage, "version"), "creation": code.load("ptr", creation),
+        "maker": code.load("ptr", "%maker"), "output_nr": number,
     }  # fmt: skip
     for slot, value in values.items():
         code.fill(state, ViewState, slot, value)
@@ -185,6 +255,21 @@ def _viewed() -> str:
     code.line(f"call void @Py_DecRef(ptr {state})")
     head = "define internal ptr @viewed(ptr %tensor, ptr %plain, ptr %base, ptr %maker)"
     return code.function(head, "  ret ptr %tensor")
+
+
+def _lead() -> str:
+    """@lead(plain, node, place, program, constants, args): what `wrapped` returns, made a view if the operator makes
+    views."""
+    code = RecordCode()
+    tensor = code.register("call ptr @wrapped(ptr %plain, ptr %node, i64 %place)")
+    maker = code.word("%program", HEADER.index("maker"))
+    views = code.register(f"icmp sge i64 {maker}, 0")
+    code.leave(code.either(code.same(tensor, "null"), code.unless(views)), f"ptr {tensor}")
+    base = code.load("ptr", code.slot("%args", code.word("%program", HEADER.index("base"))))
+    names = code.slot(code.move("%constants", ITEMS), maker)
+    view = code.register(f"call ptr @viewed(ptr {tensor}, ptr %plain, ptr {base}, ptr {names})")
+    head = f"define internal ptr @lead(ptr %plain, ptr %node, i64 %place, {LEADING})"
+    return code.function(head, f"  ret ptr {view}")
 
 
 def _noted() -> str:
@@ -200,24 +285,22 @@ def _noted() -> str:
     many = code.register(f"select i1 {single}, i64 1, i64 {code.load('i64', code.move('%result', SIZE))}")
     good = code.register(f"call i1 @filled(ptr {node}, {GIVEN}, ptr {results}, i64 {many})")
     with code.when(code.both(good, single)):
-        tensor = code.register(f"call ptr @wrapped(ptr %result, ptr {node}, i64 0)")
-        code.store("ptr", tensor, made)
-        maker = code.word("%program", HEADER.index("maker"))
-        with code.when(code.both(code.is_not(tensor, "null"), code.register(f"icmp sge i64 {maker}, 0"))):
-            base = code.load("ptr", code.slot("%args", code.word("%program", HEADER.index("base"))))
-            name = code.load("ptr", code.slot(code.move("%constants", ITEMS), maker))
-            view = code.register(f"call ptr @viewed(ptr {tensor}, ptr %result, ptr {base}, ptr {name})")
-            code.store("ptr", view, made)
+        code.store("ptr", code.register(f"call ptr @lead(ptr %result, ptr {node}, i64 0, {LEADING})"), made)
     with code.when(code.both(good, code.unless(single))):
         together = code.register(f"call ptr @PyType_GenericAlloc(ptr {kind}, i64 {many})")
         code.store("ptr", together, made)
         mask = code.word("%program", HEADER.index("leading"))
         with code.when(code.is_not(together, "null")), code.loop(0, many) as i:
             plain = code.load("ptr", code.slot(results, i))
-            leads = code.register(f"trunc i64 {code.register(f'lshr i64 {mask}, {i}')} to i1")
+            last = code.minimum(i, BITS)
+            leads = code.register(f"trunc i64 {code.register(f'lshr i64 {mask}, {last}')} to i1")
             with code.when(leads):
-                recorded = code.register(f"call ptr @wrapped(ptr {plain}, ptr {node}, i64 {i})")
+                recorded = code.register(f"call ptr @lead(ptr {plain}, ptr {node}, i64 {i}, {LEADING})")
                 code.store("ptr", recorded, code.slot(code.move(together, ITEMS), i))
+                with code.ending(code.same(recorded, "null")):
+                    code.line(f"call void @Py_DecRef(ptr {together})")
+                    code.line(f"call void @Py_DecRef(ptr {node})")
+                    code.line("ret ptr null")
             with code.when(code.unless(leads)):
                 code.item(together, i, plain)
     code.line(f"call void @Py_DecRef(ptr {node})")
@@ -225,12 +308,48 @@ def _noted() -> str:
     return code.function(head, f"  ret ptr {code.load('ptr', made)}")
 
 
+def _run() -> str:
+    """@run(call, plain, count, lists): the result of the plain call on operands, in lists of these lengths."""
+    code = RecordCode()
+    arguments = code.register(f"sdiv i64 {code.load('i64', code.move('%lists', SIZE))}, 8")
+    with code.ending(code.register(f"icmp eq i64 {arguments}, 0")):
+        result = code.register("call ptr @PyObject_Vectorcall(ptr %call, ptr %plain, i64 %count, ptr null)")
+        code.line(f"ret ptr {result}")
+    given = code.register(f"alloca ptr, i64 {arguments}")
+    at, good = code.variable("i64", 0), code.variable("i64", 1)
+    with code.loop(0, arguments) as i:
+        length = code.word(code.move("%lists", BYTES), i)
+        start = code.slot("%plain", code.load("i64", at))
+        single = code.register(f"icmp slt i64 {length}, 0")
+        with code.when(single):
+            one = code.load("ptr", start)
+            code.line(f"call void @Py_IncRef(ptr {one})")
+            code.store("ptr", one, code.slot(given, i))
+        with code.when(code.unless(single)):
+            made = code.register(f"call ptr @PyTuple_New(i64 {length})")
+            code.store("ptr", made, code.slot(given, i))
+            missing = code.same(made, "null")
+            with code.when(missing):
+                code.store("i64", 0, good)
+            with code.when(code.unless(missing)), code.loop(0, length) as k:
+                code.item(made, k, code.load("ptr", code.slot(start, k)))
+        taken = code.register(f"select i1 {single}, i64 1, i64 {length}")
+        code.store("i64", code.register(f"add i64 {code.load('i64', at)}, {taken}"), at)
+    result = code.variable("ptr", "null")
+    with code.when(code.register(f"icmp ne i64 {code.load('i64', good)}, 0")):
+        made = code.register(f"call ptr @PyObject_Vectorcall(ptr %call, ptr {given}, i64 {arguments}, ptr null)")
+        code.store("ptr", made, result)
+    code.drop(given, arguments)
+    last = code.load("ptr", result)
+    return code.function("define internal ptr @run(ptr %call, ptr %plain, i64 %count, ptr %lists)", f"  ret ptr {last}")
+
+
 def _recorded() -> str:
     """@NAME_recorded(self, args, nargs): what `Recorded` does."""
     code = RecordCode()
     for switch in ("unrecorded", "in_python"):
         code.decline(code.register(f"icmp ne i64 {code.load('i64', code.move(code.object(switch), SIZE))}, 0"))
-    run, kind, operands, steps, constants = (code.member("%self", ITEMS + 8 * k) for k in range(len(MEMBERS)))
+    run, kind, operands, steps, constants, lists = (code.member("%self", ITEMS + 8 * k) for k in range(len(MEMBERS)))
     data, program = code.move(operands, BYTES), code.move(steps, BYTES)
     count, edge_count = code.word(data, 0), code.word(data, 1)
     plain, edges = (code.register(f"alloca ptr, i64 {size}") for size in (count, edge_count))
@@ -243,7 +362,7 @@ def _recorded() -> str:
         return code.register(f"icmp eq i64 {code.load('i64', status)}, {GOOD}")
 
     def entry(i: str) -> str:
-        return code.slot(data, code.register(f"add i64 2, {code.register(f'mul i64 {i}, 3')}"))
+        return code.slot(data, code.register(f"add i64 2, {code.register(f'mul i64 {i}, {ROW}')}"))
 
     with code.loop(0, count) as i, code.when(good()):
         call = f"@operand(ptr {entry(i)}, ptr %args, ptr {constants}, ptr {code.slot(plain, i)}, ptr {edges})"
@@ -252,13 +371,14 @@ def _recorded() -> str:
             code.store("i64", code.register(f"add i64 {i}, 1"), taken)
     with code.loop(0, edge_count) as i:
         there = code.is_not(code.load("ptr", code.slot(edges, i)), "null")
-        bit = code.register(f"shl i64 {code.register(f'zext i1 {there} to i64')}, {i}")
+        last = code.minimum(i, BITS - 1)
+        bit = code.register(f"shl i64 {code.register(f'zext i1 {there} to i64')}, {last}")
         code.store("i64", code.register(f"or i64 {code.load('i64', wanted)}, {bit}"), wanted)
     none = code.register(f"icmp eq i64 {code.load('i64', wanted)}, 0")
     with code.when(code.both(good(), none)):
         code.store("i64", DECLINED, status)
     with code.when(good()):
-        result = code.register(f"call ptr @PyObject_Vectorcall(ptr {run}, ptr {plain}, i64 {count}, ptr null)")
+        result = code.register(f"call ptr @run(ptr {run}, ptr {plain}, i64 {count}, ptr {lists})")
         failed, refused = code.same(result, "null"), code.same(result, NONE)
         after = code.register(f"select i1 {refused}, i64 {DECLINED}, i64 {GOOD}")
         code.store("i64", code.register(f"select i1 {failed}, i64 {FAILED}, i64 {after}"), status)
@@ -268,7 +388,10 @@ def _recorded() -> str:
             with code.loop(0, count) as i:
                 place = code.word(entry(i), 0)
                 itself = code.same(code.load("ptr", code.slot(plain, i)), result)
-                with code.when(itself):
+                in_list = code.register(f"icmp sge i64 {code.word(entry(i), 1)}, 0")
+                with code.when(code.both(itself, in_list)):
+                    code.store("i64", DECLINED, status)
+                with code.when(code.both(itself, code.unless(in_list))):
                     original = code.load("ptr", code.slot("%args", place))
                     code.line(f"call void @Py_IncRef(ptr {original})")
                     code.store("ptr", original, made)

@@ -117,7 +117,7 @@ def generated(operator: Operator, kind: str, row_name: str) -> Callable[..., Any
     source = kernel_source(schema, formulas, kind)
     record: Callable[..., Any] = compiled(f"autograd kernel of {operator.name}", source, names, "record")
     if kind in ("fresh", "view"):
-        record.recorded = recorder_of(kind, schema, names["run"], formulas, real)  # type: ignore[attr-defined]
+        record.recorded = recorder_of(kind, schema, names["run"], real)  # type: ignore[attr-defined]
     names["record"] = record
     return record
 

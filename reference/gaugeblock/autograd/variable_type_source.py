@@ -133,7 +133,8 @@ def kernel_source(schema: Schema, formulas: Formulas, kind: str) -> str:
     if several:
         lines += ["    if not result:", "        return result"]
     if not several:
-        lines += ["    if result.meta.dtype.kind < 2:", f"        return {passing if kind == 'view' else 'result'}"]
+        whole = f"result if result.base is None else {passing}" if kind == "view" else "result"
+        lines += ["    if result.meta.dtype.kind < 2:", f"        return {whole}"]
     lines += [f"    {line}" for line in _node(schema, formulas, first)]
     lines += [f"    {line}" for line in _saving(schema, formulas, "")]
     metas = "tuple([one.meta for one in result])" if several else "(result.meta,)"

@@ -12,7 +12,7 @@ from ..core.dtype import BY_NAME, DType
 from ..core.memory_format import MemoryFormat, preserve_format
 from ..dispatch.dispatcher import REGISTRY, call, call_on
 from ..operators.conversion import LOCAL_SCALAR, METHOD_DTYPES, host
-from ..operators.invoke import apply
+from ..operators.invoke import apply, apply_for_many
 from ..tensor import views
 from ..tensor.hooks import hooks
 from ..tensor.reinterpret import adjoint, matrix_h
@@ -24,10 +24,9 @@ Method = Callable[..., Any]
 
 def through(name: str) -> Method:
     """The operator `name` as a method that takes the schema's positional arguments."""
-    operator = REGISTRY.find(name)
 
     def method(self: Tensor, *args: Any) -> Any:
-        return call_on(operator, self, *args)
+        return apply(name, self, *args)
 
     method.__name__ = method.__qualname__ = name.partition(".")[0]
     return method
@@ -44,7 +43,7 @@ def iterate(self: Tensor) -> Iterator[Any]:
     """Views of dim 0, in order. Raises TypeError for a 0-dim tensor."""
     if not self.meta.ndim:
         raise TypeError("iteration over a 0-d tensor")
-    return iter(call_on(UNBIND, self, 0))
+    return iter(apply_for_many("unbind.int", self, 0))
 
 
 def reversed_dims(self: Tensor) -> Any:
@@ -79,7 +78,7 @@ def converting(dtype: DType) -> Method:
     return convert
 
 
-UNBIND, TO_DTYPE = (REGISTRY.find(name) for name in ("unbind.int", "to.dtype"))
+TO_DTYPE = REGISTRY.find("to.dtype")
 
 METHODS: dict[str, Method] = {
     "__getitem__": getitem, "__setitem__": setitem, "__iter__": iterate, "item": item,

@@ -25,7 +25,7 @@ from ..core.device import Device, cpu
 from ..core.dtype import DType
 from ..core.layout import Layout
 from ..core.memory_format import MemoryFormat
-from ..dispatch.dispatcher import call, plain_kernel
+from ..dispatch.dispatcher import Operator, call, plain_kernel
 from ..dispatch.keys import any_autograd, tensors_in
 from ..dispatch.state import AUTOGRAD_IN_USE
 from ..kernels.bound_call import UNSET, Fresh, Into, Unset, form_of, view_call
@@ -283,6 +283,8 @@ class Filler:
             plain = not any(isinstance(one, Tensor) for one in request.values[1:])
             if result is not self_ and (view.at_same_place or (view.placed and plain)):
                 made = view_call(self_, result) or (fresh_copy(result, self_) if plain and view.at_same_place else None)
+            elif result is self_ and not view.changes and _is_alone(request):
+                made = itself
             entry = made or self._kernel_call(view.function, request, (self_, *args[1:]), kwargs)
             remember(request.meta.calls, request.key, entry or False)
         return result
@@ -335,7 +337,10 @@ class Filler:
             result = kernel(*values, **options)
         if result is not None and "out" not in options:
             record = getattr(kernel, "recorded", None) if tracked and not UNRECORDED else None
-            entry = None if record is None else record(values, options, request.values, result)
+            if result is request.values[0] and _is_alone(request) and _is_view(operator):
+                entry = itself
+            else:
+                entry = None if record is None else record(values, options, request.values, result)
             if entry is LATER:
                 return result
             self._keep(request, entry or self._kernel_call(kernel, request, values, options), tracked)
@@ -388,10 +393,10 @@ class Filler:
             name = self.parameters[place].name
             if value is UNSET or (value is None and self.parameters[place].default == "None"):
                 slots.append(None)
-            elif name in named and _is_same(value, named[name]):
+            elif name in named and is_same(value, named[name]):
                 slots.append(name)
                 named[name] = None
-            elif place < len(filled) and _is_same(value, filled[place]):
+            elif place < len(filled) and is_same(value, filled[place]):
                 slots.append(place)
                 filled[place] = None
             else:
@@ -444,6 +449,22 @@ class Filler:
         return entry
 
 
+def itself(tensor: Tensor) -> Tensor:
+    """Return the tensor: the entry of an operator that changes nothing."""
+    return tensor
+
+
+def _is_alone(request: Request) -> bool:
+    """Return whether the entry of a call gets nothing but its tensor."""
+    return len(request.values) == 1
+
+
+def _is_view(operator: Operator) -> bool:
+    """Return whether an operator returns its tensor or a view of it, and does not change it."""
+    returns = operator.schema.returns
+    return len(returns) == 1 and returns[0].alias is not None and not returns[0].alias.mutable
+
+
 def _of_sizes(request: Request, form: Fresh) -> TensorMeta:
     """Return the meta of a new result of these sizes."""
     return contiguous_meta(request.meta.sizes, form.results[0].dtype)
@@ -467,10 +488,10 @@ def _stands_for(value: Any, operand: Any) -> bool:
     """Return whether a plan's operand is what was given, or the float that an int was converted to."""
     if value.__class__ is int and operand.__class__ is float:
         return bool(value == operand)
-    return _is_same(value, operand) if operand.__class__ in (list, tuple) else value is operand
+    return is_same(value, operand) if operand.__class__ in (list, tuple) else value is operand
 
 
-def _is_same(value: Any, passed: Any) -> bool:
+def is_same(value: Any, passed: Any) -> bool:
     """Return whether the general path passes a value on as it is given: tensors by identity, lists by their items."""
     if value.__class__ in (list, tuple) and passed.__class__ in (list, tuple):
         return len(value) == len(passed) and all(map(is_, value, passed))

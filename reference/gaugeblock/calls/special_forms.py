@@ -14,8 +14,8 @@ from ..dispatch.keys import any_autograd
 from ..dispatch.overrides import NOT_OVERRIDDEN, foreign, intercept
 from ..dispatch.state import AUTOGRAD_IN_USE, OVERRIDING
 from ..memory.untyped import UntypedStorage
+from ..operators.conversion import METHOD_DTYPES, to_dispatched
 from ..operators.conversion import METHODS as CONVERSIONS
-from ..operators.conversion import to_dispatched
 from ..operators.copy import fresh_copy
 from ..tensor.hooks import SPECIAL, hooks
 from ..tensor.metadata import set_
@@ -37,17 +37,8 @@ def self_later_source(name: str, function: str, names: list[str]) -> str:
     return f"def {function}(self, {', '.join(rest)}):\n    return slow_{name}({', '.join(names)})\n"
 
 
-def _is_alike(self: Tensor, *args: Any) -> bool:
-    """Return whether the argument is a tensor of the same dtype and on the same device."""
-    other = args[0] if len(args) == 1 and args[0].__class__ is Tensor else None
-    return other is not None and other.meta.dtype is self.meta.dtype and other.meta.device is self.meta.device
-
-
-UNCHANGED: dict[str, Callable[..., bool]] = {
-    "to": lambda self, *args: not args or (len(args) == 1 and args[0] is self.meta.dtype) or _is_alike(self, *args),
-    "type_as": _is_alike,
-}
-"""Conversions that return their tensor itself for some arguments -> whether these are such."""
+RECORDED = frozenset({"to", "type_as", "cpu", *METHOD_DTYPES})
+"""Conversions whose implementations record what they do."""
 
 
 def conversion(name: str, self: str, caller: Caller) -> tuple[str, dict[str, Any]]:
@@ -56,12 +47,11 @@ def conversion(name: str, self: str, caller: Caller) -> tuple[str, dict[str, Any
     function = caller.name
     named = self == "input"  # a function takes its tensor by name too, by any of its names
     nameless = f"        if {self} is UNSET:\n            return slow_{name}(*args, **kwargs)\n" if named else ""
-    test = f"not kwargs and not SPECIAL and {self}.__class__ is Tensor and unchanged({self}, *args)"
-    unchanged = f"    if {test}:\n        return {self}\n" if function in UNCHANGED else ""
+    tracked = f"{self}.meta.has_autograd or (AUTOGRAD_IN_USE and any_autograd(args, kwargs))"
+    recorded = "" if function in RECORDED else f" or {tracked}"
     text = (
-        f"def {function}({self}{'=UNSET' if named else ''}, *args, **kwargs):\n{unchanged}"
-        f"    if SPECIAL or {self}.__class__ is not Tensor or {self}.meta.has_autograd"
-        " or (OVERRIDING and foreign(args, kwargs)) or (AUTOGRAD_IN_USE and any_autograd(args, kwargs)):\n"
+        f"def {function}({self}{'=UNSET' if named else ''}, *args, **kwargs):\n"
+        f"    if SPECIAL or {self}.__class__ is not Tensor or (OVERRIDING and foreign(args, kwargs)){recorded}:\n"
         f"{nameless}        return slow_{name}({self}, *args, **kwargs)\n"
         f"    try:\n"
         f"        return direct_{name}({self}, *args, **kwargs)\n"
@@ -74,7 +64,7 @@ def conversion(name: str, self: str, caller: Caller) -> tuple[str, dict[str, Any
     names = {
         f"slow_{name}": GENERAL[function](caller) if function in GENERAL else caller, f"public_{name}": caller,
         f"direct_{name}": CONVERSIONS[function], "OVERRIDING": OVERRIDING, "foreign": foreign,
-        "AUTOGRAD_IN_USE": AUTOGRAD_IN_USE, "any_autograd": any_autograd, "unchanged": UNCHANGED.get(function),
+        "AUTOGRAD_IN_USE": AUTOGRAD_IN_USE, "any_autograd": any_autograd,
     }  # fmt: skip
     return text, names
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from ..core.device import PLACING, Device, as_device, cpu
@@ -91,12 +92,38 @@ def to_dtype_layout(self: Tensor, *, dtype: DType | None = None, device: Any = N
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """``to(dtype)``, ``to(device[, dtype])``, ``to(other)``, each with non_blocking, copy and memory_format=. Returns
     self when nothing changes and copy is false. Raises TypeError for any other arguments."""
-    if len(args) == 1 and not kwargs and args[0].__class__ is DType:
-        return with_dtype(self, args[0])
+    meta = self.meta
+    if len(args) == 1 and not kwargs:
+        first = args[0]
+        if first.__class__ is DType:
+            return self if first is meta.dtype else apply("to.dtype", self, first)
+        if first.__class__ is Tensor and first.meta.device is meta.device:
+            return self if first.meta.dtype is meta.dtype else apply("to.dtype", self, first.meta.dtype)
+    known = not (kwargs and "other" in kwargs) and not (args and isinstance(args[0], Tensor))
+    dtype, device, *rest = (_options if known else _options.__wrapped__)(*args, **kwargs)
+    chosen = meta.device if device is None else device if device is cpu else as_device(device)
+    if chosen is not meta.device:
+        return to_dispatched(self, *args, **kwargs) if meta.has_autograd else converted(self, dtype, chosen, *rest)
+    if rest == UNCHANGED:
+        return with_dtype(self, dtype or meta.dtype)
+    return apply("to.dtype", self, dtype or meta.dtype, *rest)
+
+
+UNCHANGED = [False, False, None]
+"""Options of to() that change nothing: non_blocking, copy and memory_format."""
+
+
+@functools.lru_cache(maxsize=256, typed=True)
+def _options(*args: Any, **kwargs: Any) -> tuple[DType | None, Device | str | None, bool, bool, MemoryFormat | None]:
+    """Return the dtype, device, non_blocking, copy and memory_format that a call of to() asks for. Raises TypeError."""
     values = _wanted(args, kwargs)
-    device, dtype = values.get("device"), values.get("dtype")
-    rest = values.get("non_blocking", False), values.get("copy", False), values.get("memory_format")
-    return converted(self, dtype, None if device is None else as_device(device), *rest)
+    device = values.get("device")
+    if device is not None and Device(device).type == "cpu":
+        device = as_device(device)
+    return (
+        values.get("dtype"), device, values.get("non_blocking", False), values.get("copy", False),
+        values.get("memory_format"),
+    )  # fmt: skip
 
 
 def with_dtype(self: Tensor, dtype: DType) -> Tensor:
@@ -165,7 +192,7 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
     """Conversion to the dtype of `other`. Raises TypeError unless it is a tensor."""
     if not isinstance(other, Tensor):
         type_error("type_as", "other", other, "Tensor")
-    return converted(self, other.meta.dtype)
+    return with_dtype(self, other.meta.dtype)
 
 
 def conversion_method(name: str, dtype_name: str) -> Any:
@@ -173,11 +200,11 @@ def conversion_method(name: str, dtype_name: str) -> Any:
     dtype = BY_NAME[dtype_name]
 
     def convert(self: Tensor, memory_format: MemoryFormat = preserve_format) -> Tensor:
-        if SPECIAL or self.meta.has_autograd:
+        if SPECIAL:
             return hooks.dispatched[name](self, memory_format)  # type: ignore[no-any-return]
         if memory_format is preserve_format:
             return with_dtype(self, dtype)
-        return converted(self, dtype, memory_format=memory_format)
+        return apply("to.dtype", self, dtype, False, False, memory_format)
 
     convert.__doc__ = f"`self` as {dtype_name}; self itself when it has that dtype."
     return convert
@@ -185,9 +212,11 @@ def conversion_method(name: str, dtype_name: str) -> Any:
 
 def to_cpu(self: Tensor, memory_format: MemoryFormat = preserve_format) -> Tensor:
     """`self` in host memory; self itself when it is there."""
-    if SPECIAL or self.meta.has_autograd or self.meta.device is not cpu:
+    if SPECIAL or self.meta.device is not cpu:
         return to_dispatched(self, cpu)
-    return converted(self, None, cpu, memory_format=memory_format)
+    if memory_format is preserve_format:
+        return self
+    return apply("to.dtype", self, self.meta.dtype, False, False, memory_format)
 
 
 def to_cuda(

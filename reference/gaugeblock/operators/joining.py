@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial, reduce
+from collections.abc import Sequence
+from functools import reduce
 
 from ..core.device import cpu
 from ..core.errors import wrap_dim
@@ -12,8 +12,8 @@ from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta, channels_last_strides, default_strides, meta_of, recalled, suggested_format
 from ..tensor.views import unsqueeze
 from .arrays import check_same_device
+from .composition import Part, composite
 from .copy import formula_of_copy
-from .invoke import apply, invoke, reshape
 from .loop_plan import LoopPlan
 from .plan import Planned, plannable
 from .pointwise import formula_kernel
@@ -92,24 +92,37 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor | Planned[Tensor]:
     return cat.planned([unsqueeze(tensor, place) for tensor in tensors], place)
 
 
-def _register_joined(name: str, widened: Callable[[Sequence[Tensor]], Sequence[Tensor]], dim: int) -> None:
-    """Register cat along `dim` of tensors with more dims; hstack joins 1-D ones along dim 0. RuntimeError."""
+def _register_joined(name: str, ndim: int, dim: int) -> None:
+    """Register cat along `dim` of tensors with at least `ndim` dims; hstack joins 1-D ones along dim 0."""
 
     @kernel(name, "CompositeImplicitAutograd")
-    @plannable
-    def joined(tensors: Sequence[Tensor]) -> Tensor | Planned[Tensor]:
+    @composite
+    def joined(part: Part, tensors: Sequence[Tensor]) -> Tensor:
         if not tensors:
             raise RuntimeError(f"{name} expects a non-empty TensorList")
-        parts = widened(tensors)
-        place = 0 if dim == 1 and parts[0].meta.ndim == 1 else dim
-        plain = all(part.__class__ is Tensor and not part.meta.has_autograd for part in parts)
-        return cat.planned(parts, place) if plain and parts[0].meta.device is cpu else apply("cat", parts, place)
+        parts = [widened(part, tensor, ndim) for tensor in tensors]
+        return part("cat", parts, 0 if dim == 1 and parts[0].meta.ndim == 1 else dim)
 
 
-def _as_columns(tensors: Sequence[Tensor]) -> list[Tensor]:
-    return [reshape(one, (one.meta.numel, 1)) if one.meta.ndim < 2 else one for one in tensors]
+def widened(part: Part, tensor: Tensor, ndim: int) -> Tensor:
+    """Return a tensor with at least `ndim` dims, as atleast_1d, atleast_2d and atleast_3d do."""
+    found = tensor.meta.ndim
+    if not found:
+        return part("reshape", tensor, (1,) * ndim)
+    if found == 1 < ndim:
+        tensor, found = part("unsqueeze", tensor, 0), 2
+    return part("unsqueeze", tensor, -1) if found == 2 < ndim else tensor
 
 
 for _name, _ndim, _dim in (("hstack", 1, 1), ("vstack", 2, 0), ("dstack", 3, 2)):
-    _register_joined(_name, partial(invoke, f"atleast_{_ndim}d.Sequence"), _dim)
-_register_joined("column_stack", _as_columns, 1)
+    _register_joined(_name, _ndim, _dim)
+
+
+@kernel("column_stack", "CompositeImplicitAutograd")
+@composite
+def column_stack(part: Part, tensors: Sequence[Tensor]) -> Tensor:
+    """hstack of the tensors, vectors and 0-dim tensors as columns. Raises RuntimeError for no tensors."""
+    if not tensors:
+        raise RuntimeError("column_stack expects a non-empty TensorList")
+    columns = [part("reshape", one, (one.meta.numel, 1)) if one.meta.ndim < 2 else one for one in tensors]
+    return part("cat", columns, 1)

@@ -45,9 +45,21 @@ def _dispatchable(name: str, function: Callable[[Tensor], Tensor]) -> property:
     return property(getter)
 
 
+def _real(self: Tensor) -> Tensor:
+    if SPECIAL or self.meta.dtype.is_complex:
+        return _other(self, "real", real)
+    return self
+
+
+_real.__name__ = _real.__qualname__ = "real"
+_real.__doc__ = real.__doc__
+
+
 def _component(name: str, function: Callable[[Tensor], Tensor]) -> property:
     """Return the property of a tensor's real or imaginary part; assigning to it copies into the part."""
     part = _dispatchable(name, function)
+    if function is real:
+        part = part.getter(_real)
 
     def setter(self: Tensor, value: Any) -> None:
         if not isinstance(value, (Tensor, int, float, complex)):

@@ -51,17 +51,19 @@ AT_SAME_PLACE = frozenset(
     "squeeze swapaxes swapdims t transpose unflatten unsqueeze view view_as".split()
 )
 """Names of views that begin at the first element, whose metadata follow from those of the arguments."""
-PLACED = frozenset("chunk dsplit hsplit split tensor_split unbind unfold vsplit".split())
+PLACED = frozenset("chunk diagonal dsplit hsplit split split_with_sizes tensor_split unbind unfold vsplit".split())
 """Names of views whose metadata and first elements follow from the metadata of the tensor and the plain arguments; not
-diagonal, narrow, select and slice, whose numbers vary from call to call, so that one entry serves them all."""
+narrow, select and slice, whose numbers vary from call to call, so that one entry serves them all."""
 
 
 class ViewFunction(NamedTuple):
-    """The function behind the overloads of an operator, and whether that is one of AT_SAME_PLACE or of PLACED."""
+    """The function behind the overloads of an operator, whether that is one of AT_SAME_PLACE or of PLACED, and whether
+    it changes its tensor."""
 
     function: Callable[..., Any]
     at_same_place: bool
     placed: bool
+    changes: bool = False
 
 
 def view_functions() -> dict[str, ViewFunction]:
@@ -71,4 +73,8 @@ def view_functions() -> dict[str, ViewFunction]:
     for name, function in found.items():
         behind.setdefault(name.partition(".")[0], set()).add(found.get(name.partition(".")[0], function))
     single = {name: functions.pop() for name, functions in behind.items() if len(functions) == 1}
-    return {name: ViewFunction(function, name in AT_SAME_PLACE, name in PLACED) for name, function in single.items()}
+    changing = {name.partition(".")[0] for name in METADATA}
+    return {
+        name: ViewFunction(function, name in AT_SAME_PLACE, name in PLACED, name in changing)
+        for name, function in single.items()
+    }

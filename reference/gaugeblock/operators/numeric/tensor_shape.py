@@ -23,6 +23,7 @@ from ..arguments import tensors_argument
 from ..arrays import Array, filled_arrays
 from ..composition import Part, composite
 from ..invoke import apply, expand, invoke, reshape
+from ..joining import widened
 from ..loop_plan import LoopPlan
 from ..operand_checks import check_implemented
 from ..plan import Filling, Planned, plannable
@@ -84,13 +85,9 @@ def _atleast(count: int) -> Callable[[Tensor], Tensor]:
     """Return the function that gives a view with at least `count` dims: a vector becomes a row, or goes to the middle
     of three dims, which a matrix is the front of."""
 
-    def atleast(self: Tensor) -> Tensor:
-        ndim = self.meta.ndim
-        if not ndim:
-            return apply("reshape", self, (1,) * count)
-        if ndim == 1 < count:
-            self, ndim = apply("unsqueeze", self, 0), 2
-        return apply("unsqueeze", self, -1) if ndim == 2 < count else self
+    @composite
+    def atleast(part: Part, self: Tensor) -> Tensor:
+        return widened(part, self, count)
 
     return atleast
 
