@@ -14,6 +14,7 @@ from gaugeblock.autograd import forward_ad
 from gaugeblock.autograd.recorded_call import Recorded
 from gaugeblock.calls.call_cache import ENABLED
 from gaugeblock.dispatch.dispatcher import REGISTRY, call
+from gaugeblock.dispatch.keys import tensors_in
 
 pytestmark = pytest.mark.skipif(not ENABLED, reason="without the call cache there are no recorded calls")
 
@@ -40,6 +41,18 @@ CALLS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "a view of sizes": ("expand", lambda x, y: (x.sum(1, keepdim=True), (2, 3))),
     "one of several views": ("mul.Tensor", lambda x, y: (x.unbind(0)[0], y)),
     "a view of one of several": ("transpose.int", lambda x, y: (x.chunk(2, 1)[0], 0, 1)),
+    "a list": ("cat", lambda x, y: ([x, y.detach(), x, y],)),
+    "a tuple": ("stack", lambda x, y: ((x, y), 1)),
+    "a list of two dtypes": ("cat", lambda x, y: ([y.detach().double(), x], 1)),
+    "a list of indices, which is kept": ("index.Tensor", lambda x, y: (x, [None, gb.tensor([1, 0, 1])])),
+    "more tensors than a mask has bits": ("cat", lambda x, y: ([y.detach()] * 70 + [x, y] * 40,)),
+    "several views": ("split.Tensor", lambda x, y: (x, 1)),
+    "more views than a mask has bits": ("unbind.int", lambda x, y: (x.repeat(40, 1), 0)),
+    "several views of a result": ("split_with_sizes", lambda x, y: (x * 2.0, [1, 1], -1)),
+    "several views of one of several": ("unbind.int", lambda x, y: (x.unbind(0)[1], 0)),
+    "several results that are no views": ("unsafe_split.Tensor", lambda x, y: (x, 1, 1)),
+    "complex numbers": ("mul.Tensor", lambda x, y: (gb.view_as_complex(x), gb.view_as_complex(y))),
+    "a view of the sizes of another tensor": ("expand_as", lambda x, y: (x[0], y)),
     "an optional tensor": ("native_layer_norm", lambda x, y: (x, (2,), y[0].detach(), None, 1e-5)),
 }
 
@@ -54,17 +67,35 @@ def kept(x: gb.Tensor) -> list[Any]:
     return [entry for entry in x.meta.calls.values() if isinstance(getattr(entry, "__self__", None), Recorded)]
 
 
+def vars_of(state: Any) -> tuple[Any, ...]:
+    """The members of a state of a view."""
+    return state.version, state.creation, state.maker, state.output_nr
+
+
+def seen(value: Any) -> Any:
+    """A saved value in a form that can be compared."""
+    if isinstance(value, tuple):
+        return tuple(map(seen, value))
+    return value.tolist() if isinstance(value, gb.Tensor) else value
+
+
+def first_of(arguments: Any) -> gb.Tensor:
+    """The first tensor among arguments, that of a list too."""
+    return next(iter(tensors_in(arguments)))
+
+
 def looks(result: Any) -> list[Any]:
     """All that can be seen of results and of their node."""
     results = result if isinstance(result, tuple) else (result,)
     [node] = {one.grad_fn for one in results if one.grad_fn is not None}
-    views = [None if one._base is None else (one._base.shape, one.autograd.view.maker) for one in results]
+    states = [one.autograd and one.autograd.view for one in results]
+    views = [state and (one._base.shape, *vars_of(state)) for one, state in zip(results, states, strict=True)]
     saved = {name: getattr(node, name) for name in dir(node) if name.startswith("_saved_")}
     shown = [(one.tolist(), one.stride(), one.dtype, one.requires_grad, one.output_nr, one._version) for one in results]
     return [
         type(result).__name__, shown, views, node.name(), [type(one) for one, _ in node.next_functions],
         [nr for _, nr in node.next_functions], [(meta.sizes, meta.dtype) for meta in node.metas],
-        {name: value.tolist() if isinstance(value, gb.Tensor) else value for name, value in saved.items()},
+        {name: seen(value) for name, value in saved.items()},
     ]  # fmt: skip
 
 
@@ -75,8 +106,7 @@ def test_what_is_recorded_is_what_the_kernel_records(name: str) -> None:
     run = REGISTRY.bind_operator(REGISTRY.find(operator))
     run(*arguments_of(x, y))
     arguments = arguments_of(x, y)
-    first = next(one for one in arguments if isinstance(one, gb.Tensor))
-    assert kept(first)
+    assert kept(first_of(arguments))
     expected = looks(call(REGISTRY.find(operator), *arguments))
     assert looks(run(*arguments)) == expected
 
@@ -89,8 +119,9 @@ def test_gradients_and_their_gradients_are_the_kernels(name: str) -> None:
     found = []
     for function in (run, run, run, lambda *given: call(REGISTRY.find(operator), *given)):
         result = function(*arguments_of(x, y))
-        first = result[0] if isinstance(result, tuple) else result
-        [grad] = gb.autograd.grad((first * first).sum(), x, create_graph=True)
+        parts = result if isinstance(result, tuple) else (result,)
+        parts = [gb.view_as_real(one) if one.is_complex() else one for one in parts if one.requires_grad]
+        [grad] = gb.autograd.grad(sum((one * one).sum() for one in parts), x, create_graph=True)
         [second] = gb.autograd.grad((grad * grad).sum(), x, allow_unused=True)
         found.append((grad.tolist(), None if second is None else second.tolist()))
     assert all(one == found[0] for one in found)
@@ -293,6 +324,27 @@ def test_subclasses_and_modes_see_the_calls() -> None:
     assert (x.as_subclass(Mine) * x).grad_fn is not None
 
 
+def test_a_call_of_a_list_is_of_the_tensors_it_is_given() -> None:
+    x, y = gb.tensor([[[1.0, 2.0, 3.0]]], requires_grad=True), gb.tensor([[[4.0, 5.0, 6.0]]], requires_grad=True)
+    run = REGISTRY.bind_operator(REGISTRY.find("cat"))
+    for _ in range(3):
+        run([x, y])
+    [record] = kept(x)
+    assert record([x, y]).tolist() == [[[1.0, 2.0, 3.0]], [[4.0, 5.0, 6.0]]]
+    assert record((y, x)).tolist() == [[[4.0, 5.0, 6.0]], [[1.0, 2.0, 3.0]]]
+    for other in ([x], x, iter([x, y]), [x, 1.0], []):
+        assert record(other) is None
+
+
+def test_a_view_that_is_no_change_is_the_tensor_itself() -> None:
+    x, _ = operands()
+    for _ in range(4):
+        for same in (x.conj(), +x, x.resolve_conj(), x.resolve_neg(), x.real, gb.atleast_2d(x), x.to("cpu"), x.float()):
+            assert same is x
+        with gb.no_grad():
+            assert x.conj() is x
+
+
 def test_calls_leave_nothing_behind() -> None:
     x, y = gb.ones(3, requires_grad=True), gb.ones(3)
     node = (x * y).grad_fn
@@ -304,6 +356,9 @@ def test_calls_leave_nothing_behind() -> None:
             x * y
             x.exp()
             x.max(0)
+            gb.cat([x, y, x])[1:3]
+            x.unbind(0)
+            gb.stack([x, x]).split(1)
             with gb.no_grad():
                 x * y
             (x * y).sum().backward()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import gaugeblock as gb
 import pytest
-from gaugeblock.kernels.bound_call import Fresh, Kernels, View, view_call
+from gaugeblock.kernels.bound_call import Change, Fresh, Kernels, Part, Share, Slice, View, view_call
 
 gb.add(gb.ones(1), 1)  # the compiler loads machine code with the first kernel
 META = gb.zeros(3).meta
@@ -228,3 +229,74 @@ def test_very_many_tensors_are_joined_and_cut_apart() -> None:
         parts = x.unbind(0)
         assert len(parts) == 20000 and parts[-1].tolist() == [39998.0, 39999.0]
         assert bool((gb.stack(parts) == x).all())
+
+
+@pytest.mark.parametrize("form", [0, 1])
+def test_a_part_is_at_a_place_of_its_dim(form: int) -> None:
+    base = gb.arange(12.0).reshape(3, 4)
+    call = forms(Part(base.select(1, 0).meta, 4, 3, 1, 4))[form]
+    assert [call(base, place).tolist() for place in (0, 3, -1, -4)] == [
+        [0.0, 4.0, 8.0], [3.0, 7.0, 11.0], [3.0, 7.0, 11.0], [0.0, 4.0, 8.0],
+    ]  # fmt: skip
+    found = call(base, 2)
+    assert (found.storage_offset(), found._base is base._base, found.is_contiguous()) == (2, True, False)
+    for wrong in (4, -5, 1 << 70, -(1 << 70), None, 1.0, True, "1", base):
+        assert call(base, wrong) is None
+
+
+@pytest.mark.parametrize("form", [0, 1])
+def test_a_slice_has_the_meta_of_its_length(form: int) -> None:
+    base = gb.arange(7.0)
+    metas = {len(part): part.meta for part in (base[0:0:2], base[0:2:2], base[0:3:2], base[::2])}
+    call = forms(Slice(metas, 7, 2, 1, 4))[form]
+    for start in (None, 0, 1, 3, 6, 7, 9, -1, -7, -8, 1 << 62):
+        for end in (None, 0, 1, 5, 7, 8, -1, -2, -7, -9, (1 << 63) - 1, -(1 << 63)):
+            places = list(range(7))[start:end:2]
+            found = call(base, start, end)
+            assert found is None if len(places) not in metas else found.tolist() == [float(one) for one in places]
+    for wrong in (1.0, True, "1", base, *([1 << 70] if form else [])):
+        assert call(base, wrong, 3) is None
+        assert call(base, 0, wrong) is None
+
+
+@pytest.mark.parametrize("form", [0, 1])
+def test_a_change_gives_a_tensor_other_sizes(form: int) -> None:
+    x = gb.arange(6.0).reshape(2, 3)
+    call, version = forms(Change(x.t().meta))[form], x._version
+    assert call(x) is x
+    assert x.tolist() == [[0.0, 3.0], [1.0, 4.0], [2.0, 5.0]]
+    assert x._version == version + 1
+    with gb.inference_mode():
+        inferred = gb.zeros(2, 3)
+    with pytest.raises(RuntimeError, match="inference tensor"):
+        call(inferred)
+
+
+def test_a_storage_is_shared_and_the_version_goes_on() -> None:
+    x, source = gb.zeros(3), gb.arange(4.0)[1:]
+    source.add_(1.0)
+    x.mul_(2.0)
+    call = Share().native()
+    for version in (2, 3, 4):
+        assert call(x, source) is x
+        assert (x.tolist(), x._version, x.storage_offset(), x._base) == ([2.0, 3.0, 4.0], version, 1, None)
+    assert x.data_ptr() == source.data_ptr()
+    x.add_(1.0)
+    assert source.tolist() == [3.0, 4.0, 5.0]
+    assert (x._version, source._version) == (5, 1)
+    assert call(x, 1.0) is None
+
+
+def test_metadata_is_not_changed_by_machine_code_beside_other_threads() -> None:
+    x, end = gb.zeros(2, 3), threading.Event()
+    calls = Change(x.t().meta).native(), Share().native()
+    thread = threading.Thread(target=end.wait)
+    thread.start()
+    try:
+        assert calls[0](x) is None
+        assert calls[1](x, gb.zeros(3)) is None
+        assert x.shape == (2, 3)
+    finally:
+        end.set()
+        thread.join()
+    assert calls[0](x) is x

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..core.sealed import OFFSETS
-from ..kernels.bound_call_code import CONSTANTS, ITEMS, NONE, ObjectCode
+from ..kernels.object_code import CONSTANTS, ITEMS, NONE, ObjectCode
 from ..memory.storage import Storage
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta

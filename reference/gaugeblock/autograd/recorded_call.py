@@ -86,7 +86,8 @@ class Recorder:
             record = one.autograd if one.__class__ is Tensor else None
             nodes.append(Node if one.__class__ is not Tensor else None if record is None else type(record.grad_fn))
         node = next((kind for kind in nodes if kind is not None), Node)
-        if not {*nodes} <= {node, None} or node.label != self.label or results.__class__ is list or not _is_loaded():
+        known = {*nodes} <= {node, None} and getattr(node, "label", None) == self.label
+        if not known or results.__class__ is list or not _is_loaded():
             return None
         formulas: Formulas = node.formulas  # type: ignore[attr-defined]
         arguments = {a.name: value for a, value in zip(self.schema.arguments, self._all(values), strict=True)}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..core.sealed import OFFSETS
-from ..kernels.bound_call_code import CONSTANTS, ITEMS, LIST_ITEMS, NONE, SIZE, TYPE, module
 from ..kernels.code import NAME
+from ..kernels.object_code import CONSTANTS, ITEMS, LIST_ITEMS, NONE, SIZE, TYPE, module
 from ..memory.storage import Storage
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta

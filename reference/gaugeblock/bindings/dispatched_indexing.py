@@ -31,9 +31,15 @@ QUICK = {int, slice, type(None), type(Ellipsis)}
 
 def getitem(self: Tensor, index: Any) -> Any:
     """``x[index]``. Raises IndexError, and ValueError for a slice step below 1."""
-    if type(index) in QUICK:
+    kind = type(index)
+    if kind is int and self.meta.ndim:
+        size = self.meta.sizes[0]
+        if not -size <= index < size:
+            raise IndexError(f"index {index} is out of bounds for dimension 0 with size {size}")
+        return apply("select.int", self, 0, index)
+    if kind in QUICK:
         view = _view(self, (index,))
-    elif type(index) is tuple and QUICK.issuperset(map(type, index)):
+    elif kind is tuple and QUICK.issuperset(map(type, index)):
         view = _view(self, index)
     elif takes_rows(self, index):
         return apply("index.Tensor", self, [index])
@@ -106,7 +112,7 @@ def _index_tensor(array: Array, device: Device) -> Tensor:
 
 def _view(self: Tensor, basic: Sequence[Any]) -> Any:
     ndim = self.meta.ndim
-    used = sum(item is not None and item is not Ellipsis for item in basic)
+    used = len(basic) - basic.count(None) - basic.count(Ellipsis)
     if used > ndim:
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
     view: Any = self
@@ -125,10 +131,11 @@ def _view(self: Tensor, basic: Sequence[Any]) -> Any:
                 raise IndexError(f"index {item} is out of bounds for dimension {dim} with size {size}")
             view = apply("select.int", view, dim, item)
         else:
-            if item.step is not None and item.step <= 0:
+            start, stop, step = item.start, item.stop, item.step
+            if step is not None and step <= 0:
                 raise ValueError("step must be greater than zero")
-            if (item.start, item.stop, item.step) != (None, None, None):
-                start, stop = 0 if item.start is None else item.start, LAST if item.stop is None else item.stop
-                view = apply("slice.Tensor", view, dim, start, stop, 1 if item.step is None else item.step)
+            if start is not None or stop is not None or step is not None:
+                start, stop = 0 if start is None else start, LAST if stop is None else stop
+                view = apply("slice.Tensor", view, dim, start, stop, 1 if step is None else step)
             dim += 1
     return view

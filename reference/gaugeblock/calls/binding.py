@@ -40,13 +40,14 @@ from ..operators.rows import row_of_form, rows
 from ..tensor.hooks import SPECIAL, UNRECORDED
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import only_ints
-from ..tensor.view_table import AT_SAME_PLACE, PLACED, VIEWS, ViewFunction, view_functions
+from ..tensor.view_table import VIEWS, ViewFunction, view_function, view_functions
 from . import factories
-from .call_cache import LATER, OTHER, Filler, Parameter, Request, metas, modes_of, parameters_of, plain, valued
+from .call_cache import LATER, OTHER, Filler, Parameter, metas, modes_of, parameters_of, plain, valued
 from .caller import FORMS, RENAMED, Caller, Single
 from .marked_views import MARKED, marked_views, marking, taken
 from .overloads import NO, Group, Overload, functions, number, takes_spread
 from .special_forms import GENERAL, OWN_FORMS, conversion, general_source, self_later_source
+from .view_entries import Request
 
 COMMON: dict[str, Any] = {
     "Tensor": Tensor, "SPECIAL": SPECIAL, "UNRECORDED": UNRECORDED, "UNSET": UNSET, "cpu": cpu, "intercept": intercept,
@@ -351,7 +352,7 @@ def make_binding(group: Group, caller: Caller, *, label: str, self: str, suffix:
         return compile_function(label, function, text, document(group), **names)
     view = VIEW_FUNCTIONS.get(function)
     spread = suffix == "method" and takes_spread(group)
-    parameters = parameters_of(group, spread=spread, given=view is not None and not (view.at_same_place or view.placed))
+    parameters = parameters_of(group, spread=spread, given=view is not None and view.given)
     if parameters is None or function in GENERAL:
         text = general_source(name, function)
         run = marking(caller) if function in MARKED else GENERAL[function](caller) if function in GENERAL else caller
@@ -408,9 +409,8 @@ def bind_operator(operator: Operator, caller: Single | None = None) -> Callable[
     group = Group(name, (Overload(row, operator.text, None),))
     function = VIEWS.get(operator.name)
     base = operator.name.partition(".")[0]
-    view = function and ViewFunction(function, base in AT_SAME_PLACE, base in PLACED)
-    varies = view is not None and not (view.at_same_place or view.placed)
-    parameters = parameters_of(group, spread=False, given=varies, by_schema=True)
+    view = function and view_function(base, function)
+    parameters = parameters_of(group, spread=False, given=view is not None and view.given, by_schema=True)
     if parameters is None:
         return partial(call, operator)
     binding = Binding(group, parameters, caller or Single(operator), view=view)

@@ -26,11 +26,10 @@ from ..core.dtype import DType
 from ..core.layout import Layout
 from ..core.memory_format import MemoryFormat
 from ..dispatch.dispatcher import Operator, call, plain_kernel
-from ..dispatch.keys import any_autograd, tensors_in
+from ..dispatch.keys import any_autograd
 from ..dispatch.state import AUTOGRAD_IN_USE
-from ..kernels.bound_call import UNSET, Fresh, Into, Unset, form_of, view_call
+from ..kernels.bound_call import UNSET, Fresh, Into, Unset, form_of
 from ..operators.composition import Composite, Unrecorded
-from ..operators.copy import fresh_copy
 from ..operators.deferred import Deferred
 from ..operators.device_loops import DEVICE_LOOPS, device_call
 from ..operators.plan import Plannable, Planned, apart
@@ -42,6 +41,7 @@ from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, o
 from ..tensor.view_table import ViewFunction
 from .caller import Bound, Caller, Single
 from .overloads import Group, by_keyword
+from .view_entries import Request, itself, view_entry
 
 OTHER: Any = object()
 """Stands in a key for a value that the cache does not distinguish: a call with such a key is never kept."""
@@ -140,14 +140,14 @@ def metas(tensors: Any, none: Any = OTHER) -> Any:
 
 
 def parameters_of(
-    group: Group, *, spread: bool, given: bool = False, by_schema: bool = False
+    group: Group, *, spread: bool, given: frozenset[str] | bool = False, by_schema: bool = False
 ) -> list[Parameter] | None:
     """Return the parameters of a public name, in order; None unless each overload begins with tensors, or a tensor or
     number is followed by a tensor. A name that is a keyword of Python ends in an underscore.
 
-    With `spread` ints may be given singly for a first argument that is a list of ints. With `given` one entry of the
-    call cache serves all ints and lists of ints. `by_schema`, arguments are keywords where the schema says so, whatever
-    Python's functions take.
+    With `spread` ints may be given singly for a first argument that is a list of ints. One entry of the call cache
+    serves all ints and lists of ints for the arguments `given`, True for all. `by_schema`, arguments are keywords where
+    the schema says so, whatever Python's functions take.
     """
     forms = []
     for overload in group.overloads:
@@ -176,7 +176,8 @@ def parameters_of(
         found[2:] = [p._replace(keyword=True) for p in found[2:]]
     if group.name.partition(".")[0] in VALUED:
         found = [p._replace(kinds=frozenset("value" if k == "number" else k for k in p.kinds)) for p in found]
-    return [p._replace(given=given and not p.spread) for p in found]
+    named = frozenset(p.name for p in found) if given is True else given or frozenset()
+    return [p._replace(given=not p.spread and p.name in named) for p in found]
 
 
 def _merged(arguments: Iterable[Argument | None], *, keyword: bool) -> Parameter:
@@ -196,23 +197,6 @@ def kind_of(argument: Argument) -> str:
 
 
 ENABLED = os.environ.get("GAUGEBLOCK_CALL_CACHE") != "0"
-
-
-class Request(NamedTuple):
-    """A call as the cache sees it: the meta that holds its entry, its key there, and the values for the entry."""
-
-    meta: TensorMeta
-    key: tuple[Any, ...]
-    values: tuple[Any, ...]
-
-    @property
-    def metas(self) -> list[TensorMeta]:
-        """The metas of its tensors, those in lists included."""
-        return [one.meta for one in tensors_in(self.values)]
-
-    def has_subclass(self) -> bool:
-        """Return whether a tensor is of a subclass, which stands in the key instead of its meta."""
-        return any(isinstance(value, Tensor) and value.__class__ is not Tensor for value in self.values)
 
 
 def by_mode(recorded: Callable[..., Any] | None, unrecorded: Callable[..., Any] | None) -> Callable[..., Any]:
@@ -279,12 +263,7 @@ class Filler:
         except (TypeError, AttributeError):
             return None
         if ENABLED:
-            made: Callable[..., Any] | None = None
-            plain = not any(isinstance(one, Tensor) for one in request.values[1:])
-            if result is not self_ and (view.at_same_place or (view.placed and plain)):
-                made = view_call(self_, result) or (fresh_copy(result, self_) if plain and view.at_same_place else None)
-            elif result is self_ and not view.changes and _is_alone(request):
-                made = itself
+            made = view_entry(view, request, (self_, *args[1:]), kwargs, result)
             entry = made or self._kernel_call(view.function, request, (self_, *args[1:]), kwargs)
             remember(request.meta.calls, request.key, entry or False)
         return result
@@ -337,7 +316,7 @@ class Filler:
             result = kernel(*values, **options)
         if result is not None and "out" not in options:
             record = getattr(kernel, "recorded", None) if tracked and not UNRECORDED else None
-            if result is request.values[0] and _is_alone(request) and _is_view(operator):
+            if result is request.values[0] and request.is_single() and _is_view(operator):
                 entry = itself
             else:
                 entry = None if record is None else record(values, options, request.values, result)
@@ -447,16 +426,6 @@ class Filler:
         entry = form._replace(tail=(*form.tail[:-1], request.meta.numel)).native()
         remember(request.meta.calls, request.key, entry)
         return entry
-
-
-def itself(tensor: Tensor) -> Tensor:
-    """Return the tensor: the entry of an operator that changes nothing."""
-    return tensor
-
-
-def _is_alone(request: Request) -> bool:
-    """Return whether the entry of a call gets nothing but its tensor."""
-    return len(request.values) == 1
 
 
 def _is_view(operator: Operator) -> bool:

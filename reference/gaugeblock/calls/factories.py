@@ -22,7 +22,7 @@ from ..operators.ranges import quick_arange, quick_linspace
 from ..tensor.getters import set_requires_grad
 from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import contiguous_meta, meta_of, only_ints
+from ..tensor.tensor_meta import contiguous_meta, meta_of, only_ints, without_autograd
 from .call_cache import ENABLED
 from .caller import Caller
 from .overloads import LOWEST, functions, methods
@@ -132,7 +132,8 @@ def _of_tensor(name: str, fill: Callable[[Tensor], object]) -> Callable[..., Ten
     def factory(*input: Any, dtype: Any = None, requires_grad: Any = False, **options: Any) -> Any:
         if len(input) == 1 and input[0].__class__ is Tensor and not options and not SPECIAL:
             meta = input[0].meta
-            if meta.dense and meta.device is cpu and not meta.lazy and not meta.has_autograd:
+            if meta.dense and meta.device is cpu and not meta.lazy:
+                meta = without_autograd(meta) if meta.has_autograd else meta
                 if dtype.__class__ is DType:
                     meta = meta_of(meta.sizes, meta.strides, dtype)
                 if dtype is None or meta.dtype is dtype:

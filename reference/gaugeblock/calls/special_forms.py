@@ -13,6 +13,7 @@ from ..dispatch.dispatcher import REGISTRY, call_on
 from ..dispatch.keys import any_autograd
 from ..dispatch.overrides import NOT_OVERRIDDEN, foreign, intercept
 from ..dispatch.state import AUTOGRAD_IN_USE, OVERRIDING
+from ..kernels.bound_call import Share
 from ..memory.untyped import UntypedStorage
 from ..operators.conversion import METHOD_DTYPES, to_dispatched
 from ..operators.conversion import METHODS as CONVERSIONS
@@ -81,10 +82,28 @@ def slow_to(caller: Caller) -> Callable[..., Any]:
     return run
 
 
+def _shared(self: Tensor, source: Tensor) -> Tensor | None:
+    """Return the tensor, made to share storage and metadata of another; None where the general path has to do it."""
+    key = ("set_", source.meta)
+    call = self.meta.calls.get(key)
+    if call:
+        return call(self, source)  # type: ignore[no-any-return]
+    mine, theirs = self.meta, source.meta
+    plain = mine.dtype is theirs.dtype and mine.device is theirs.device
+    plain = plain and not (mine.has_autograd or theirs.has_autograd)
+    if call is None and ENABLED:
+        remember(mine.calls, key, Share().native() if plain else False)
+    return set_(self, source) if plain else None
+
+
 def slow_set(caller: Caller) -> Callable[..., Any]:
     """Return the general path of ``x.set_(...)``: only the form with a tensor is an operator of the table."""
 
     def run(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and args[0].__class__ is Tensor is self.__class__ and not kwargs and not SPECIAL:
+            shared = _shared(self, args[0])
+            if shared is not None:
+                return shared
         if args and hasattr(args[0], "untyped"):
             args = (args[0].untyped(), *args[1:])
         if len(args) == 1 and not kwargs and not isinstance(args[0], UntypedStorage):

@@ -5,8 +5,9 @@
 
 ``call`` allocates the results, passes the addresses of results and tensors, the numbers and the tail to the kernel, and
 returns the results. `Into` is the same for a call that writes into its first argument. A `View` returns a view of its
-first argument, or several. All return None, before anything has changed, for a call that the general path has to
-decide. `Kernels` stand for several kernels in the place of one.
+first argument, or several, a `Part` or `Slice` one that depends on ints; `Change` gives it other sizes and strides,
+`Share` another storage. All return None, before anything has changed, for a call that the general path has to decide.
+`Kernels` stand for several kernels in the place of one.
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ from ..core.device import cpu
 from ..core.sealed import OFFSETS
 from ..memory.host_allocator import NO_BLOCKS
 from ..memory.storage import Finalisers, Storage, apply_mode, release
+from ..tensor.changing import CHANGED, alone, change_metadata
 from ..tensor.tensor import INITIAL, Tensor, make_view, new_like
 from ..tensor.tensor_meta import TensorMeta
-from ..tensor.versions import SeveralViews, bump_version, several_views
-from .bound_call_code import ITEMS, LARGEST_NUMBER, LIST_ITEMS, SIZE, TYPE, finaliser_text, text
+from ..tensor.versions import SeveralViews, VersionCounter, bump_version, several_views, version_of
+from .bound_call_code import LARGEST_NUMBER, finaliser_text, text
 from .code import Module
 from .entry import METH_FASTCALL, METH_NOARGS, MethodDef
+from .object_code import ITEMS, LIST_ITEMS, SIZE, TYPE
 
 MOST_TENSORS = 1024
 """Tensors that one call in machine code takes or makes, for which it has room on its stack."""
@@ -186,6 +189,82 @@ class View(NamedTuple):
         return builtin(self)
 
 
+class Part(NamedTuple):
+    """The view of the first argument at a place along a dim of some size, `last` being the last one allowed, and
+    negative ones counted from the end. The stride is in elements, each of `itemsize` bytes."""
+
+    meta: TensorMeta
+    size: int
+    last: int
+    stride: int
+    itemsize: int
+
+    def __call__(self, base: Tensor, index: Any) -> Tensor | None:
+        """Return the view; None for a place that is none, or no int."""
+        if index.__class__ is not int or base.__class__ is not Tensor:
+            return None
+        place = index + self.size if index < 0 else index
+        return make_view(base, self.meta, base.offset + place * self.stride) if 0 <= place <= self.last else None
+
+    def native(self) -> Callable[..., Any]:
+        """Return the call in machine code, if the compiler has loaded it."""
+        return builtin(self)
+
+
+class Slice(NamedTuple):
+    """The view of the first argument from one place along a dim to another, every `step`-th place, whose meta depends
+    on its length. The stride is in elements, each of `itemsize` bytes."""
+
+    metas: dict[int, TensorMeta]
+    size: int
+    step: int
+    stride: int
+    itemsize: int
+
+    def __call__(self, base: Tensor, start: Any, end: Any) -> Tensor | None:
+        """Return the view; None for a length that has no meta yet, and for ends that are neither ints nor None."""
+        if not {start.__class__, end.__class__} <= {int, type(None)} or base.__class__ is not Tensor:
+            return None
+        places = range(self.size)[start : end : self.step]
+        meta = self.metas.get(len(places))
+        return None if meta is None else make_view(base, meta, base.offset + places.start * self.stride)
+
+    def native(self) -> Callable[..., Any]:
+        """Return the call in machine code, if the compiler has loaded it."""
+        return builtin(self)
+
+
+class Change(NamedTuple):
+    """A change of the first argument to a meta of the same elements. It is declined while there are other threads."""
+
+    meta: TensorMeta
+
+    def __call__(self, tensor: Tensor, *others: Any) -> Tensor | None:
+        """Return the tensor, changed."""
+        if not alone():
+            return None
+        bump_version(tensor)
+        change_metadata(tensor, self.meta, tensor.storage_impl, tensor.offset)
+        return tensor
+
+    def native(self) -> Callable[..., Any]:
+        """Return the call in machine code, if the compiler has loaded it."""
+        return builtin(self)
+
+
+class Share(NamedTuple):
+    """The first argument made to share metadata and storage of the second, as set_ does. It is declined while there are
+    other threads, and for a tensor made in inference mode."""
+
+    def __call__(self, tensor: Tensor, source: Tensor) -> Tensor | None:
+        """Return None: only machine code does it."""
+        return None
+
+    def native(self) -> Callable[..., Any]:
+        """Return the call in machine code, if the compiler has loaded it."""
+        return builtin(self)
+
+
 def view_call(base: Tensor, made: Any) -> Callable[[Tensor], Any] | None:
     """Return the call that makes views of other tensors like those that were `made` of `base`; None for what are no
     views of its dtype."""
@@ -266,8 +345,12 @@ def install(compiler: Any) -> None:
     _install_finalisers(compiler)
     if not _layout_is_known():
         return
-    objects = (Tensor, Storage, cpu, 0, 1, NO_BLOCKS, new_like, bump_version, UNSET)
-    load_code(compiler, f"bound call {layout()}", text, (Fresh, Into, View, Kernels), objects)
+    objects = (
+        Tensor, Storage, cpu, 0, 1, NO_BLOCKS, new_like, bump_version, UNSET, CHANGED,
+        VersionCounter, version_of,
+    )  # fmt: skip
+    kinds = (Fresh, Into, View, Kernels, Part, Slice, Change, Share)
+    load_code(compiler, f"bound call {layout()}", text, kinds, objects)
 
 
 def load_code(

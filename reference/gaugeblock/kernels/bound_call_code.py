@@ -1,91 +1,30 @@
 """The machine code of bound calls and of the finaliser of storages, as LLVM IR (see bound_call).
 
-The first does what `Fresh`, `Kernels`, `Into` and `View` do in Python.
+The first does what `Fresh`, `Kernels` and `Into` do in Python; metadata_call_code has the rest.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from ..core.sealed import OFFSETS
 from ..memory.storage import Storage
 from ..tensor.tensor import INITIAL, Tensor
 from ..tensor.tensor_meta import TensorMeta
-from .code import MEMCPY, NAME, Code
+from .code import NAME, Code
 from .entry import python_api
+from .metadata_call_code import functions as metadata_calls
+from .object_code import CONSTANTS, ITEMS, LIST_ITEMS, NONE, OBJECTS, SIZE, TYPE, ObjectCode, module
 
 LARGEST_NUMBER = 65504
 """The largest finite number of float16: smaller ones, infinities and NaN fit every floating dtype."""
-OBJECTS = ("Tensor", "Storage", "cpu", "zero", "one", "no_blocks", "new_like", "bump_version", "unset")
-"""Python objects that the code refers to, in the order of @objects."""
 FRESH = ("kernel", "results", "tail", "limited", "temporary", "refusing")
 INTO = ("kernel", "tail", "limited", "read", "elementwise")
-VIEW = ("metas", "steps", "nbytes", "detached", "several")
 """The members of the kinds of calls, in order."""
-SIZE, ITEMS, TYPE, LIST_ITEMS = 16, 24, 8, 24
-"""Offsets in CPython's objects: length of a tuple or list, items of a tuple, type, a list's pointer to its items."""
-
-
-class ObjectCode(Code):
-    """Instructions on Python objects; `objects` are those that the module's table @objects holds, in order."""
-
-    objects: tuple[str, ...] = OBJECTS
-
-    def object(self, name: str) -> str:
-        """One of the objects in the table."""
-        return self.load("ptr", self.register(f"getelementptr ptr, ptr @objects, i64 {self.objects.index(name)}"))
-
-    def member(self, owner: str, offset: int) -> str:
-        """Load the word at an offset in an object."""
-        return self.load("ptr", self.move(owner, offset))
-
-    def put(self, owner: str, offset: int | str, value: str) -> None:
-        """Store a new reference in a slot that is still empty."""
-        self.line(f"call void @Py_IncRef(ptr {value})")
-        self.store("ptr", value, self.move(owner, offset))
-
-    def slot_of(self, owner: str, cls: type, name: str) -> str:
-        """Load a slot of an object of a class."""
-        return self.member(owner, OFFSETS[cls][name])
-
-    def fill(self, owner: str, cls: type, name: str, value: str) -> None:
-        """Store a new reference in a slot that is still empty."""
-        self.put(owner, OFFSETS[cls][name], value)
-
-    def same(self, one: str, other: str) -> str:
-        return self.register(f"icmp eq ptr {one}, {other}")
-
-    def decline(self, condition: str) -> None:
-        """Return None if the condition holds."""
-        with self.ending(condition):
-            self.line(f"call void @Py_IncRef(ptr {NONE})")
-            self.line(f"ret ptr {NONE}")
-
-    def both(self, one: str, other: str) -> str:
-        return self.register(f"and i1 {one}, {other}")
-
-    def either(self, one: str, other: str) -> str:
-        return self.register(f"or i1 {one}, {other}")
-
-    def unless(self, condition: str) -> str:
-        return self.register(f"xor i1 {condition}, true")
-
-
-NONE = "@_Py_NoneStruct"
-CONSTANTS: dict[object, str] = {None: NONE, False: "@_Py_FalseStruct", True: "@_Py_TrueStruct"}
-def module(functions: Sequence[str], objects: Sequence[str]) -> str:
-    """Return the IR of functions that refer to Python objects, with @NAME_set, which is given these."""
-    code = Code()
-    code.line(f"call void @llvm.memcpy.p0.p0.i64(ptr @objects, ptr %table, i64 {8 * len(objects)}, i1 false)")
-    table = f"@objects = internal global [{len(objects)} x ptr] zeroinitializer"
-    given = code.function(f"define void @{NAME}_set(ptr %table)", "  ret void")
-    return python_api("\n".join([table, MEMCPY, given, *functions]))
 
 
 def text() -> str:
     """Return the IR of the builtins and of what they share."""
     shared = ["declare double @llvm.fabs.f64(double)", _new_like(), _gather(), _drop(), _ran(), _count_write()]
-    return module([*shared, _fresh(), _into(), _one_view(), _view(), _one_kernel(), _kernels()], OBJECTS)
+    return module([*shared, _fresh(), _into(), _one_kernel(), _kernels(), *metadata_calls()], OBJECTS)
 
 
 def _new_like() -> str:
@@ -276,76 +215,6 @@ def _into() -> str:
         code.line(f"call void @Py_IncRef(ptr {out})")
     result = code.register(f"select i1 {code.load('i1', good, 1)}, ptr {out}, ptr null")
     return code.function(f"define ptr @{NAME}_into(ptr %self, ptr %args, i64 %nargs)", f"  ret ptr {result}")
-
-
-def _one_view() -> str:
-    """@one_view(tensor, meta, step, nbytes, alone): a new view so many elements and bytes further on; null if there is
-    no memory for it. One that stands `alone` is not reported as a view."""
-    code = ObjectCode()
-    root, found = code.register("alloca ptr"), code.register("alloca ptr")
-    view = code.register(f"call ptr @PyType_GenericAlloc(ptr {code.object('Tensor')}, i64 0)")
-    code.leave(code.same(view, "null"), "ptr null")
-    code.fill(view, Tensor, "_meta", "%meta")
-    for slot, step in (("_offset", "%step"), ("_pointer", "%nbytes")):
-        before, zero = code.slot_of("%tensor", Tensor, slot), code.object("zero")
-        empty = code.same(before, zero) if slot == "_pointer" else "false"
-        stays = code.either(code.same(step, zero), empty)
-        with code.when(stays):
-            code.line(f"call void @Py_IncRef(ptr {before})")
-            code.store("ptr", before, found)
-        with code.when(code.unless(stays)):
-            code.store("ptr", code.register(f"call ptr @PyNumber_Add(ptr {before}, ptr {step})"), found)
-        after = code.load("ptr", found)
-        code.store("ptr", after, code.move(view, OFFSETS[Tensor][slot]))
-        with code.ending(code.same(after, "null")):
-            code.line(f"call void @Py_DecRef(ptr {view})")
-            code.line("ret ptr null")
-    for slot in ("_storage_impl", "counter"):
-        code.fill(view, Tensor, slot, code.slot_of("%tensor", Tensor, slot))
-    code.store("ptr", code.slot_of("%tensor", Tensor, "base"), root)
-    first = code.same(code.load("ptr", root), NONE)
-    with code.when(code.both(first, code.unless("%alone"))):
-        code.store("ptr", "%tensor", root)
-        viewed = code.move("%tensor", OFFSETS[Tensor]["viewed"])
-        with code.when(code.same(code.load("ptr", viewed), "null")):
-            code.fill("%tensor", Tensor, "viewed", "@_Py_TrueStruct")
-    with code.when("%alone"):
-        code.store("ptr", NONE, root)
-    code.fill(view, Tensor, "base", code.load("ptr", root))
-    for slot, initial in INITIAL.items():
-        if slot not in ("base", "counter"):
-            code.fill(view, Tensor, slot, CONSTANTS[initial])
-    arguments = "ptr %tensor, ptr %meta, ptr %step, ptr %nbytes, i1 %alone"
-    return code.function(f"define internal ptr @one_view({arguments})", f"  ret ptr {view}")
-
-
-def _view() -> str:
-    """@NAME_view(self, args, nargs): what `View` does."""
-    code = ObjectCode()
-    metas, steps, nbytes, detached, several = (code.member("%self", ITEMS + 8 * k) for k in range(len(VIEW)))
-    tensor = code.load("ptr", "%args")
-    alone = code.same(detached, "@_Py_TrueStruct")
-    counted = code.register(f"icmp ne ptr {code.slot_of(tensor, Tensor, 'counter')}, {NONE}")
-    foreign = code.register(f"icmp ne ptr {code.load('ptr', code.move(tensor, TYPE))}, {code.object('Tensor')}")
-    code.decline(code.either(foreign, code.both(alone, counted)))
-
-    def one(place: str) -> str:
-        given = [code.load("ptr", code.slot(code.move(some, ITEMS), place)) for some in (metas, steps, nbytes)]
-        passed = ", ".join([f"ptr {value}" for value in (tensor, *given)])
-        return code.register(f"call ptr @one_view({passed}, i1 {alone})")
-
-    with code.ending(code.same(several, "@_Py_FalseStruct")):
-        code.line(f"ret ptr {one('0')}")
-    count = code.load("i64", code.move(metas, SIZE))
-    views = code.register(f"call ptr @PyTuple_New(i64 {count})")
-    code.leave(code.same(views, "null"), "ptr null")
-    with code.loop(0, count) as i:
-        view = one(i)
-        with code.ending(code.same(view, "null")):
-            code.line(f"call void @Py_DecRef(ptr {views})")
-            code.line("ret ptr null")
-        code.store("ptr", view, code.slot(code.move(views, ITEMS), i))
-    return code.function(f"define ptr @{NAME}_view(ptr %self, ptr %args, i64 %nargs)", f"  ret ptr {views}")
 
 
 def _one_kernel() -> str:

@@ -23,10 +23,11 @@ _ASSIGNABLE_NOT = (list, tuple, dict, str, bytes, type(None))
 def getitem(self: Tensor, index: Any) -> Tensor:
     """``x[index]``: a view for a basic index, a copy for an advanced one. Raises IndexError for an int out of range and
     for too many indices, ValueError for a slice step below 1."""
-    if SPECIAL:
-        return taken(self, hooks.dispatched["__getitem__"](self, index))  # type: ignore[no-any-return]
-    kind = type(index)
     meta = self.meta
+    if SPECIAL or meta.has_autograd:
+        found = hooks.dispatched["__getitem__"](self, index)
+        return taken(self, found) if UNRECORDED else found  # type: ignore[no-any-return]
+    kind = type(index)
     if meta.ndim:
         if kind is slice:
             start, stop, step = index.indices(meta.sizes[0])
@@ -40,8 +41,6 @@ def getitem(self: Tensor, index: Any) -> Tensor:
             key = length if step == 1 else ("every", length, step)
             other = meta.views.get(key)
             if other is None:
-                if meta.has_autograd:
-                    return taken(self, hooks.dispatched["__getitem__"](self, index))  # type: ignore[no-any-return]
                 other = sliced(self, 0, start, length, step).meta
                 remember(meta.views, key, other)
             step = start * meta.strides[0]
@@ -49,8 +48,6 @@ def getitem(self: Tensor, index: Any) -> Tensor:
             other = meta.views.get("row")
             size = meta.sizes[0]
             if other is None:
-                if meta.has_autograd:
-                    return taken(self, hooks.dispatched["__getitem__"](self, index))  # type: ignore[no-any-return]
                 other = meta_with(meta, meta.sizes[1:], meta.strides[1:])
                 remember(meta.views, "row", other)
             if not -size <= index < size:
@@ -80,8 +77,6 @@ def _out_of_range(index: int, dim: int, size: int) -> IndexError:
 
 
 def _general_getitem(self: Tensor, index: Any) -> Tensor:
-    if self.meta.has_autograd:
-        return hooks.dispatched["__getitem__"](self, index)  # type: ignore[no-any-return]
     if type(index) is tuple and _PLAIN.issuperset(map(type, index)):
         return basic_view(self, index)
     if _is_foreign(index):

@@ -105,7 +105,7 @@ class Before:
         self.pointer = tensor._pointer if _fits(self.meta, self.storage_impl, self.offset) else 0
 
 
-_CHANGED: dict[int, list[Before]] = {}
+CHANGED: dict[int, list[Before]] = {}
 """Id of a tensor -> its changes that running calls do not see yet, the earliest first."""
 _RETIRED: list[tuple[set[FrameType], object]] = []
 """Objects that running calls may still read, kept alive until their frames end."""
@@ -202,7 +202,7 @@ class UnbackedTensor(Tensor):
 
 def _before(tensor: Tensor) -> Before | None:
     """Return the old state if the running call sees it, else None."""
-    changes = _CHANGED.get(id(tensor))
+    changes = CHANGED.get(id(tensor))
     if changes is None:
         return None
     if changes[-1].frames is None:
@@ -293,7 +293,7 @@ def place(tensor: Tensor, meta: TensorMeta, storage: Storage, offset: int) -> No
 def change_metadata(tensor: Tensor, meta: TensorMeta, storage: Storage, offset: int) -> None:
     """Change the metadata of `tensor`; calls that run in other threads see the old metadata until they end."""
     if alone():
-        if _CHANGED:
+        if CHANGED:
             forget_ended()
         place(tensor, meta, storage, offset)
         return
@@ -337,14 +337,14 @@ class Changing:
                     type.__setattr__(kind, name, member)
         calls, _ = _call_of(sys._getframe(1))
         for tensor in fresh:
-            earlier = _CHANGED.get(id(tensor), [])
+            earlier = CHANGED.get(id(tensor), [])
             if earlier and earlier[0].tensor() is not tensor:  # of a dead tensor
                 earlier = []
             for change in earlier:  # this call sees its own change
                 if change.frames is not None:
                     change.frames -= calls
             change = Before(tensor)
-            _CHANGED[id(tensor)] = [*earlier, change]
+            CHANGED[id(tensor)] = [*earlier, change]
             _LOCK.changes += 1
             self._changes[id(tensor)] = tensor, change
             if type(tensor) in OWN_CLASSES:
@@ -357,7 +357,7 @@ class Changing:
 
     def keep_block(self, storage: Storage, before: Storage) -> None:
         """Let running calls see `before`, the holder of the old block, instead of `storage`."""
-        for changes in _CHANGED.values():
+        for changes in CHANGED.values():
             for change in changes:
                 if change.storage_impl is storage:
                     change.storage_impl = before
@@ -385,21 +385,21 @@ def forget_ended() -> None:
         return
     _LOCK.sweeping = True
     try:
-        for key, changes in list(_CHANGED.items()):
+        for key, changes in list(CHANGED.items()):
             for change in changes:
                 if change.frames is not None:
                     change.frames = set(filter(_is_running, change.frames))
             kept = [change for change in changes if change.frames is None or change.frames]
             if kept:
-                _CHANGED[key] = kept
+                CHANGED[key] = kept
                 continue
             tensor = changes[-1].tensor()
             if tensor is not None and type(tensor) is ChangingTensor:
                 fits = _fits(tensor._meta, tensor._storage_impl, tensor._offset)
                 _class.__set__(tensor, Tensor if fits else UnbackedTensor)
-            _CHANGED.pop(key, None)
+            CHANGED.pop(key, None)
         _RETIRED[:] = [(frames, what) for frames, what in _RETIRED if any(map(_is_running, frames))]
-        if not _CHANGED and not _RETIRED and _sweep in gc.callbacks:
+        if not CHANGED and not _RETIRED and _sweep in gc.callbacks:
             gc.callbacks.remove(_sweep)
     finally:
         _LOCK.sweeping = False

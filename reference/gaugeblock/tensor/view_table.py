@@ -52,18 +52,30 @@ AT_SAME_PLACE = frozenset(
 )
 """Names of views that begin at the first element, whose metadata follow from those of the arguments."""
 PLACED = frozenset("chunk diagonal dsplit hsplit split split_with_sizes tensor_split unbind unfold vsplit".split())
-"""Names of views whose metadata and first elements follow from the metadata of the tensor and the plain arguments; not
-narrow, select and slice, whose numbers vary from call to call, so that one entry serves them all."""
+"""Names of views whose metadata and first elements follow from the metadata of the tensor and the plain arguments."""
+VARYING = {"narrow": frozenset({"start"}), "select": frozenset({"index"}), "slice": frozenset({"start", "end"})}
+"""Views of parts -> the arguments that vary from call to call, so that one entry serves them all."""
+
+
+RESHAPED = frozenset("squeeze_ swapaxes_ swapdims_ t_ transpose_ unsqueeze_".split())
+"""Names of operators that give a tensor the sizes and strides of a view at the same place."""
 
 
 class ViewFunction(NamedTuple):
-    """The function behind the overloads of an operator, whether that is one of AT_SAME_PLACE or of PLACED, and whether
-    it changes its tensor."""
+    """The function behind the overloads of an operator, whether that is one of AT_SAME_PLACE or RESHAPED, or one of
+    PLACED, which ints its entries are given (True for all), and whether it changes its tensor."""
 
     function: Callable[..., Any]
     at_same_place: bool
     placed: bool
-    changes: bool = False
+    given: frozenset[str] | bool
+    changes: bool
+
+
+def view_function(name: str, function: Callable[..., Any], *, changes: bool = False) -> ViewFunction:
+    """Return the description of a function of the views called `name`."""
+    at_same_place, placed = name in AT_SAME_PLACE | RESHAPED, name in PLACED
+    return ViewFunction(function, at_same_place, placed, VARYING.get(name, not (at_same_place or placed)), changes)
 
 
 def view_functions() -> dict[str, ViewFunction]:
@@ -74,7 +86,4 @@ def view_functions() -> dict[str, ViewFunction]:
         behind.setdefault(name.partition(".")[0], set()).add(found.get(name.partition(".")[0], function))
     single = {name: functions.pop() for name, functions in behind.items() if len(functions) == 1}
     changing = {name.partition(".")[0] for name in METADATA}
-    return {
-        name: ViewFunction(function, name in AT_SAME_PLACE, name in PLACED, name in changing)
-        for name, function in single.items()
-    }
+    return {name: view_function(name, function, changes=name in changing) for name, function in single.items()}
