@@ -176,8 +176,8 @@ def parameters_of(
         found[2:] = [p._replace(keyword=True) for p in found[2:]]
     if group.name.partition(".")[0] in VALUED:
         found = [p._replace(kinds=frozenset("value" if k == "number" else k for k in p.kinds)) for p in found]
-    named = frozenset(p.name for p in found) if given is True else given or frozenset()
-    return [p._replace(given=not p.spread and p.name in named) for p in found]
+    passed = frozenset(p.name for p in found) if given is True else given or frozenset()
+    return [p._replace(given=not p.spread and p.name in passed) for p in found]
 
 
 def _merged(arguments: Iterable[Argument | None], *, keyword: bool) -> Parameter:
