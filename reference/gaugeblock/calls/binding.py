@@ -42,12 +42,11 @@ from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import only_ints
 from ..tensor.view_table import VIEWS, ViewFunction, view_function, view_functions
 from . import factories
-from .call_cache import LATER, OTHER, Filler, Parameter, metas, modes_of, parameters_of, plain, valued
+from .call_cache import LATER, OTHER, Filler, Request, metas, modes_of, plain, valued
 from .caller import FORMS, RENAMED, Caller, Single
 from .marked_views import MARKED, marked_views, marking, taken
-from .overloads import NO, Group, Overload, functions, number, takes_spread
+from .overloads import NO, Group, Overload, Parameter, functions, number, parameters_of, takes_spread
 from .special_forms import GENERAL, OWN_FORMS, conversion, general_source, self_later_source
-from .view_entries import Request
 
 COMMON: dict[str, Any] = {
     "Tensor": Tensor, "SPECIAL": SPECIAL, "UNRECORDED": UNRECORDED, "UNSET": UNSET, "cpu": cpu, "intercept": intercept,

@@ -14,22 +14,20 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterable, Sequence
-from keyword import iskeyword
+from collections.abc import Callable, Mapping, Sequence
 from operator import is_
 from typing import Any, NamedTuple
-
-from gaugeblock_spec.schema import Argument, parse
 
 from ..core.device import Device, cpu
 from ..core.dtype import DType
 from ..core.layout import Layout
 from ..core.memory_format import MemoryFormat
 from ..dispatch.dispatcher import Operator, call, plain_kernel
-from ..dispatch.keys import any_autograd
+from ..dispatch.keys import any_autograd, tensors_in
 from ..dispatch.state import AUTOGRAD_IN_USE
-from ..kernels.bound_call import UNSET, Fresh, Into, Unset, form_of
+from ..kernels.bound_call import UNSET, Change, Fresh, Into, Part, Slice, Unset, form_of, view_call
 from ..operators.composition import Composite, Unrecorded
+from ..operators.copy import fresh_copy
 from ..operators.deferred import Deferred
 from ..operators.device_loops import DEVICE_LOOPS, device_call
 from ..operators.plan import Plannable, Planned, apart
@@ -38,10 +36,10 @@ from ..tensor.hooks import SPECIAL, UNRECORDED
 from ..tensor.metadata import detach
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, only_ints, remember
-from ..tensor.view_table import ViewFunction
+from ..tensor.view_table import VIEWS, ViewFunction
+from ..tensor.views import narrow, select, slice_dim
 from .caller import Bound, Caller, Single
-from .overloads import Group, by_keyword
-from .view_entries import Request, itself, view_entry
+from .overloads import Parameter
 
 OTHER: Any = object()
 """Stands in a key for a value that the cache does not distinguish: a call with such a key is never kept."""
@@ -50,70 +48,6 @@ LATER: Any = object()
 TRUE, FALSE = object(), object()
 """Stand in a key for bools where ints may stand too, which are equal to them."""
 BY_VALUE = frozenset({int, str, type(None), DType, Device, Layout, MemoryFormat, Unset, object})
-KINDS = {
-    "Tensor": "tensor", "Scalar": "number", "float": "number", "int": "int", "SymInt": "int", "bool": "bool",
-    "str": "str", "ScalarType": "object", "Layout": "object", "Device": "object", "MemoryFormat": "object",
-}  # fmt: skip
-"""Type of the schema -> kind. Lists of ints are "ints", lists of tensors "tensors", everything else "other"."""
-NUMBER_FIRST = {("tensor", "tensor"), ("tensor", "number"), ("number", "tensor"), ("int", "tensor")}
-"""Kinds of the first two arguments of operators that may begin with a number."""
-VALUED = frozenset(
-    """celu celu_ isclose linalg_vector_norm logit logit_ nan_to_num nan_to_num_ norm polygamma polygamma_ softshrink
-    special_logit special_polygamma""".split()
-)
-"""Operators whose numbers decide what is computed: their keys hold the values."""
-
-
-class Parameter(NamedTuple):
-    """Name, kinds of value, source of the default, whether it is given by keyword only (`either` way, depending on the
-    overload), whether ints may come singly (`spread`, by keyword as `named`), whether entries are `given` its ints."""
-
-    name: str
-    kinds: frozenset[str]
-    default: str
-    keyword: bool = False
-    spread: bool = False
-    named: tuple[str, ...] = ()
-    either: bool = False
-    given: bool = False
-
-    @property
-    def by_class(self) -> bool:
-        """Return whether the key holds the meta of a tensor or the class of a number, not the value."""
-        return self.kinds <= {"tensor", "number"} or (self.given and self.kinds <= {"tensor", "int", "ints"})
-
-    def part(self) -> str:
-        """Source of its part in the key."""
-        name = self.name
-        if self.spread:
-            ints = f"{name} if {name} and only_ints({name})"
-            return f"{ints} else plain({name}[0]) if len({name}) == 1 else OTHER"
-        if "value" in self.kinds:
-            return f"{name}.meta if {name}.__class__ is Tensor else valued({name})"
-        if self.by_class and "tensor" not in self.kinds:
-            return f"{name}.__class__"
-        if self.by_class:
-            return f"{name}.meta if {name}.__class__ is Tensor else {name}.__class__"
-        if "tensors" in self.kinds:
-            return f"metas({name}, None)"
-        if "tensor" in self.kinds:
-            return f"{name}.meta if {name}.__class__ is Tensor else plain({name})"
-        if self.kinds == {"bool"}:
-            return f"{name} if {name}.__class__ is bool or {name} is UNSET or {name} is None else OTHER"
-        if self.kinds == {"ints"}:
-            listed = f"{name}.__class__ is tuple and only_ints({name})"
-            return f"{name} if {name} is UNSET or ({listed}) else plain({name})"
-        if self.kinds <= {"int", "ints"}:
-            return f"{name} if {name}.__class__ is int or {name} is UNSET else plain({name})"
-        return f"{name} if {name} is UNSET else plain({name})"
-
-    def value(self) -> str | None:
-        """Source of what the cached call is given for it; None if it is in the key by value."""
-        if self.by_class or "tensors" in self.kinds:
-            return self.name
-        return f"{self.name} if {self.name}.__class__ is Tensor else UNSET" if "tensor" in self.kinds else None
-
-
 def plain(value: Any) -> Any:
     """Return the part in a key of an argument that is neither tensor nor number."""
     kind = value.__class__
@@ -139,64 +73,28 @@ def metas(tensors: Any, none: Any = OTHER) -> Any:
     return OTHER
 
 
-def parameters_of(
-    group: Group, *, spread: bool, given: frozenset[str] | bool = False, by_schema: bool = False
-) -> list[Parameter] | None:
-    """Return the parameters of a public name, in order; None unless each overload begins with tensors, or a tensor or
-    number is followed by a tensor. A name that is a keyword of Python ends in an underscore.
-
-    With `spread` ints may be given singly for a first argument that is a list of ints. One entry of the call cache
-    serves all ints and lists of ints for the arguments `given`, True for all. `by_schema`, arguments are keywords where
-    the schema says so, whatever Python's functions take.
-    """
-    forms = []
-    for overload in group.overloads:
-        schema = parse(overload.schema)
-        keyword = [a for a in schema.arguments if a.kwarg_only or (not by_schema and by_keyword(overload.row, a))]
-        forms.append(([a for a in schema.arguments if a not in keyword], keyword))
-    begin = {tuple(map(kind_of, positional[:2])) for positional, _ in forms}
-    if not begin <= NUMBER_FIRST and not all(kinds and kinds[0] in ("tensor", "tensors") for kinds in begin):
-        return None
-    longest = max((positional for positional, _ in forms), key=len)
-    found = []
-    for place, argument in enumerate(longest):
-        here = [positional[place] if place < len(positional) else None for positional, _ in forms]
-        found.append(_merged(here, keyword=False)._replace(name=argument.name + "_" * iskeyword(argument.name)))
-    names = dict.fromkeys(a.name for _, keyword in forms for a in keyword if a.name not in {p.name for p in found})
-    by_name = {a.name for _, keyword in forms for a in keyword}
-    found = [p._replace(either=p.name in by_name) for p in found]
-    for name in names:
-        here = [next((a for a in keyword if a.name == name), None) for _, keyword in forms]
-        found.append(_merged(here, keyword=True))
-    if len({p.name for p in found}) < len(found):
-        return None
-    if spread and len(found) > 1:
-        named = tuple(dict.fromkeys(positional[1].name for positional, _ in forms if len(positional) > 1))
-        found[1] = found[1]._replace(name="ints", spread=True, named=named)
-        found[2:] = [p._replace(keyword=True) for p in found[2:]]
-    if group.name.partition(".")[0] in VALUED:
-        found = [p._replace(kinds=frozenset("value" if k == "number" else k for k in p.kinds)) for p in found]
-    passed = frozenset(p.name for p in found) if given is True else given or frozenset()
-    return [p._replace(given=not p.spread and p.name in passed) for p in found]
-
-
-def _merged(arguments: Iterable[Argument | None], *, keyword: bool) -> Parameter:
-    """Return the parameter for what the overloads have in one place; None stands for an overload without it."""
-    given = [a for a in arguments if a is not None]
-    optional = len(given) == len(list(arguments)) and all(a.default == "None" for a in given)
-    kinds = frozenset(map(kind_of, given))
-    default = "None" if optional and kinds <= {"tensor", "number"} else "UNSET"
-    return Parameter(given[0].name, kinds, default, keyword)
-
-
-def kind_of(argument: Argument) -> str:
-    """Return the kind of value that an argument takes."""
-    if argument.is_list:
-        return {"Tensor": "tensors", "int": "ints", "SymInt": "ints"}.get(argument.base_type, "other")
-    return KINDS.get(argument.base_type, "other")
-
-
 ENABLED = os.environ.get("GAUGEBLOCK_CALL_CACHE") != "0"
+
+
+class Request(NamedTuple):
+    """A call as the cache sees it: the meta that holds its entry, its key there, and the values for the entry."""
+
+    meta: TensorMeta
+    key: tuple[Any, ...]
+    values: tuple[Any, ...]
+
+    @property
+    def metas(self) -> list[TensorMeta]:
+        """The metas of its tensors, those in lists included."""
+        return [one.meta for one in tensors_in(self.values)]
+
+    def is_single(self) -> bool:
+        """Return whether the entry gets nothing but one tensor."""
+        return len(self.values) == 1
+
+    def has_subclass(self) -> bool:
+        """Return whether a tensor is of a subclass, which stands in the key instead of its meta."""
+        return any(isinstance(value, Tensor) and value.__class__ is not Tensor for value in self.values)
 
 
 def by_mode(recorded: Callable[..., Any] | None, unrecorded: Callable[..., Any] | None) -> Callable[..., Any]:
@@ -322,6 +220,8 @@ class Filler:
                 entry = None if record is None else record(values, options, request.values, result)
             if entry is LATER:
                 return result
+            if entry is None and operator.name in VIEWS and not tracked and request.is_single():
+                entry = view_call(values[0], result)
             self._keep(request, entry or self._kernel_call(kernel, request, values, options), tracked)
         return result
 
@@ -426,6 +326,64 @@ class Filler:
         entry = form._replace(tail=(*form.tail[:-1], request.meta.numel)).native()
         remember(request.meta.calls, request.key, entry)
         return entry
+
+
+def itself(tensor: Tensor) -> Tensor:
+    """Return the tensor: the entry of an operator that changes nothing."""
+    return tensor
+
+
+def view_entry(
+    view: ViewFunction, request: Request, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any
+) -> Callable[..., Any] | None:
+    """Return the entry for calls like one that was made of the arguments and returned `result`; None if its function
+    has to run each time."""
+    self = args[0]
+    plain = not any(isinstance(one, Tensor) for one in request.values[1:])
+    if result is self:
+        if not view.changes:
+            return itself if request.is_single() else None
+        return Change(self.meta).native() if view.at_same_place and self.autograd is None else None
+    if view.function in PARTS:
+        return None if kwargs or not plain else PARTS[view.function](result, *args)
+    if view.at_same_place or (view.placed and plain):
+        return view_call(self, result) or (fresh_copy(result, self) if plain and view.at_same_place else None)
+    return None
+
+
+def _selected(result: Tensor, self: Tensor, dim: int, index: int) -> Callable[..., Any]:
+    meta = self.meta
+    size, stride = meta.sizes[dim], meta.strides[dim]
+    return Part(result.meta, size, size - 1, stride, meta.dtype.itemsize).native()
+
+
+def _narrowed(result: Tensor, self: Tensor, dim: int, start: int, length: int) -> Callable[..., Any]:
+    meta = self.meta
+    size, stride = meta.sizes[dim], meta.strides[dim]
+    return Part(result.meta, size, size - length, stride, meta.dtype.itemsize).native()
+
+
+def _sliced(
+    result: Tensor, self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Callable[..., Any] | None:
+    meta = self.meta
+    key = ("slices", dim, step)
+    metas = meta.views.get(key)
+    if metas is None:
+        metas = remember(meta.views, key, {})
+    if len(metas) >= MOST_LENGTHS:
+        metas.clear()
+    metas[result.meta.sizes[dim]] = result.meta
+    if start.__class__ is bool or end.__class__ is bool:
+        return None
+    return Slice(metas, meta.sizes[dim], step, meta.strides[dim], meta.dtype.itemsize).native()
+
+
+MOST_LENGTHS = 1024
+PARTS: dict[Callable[..., Any], Callable[..., Callable[..., Any] | None]] = {
+    select: _selected, narrow: _narrowed, slice_dim: _sliced,
+}  # fmt: skip
+"""Function of a view of a part -> the entry for a call that returned such a view."""
 
 
 def _is_view(operator: Operator) -> bool:

@@ -1,17 +1,19 @@
 """Public names, the overloads behind them from the rows of the spec, and what the types of their schemas take.
 
-For each type there is a converter of Python arguments; `NO` says that an argument does not fit.
+For each type there is a converter of Python arguments; `NO` says that an argument does not fit. The parameters of a
+name are merged from those of its overloads: they say what a binding takes, and what a key of the call cache holds.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from keyword import iskeyword
 from operator import index
 from typing import Any, NamedTuple
 
-from gaugeblock_spec.schema import Argument
+from gaugeblock_spec.schema import Argument, parse
 
 from ..core.memory_format import MemoryFormat
 from ..kernels.bound_call import UNSET
@@ -270,3 +272,125 @@ def shown_type(text: str) -> str:
     if base.endswith("]"):
         return f"tuple of {SHOWN.get(base.partition('[')[0], base.partition('[')[0])}s"
     return SHOWN.get(base, base)
+
+
+KINDS = {
+    "Tensor": "tensor", "Scalar": "number", "float": "number", "int": "int", "SymInt": "int", "bool": "bool",
+    "str": "str", "ScalarType": "object", "Layout": "object", "Device": "object", "MemoryFormat": "object",
+}  # fmt: skip
+"""Type of the schema -> kind. Lists of ints are "ints", lists of tensors "tensors", everything else "other"."""
+NUMBER_FIRST = {("tensor", "tensor"), ("tensor", "number"), ("number", "tensor"), ("int", "tensor")}
+"""Kinds of the first two arguments of operators that may begin with a number."""
+VALUED = frozenset(
+    """celu celu_ isclose linalg_vector_norm logit logit_ nan_to_num nan_to_num_ norm polygamma polygamma_ softshrink
+    special_logit special_polygamma""".split()
+)
+"""Operators whose numbers decide what is computed: their keys hold the values."""
+
+
+
+class Parameter(NamedTuple):
+    """Name, kinds of value, source of the default, whether it is given by keyword only (`either` way, depending on the
+    overload), whether ints may come singly (`spread`, by keyword as `named`), whether entries are `given` its ints."""
+
+    name: str
+    kinds: frozenset[str]
+    default: str
+    keyword: bool = False
+    spread: bool = False
+    named: tuple[str, ...] = ()
+    either: bool = False
+    given: bool = False
+
+    @property
+    def by_class(self) -> bool:
+        """Return whether the key holds the meta of a tensor or the class of a number, not the value."""
+        return self.kinds <= {"tensor", "number"} or (self.given and self.kinds <= {"tensor", "int", "ints"})
+
+    def part(self) -> str:
+        """Source of its part in the key."""
+        name = self.name
+        if self.spread:
+            ints = f"{name} if {name} and only_ints({name})"
+            return f"{ints} else plain({name}[0]) if len({name}) == 1 else OTHER"
+        if "value" in self.kinds:
+            return f"{name}.meta if {name}.__class__ is Tensor else valued({name})"
+        if self.by_class and "tensor" not in self.kinds:
+            return f"{name}.__class__"
+        if self.by_class:
+            return f"{name}.meta if {name}.__class__ is Tensor else {name}.__class__"
+        if "tensors" in self.kinds:
+            return f"metas({name}, None)"
+        if "tensor" in self.kinds:
+            return f"{name}.meta if {name}.__class__ is Tensor else plain({name})"
+        if self.kinds == {"bool"}:
+            return f"{name} if {name}.__class__ is bool or {name} is UNSET or {name} is None else OTHER"
+        if self.kinds == {"ints"}:
+            listed = f"{name}.__class__ is tuple and only_ints({name})"
+            return f"{name} if {name} is UNSET or ({listed}) else plain({name})"
+        if self.kinds <= {"int", "ints"}:
+            return f"{name} if {name}.__class__ is int or {name} is UNSET else plain({name})"
+        return f"{name} if {name} is UNSET else plain({name})"
+
+    def value(self) -> str | None:
+        """Source of what the cached call is given for it; None if it is in the key by value."""
+        if self.by_class or "tensors" in self.kinds:
+            return self.name
+        return f"{self.name} if {self.name}.__class__ is Tensor else UNSET" if "tensor" in self.kinds else None
+
+
+def parameters_of(
+    group: Group, *, spread: bool, given: frozenset[str] | bool = False, by_schema: bool = False
+) -> list[Parameter] | None:
+    """Return the parameters of a public name, in order; None unless each overload begins with tensors, or a tensor or
+    number is followed by a tensor. A name that is a keyword of Python ends in an underscore.
+
+    With `spread` ints may be given singly for a first argument that is a list of ints. One entry of the call cache
+    serves all ints and lists of ints for the arguments `given`, True for all. `by_schema`, arguments are keywords where
+    the schema says so, whatever Python's functions take.
+    """
+    forms = []
+    for overload in group.overloads:
+        schema = parse(overload.schema)
+        keyword = [a for a in schema.arguments if a.kwarg_only or (not by_schema and by_keyword(overload.row, a))]
+        forms.append(([a for a in schema.arguments if a not in keyword], keyword))
+    begin = {tuple(map(kind_of, positional[:2])) for positional, _ in forms}
+    if not begin <= NUMBER_FIRST and not all(kinds and kinds[0] in ("tensor", "tensors") for kinds in begin):
+        return None
+    longest = max((positional for positional, _ in forms), key=len)
+    found = []
+    for place, argument in enumerate(longest):
+        here = [positional[place] if place < len(positional) else None for positional, _ in forms]
+        found.append(_merged(here, keyword=False)._replace(name=argument.name + "_" * iskeyword(argument.name)))
+    names = dict.fromkeys(a.name for _, keyword in forms for a in keyword if a.name not in {p.name for p in found})
+    by_name = {a.name for _, keyword in forms for a in keyword}
+    found = [p._replace(either=p.name in by_name) for p in found]
+    for name in names:
+        here = [next((a for a in keyword if a.name == name), None) for _, keyword in forms]
+        found.append(_merged(here, keyword=True))
+    if len({p.name for p in found}) < len(found):
+        return None
+    if spread and len(found) > 1:
+        named = tuple(dict.fromkeys(positional[1].name for positional, _ in forms if len(positional) > 1))
+        found[1] = found[1]._replace(name="ints", spread=True, named=named)
+        found[2:] = [p._replace(keyword=True) for p in found[2:]]
+    if group.name.partition(".")[0] in VALUED:
+        found = [p._replace(kinds=frozenset("value" if k == "number" else k for k in p.kinds)) for p in found]
+    passed = frozenset(p.name for p in found) if given is True else given or frozenset()
+    return [p._replace(given=not p.spread and p.name in passed) for p in found]
+
+
+def _merged(arguments: Iterable[Argument | None], *, keyword: bool) -> Parameter:
+    """Return the parameter for what the overloads have in one place; None stands for an overload without it."""
+    given = [a for a in arguments if a is not None]
+    optional = len(given) == len(list(arguments)) and all(a.default == "None" for a in given)
+    kinds = frozenset(map(kind_of, given))
+    default = "None" if optional and kinds <= {"tensor", "number"} else "UNSET"
+    return Parameter(given[0].name, kinds, default, keyword)
+
+
+def kind_of(argument: Argument) -> str:
+    """Return the kind of value that an argument takes."""
+    if argument.is_list:
+        return {"Tensor": "tensors", "int": "ints", "SymInt": "ints"}.get(argument.base_type, "other")
+    return KINDS.get(argument.base_type, "other")

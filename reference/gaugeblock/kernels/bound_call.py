@@ -167,17 +167,19 @@ class Into(NamedTuple):
 
 class View(NamedTuple):
     """A view of the first argument with another meta, or `several`, each so many elements and bytes further on. One
-    that is `detached` is not reported as a view."""
+    that is `detached` is not reported as a view. With `at_start` the first argument must have no offset."""
 
     metas: tuple[TensorMeta, ...]
     steps: tuple[int, ...]
     nbytes: tuple[int, ...]
     detached: bool = False
     several: bool = False
+    at_start: bool = False
 
     def __call__(self, base: Tensor, *others: Any) -> Any:
-        """Return the view of `base`, on which alone it depends; None for a detached one of a tensor with a counter."""
-        if self.detached and base.counter is not None:
+        """Return the view of `base`, on which alone it depends; None for a detached one of a tensor with a counter, and
+        for one with an offset that must have none."""
+        if (self.detached and base.counter is not None) or (self.at_start and base.offset):
             return None
         views = [make_view(base, meta, base.offset + step) for meta, step in zip(self.metas, self.steps, strict=True)]
         if self.detached:
@@ -267,16 +269,17 @@ class Share(NamedTuple):
 
 def view_call(base: Tensor, made: Any) -> Callable[[Tensor], Any] | None:
     """Return the call that makes views of other tensors like those that were `made` of `base`; None for what are no
-    views of its dtype."""
+    views. Where elements have other sizes, it serves tensors without an offset."""
     several = isinstance(made, tuple)
     views: Sequence[Tensor] = made if several else [made]
-    for view in views:
-        if view is base or view.storage_impl is not base.storage_impl or view.meta.dtype is not base.meta.dtype:
-            return None
+    itemsize = views[0].meta.dtype.itemsize if views else 1
+    resized = itemsize != base.meta.dtype.itemsize
+    if any(view is base or view.storage_impl is not base.storage_impl for view in views) or (resized and base.offset):
+        return None
     steps = tuple([view.offset - base.offset for view in views])
-    nbytes = tuple([step * base.meta.dtype.itemsize for step in steps])
+    nbytes = tuple([step * itemsize for step in steps])
     detached = any(view.base is None for view in views)
-    call = View(tuple([view.meta for view in views]), steps, nbytes, detached, several).native()
+    call = View(tuple([view.meta for view in views]), steps, nbytes, detached, several, resized).native()
     # Parts of a base with a counter have that one, whether the operator marks them or not.
     if several and (base.counter is not None or len(views) > MOST_TENSORS):
         return None

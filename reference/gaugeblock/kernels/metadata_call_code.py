@@ -8,7 +8,7 @@ from ..tensor.tensor import INITIAL, Tensor
 from .code import NAME
 from .object_code import CONSTANTS, ITEMS, NONE, SIZE, TYPE, ObjectCode
 
-VIEW = ("metas", "steps", "nbytes", "detached", "several")
+VIEW = ("metas", "steps", "nbytes", "detached", "several", "at_start")
 PART = ("meta", "size", "last", "stride", "itemsize")
 SLICE = ("metas", "size", "step", "stride", "itemsize")
 """The members of `View`, `Part` and `Slice`, in order."""
@@ -63,12 +63,14 @@ def _one_view() -> str:
 def _view() -> str:
     """@NAME_view(self, args, nargs): what `View` does."""
     code = ObjectCode()
-    metas, steps, nbytes, detached, several = (code.member("%self", ITEMS + 8 * k) for k in range(len(VIEW)))
+    metas, steps, nbytes, detached, several, start = (code.member("%self", ITEMS + 8 * k) for k in range(len(VIEW)))
     tensor = code.load("ptr", "%args")
     alone = code.same(detached, "@_Py_TrueStruct")
     counted = code.register(f"icmp ne ptr {code.slot_of(tensor, Tensor, 'counter')}, {NONE}")
     foreign = code.register(f"icmp ne ptr {code.load('ptr', code.move(tensor, TYPE))}, {code.object('Tensor')}")
     code.decline(code.either(foreign, code.both(alone, counted)))
+    moved = code.register(f"icmp ne ptr {code.slot_of(tensor, Tensor, '_offset')}, {code.object('zero')}")
+    code.decline(code.both(code.same(start, "@_Py_TrueStruct"), moved))
 
     def one(place: str) -> str:
         given = [code.load("ptr", code.slot(code.move(some, ITEMS), place)) for some in (metas, steps, nbytes)]

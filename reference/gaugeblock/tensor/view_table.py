@@ -51,7 +51,10 @@ AT_SAME_PLACE = frozenset(
     "squeeze swapaxes swapdims t transpose unflatten unsqueeze view view_as".split()
 )
 """Names of views that begin at the first element, whose metadata follow from those of the arguments."""
-PLACED = frozenset("chunk diagonal dsplit hsplit split split_with_sizes tensor_split unbind unfold vsplit".split())
+PLACED = frozenset(
+    "chunk conj diagonal dsplit hsplit imag real split split_with_sizes tensor_split unbind unfold view_as_complex "
+    "view_as_real vsplit".split()
+)
 """Names of views whose metadata and first elements follow from the metadata of the tensor and the plain arguments."""
 VARYING = {"narrow": frozenset({"start"}), "select": frozenset({"index"}), "slice": frozenset({"start", "end"})}
 """Views of parts -> the arguments that vary from call to call, so that one entry serves them all."""
