@@ -114,7 +114,11 @@ class Part:
                 return result
             is_view = name in VIEWS and name != "as_strided" and isinstance(result, (Tensor, tuple))
             made = view_call(args[0], result) if is_view else None
-            return self._noted(made or kernel, args[:1] if made else args, {} if made else kwargs, result)
+            if made is None:
+                return self._noted(kernel, args, kwargs, result)
+            one = result if isinstance(result, Tensor) else result[0]
+            resized = one.meta.dtype.itemsize != args[0].meta.dtype.itemsize
+            return self._noted(made, args[:1], {}, result, declines=resized)
         self._finish_what(operator, args, kwargs)
         found = kernel.planned(*args, **kwargs)
         if found.call is None:
