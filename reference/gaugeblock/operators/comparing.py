@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..core import lazy_numpy as np
-from ..core.promotion import UPSTREAM_NAMES, promote_types
-from ..tensor.array_view import FEW, kept_array
+from ..core.promotion import UPSTREAM_NAMES
+from ..iteration.tensor_iterator import TensorIterator
+from ..kernels.equality import equality_call
 from ..tensor.getters import is_complex, is_floating_point, is_signed
 from ..tensor.scalars import item, to_bool
 from ..tensor.tensor import Tensor
-from ..tensor.tensor_meta import TensorMeta
-from .arrays import check_same_device, values
+from ..tensor.tensor_meta import TensorMeta, recalled
+from .arrays import check_same_device
 from .invoke import apply
 from .plan import Planned, plannable
 from .registration import kernel
+
+MOST_COMPARED = 1 << 16
+"""Elements that one call compares without giving way to other threads."""
 
 
 @kernel("equal", "CPU")
@@ -25,19 +28,25 @@ def equal(self: Tensor, other: Tensor) -> bool | Planned[bool]:
     left, right = self.meta, other.meta
     if left.sizes != right.sizes:
         return False
-    if left.dtype is right.dtype:
-        same = bool((values(self) == values(other)).all())
-        return Planned(same, _equal_call(left, right)) if 0 < left.numel <= FEW else same
-    wide = promote_types(left.dtype, right.dtype).numpy
-    return bool(np.array_equal(values(self).astype(wide), values(other).astype(wide)))
+    call = recalled(left.plans, ("equal", right), _equality, left, right)
+    if call is None:
+        return not to_bool(apply("any", apply("ne.Tensor", self, other)))
+    return Planned(bool(call(self, other)), call)
 
 
-def _equal_call(left: TensorMeta, right: TensorMeta) -> Callable[[Tensor, Tensor], bool]:
-    def run(self: Tensor, other: Tensor) -> bool:
-        same = kept_array(left, self.pointer) == kept_array(right, other.pointer)
-        return b"\0" not in same.tobytes()
-
-    return run
+def _equality(left: TensorMeta, right: TensorMeta) -> Callable[[Tensor, Tensor], bool] | None:
+    """Return the call in machine code for a few elements of one dtype, if it has loops enough."""
+    dtype, parts = left.dtype.to_real(), 2 if left.dtype.is_complex else 1
+    if left.dtype is not right.dtype or left.numel > MOST_COMPARED or left.lazy or right.lazy:
+        return None
+    strides = [(*one.byte_strides, dtype.itemsize) for one in (left, right)]
+    laid = TensorIterator.restrided((*left.sizes, parts), strides, [dtype, dtype])
+    shape, steps = laid.shape, laid.strides
+    if len(shape) > 2:
+        return None
+    size = [*shape, 1, 1][:2]
+    along = [[*step, 0, 0][:2] for step in steps]
+    return equality_call(dtype, (size[0], size[1]), (along[0][1], along[1][1]), (along[0][0], along[1][0]))
 
 
 @kernel("is_same_size", "CPU", "Meta")
