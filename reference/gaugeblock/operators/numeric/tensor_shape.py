@@ -30,14 +30,15 @@ from ..plan import Filling, Planned, plannable
 from ..ranges import Plan
 
 
-def broadcast_tensors(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
+@composite
+def broadcast_tensors(part: Part, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Each tensor expanded to the common sizes; one that has them is given back itself. Raises RuntimeError."""
     shapes = [tensor.meta.sizes for tensor in tensors]
     try:
         sizes = broadcast_shapes([(1,) * max(map(len, shapes), default=0), *shapes])
     except RuntimeError as error:
         raise RuntimeError(f"broadcast_tensors(): {str(error).partition(';')[0]}") from None
-    return tuple([one if one.meta.sizes == sizes else expand(one, sizes) for one in tensors])
+    return tuple([one if one.meta.sizes == sizes else part("expand", one, sizes) for one in tensors])
 
 
 def meshgrid_indexing(tensors: Sequence[Tensor], *, indexing: str) -> tuple[Tensor, ...]:
