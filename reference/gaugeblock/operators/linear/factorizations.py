@@ -288,13 +288,11 @@ def _check_pivots(meta: TensorMeta, operator: str, rows: int, pivots: int) -> No
     pivot_rows(operator, array_at(meta, pivots), rows)
 
 
-@plannable
-def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor | Planned[Tensor]:
+@composite
+def lu_solve(part: Part, self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """X of ``A @ X = self`` from A's factors."""
-    warn_deprecated("lu_solve", "linalg.lu_solve")
-    plan = linalg_lu_solve.planned(LU_data, LU_pivots, self)
-    plan.call = None  # a kept call would not warn
-    return plan
+    part.run(warn_deprecated, "lu_solve", "linalg.lu_solve")
+    return part("linalg_lu_solve", LU_data, LU_pivots, self)
 
 
 def _lower(array: Array) -> tuple[Array, Array]:
@@ -364,12 +362,16 @@ def linalg_cholesky(self: Tensor, *, upper: bool = False) -> Tensor | Planned[Te
 
 
 @plannable
-def cholesky(self: Tensor, upper: bool = False) -> Tensor | Planned[Tensor]:
+def _cholesky(self: Tensor, upper: bool) -> Tensor | Planned[Tensor]:
+    """linalg.cholesky, whose errors name cholesky."""
+    return _planned_cholesky("cholesky", self, upper, True, None)
+
+
+@composite
+def cholesky(part: Part, self: Tensor, upper: bool = False) -> Tensor:
     """The Cholesky factor of each matrix. Raises LinAlgError when one is not positive-definite."""
-    warn_deprecated("cholesky", "linalg.cholesky")
-    plan = _planned_cholesky("cholesky", self, upper, True, None)
-    plan.call = None  # a kept call would not warn
-    return plan
+    part.run(warn_deprecated, "cholesky", "linalg.cholesky")
+    return part.plan(_cholesky, self, upper)
 
 
 def _solved(factors: Array, right: Array, upper: bool) -> Array:
