@@ -88,6 +88,10 @@ class View(NamedTuple):
         return self._replace(sizes=sizes, strides=tuple(strides))
 
 
+Loop = tuple[Callable[..., None], Sequence[View], tuple[Any, ...]]
+"""A kernel, the views whose addresses it takes, and its other arguments."""
+
+
 class LoopPlan:
     """Loops over views of the results, the inputs, temporaries and constants."""
 
@@ -97,7 +101,7 @@ class LoopPlan:
         self.inputs = [_whole(Role.INPUT, place, meta) for place, meta in enumerate(inputs)]
         self._temporaries: list[TensorMeta] = []
         self._constants: list[Tensor] = []
-        self._loops: list[tuple[Callable[..., None], Sequence[View], tuple[Any, ...]]] = []
+        self._loops: list[Loop] = []
         self.refusing = False
         """Whether a loop refuses values, by which a call is declined."""
         self._fresh: Fresh | None = None
@@ -159,16 +163,20 @@ class LoopPlan:
     def fresh(self) -> Fresh:
         """Return the call that allocates results and temporaries and runs the loops, all of which have been added."""
         if self._fresh is None:
-            begins = [0, *accumulate([len(self.results), len(self._temporaries), len(self.inputs)])]
-            kernels = tuple([
-                (builtin, tuple([begins[v.role] + v.number for v in views]), tuple([v.offset for v in views]), tail)
-                for builtin, views, tail in self._loops
-            ])
-            loops = Kernels(kernels, tuple(self._constants)).native() if kernels else nothing
-            addresses = tuple([one.pointer for one in self._constants])
-            made, count = (*self.metas, *self._temporaries), len(self._temporaries)
-            self._fresh = Fresh(loops, made, addresses, temporary=count, refusing=self.refusing)
+            self._fresh = self._running(self._loops, self.refusing)
         return self._fresh
+
+    def _running(self, loops: Sequence[Loop], refusing: bool) -> Fresh:
+        """Return the call that runs some loops."""
+        begins = [0, *accumulate([len(self.results), len(self._temporaries), len(self.inputs)])]
+        kernels = tuple([
+            (builtin, tuple([begins[v.role] + v.number for v in views]), tuple([v.offset for v in views]), tail)
+            for builtin, views, tail in loops
+        ])
+        run = Kernels(kernels, tuple(self._constants)).native() if kernels else nothing
+        addresses = tuple([one.pointer for one in self._constants])
+        made, count = (*self.metas, *self._temporaries), len(self._temporaries)
+        return Fresh(run, made, addresses, temporary=count, refusing=refusing)
 
     @property
     def call(self) -> Callable[..., Any]:

@@ -18,9 +18,8 @@ from ...tensor.tensor_meta import TensorMeta, contiguous_meta
 from ..arguments import dtype_argument
 from ..arrays import filled, filled_arrays, values
 from ..composition import Part, composite
-from ..invoke import result_type
 from ..norms import norm_compute_dtype
-from ..plan import Planned, plannable, planned_fresh
+from ..plan import Planned, plannable
 from ..reductions import reduced_sizes
 from .decompositions import decomposed, finite_for
 from .lapack_plans import LapackPlan
@@ -206,7 +205,7 @@ def _by_gelsy(self: Tensor, b: Tensor, count: int, share: float, vector: bool) -
     found = sides.narrow(-2, 0, n)
     plan.copy(plan.results[0], found.select(-1, 0) if vector else found)
     plan.copy(plan.results[2], ranks)
-    return planned_fresh(plan.fresh, self, b, kind=result_type("linalg_lstsq"))
+    return plan.planned_as("linalg_lstsq", self, b)
 
 
 @plannable
