@@ -81,6 +81,17 @@ class View(NamedTuple):
         """Return the elements of a row-major view in one dim."""
         return self._replace(sizes=(prod(self.sizes),), strides=(self.dtype.itemsize,))
 
+    def turned(self) -> View:
+        """Return the view with the last two dims in the other order."""
+        (*sizes, rows, columns), (*strides, down, across) = self.sizes, self.strides
+        return self._replace(sizes=(*sizes, columns, rows), strides=(*strides, across, down))
+
+    def expanded(self, sizes: Ints) -> View:
+        """Return the view broadcast to other sizes."""
+        missing = len(sizes) - len(self.sizes)
+        own = [0 if size == 1 else step for size, step in zip(self.sizes, self.strides, strict=True)]
+        return self._replace(sizes=sizes, strides=((0,) * missing + tuple(own)))
+
     def along(self, dim: int, sizes: Ints) -> View:
         """Return a 1-dim view as one of `sizes` that changes along `dim` only; not at all if it has one element."""
         strides = [0] * len(sizes)

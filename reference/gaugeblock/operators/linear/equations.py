@@ -14,9 +14,10 @@ from ...core.warn import warn_deprecated
 from ...iteration.dimensions import broadcast_shapes
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import contiguous_meta
-from ..arrays import Array, filled, planned_arrays
+from ..arrays import Array, filled, metas_of, planned_arrays
 from ..composition import Part, composite
 from ..invoke import apply, invoke, result_type
+from ..loop_plan import View
 from ..plan import Planned, plannable
 from . import stacks
 from .factorizations import factor, solve_factored, substitute
@@ -73,7 +74,37 @@ def _inverse(operator: str, matrix: Tensor, check_errors: bool, kind: str | None
         return found, infos
 
     wanted = (column_major, sizes, dtype), (contiguous_meta, sizes[:-2], int32)
-    return planned_arrays(kind, (matrix,), compute, *wanted)
+    if not has_routines([matrix.meta], sizes[:-2], "getrf", "getrs"):
+        return planned_arrays(kind, (matrix,), compute, *wanted)
+    plan = LapackPlan([matrix.meta], metas_of(wanted[: 1 if kind is None else 2]), sizes[:-2], dtype)
+    factors = _Factors(plan, plan.inputs[0], (operator, stacks.SINGULAR) if check_errors else None)
+    inverse = plan.fill(plan.results[0], 0)
+    plan.fill(plan.diagonal(inverse), 1)
+    factors.solve(inverse)
+    return plan.planned_as(kind, matrix)
+
+
+class _Factors:
+    """The LU factorization of square matrices in a plan, which raises the error of an operator with a reason for a
+    singular one if there is a `check`. Row-major matrices are transposed instead of copied another way."""
+
+    def __init__(self, plan: LapackPlan, matrices: View, check: tuple[str, str] | None) -> None:
+        self.plan, n, integer = plan, matrices.sizes[-1], plan.routine("getrf").integer
+        self.turned = not plan.dtype.is_complex and plan.is_row_major(matrices)
+        source = matrices.turned() if self.turned else matrices
+        self.factors = plan.copy(plan.temporary(column_major(source.sizes, plan.dtype)), source)
+        self.pivots, infos = plan.temporary(contiguous_meta(source.sizes[:-1], integer)), plan.info("getrf")
+        plan.run("getrf", [self.factors, self.pivots, infos], (n, n, n), n**3)
+        if check is not None:
+            plan.check(infos, *check, stacks.LinAlgError)
+        for result in plan.results[1:]:
+            plan.copy(result, infos)
+
+    def solve(self, sides: View, *, left: bool = True) -> None:
+        """Add the solutions in place of column-major sides, or if not `left` of row-major ones before the matrices."""
+        n, count = self.factors.sizes[-1], sides.sizes[-1 if left else -2]
+        views = [self.factors, self.pivots, sides, self.plan.info("getrs")]
+        self.plan.run("getrs", views, ("NT"[self.turned is left], n, count, n, n), n * n * count)
 
 
 @plannable
@@ -86,6 +117,9 @@ def linalg_inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
 def linalg_inv(A: Tensor) -> Tensor | Planned[Tensor]:
     """The inverse of each matrix. Raises LinAlgError for singular ones."""
     return _inverse("linalg.inv", A, True, None)
+
+
+NOT_SOLVED = "The solver failed because the input matrix is singular."
 
 
 def _solution(
@@ -110,11 +144,23 @@ def _solution(
             turned, infos = _solved(np.swapaxes(array, -2, -1), np.swapaxes(given, -2, -1))
             found = np.swapaxes(turned, -2, -1)
         if check_errors and infos.any():
-            stacks.fail(f"torch.{operator}", infos, "The solver failed because the input matrix is singular.")
+            stacks.fail(f"torch.{operator}", infos, NOT_SOLVED)
         return found.reshape(wanted), infos
 
-    first = (column_major if left else contiguous_meta, wanted, dtype)
-    return planned_arrays(kind, (A, B), compute, first, (contiguous_meta, A.meta.sizes[:-2], int32))
+    layout, infos, batch = column_major if left else contiguous_meta, A.meta.sizes[:-2], sizes[:-2]
+    results = (layout, wanted, dtype), (contiguous_meta, infos, int32)
+    if not (B.meta.numel and infos == batch and has_routines([A.meta], batch, "getrf", "getrs")):
+        return planned_arrays(kind, (A, B), compute, *results)
+    plan = LapackPlan([A.meta, B.meta], metas_of(results[: 1 if kind is None else 2]), batch, dtype)
+    factors = _Factors(plan, plan.inputs[0], (f"torch.{operator}", NOT_SOLVED) if check_errors else None)
+    given, result = plan.inputs[1], plan.results[0]
+    if vector:
+        given, result = (one._replace(sizes=(*one.sizes, 1), strides=(*one.strides, 0)) for one in (given, result))
+    solution = plan.temporary(layout(sizes, dtype)) if vector else result
+    factors.solve(plan.copy(solution, given.expanded(sizes)), left=left)
+    if vector:
+        plan.copy(result, solution)
+    return plan.planned_as(kind, A, B)
 
 
 @plannable

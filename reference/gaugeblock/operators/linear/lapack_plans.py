@@ -100,10 +100,13 @@ class LapackPlan(LoopPlan):
         *steps, down, along = matrices.strides
         return matrices._replace(sizes=(*outer, min(rows, columns)), strides=(*steps, down + along))
 
+    def is_row_major(self, source: View) -> bool:
+        """Return whether the elements of a view lie one behind the other."""
+        return source.strides == contiguous_meta(source.sizes, source.dtype).byte_strides
+
     def row_major_vectors(self, source: View) -> View:
         """Return a view whose vectors lie one behind the other: a copy unless the source is one."""
-        laid = source.strides == contiguous_meta(source.sizes, source.dtype).byte_strides
-        return source if laid else self.row_major(source)
+        return source if self.is_row_major(source) else self.row_major(source)
 
     def within(self, target: View, source: View, low: int, high: int, check: Callable[[Array], object]) -> View:
         """Add the loop that copies integers. A kept call declines for one that is outside of [low, high]; otherwise
