@@ -115,7 +115,11 @@ class LapackPlan(LoopPlan):
         numbers = [Immediate(source.dtype)] * 2
         kernel = formula_kernel("within", [source.dtype, *numbers], source.dtype, target.dtype)
         self.loop(kernel, [target], [source], [low, high])
-        self._checks[len(self._loops) - 1] = lambda address: check(array_at(meta, address)), [source], ()
+
+        def checked(address: int) -> None:
+            check(array_at(meta, address))
+
+        self._checks[len(self._loops) - 1] = checked, [source], ()
         return target
 
     def check(self, infos: View, operator: str, reason: str, error: type[RuntimeError]) -> None:
