@@ -145,3 +145,22 @@ def test_in_place_methods_are_functions_too() -> None:
     assert gb.abs_(x) is x and gb.sqrt_(x).tolist() == [1, 2]
     assert gb.clamp_(x, 0, 1.5).tolist() == [1, 1.5]
     assert "abs_" in dir(gb) and "einsum" in dir(gb)
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_kept_calls_tell_tensors_of_a_list_apart(recorded: bool) -> None:
+    """A call that was kept for a list with one tensor twice serves lists of two."""
+    a, b = gb.tensor([[1.0, 2.0], [3.0, 4.0]]), gb.tensor([[0.0, 1.0], [1.0, 1.0]])
+    for one in (a, b):
+        one.requires_grad_(recorded)
+    for _ in range(4):
+        for call in (lambda *given: gb.einsum("ij,jk->ik", *given), lambda *given: gb.linalg.multi_dot([*given])):
+            assert call(a, a).tolist() == [[7, 10], [15, 22]]
+            found = call(a, b)
+            assert found.tolist() == [[2, 3], [4, 7]] and found.requires_grad is recorded
+            with gb.no_grad():
+                assert not call(a, b).requires_grad and call(b, b).tolist() == [[1, 1], [1, 2]]
+        if recorded:
+            gb.einsum("ij,jk->ik", a, b).sum().backward()
+            assert a.grad is not None and a.grad.tolist() == [[1, 2], [1, 2]]
+            a.grad = b.grad = None
