@@ -98,9 +98,10 @@ def linalg_matmul(part: Part, self: Tensor, other: Tensor) -> Tensor:
     return part("matmul", self, other)
 
 
-def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+@composite
+def linalg_diagonal(part: Part, A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """diagonal of the matrices in the last two dims."""
-    return apply("diagonal", A, offset, dim1, dim2)
+    return part("diagonal", A, offset, dim1, dim2)
 
 
 def cheapest(sizes: Sequence[int]) -> list[list[int]]:
