@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain, combinations_with_replacement
 from itertools import combinations as chosen
-from itertools import combinations_with_replacement
 from math import comb, prod
 
 from ...core import lazy_numpy as np
+from ...core.away import long_call
 from ...core.device import cpu, meta_device
 from ...core.dtype import bool_, complex32, float32, int64
 from ...core.errors import wrap_dim
@@ -15,8 +16,9 @@ from ...core.memory_format import contiguous_format
 from ...core.promotion import UPSTREAM_NAMES, common_dtype, promote_types
 from ...core.warn import warn_once
 from ...iteration.dimensions import broadcast_shapes
-from ...iteration.tensor_iterator import Number
+from ...iteration.tensor_iterator import Number, TensorIterator
 from ...kernels.bound_call import Fresh
+from ...kernels.scan import running_product, scan_kernel
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import contiguous_meta
 from ..arguments import tensors_argument
@@ -24,7 +26,7 @@ from ..arrays import check_same_device, from_array, outline
 from ..complex_half import refuse_complex32
 from ..composition import Part, composite
 from ..invoke import apply, invoke, reshape
-from ..loop_plan import LoopPlan
+from ..loop_plan import ROW_STEPS, LoopPlan
 from ..operand_checks import check_fits, check_implemented, check_scalar_type
 from ..plan import Planned, plannable, planned_fresh
 from ..pointwise import formula_kernel
@@ -148,17 +150,29 @@ def cross(part: Part, self: Tensor, other: Tensor, dim: int | None = None) -> Te
     return part("linalg_cross", self, other, dim=dim)
 
 
-@composite
-def linalg_vander(part: Part, x: Tensor, *, N: int | None = None) -> Tensor:
+@plannable
+def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor | Planned[Tensor]:
     """Powers 0 to N - 1 of each element in a new last dim, int64 for ints; N defaults to the size of the last dim.
     Raises RuntimeError for bool, half precision and N below 2."""
-    dtype, sizes = x.meta.dtype, x.meta.sizes
+    meta = x.meta
+    dtype, sizes = meta.dtype, meta.sizes or (1,)
     if dtype is bool_ or dtype.name in ("float16", "bfloat16"):
         raise RuntimeError(f"linalg.vander supports floating point, complex, and integer tensors, but got {dtype.name}")
-    count = N if N is not None else sizes[-1] if sizes else 1
+    count = sizes[-1] if N is None else N
     if count <= 1:
         raise RuntimeError(f"linalg.vander: N must be greater than 1, got {count}.")
-    return _powers(part, x if sizes else part("unsqueeze", x, 0), count)
+    made = contiguous_meta((*sizes, count), int64 if dtype.kind < 2 else dtype, meta.device)
+    if meta.device is not cpu or not made.numel:
+        return planned_fresh(Fresh(None, (made,), ()), x)
+    plan = LoopPlan([meta], [made])
+    (result,), (base,) = plan.results, plan.inputs
+    plan.fill(result.narrow(-1, 0, 1), 1)
+    rest, itemsize = result.narrow(-1, 1, count - 1), made.dtype.itemsize
+    rows = TensorIterator.restrided(sizes, [rest.strides[:-1], base.strides or (0,)], [made.dtype, dtype])
+    scan = scan_kernel("cumprod", running_product(made.dtype), dtype, made.dtype, (made.dtype,))
+    laid = chain.from_iterable(zip((count - 1, itemsize, 0), *rows.dims, strict=True))
+    plan.kernel(long_call(ROW_STEPS * made.numel, scan), [rest, base], (1 + len(rows.dims), *laid))
+    return plan.planned(x)
 
 
 def _powers(part: Part, x: Tensor, count: int) -> Tensor:
