@@ -154,7 +154,8 @@ def test_kept_calls_look_at_each_window(recorded: bool) -> None:
     for _ in range(3):
         found = gb.istft(spectrum, 4, 2, window=window)
         assert found.tolist() == pytest.approx(x.tolist()) and found.requires_grad is recorded
-        with pytest.raises(RuntimeError, match="window overlap add min: 0.0 is not above"):
+        with pytest.raises(RuntimeError, match=r"window overlap add min: 0\.0 is not above"):
             gb.istft(spectrum, 4, 2, window=gb.zeros(4, dtype=gb.float64))
-        assert gb.istft(gb.stft(x, 4, 1, return_complex=True), 4, 1, length=18).tolist() == pytest.approx([*x.tolist(), 0, 0])
+        longer = gb.istft(gb.stft(x, 4, 1, return_complex=True), 4, 1, length=20).tolist()
+        assert longer[:16] == pytest.approx(x.tolist()) and longer[18:] == [0, 0]
 

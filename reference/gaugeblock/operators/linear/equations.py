@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -20,6 +19,7 @@ from ..invoke import apply, invoke, result_type
 from ..loop_plan import View
 from ..plan import Planned, plannable
 from . import stacks
+from .exponentials import exponential
 from .factorizations import factor, solve_factored, substitute
 from .lapack_plans import LapackPlan, has_routines
 from .stacks import column_major
@@ -301,43 +301,16 @@ def linalg_matrix_power(part: Part, self: Tensor, n: int) -> Tensor:
     return part("clone", power) if power is self else power
 
 
-ORDER = 13
-_PADE = [
-    math.factorial(2 * ORDER - k) * math.factorial(ORDER) / (
-        math.factorial(2 * ORDER) * math.factorial(ORDER - k) * math.factorial(k)
-    )
-    for k in range(ORDER + 1)
-]  # fmt: skip
-"""Numerator of the diagonal Pade approximant of exp; the denominator has the same numbers with alternating signs."""
-LARGEST = 5.0
-"""Matrices of at most this 1-norm are good enough for the approximant; larger ones are halved, and squared back."""
-
-
-def exponential(array: Array) -> Array:
-    """exp of a stack of matrices in double precision; NaN where one is not finite."""
-    finite = np.asarray(np.isfinite(array).all((-2, -1)))
-    given = np.where(finite[..., None, None], array, 0)
-    norm = np.abs(given).sum(-2).max(-1, initial=0)
-    with np.errstate(all="ignore"):
-        halvings = np.maximum(np.ceil(np.log2(norm / LARGEST)), 0).astype(np.int64)
-        scaled = given * np.exp2(-halvings)[..., None, None]
-        odd, even = np.zeros_like(scaled), np.zeros_like(scaled)
-        square, identity = np.matmul(scaled, scaled), np.eye(array.shape[-1])
-        for k in range(ORDER, 0, -2):
-            odd = np.matmul(odd, square) + _PADE[k] * identity
-            even = np.matmul(even, square) + _PADE[k - 1] * identity
-        odd = np.matmul(scaled, odd)
-        result = stacks.lapack("solve", even - odd, even + odd)
-        for k in range(int(halvings.max(initial=0))):
-            result = np.where((k < halvings)[..., None, None], np.matmul(result, result), result)
-    return np.where(finite[..., None, None], result, np.nan)
-
-
 @plannable
 def linalg_matrix_exp(self: Tensor) -> Tensor | Planned[Tensor]:
-    """The exponential of each matrix, by scaling, an approximant of order 13 and squaring, in double precision. Raises
-    RuntimeError for other shapes, bool and ints."""
+    """The exponential of each matrix, computed in double precision. Raises RuntimeError for other shapes, bool and
+    ints."""
     dtype = stacks.check_float("linalg.matrix_exp", self, halves=True)
     sizes = stacks.check_square("linalg.matrix_exp", self)
     wide, wanted = np.complex128 if dtype.is_complex else np.float64, (contiguous_meta, sizes, dtype)
-    return planned_arrays(None, (self,), lambda array: (exponential(array.astype(wide)),), wanted)
+    single = dtype.to_real().itemsize < 8
+
+    def compute(array: Array) -> tuple[Array]:
+        return (exponential(array.astype(wide), single=single),)
+
+    return planned_arrays(None, (self,), compute, wanted)
