@@ -90,8 +90,7 @@ def linalg_norm(
     dims = None if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
     ndim = self.meta.ndim
     if ord is None:
-        source = part("reshape", self, (-1,)) if dims is None and not keepdim else self
-        return part("linalg_vector_norm", source, 2, dims, keepdim, **options)
+        return part("linalg_vector_norm", self, 2, dims, keepdim, **options)
     if dims is not None and len(dims) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
     if dims is None and ndim not in (1, 2):
