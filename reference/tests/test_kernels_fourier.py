@@ -7,7 +7,7 @@ from typing import Any
 import gaugeblock as gb
 import numpy as np
 import pytest
-from gaugeblock.kernels.fourier import factor_bits, transform_kernel
+from gaugeblock.kernels.fourier import factor_bits, lines_kernel, transform_loop
 from gaugeblock.operators.spectral import line_plans
 
 Array = np.ndarray[Any, Any]
@@ -63,7 +63,7 @@ def test_a_numpy_without_the_loops(name: str, monkeypatch: pytest.MonkeyPatch) -
     x = gb.from_numpy(drawn("float32", 3, 8))
     expected = getattr(gb.fft, name)(x)
     with monkeypatch.context() as patch:  # other sizes are planned anew
-        patch.setattr(line_plans, "transform_kernel", lambda name, dtype: None)
+        patch.setattr(line_plans, "transform_loop", lambda name, dtype: None)
         found = getattr(gb.fft, name)(x[None, None])[0, 0]
     assert found.dtype == expected.dtype and found.stride() == expected.stride()
     np.testing.assert_allclose(found.numpy(), expected.numpy(), 1e-5, 1e-5)
@@ -93,11 +93,12 @@ def test_threads_transform_lines_alike() -> None:
 
 
 def test_the_kernel_takes_lines_of_any_strides() -> None:
-    kernel = transform_kernel("fft", gb.complex64)
-    if kernel is None:
+    loop = transform_loop("fft", gb.complex64)
+    if loop is None:
         pytest.skip("NumPy has no such loops")
     given, out = drawn("complex64", 3, 5), np.zeros((4, 3), np.complex64)
-    kernel(out.ctypes.data, given.ctypes.data, factor_bits(0.5, gb.float32), 5, 4, 8, 24, 5, 1, 3, 8, 40)
+    addresses, half = (out.ctypes.data, given.ctypes.data), factor_bits(0.5, gb.float32)
+    lines_kernel()(*addresses, half, 5, 4, 8, 24, *loop, 5, 1, 3, 8, 40)
     np.testing.assert_allclose(out.T, np.fft.fft(given, 4) / 2, 1e-5, 1e-6)
-    with pytest.raises(TypeError, match="Fourier transform got 3 arguments"):
-        kernel(0, 0, 0)
+    with pytest.raises(TypeError, match="got 3 arguments"):
+        lines_kernel()(0, 0, 0)

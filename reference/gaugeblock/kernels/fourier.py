@@ -1,10 +1,11 @@
 """Transforms of lines by the loops inside NumPy's Fourier ufuncs, called without NumPy in between.
 
-    kernel(out_ptr, in_ptr, factor, points_in, points_out, step_in, step_out, points, ndim, sizes..., strides...)
+    kernel(out_ptr, in_ptr, factor, points_in, points_out, step_in, step_out, loop, data, points, ndim, sizes...,
+           strides...) -> None
 
 as for pointwise kernels, but each place of the box is a line: so many points, which are so many bytes apart. Lines are
-cut off or padded with zeros. `factor` has the bits of the number that results are multiplied by; `points` are those
-that one line counts for when lines are shared out to threads.
+cut off or padded with zeros. `factor` has the bits of the number that results are multiplied by; `loop` and `data` are
+the addresses that `transform_loop` finds; `points` are those that one line counts for when lines are shared out.
 """
 
 from __future__ import annotations
@@ -15,14 +16,12 @@ import sys
 
 from ..core import lazy_numpy as np
 from ..core.dtype import DType
-from .code import NAME, PLAIN, Code
-from .common import SHARE_GRID, declaration
+from .code import NAME, Code
 from .compiler import Builtin, compiler
-from .entry import EntryWriter
-from .pointwise import rows_driver
-from .sharing import MAX_DIMS
+from .pointwise import rows_builtin
+from .pointwise_entry import Signature
 
-NUMBERS = 7
+NUMBERS = 8
 """Arguments behind the addresses and before the sizes."""
 
 
@@ -38,14 +37,10 @@ class _UFunc(ctypes.Structure):
 
 
 @functools.cache
-def transform_kernel(name: str, dtype: DType) -> Builtin | None:
-    """Return the builtin of the ufunc of this name for lines of a floating or complex dtype; None for a NumPy that has
-    no such loop."""
-    found = _loop(name, dtype)
-    if found is None:
-        return None
-    entry, row = [compiler().load(f"fourier {text.__name__}", text) for text in (_entry, _row)]
-    return compiler().builtin(name, entry, [row, rows_driver(2, None), *found])
+def lines_kernel() -> Builtin:
+    """Return the builtin."""
+    row = compiler().load("fourier lines", _text)
+    return rows_builtin("lines", Signature(1, "m" + "i" * NUMBERS), row, (0, 0), 0, weighted=True)
 
 
 def factor_bits(factor: float, dtype: DType) -> int:
@@ -54,8 +49,10 @@ def factor_bits(factor: float, dtype: DType) -> int:
     return int.from_bytes(data.ljust(8, b"\0"), sys.byteorder, signed=True)
 
 
-def _loop(name: str, dtype: DType) -> tuple[int, int] | None:
-    """Return the addresses of the loop for input of a dtype and of its data."""
+@functools.cache
+def transform_loop(name: str, dtype: DType) -> tuple[int, int] | None:
+    """Return the addresses of the loop of the ufunc of this name for lines of a floating or complex dtype, and of its
+    data; None for a NumPy that has no such loop."""
     ufunc = getattr(getattr(np.fft, "_pocketfft_umath", None), name, None)
     if not isinstance(ufunc, np.ufunc):
         return None
@@ -68,54 +65,18 @@ def _loop(name: str, dtype: DType) -> tuple[int, int] | None:
     return fields.functions[place] or 0, (fields.data and fields.data[place]) or 0
 
 
-def _entry() -> str:
-    """LLVM IR of the entry point. The row function is given the numbers, then the loop and its data."""
-    entry = EntryWriter(NAME, "Fourier transform")
-    pointers, numbers, own = (entry.register(f"alloca [{size} x i64]") for size in (2, NUMBERS + 1, 2))
-    for place in range(2):
-        entry.put("i64", entry.integer(place), pointers, place)
-        entry.put("i64", "0", own, place)
-    entry.inexact = True
-    for place in range(NUMBERS - 1):
-        item = entry.object(2 + place)
-        entry.put("i64", entry.register(f"call i64 @PyLong_AsSsize_t(ptr {item})"), numbers, place)
-    ndim, first = entry.integer(1 + NUMBERS), 2 + NUMBERS
-    sizes, strides = (entry.register(f"alloca [{size} x i64]") for size in (MAX_DIMS, 2 * MAX_DIMS))
-    total = entry.register(f"add i64 {entry.register(f'mul i64 {ndim}, 3')}, {first}")
-    fits, small = entry.register(f"icmp eq i64 {total}, %nargs"), entry.register(f"icmp ule i64 {ndim}, {MAX_DIMS}")
-    entry.require(entry.register(f"and i1 {fits}, {small}"))
-    lines = entry.array(first, ndim, sizes)
-    start, amount = entry.register(f"add i64 {ndim}, {first}"), entry.register(f"mul i64 {ndim}, 2")
-    entry.array(start, amount, strides)
-    entry.check(always=True)
-    entry.proceed(lines)
-    descriptor = entry.descriptor()
-    row, driver = (entry.load("ptr", entry.slot(descriptor, place)) for place in range(2))
-    for place in range(2):
-        entry.put("i64", entry.load("i64", entry.slot(descriptor, 2 + place)), numbers, NUMBERS - 1 + place)
-    points = entry.load("i64", entry.slot(numbers, NUMBERS - 2))
-    call = f"ptr {row}, ptr {pointers}, ptr {numbers}, i64 {ndim}, ptr {sizes}, ptr {strides}, ptr {own}, ptr null"
-    call += ", i64 1, i64 2"
-    shared = f"call i1 @{SHARE_GRID}(ptr {driver}, {call}, i64 0, i64 {points})"
-    entry.run(f"call i1 {driver}({call})", entry.register(f"mul i64 {lines}, {points}"), shared)
-    return "\n".join([PLAIN, declaration(SHARE_GRID), entry.text("sge", first), ""])
-
-
-def _row() -> str:
+def _text() -> str:
     """LLVM IR of the row function: one call of the loop for all lines along the first dim."""
     code = Code()
-    given, sizes, steps = (code.register(f"alloca [{size} x i64]") for size in (3, 3, 5))
-    factor = code.register("ptrtoint ptr %numbers to i64")
-    addresses = [code.load("i64", code.slot("%pointers", place)) for place in (1, 0)]
-    for place, value in enumerate((addresses[0], factor, addresses[1])):
-        code.store("i64", value, code.slot(given, place))
-    points_in, points_out, step_in, step_out = (code.load("i64", code.slot("%numbers", place)) for place in range(1, 5))
-    for place, value in enumerate(("%n", points_in, points_out)):
-        code.store("i64", value, code.slot(sizes, place))
-    apart = [code.load("i64", code.slot("%strides", place)) for place in (1, 0)]
-    for place, value in enumerate((apart[0], "0", apart[1], step_in, step_out)):
-        code.store("i64", value, code.slot(steps, place))
-    loop, data = (code.load("ptr", code.slot("%numbers", NUMBERS - 1 + place)) for place in range(2))
-    code.line(f"call void {loop}(ptr {given}, ptr {sizes}, ptr {steps}, ptr {data})")
+    numbers = [code.load("i64", code.slot("%numbers", place)) for place in range(1, 5)]
+    pointers, apart = ([code.load("i64", code.slot(array, k)) for k in (1, 0)] for array in ("%pointers", "%strides"))
+    given = pointers[0], code.register("ptrtoint ptr %numbers to i64"), pointers[1]
+    arrays = [given, ("%n", *numbers[:2]), (apart[0], "0", apart[1], *numbers[2:])]
+    places = [code.register(f"alloca [{len(array)} x i64]") for array in arrays]
+    for array, place in zip(arrays, places, strict=True):
+        for k, value in enumerate(array):
+            code.store("i64", value, code.slot(place, k))
+    loop, data = (code.load("ptr", code.slot("%numbers", place)) for place in (5, 6))
+    code.line(f"call void {loop}({', '.join(f'ptr {place}' for place in places)}, ptr {data})")
     head = f"define i1 @{NAME}(ptr %pointers, ptr %numbers, i64 %n, ptr %strides)"
     return code.function(head, "  ret i1 false")

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from ...core.away import long_call
 from ...core.dtype import DType
 from ...iteration.tensor_iterator import TensorIterator
-from ...kernels.fourier import factor_bits, transform_kernel
+from ...kernels.fourier import factor_bits, lines_kernel, transform_loop
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, meta_of, preserve_format_strides
 from ..arrays import STEPS
 from ..loop_plan import LoopPlan, View
@@ -86,8 +86,8 @@ class LinePlan(LoopPlan):
     def _lines(self, name: str, target: View, source: View, dim: int, factor: int) -> None:
         """Add the transforms of the lines along a dim. The kernel takes lines that are evenly apart at once; where each
         such run of them is short, they are brought together first."""
-        kernel = transform_kernel(name, source.dtype)
-        assert kernel is not None
+        loop = transform_loop(name, source.dtype)
+        assert loop is not None
         sizes, *strides = ([*one[:dim], *one[dim + 1 :]] for one in (target.sizes, target.strides, source.strides))
         walk = TensorIterator.restrided(tuple(sizes), [*map(tuple, strides)], [target.dtype, source.dtype])
         points = source.sizes[dim], target.sizes[dim]
@@ -100,8 +100,8 @@ class LinePlan(LoopPlan):
                     self.copy(target, made)
                 return
         laid = chain.from_iterable(zip(*walk.dims, strict=True))
-        tail = (factor, *points, source.strides[dim], target.strides[dim], max(points), len(walk.dims), *laid)
-        self.kernel(long_call(STEPS * max(points) * walk.numel, kernel), [target, source], tail)
+        tail = (factor, *points, source.strides[dim], target.strides[dim], *loop, max(points), len(walk.dims), *laid)
+        self.kernel(long_call(STEPS * max(points) * walk.numel, lines_kernel()), [target, source], tail)
 
     def _with_last(self, view: View, dim: int) -> View:
         """Return workspace of the view's sizes in which one dim is the innermost."""
@@ -143,4 +143,4 @@ def _is_even(view: View, dim: int) -> bool:
 
 def has_loops(dtype: DType) -> bool:
     """Return whether plans of transforms in a floating or complex dtype can be made."""
-    return transform_kernel("fft", dtype.to_complex()) is not None
+    return transform_loop("fft", dtype.to_complex()) is not None
