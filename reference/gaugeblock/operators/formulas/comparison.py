@@ -75,6 +75,11 @@ def where(condition: Value, self: Value, other: Value) -> Value:
     return choose(truth(condition), self, other)
 
 
+def pivoted(self: Value, pivot: Expr, place: Expr) -> Value:
+    """self where a row was not swapped with another, else -self: the factor of a determinant."""
+    return choose(pivot == place, self, -self)
+
+
 def clamp(self: Expr, min: Expr, max: Expr) -> Expr:
     """self within bounds; NaN in any operand gives NaN; max wins over min."""
     return minimum(maximum(self, min), max)
@@ -110,7 +115,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "maximum": maximum, "minimum": minimum, "fmax": _extreme(operator.ge, maximum),
     "fmin": _extreme(operator.le, minimum),
     "identity": lambda self: self, "finite": finite, "within": within, "bernoulli": bernoulli, "normal": normal,
-    "where": where,
+    "where": where, "pivoted": pivoted,
     "clamp": clamp, "clamp_min": maximum, "clamp_max": minimum,
     "lerp": lerp, "addcmul": addcmul, "addcdiv": addcdiv,
 }  # fmt: skip

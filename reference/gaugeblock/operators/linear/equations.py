@@ -11,13 +11,15 @@ from ...core.dtype import bool_, int32
 from ...core.errors import wrap_dims
 from ...core.warn import warn_deprecated
 from ...iteration.dimensions import broadcast_shapes
+from ...kernels.reduction_ops import prod_reduction, sum_reduction
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import contiguous_meta
-from ..arrays import Array, filled, metas_of, planned_arrays
+from ..arrays import Array, filled, from_array, metas_of, planned_arrays
 from ..composition import Part, composite
 from ..invoke import apply, invoke, result_type
 from ..loop_plan import View
 from ..plan import Planned, plannable
+from ..pointwise import formula_kernel
 from . import stacks
 from .exponentials import exponential
 from .factorizations import factor, solve_factored, substitute
@@ -30,7 +32,11 @@ def linalg_det(A: Tensor) -> Tensor | Planned[Tensor]:
     """The determinant of each matrix of (..., n, n); 1 for n = 0. Raises RuntimeError for other shapes and dtypes."""
     dtype, sizes = stacks.check_squares("linalg.det", A)
     wanted = (contiguous_meta, sizes[:-2], dtype)
-    return planned_arrays(None, (A,), lambda array: (stacks.lapack("det", array),), wanted)
+    if not has_routines([A.meta], sizes[:-2], "getrf"):
+        return planned_arrays(None, (A,), lambda array: (stacks.lapack("det", array),), wanted)
+    plan = LapackPlan([A.meta], metas_of([wanted]), sizes[:-2], dtype)
+    plan.reduce("prod", prod_reduction(dtype), plan.results[0], _Factors(plan, plan.inputs[0]).signed_diagonal())
+    return plan.planned(A)
 
 
 @plannable
@@ -38,7 +44,17 @@ def linalg_slogdet(A: Tensor) -> Any:
     """(sign, logabsdet) of each matrix, the sign of modulus 1; (0, -inf) for singular ones."""
     dtype, sizes = stacks.check_squares("linalg.slogdet", A)
     wanted = (contiguous_meta, sizes[:-2], dtype), (contiguous_meta, sizes[:-2], dtype.to_real())
-    return planned_arrays("linalg_slogdet", (A,), lambda array: stacks.lapack("slogdet", array), *wanted)
+    if not has_routines([A.meta], sizes[:-2], "getrf"):
+        return planned_arrays("linalg_slogdet", (A,), lambda array: stacks.lapack("slogdet", array), *wanted)
+    plan = LapackPlan([A.meta], metas_of(wanted), sizes[:-2], dtype)
+    signed, real = _Factors(plan, plan.inputs[0]).signed_diagonal(), dtype.to_real()
+    signs, moduli = [plan.temporary(contiguous_meta(sizes[:-1], kind)) for kind in (dtype, real)]
+    plan.loop(formula_kernel("sgn", [dtype], dtype, dtype), [signs], [signed])
+    plan.loop(formula_kernel("abs", [dtype], dtype, real), [moduli], [signed])
+    plan.loop(formula_kernel("log", [real], real, real), [moduli], [moduli])
+    plan.reduce("prod", prod_reduction(dtype), plan.results[0], signs)
+    plan.reduce("sum", sum_reduction(real), plan.results[1], moduli)
+    return plan.planned_as("linalg_slogdet", A)
 
 
 @composite
@@ -81,6 +97,8 @@ def _inverse(operator: str, matrix: Tensor, check_errors: bool, kind: str | None
     inverse = plan.fill(plan.results[0], 0)
     plan.fill(plan.diagonal(inverse), 1)
     factors.solve(inverse)
+    for result in plan.results[1:]:
+        plan.copy(result, factors.infos)
     return plan.planned_as(kind, matrix)
 
 
@@ -88,17 +106,25 @@ class _Factors:
     """The LU factorization of square matrices in a plan, which raises the error of an operator with a reason for a
     singular one if there is a `check`. Row-major matrices are transposed instead of copied another way."""
 
-    def __init__(self, plan: LapackPlan, matrices: View, check: tuple[str, str] | None) -> None:
+    def __init__(self, plan: LapackPlan, matrices: View, check: tuple[str, str] | None = None) -> None:
         self.plan, n, integer = plan, matrices.sizes[-1], plan.routine("getrf").integer
         self.turned = not plan.dtype.is_complex and plan.is_row_major(matrices)
         source = matrices.turned() if self.turned else matrices
         self.factors = plan.copy(plan.temporary(column_major(source.sizes, plan.dtype)), source)
-        self.pivots, infos = plan.temporary(contiguous_meta(source.sizes[:-1], integer)), plan.info("getrf")
-        plan.run("getrf", [self.factors, self.pivots, infos], (n, n, n), n**3)
+        self.pivots, self.infos = plan.temporary(contiguous_meta(source.sizes[:-1], integer)), plan.info("getrf")
+        plan.run("getrf", [self.factors, self.pivots, self.infos], (n, n, n), n**3)
         if check is not None:
-            plan.check(infos, *check, stacks.LinAlgError)
-        for result in plan.results[1:]:
-            plan.copy(result, infos)
+            plan.check(self.infos, *check, stacks.LinAlgError)
+
+    def signed_diagonal(self) -> View:
+        """Return the numbers, a vector for each matrix, whose product is the determinant."""
+        plan, dtype, pivots = self.plan, self.plan.dtype, self.pivots
+        places = plan.constant(from_array(np.arange(1, pivots.sizes[-1] + 1), pivots.dtype))
+        signed = plan.temporary(contiguous_meta(pivots.sizes, dtype))
+        kernel = formula_kernel("pivoted", [dtype, pivots.dtype, pivots.dtype], dtype, dtype)
+        spread = places.along(len(pivots.sizes) - 1, pivots.sizes)
+        plan.loop(kernel, [signed], [plan.diagonal(self.factors), pivots, spread])
+        return signed
 
     def solve(self, sides: View, *, left: bool = True) -> None:
         """Add the solutions in place of column-major sides, or if not `left` of row-major ones before the matrices."""
@@ -160,6 +186,8 @@ def _solution(
     factors.solve(plan.copy(solution, given.expanded(sizes)), left=left)
     if vector:
         plan.copy(result, solution)
+    for found in plan.results[1:]:
+        plan.copy(found, factors.infos)
     return plan.planned_as(kind, A, B)
 
 

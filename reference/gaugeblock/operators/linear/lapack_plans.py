@@ -13,6 +13,7 @@ from ...core.dtype import DType, bool_
 from ...kernels.bound_call import Fresh
 from ...kernels.conversion import Immediate
 from ...kernels.lapack import LETTERS, Lapack, lapack
+from ...kernels.reduction_phases import Reduction
 from ...tensor.array_view import array_at
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of
@@ -21,6 +22,7 @@ from ..invoke import result_type
 from ..loop_plan import Loop, LoopPlan, View
 from ..plan import Planned
 from ..pointwise import formula_kernel
+from ..reductions import plan_reduction
 from . import stacks
 
 BLOCK = 64
@@ -103,6 +105,13 @@ class LapackPlan(LoopPlan):
     def is_row_major(self, source: View) -> bool:
         """Return whether the elements of a view lie one behind the other."""
         return source.strides == contiguous_meta(source.sizes, source.dtype).byte_strides
+
+    def reduce(self, name: str, reduction: Reduction, result: View, source: View) -> None:
+        """Add a reduction over the last dim of a row-major view."""
+        meta = contiguous_meta(source.sizes, source.dtype)
+        found = plan_reduction(name, reduction, meta, (meta.ndim - 1,), False, result.dtype, (result.dtype,))
+        assert found.kernel is not None
+        self.kernel(found.kernel, [result, source], found.tail)
 
     def row_major_vectors(self, source: View) -> View:
         """Return a view whose vectors lie one behind the other: a copy unless the source is one."""
