@@ -5,7 +5,7 @@ from __future__ import annotations
 import gaugeblock as gb
 import numpy as np
 import pytest
-from gaugeblock.kernels.matrix_product import PLAIN_ORDER, TRANSPOSED_ORDER, gemm, lay
+from gaugeblock.kernels.matrix_product import PLAIN_ORDER, TRANSPOSED_ORDER, dot_product, gemm, gemv, lay
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -31,6 +31,25 @@ def test_layouts(sizes: tuple[int, int, int], dtype: str) -> None:
                 assert np.allclose(found.numpy(), left.numpy() @ right.numpy(), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore:The given NumPy array")
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("sizes", [(3, 4), (1, 4), (3, 1), (1, 1), (33, 65), (0, 3), (3, 0)], ids=str)
+def test_vectors(sizes: tuple[int, int], dtype: str) -> None:
+    rows, columns = sizes
+    a = (np.arange(rows * columns) % 7 - 3).reshape(sizes).astype(dtype)
+    matrices = [a, np.asfortranarray(a), np.repeat(a, 2, 1)[:, ::2], np.broadcast_to(a[:1], sizes)]
+    for matrix in matrices:
+        right, left = (np.arange(count).astype(dtype) for count in (columns, rows))
+        for b, c in ((right, left), (np.repeat(right, 2)[::2], np.broadcast_to(left[:1], (rows,)))):
+            x, y, z = (gb.from_numpy(one) for one in (matrix, b, c))
+            for _ in range(2):  # the call is kept
+                assert gb.mv(x, y).tolist() == (matrix @ b).tolist()
+                assert gb.matmul(z, x).tolist() == (c @ matrix).tolist()
+                assert gb.dot(y, y).item() == b @ b
+                assert gb.addmv(z, x, y).tolist() == (c + matrix @ b).tolist()
+                assert gb.matmul(gb.stack([x, x]), y).tolist() == [(matrix @ b).tolist()] * 2
+
+
 def test_how_matrices_lie() -> None:
     assert lay((3, 4), (4, 1)) == (PLAIN_ORDER, 4)
     assert lay((3, 4), (9, 1)) == (PLAIN_ORDER, 9)
@@ -46,6 +65,10 @@ def test_wrong_arguments_are_refused() -> None:
     if multiply is not None:
         with pytest.raises(TypeError, match="got 2 arguments"):
             multiply(0, 0)
+    for one, title in ((gemv(gb.float64), "a matrix and a vector"), (dot_product(gb.float64), "vectors")):
+        if one is not None:
+            with pytest.raises(TypeError, match=f"product of {title} got 2 arguments"):
+                one(0, 0)
 
 
 def test_nan_meets_zero() -> None:

@@ -42,6 +42,12 @@ CASES: dict[str, Case] = {
         for left in (True, False)
         for adjoint in (True, False)
     ],
+    "det": lambda a, b: [gb.linalg.det(a / a.shape[-1] ** 0.5), *gb.linalg.slogdet(a), gb.logdet(positive(a))],
+    "inv": lambda a, b: [*gb.linalg.inv_ex(positive(a)), gb.linalg.inv(positive(a))],
+    "solve": lambda a, b: [
+        *gb.linalg.solve_ex(positive(a), b), gb.linalg.solve(positive(a), b[..., 0]),
+        gb.linalg.solve(positive(a), b.mT, left=False), gb.linalg.solve(positive(a).mT, b),
+    ],
     "cholesky": lambda a, b: [gb.linalg.cholesky(positive(a), upper=upper) for upper in (True, False)],
     "cholesky_solve": lambda a, b: [
         gb.cholesky_solve(b, gb.linalg.cholesky(positive(a), upper=upper), upper) for upper in (True, False)

@@ -145,3 +145,47 @@ def test_in_place_methods_are_functions_too() -> None:
     assert gb.abs_(x) is x and gb.sqrt_(x).tolist() == [1, 2]
     assert gb.clamp_(x, 0, 1.5).tolist() == [1, 1.5]
     assert "abs_" in dir(gb) and "einsum" in dir(gb)
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_kept_calls_tell_tensors_of_a_list_apart(recorded: bool) -> None:
+    """A call that was kept for a list with one tensor twice serves lists of two."""
+    a, b = gb.tensor([[1.0, 2.0], [3.0, 4.0]]), gb.tensor([[0.0, 1.0], [1.0, 1.0]])
+    for one in (a, b):
+        one.requires_grad_(recorded)
+    for _ in range(4):
+        for call in (lambda *given: gb.einsum("ij,jk->ik", *given), lambda *given: gb.linalg.multi_dot([*given])):
+            assert call(a, a).tolist() == [[7, 10], [15, 22]]
+            found = call(a, b)
+            assert found.tolist() == [[2, 3], [4, 7]] and found.requires_grad is recorded
+            with gb.no_grad():
+                assert not call(a, b).requires_grad and call(b, b).tolist() == [[1, 1], [1, 2]]
+        if recorded:
+            gb.einsum("ij,jk->ik", a, b).sum().backward()
+            assert a.grad is not None and a.grad.tolist() == [[1, 2], [1, 2]]
+            a.grad = b.grad = None
+
+
+@pytest.mark.parametrize("dtype", [gb.float16, gb.float32, gb.float64, gb.complex64, gb.complex128])
+def test_exponentials_add_up(dtype: gb.dtype) -> None:
+    """exp(A) is exp(A / 8) to the eighth power, and exp(-A) its inverse, for matrices of sizes that need halving."""
+    real, tolerance = not dtype.is_complex, {16: 1e-2, 32: 1e-5}.get(gb.finfo(dtype).bits, 1e-12)
+    base = (gb.arange(48.0, dtype=gb.float64).reshape(3, 4, 4) * 1.7).sin() * gb.tensor([0.01, 1.0, 2.0])[:, None, None]
+    A = (base if real else base * (1 + 2j)).to(dtype)
+    exact = gb.linalg.matrix_power(gb.linalg.matrix_exp(A.to(gb.complex128) / 8), 8)
+    found = gb.linalg.matrix_exp(A)
+    assert found.dtype == dtype
+    scale = exact.abs().amax((-2, -1), keepdim=True)
+    assert ((found.to(gb.complex128) - exact).abs() / scale).max().item() < tolerance
+    both = gb.linalg.matrix_exp(A.to(gb.complex128)) @ gb.linalg.matrix_exp(-A.to(gb.complex128))
+    assert gb.allclose(both, gb.eye(4, dtype=gb.complex128).expand(3, 4, 4), atol=1e-9)
+
+
+def test_the_exponential_of_a_shear() -> None:
+    for dtype in (gb.float32, gb.float64):
+        A = gb.tensor([[[0.0, 1e6], [0.0, 0.0]], [[math.nan, 0.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]], dtype=dtype)
+        found = gb.linalg.matrix_exp(A)
+        assert found[0].flatten().tolist() == pytest.approx([1, 1e6, 0, 1])
+        assert found[1].isnan().all().item() and found[2].tolist() == [[1, 0], [0, 1]]
+    assert gb.linalg.matrix_exp(gb.zeros(0, 3, 3)).shape == (0, 3, 3)
+    assert gb.linalg.matrix_exp(gb.zeros(2, 0, 0)).shape == (2, 0, 0)

@@ -145,3 +145,17 @@ def test_transforms_of_three_dims_follow_those_of_one() -> None:
     assert gb.allclose(gb.fft.rfftn(x), steps[..., :3])
     assert gb.allclose(gb.fft.irfftn(gb.fft.rfftn(x), x.shape), x)
     assert gb.allclose(gb.fft.fftn(x, (2, 6), (0, 2)), gb.fft.fft(gb.fft.fft(x, 2, 0), 6, 2))
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_kept_calls_look_at_each_window(recorded: bool) -> None:
+    x, window = gb.arange(16.0, dtype=gb.float64), gb.tensor([1.0, 2.0, 2.0, 1.0], dtype=gb.float64)
+    spectrum = gb.stft(x, 4, 2, window=window, return_complex=True).requires_grad_(recorded)
+    for _ in range(3):
+        found = gb.istft(spectrum, 4, 2, window=window)
+        assert found.tolist() == pytest.approx(x.tolist()) and found.requires_grad is recorded
+        with pytest.raises(RuntimeError, match=r"window overlap add min: 0\.0 is not above"):
+            gb.istft(spectrum, 4, 2, window=gb.zeros(4, dtype=gb.float64))
+        longer = gb.istft(gb.stft(x, 4, 1, return_complex=True), 4, 1, length=20).tolist()
+        assert longer[:16] == pytest.approx(x.tolist()) and longer[18:] == [0, 0]
+

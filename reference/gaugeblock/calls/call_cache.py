@@ -30,7 +30,7 @@ from ..operators.composition import Composite, Unrecorded
 from ..operators.copy import fresh_copy
 from ..operators.deferred import Deferred
 from ..operators.device_loops import DEVICE_LOOPS, device_call
-from ..operators.plan import Plannable, Planned, apart
+from ..operators.plan import Plannable, Planned, apart, given_twice
 from ..operators.registration import unguarded
 from ..tensor.hooks import SPECIAL, UNRECORDED
 from ..tensor.metadata import detach
@@ -185,8 +185,7 @@ class Filler:
             return result
         if kernel is None:
             return call(operator, *values, **options)
-        tensors = [id(one) for one in request.values if isinstance(one, Tensor)]
-        once = len(tensors) == len(set(tensors))
+        once = not given_twice(request.values)
         composite = unguarded(kernel, request.metas) if isinstance(kernel, (Composite, Deferred)) else None
         notes = isinstance(composite, Composite)
         if notes and request.key not in calls:  # to note the parts takes longer than to run them once

@@ -41,6 +41,7 @@ QUICK: dict[str, Quick] = {
     "scalar_tensor": quick_scalar_tensor, "eye": quick_computed("eye", "ii", 1),
     "linspace": quick_linspace, "logspace": quick_computed("logspace", "nni", 3),
     "randperm": quick_computed("randperm", "i", 1),
+    "fft_fftfreq": quick_computed("fft_fftfreq", "in", 1), "fft_rfftfreq": quick_computed("fft_rfftfreq", "in", 1),
 }  # fmt: skip
 """Other factory -> what makes its result of the arguments given by position and the dtype, on the CPU; or None."""
 

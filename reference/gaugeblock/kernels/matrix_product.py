@@ -1,11 +1,15 @@
-"""The product of two matrices by NumPy's own BLAS, without NumPy in between.
+"""Products of matrices and vectors by NumPy's own BLAS, without NumPy in between.
 
     gemm(out_ptr, left_ptr, right_ptr, rows, columns, inner, left_order, left_step, right_order, right_step, table_ptr,
          count) -> None
 
+    gemv(out_ptr, matrix_ptr, vector_ptr, order, rows, columns, step, vector_step) -> None
+    dot(out_ptr, left_ptr, right_ptr, count, left_step, right_step) -> None
+
 The table has `count` rows: where the matrices of a batch begin, in bytes from the addresses. The result is row-major.
-The operands may be transposed: order 111 means that one is row-major, 112 that its transpose is, step is the distance
-of rows (of the transpose's rows) in elements. The builtin is None where the BLAS's symbols are not found.
+The operands may be transposed: order 111 means that one is row-major, 112 that its transpose is, whose rows and columns
+gemv is given then; step is the distance of rows (of the transpose's rows) in elements. A builtin is None where the
+BLAS's symbols are not found.
 """
 
 from __future__ import annotations
@@ -13,8 +17,9 @@ from __future__ import annotations
 import ctypes
 import functools
 from array import array
+from collections.abc import Callable
 
-from ..core.dtype import DType, float32
+from ..core.dtype import DType, float32, float64
 from .code import NAME, Code
 from .common import REST, declaration
 from .compiler import Builtin, compiler
@@ -23,31 +28,100 @@ from .parallel import blas_library
 
 PLAIN_ORDER, TRANSPOSED_ORDER = 111, 112
 _ROW_MAJOR = 101
-_SYMBOLS = (("scipy_cblas_{}gemm64_", 64), ("cblas_{}gemm64_", 64), ("scipy_cblas_{}gemm", 32), ("cblas_{}gemm", 32))
+_SYMBOLS = (("scipy_cblas_{}64_", 64), ("cblas_{}64_", 64), ("scipy_cblas_{}", 32), ("cblas_{}", 32))
+_TYPES = {float32: ("s", "float"), float64: ("d", "double")}
 
 
 @functools.cache
 def gemm(dtype: DType) -> Builtin | None:
     """The builtin for float32 or float64."""
-    letter, type = ("s", "float") if dtype is float32 else ("d", "double")
-    found = _find(letter)
+    return _builtin("gemm", dtype, _text)
+
+
+@functools.cache
+def gemv(dtype: DType) -> Builtin | None:
+    """The builtin of a matrix times a vector for float32 or float64."""
+    return _builtin("gemv", dtype, _vector_text)
+
+
+@functools.cache
+def dot_product(dtype: DType) -> Builtin | None:
+    """The builtin of the product of two vectors for float32 or float64."""
+    return _builtin("dot", dtype, _dot_text)
+
+
+def _builtin(name: str, dtype: DType, text: Callable[[str, int], str]) -> Builtin | None:
+    letter, type = _TYPES[dtype]
+    found = _find(letter + name)
     if found is None:
         return None
     address, bits = found
-    entry = compiler().load(f"gemm {type} {bits}", lambda: _text(type, bits))
-    return compiler().builtin("gemm", entry, [address])
+    entry = compiler().load(f"{name} {type} {bits}", lambda: text(type, bits))
+    return compiler().builtin(name, entry, [address])
 
 
-def _find(letter: str) -> tuple[int, int] | None:
+def _find(name: str) -> tuple[int, int] | None:
     """Address of the C function, and the width of its integers."""
     library = blas_library()
     if library is None:
         return None
     for pattern, bits in _SYMBOLS:
-        function = getattr(library, pattern.format(letter), None)
+        function = getattr(library, pattern.format(name), None)
         if function is not None:
             return ctypes.cast(function, ctypes.c_void_p).value or 0, bits
     return None
+
+
+def _read(entry: EntryWriter, bits: int, count: int) -> tuple[list[str], list[str]]:
+    """Read three addresses, and so many integers as the C function takes them."""
+    pointers = [entry.register(f"inttoptr i64 {entry.integer(k)} to ptr") for k in range(3)]
+    numbers = [entry.integer(3 + k) for k in range(count)]
+    entry.check()
+    given = numbers if bits == 64 else [entry.register(f"trunc i64 {number} to i32") for number in numbers]
+    return pointers, given
+
+
+def _vector_text(type: str, bits: int) -> str:
+    entry = EntryWriter("gemv", "product of a matrix and a vector")
+    (out, matrix, vector), (order, rows, columns, step, apart) = _read(entry, bits, 5)
+    function = entry.register(f"load ptr, ptr {entry.descriptor()}")
+    if bits == 64:
+        order = entry.register(f"trunc i64 {order} to i32")
+    given = [f"ptr {function}", f"i32 {order}", f"i{bits} {rows}", f"i{bits} {columns}", f"ptr {matrix}",
+             f"i{bits} {step}", f"ptr {vector}", f"i{bits} {apart}", f"ptr {out}"]  # fmt: skip
+    work = entry.register(f"mul i{bits} {rows}, {columns}")
+    work = work if bits == 64 else entry.register(f"sext i32 {work} to i64")
+    entry.run(f"call i1 @multiply({', '.join(given)})", work)
+    text = entry.text("eq", 8)
+    names = "function order rows columns matrix step vector apart out".split()
+    parameters = ", ".join(f"{one.split()[0]} %{name}" for one, name in zip(given, names, strict=True))
+    code = Code()
+    code.line(f"call void @{REST}()")
+    code.line(
+        f"call void %function(i32 {_ROW_MAJOR}, i32 %order, i{bits} %rows, i{bits} %columns, {type} 1.0, ptr %matrix, "
+        f"i{bits} %step, ptr %vector, i{bits} %apart, {type} 0.0, ptr %out, i{bits} 1)"
+    )
+    multiply = code.function(f"define internal i1 @multiply({parameters})", "  ret i1 false")
+    return "\n".join([declaration(REST), multiply, text, ""]).replace("@gemv", f"@{NAME}")
+
+
+def _dot_text(type: str, bits: int) -> str:
+    entry = EntryWriter("dot", "product of vectors")
+    (out, left, right), (count, left_step, right_step) = _read(entry, bits, 3)
+    function = entry.register(f"load ptr, ptr {entry.descriptor()}")
+    given = [f"ptr {function}", f"i{bits} {count}", f"ptr {left}", f"i{bits} {left_step}", f"ptr {right}",
+             f"i{bits} {right_step}", f"ptr {out}"]  # fmt: skip
+    work = count if bits == 64 else entry.register(f"sext i32 {count} to i64")
+    entry.run(f"call i1 @multiply({', '.join(given)})", work)
+    text = entry.text("eq", 6)
+    names = "function count left left_step right right_step out".split()
+    parameters = ", ".join(f"{one.split()[0]} %{name}" for one, name in zip(given, names, strict=True))
+    code = Code()
+    code.line(f"call void @{REST}()")
+    operands = f"i{bits} %count, ptr %left, i{bits} %left_step, ptr %right, i{bits} %right_step"
+    code.store(type, code.register(f"call {type} %function({operands})"), "%out", 4)
+    multiply = code.function(f"define internal i1 @multiply({parameters})", "  ret i1 false")
+    return "\n".join([declaration(REST), multiply, text, ""]).replace("@dot", f"@{NAME}")
 
 
 def _text(type: str, bits: int) -> str:

@@ -145,12 +145,14 @@ class PointwiseKernel:
 
 
 def rows_builtin(
-    name: str, signature: Signature, row: int, itemsizes: Sequence[int], first: int, vectors: Level | None = None
-) -> Builtin:
+    name: str, signature: Signature, row: int, itemsizes: Sequence[int], first: int, vectors: Level | None = None, *,
+    weighted: bool = False,
+) -> Builtin:  # fmt: skip
     """Return the builtin of a row function for any strides, which shares out dims from `first` on. `vectors` is the
-    level of a row function of `loops` that has vectors, and takes repeated elements of stride 0."""
+    level of a row function of `loops` that has vectors, and takes repeated elements of stride 0. With `weighted` the
+    last number says how much work an element of a row is."""
     driver = rows_driver(len(itemsizes), vectors)
-    return compiler().builtin(name, strided_address(signature), [row, *itemsizes, driver, first])
+    return compiler().builtin(name, strided_address(signature, weighted), [row, *itemsizes, driver, first])
 
 
 @functools.cache
@@ -167,9 +169,9 @@ def rows_driver(operands: int, vectors: Level | None) -> int:
 
 
 @functools.cache
-def strided_address(signature: Signature) -> int:
+def strided_address(signature: Signature, weighted: bool = False) -> int:
     """Address of the strided entry point for a signature."""
-    return compiler().load(f"strided {signature}", lambda: strided_entry(signature))
+    return compiler().load(f"strided {signature} {weighted}", lambda: strided_entry(signature, weighted))
 
 
 _kernel = functools.cache(PointwiseKernel)

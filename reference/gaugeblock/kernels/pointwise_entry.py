@@ -110,8 +110,8 @@ def contiguous_entry(signature: Signature) -> str:
     return "\n".join([PLAIN, declaration(SHARE_FLAT), text, ""])
 
 
-def strided_entry(signature: Signature) -> str:
-    """IR text of the module."""
+def strided_entry(signature: Signature, weighted: bool = False) -> str:
+    """IR text of the module. With `weighted` the last number says how much work an element of the box is."""
     entry = EntryWriter(NAME, "strided pointwise kernel")
     first, many = signature.operands + 1, signature.memory
     given = _Arguments(entry, signature)
@@ -133,7 +133,8 @@ def strided_entry(signature: Signature) -> str:
     call = f"ptr {given.row}, ptr {given.pointers}, ptr {given.numbers}, i64 {ndim}, ptr {sizes}, ptr {strides}"
     call += f", ptr {given.itemsizes}, ptr {transfers}, i64 {signature.outputs}, i64 {many}"
     along = entry.load("i64", entry.slot(given.itemsizes, many + 1))
-    shared = f"call i1 @{SHARE_GRID}(ptr {driver}, {call}, i64 {along}, i64 1)"
-    entry.run(f"call i1 {driver}({call})", volume, shared)
+    each = entry.load("i64", entry.slot(given.numbers, signature.slots - 1)) if weighted else "1"
+    shared = f"call i1 @{SHARE_GRID}(ptr {driver}, {call}, i64 {along}, i64 {each})"
+    entry.run(f"call i1 {driver}({call})", entry.register(f"mul i64 {volume}, {each}"), shared)
     text = entry.text("sge", first)
     return "\n".join([PLAIN, declaration(SHARE_GRID), text, ""])

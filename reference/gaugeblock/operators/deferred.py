@@ -31,7 +31,7 @@ KERNELS = {
         linalg_pinv.atol_rtol_float=linalg_pinv_atol_rtol_tensor pinverse=linalg_pinv linalg_matrix_rank
         linalg_matrix_rank.tol_tensor linalg_matrix_rank.atol_rtol_tensor
         linalg_matrix_rank.atol_rtol_float=linalg_matrix_rank_atol_rtol_tensor""",
-    "linear.outer_products": "addbmm",
+    "linear.outer_products": "linalg_cross linalg_vander addbmm",
     "networks.activation": "native_dropout glu rrelu_with_noise",
     "networks.batch_normalization": "native_batch_norm",
     "networks.class_losses": "nll_loss_forward nll_loss2d_forward multi_margin_loss multilabel_margin_loss_forward",
@@ -62,7 +62,7 @@ KERNELS = {
 }
 """Module -> its operators with a kernel for CPU and Meta."""
 EXPLICIT = {
-    "linear.outer_products": "linalg_cross addr",
+    "linear.outer_products": "addr trace",
     "networks.distances": "dist",
     "numeric.distributions": "normal.Tensor_float normal.float_Tensor normal.Tensor_Tensor normal.float_float",
     "numeric.powers": "float_power.Tensor_Tensor float_power.Tensor_Scalar float_power.Scalar",
@@ -77,7 +77,7 @@ COMPOSITES = {
     "linear.factorizations": "linalg_lu",
     "linear.matrix_norms": """linalg_norm linalg_norm.ord_str linalg_matrix_norm linalg_matrix_norm.str_ord
         linalg_cond linalg_cond.p_str nuclear_norm nuclear_norm.dim frobenius_norm.dim""",
-    "linear.outer_products": "block_diag cartesian_prod combinations cross kron trace linalg_vander vander",
+    "linear.outer_products": "block_diag cartesian_prod combinations cross kron vander",
     "networks.activation": "dropout alpha_dropout feature_dropout feature_alpha_dropout prelu rrelu",
     "networks.attention": "scaled_dot_product_attention linear bilinear",
     "networks.batch_normalization": "batch_norm instance_norm",

@@ -81,11 +81,26 @@ class View(NamedTuple):
         """Return the elements of a row-major view in one dim."""
         return self._replace(sizes=(prod(self.sizes),), strides=(self.dtype.itemsize,))
 
+    def turned(self) -> View:
+        """Return the view with the last two dims in the other order."""
+        (*sizes, rows, columns), (*strides, down, across) = self.sizes, self.strides
+        return self._replace(sizes=(*sizes, columns, rows), strides=(*strides, across, down))
+
+    def expanded(self, sizes: Ints) -> View:
+        """Return the view broadcast to other sizes."""
+        missing = len(sizes) - len(self.sizes)
+        own = [0 if size == 1 else step for size, step in zip(self.sizes, self.strides, strict=True)]
+        return self._replace(sizes=sizes, strides=((0,) * missing + tuple(own)))
+
     def along(self, dim: int, sizes: Ints) -> View:
         """Return a 1-dim view as one of `sizes` that changes along `dim` only; not at all if it has one element."""
         strides = [0] * len(sizes)
         strides[dim] = self.strides[0] if self.sizes[0] > 1 else 0
         return self._replace(sizes=sizes, strides=tuple(strides))
+
+
+Loop = tuple[Callable[..., None], Sequence[View], tuple[Any, ...]]
+"""A kernel, the views whose addresses it takes, and its other arguments."""
 
 
 class LoopPlan:
@@ -97,7 +112,7 @@ class LoopPlan:
         self.inputs = [_whole(Role.INPUT, place, meta) for place, meta in enumerate(inputs)]
         self._temporaries: list[TensorMeta] = []
         self._constants: list[Tensor] = []
-        self._loops: list[tuple[Callable[..., None], Sequence[View], tuple[Any, ...]]] = []
+        self._loops: list[Loop] = []
         self.refusing = False
         """Whether a loop refuses values, by which a call is declined."""
         self._fresh: Fresh | None = None
@@ -159,16 +174,20 @@ class LoopPlan:
     def fresh(self) -> Fresh:
         """Return the call that allocates results and temporaries and runs the loops, all of which have been added."""
         if self._fresh is None:
-            begins = [0, *accumulate([len(self.results), len(self._temporaries), len(self.inputs)])]
-            kernels = tuple([
-                (builtin, tuple([begins[v.role] + v.number for v in views]), tuple([v.offset for v in views]), tail)
-                for builtin, views, tail in self._loops
-            ])
-            loops = Kernels(kernels, tuple(self._constants)).native() if kernels else nothing
-            addresses = tuple([one.pointer for one in self._constants])
-            made, count = (*self.metas, *self._temporaries), len(self._temporaries)
-            self._fresh = Fresh(loops, made, addresses, temporary=count, refusing=self.refusing)
+            self._fresh = self._running(self._loops, self.refusing)
         return self._fresh
+
+    def _running(self, loops: Sequence[Loop], refusing: bool) -> Fresh:
+        """Return the call that runs some loops."""
+        begins = [0, *accumulate([len(self.results), len(self._temporaries), len(self.inputs)])]
+        kernels = tuple([
+            (builtin, tuple([begins[v.role] + v.number for v in views]), tuple([v.offset for v in views]), tail)
+            for builtin, views, tail in loops
+        ])
+        run = Kernels(kernels, tuple(self._constants)).native() if kernels else nothing
+        addresses = tuple([one.pointer for one in self._constants])
+        made, count = (*self.metas, *self._temporaries), len(self._temporaries)
+        return Fresh(run, made, addresses, temporary=count, refusing=refusing)
 
     @property
     def call(self) -> Callable[..., Any]:

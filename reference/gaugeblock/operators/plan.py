@@ -260,18 +260,32 @@ def planned_by(kernel: Callable[..., R], args: tuple[Any, ...], kwargs: Mapping[
 
 
 def apart(values: Sequence[Any], twice: dict[tuple[int, int], Tensor]) -> list[Any]:
-    """Return the values with another tensor over the same elements where one is given again, so that a plan tells its
-    operands apart; `twice` has these tensors by place among the equal ones."""
+    """Return the values with another tensor over the same elements where one is given again, in a list too, so that a
+    plan tells its operands apart; `twice` has these tensors by place among the equal ones."""
+    return _apart(values, twice, {})
+
+
+def _apart(values: Sequence[Any], twice: dict[tuple[int, int], Tensor], counts: dict[int, int]) -> list[Any]:
     found = list(values)
     for place, value in enumerate(values):
-        count = sum(value is one for one in values[:place]) if isinstance(value, Tensor) else 0
-        if count:
-            key = id(value), count
-            if key not in twice:
-                twice[key] = make_tensor(value.meta, value.storage_impl, value.offset, value.base)
-                twice[key].counter = value.counter
-            found[place] = twice[key]
+        if value.__class__ in (list, tuple):
+            found[place] = value.__class__(_apart(value, twice, counts))
+        elif isinstance(value, Tensor):
+            count = counts[id(value)] = counts.get(id(value), -1) + 1
+            if count:
+                key = id(value), count
+                if key not in twice:
+                    twice[key] = make_tensor(value.meta, value.storage_impl, value.offset, value.base)
+                    twice[key].counter = value.counter
+                found[place] = twice[key]
     return found
+
+
+def given_twice(values: Sequence[Any]) -> bool:
+    """Return whether a tensor is more than once among the values, those in lists included."""
+    found = [id(one) for value in values for one in (value if value.__class__ in (list, tuple) else (value,))
+             if isinstance(one, Tensor)]  # fmt: skip
+    return len(found) != len(set(found))
 
 
 def _of_list(write: Callable[..., Any]) -> Callable[..., Any]:

@@ -20,7 +20,7 @@ from ..core.promotion import UPSTREAM_NAMES
 from ..iteration.dimensions import INT32_MAX, broadcast_shapes
 from ..iteration.tensor_iterator import Number
 from ..kernels.bound_call import Fresh, Kernels
-from ..kernels.matrix_product import ONE_PRODUCT, gemm, lay
+from ..kernels.matrix_product import ONE_PRODUCT, PLAIN_ORDER, dot_product, gemm, gemv, lay
 from ..tensor.array_view import FEW, array_at
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor
@@ -77,7 +77,7 @@ def _by_blas(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Fresh | No
     of a left operand of more dims are one matrix if they are evenly apart."""
     rows, table, count = _rows_of(left), ONE_PRODUCT, 1
     if min(left.ndim, right.ndim) < 2:
-        return None
+        return _of_vectors(left, right, out)
     if rows is None or right.ndim != 2:
         count = prod(out.sizes[:-2])
         if count > MOST_MATRICES:
@@ -92,6 +92,44 @@ def _by_blas(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Fresh | No
     if count > 1:
         kernel, tail = Kernels(((multiply, (0, 1, 2), (0, 0, 0), tail),), (table,)).native(), ()
     return Fresh(long_call(2.0 * out.numel * left.sizes[-1], kernel), (out,), tail)
+
+
+def _of_vectors(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Fresh | None:
+    """Return the call that multiplies two vectors, or a matrix and a vector, by BLAS; None if it cannot take them."""
+    if left.dtype not in GEMM or not left.numel or not right.numel:
+        return None
+    kernel: Callable[..., None] | None
+    tail: tuple[int, ...]
+    if left.ndim == right.ndim == 1:
+        kernel, tail = dot_product(left.dtype), (left.numel, _step(left), _step(right))
+    else:
+        matrix, vector = (_rows_of(left), right) if right.ndim == 1 else (_transpose(right), left)
+        laid = None if matrix is None or vector.ndim != 1 else _laid(matrix)
+        if laid is None:
+            return None
+        kernel, tail = gemv(left.dtype), (*laid, _step(vector))
+    if kernel is None or not 0 < min(tail) <= max(tail) <= INT32_MAX:
+        return None
+    if right.ndim > 1:
+        kernel, tail = Kernels(((kernel, (0, 2, 1), (0, 0, 0), tail),), ()).native(), ()
+    return Fresh(long_call(2.0 * max(left.numel, right.numel), kernel), (out,), tail)
+
+
+def _step(vector: TensorMeta) -> int:
+    return vector.strides[0] if vector.numel > 1 else 1
+
+
+def _transpose(meta: TensorMeta) -> TensorMeta | None:
+    return meta_of(meta.sizes[::-1], meta.strides[::-1], meta.dtype) if meta.ndim == 2 else None
+
+
+def _laid(matrix: TensorMeta) -> tuple[int, ...] | None:
+    """Return what gemv is told of a matrix; None where it cannot take it as it lies."""
+    found, (rows, columns) = lay(matrix.sizes, matrix.strides), matrix.sizes
+    if found is None:
+        return None
+    order, step = found
+    return (order, rows, columns, step) if order == PLAIN_ORDER else (order, columns, rows, step)
 
 
 MOST_MATRICES = 1 << 16
@@ -152,11 +190,10 @@ def _by_numpy(left: TensorMeta, right: TensorMeta, out: TensorMeta, few: bool) -
 
     def run(result: int, first: int, second: int) -> None:
         target, one, other = array_at(out, result), array_at(left, first), array_at(right, second)
-        if few:
-            one.dot(other, target)
-            return
         with np.errstate(all="ignore"):
-            if dtype in HALF:
+            if few:
+                one.dot(other, target)
+            elif dtype in HALF:
                 target[...] = np.matmul(widened(one, dtype), widened(other, dtype))
             elif target.ndim:
                 np.matmul(one, other, out=target)

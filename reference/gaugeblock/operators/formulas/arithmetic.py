@@ -138,6 +138,11 @@ def right_shift(self: Expr, other: Expr) -> Expr:
     return select(_in_range(other), shifted, 0) if self.type.kind == "uint" else shifted
 
 
+def cross(a0: Value, a1: Value, a2: Value, b0: Value, b1: Value, b2: Value) -> tuple[Value, Value, Value]:
+    """The components of the product of two vectors."""
+    return a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
+
+
 FORMULAS: dict[str, Callable[..., Any]] = {
     "add": operator.add, "add.alpha": add_alpha, "sub": operator.sub,
     "sub.alpha": lambda self, other, alpha: add_alpha(self, other, -alpha), "mul": operator.mul,
@@ -146,7 +151,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "pow": power, "pow.square": lambda self, exponent: self * self, "square": lambda self: self * self,
     "neg": operator.neg, "abs": absolute, "sign": sign, "sgn": sgn, "reciprocal": reciprocal,
     "sqrt": square_root, "rsqrt": reciprocal_root,
-    "conj_physical": conjugate, "neg_conj": lambda self: -conjugate(self),
+    "conj_physical": conjugate, "neg_conj": lambda self: -conjugate(self), "cross": cross,
     "floor": _on_floats(functions.floor), "ceil": _on_floats(functions.ceil), "trunc": _on_floats(functions.truncate),
     "round": _on_floats(functions.rint), "round.decimals": round_decimals, "round.tens": round_tens,
     "frac": lambda self: self - truncate(self),

@@ -41,6 +41,11 @@ def finite(self: Value) -> Value:
     return Complex(guard(self.re, fault), self.im) if isinstance(self, Complex) else guard(self, fault)
 
 
+def within(self: Expr, low: Expr, high: Expr) -> Expr:
+    """self; what is outside of [low, high] is refused."""
+    return guard(self, (self < low) | (self > high))
+
+
 def normal(drawn: Expr, mean: Expr, std: Expr) -> Expr:
     """A normal number of mean 0 and deviation 1 scaled to others; a negative deviation is refused."""
     return guard(drawn * std + mean, ~(std >= 0.0))
@@ -68,6 +73,11 @@ def _extreme(wins: Callable[[Expr, Expr], Expr], of_ints: Callable[[Expr, Expr],
 def where(condition: Value, self: Value, other: Value) -> Value:
     """self where the condition is nonzero, else other."""
     return choose(truth(condition), self, other)
+
+
+def pivoted(self: Value, pivot: Expr, place: Expr) -> Value:
+    """self where a row was not swapped with another, else -self: the factor of a determinant."""
+    return choose(pivot == place, self, -self)
 
 
 def clamp(self: Expr, min: Expr, max: Expr) -> Expr:
@@ -104,7 +114,8 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "signbit": functions.sign_bit,
     "maximum": maximum, "minimum": minimum, "fmax": _extreme(operator.ge, maximum),
     "fmin": _extreme(operator.le, minimum),
-    "identity": lambda self: self, "finite": finite, "bernoulli": bernoulli, "normal": normal, "where": where,
+    "identity": lambda self: self, "finite": finite, "within": within, "bernoulli": bernoulli, "normal": normal,
+    "where": where, "pivoted": pivoted,
     "clamp": clamp, "clamp_min": maximum, "clamp_max": minimum,
     "lerp": lerp, "addcmul": addcmul, "addcdiv": addcdiv,
 }  # fmt: skip

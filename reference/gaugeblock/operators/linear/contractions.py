@@ -9,12 +9,13 @@ from typing import Any
 
 from ...core.errors import check_ints, type_error, wrap_dims
 from ...core.warn import warn_deprecated
-from ...tensor.hooks import SPECIAL
+from ...tensor.hooks import SPECIAL, UNRECORDED
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import remember
 from ..arguments import tensor_argument, tensors_argument
 from ..composition import Part, composite
 from ..invoke import apply
+from ..plan import apart, given_twice
 
 
 @composite
@@ -97,9 +98,10 @@ def linalg_matmul(part: Part, self: Tensor, other: Tensor) -> Tensor:
     return part("matmul", self, other)
 
 
-def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+@composite
+def linalg_diagonal(part: Part, A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """diagonal of the matrices in the last two dims."""
-    return apply("diagonal", A, offset, dim1, dim2)
+    return part("diagonal", A, offset, dim1, dim2)
 
 
 def cheapest(sizes: Sequence[int]) -> list[list[int]]:
@@ -340,8 +342,10 @@ def _einsum(part: Part, equation: str, tensors: Sequence[Tensor], *, path: Seque
 
 def einsum(equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | None = None) -> Tensor:
     """As `_einsum`, whose plan for these equation, metas and path is kept in the meta of the first tensor."""
-    if SPECIAL or path is not None or any(one.__class__ is not Tensor or one.meta.has_autograd for one in tensors):
+    if SPECIAL or path is not None or any(one.__class__ is not Tensor for one in tensors):
         return _einsum(equation, tensors, path=path)
+    if any(one.meta.has_autograd for one in tensors) and (UNRECORDED or given_twice([tensors])):
+        return _einsum(equation, tensors)
     plans, key = tensors[0].meta.plans if tensors else {}, ("einsum", equation, *[one.meta for one in tensors])
     call = plans.get(key)
     if call is None:  # to plan takes longer than to run once
@@ -350,7 +354,7 @@ def einsum(equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | No
     result: Tensor | None = call(tensors) if call and call is not _einsum else None
     if result is not None:
         return result
-    planned = _einsum.planned(equation, tensors)
+    planned = _einsum.planned(equation, *apart([tensors], {}))
     remember(plans, key, planned.call or False)
     return planned.result
 

@@ -15,7 +15,7 @@ from ..arrays import Array, metas_of, planned_arrays, values
 from ..composition import Part, composite
 from ..invoke import apply, invoke, result_type
 from ..loop_plan import View
-from ..plan import Planned, plannable, planned_fresh
+from ..plan import Planned, plannable
 from ..pointwise import formula_kernel
 from . import stacks
 from .lapack_plans import BLOCK, LapackPlan, has_routines
@@ -56,7 +56,7 @@ def linalg_qr(A: Tensor, mode: str = "reduced") -> Any:
         if inner > shared:
             plan.fill(Q.narrow(-1, shared, inner - shared), 0)
         _product(plan, Q, reflections)
-    return planned_fresh(plan.fresh, A, kind=result_type("linalg_qr"))
+    return plan.planned_as("linalg_qr", A)
 
 
 def _factored(plan: LapackPlan, matrices: View, reflections: View) -> None:
@@ -97,7 +97,7 @@ def geqrf(self: Tensor) -> Any:
         return planned_arrays("geqrf", (self,), compute, *wanted)
     plan = LapackPlan([self.meta], metas_of(wanted), batch, dtype)
     _factored(plan, plan.copy(plan.results[0], plan.inputs[0]), plan.results[1])
-    return planned_fresh(plan.fresh, self, kind=result_type("geqrf"))
+    return plan.planned_as("geqrf", self)
 
 
 def reflected(vectors: Array, taus: Array, onto: Array, *, turned: bool = False) -> Array:
@@ -212,7 +212,7 @@ def linalg_eigh(self: Tensor, UPLO: str = "L") -> Any:
     vectors = plan.finite(plan.inputs[0])
     _eigen(plan, vectors, plan.results[0], UPLO.upper(), "V")
     plan.copy(plan.results[1], vectors)
-    return planned_fresh(plan.fresh, self, kind=result_type("linalg_eigh"))
+    return plan.planned_as("linalg_eigh", self)
 
 
 def finite_for(self: Tensor, routine: str) -> bool:
@@ -268,7 +268,7 @@ def _general(operator: str, self: Tensor, vectors: bool) -> Planned[Any]:
         return planned_arrays("linalg_eig" if vectors else None, (self,), compute, *wanted[: 1 + vectors])
     plan = LapackPlan([self.meta], metas_of(wanted[: 1 + vectors]), sizes[:-2], dtype)
     _general_eigen(plan, plan.finite(plan.inputs[0]), operator)
-    return planned_fresh(plan.fresh, self, kind=result_type("linalg_eig") if vectors else None)
+    return plan.planned_as("linalg_eig" if vectors else None, self)
 
 
 def _general_eigen(plan: LapackPlan, matrices: View, operator: str) -> None:
@@ -340,7 +340,7 @@ def _by_gesdd(A: Tensor, full: bool | None) -> Planned[Any]:
     numbers = (mode, m, n, m, m, max(columns, 1), room)
     plan.run("gesdd", [matrices, S, U, Vh, *work, infos], numbers, 12 * longer * k * k, shared=[*work, unused])
     plan.check(infos, "linalg.svd", stacks.NOT_CONVERGED, stacks.LinAlgError)
-    return planned_fresh(plan.fresh, A, kind=None if full is None else result_type("linalg_svd"))
+    return plan.planned_as(None if full is None else "linalg_svd", A)
 
 
 def _singular(A: Tensor, driver: str | None, full: bool | None) -> Planned[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -12,13 +11,17 @@ from ...core.dtype import bool_, int32
 from ...core.errors import wrap_dims
 from ...core.warn import warn_deprecated
 from ...iteration.dimensions import broadcast_shapes
+from ...kernels.reduction_ops import prod_reduction, sum_reduction
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import contiguous_meta
-from ..arrays import Array, filled, planned_arrays
+from ..arrays import Array, filled, from_array, metas_of, planned_arrays
 from ..composition import Part, composite
 from ..invoke import apply, invoke, result_type
+from ..loop_plan import View
 from ..plan import Planned, plannable
+from ..pointwise import formula_kernel
 from . import stacks
+from .exponentials import exponential
 from .factorizations import factor, solve_factored, substitute
 from .lapack_plans import LapackPlan, has_routines
 from .stacks import column_major
@@ -29,7 +32,11 @@ def linalg_det(A: Tensor) -> Tensor | Planned[Tensor]:
     """The determinant of each matrix of (..., n, n); 1 for n = 0. Raises RuntimeError for other shapes and dtypes."""
     dtype, sizes = stacks.check_squares("linalg.det", A)
     wanted = (contiguous_meta, sizes[:-2], dtype)
-    return planned_arrays(None, (A,), lambda array: (stacks.lapack("det", array),), wanted)
+    if not has_routines([A.meta], sizes[:-2], "getrf"):
+        return planned_arrays(None, (A,), lambda array: (stacks.lapack("det", array),), wanted)
+    plan = LapackPlan([A.meta], metas_of([wanted]), sizes[:-2], dtype)
+    plan.reduce("prod", prod_reduction(dtype), plan.results[0], _Factors(plan, plan.inputs[0]).signed_diagonal())
+    return plan.planned(A)
 
 
 @plannable
@@ -37,7 +44,17 @@ def linalg_slogdet(A: Tensor) -> Any:
     """(sign, logabsdet) of each matrix, the sign of modulus 1; (0, -inf) for singular ones."""
     dtype, sizes = stacks.check_squares("linalg.slogdet", A)
     wanted = (contiguous_meta, sizes[:-2], dtype), (contiguous_meta, sizes[:-2], dtype.to_real())
-    return planned_arrays("linalg_slogdet", (A,), lambda array: stacks.lapack("slogdet", array), *wanted)
+    if not has_routines([A.meta], sizes[:-2], "getrf"):
+        return planned_arrays("linalg_slogdet", (A,), lambda array: stacks.lapack("slogdet", array), *wanted)
+    plan = LapackPlan([A.meta], metas_of(wanted), sizes[:-2], dtype)
+    signed, real = _Factors(plan, plan.inputs[0]).signed_diagonal(), dtype.to_real()
+    signs, moduli = [plan.temporary(contiguous_meta(sizes[:-1], kind)) for kind in (dtype, real)]
+    plan.loop(formula_kernel("sgn", [dtype], dtype, dtype), [signs], [signed])
+    plan.loop(formula_kernel("abs", [dtype], dtype, real), [moduli], [signed])
+    plan.loop(formula_kernel("log", [real], real, real), [moduli], [moduli])
+    plan.reduce("prod", prod_reduction(dtype), plan.results[0], signs)
+    plan.reduce("sum", sum_reduction(real), plan.results[1], moduli)
+    return plan.planned_as("linalg_slogdet", A)
 
 
 @composite
@@ -73,7 +90,47 @@ def _inverse(operator: str, matrix: Tensor, check_errors: bool, kind: str | None
         return found, infos
 
     wanted = (column_major, sizes, dtype), (contiguous_meta, sizes[:-2], int32)
-    return planned_arrays(kind, (matrix,), compute, *wanted)
+    if not has_routines([matrix.meta], sizes[:-2], "getrf", "getrs"):
+        return planned_arrays(kind, (matrix,), compute, *wanted)
+    plan = LapackPlan([matrix.meta], metas_of(wanted[: 1 if kind is None else 2]), sizes[:-2], dtype)
+    factors = _Factors(plan, plan.inputs[0], (operator, stacks.SINGULAR) if check_errors else None)
+    inverse = plan.fill(plan.results[0], 0)
+    plan.fill(plan.diagonal(inverse), 1)
+    factors.solve(inverse)
+    for result in plan.results[1:]:
+        plan.copy(result, factors.infos)
+    return plan.planned_as(kind, matrix)
+
+
+class _Factors:
+    """The LU factorization of square matrices in a plan, which raises the error of an operator with a reason for a
+    singular one if there is a `check`. Row-major matrices are transposed instead of copied another way."""
+
+    def __init__(self, plan: LapackPlan, matrices: View, check: tuple[str, str] | None = None) -> None:
+        self.plan, n, integer = plan, matrices.sizes[-1], plan.routine("getrf").integer
+        self.turned = not plan.dtype.is_complex and plan.is_row_major(matrices)
+        source = matrices.turned() if self.turned else matrices
+        self.factors = plan.copy(plan.temporary(column_major(source.sizes, plan.dtype)), source)
+        self.pivots, self.infos = plan.temporary(contiguous_meta(source.sizes[:-1], integer)), plan.info("getrf")
+        plan.run("getrf", [self.factors, self.pivots, self.infos], (n, n, n), n**3)
+        if check is not None:
+            plan.check(self.infos, *check, stacks.LinAlgError)
+
+    def signed_diagonal(self) -> View:
+        """Return the numbers, a vector for each matrix, whose product is the determinant."""
+        plan, dtype, pivots = self.plan, self.plan.dtype, self.pivots
+        places = plan.constant(from_array(np.arange(1, pivots.sizes[-1] + 1), pivots.dtype))
+        signed = plan.temporary(contiguous_meta(pivots.sizes, dtype))
+        kernel = formula_kernel("pivoted", [dtype, pivots.dtype, pivots.dtype], dtype, dtype)
+        spread = places.along(len(pivots.sizes) - 1, pivots.sizes)
+        plan.loop(kernel, [signed], [plan.diagonal(self.factors), pivots, spread])
+        return signed
+
+    def solve(self, sides: View, *, left: bool = True) -> None:
+        """Add the solutions in place of column-major sides, or if not `left` of row-major ones before the matrices."""
+        n, count = self.factors.sizes[-1], sides.sizes[-1 if left else -2]
+        views = [self.factors, self.pivots, sides, self.plan.info("getrs")]
+        self.plan.run("getrs", views, ("NT"[self.turned is left], n, count, n, n), n * n * count)
 
 
 @plannable
@@ -86,6 +143,9 @@ def linalg_inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
 def linalg_inv(A: Tensor) -> Tensor | Planned[Tensor]:
     """The inverse of each matrix. Raises LinAlgError for singular ones."""
     return _inverse("linalg.inv", A, True, None)
+
+
+NOT_SOLVED = "The solver failed because the input matrix is singular."
 
 
 def _solution(
@@ -110,11 +170,25 @@ def _solution(
             turned, infos = _solved(np.swapaxes(array, -2, -1), np.swapaxes(given, -2, -1))
             found = np.swapaxes(turned, -2, -1)
         if check_errors and infos.any():
-            stacks.fail(f"torch.{operator}", infos, "The solver failed because the input matrix is singular.")
+            stacks.fail(f"torch.{operator}", infos, NOT_SOLVED)
         return found.reshape(wanted), infos
 
-    first = (column_major if left else contiguous_meta, wanted, dtype)
-    return planned_arrays(kind, (A, B), compute, first, (contiguous_meta, A.meta.sizes[:-2], int32))
+    layout, infos, batch = column_major if left else contiguous_meta, A.meta.sizes[:-2], sizes[:-2]
+    results = (layout, wanted, dtype), (contiguous_meta, infos, int32)
+    if not (B.meta.numel and infos == batch and has_routines([A.meta], batch, "getrf", "getrs")):
+        return planned_arrays(kind, (A, B), compute, *results)
+    plan = LapackPlan([A.meta, B.meta], metas_of(results[: 1 if kind is None else 2]), batch, dtype)
+    factors = _Factors(plan, plan.inputs[0], (f"torch.{operator}", NOT_SOLVED) if check_errors else None)
+    given, result = plan.inputs[1], plan.results[0]
+    if vector:
+        given, result = (one._replace(sizes=(*one.sizes, 1), strides=(*one.strides, 0)) for one in (given, result))
+    solution = plan.temporary(layout(sizes, dtype)) if vector else result
+    factors.solve(plan.copy(solution, given.expanded(sizes)), left=left)
+    if vector:
+        plan.copy(result, solution)
+    for found in plan.results[1:]:
+        plan.copy(found, factors.infos)
+    return plan.planned_as(kind, A, B)
 
 
 @plannable
@@ -255,43 +329,16 @@ def linalg_matrix_power(part: Part, self: Tensor, n: int) -> Tensor:
     return part("clone", power) if power is self else power
 
 
-ORDER = 13
-_PADE = [
-    math.factorial(2 * ORDER - k) * math.factorial(ORDER) / (
-        math.factorial(2 * ORDER) * math.factorial(ORDER - k) * math.factorial(k)
-    )
-    for k in range(ORDER + 1)
-]  # fmt: skip
-"""Numerator of the diagonal Pade approximant of exp; the denominator has the same numbers with alternating signs."""
-LARGEST = 5.0
-"""Matrices of at most this 1-norm are good enough for the approximant; larger ones are halved, and squared back."""
-
-
-def exponential(array: Array) -> Array:
-    """exp of a stack of matrices in double precision; NaN where one is not finite."""
-    finite = np.asarray(np.isfinite(array).all((-2, -1)))
-    given = np.where(finite[..., None, None], array, 0)
-    norm = np.abs(given).sum(-2).max(-1, initial=0)
-    with np.errstate(all="ignore"):
-        halvings = np.maximum(np.ceil(np.log2(norm / LARGEST)), 0).astype(np.int64)
-        scaled = given * np.exp2(-halvings)[..., None, None]
-        odd, even = np.zeros_like(scaled), np.zeros_like(scaled)
-        square, identity = np.matmul(scaled, scaled), np.eye(array.shape[-1])
-        for k in range(ORDER, 0, -2):
-            odd = np.matmul(odd, square) + _PADE[k] * identity
-            even = np.matmul(even, square) + _PADE[k - 1] * identity
-        odd = np.matmul(scaled, odd)
-        result = stacks.lapack("solve", even - odd, even + odd)
-        for k in range(int(halvings.max(initial=0))):
-            result = np.where((k < halvings)[..., None, None], np.matmul(result, result), result)
-    return np.where(finite[..., None, None], result, np.nan)
-
-
 @plannable
 def linalg_matrix_exp(self: Tensor) -> Tensor | Planned[Tensor]:
-    """The exponential of each matrix, by scaling, an approximant of order 13 and squaring, in double precision. Raises
-    RuntimeError for other shapes, bool and ints."""
+    """The exponential of each matrix, computed in double precision. Raises RuntimeError for other shapes, bool and
+    ints."""
     dtype = stacks.check_float("linalg.matrix_exp", self, halves=True)
     sizes = stacks.check_square("linalg.matrix_exp", self)
     wide, wanted = np.complex128 if dtype.is_complex else np.float64, (contiguous_meta, sizes, dtype)
-    return planned_arrays(None, (self,), lambda array: (exponential(array.astype(wide)),), wanted)
+    single = dtype.to_real().itemsize < 8
+
+    def compute(array: Array) -> tuple[Array]:
+        return (exponential(array.astype(wide), single=single),)
+
+    return planned_arrays(None, (self,), compute, wanted)

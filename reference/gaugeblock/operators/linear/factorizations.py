@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from ...core import lazy_numpy as np
@@ -11,13 +10,13 @@ from ...core.warn import warn_deprecated
 from ...iteration.dimensions import broadcast_shapes
 from ...tensor.array_view import array_at
 from ...tensor.tensor import Tensor
-from ...tensor.tensor_meta import TensorMeta, contiguous_meta
+from ...tensor.tensor_meta import contiguous_meta
 from ..arrays import Array, metas_of, outside, planned_arrays
 from ..composition import Part, composite
 from ..invoke import result_type
 from ..loop_plan import View
 from ..operand_checks import check_implemented
-from ..plan import Planned, plannable, planned_fresh
+from ..plan import Planned, plannable
 from . import stacks
 from .lapack_plans import LapackPlan, has_routines
 from .stacks import column_major
@@ -167,7 +166,7 @@ def _planned_lu(operator: str, matrix: Tensor, pivot: bool, check_errors: bool, 
         plan.check(found[1], operator, stacks.ZERO_PIVOT, RuntimeError)
     for result, source in zip(plan.results[1:], found, strict=False):
         plan.copy(result, source)
-    return planned_fresh(plan.fresh, matrix, kind=result_type(kind))
+    return plan.planned_as(kind, matrix)
 
 
 @plannable
@@ -222,15 +221,14 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     plan = LapackPlan([LU_data.meta, LU_pivots.meta], metas, batch, LU_data.meta.dtype)
     (P, L, U), (factors, places) = plan.results, plan.inputs
     if unpack_pivots:
-        plan.kernel(partial(_check_pivots, LU_pivots.meta, "torch.lu_unpack", m), [places], ())
-        numbers = plan.copy(plan.temporary(contiguous_meta(places.sizes, plan.routine("laswp").integer)), places)
+        numbers = _checked_pivots(plan, places, "torch.lu_unpack", m, "laswp")
         plan.fill(plan.diagonal(plan.fill(P, 0)), 1)
         plan.run("laswp", [P, numbers], (m, m, 1, k, 1), m * k)  # row-major P is column-major P.mT
     if unpack_data:
         plan.triangle(L, factors.narrow(-1, 0, k), upper=False, diagonal=-1)
         plan.fill(plan.diagonal(L), 1)
         plan.triangle(U, factors.narrow(-2, 0, k), upper=True)
-    return planned_fresh(plan.fresh, LU_data, LU_pivots, kind=result_type("lu_unpack"))
+    return plan.planned_as("lu_unpack", LU_data, LU_pivots)
 
 
 def pivot_rows(operator: str, pivots: Array, rows: int) -> Array:
@@ -275,8 +273,7 @@ def linalg_lu_solve(
         return planned_arrays(None, (LU, pivots, B), compute, (layout, sizes, dtype))
     plan = LapackPlan([one.meta for one in (LU, pivots, B)], [layout(sizes, dtype)], sizes[:-2], dtype)
     factors, places, right = plan.inputs
-    plan.kernel(partial(_check_pivots, pivots.meta, operator, A[-1]), [places], ())
-    numbers = plan.copy(plan.temporary(contiguous_meta(places.sizes, plan.routine("getrs").integer)), places)
+    numbers = _checked_pivots(plan, places, operator, A[-1], "getrs")
     factors, solution = plan.column_major(factors), plan.copy(plan.results[0], right)
     turned = "NT"[adjoint is left] if not dtype.is_complex else "C" if adjoint else "N" if left else "T"
     n, count = A[-1], sizes[-1 if left else -2]
@@ -284,17 +281,17 @@ def linalg_lu_solve(
     return plan.planned(LU, pivots, B)
 
 
-def _check_pivots(meta: TensorMeta, operator: str, rows: int, pivots: int) -> None:
-    pivot_rows(operator, array_at(meta, pivots), rows)
+def _checked_pivots(plan: LapackPlan, pivots: View, operator: str, rows: int, routine: str) -> View:
+    """Add the copy of pivots as a routine takes them. Raises as `pivot_rows`."""
+    copy = plan.temporary(contiguous_meta(pivots.sizes, plan.routine(routine).integer))
+    return plan.within(copy, pivots, 1, rows, lambda found: pivot_rows(operator, found, rows))
 
 
-@plannable
-def lu_solve(self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor | Planned[Tensor]:
+@composite
+def lu_solve(part: Part, self: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """X of ``A @ X = self`` from A's factors."""
-    warn_deprecated("lu_solve", "linalg.lu_solve")
-    plan = linalg_lu_solve.planned(LU_data, LU_pivots, self)
-    plan.call = None  # a kept call would not warn
-    return plan
+    part.run(warn_deprecated, "lu_solve", "linalg.lu_solve")
+    return part("linalg_lu_solve", LU_data, LU_pivots, self)
 
 
 def _lower(array: Array) -> tuple[Array, Array]:
@@ -348,7 +345,7 @@ def _planned_cholesky(operator: str, matrix: Tensor, upper: bool, check_errors: 
         plan.check(infos, operator, stacks.NOT_POSITIVE, stacks.LinAlgError)
     for result in plan.results[1:]:
         plan.copy(result, infos)
-    return planned_fresh(plan.fresh, matrix, kind=None if kind is None else result_type(kind))
+    return plan.planned_as(kind, matrix)
 
 
 @plannable
@@ -364,12 +361,16 @@ def linalg_cholesky(self: Tensor, *, upper: bool = False) -> Tensor | Planned[Te
 
 
 @plannable
-def cholesky(self: Tensor, upper: bool = False) -> Tensor | Planned[Tensor]:
+def _cholesky(self: Tensor, upper: bool) -> Tensor | Planned[Tensor]:
+    """linalg.cholesky, whose errors name cholesky."""
+    return _planned_cholesky("cholesky", self, upper, True, None)
+
+
+@composite
+def cholesky(part: Part, self: Tensor, upper: bool = False) -> Tensor:
     """The Cholesky factor of each matrix. Raises LinAlgError when one is not positive-definite."""
-    warn_deprecated("cholesky", "linalg.cholesky")
-    plan = _planned_cholesky("cholesky", self, upper, True, None)
-    plan.call = None  # a kept call would not warn
-    return plan
+    part.run(warn_deprecated, "cholesky", "linalg.cholesky")
+    return part.plan(_cholesky, self, upper)
 
 
 def _solved(factors: Array, right: Array, upper: bool) -> Array:

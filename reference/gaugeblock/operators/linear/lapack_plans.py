@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from math import prod
+from typing import Any
 
 from ...core import lazy_numpy as np
 from ...core.away import long_call
 from ...core.device import cpu
 from ...core.dtype import DType, bool_
+from ...kernels.bound_call import Fresh
 from ...kernels.conversion import Immediate
 from ...kernels.lapack import LETTERS, Lapack, lapack
+from ...kernels.reduction_phases import Reduction
 from ...tensor.array_view import array_at
-from ...tensor.tensor_meta import TensorMeta, contiguous_meta
-from ..arrays import filled
-from ..loop_plan import LoopPlan, View
+from ...tensor.tensor import Tensor
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of
+from ..arrays import Array, filled
+from ..invoke import result_type
+from ..loop_plan import Loop, LoopPlan, View
+from ..plan import Planned
 from ..pointwise import formula_kernel
+from ..reductions import plan_reduction
 from . import stacks
 
 BLOCK = 64
@@ -32,6 +38,8 @@ class LapackPlan(LoopPlan):
         super().__init__(inputs, results)
         self.batch, self.dtype = tuple(batch), dtype
         self.count = prod(batch)
+        self._checks: dict[int, Loop] = {}
+        """Place of a loop that refuses integers -> the check of these before it, in a call that is not kept."""
 
     def routine(self, name: str) -> Lapack:
         """Return a routine, which is known to be there."""
@@ -94,20 +102,71 @@ class LapackPlan(LoopPlan):
         *steps, down, along = matrices.strides
         return matrices._replace(sizes=(*outer, min(rows, columns)), strides=(*steps, down + along))
 
+    def is_row_major(self, source: View) -> bool:
+        """Return whether the elements of a view lie one behind the other."""
+        return source.strides == contiguous_meta(source.sizes, source.dtype).byte_strides
+
+    def reduce(self, name: str, reduction: Reduction, result: View, source: View) -> None:
+        """Add a reduction over the last dim of a row-major view."""
+        meta = contiguous_meta(source.sizes, source.dtype)
+        found = plan_reduction(name, reduction, meta, (meta.ndim - 1,), False, result.dtype, (result.dtype,))
+        assert found.kernel is not None
+        self.kernel(found.kernel, [result, source], found.tail)
+
     def row_major_vectors(self, source: View) -> View:
         """Return a view whose vectors lie one behind the other: a copy unless the source is one."""
-        laid = source.strides == contiguous_meta(source.sizes, source.dtype).byte_strides
-        return source if laid else self.row_major(source)
+        return source if self.is_row_major(source) else self.row_major(source)
+
+    def within(self, target: View, source: View, low: int, high: int, check: Callable[[Array], object]) -> View:
+        """Add the loop that copies integers. A kept call declines for one that is outside of [low, high]; otherwise
+        `check`, which raises an error for it, is called with them first."""
+        meta = meta_of(source.sizes, tuple([step // source.dtype.itemsize for step in source.strides]), source.dtype)
+        numbers = [Immediate(source.dtype)] * 2
+        kernel = formula_kernel("within", [source.dtype, *numbers], source.dtype, target.dtype)
+        self.loop(kernel, [target], [source], [low, high])
+
+        def checked(address: int) -> None:
+            check(array_at(meta, address))
+
+        self._checks[len(self._loops) - 1] = checked, [source], ()
+        return target
 
     def check(self, infos: View, operator: str, reason: str, error: type[RuntimeError]) -> None:
         """Add a check that raises `error` for an info above 0."""
-        self.kernel(partial(_check, contiguous_meta(self.batch, infos.dtype), operator, reason, error), [infos], ())
 
+        def check(found: Array) -> None:
+            if found.any():
+                stacks.fail(operator, found, reason, error)
 
-def _check(meta: TensorMeta, operator: str, reason: str, error: type[RuntimeError], infos: int) -> None:
-    found = array_at(meta, infos)
-    if found.any():
-        stacks.fail(operator, found, reason, error)
+        self.within(infos, infos, 0, 0, check)
+
+    @property
+    def fresh(self) -> Fresh:
+        """Return the call that raises what checks do."""
+        if self._fresh is None:
+            pairs = [(self._checks.get(place), loop) for place, loop in enumerate(self._loops)]
+            loops = [one for pair in pairs for one in pair if one is not None]
+            self._fresh = self._running(loops, self.refusing)
+        return self._fresh
+
+    @property
+    def call(self) -> Callable[..., Any]:
+        """Return the call that declines instead."""
+        if self._call is None:
+            self._call = self._running(self._loops, self.refusing or bool(self._checks)).native()
+        return self._call
+
+    def planned_as(self, kind: str | None, *tensors: Tensor) -> Planned[Any]:
+        """Return the plan of a kernel with several results in the named tuple of an operator; of one result if `kind`
+        is None."""
+        if kind is None:
+            return self.planned(*tensors)
+        call, named, declines = self.call, result_type(kind), self.refusing or self._checks
+        if declines:
+            kept: Callable[..., Any] = lambda *given: (found := call(*given)) and named(*found)  # noqa: E731
+        else:
+            kept = lambda *given: named(*call(*given))  # noqa: E731
+        return Planned.unrun(self.fresh, tensors, kept, tensors, kind=named)
 
 
 def has_routines(metas: Sequence[TensorMeta], batch: Sequence[int], *names: str) -> bool:

@@ -18,9 +18,8 @@ from ...tensor.tensor_meta import TensorMeta, contiguous_meta
 from ..arguments import dtype_argument
 from ..arrays import filled, filled_arrays, values
 from ..composition import Part, composite
-from ..invoke import result_type
 from ..norms import norm_compute_dtype
-from ..plan import Planned, plannable, planned_fresh
+from ..plan import Planned, plannable
 from ..reductions import reduced_sizes
 from .decompositions import decomposed, finite_for
 from .lapack_plans import LapackPlan
@@ -91,8 +90,7 @@ def linalg_norm(
     dims = None if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
     ndim = self.meta.ndim
     if ord is None:
-        source = part("reshape", self, (-1,)) if dims is None and not keepdim else self
-        return part("linalg_vector_norm", source, 2, dims, keepdim, **options)
+        return part("linalg_vector_norm", self, 2, dims, keepdim, **options)
     if dims is not None and len(dims) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
     if dims is None and ndim not in (1, 2):
@@ -206,7 +204,7 @@ def _by_gelsy(self: Tensor, b: Tensor, count: int, share: float, vector: bool) -
     found = sides.narrow(-2, 0, n)
     plan.copy(plan.results[0], found.select(-1, 0) if vector else found)
     plan.copy(plan.results[2], ranks)
-    return planned_fresh(plan.fresh, self, b, kind=result_type("linalg_lstsq"))
+    return plan.planned_as("linalg_lstsq", self, b)
 
 
 @plannable

@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain, combinations_with_replacement
 from itertools import combinations as chosen
-from itertools import combinations_with_replacement
-from math import comb
+from math import comb, prod
 
 from ...core import lazy_numpy as np
-from ...core.device import meta_device
+from ...core.away import long_call
+from ...core.device import cpu, meta_device
 from ...core.dtype import bool_, complex32, float32, int64
 from ...core.errors import wrap_dim
+from ...core.memory_format import contiguous_format
 from ...core.promotion import UPSTREAM_NAMES, common_dtype, promote_types
 from ...core.warn import warn_once
 from ...iteration.dimensions import broadcast_shapes
-from ...iteration.tensor_iterator import Number
+from ...iteration.tensor_iterator import Number, TensorIterator
+from ...kernels.bound_call import Fresh
+from ...kernels.scan import running_product, scan_kernel
 from ...tensor.tensor import Tensor
+from ...tensor.tensor_meta import contiguous_meta
 from ..arguments import tensors_argument
 from ..arrays import check_same_device, from_array, outline
 from ..complex_half import refuse_complex32
 from ..composition import Part, composite
 from ..invoke import apply, invoke, reshape
+from ..loop_plan import ROW_STEPS, LoopPlan
 from ..operand_checks import check_fits, check_implemented, check_scalar_type
+from ..plan import Planned, plannable, planned_fresh
+from ..pointwise import formula_kernel
 from ..products import HALF, check_batches, scaled
+
+LONG, FEW = 256, 8
+"""Elements of a row from which it is worth a loop of its own, and rows from which it pays to make longer ones."""
 
 
 @composite
@@ -30,9 +41,17 @@ def kron(part: Part, self: Tensor, other: Tensor) -> Tensor:
     """Every element of `self` times all of `other`, in blocks, in the promoted dtype; missing leading dims are 1."""
     ndim = max(self.meta.ndim, other.meta.ndim)
     left, right = ((1,) * (ndim - one.meta.ndim) + one.meta.sizes for one in (self, other))
-    outer = part("reshape", self, [size for n in left for size in (n, 1)])
-    inner = part("reshape", other, [size for n in right for size in (1, n)])
-    return part("reshape", part("mul.Tensor", outer, inner), tuple([a * b for a, b in zip(left, right, strict=True)]))
+    sizes = tuple([a * b for a, b in zip(left, right, strict=True)])
+    ends: tuple[Sequence[int], Sequence[int]] = ((left[-1], 1), (1, right[-1])) if ndim else ((), ())
+    if ndim and 1 < right[-1] < LONG and left[-1] > 1 and min(prod(left[:-1]), prod(right[:-1])) >= FEW:
+        # Rows of the result are products of longer ones: of each element of the left repeated, of the right as a whole.
+        spread = part("expand", part("unsqueeze", self, -1), (*self.meta.sizes, right[-1]))
+        again = part("expand", part("unsqueeze", other, -2), (*other.meta.sizes[:-1], left[-1], right[-1]))
+        self, other = (part("clone", one, memory_format=contiguous_format) for one in (spread, again))
+        ends = sizes[-1:], sizes[-1:]
+    outer = part("reshape", self, (*[size for n in left[:-1] for size in (n, 1)], *ends[0]))
+    inner = part("reshape", other, (*[size for n in right[:-1] for size in (1, n)], *ends[1]))
+    return part("reshape", part("mul.Tensor", outer, inner), sizes)
 
 
 @composite
@@ -65,12 +84,16 @@ def addr(part: Part, self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number =
     refuse_complex32("addr", dtype)
     wide = float32 if dtype in HALF else dtype
     addend, column, row = (part("to.dtype", one, wide) for one in (self, vec1, vec2))
-    total = part("mul.Tensor", part("unsqueeze", column, 1), row)
+    addend = part("expand", addend, (*vec1.meta.sizes, *vec2.meta.sizes))
+    column = part("unsqueeze", column, 1)
+    if beta != 0 and dtype is not bool_:
+        addend = addend if beta == 1 else part("mul.Scalar", addend, beta)
+        return part("to.dtype", part("addcmul", addend, column, row, value=alpha), dtype)
+    total = part("mul.Tensor", column, row)
     if dtype is bool_:
         alpha, beta = bool(alpha), bool(beta)
     if alpha != 1:
         total = part("mul.Scalar", total, alpha)
-    addend = part("expand", addend, total.meta.sizes)
     if beta != 0:
         total = part("add.Tensor", addend if beta == 1 else part("mul.Scalar", addend, beta), total)
     return part("to.dtype", total, dtype)
@@ -86,12 +109,12 @@ def trace(part: Part, self: Tensor) -> Tensor:
     return part("sum", part("diagonal", self, 0, 0, 1))
 
 
-@composite
-def linalg_cross(part: Part, self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+@plannable
+def linalg_cross(self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor | Planned[Tensor]:
     """The product of the vectors along `dim`; the other dims broadcast. Raises RuntimeError for different dtypes or
     numbers of dims and for vectors of another length."""
     left, right = self.meta, other.meta
-    check_same_device("linalg.cross", self, other)
+    device = check_same_device("linalg.cross", self, other)
     if left.ndim != right.ndim:
         raise RuntimeError(
             f"linalg.cross: inputs must have the same number of dimensions, got {left.ndim} and {right.ndim}."
@@ -100,15 +123,19 @@ def linalg_cross(part: Part, self: Tensor, other: Tensor, *, dim: int = -1) -> T
     if not left.ndim or left.sizes[place] != 3 or right.sizes[place] != 3:
         given = f"{left.sizes[place]} and {right.sizes[place]}" if left.ndim else "0-dim tensors"
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {given}")
-    check_scalar_type("linalg.cross", left.dtype, right.dtype)
-    check_implemented("cross", left.dtype, left.dtype not in (bool_, complex32))
-    wide = float32 if left.dtype in HALF else left.dtype
+    dtype = left.dtype
+    check_scalar_type("linalg.cross", dtype, right.dtype)
+    check_implemented("cross", dtype, dtype not in (bool_, complex32))
     sizes = broadcast_shapes((left.sizes, right.sizes))
-    both = [part("expand", part("to.dtype", one, wide), sizes) for one in (self, other)]
-    longer = [part("cat", (one, part("narrow", one, place, 0, 2)), place) for one in both]
-    a1, a2, b1, b2 = (part("narrow", one, place, step, 3) for one in longer for step in (1, 2))
-    difference = part("sub.Tensor", part("mul.Tensor", a1, b2), part("mul.Tensor", a2, b1))
-    return part("to.dtype", difference, left.dtype)
+    made = contiguous_meta(sizes, dtype, device)
+    if device is not cpu or not made.numel:
+        return planned_fresh(Fresh(None, (made,), ()), self, other)
+    plan = LoopPlan([left, right], [made])
+    views = [*plan.results, *[one.expanded(sizes) for one in plan.inputs]]
+    components = [view.select(place, k) for view in views for k in range(3)]
+    kernel = formula_kernel("cross", [dtype] * 6, float32 if dtype in HALF else dtype, *[dtype] * 3)
+    plan.loop(kernel, components[:3], components[3:])
+    return plan.planned(self, other)
 
 
 @composite
@@ -123,17 +150,29 @@ def cross(part: Part, self: Tensor, other: Tensor, dim: int | None = None) -> Te
     return part("linalg_cross", self, other, dim=dim)
 
 
-@composite
-def linalg_vander(part: Part, x: Tensor, *, N: int | None = None) -> Tensor:
+@plannable
+def linalg_vander(x: Tensor, *, N: int | None = None) -> Tensor | Planned[Tensor]:
     """Powers 0 to N - 1 of each element in a new last dim, int64 for ints; N defaults to the size of the last dim.
     Raises RuntimeError for bool, half precision and N below 2."""
-    dtype, sizes = x.meta.dtype, x.meta.sizes
+    meta = x.meta
+    dtype, sizes = meta.dtype, meta.sizes or (1,)
     if dtype is bool_ or dtype.name in ("float16", "bfloat16"):
         raise RuntimeError(f"linalg.vander supports floating point, complex, and integer tensors, but got {dtype.name}")
-    count = N if N is not None else sizes[-1] if sizes else 1
+    count = sizes[-1] if N is None else N
     if count <= 1:
         raise RuntimeError(f"linalg.vander: N must be greater than 1, got {count}.")
-    return _powers(part, x if sizes else part("unsqueeze", x, 0), count)
+    made = contiguous_meta((*sizes, count), int64 if dtype.kind < 2 else dtype, meta.device)
+    if meta.device is not cpu or not made.numel:
+        return planned_fresh(Fresh(None, (made,), ()), x)
+    plan = LoopPlan([meta], [made])
+    (result,), (base,) = plan.results, plan.inputs
+    plan.fill(result.narrow(-1, 0, 1), 1)
+    rest, itemsize = result.narrow(-1, 1, count - 1), made.dtype.itemsize
+    rows = TensorIterator.restrided(sizes, [rest.strides[:-1], base.strides or (0,)], [made.dtype, dtype])
+    scan = scan_kernel("cumprod", running_product(made.dtype), dtype, made.dtype, (made.dtype,))
+    laid = chain.from_iterable(zip((count - 1, itemsize, 0), *rows.dims, strict=True))
+    plan.kernel(long_call(ROW_STEPS * made.numel, scan), [rest, base], (1 + len(rows.dims), *laid))
+    return plan.planned(x)
 
 
 def _powers(part: Part, x: Tensor, count: int) -> Tensor:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from math import prod
 
 from ...core import lazy_numpy as np
-from ...core.away import away
+from ...core.away import away, long_call
 from ...core.device import cpu
-from ...core.dtype import DEFAULTS, float64, int64
+from ...core.dtype import DEFAULTS, int64
 from ...core.errors import type_error
 from ...core.promotion import UPSTREAM_NAMES, promote_types
 from ...iteration.dimensions import broadcast_shapes
-from ...iteration.tensor_iterator import Number
+from ...iteration.tensor_iterator import Number, TensorIterator
+from ...kernels.bound_call import Fresh
+from ...kernels.pairwise import distances_kernel, panel
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, empty_tensor
+from ...tensor.tensor_meta import contiguous_meta
 from ..arrays import Array, check_same_device, from_array, values
 from ..composition import Part, composite
 from ..invoke import apply
+from ..loop_plan import LoopPlan
 from ..operand_checks import check_scalar_type
+from ..plan import Planned, plannable, planned_fresh
 from .calls import check_dtype
 
 BLOCK = 1 << 20
@@ -61,7 +67,7 @@ def _check_order(operator: str, p: float) -> None:
 
 @composite
 def cdist(part: Part, x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = None) -> Tensor:
-    """Distances of order p between all rows of x1 and of x2, batch by batch; Euclidean ones by matrix products. Raises
+    """Distances of order p between all rows of x1 and of x2, batch by batch. Raises
     RuntimeError for sizes, orders and dtypes that do not fit, ValueError for another mode than 0, 1 and 2."""
     first, second = x1.meta, x2.meta
     check_same_device("cdist", x1, x2)
@@ -86,8 +92,8 @@ def cdist(part: Part, x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int 
     sizes, columns = (*batch, first.sizes[-2], second.sizes[-2]), first.sizes[-1]
     if not columns or not prod(sizes):
         return part("new_zeros", x1, sizes)
-    if p == 2.0 and columns > 4:
-        return _by_products(part, x1, x2)
+    if p == 2.0:
+        return part.plan(_euclidean, *[part("resolve_neg", x) if x.meta.lazy else x for x in (x1, x2)])
     rows = max(1, BLOCK * sizes[-2] // (prod(sizes) * columns))
     blocks = []
     for begin in range(0, sizes[-2], rows):
@@ -97,14 +103,35 @@ def cdist(part: Part, x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int 
     return blocks[0] if len(blocks) == 1 else part("cat", blocks, -2)
 
 
-def _by_products(part: Part, x1: Tensor, x2: Tensor) -> Tensor:
-    """Euclidean distances from squares and products, in float64."""
-    left, right = (part("to.dtype", one, float64) for one in (x1, x2))
-    squares = [part("sum.dim_IntList", part("mul.Tensor", one, one), (-1,)) for one in (left, right)]
-    lengths = part("add.Tensor", part("unsqueeze", squares[0], -1), part("unsqueeze", squares[1], -2))
-    products = part("matmul", left, part("transpose.int", right, -2, -1))
-    distances = part("sqrt", part("clamp_min", part("sub.Tensor", lengths, products, alpha=2), 0))
-    return part("to.dtype", distances, x1.meta.dtype)
+@plannable
+def _euclidean(x1: Tensor, x2: Tensor) -> Tensor | Planned[Tensor]:
+    """The Euclidean distances."""
+    first, second, dtype = x1.meta, x2.meta, x1.meta.dtype
+    batch = broadcast_shapes((first.sizes[:-2], second.sizes[:-2]))
+    made = contiguous_meta((*batch, first.sizes[-2], second.sizes[-2]), dtype, first.device)
+    if made.device is not cpu:
+        return planned_fresh(Fresh(None, (made,), ()), x1, x2)
+    plan, width = LoopPlan([first, second], [made]), panel(dtype)
+    (result,), (left, right) = plan.results, plan.inputs
+    left = left if left.strides[-1] == dtype.itemsize else plan.row_major(left)
+    (*outer, count, columns), whole = right.sizes, right.sizes[-2] // width
+    panels = plan.temporary(contiguous_meta((*outer, -(-count // width), columns, width), dtype))
+    if whole:
+        some = right.narrow(-2, 0, whole * width).split(-2, width)
+        plan.copy(panels.narrow(-3, 0, whole), some.turned())
+    if over := count % width:
+        last = panels.select(-3, whole)
+        plan.copy(last.narrow(-1, 0, over), right.narrow(-2, whole * width, over).turned())
+        plan.fill(last.narrow(-1, over, width - over), 0)
+    rows = first.sizes[-2]
+    views = [result, left.expanded((*batch, rows, columns)), panels.expanded((*batch, *panels.sizes[-3:]))]
+    steps = [views[0].strides[:-2], views[1].strides[:-2], views[2].strides[:-3]]
+    batches = TensorIterator.restrided(batch, steps, [dtype] * 3)
+    laid = chain.from_iterable(zip((rows, result.strides[-2], left.strides[-2], 0), *batches.dims, strict=True))
+    work = count * columns
+    tail = (columns, count, work, 1 + len(batches.dims), *laid)
+    plan.kernel(long_call(work * rows * prod(batch), distances_kernel(dtype)), views, tail)
+    return plan.planned(x1, x2)
 
 
 def _norms(differences: Array, p: float) -> Array:

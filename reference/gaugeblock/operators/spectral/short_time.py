@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from ...core import lazy_numpy as np
-from ...core.device import meta_device
+from ...core.device import Device, meta_device
 from ...core.dtype import DType, complex128, float64, int64
 from ...core.errors import check_int
 from ...core.warn import warn_once
@@ -19,7 +19,8 @@ from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import contiguous_meta, recalled
 from ..arguments import tensor_argument
 from ..complex_half import refuse_complex32
-from ..invoke import apply
+from ..composition import UNNOTED, Part, composite
+from ..invoke import apply, reshape
 from ..launch import element_launch
 from ..ranges import Plan, count_by
 
@@ -86,23 +87,25 @@ def _steps(
     return hop, length
 
 
-def _window(window: Tensor | None, n_fft: int, length: int, like: Tensor, dtype: DType) -> Tensor:
+def _window(part: Part, window: Tensor | None, n_fft: int, length: int, like: Tensor, dtype: DType) -> Tensor:
     """The window, of `dtype`, in the middle of `n_fft` places."""
-    given = apply("new_ones", like, (length,), dtype=dtype) if window is None else apply("to.dtype", window, dtype)
+    given = part("new_ones", like, (length,), dtype=dtype) if window is None else part("to.dtype", window, dtype)
     left = (n_fft - length) // 2
-    return given if length == n_fft else apply("constant_pad_nd", given, (left, n_fft - length - left))
+    return given if length == n_fft else part("constant_pad_nd", given, (left, n_fft - length - left))
 
 
+@composite
 def stft(
-    self: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
+    part: Part, self: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
     window: Tensor | None = None, *options: Any,
 ) -> Tensor:  # fmt: skip
     """stft without padding."""
-    return stft_center(self, n_fft, hop_length, win_length, window, False, "reflect", *options)
+    return part("stft.center", self, n_fft, hop_length, win_length, window, False, "reflect", *options)
 
 
+@composite
 def stft_center(
-    self: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
+    part: Part, self: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
     window: Tensor | None = None, center: bool = True, pad_mode: str = "reflect", normalized: bool = False,
     onesided: bool | None = None, return_complex: bool | None = None, align_to_window: bool | None = None,
 ) -> Tensor:  # fmt: skip
@@ -137,15 +140,17 @@ def stft_center(
     one_side = not is_complex if onesided is None else onesided
     if one_side and is_complex:
         raise RuntimeError("stft(): Cannot have onesided output if window or input is complex")
-    signal = apply("squeeze.dim", apply("pad", apply("unsqueeze", self, 0), (pad, pad), pad_mode), 0) if pad else self
-    pieces = apply("unfold", signal, -1, n_fft, hop)
+    signal = self
+    if pad:
+        signal = part("squeeze.dim", part("pad", part("unsqueeze", self, 0), (pad, pad), pad_mode), 0)
+    pieces = part("unfold", signal, -1, n_fft, hop)
     if window is not None or length < n_fft:
         dtype = meta.dtype.to_complex() if is_complex else meta.dtype
-        pieces = apply("mul.Tensor", pieces, _window(window, n_fft, length, self, dtype))
+        pieces = part("mul.Tensor", pieces, _window(part, window, n_fft, length, self, dtype))
     norm = "ortho" if normalized else "backward"
-    transform = apply("fft_rfft" if one_side else "fft_fft", pieces, None, -1, norm)
-    result = apply("transpose.int", transform, -2, -1)
-    return result if return_complex or return_complex is None else apply("view_as_real", result)
+    transform = part("fft_rfft" if one_side else "fft_fft", pieces, None, -1, norm)
+    result = part("transpose.int", transform, -2, -1)
+    return result if return_complex or return_complex is None else part("view_as_real", result)
 
 
 def public_stft(
@@ -166,8 +171,9 @@ def public_stft(
     return apply("stft.center", input, n_fft, hop_length, win_length, window, center, pad_mode, *options)
 
 
+@composite
 def istft(
-    self: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
+    part: Part, self: Tensor, n_fft: int, hop_length: int | None = None, win_length: int | None = None,
     window: Tensor | None = None, center: bool = True, normalized: bool = False, onesided: bool | None = None,
     length: int | None = None, return_complex: bool = False,
 ) -> Tensor:  # fmt: skip
@@ -198,27 +204,40 @@ def istft(
     total = n_fft + hop * (count - 1)
     start = n_fft // 2 if center else 0
     end = start + length if length is not None else total - start
-    spectrum = apply("transpose.int", apply("to.dtype", self, complex128), -2, -1)
+    spectrum = part("transpose.int", part("to.dtype", self, complex128), -2, -1)
     norm = "ortho" if normalized else "backward"
-    pieces = apply("fft_ifft" if return_complex else "fft_irfft", spectrum, n_fft, -1, norm)
-    taper = _window(window, n_fft, win, self, complex128 if return_complex else float64)
-    squares = apply("expand", apply("mul.Tensor", taper, taper), (count, n_fft))
-    places = apply("reshape", apply("unfold", apply("arange", total, device=meta.device), 0, n_fft, hop), (-1,))
-    weight = _overlapped(squares, places, total)
-    signal = _overlapped(apply("mul.Tensor", pieces, taper), places, total)
-    weight, signal = (apply("narrow", part, -1, start, min(end, total) - start) for part in (weight, signal))
-    if weight.meta.numel and meta.device is not meta_device:
+    pieces = part("fft_ifft" if return_complex else "fft_irfft", spectrum, n_fft, -1, norm)
+    own = UNNOTED if window is None else part  # weights without a window depend on sizes alone
+    taper = _window(own, window, n_fft, win, self, complex128 if return_complex else float64)
+    places = part.constant(_places(total, n_fft, hop, meta.device))
+    squares = own("expand", own("mul.Tensor", taper, taper), (count, n_fft))
+    weight = own("narrow", _overlapped(own, squares, places, total), -1, start, min(end, total) - start)
+    if weight.meta.device is not meta_device:
+        own.run(_check_covered, weight)
+    if window is None:
+        taper, weight = part.constant(taper), part.constant(weight)
+    signal = _overlapped(part, part("mul.Tensor", pieces, taper), places, total)
+    result = part("div.Tensor", part("narrow", signal, -1, start, min(end, total) - start), weight)
+    if end > total:
+        result = part("constant_pad_nd", result, (0, end - total))
+    return part("to.dtype", result, meta.dtype if return_complex else meta.dtype.to_real())
+
+
+def _places(total: int, length: int, hop: int, device: Device) -> Tensor:
+    """The places of the elements of all pieces among so many in `total`."""
+    return reshape(apply("unfold", apply("arange", total, device=device), 0, length, hop), (-1,))
+
+
+def _check_covered(weight: Tensor) -> None:
+    """Raise RuntimeError for a place that no window covers."""
+    if weight.meta.numel:
         least = item(apply("min", apply("abs", weight)))
         if least <= 1e-11:
             raise RuntimeError(f"istft(): window overlap add min: {least} is not above 1e-11")
-    result = apply("div.Tensor", signal, weight)
-    if end > total:
-        result = apply("constant_pad_nd", result, (0, end - total))
-    return apply("to.dtype", result, meta.dtype if return_complex else meta.dtype.to_real())
 
 
-def _overlapped(pieces: Tensor, places: Tensor, total: int) -> Tensor:
+def _overlapped(part: Part, pieces: Tensor, places: Tensor, total: int) -> Tensor:
     """The sum of pieces [..., count, length] over `total` places, given the places of their elements."""
-    flat = apply("flatten.using_ints", pieces, -2, -1)
-    zeros = apply("new_zeros", pieces, (*flat.meta.sizes[:-1], total))
-    return apply("scatter_add", zeros, -1, apply("expand", places, flat.meta.sizes), flat)
+    flat = part("flatten.using_ints", pieces, -2, -1)
+    zeros = part("new_zeros", pieces, (*flat.meta.sizes[:-1], total))
+    return part("scatter_add", zeros, -1, part("expand", places, flat.meta.sizes), flat)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple
+from functools import partial
+from typing import Any
 
 from ...core import lazy_numpy as np
 from ...core.away import long_call
@@ -12,16 +14,16 @@ from ...core.dtype import DEFAULTS, DType
 from ...core.errors import wrap_dim, wrap_dims
 from ...core.promotion import UPSTREAM_NAMES
 from ...kernels.bound_call import Fresh
-from ...tensor.array_view import array_at, array_of
+from ...tensor.array_view import array_at
 from ...tensor.tensor import Tensor
-from ...tensor.tensor_meta import default_strides, meta_of, preserve_format_strides, remember
-from ..arrays import STEPS, Array
+from ...tensor.tensor_meta import TensorMeta, default_strides, meta_of, preserve_format_strides, remember
+from ..arrays import STEPS
 from ..invoke import apply
 from ..plan import Plannable, Planned, plannable
-from ..ranges import Plan
+from ..ranges import Plan, count_by
+from .line_plans import DOUBLED, HALVED, Kind, LinePlan, Norm, has_loops
 
 Ints = tuple[int, ...]
-Norm = Literal["backward", "ortho", "forward"]
 OPPOSITE: dict[str, Norm] = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
@@ -81,61 +83,11 @@ def _apart(ndim: int, dims: set[int]) -> list[int]:
         order[low], order[high] = order[high], order[low]
 
 
-HALVED, DOUBLED = "halved", "doubled"
-"""What a transform does to the length: real to complex keeps the first half, complex to real restores both."""
 Sizes = Sequence[int] | int | None
 
 
-class _Kind(NamedTuple):
-    """What a transform does: its direction, what becomes of the length, whether its input or result is conjugated,
-    which swaps the directions of normalisation."""
-
-    forward: bool
-    length: str = ""
-    conjugated: bool = False
-
-
-class _Step(NamedTuple):
-    """A transform along one dim: NumPy's ufunc, its factor and axes, and sizes and dtype of what it gives."""
-
-    ufunc: Any
-    factor: Any
-    axes: list[Ints]
-    sizes: Ints
-    dtype: Any
-
-
-def _steps(given: Ints, dtype: DType, points: Sequence[int], dims: Ints, norm: Norm, kind: _Kind) -> list[_Step] | None:
-    """Return the transforms along the dims, one after the other; None for a NumPy without these ufuncs."""
-    ufuncs = getattr(np.fft, "_pocketfft_umath", None)
-    if ufuncs is None:
-        return None
-    sizes, real, steps = list(given), dtype.to_real().numpy.type, list[_Step]()
-    lines = [*zip(dims, points, strict=True)]
-    for place, (dim, size) in enumerate(lines if kind.length == DOUBLED else lines[::-1]):
-        ufunc, made = ufuncs.fft if kind.forward else ufuncs.ifft, dtype.to_complex()
-        sizes[dim] = size
-        if kind.length == HALVED and place == 0:
-            ufunc, sizes[dim] = ufuncs.rfft_n_odd if size % 2 else ufuncs.rfft_n_even, size // 2 + 1
-        elif kind.length == DOUBLED and place == len(lines) - 1:
-            ufunc, made = ufuncs.irfft, dtype.to_real()
-        scaled = {"backward": not kind.forward, "forward": kind.forward}.get(norm)
-        factor = real(1) / np.sqrt(real(size)) if scaled is None else real(1) / real(size) if scaled else real(1)
-        steps.append(_Step(ufunc, factor, [(dim,), (), (dim,)], tuple(sizes), made.numpy))
-    return steps
-
-
-def _run_steps(steps: Sequence[_Step], given: Array, out: Array) -> None:
-    for ufunc, factor, axes, sizes, dtype in steps[:-1]:
-        made = np.empty(sizes, dtype)
-        ufunc(given, factor, axes=axes, out=made)
-        given = made
-    ufunc, factor, axes, _, _ = steps[-1]
-    ufunc(given, factor, axes=axes, out=out)
-
-
 def _transformed(
-    operator: str, kind: _Kind, self: Tensor, dims: Ints, shape: Sequence[int | None], norm: str | None
+    operator: str, kind: Kind, self: Tensor, dims: Ints, shape: Sequence[int | None], norm: str | None
 ) -> Planned[Tensor]:
     """Plan the transform of `shape` points along `dims`, cut or padded with zeros; the last dim is halved or doubled.
 
@@ -164,32 +116,35 @@ def _transformed(
     plan: tuple[Fresh, Callable[..., Any]] | None = meta.plans.get(key)
     if plan is None:
         made = meta_of(tuple(sizes), _strides_over(operator, self, dims, points, sizes, length), found, meta.device)
-        computed = (dtype if length == HALVED else dtype.to_complex()).numpy
-
         chosen: Norm = norm or "backward"  # type: ignore[assignment]
         used = OPPOSITE[chosen] if kind.conjugated else chosen
-        steps = _steps(meta.sizes, dtype, points, dims, used, kind) if dims and meta.numel else []
-
-        def run(result: int, source: int) -> None:
-            given, out = array_at(meta, source), array_at(made, result)
-            if given.dtype != computed:
-                given = given.astype(computed)
-            if kind.conjugated and length == DOUBLED:
-                given = np.conjugate(given)
-            if steps:
-                _run_steps(steps, given, out)
-            elif steps is None:
-                prefix = {HALVED: "r", DOUBLED: "ir"}.get(length, "" if kind.forward else "i")
-                out[...] = getattr(np.fft, f"{prefix}fftn")(given, points, dims, used)
-            else:
-                out[...] = given if meta.numel else 0
-            if kind.conjugated and length == HALVED:
-                np.conjugate(out, out=out)
-
-        kernel = long_call(STEPS * made.numel, run) if made.device is cpu and made.numel else None
-        fresh = Fresh(kernel, (made,), ())
+        fresh = _call(meta, made, dtype, kind, dims, points, used)
         plan = remember(meta.plans, key, (fresh, fresh.native()))
     return Planned.unrun(plan[0], (self,), plan[1], (self,))
+
+
+def _call(
+    meta: TensorMeta, made: TensorMeta, dtype: DType, kind: Kind, dims: Ints, points: Sequence[int], norm: Norm
+) -> Fresh:
+    """Return the call that transforms tensors of a meta; without data it makes the result alone."""
+    if made.device is not cpu or not made.numel:
+        return Fresh(None, (made,), ())
+    if dims and meta.numel and has_loops(dtype):
+        return LinePlan(meta, made, dtype, kind).transform(dims, points, norm).fresh
+    computed = (dtype if kind.length == HALVED else dtype.to_complex()).numpy
+    prefix = {HALVED: "r", DOUBLED: "ir"}.get(kind.length, "" if kind.forward else "i")
+
+    def run(result: int, source: int) -> None:
+        given, out = array_at(meta, source).astype(computed, copy=False), array_at(made, result)
+        if kind.conjugated and kind.length == DOUBLED:
+            given = np.conjugate(given)
+        if dims and meta.numel:
+            given = getattr(np.fft, f"{prefix}fftn")(given, points, dims, norm)
+        out[...] = given if meta.numel else 0
+        if kind.conjugated and kind.length == HALVED:
+            np.conjugate(out, out=out)
+
+    return Fresh(long_call(STEPS * made.numel, run), (made,), ())
 
 
 def _strides_over(operator: str, self: Tensor, dims: Ints, points: list[int], sizes: list[int], length: str) -> Ints:
@@ -219,7 +174,7 @@ def _strides_over(operator: str, self: Tensor, dims: Ints, points: list[int], si
     return transformed_strides(sizes, strides, dims, last=length == HALVED)
 
 
-def _line(operator: str, kind: _Kind) -> Plannable[..., Tensor]:
+def _line(operator: str, kind: Kind) -> Plannable[..., Tensor]:
     """The transform along one dim. It raises IndexError for a dim out of range, RuntimeError as `_transformed`."""
 
     @plannable
@@ -233,7 +188,7 @@ def _line(operator: str, kind: _Kind) -> Plannable[..., Tensor]:
     return transform
 
 
-def _over(operator: str, kind: _Kind) -> tuple[Plannable[..., Tensor], ...]:
+def _over(operator: str, kind: Kind) -> tuple[Plannable[..., Tensor], ...]:
     """The transform over dims, by default all of them, and that of the last two by default. They raise IndexError for
     dims out of range, RuntimeError as `_transformed`."""
 
@@ -250,8 +205,8 @@ def _over(operator: str, kind: _Kind) -> tuple[Plannable[..., Tensor], ...]:
 
 
 KINDS = {
-    "fft": _Kind(True), "ifft": _Kind(False), "rfft": _Kind(True, HALVED), "irfft": _Kind(False, DOUBLED),
-    "hfft": _Kind(False, DOUBLED, conjugated=True), "ihfft": _Kind(True, HALVED, conjugated=True),
+    "fft": Kind(True), "ifft": Kind(False), "rfft": Kind(True, HALVED), "irfft": Kind(False, DOUBLED),
+    "hfft": Kind(False, DOUBLED, conjugated=True), "ihfft": Kind(True, HALVED, conjugated=True),
 }  # fmt: skip
 
 fft_fft, fft_ifft, fft_rfft, fft_irfft, fft_hfft, fft_ihfft = (_line(name, kind) for name, kind in KINDS.items())
@@ -263,29 +218,26 @@ fft_hfftn, fft_hfft2 = _over("hfftn", KINDS["hfft"])
 fft_ihfftn, fft_ihfft2 = _over("ihfftn", KINDS["ihfft"])
 
 
-def _frequencies(operator: str, count: Callable[[int], int], places: Callable[[int], Array]) -> Callable[..., Plan]:
-    """Return the plan of ``count(n)`` frequencies: their places divided by the length of `n` points `d` apart. The plan
-    raises RuntimeError for a dtype that is no float."""
-
-    def plan(dtype: DType, n: int, d: float = 1.0) -> Plan:
-        if n > 1 << 59:
-            raise RuntimeError(f"{operator}(): Storage size calculation overflowed: {n} frequencies")
-        if dtype.kind < 2:
-            raise RuntimeError(f"{operator} requires a floating point or complex dtype, got {dtype.name}")
-
-        def fill(result: Tensor) -> None:
-            with np.errstate(all="ignore"):
-                array_of(result)[...] = places(result.meta.numel) * (np.float64(1.0) / np.float64(n * d))
-
-        return Plan((count(n),), fill)
-
-    return plan
+def _frequencies(operator: str, dtype: DType, n: int, count: int, positive: float, d: float) -> Plan:
+    """Plan `count` frequencies of `n` points `d` apart: their places divided by the length of these, and from the place
+    `positive` on `n` places less. Raises RuntimeError for a dtype that is no float."""
+    if n > 1 << 59:
+        raise RuntimeError(f"{operator}(): Storage size calculation overflowed: {n} frequencies")
+    if dtype.kind < 2:
+        raise RuntimeError(f"{operator} requires a floating point or complex dtype, got {dtype.name}")
+    length = n * d
+    step = 1.0 / length if length else math.copysign(math.inf, length)
+    return Plan((count,), partial(count_by, steps=(-0.0, step, -0.0, positive, float(n))))
 
 
-fftfreq = _frequencies(
-    "fftfreq", lambda n: n, lambda n: np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)])
-)
-rfftfreq = _frequencies("rfftfreq", lambda n: (n // 2 if n > 0 else -(-n // 2)) + 1, lambda n: np.arange(n))
+def fftfreq(dtype: DType, n: int, d: float = 1.0) -> Plan:
+    """The frequencies of a transform, the negative ones last. Raises as `_frequencies`."""
+    return _frequencies("fftfreq", dtype, n, n, float((n + 1) // 2), d)
+
+
+def rfftfreq(dtype: DType, n: int, d: float = 1.0) -> Plan:
+    """Those of a transform of real numbers, from 0 on. Raises as `_frequencies`."""
+    return _frequencies("rfftfreq", dtype, n, (n // 2 if n > 0 else -(-n // 2)) + 1, math.inf, d)
 
 
 def _shift(operator: str, sign: int) -> Callable[..., Tensor]:
