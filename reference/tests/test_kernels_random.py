@@ -15,8 +15,13 @@ SECOND_CALL = 1
 
 
 def uniform(seed: int, call: int, count: int, dtype: Any = gb.float32, last: float = 1.0) -> Any:
-    array = np.zeros(count, dtype.numpy)
-    random_kernel("uniform", dtype)(array.ctypes.data, array.ctypes.data, seed, call, 0.0, 1.0, last, count)
+    return drawn("uniform", dtype, (0.0, 1.0, last), seed, call, count)
+
+
+def drawn(name: str, dtype: Any, numbers: tuple[float, ...], seed: int, call: int, count: int) -> Any:
+    array, state = np.zeros(count, dtype.numpy), np.array([seed, call], np.uint64)
+    random_kernel(name, dtype)(array.ctypes.data, *numbers, state.ctypes.data, count)
+    assert state.tolist() == [seed, call + (count > 0)]
     return array
 
 
@@ -36,27 +41,21 @@ def test_words_are_those_published_for_philox() -> None:
         ("exponential", (2.0,)), ("cauchy", (1.0, 2.0)), ("geometric", (log1p(-0.3),)), ("integers", (-5, 99)),
     ],
 )  # fmt: skip
-def test_a_part_has_the_numbers_of_the_whole(name: str, numbers: tuple[float, ...], dtype: Any) -> None:
-    kernel, whole = random_kernel(name, dtype), np.zeros(300, dtype.numpy)
-    kernel(whole.ctypes.data, whole.ctypes.data, 7, 3, *numbers, 300)
-    for begin, end in ((0, 1), (5, 60), (37, 187), (64, 128), (130, 131), (255, 300)):
-        part = np.zeros(300, dtype.numpy)
-        base = part.ctypes.data
-        kernel(base + begin * part.itemsize, base, 7, 3, *numbers, end - begin)
-        assert (part[begin:end] == whole[begin:end]).all()
-        assert not part[:begin].any() and not part[end:].any()
-
-
-def test_threads_do_not_change_the_numbers() -> None:
-    before, drawn = gb.get_num_threads(), []
+def test_fewer_numbers_are_the_first_of_more_for_any_threads(
+    name: str, numbers: tuple[float, ...], dtype: Any
+) -> None:
+    before, whole = gb.get_num_threads(), drawn(name, dtype, numbers, 7, 3, COUNT)
+    for count in (0, 1, 31, 64, 65, 187):
+        assert (drawn(name, dtype, numbers, 7, 3, count) == whole[:count]).all()
     try:
         for threads in (1, 2, 3):
             gb.set_num_threads(threads)
-            gb.manual_seed(11)
-            drawn.append((gb.rand(COUNT), gb.randn(COUNT, dtype=gb.float64), gb.randint(-5, 99, (COUNT,))))
+            for count in (COUNT, 100_003):
+                assert (drawn(name, dtype, numbers, 7, 3, count) == whole[:count]).all()
     finally:
         gb.set_num_threads(before)
-    assert all(one.equal(first) for others in drawn[1:] for one, first in zip(others, drawn[0], strict=True))
+    assert not (drawn(name, dtype, numbers, 7, 4, 64) == whole[:64]).all()
+    assert not (drawn(name, dtype, numbers, 8, 3, 64) == whole[:64]).all()
 
 
 def distance(values: Any, cumulative: Any) -> float:

@@ -55,7 +55,9 @@ KINDS = {
     "str": "str", "ScalarType": "object", "Layout": "object", "Device": "object", "MemoryFormat": "object",
 }  # fmt: skip
 """Type of the schema -> kind. Lists of ints are "ints", lists of tensors "tensors", everything else "other"."""
-NUMBER_FIRST = {("tensor", "tensor"), ("tensor", "number"), ("number", "tensor"), ("int", "tensor")}
+NUMBER_FIRST = {
+    ("tensor", "tensor"), ("tensor", "number"), ("number", "tensor"), ("int", "tensor"), ("number", "number"),
+}  # fmt: skip
 """Kinds of the first two arguments of operators that may begin with a number."""
 VALUED = frozenset(
     """celu celu_ isclose linalg_vector_norm logit logit_ nan_to_num nan_to_num_ norm polygamma polygamma_ softshrink
@@ -155,6 +157,8 @@ def parameters_of(
         keyword = [a for a in schema.arguments if a.kwarg_only or (not by_schema and by_keyword(overload.row, a))]
         forms.append(([a for a in schema.arguments if a not in keyword], keyword))
     begin = {tuple(map(kind_of, positional[:2])) for positional, _ in forms}
+    if all("tensor" not in kinds and "tensors" not in kinds for kinds in begin):
+        return None
     if not begin <= NUMBER_FIRST and not all(kinds and kinds[0] in ("tensor", "tensors") for kinds in begin):
         return None
     longest = max((positional for positional, _ in forms), key=len)
