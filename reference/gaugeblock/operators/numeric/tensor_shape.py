@@ -14,6 +14,8 @@ from ...core.warn import warn_once
 from ...iteration.dimensions import broadcast_shapes
 from ...iteration.overlap import Overlap, internal_overlap
 from ...iteration.tensor_iterator import Number
+from ...kernels.bound_call import Into
+from ...kernels.conversion import Immediate
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, recalled
@@ -23,8 +25,9 @@ from ..arguments import tensors_argument
 from ..arrays import Array, filled_arrays
 from ..composition import Part, composite
 from ..invoke import apply, expand, invoke, reshape
+from ..launch import element_launch
 from ..loop_plan import LoopPlan
-from ..operand_checks import check_implemented
+from ..operand_checks import check_implemented, stored_number
 from ..plan import Filling, Planned, plannable
 from ..ranges import Plan
 
@@ -199,7 +202,8 @@ def diagflat(part: Part, self: Tensor, offset: int = 0) -> Tensor:
     return part("diag", part("reshape", self, (-1,)), offset)
 
 
-def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
+@plannable
+def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tensor | Planned[Tensor]:
     """Write a number on the main diagonal; `wrap` goes on below the square part of a tall matrix. Raises RuntimeError
     for fewer than two dims, and for more unless all sizes are equal."""
     sizes, strides = self.meta.sizes, self.meta.strides
@@ -207,10 +211,18 @@ def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tens
         raise RuntimeError(f"fill_diagonal_(): dimensions must larger than 1, got {len(sizes)}")
     if len(sizes) > 2 and len(set(sizes)) > 1:
         raise RuntimeError(f"fill_diagonal_(): all dimensions of input must be of equal length, got {list(sizes)}")
-    for row in range(0, sizes[0], sizes[1] + 1) if wrap and len(sizes) == 2 and self.meta.numel else (0,):
+    meta = self.meta
+    for row in range(0, sizes[0], sizes[1] + 1) if wrap and len(sizes) == 2 and meta.numel else (0,):
         part = as_strided(self, (min(sizes[0] - row, *sizes[1:]),), (sum(strides),), self.offset + row * strides[0])
         apply("fill_.Scalar", part, fill_value)
-    return self
+    if meta.device is not cpu or meta.lazy or not meta.numel or wrap:
+        return self
+    launch = element_launch("identity", part.meta, [Immediate(meta.dtype)], meta.dtype)
+    assert launch is not None
+    loop, tail = launch.call()
+    write = Into(loop, tail).native()
+    call = lambda self, value: write(self, stored_number("fill_", value, meta.dtype))  # noqa: E731
+    return Planned(self, call, (self, fill_value))
 
 
 def _triangle(operator: str, dtype: DType, row: int, col: int, offset: int = 0, *, lower: bool) -> Plan:
