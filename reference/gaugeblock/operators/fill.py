@@ -15,7 +15,7 @@ from ..dispatch.dispatcher import REGISTRY, call
 from ..iteration.dimensions import broadcast_shapes
 from ..iteration.overlap import check_no_partial_overlap
 from ..iteration.tensor_iterator import Number
-from ..kernels.bound_call import Fresh, Into
+from ..kernels.bound_call import Fresh, Into, nothing
 from ..kernels.conversion import Immediate
 from ..kernels.pointwise import Launch
 from ..memory.elements import pack_element, read_bytes, store_bytes
@@ -131,20 +131,16 @@ def fill(self: Tensor, value: Number | Tensor) -> Tensor | Filling | Planned[Ten
     """A tensor like `self` with one number everywhere, or the value of a 0-dim tensor. Raises RuntimeError."""
     meta = meta_like(self.meta)
     if not isinstance(value, Tensor):
-        number = stored_number("fill_", value, meta.dtype)
+        stored_number("fill_", value, meta.dtype)
         if meta.device is not cpu or not meta.numel:
-            return new_like(meta)
+            return Filling((meta,), nothing)
         make = recalled(meta.plans, "fill.Scalar", number_call, meta)
-        call = make.native()
-        return Planned.unrun(
-            make, (number,), lambda self, value: call(stored_number("fill_", value, meta.dtype)), (self, value)
-        )
+        return Planned.taking(make, lambda self, value: (stored_number("fill_", value, meta.dtype),), (self, value))
     _check_no_dims(value)
     same = value.meta.dtype is meta.dtype and not value.meta.lazy and value.meta.device is cpu is meta.device
     if same and meta.numel:
         copy = recalled(meta.plans, ("fill.Tensor", value.meta), _copying, meta, value.meta)
-        again = copy.native()
-        return Planned.unrun(copy, (value,), lambda self, value: again(value), (self, value))
+        return Planned.taking(copy, lambda self, value: (value,), (self, value))
     return Filling((meta,), lambda out: copy_values(out, value))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from functools import cache, lru_cache, partial
 from typing import Any
 
@@ -14,7 +14,7 @@ from ..core.errors import check_sizes
 from ..core.limits import finfo, iinfo
 from ..core.warn import warn
 from ..iteration.overlap import check_no_internal_overlap
-from ..kernels.bound_call import Fresh, Into
+from ..kernels.bound_call import Fresh, Into, nothing
 from ..kernels.compiler import Builtin
 from ..tensor.array_view import array_of
 from ..tensor.reinterpret import view_as_real
@@ -366,6 +366,7 @@ def permutation(dtype: DType, n: int, generator: Generator | None = None) -> Pla
 @plannable
 def bernoulli(self: Tensor, *, generator: Generator | None = None) -> Tensor | Filling | Planned[Tensor]:
     """1 of the probability that stands in `self`, else 0. Raises RuntimeError outside [0, 1], NotImplementedError."""
+    self = apply("resolve_neg", self) if self.meta.lazy else self
     meta = self.meta
     if not meta.dtype.is_floating_point:
         raise _refuse("bernoulli_", meta.dtype)
@@ -375,8 +376,8 @@ def bernoulli(self: Tensor, *, generator: Generator | None = None) -> Tensor | F
     stream = stream_of("bernoulli", generator)
     if _is_drawn_directly(meta):
         return drawn_by_element("bernoulli", made, stream, (self,), _check_chances)
-    if meta.lazy or not meta.numel:
-        return new_like(made)
+    if not meta.numel:
+        return drawn(made, nothing)
     fresh = recalled(meta.plans, "bernoulli", _compared, meta)
     if stream is not default_generator:
         fresh = fresh._replace(kernel=partial(fresh.kernel, stream=stream))
@@ -404,31 +405,37 @@ def _compared(chances: TensorMeta) -> Fresh:
 
 
 def drawn_by_element(
-    name: str, made: TensorMeta, stream: Generator, given: Sequence[Tensor | float], check: Callable[..., object]
-) -> Planned[Tensor]:
+    name: str, made: TensorMeta, stream: Generator, given: tuple[Any, ...], check: Callable[..., object],
+    allowed: Callable[..., bool] | None = None,
+) -> Planned[Tensor]:  # fmt: skip
     """Draw numbers of a distribution of `kernels.random` by other numbers for each element: those of tensors that
-    broadcast to the sizes of the result. `check` raises what the numbers that are refused deserve."""
+    broadcast to the sizes of the result. `check` raises what tensors that are refused deserve; numbers are looked at by
+    `allowed`."""
     wide = contiguous_meta(made.sizes, made.dtype if made.dtype in WIDE else float32)
     memory = "".join(["m" if isinstance(one, Tensor) else "d" for one in given])
     fresh = Fresh(drawing(name, wide.dtype, memory), (wide,), (stream.address, wide.numel), refusing=True)
-    if wide is not made:
-        found = Planned.unrun(fresh, [*_as_drawn(given, wide)], None, None, check=check).result
-        return Planned(apply("to.dtype", found, made.dtype), None)
-    call = draw = fresh.native()
-    if any(one.meta is not wide for one in given if isinstance(one, Tensor)):
-        call = lambda *given: draw(*_as_drawn(given, wide))  # noqa: E731
     kept = stream is default_generator
-    return Planned.unrun(fresh, [*_as_drawn(given, wide)], call if kept else None, tuple(given), check=check)
+    if wide is not made:
+        found = Planned.taking(fresh, partial(_as_drawn, wide), given, check=check).result
+        return Planned(apply("to.dtype", found, made.dtype), None)
+    if allowed is not None:
+        return Planned.taking(
+            fresh, lambda *given: _as_drawn(wide, *given) if allowed(*given) else None, given, kept=kept, check=check
+        )
+    if any(one.meta is not wide for one in given if isinstance(one, Tensor)):
+        return Planned.taking(fresh, partial(_as_drawn, wide), given, kept=kept, check=check)
+    return Planned.unrun(fresh, given, fresh.native() if kept else None, given, check=check)
 
 
-def _as_drawn(given: Sequence[Any], wide: TensorMeta) -> Iterator[Any]:
-    """Give numbers as a loop takes them for results of a meta."""
+def _as_drawn(wide: TensorMeta, *given: Any) -> list[Any]:
+    """Return numbers as a loop takes them for results of a meta."""
+    taken = []
     for one in given:
         if isinstance(one, Tensor) and one.meta is not wide:
-            same = apply("to.dtype", one, wide.dtype)
-            yield apply("contiguous", same if same.meta.sizes == wide.sizes else expand(same, wide.sizes))
-        else:
-            yield one
+            same = apply("to.dtype", apply("resolve_neg", one) if one.meta.lazy else one, wide.dtype)
+            one = apply("contiguous", same if same.meta.sizes == wide.sizes else expand(same, wide.sizes))
+        taken.append(one)
+    return taken
 
 
 def _check_chances(chances: Tensor) -> None:
@@ -452,8 +459,7 @@ def bernoulli_p(self: Tensor, p: float, *, generator: Generator | None = None) -
     if stream is not default_generator or not made.numel or _loop_dtype("bernoulli", made.dtype) is not made.dtype:
         return without_change(apply("bernoulli_.float", empty_like(self), p, generator=generator))
     draw = Fresh(drawing("bernoulli", made.dtype), (made,), (stream.address, made.numel))
-    call = draw.native()
-    return Planned.unrun(draw, (p,), lambda self, p: call(p) if 0 <= p <= 1 else None, (self, p))
+    return Planned.taking(draw, lambda self, p: (p,) if 0 <= p <= 1 else None, (self, p))
 
 
 @kernel("multinomial")

@@ -12,7 +12,7 @@ from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, dtype_of_number, int32, int64, uint64
 from ..core.errors import INT64_MAX, wrap_dim
 from ..core.promotion import common_dtype
-from ..core.warn import warn_once
+from ..core.warn import is_warn_always_enabled, warn_once
 from ..iteration.tensor_iterator import Number
 from ..kernels.binary_search import search_kernel
 from ..kernels.bound_call import Fresh
@@ -142,7 +142,10 @@ def searchsorted(
         sorted_sequence = apply("gather", sorted_sequence, -1, sorter)
     fresh = _insertion(sorted_sequence.meta, self.meta, int32 if out_int32 else int64, from_right)
     operands = (self, sorted_sequence)
-    return Planned.unrun(fresh, operands, None if sorter is not None else fresh.native(), operands)
+    if sorted_sequence.meta.contiguous and self.meta.contiguous:
+        return Planned.unrun(fresh, operands, fresh.native() if sorter is None else None, operands)
+    quiet = lambda *given: None if is_warn_always_enabled() else given  # noqa: E731
+    return Planned.taking(fresh, quiet, operands, kept=sorter is None)
 
 
 def _insertion(sequence: TensorMeta, given: TensorMeta, dtype: DType, from_right: bool) -> Fresh:
@@ -190,12 +193,21 @@ def searchsorted_number(sorted_sequence: Tensor, self: Number, **options: Any) -
             f"boundaries tensor dim({sorted_sequence.meta.ndim}) and input value {self}"
         )
     check_number("searchsorted", "self", self)
-    plan = searchsorted.planned(sorted_sequence, _tensor_of(self, sorted_sequence), **options)
-    find, make = plan.call, _making(self)
-    if find is not None:
-        plan.call = lambda sequence, number: (value := make(number)) and find(value, sequence)
-        plan.operands = (sorted_sequence, self)
-    return plan
+    return _of_number(searchsorted.planned(sorted_sequence, _tensor_of(self, sorted_sequence), **options), self, 1)
+
+
+def _of_number(plan: Planned[Tensor], number: Number, place: int) -> Planned[Tensor]:
+    """Return the plan of a search for a 0-dim tensor in a sequence, as that for a number at a place among the two."""
+    make = _making(number)
+
+    def take(*given: Any) -> tuple[Tensor, Tensor] | None:
+        value = make(given[place])
+        return None if value is None else (value, given[1 - place])
+
+    computation, (_, sequence) = plan.computation, plan.values
+    if plan.call is None or not isinstance(computation, Fresh):
+        return plan
+    return Planned.taking(computation, take, (number, sequence) if place == 0 else (sequence, number))
 
 
 def _making(number: Number) -> Callable[[Number], Tensor | None]:
@@ -232,12 +244,8 @@ def bucketize_number(
 ) -> Tensor | Planned[Tensor]:
     """bucketize of one number. Raises RuntimeError unless `boundaries` is 1-D."""
     check_number("bucketize", "self", self)
-    plan = bucketize.planned(_tensor_of(self, boundaries), boundaries, out_int32=out_int32, right=right)
-    find, make = plan.call, _making(self)
-    if find is not None:
-        plan.call = lambda number, boundaries: (value := make(number)) and find(value, boundaries)
-        plan.operands = (self, boundaries)
-    return plan
+    value = _tensor_of(self, boundaries)
+    return _of_number(bucketize.planned(value, boundaries, out_int32=out_int32, right=right), self, 0)
 
 
 @kernel("isin.Tensor_Tensor")

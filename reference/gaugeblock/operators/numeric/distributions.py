@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from math import log1p
 from typing import Any
 
@@ -13,7 +12,7 @@ from ...core.errors import check_ints
 from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.dimensions import broadcast_shapes
 from ...kernels.bound_call import Fresh, nothing
-from ...tensor.tensor import Tensor, new_like
+from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta
 from ..arrays import values
 from ..conversion import host
@@ -83,14 +82,14 @@ def _log_of_failure(p: float) -> Numbers:
 
 
 @plannable
-def poisson(self: Tensor, generator: Generator | None = None) -> Tensor | Planned[Tensor]:
+def poisson(self: Tensor, generator: Generator | None = None) -> Tensor | Filling | Planned[Tensor]:
     """Numbers of the Poisson distributions with the given rates, in their dtype. Raises RuntimeError for a negative
     rate, NotImplementedError for other than floats."""
     dtype = self.meta.dtype
     check_implemented("poisson_cpu", dtype, dtype.kind == 2)
     made = contiguous_meta(self.meta.sizes, dtype, self.meta.device)
     if made.device is not cpu or not made.numel:
-        return new_like(made)
+        return drawn(made, nothing)
     return drawn_by_element("poisson", made, stream_of("poisson", generator), (self,), _check_rate)
 
 
@@ -100,7 +99,7 @@ def _check_rate(rate: Tensor) -> None:
 
 
 @plannable
-def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor | Planned[Tensor]:
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor | Filling | Planned[Tensor]:
     """Return how many of `count` trials succeed with chance `prob`; operands broadcast. Raises ValueError for counts
     that are no floats, NotImplementedError for halves, RuntimeError for two dtypes."""
     dtype = count.meta.dtype
@@ -114,7 +113,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
         )
     made = contiguous_meta(broadcast_shapes((count.meta.sizes, prob.meta.sizes)), dtype, count.meta.device)
     if made.device is not cpu or not made.numel:
-        return new_like(made)
+        return drawn(made, nothing)
     return drawn_by_element("binomial", made, stream_of("binomial", generator), (count, prob), nothing)
 
 
@@ -137,13 +136,11 @@ def normal(
     meta, sizes = given[0].meta, broadcast_shapes([one.meta.sizes for one in given])
     made = contiguous_meta(sizes, meta.dtype, meta.device)
     if _is_drawn_directly(made) and all(one.meta.dtype is meta.dtype for one in given):
-        if not isinstance(std, Tensor):
-            _check_deviation(std)
-        stream = stream_of("normal", generator)
-        plan = drawn_by_element("normal", made, stream, (mean, std), lambda mean, std: _check_deviation(std))
-        if plan.call is not None and not isinstance(std, Tensor):
-            plan.call = partial(_unless_negative, plan.call)
-        return plan
+        stream, check = stream_of("normal", generator), lambda mean, std: _check_deviation(std)
+        if isinstance(std, Tensor):
+            return drawn_by_element("normal", made, stream, (mean, std), check)
+        _check_deviation(std)
+        return drawn_by_element("normal", made, stream, (mean, std), check, lambda mean, std: not std < 0)
     _check_deviation(std)
 
     def draw(out: Tensor) -> None:
@@ -152,11 +149,6 @@ def normal(
             apply(f"{name}.Tensor" if isinstance(operand, Tensor) else f"{name}.Scalar", out, operand)
 
     return drawn(made, draw)
-
-
-def _unless_negative(call: Callable[..., Tensor | None], mean: float | Tensor, std: float, *rest: Any) -> Any:
-    """Return the result of a call; None for a negative deviation."""
-    return None if std < 0 else call(mean, std, *rest)
 
 
 def _is_drawn_directly(made: TensorMeta) -> bool:
