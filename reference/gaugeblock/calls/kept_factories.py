@@ -13,13 +13,14 @@ from marshal import dumps
 from typing import Any
 
 from ..core.device import cpu
-from ..core.dtype import DEFAULTS, DType
+from ..core.dtype import DEFAULTS, DType, int64
 from ..kernels.bound_call import Fresh
 from ..operators.copy import clone
 from ..operators.fill import AT_ONCE, filling
+from ..operators.generator import default_generator
 from ..operators.launch import element_launch
 from ..operators.operand_checks import stored_number
-from ..operators.random_numbers import LONG_SPAN, drawing_call, is_exact
+from ..operators.random_numbers import LONG_SPAN, drawing_call, is_exact, shuffling
 from ..operators.random_numbers import bounds as bounds_of
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import PLAN_LIMIT, only_ints
@@ -74,7 +75,11 @@ def _again(name: str, made: Tensor, given: tuple[Any, ...]) -> Make | None:
         return filling(meta, number) if meta.nbytes <= AT_ONCE else None
     if base in DRAWN:
         return drawing_call(meta, *DRAWN[base](meta.dtype, *given))
-    return _copying(made) if meta.nbytes <= MOST_COPIED and base not in SHUFFLED else None
+    if base in SHUFFLED:
+        draw = shuffling()
+        kept = meta.dtype is int64 and meta.nbytes <= MOST_SHUFFLED
+        return Fresh(draw, (meta,), (default_generator.address, meta.numel)).native() if kept else None
+    return _copying(made) if meta.nbytes <= MOST_COPIED else None
 
 
 EMPTY = frozenset({"empty", "empty_strided"})
@@ -90,7 +95,8 @@ DRAWN: dict[str, Callable[..., tuple[Any, ...]]] = {
     "randint": lambda dtype, *given: _integers(dtype, *[one for one in given if one.__class__ is int]),
 }  # fmt: skip
 """Factory -> the distribution that it draws from, with its numbers."""
-SHUFFLED = frozenset({"randperm"})
+SHUFFLED, MOST_SHUFFLED = frozenset({"randperm"}), 1 << 22
+"""Factories that make permutations, of so many bytes at most by kept calls, which answer no signals."""
 
 
 def _integers(dtype: DType, *given: int) -> tuple[Any, ...]:

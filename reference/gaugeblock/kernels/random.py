@@ -8,6 +8,7 @@
     kernel(out_ptr, log, state, n)                "geometric", from 1 on, by log(1 - chance)
     kernel(out_ptr, chance, state, n)             "bernoulli", 1 or 0, by 53 bits
     kernel(out_ptr, low, span, state, n)          "integers" in [low, low + span), span below 2**32
+    kernel(out_ptr, state, n)                     "places", each in [0, k] for the place k
     kernel(out_ptr, rate, state, n)               "poisson"
     kernel(out_ptr, trials, chance, state, n)     "binomial"
 
@@ -15,6 +16,8 @@ Some numbers may be given element by element, by the address of as many of the r
 refused by an error. `state` is the address
 of a seed and of a count of calls, which goes up. Each number follows from seed, call and its place alone, whatever
 vectors and threads the machine has: `LANES` counters give four groups of so many words, which follow each other.
+
+    shuffle(out_ptr, n)    makes such places a permutation of the first n integers (Durstenfeld 1964)
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from math import pi
 from typing import NamedTuple
 
 from ..core.dtype import DType
-from .code import MEMCPY, NAME, PLAIN, Declarations, row_module
+from .code import MEMCPY, NAME, PLAIN, Code, Declarations, row_module
 from .common import SHARE_FLAT, declaration
 from .compiler import Builtin, compiler
 from .conversion import storage_type
@@ -43,6 +46,8 @@ from .trigonometry import cosine_of, sine_of
 LANES = 16
 ROUNDS = 10
 LOW_WORD = (1 << 32) - 1
+IN_MEMORY = str.maketrans("", "", "mp")
+"""Takes the kinds of numbers away that are no arguments: they lie in memory, or follow from the place."""
 MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
 KEY_STEPS = 0x9E3779B9, 0xBB67AE85
 Numbers = list[Expr]
@@ -138,8 +143,19 @@ def _integers(draw: Draw, numbers: list[Numbers], type: ScalarType) -> list[Expr
     """low + (x * span >> 64), of 64 random bits x."""
     words = draw(constant(0, WORD))
     low, span = numbers[0][0], numbers[1][0] & LOW_WORD
-    found = [low + ((a * span + (b * span >> 32)) >> 32) for a, b in zip(words[::2], words[1::2], strict=True)]
+    found = [low + _below(span, *pair) for pair in zip(words[::2], words[1::2], strict=True)]
     return [cast(cast(one, INT[64]), type) for one in found]
+
+
+def _below(span: Expr, high: Expr, low: Expr) -> Expr:
+    """x * span >> 64 for a number x of two words."""
+    return (high * span + (low * span >> 32)) >> 32
+
+
+def _places(draw: Draw, numbers: list[Numbers], type: ScalarType) -> list[Expr]:
+    words = draw(constant(0, WORD))
+    pairs = zip(numbers[0], words[::2], words[1::2], strict=True)
+    return [cast(_below(place + 1, *pair), type) for place, *pair in pairs]
 
 
 def _bernoulli(draw: Draw, numbers: list[Numbers], type: ScalarType) -> list[Expr]:
@@ -162,8 +178,9 @@ def _binomial(draw: Draw, numbers: list[Numbers], type: ScalarType) -> list[Expr
 
 
 class Kind(NamedTuple):
-    """A formula of words, the kinds of its numbers, the type that these have, if not that of the results, and what is
-    refused of the last one that is given element by element. A formula may take all words `singly`, for one number."""
+    """A formula of words, the kinds of its numbers ("p" for the place of each), the type that these have, if not that
+    of the results, and what is refused of the last one that is given element by element. A formula may take all words
+    `singly`, for one number."""
 
     formula: Callable[[Draw, list[Numbers], ScalarType], list[Expr]]
     numbers: str
@@ -180,7 +197,7 @@ KINDS = {
     "uniform": Kind(_uniform, "ddd"), "normal": Kind(_normal, "dd", None, lambda std: ~(std >= 0.0)),
     "log_normal": Kind(lambda *given: [*map(exp, _normal(*given))], "dd"),
     "exponential": Kind(_exponential, "d"), "cauchy": Kind(_cauchy, "dd"), "geometric": Kind(_geometric, "d", F64),
-    "integers": Kind(_integers, "ii", WORD),
+    "integers": Kind(_integers, "ii", WORD), "places": Kind(_places, "p", WORD),
     "bernoulli": Kind(_bernoulli, "d", F64, lambda chance: ~((chance >= 0.0) & (chance <= 1.0))),
     "poisson": Kind(_poisson, "d", F64, lambda rate: ~(rate >= 0.0), singly=True),
     "binomial": Kind(_binomial, "dd", F64, singly=True),
@@ -193,9 +210,31 @@ def random_kernel(name: str, dtype: DType, memory: str = "") -> Builtin:
     `memory` has an "m" for each number that is given element by element, another letter for each one that is not."""
     level, kinds = current_level(), KINDS[name].numbers
     kinds = "".join("m" if given == "m" else kind for kind, given in zip(kinds, memory or kinds, strict=True))
-    signature = Signature(1, kinds)
+    signature = Signature(1, kinds.replace("p", ""))
     row = compiler().load(f"random {name} {dtype.name} {kinds} {level.name}", lambda: _text(name, dtype, kinds, level))
     return compiler().builtin("random", _drawing_address(signature), [row, *[dtype.itemsize] * signature.memory])
+
+
+@functools.cache
+def shuffle_kernel() -> Builtin:
+    """The builtin that makes a permutation of places; memoised."""
+    return compiler().builtin("shuffle", compiler().load("shuffle", _shuffle_text), [])
+
+
+def _shuffle_text() -> str:
+    """Places of int64, from the first on: what lies at a place moves to the end, and its number there. One thread."""
+    entry = EntryWriter(NAME, "shuffle")
+    out, n = entry.integer(0), entry.integer(1)
+    entry.check()
+    entry.run(f"call i1 @shuffled(ptr {entry.register(f'inttoptr i64 {out} to ptr')}, i64 {n})", n)
+    code = Code()
+    with code.loop(0, "%n") as k:
+        last = code.slot("%out", k)
+        place = code.slot("%out", code.load("i64", last))
+        code.store("i64", code.load("i64", place), last)
+        code.store("i64", k, place)
+    shuffled = code.function("define internal i1 @shuffled(ptr %out, i64 %n)", "  ret i1 false")
+    return "\n".join([shuffled, entry.text("eq", 2), ""])
 
 
 @functools.cache
@@ -256,7 +295,7 @@ def _text(name: str, dtype: DType, kinds: str, level: Level) -> str:
     given = [code.load("i64", code.slot("%numbers", k)) for k in (1, 2)]
     parts = [part for word in given for part in _halves(code, word)]
     numbers = []
-    for slot, kind in enumerate(kinds.replace("m", ""), start=3):
+    for slot, kind in enumerate(kinds.translate(IN_MEMORY), start=3):
         number = code.load("i64" if kind == "i" else "double", code.slot("%numbers", slot))
         numbers.append(code.register(f"fptrunc double {number} to float") if taken_type is F32 else number)
     with code.loop(code.register(f"and i64 {begin}, {-group}"), end, group) as place:
@@ -286,8 +325,7 @@ def _text(name: str, dtype: DType, kinds: str, level: Level) -> str:
                     copy(buffer, one)
         low, high = _halves(code, block)
         with code.scope(LANES):
-            lanes = ", ".join(f"i64 {k}" for k in range(LANES))
-            counter = code.register(f"or {code.type(WORD)} {code.splat(low, WORD)}, <{lanes}>")
+            counter = _counted(code, low, 0)
             words = [Expr("argument", WORD) for _ in range(6)]
             code.bind_all(words, [counter, *(code.splat(one, WORD) for one in (high, *parts[2:], *parts[:2]))])
 
@@ -302,6 +340,9 @@ def _text(name: str, dtype: DType, kinds: str, level: Level) -> str:
                     places = [code.move(source, row * LANES * nbytes) for row in range(rows)]
                     code.bind_all(exprs, [code.load(code.type(type), place, nbytes) for place in places])
                     exprs = [cast(one, taken_type) for one in exprs]
+                elif kind == "p":
+                    exprs = [Expr("argument", WORD) for _ in range(rows)]
+                    code.bind_all(exprs, [_counted(code, place, row * LANES) for row in range(rows)])
                 else:
                     exprs = [Expr("argument", taken_type)]
                     code.bind_all(exprs, [code.splat(next(left), taken_type)])
@@ -318,6 +359,12 @@ def _text(name: str, dtype: DType, kinds: str, level: Level) -> str:
             copy(direct[0], buffers[0])
     code.declarations["@llvm.smax.i64"] = "declare i64 @llvm.smax.i64(i64, i64)"
     return row_module(code, code.declarations, level.attributes, code.load("i1", fault, 1))
+
+
+def _counted(code: Emitter, first: str, more: int) -> str:
+    """first + more, and so on up, as many as there are lanes."""
+    lanes = ", ".join(f"i64 {more + k}" for k in range(LANES))
+    return code.register(f"add {code.type(WORD)} {code.splat(first, WORD)}, <{lanes}>")
 
 
 def _halves(code: Emitter, word: str) -> tuple[str, str]:

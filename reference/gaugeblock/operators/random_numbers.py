@@ -24,9 +24,10 @@ from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_like, only_in
 from ..tensor.versions import bump_version, data_of
 from ..tensor.views import expand
 from .allocation import COMPOSITE, allocated, empty_like, without_change
-from .arrays import STEPS, Array, filled_arrays, from_array
+from .arrays import from_array
+from .composition import Part, composite
 from .copy import copy_values
-from .generator import Generator, default_generator, generator_of, stream_of
+from .generator import Generator, default_generator, stream_of
 from .invoke import apply
 from .launch import element_launch
 from .operand_checks import check_fits, check_implemented
@@ -39,6 +40,8 @@ WIDE = (float32, float64)
 WHOLE = ("integers", "geometric", "bernoulli")
 """Distributions with loops for integers and bool."""
 INT64_END = 1 << 63
+SHUFFLING = 64
+"""Steps of work for each element of a permutation, whose places lie anywhere in memory."""
 LONG_SPAN = 1 << 32
 """So many integers or more are drawn by NumPy."""
 
@@ -356,10 +359,29 @@ def permutation(dtype: DType, n: int, generator: Generator | None = None) -> Pla
     check_implemented("randperm", dtype, dtype.kind in (1, 2))
     check_fits("randperm", max(n - 1, 0), dtype)
 
+    stream = stream_of("randperm", generator)
+
     def fill(result: Tensor) -> None:
-        array_of(result)[...] = away(STEPS * n, generator_of("randperm", generator).permutation, n)
+        wide = result if dtype is int64 else new_like(contiguous_meta((n,), int64))
+        away(SHUFFLING * n, shuffling(), wide.pointer, stream.address, n)
+        if wide is not result:
+            copy_values(result, wide)
 
     return Plan((n,), fill)
+
+
+@cache
+def shuffling() -> Callable[[int, int, int], object]:
+    """Return what writes a random permutation of as many integers to an address, of a generator's state at another."""
+    from ..kernels.random import shuffle_kernel
+
+    draw, shuffle = drawing("places", int64), shuffle_kernel()
+
+    def run(result: int, state: int, count: int) -> None:
+        draw(result, state, count)
+        shuffle(result, count)
+
+    return run
 
 
 @kernel("bernoulli", COMPOSITE)
@@ -415,27 +437,27 @@ def drawn_by_element(
     memory = "".join(["m" if isinstance(one, Tensor) else "d" for one in given])
     fresh = Fresh(drawing(name, wide.dtype, memory), (wide,), (stream.address, wide.numel), refusing=True)
     kept = stream is default_generator
-    if wide is not made:
-        found = Planned.taking(fresh, partial(_as_drawn, wide), given, check=check).result
-        return Planned(apply("to.dtype", found, made.dtype), None)
-    if allowed is not None:
-        return Planned.taking(
-            fresh, lambda *given: _as_drawn(wide, *given) if allowed(*given) else None, given, kept=kept, check=check
-        )
-    if any(one.meta is not wide for one in given if isinstance(one, Tensor)):
-        return Planned.taking(fresh, partial(_as_drawn, wide), given, kept=kept, check=check)
-    return Planned.unrun(fresh, given, fresh.native() if kept else None, given, check=check)
+    given = tuple([apply("resolve_neg", one) if isinstance(one, Tensor) and one.meta.lazy else one for one in given])
+    readers = [_reader(wide, one.meta) if isinstance(one, Tensor) else None for one in given]
+    if wide is made and allowed is None and not any(readers):
+        return Planned.unrun(fresh, given, fresh.native() if kept else None, given, check=check)
+
+    def take(*given: Any) -> list[Any] | None:
+        if allowed is not None and not allowed(*given):
+            return None
+        return [one if read is None else read(one) for read, one in zip(readers, given, strict=True)]
+
+    plan: Planned[Tensor] = Planned.taking(fresh, take, given, kept=kept, check=check)
+    return plan if wide is made else Planned(apply("to.dtype", plan.result, made.dtype), None)
 
 
-def _as_drawn(wide: TensorMeta, *given: Any) -> list[Any]:
-    """Return numbers as a loop takes them for results of a meta."""
-    taken = []
-    for one in given:
-        if isinstance(one, Tensor) and one.meta is not wide:
-            same = apply("to.dtype", apply("resolve_neg", one) if one.meta.lazy else one, wide.dtype)
-            one = apply("contiguous", same if same.meta.sizes == wide.sizes else expand(same, wide.sizes))
-        taken.append(one)
-    return taken
+def _reader(wide: TensorMeta, given: TensorMeta) -> Callable[[Tensor], Tensor] | None:
+    """Return the call that lays a tensor out as a loop reads it for results of a meta; None where it lies so."""
+    launch = None if given is wide else element_launch("identity", wide, [given], wide.dtype)
+    if launch is None:
+        return None
+    loop, tail = launch.call()
+    return Fresh(loop, (wide,), tail).native()
 
 
 def _check_chances(chances: Tensor) -> None:
@@ -463,10 +485,10 @@ def bernoulli_p(self: Tensor, p: float, *, generator: Generator | None = None) -
 
 
 @kernel("multinomial")
-@plannable
+@composite
 def multinomial(
-    self: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
-) -> Tensor | Filling:
+    part: Part, self: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
+) -> Tensor:
     """Indices drawn with the weights in `self`, row by row for a matrix. Raises RuntimeError for weights that are
     negative, not finite or all zero, and for too many samples."""
     meta = self.meta
@@ -478,29 +500,32 @@ def multinomial(
         raise RuntimeError(f"cannot sample n_sample <= 0 samples, got {num_samples}")
     if not replacement and num_samples > meta.sizes[-1]:
         raise RuntimeError(f"cannot sample n_sample > prob_dist.size(-1) samples without replacement: {num_samples}")
-    draw = generator_of("multinomial", generator)
-    wanted = (contiguous_meta, (*meta.sizes[:-1], num_samples), int64)
-    return filled_arrays(
-        None, (self,), lambda array: (_choices(array, num_samples, replacement, draw),), wanted
-    )
+    sizes = (*meta.sizes[:-1], num_samples)
+    if meta.device is not cpu or not meta.numel:
+        return part.new(contiguous_meta(sizes, int64, meta.device))
+    part.run(_check_weights, self)
+    weights = part("to.dtype", self, float64)
+    if not replacement or num_samples == 1:
+        times = part("exponential_", part("empty_like", weights), generator=generator)
+        races = part("div.Tensor", weights, times)
+        if num_samples == 1:
+            return part("argmax", races, -1, True)
+        return part.several("topk", races, num_samples)[1]  # type: ignore[no-any-return]
+    sums = part("cumsum", weights, -1)
+    total = part("slice.Tensor", sums, -1, meta.sizes[-1] - 1)
+    # No point is the total itself, so that what has no weight is never chosen.
+    points = part("uniform_", part("new_empty", sums, sizes), 0.0, 1.0 - 2.0**-52, generator=generator)
+    return part("searchsorted.Tensor", sums, part("mul.Tensor", points, total), right=True)
 
 
-def _choices(given: Array, count: int, replacement: bool, draw: np.random.Generator) -> Array:
-    """Along the last axis, `count` indices drawn with the weights `given`."""
-    weights = given.astype(np.float64)
-    if not np.isfinite(weights).all() or (weights < 0).any():
+def _check_weights(weights: Tensor) -> None:
+    rows = apply("amax", weights, -1) if weights.meta.ndim > 1 else weights
+    most: Any = apply("aminmax", rows)
+    least = apply("amin", weights) if rows is not weights else most[0]
+    if not (item(least) >= 0 and item(most[1]) < float("inf")):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if (weights.sum(-1) <= 0).any():
+    if not item(most[0] if rows is not weights else most[1]) > 0:
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-    if replacement:
-        sums = np.cumsum(weights, -1)
-        points = draw.random((*weights.shape[:-1], count)) * sums[..., -1:]
-        chosen = (points[..., None] >= sums[..., None, :]).sum(-1)
-        last = weights.shape[-1] - 1 - np.argmax(weights[..., ::-1] > 0, -1)
-        return np.asarray(np.minimum(chosen, last[..., None]))
-    with np.errstate(all="ignore"):
-        races = np.where(weights > 0, draw.standard_exponential(weights.shape) / weights, np.inf)
-    return np.asarray(np.argsort(races, -1, kind="stable")[..., :count])
 
 
 def fill_uniform(target: Tensor) -> None:
