@@ -120,10 +120,11 @@ class Planned(Generic[R]):
     @classmethod
     def taking(
         cls, fresh: Fresh, take: Callable[..., Sequence[Any] | None], operands: tuple[Any, ...], *,
-        kept: bool = True, check: Callable[..., object] = nothing,
+        values: Sequence[Any] | None = None, kept: bool = True, check: Callable[..., object] = nothing,
     ) -> Planned[Any]:  # fmt: skip
-        """Return a plan of a call whose values are what `take` makes of the operands; None declines it."""
-        native, values = fresh.native(), take(*operands)
+        """Return a plan of a call whose values are what `take` makes of the operands; None declines it. Those of this
+        call are `values`, if they are given."""
+        native, values = fresh.native(), take(*operands) if values is None else values
         call = (lambda *given: None if (taken := take(*given)) is None else native(*taken)) if kept else None
         planned = cls(None, call, operands)
         planned._work, planned.waits = _Work(fresh, values or (), None, check, take), True

@@ -263,7 +263,7 @@ def _integers_in(self: Tensor, from_: int, to: int | None, generator: Generator 
         return written(self, lambda sizes: _integers(stream, from_, high, sizes))
     found = filled(self, "integers", stream, lambda: (from_, high - from_))
     warns = not (is_exact(from_, dtype) and is_exact(high - 1, dtype))
-    return computed(found) if warns else found  # type: ignore[no-any-return]
+    return computed(found) if warns else found
 
 
 @kernel("random_.to", derive=False)
@@ -322,6 +322,7 @@ def bernoulli_tensor(
     assert launch is not None
     loop, tail = launch.call()
     draw, write = bernoulli.planned(p).call, Into(loop, tail).native()
+    assert draw is not None
     return Planned(self, lambda self, p: None if (drawn := draw(p)) is None else write(self, drawn), (self, p))
 
 
@@ -371,7 +372,7 @@ def permutation(dtype: DType, n: int, generator: Generator | None = None) -> Pla
 
 
 @cache
-def shuffling() -> Callable[[int, int, int], object]:
+def shuffling() -> Callable[[int, int, int], None]:
     """Return what writes a random permutation of as many integers to an address, of a generator's state at another."""
     from ..kernels.random import shuffle_kernel
 
@@ -401,7 +402,7 @@ def bernoulli(self: Tensor, *, generator: Generator | None = None) -> Tensor | F
     if not meta.numel:
         return drawn(made, nothing)
     fresh = recalled(meta.plans, "bernoulli", _compared, meta)
-    if stream is not default_generator:
+    if stream is not default_generator and fresh.kernel is not None:
         fresh = fresh._replace(kernel=partial(fresh.kernel, stream=stream))
     call = fresh.native() if stream is default_generator else None
     return Planned.unrun(fresh, (self,), call, (self,), check=_check_chances)

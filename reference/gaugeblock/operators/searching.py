@@ -145,7 +145,7 @@ def searchsorted(
     if sorted_sequence.meta.contiguous and self.meta.contiguous:
         return Planned.unrun(fresh, operands, fresh.native() if sorter is None else None, operands)
     quiet = lambda *given: None if is_warn_always_enabled() else given  # noqa: E731
-    return Planned.taking(fresh, quiet, operands, kept=sorter is None)
+    return Planned.taking(fresh, quiet, operands, values=operands, kept=sorter is None)
 
 
 def _insertion(sequence: TensorMeta, given: TensorMeta, dtype: DType, from_right: bool) -> Fresh:
@@ -210,7 +210,7 @@ def _of_number(plan: Planned[Tensor], number: Number, place: int) -> Planned[Ten
     return Planned.taking(computation, take, (number, sequence) if place == 0 else (sequence, number))
 
 
-def _making(number: Number) -> Callable[[Number], Tensor | None]:
+def _making(number: Number) -> Callable[[Any], Tensor | None]:
     """Return the call that makes 0-dim tensors of numbers of the same class, or None of some."""
     dtype = int64 if isinstance(number, int) else dtype_of_number(number)
     make = number_call(contiguous_meta((), dtype)).native()
