@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable
 from functools import partial
+from math import prod
 
 from ..core import lazy_numpy as np
 from ..core.away import long_call
@@ -15,6 +16,7 @@ from ..core.promotion import UPSTREAM_NAMES
 from ..iteration.dimensions import broadcast_shapes
 from ..kernels.bound_call import nothing
 from ..kernels.nonzero import nonzero_kernel
+from ..kernels.sharing import MAX_DIMS
 from ..tensor.reshaping import reshape
 from ..tensor.scalars import item
 from ..tensor.tensor import Tensor, new_like
@@ -216,6 +218,7 @@ def masked_select(self: Tensor, mask: Tensor) -> Tensor | Filling:
 @plannable
 def nonzero(self: Tensor) -> Tensor | Filling | Planned[Tensor]:
     """The indices of the elements that are not zero, row-major, as int64 of sizes (count, ndim)."""
+    self = apply("contiguous", self) if self.meta.ndim > MAX_DIMS else self
     meta = self.meta
     count = item(apply("count_nonzero", self)) if meta.numel else 0
     made = meta_of((count, meta.ndim), (1, max(count, 1)), int64)
@@ -241,9 +244,12 @@ def nonzero(self: Tensor) -> Tensor | Filling | Planned[Tensor]:
 
 def _places_launch(meta: TensorMeta) -> tuple[Callable[..., object], tuple[int, ...], array[int]]:
     """Return what finds the places of elements that are not zero, its last arguments, and its state at first."""
-    outer, steps = meta.sizes[:-1], [step * meta.dtype.itemsize for step in meta.strides]
-    idle = (0,) * meta.ndim
-    tail = (meta.ndim, *reversed(meta.sizes), *idle, *reversed(steps), *idle)
+    *outer, inner = sizes = meta.sizes
+    strides = meta.strides
+    if meta.contiguous:
+        sizes, strides = (prod(outer), inner), (inner, 1)
+    idle, steps = (0,) * len(sizes), [step * meta.dtype.itemsize for step in strides]
+    tail = (len(sizes), *reversed(sizes), *idle, *reversed(steps), *idle)
     run = long_call(STEPS * meta.numel, nonzero_kernel(meta.dtype, meta.ndim))
     return run, tail, array("q", (0, *(0 for _ in outer), *outer))
 

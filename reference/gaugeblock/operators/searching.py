@@ -204,10 +204,11 @@ def _of_number(plan: Planned[Tensor], number: Number, place: int) -> Planned[Ten
         value = make(given[place])
         return None if value is None else (value, given[1 - place])
 
-    computation, (_, sequence) = plan.computation, plan.values
+    computation, sequence = plan.computation, plan.values[1]
     if plan.call is None or not isinstance(computation, Fresh):
         return plan
-    return Planned.taking(computation, take, (number, sequence) if place == 0 else (sequence, number))
+    operands = (number, sequence) if place == 0 else (sequence, number)
+    return Planned.taking(computation, take, operands, values=plan.values)
 
 
 def _making(number: Number) -> Callable[[Any], Tensor | None]:

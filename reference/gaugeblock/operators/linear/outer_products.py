@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations as chosen
-from itertools import combinations_with_replacement
 from math import comb
 
 from ...core import lazy_numpy as np
+from ...core.away import away
 from ...core.device import meta_device
 from ...core.dtype import bool_, complex32, float32, int64
 from ...core.errors import wrap_dim
@@ -17,7 +16,7 @@ from ...iteration.dimensions import broadcast_shapes
 from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
 from ..arguments import tensors_argument
-from ..arrays import check_same_device, from_array, outline
+from ..arrays import STEPS, Array, check_same_device, from_array, outline
 from ..complex_half import refuse_complex32
 from ..composition import Part, composite
 from ..invoke import apply, invoke, reshape
@@ -212,7 +211,18 @@ def combinations(self: Tensor, r: int = 2, with_replacement: bool = False) -> Te
     n = meta.numel
     if meta.device is meta_device:
         return apply("new_empty", self, (comb(n + r - 1, r) if with_replacement and n else comb(n, r), r))
-    ways = (combinations_with_replacement if with_replacement else chosen)(range(n), r)
-    places = np.fromiter((place for way in ways for place in way), np.int64)
+    places = away(STEPS * n, _ways, n, r, with_replacement)
     index = apply("to.device", from_array(places, int64), meta.device, int64)
-    return reshape(apply("index_select", self, 0, index), (len(places) // r, r))
+    return reshape(apply("index_select", self, 0, reshape(index, (-1,))), places.shape)
+
+
+def _ways(n: int, r: int, again: bool) -> Array:
+    """Rows of `r` ascending places below `n`, equal ones too if wanted, in order."""
+    found = np.arange(n).reshape(n, 1)
+    for _ in range(r - 1):
+        first = found[:, -1] + (not again)
+        many = n - first
+        before = np.cumsum(many) - many
+        following = np.arange(many.sum()) - np.repeat(before - first, many)
+        found = np.stack([*(np.repeat(column, many) for column in found.T), following], -1)
+    return found
