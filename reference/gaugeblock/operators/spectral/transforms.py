@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from ...core import lazy_numpy as np
@@ -12,13 +14,13 @@ from ...core.dtype import DEFAULTS, DType
 from ...core.errors import wrap_dim, wrap_dims
 from ...core.promotion import UPSTREAM_NAMES
 from ...kernels.bound_call import Fresh
-from ...tensor.array_view import array_at, array_of
+from ...tensor.array_view import array_at
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import default_strides, meta_of, preserve_format_strides, remember
 from ..arrays import STEPS, Array
 from ..invoke import apply
 from ..plan import Plannable, Planned, plannable
-from ..ranges import Plan
+from ..ranges import Plan, count_by
 
 Ints = tuple[int, ...]
 Norm = Literal["backward", "ortho", "forward"]
@@ -263,29 +265,24 @@ fft_hfftn, fft_hfft2 = _over("hfftn", KINDS["hfft"])
 fft_ihfftn, fft_ihfft2 = _over("ihfftn", KINDS["ihfft"])
 
 
-def _frequencies(operator: str, count: Callable[[int], int], places: Callable[[int], Array]) -> Callable[..., Plan]:
-    """Return the plan of ``count(n)`` frequencies: their places divided by the length of `n` points `d` apart. The plan
-    raises RuntimeError for a dtype that is no float."""
+def _frequencies(operator: str, count: Callable[[int], int], half: Callable[[int], float]) -> Callable[..., Plan]:
+    """Return the plan of ``count(n)`` frequencies: their places divided by the length of `n` points `d` apart, less one
+    from ``half(n)`` on. The plan raises RuntimeError for a dtype that is no float."""
 
     def plan(dtype: DType, n: int, d: float = 1.0) -> Plan:
         if n > 1 << 59:
             raise RuntimeError(f"{operator}(): Storage size calculation overflowed: {n} frequencies")
         if dtype.kind < 2:
             raise RuntimeError(f"{operator} requires a floating point or complex dtype, got {dtype.name}")
-
-        def fill(result: Tensor) -> None:
-            with np.errstate(all="ignore"):
-                array_of(result)[...] = places(result.meta.numel) * (np.float64(1.0) / np.float64(n * d))
-
-        return Plan((count(n),), fill)
+        with np.errstate(all="ignore"):
+            step = float(np.float64(1.0) / np.float64(n * d))
+        return Plan((count(n),), partial(count_by, steps=(0.0, step, 0.0, half(n), float(n))))
 
     return plan
 
 
-fftfreq = _frequencies(
-    "fftfreq", lambda n: n, lambda n: np.concatenate([np.arange((n + 1) // 2), np.arange(-(n // 2), 0)])
-)
-rfftfreq = _frequencies("rfftfreq", lambda n: (n // 2 if n > 0 else -(-n // 2)) + 1, lambda n: np.arange(n))
+fftfreq = _frequencies("fftfreq", lambda n: n, lambda n: float((n + 1) // 2))
+rfftfreq = _frequencies("rfftfreq", lambda n: (n // 2 if n > 0 else -(-n // 2)) + 1, lambda n: math.inf)
 
 
 def _shift(operator: str, sign: int) -> Callable[..., Tensor]:
