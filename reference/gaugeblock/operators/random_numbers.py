@@ -318,11 +318,11 @@ def bernoulli_tensor(
     written(self, lambda sizes: bernoulli(chances, generator=generator))
     if generator is not None or p.meta.sizes != meta.sizes or meta.lazy or not _is_drawn_directly(p.meta):
         return self
-    launch = element_launch("identity", meta, [p.meta], meta.dtype)
-    assert launch is not None
+    launch, draw = element_launch("identity", meta, [p.meta], meta.dtype), bernoulli.planned(p).call
+    if launch is None or draw is None:
+        return self
     loop, tail = launch.call()
-    draw, write = bernoulli.planned(p).call, Into(loop, tail).native()
-    assert draw is not None
+    write = Into(loop, tail).native()
     return Planned(self, lambda self, p: None if (drawn := draw(p)) is None else write(self, drawn), (self, p))
 
 
