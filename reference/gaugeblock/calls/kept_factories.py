@@ -20,7 +20,8 @@ from ..operators.fill import AT_ONCE, filling
 from ..operators.generator import default_generator
 from ..operators.launch import element_launch
 from ..operators.operand_checks import stored_number
-from ..operators.random_numbers import LONG_SPAN, drawing_call, is_exact, shuffling
+from ..operators.random_choices import shuffling
+from ..operators.random_numbers import LONG_SPAN, drawing_call, is_exact
 from ..operators.random_numbers import bounds as bounds_of
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import PLAN_LIMIT, only_ints

@@ -139,7 +139,7 @@ def _powers(part: Part, x: Tensor, count: int) -> Tensor:
     """Powers 0 to `count` - 1, of which there is at least one, of each element in a new last dim."""
     sizes, dtype = x.meta.sizes, int64 if x.meta.dtype.kind < 2 else x.meta.dtype
     repeated = part("expand", part("unsqueeze", part("to.dtype", x, dtype), -1), (*sizes, count - 1))
-    ones = part("new_ones", x, (*sizes, 1), dtype=dtype)
+    ones = part.constant(apply("new_ones", x, (*sizes, 1), dtype=dtype))
     return part("cat", (ones, part("cumprod", repeated, -1)), -1)
 
 

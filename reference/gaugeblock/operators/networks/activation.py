@@ -19,7 +19,8 @@ from ..generator import stream_of
 from ..invoke import apply
 from ..plan import Filling, Planned, plannable
 from ..pointwise_operators import SELU_ALPHA, SELU_SCALE
-from ..random_numbers import drawing, drawn
+from ..random_choices import drawn
+from ..random_numbers import drawing
 from ..registration import write_out
 from .calls import evaluated, made
 

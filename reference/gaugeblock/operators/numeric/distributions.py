@@ -20,7 +20,8 @@ from ..generator import Generator, stream_of
 from ..invoke import apply
 from ..operand_checks import check_implemented
 from ..plan import Filling, Planned, plannable
-from ..random_numbers import WIDE, Numbers, drawing, drawn, drawn_by_element, filled, normal_numbers
+from ..random_choices import drawn, drawn_by_element
+from ..random_numbers import WIDE, Numbers, drawing, filled, normal_numbers
 
 
 def _floating(operator: str, distribution: str, self: Tensor) -> None:

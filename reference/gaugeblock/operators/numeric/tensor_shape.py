@@ -24,7 +24,7 @@ from ...tensor.views import as_strided, diagonal
 from ..arguments import tensors_argument
 from ..arrays import Array, filled_arrays
 from ..composition import Part, composite
-from ..invoke import apply, expand, invoke, reshape
+from ..invoke import apply, expand, invoke
 from ..launch import element_launch
 from ..loop_plan import LoopPlan
 from ..operand_checks import check_implemented, stored_number
@@ -42,7 +42,8 @@ def broadcast_tensors(tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
     return tuple([one if one.meta.sizes == sizes else expand(one, sizes) for one in tensors])
 
 
-def meshgrid_indexing(tensors: Sequence[Tensor], *, indexing: str) -> tuple[Tensor, ...]:
+@composite
+def meshgrid_indexing(part: Part, tensors: Sequence[Tensor], *, indexing: str) -> tuple[Tensor, ...]:
     """Coordinate grids of 0-dim and 1-dim tensors, as expanded views.
 
     With "xy" the first tensor runs along the second dim and the second along the first.
@@ -63,7 +64,7 @@ def meshgrid_indexing(tensors: Sequence[Tensor], *, indexing: str) -> tuple[Tens
         lines[0], lines[1] = lines[1], lines[0]
     sizes = tuple([line.meta.numel for line in lines])
     columns = [(*(1,) * k, size, *(1,) * (len(sizes) - k - 1)) for k, size in enumerate(sizes)]
-    grids = [expand(reshape(line, column), sizes) for line, column in zip(lines, columns, strict=True)]
+    grids = [part("expand", part("view", line, column), sizes) for line, column in zip(lines, columns, strict=True)]
     if swap:
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
