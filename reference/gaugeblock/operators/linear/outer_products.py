@@ -23,6 +23,9 @@ from ..invoke import apply, invoke, reshape
 from ..operand_checks import check_fits, check_implemented, check_scalar_type
 from ..products import HALF, check_batches, scaled
 
+MOST_KEPT = 4096
+"""Elements of a constant that lives as long as the call that is kept."""
+
 
 @composite
 def kron(part: Part, self: Tensor, other: Tensor) -> Tensor:
@@ -139,7 +142,8 @@ def _powers(part: Part, x: Tensor, count: int) -> Tensor:
     """Powers 0 to `count` - 1, of which there is at least one, of each element in a new last dim."""
     sizes, dtype = x.meta.sizes, int64 if x.meta.dtype.kind < 2 else x.meta.dtype
     repeated = part("expand", part("unsqueeze", part("to.dtype", x, dtype), -1), (*sizes, count - 1))
-    ones = part.constant(apply("new_ones", x, (*sizes, 1), dtype=dtype))
+    few, column = x.meta.numel <= MOST_KEPT, (*sizes, 1)
+    ones = part.constant(apply("new_ones", x, column, dtype=dtype)) if few else part("new_ones", x, column, dtype=dtype)
     return part("cat", (ones, part("cumprod", repeated, -1)), -1)
 
 
