@@ -15,8 +15,9 @@ from typing import Any
 from ..core.device import cpu
 from ..core.dtype import DEFAULTS, DType, int64
 from ..kernels.bound_call import Fresh
+from ..memory.host_allocator import SMALL_LIMIT
 from ..operators.copy import clone
-from ..operators.fill import AT_ONCE, filling
+from ..operators.fill import filling
 from ..operators.generator import default_generator
 from ..operators.launch import element_launch
 from ..operators.operand_checks import stored_number
@@ -73,7 +74,7 @@ def _again(name: str, made: Tensor, given: tuple[Any, ...]) -> Make | None:
         return None
     if base in FILLED:
         number = stored_number(name, FILLED[base](given), meta.dtype)
-        return filling(meta, number) if meta.nbytes <= AT_ONCE else None
+        return filling(meta, number) if number or meta.nbytes <= SMALL_LIMIT else None  # large zeros may cost nothing
     if base in DRAWN:
         return drawing_call(meta, *DRAWN[base](meta.dtype, *given))
     if base in SHUFFLED:
