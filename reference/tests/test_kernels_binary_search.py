@@ -21,7 +21,7 @@ def key(value: float) -> tuple[bool, float]:
 
 @given(
     st.lists(NUMBERS, max_size=40),
-    st.lists(NUMBERS, max_size=5),
+    st.lists(NUMBERS, max_size=20),
     st.booleans(),
     st.sampled_from(("float16", "float64")),
 )
@@ -61,3 +61,36 @@ def test_distinct_values_of_a_matrix(dtype: str) -> None:
     values, inverse, counts = x.t().unique(return_inverse=True, return_counts=True)
     assert values.to(gb.int64).tolist() == [0, 1] and counts.tolist() == [3, 3]
     assert inverse.tolist() == [[1, 0], [0, 0], [1, 1]]
+
+
+@pytest.mark.parametrize("dtype", [gb.float32, gb.int64], ids=str)
+def test_places_of_numbers(dtype: object) -> None:
+    row = [0, 1, 1, 3, 9]
+    sequence, strided = gb.tensor(row, dtype=dtype), gb.tensor(row, dtype=dtype).repeat_interleave(2)[::2]
+    for number in (1, 2, 0.5, 3.0, True, -1, 1 << 62):
+        for _ in range(3):
+            for bounds in (sequence, strided):
+                assert gb.searchsorted(bounds, number).item() == bisect_left(row, number)
+                assert gb.bucketize(number, bounds, right=True).item() == bisect_right(row, number)
+    out = gb.empty((), dtype=gb.int64)
+    for number in (1, 3, 1 << 62):
+        assert gb.searchsorted(sequence, number, out=out) is out and out.item() == bisect_left(row, number)
+
+
+def test_numbers_have_the_default_dtype_of_the_call() -> None:
+    sequence = gb.tensor([1, 2**24, 2**24 + 1])
+    for dtype, place in ((gb.float32, 1), (gb.float64, 2), (gb.float32, 1)):
+        gb.set_default_dtype(dtype)
+        try:
+            for _ in range(3):
+                assert gb.bucketize(2.0**24 + 1, sequence).item() == place
+        finally:
+            gb.set_default_dtype(gb.float32)
+
+
+@given(st.lists(NUMBERS, max_size=40), st.lists(NUMBERS, max_size=300), st.booleans())
+def test_membership(elements: list[float], tests: list[float], invert: bool) -> None:
+    found = gb.isin(gb.tensor(elements), gb.tensor(tests), invert=invert)
+    assert found.tolist() == [(one in set(tests) and one == one) != invert for one in elements]
+    for one in elements[:2]:
+        assert gb.isin(one, gb.tensor(tests), invert=invert).item() == ((one in set(tests) and one == one) != invert)

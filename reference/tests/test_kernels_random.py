@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from math import erf, log1p, sqrt
+from math import comb, erf, exp, lgamma, log, log1p, sqrt
 from typing import Any
 
 import gaugeblock as gb
 import numpy as np
 import pytest
-from gaugeblock.kernels.random import random_kernel
+from gaugeblock.kernels.random import random_kernel, shuffle_kernel
 
 COUNT = 200_000
 SECOND_CALL = 1
 
 
 def uniform(seed: int, call: int, count: int, dtype: Any = gb.float32, last: float = 1.0) -> Any:
-    array = np.zeros(count, dtype.numpy)
-    random_kernel("uniform", dtype)(array.ctypes.data, array.ctypes.data, seed, call, 0.0, 1.0, last, count)
+    return drawn("uniform", dtype, (0.0, 1.0, last), seed, call, count)
+
+
+def drawn(name: str, dtype: Any, numbers: tuple[float, ...], seed: int, call: int, count: int) -> Any:
+    array, state = np.zeros(count, dtype.numpy), np.array([seed, call], np.uint64)
+    random_kernel(name, dtype)(array.ctypes.data, *numbers, state.ctypes.data, count)
+    assert state.tolist() == [seed, call + (count > 0)]
     return array
 
 
@@ -36,27 +41,21 @@ def test_words_are_those_published_for_philox() -> None:
         ("exponential", (2.0,)), ("cauchy", (1.0, 2.0)), ("geometric", (log1p(-0.3),)), ("integers", (-5, 99)),
     ],
 )  # fmt: skip
-def test_a_part_has_the_numbers_of_the_whole(name: str, numbers: tuple[float, ...], dtype: Any) -> None:
-    kernel, whole = random_kernel(name, dtype), np.zeros(300, dtype.numpy)
-    kernel(whole.ctypes.data, whole.ctypes.data, 7, 3, *numbers, 300)
-    for begin, end in ((0, 1), (5, 60), (37, 187), (64, 128), (130, 131), (255, 300)):
-        part = np.zeros(300, dtype.numpy)
-        base = part.ctypes.data
-        kernel(base + begin * part.itemsize, base, 7, 3, *numbers, end - begin)
-        assert (part[begin:end] == whole[begin:end]).all()
-        assert not part[:begin].any() and not part[end:].any()
-
-
-def test_threads_do_not_change_the_numbers() -> None:
-    before, drawn = gb.get_num_threads(), []
+def test_fewer_numbers_are_the_first_of_more_for_any_threads(
+    name: str, numbers: tuple[float, ...], dtype: Any
+) -> None:
+    before, whole = gb.get_num_threads(), drawn(name, dtype, numbers, 7, 3, COUNT)
+    for count in (0, 1, 31, 64, 65, 187):
+        assert (drawn(name, dtype, numbers, 7, 3, count) == whole[:count]).all()
     try:
         for threads in (1, 2, 3):
             gb.set_num_threads(threads)
-            gb.manual_seed(11)
-            drawn.append((gb.rand(COUNT), gb.randn(COUNT, dtype=gb.float64), gb.randint(-5, 99, (COUNT,))))
+            for count in (COUNT, 100_003):
+                assert (drawn(name, dtype, numbers, 7, 3, count) == whole[:count]).all()
     finally:
         gb.set_num_threads(before)
-    assert all(one.equal(first) for others in drawn[1:] for one, first in zip(others, drawn[0], strict=True))
+    assert not (drawn(name, dtype, numbers, 7, 4, 64) == whole[:64]).all()
+    assert not (drawn(name, dtype, numbers, 8, 3, 64) == whole[:64]).all()
 
 
 def distance(values: Any, cumulative: Any) -> float:
@@ -206,3 +205,77 @@ def test_components_of_complex_numbers_are_independent() -> None:
     assert abs(drawn.mean() - 3) < 0.03
     assert abs(drawn.real.std() - sqrt(2)) < 0.02 and abs(drawn.imag.std() - sqrt(2)) < 0.02
     assert abs(np.corrcoef(drawn.real, drawn.imag)[0, 1]) < 0.01
+
+
+def counts_fit(drawn: Any, log_chance: Any, least: int, most: int) -> bool:
+    """Return whether the counts of some whole numbers are those of a distribution, by the chi-squared statistic."""
+    expected = len(drawn) * np.array([exp(log_chance(k)) for k in range(least, most)])
+    found = np.bincount(drawn.astype(np.int64), minlength=most)[least:most]
+    often = expected > 5
+    statistic = ((found - expected)[often] ** 2 / expected[often]).sum()
+    return bool(abs(statistic - often.sum()) < 5 * sqrt(2 * often.sum()))
+
+
+@pytest.mark.parametrize("dtype", [gb.float32, gb.float64])
+@pytest.mark.parametrize("rate", [0.02, 1.5, 9.9, 10.0, 14.5, 200.0])
+def test_poisson_numbers(rate: float, dtype: Any) -> None:
+    gb.manual_seed(4)
+    drawn = gb.poisson(gb.full((COUNT,), rate, dtype=dtype)).numpy()
+    rate = float(np.array(rate, dtype.numpy))
+    most = int(rate + 8 * sqrt(rate) + 8)
+    assert counts_fit(drawn, lambda k: k * log(rate) - rate - lgamma(k + 1), max(0, int(rate - 8 * sqrt(rate))), most)
+
+
+@pytest.mark.parametrize("dtype", [gb.float32, gb.float64])
+@pytest.mark.parametrize(("trials", "chance"), [(1, 0.25), (7, 0.75), (30, 0.25), (30, 0.875), (41, 0.5), (1000, 0.25)])
+def test_binomial_numbers(trials: int, chance: float, dtype: Any) -> None:
+    gb.manual_seed(4)
+    drawn = gb.binomial(*(gb.full((COUNT,), float(one), dtype=dtype) for one in (trials, chance))).numpy()
+    assert drawn.min() >= 0 and drawn.max() <= trials
+
+    def log_chance(k: int) -> float:
+        return log(comb(trials, k)) + k * log(chance) + (trials - k) * log(1 - chance)
+
+    assert counts_fit(drawn, log_chance, 0, trials + 1)
+
+
+def test_numbers_of_successes_at_the_ends() -> None:
+    nan, huge = float("nan"), 1e15
+    assert gb.poisson(gb.tensor([0.0, -0.0])).tolist() == [0, 0]
+    drawn = gb.poisson(gb.full((2000,), huge, dtype=gb.float64)).sub(huge).div(sqrt(huge))
+    assert abs(drawn.mean().item()) < 0.1 and abs(drawn.std().item() - 1) < 0.1
+    count = gb.tensor([0.0, 5.0, 5.0, 5.9, -3.0, 5.0, 5.0, nan, 5.0])
+    chance = gb.tensor([0.5, 0.0, 1.0, 1.0, 0.5, -1.0, 2.0, 0.5, nan])
+    assert gb.binomial(count, chance).nan_to_num(-1.0).tolist() == [0, 0, 5, 5, 0, 0, 5, -1, -1]
+    for rates in ([1.0, -1.0], [nan, 1.0]):
+        with pytest.raises(RuntimeError, match="non-negative"):
+            gb.poisson(gb.tensor(rates))
+
+
+def test_numbers_by_element_lie_in_any_layout() -> None:
+    rates = gb.rand(6, 4).mul_(20)
+    gb.manual_seed(2)
+    wanted = gb.poisson(rates.clone())
+    for laid in (rates.t().contiguous().t(), gb.stack([rates, rates], 2)[:, :, 1]):
+        gb.manual_seed(2)
+        assert gb.poisson(laid).equal(wanted)
+    gb.manual_seed(2)
+    assert gb.binomial(gb.tensor([[50.0], [3.0]]), gb.tensor([0.5, 1.0, 0.0])).shape == (2, 3)
+    assert gb.poisson(rates.half()).dtype is gb.float16 and gb.poisson(gb.ones(0)).shape == (0,)
+
+
+def test_every_permutation_is_as_likely() -> None:
+    gb.manual_seed(12)
+    counts: dict[tuple[int, ...], int] = {}
+    for _ in range(12_000):
+        drawn = tuple(gb.randperm(4).tolist())
+        counts[drawn] = counts.get(drawn, 0) + 1
+    assert len(counts) == 24 and sum((count - 500) ** 2 / 500 for count in counts.values()) < 60
+    long = gb.randperm(100_003)
+    assert long.sort()[0].equal(gb.arange(100_003)) and abs(np.corrcoef(long.numpy(), np.arange(100_003))[0, 1]) < 0.02
+
+
+def test_places_are_shuffled_in_order() -> None:
+    places = np.array([0, 0, 2, 1, 0])
+    shuffle_kernel()(places.ctypes.data, len(places))
+    assert places.tolist() == [4, 3, 2, 0, 1]

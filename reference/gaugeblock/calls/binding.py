@@ -337,6 +337,8 @@ def make_function(group: Group) -> Any:
         return factories.FUNCTIONS[group.name]
     caller = Caller(group, is_method=False)
     made = make_binding(group, caller, label=group.name, self="input", suffix="function")
+    if group.name in factories.NUMBERED:
+        made = factories.of_numbers(group.name, made, factories.NUMBERED[group.name])
     caller.publish(made)
     return made
 

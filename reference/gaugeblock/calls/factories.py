@@ -1,7 +1,8 @@
 """Factories as functions and methods: a call on the CPU that needs no dispatcher is served on the spot.
 
 Everything else (other options, devices, overrides, modes, numbers that are tensors) goes the general path of all
-bindings, which reads the schemas.
+bindings, which reads the schemas. From the second call with the same arguments on, a kept call makes the tensor
+(`kept_factories`).
 """
 
 from __future__ import annotations
@@ -10,21 +11,22 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from ..core.determinism import MODE as DETERMINISM
 from ..core.device import Device, cpu
 from ..core.dtype import DEFAULTS, DType
 from ..core.errors import UINT64_MAX
 from ..dispatch.dispatcher import REGISTRY, call
 from ..operators.allocation import leave, quick_empty_strided, quick_new
-from ..operators.factories import quick_computed
-from ..operators.fill import AT_ONCE, fill_ones, fill_zeros, filling, quick_full, quick_full_like, quick_scalar_tensor
-from ..operators.random_numbers import fill_normal, fill_uniform, quick_randint
+from ..operators.factories import FACTORIES, quick_computed
+from ..operators.fill import fill_ones, fill_zeros, quick_full, quick_full_like, quick_scalar_tensor
+from ..operators.random_numbers import fill_normal, fill_uniform, quick_randint, quick_randint_like
 from ..operators.ranges import quick_arange, quick_linspace
 from ..tensor.getters import set_requires_grad
 from ..tensor.hooks import SPECIAL
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import contiguous_meta, meta_of, only_ints, without_autograd
-from .call_cache import ENABLED
 from .caller import Caller
+from .kept_factories import EMPTY, keep, key_of
 from .overloads import LOWEST, functions, methods
 
 Quick = Callable[[tuple[Any, ...], DType | None], Tensor | None]
@@ -32,11 +34,9 @@ FILLS: dict[str, Callable[[Tensor], object]] = {
     "empty": leave, "zeros": fill_zeros, "ones": fill_ones, "rand": fill_uniform, "randn": fill_normal,
 }  # fmt: skip
 """Factory of sizes -> what fills a fresh tensor on the CPU."""
-NUMBERS, MOST_KEPT = {"zeros": 0, "ones": 1}, 1024
-"""Factory of sizes -> the number that fills its tensors, of whose calls the second one for some sizes is kept."""
 QUICK: dict[str, Quick] = {
     "arange": quick_arange, "empty_strided": quick_empty_strided, "full": quick_full, "full_like": quick_full_like,
-    "new_empty_strided": quick_new(quick_empty_strided), "randint": quick_randint,
+    "new_empty_strided": quick_new(quick_empty_strided), "randint": quick_randint, "randint_like": quick_randint_like,
     "new_full": quick_new(functools.partial(quick_full, operator="new_full")),
     "scalar_tensor": quick_scalar_tensor, "eye": quick_computed("eye", "ii", 1),
     "linspace": quick_linspace, "logspace": quick_computed("logspace", "nni", 3),
@@ -44,6 +44,8 @@ QUICK: dict[str, Quick] = {
     "fft_fftfreq": quick_computed("fft_fftfreq", "in", 1), "fft_rfftfreq": quick_computed("fft_rfftfreq", "in", 1),
 }  # fmt: skip
 """Other factory -> what makes its result of the arguments given by position and the dtype, on the CPU; or None."""
+SLOW = frozenset(FACTORIES) - {*FILLS, *QUICK}
+"""Factories whose first call takes the general path."""
 
 
 @functools.cache
@@ -74,39 +76,33 @@ def _without_generator(name: str) -> dict[str, None]:
 
 def _plain_sizes(size: tuple[Any, ...]) -> tuple[int, ...] | None:
     """Return sizes given one by one, or as one tuple or list; None for others than ints."""
-    sizes = tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+    listed = size[0].__class__ is not int and len(size) == 1 and isinstance(size[0], (tuple, list))
+    sizes = tuple(size[0]) if listed else size
     return sizes if only_ints(sizes) else None
 
 
 def _of_sizes(name: str, fill: Callable[[Tensor], object]) -> Callable[..., Tensor]:
     """Return ``zeros(2, 3)`` or the like."""
     operator = REGISTRY.find("empty.memory_format" if name == "empty" else name)
-    unseeded, number = _without_generator(name), NUMBERS.get(name)
-    kept: dict[tuple[Any, ...], Callable[[], Any] | None] = {}
+    unseeded, empty = _without_generator(name), name in EMPTY
+    kept: dict[Any, Any] = {}
 
     def factory(*size: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, **options: Any) -> Any:
-        key: tuple[Any, ...] | None = None
-        if number is not None and size and device is None and not (options or SPECIAL or requires_grad):
-            given = size[0] if len(size) == 1 and size[0].__class__ is tuple else size
-            if only_ints(given) and (dtype is None or dtype.__class__ is DType):
-                key = (given, dtype, DEFAULTS.dtype)
-                make = kept.get(key)
-                if make is not None:
-                    return make()
-        more = options and options != unseeded
-        sizes = None if more or SPECIAL or not size else _plain_sizes(size)
-        kind = DEFAULTS.dtype if dtype is None else dtype
-        if sizes is not None and kind.__class__ is DType:
+        plain = not (options and options != unseeded) and not SPECIAL and (dtype is None or dtype.__class__ is DType)
+        key = key_of(size, dtype) if plain and device is None else None
+        make = kept.get(key)
+        if make and not requires_grad and not (empty and DETERMINISM.enabled):
+            return make()
+        sizes = _plain_sizes(size) if plain and size else None
+        if sizes is not None:
             if device is None or device is cpu or device == "cpu":
-                result = new_like(contiguous_meta(sizes, kind))
+                result = new_like(contiguous_meta(sizes, DEFAULTS.dtype if dtype is None else dtype))
                 fill(result)
-                if key is not None and number is not None and ENABLED and result.meta.nbytes <= AT_ONCE:
-                    kept[key] = filling(result.meta, number) if key in kept else None
-                    if len(kept) > MOST_KEPT:
-                        kept.clear()
+                if key is not None:
+                    keep(kept, key, name, result, size)
                 return set_requires_grad(result, True) if requires_grad else result
             if isinstance(device, (Device, str)) and not requires_grad:
-                return call(operator, sizes, dtype=dtype, device=Device(device))
+                return call(operator, sizes, dtype=dtype or DEFAULTS.dtype, device=Device(device))
         return general(name)(*size, **_given(options, dtype, device, requires_grad))
 
     return factory
@@ -114,13 +110,21 @@ def _of_sizes(name: str, fill: Callable[[Tensor], object]) -> Callable[..., Tens
 
 def _of_sizes_new(name: str, fill: Callable[[Tensor], object]) -> Callable[..., Tensor]:
     """Return ``x.new_zeros(2, 3)`` or the like."""
+    empty = name.removeprefix("new_") in EMPTY
 
     def method(self: Tensor, *size: Any, dtype: Any = None, **options: Any) -> Any:
-        if size and not options and not SPECIAL and self.__class__ is Tensor and self.meta.device is cpu:
-            sizes, kind = _plain_sizes(size), self.meta.dtype if dtype is None else dtype
-            if sizes is not None and kind.__class__ is DType:
-                result = new_like(contiguous_meta(sizes, kind))
+        plain = not (options or SPECIAL) and self.__class__ is Tensor and (dtype is None or dtype.__class__ is DType)
+        if size and plain and self.meta.device is cpu:
+            calls = self.meta.calls
+            key = name, key_of(size, dtype)
+            make = calls.get(key)
+            if make and not (empty and DETERMINISM.enabled):
+                return make()
+            sizes = _plain_sizes(size)
+            if sizes is not None:
+                result = new_like(contiguous_meta(sizes, dtype or self.meta.dtype))
                 fill(result)
+                keep(calls, key, name, result, size)
                 return result
         return general(name)(self, *size, **_given(options, dtype, None, False))
 
@@ -129,52 +133,118 @@ def _of_sizes_new(name: str, fill: Callable[[Tensor], object]) -> Callable[..., 
 
 def _of_tensor(name: str, fill: Callable[[Tensor], object]) -> Callable[..., Tensor]:
     """Return ``zeros_like(x)`` or the like."""
+    empty = name.removesuffix("_like") in EMPTY
 
     def factory(*input: Any, dtype: Any = None, requires_grad: Any = False, **options: Any) -> Any:
         if len(input) == 1 and input[0].__class__ is Tensor and not options and not SPECIAL:
             meta = input[0].meta
+            make = meta.calls.get((name, dtype))
+            if make and not requires_grad and not (empty and DETERMINISM.enabled):
+                return make()
             if meta.dense and meta.device is cpu and not meta.lazy:
-                meta = without_autograd(meta) if meta.has_autograd else meta
-                if dtype.__class__ is DType:
-                    meta = meta_of(meta.sizes, meta.strides, dtype)
-                if dtype is None or meta.dtype is dtype:
-                    result = new_like(meta)
+                made = without_autograd(meta) if meta.has_autograd else meta
+                made = meta_of(meta.sizes, meta.strides, dtype) if dtype.__class__ is DType else made
+                if dtype is None or made.dtype is dtype:
+                    result = new_like(made)
                     fill(result)
+                    keep(meta.calls, (name, dtype), name, result)
                     return set_requires_grad(result, True) if requires_grad else result
         return general(name)(*input, **_given(options, dtype, None, requires_grad))
 
     return factory
 
 
-def _of_values(name: str, quick: Quick) -> Callable[..., Tensor]:
-    """Return ``full((2, 3), 1.0)`` or the like."""
-    unseeded = _without_generator(name)
+def _of_values(name: str, quick: Quick | None) -> Callable[..., Tensor]:
+    """Return ``full((2, 3), 1.0)`` or the like; without a quick form the first call takes the general path."""
+    unseeded, empty = _without_generator(name), name in EMPTY
+    kept: dict[Any, Any] = {}
 
     def factory(*given: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, **options: Any) -> Any:
-        known = (dtype is None or dtype.__class__ is DType) and (not options or options == unseeded)
-        if known and not SPECIAL and (device is None or device is cpu or device == "cpu"):
-            for one in given:
-                if one.__class__ is int and not LOWEST <= one <= UINT64_MAX:
-                    break
-            else:
-                result = quick(given, dtype)
-                if result is not None:
-                    return set_requires_grad(result, True) if requires_grad else result
+        if SPECIAL or not (dtype is None or dtype.__class__ is DType):
+            return general(name)(*given, **_given(options, dtype, device, requires_grad))
+        more = options if options != unseeded else {}
+        key = key_of((given, more) if more else given, dtype) if device is None else None
+        make = kept.get(key)
+        if make and not requires_grad and not (empty and DETERMINISM.enabled):
+            return make()
+        result = _at_once(quick, given, dtype) if not more and device in HERE else None
+        if result is None:
+            result = general(name)(*given, **_given(options, dtype, device, False))
+        if key is not None:
+            keep(kept, key, name, result, given, more)
+        return set_requires_grad(result, True) if requires_grad else result
+
+    return factory
+
+
+HERE = (None, cpu, "cpu")
+
+
+def _at_once(quick: Quick | None, given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
+    """Return what the quick form of a factory makes, if there is one."""
+    if quick is None or any(one.__class__ is int and not LOWEST <= one <= UINT64_MAX for one in given):
+        return None
+    return quick(given, dtype)
+
+
+def _of_values_like(name: str, quick: Quick) -> Callable[..., Tensor]:
+    """Return ``full_like(x, 1.0)``, ``x.new_full((2, 3), 1.0)`` or the like."""
+    unseeded, empty = _without_generator(name), name.removeprefix("new_") in EMPTY
+
+    def factory(*given: Any, dtype: Any = None, device: Any = None, requires_grad: Any = False, **options: Any) -> Any:
+        plain = not SPECIAL and (not options or options == unseeded) and (dtype is None or dtype.__class__ is DType)
+        if plain and device is None and given and given[0].__class__ is Tensor and not given[0].meta.has_autograd:
+            calls, numbers = given[0].meta.calls, given[1:]
+            key = name, key_of(numbers, dtype)
+            make = calls.get(key)
+            if make and not requires_grad and not (empty and DETERMINISM.enabled):
+                return make()
+            result = _at_once(quick, given, dtype)
+            if result is not None:
+                if key[1] is not None:
+                    keep(calls, key, name, result, numbers)
+                return set_requires_grad(result, True) if requires_grad else result
         return general(name)(*given, **_given(options, dtype, device, requires_grad))
 
     return factory
 
 
+def of_numbers(name: str, bound: Callable[..., Tensor], count: int) -> Callable[..., Tensor]:
+    """Return ``normal(0.0, 1.0, (2, 3))`` or the like, a factory if so many values are given; else `bound` runs."""
+    unseeded = _without_generator(name)
+    kept: dict[Any, Any] = {}
+
+    def factory(*given: Any, **options: Any) -> Any:
+        if len(given) != count or SPECIAL or (options and options != unseeded):
+            return bound(*given, **options)
+        key = key_of(given, None)
+        make = kept.get(key)
+        if make:
+            return make()
+        result = bound(*given)
+        if key is not None:
+            keep(kept, key, name, result, given)
+        return result
+
+    return _named(name, factory)
+
+
 def _made(name: str) -> Callable[..., Tensor]:
     base = name.removeprefix("new_").removesuffix("_like")
-    if name in QUICK:
-        made = _of_values(name, QUICK[name])
+    if name in QUICK and base != name:
+        made = _of_values_like(name, QUICK[name])
+    elif name in QUICK or name in SLOW:
+        made = _of_values(name, QUICK.get(name))
     elif name.startswith("new_"):
         made = _of_sizes_new(name, FILLS[base])
     elif name.endswith("_like"):
         made = _of_tensor(name, FILLS[base])
     else:
         made = _of_sizes(name, FILLS[base])
+    return _named(name, made)
+
+
+def _named(name: str, made: Callable[..., Tensor]) -> Callable[..., Tensor]:
     made.__name__ = name
     made.__qualname__ = f"Tensor.{name}" if name.startswith("new_") else name
     made.__module__ = "gaugeblock"
@@ -184,5 +254,9 @@ def _made(name: str) -> Callable[..., Tensor]:
 
 METHODS = {name: _made(name) for name in ("new_empty", "new_zeros", "new_ones", "new_full", "new_empty_strided")}
 """Factories that are Tensor methods."""
-FUNCTIONS = {name: _made(name) for name in (*FILLS, *(f"{one}_like" for one in FILLS), *QUICK) if name not in METHODS}
+FUNCTIONS = {
+    name: _made(name) for name in (*FILLS, *(f"{one}_like" for one in FILLS), *QUICK, *SLOW) if name not in METHODS
+}  # fmt: skip
 """Factories that are functions of the module."""
+NUMBERED = {"normal": 3}
+"""Function that is a factory where no tensor is given -> how many values it is given then."""

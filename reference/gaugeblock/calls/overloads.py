@@ -279,8 +279,8 @@ KINDS = {
     "str": "str", "ScalarType": "object", "Layout": "object", "Device": "object", "MemoryFormat": "object",
 }  # fmt: skip
 """Type of the schema -> kind. Lists of ints are "ints", lists of tensors "tensors", everything else "other"."""
-NUMBER_FIRST = {("tensor", "tensor"), ("tensor", "number"), ("number", "tensor"), ("int", "tensor")}
-"""Kinds of the first two arguments of operators that may begin with a number."""
+NUMBER_FIRST = {*((a, b) for a in ("tensor", "number") for b in ("tensor", "number")), ("int", "tensor")}
+"""Kinds of the first two arguments of operators that may begin with a number; one of them is a tensor in kept calls."""
 VALUED = frozenset(
     """celu celu_ isclose linalg_vector_norm logit logit_ nan_to_num nan_to_num_ norm polygamma polygamma_ softshrink
     special_logit special_polygamma""".split()
@@ -342,8 +342,8 @@ class Parameter(NamedTuple):
 def parameters_of(
     group: Group, *, spread: bool, given: frozenset[str] | bool = False, by_schema: bool = False
 ) -> list[Parameter] | None:
-    """Return the parameters of a public name, in order; None unless each overload begins with tensors, or a tensor or
-    number is followed by a tensor. A name that is a keyword of Python ends in an underscore.
+    """Return the parameters of a public name, in order; None unless one overload or more has tensors, and each begins
+    with tensors or with two that are tensors or numbers. A name that is a keyword of Python ends in an underscore.
 
     With `spread` ints may be given singly for a first argument that is a list of ints. One entry of the call cache
     serves all ints and lists of ints for the arguments `given`, True for all. `by_schema`, arguments are keywords where
@@ -355,6 +355,8 @@ def parameters_of(
         keyword = [a for a in schema.arguments if a.kwarg_only or (not by_schema and by_keyword(overload.row, a))]
         forms.append(([a for a in schema.arguments if a not in keyword], keyword))
     begin = {tuple(map(kind_of, positional[:2])) for positional, _ in forms}
+    if all("tensor" not in kinds and "tensors" not in kinds for kinds in begin):
+        return None
     if not begin <= NUMBER_FIRST and not all(kinds and kinds[0] in ("tensor", "tensors") for kinds in begin):
         return None
     longest = max((positional for positional, _ in forms), key=len)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from ..core.promotion import UPSTREAM_NAMES
 from ..iteration.tensor_iterator import TensorIterator
@@ -34,7 +35,7 @@ def equal(self: Tensor, other: Tensor) -> bool | Planned[bool]:
     return Planned(bool(call(self, other)), call)
 
 
-def _equality(left: TensorMeta, right: TensorMeta) -> Callable[[Tensor, Tensor], bool] | None:
+def _equality(left: TensorMeta, right: TensorMeta) -> Callable[[Any, Any], bool | None] | None:
     """Return the call in machine code for a few elements of one dtype, if it has loops enough."""
     dtype, parts = left.dtype.to_real(), 2 if left.dtype.is_complex else 1
     if left.dtype is not right.dtype or left.numel > MOST_COMPARED or left.lazy or right.lazy:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..core.device import cpu
 from ..core.dtype import DType, dtype_of_number
 from ..core.errors import check_ints, type_error
 from ..core.promotion import common_dtype
@@ -14,17 +13,14 @@ from ..dispatch.dispatcher import REGISTRY, call
 from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
 from ..dispatch.state import OVERRIDING
 from ..iteration import dimensions
-from ..tensor.hooks import SPECIAL
 from ..tensor.reinterpret import is_conj, is_neg
 from ..tensor.tensor import Tensor
 from .arguments import dtype_argument, tensor_argument
 from .fill import NUMBERS
-from .gathering import nonzero as places_of
 from .invoke import apply, invoke
 from .norms import norm_order
 
-NONZERO, NONZERO_OUT = REGISTRY.find("nonzero"), REGISTRY.find("nonzero.out")
-UNSQUEEZE, UNBIND = REGISTRY.find("unsqueeze"), REGISTRY.find("unbind.int")
+NONZERO_OUT = REGISTRY.find("nonzero.out")
 
 
 def unique(
@@ -62,12 +58,8 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
             raise RuntimeError("nonzero(): argument 'out' is not supported with as_tuple=True")
         return call(NONZERO_OUT, input, out=out)
     if not as_tuple:
-        meta = input.meta
-        if input.__class__ is Tensor and meta.device is cpu and not (SPECIAL or meta.has_autograd):
-            return places_of(input)
-        return call(NONZERO, input)
-    found = call(NONZERO, input if input.meta.ndim else call(UNSQUEEZE, input, 0))
-    return call(UNBIND, found, 1)
+        return invoke("nonzero", input)
+    return invoke("unbind.int", invoke("nonzero", input if input.meta.ndim else invoke("unsqueeze", input, 0)), 1)
 
 
 def nonzero_method(self: Tensor, *, as_tuple: bool = False) -> Any:

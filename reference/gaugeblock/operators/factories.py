@@ -20,7 +20,7 @@ from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor, make_tensor
 from ..tensor.tensor_meta import contiguous_meta
 from ..tensor.versions import bump_version
-from . import random_numbers, ranges
+from . import random_choices, random_numbers, ranges
 from .allocation import COMPOSITE, COPY, EMPTY, empty_like, on_device, own_options, pinned, resized, without_change
 from .arguments import check_layout
 from .arrays import filled
@@ -90,7 +90,7 @@ FACTORIES: dict[str, Filled | Computed] = {
     "rand": Filled(default_dtype, functools.partial(apply, "uniform_")),
     "randn": Filled(default_dtype, functools.partial(apply, "normal_")),
     "randint": Filled(index_dtype, functools.partial(apply, "random_.from"), random_numbers.bounds),
-    "randperm": Computed(index_dtype, random_numbers.permutation, resized),
+    "randperm": Computed(index_dtype, random_choices.permutation, resized),
     "arange": Computed(ranges.arange_dtype, ranges.arange, resize_range),
     "linspace": Computed(ranges.linspace_dtype, ranges.linspace, resize_vector),
     "logspace": Computed(ranges.linspace_dtype, ranges.logspace, resize_vector),

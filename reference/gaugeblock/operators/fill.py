@@ -15,7 +15,7 @@ from ..dispatch.dispatcher import REGISTRY, call
 from ..iteration.dimensions import broadcast_shapes
 from ..iteration.overlap import check_no_partial_overlap
 from ..iteration.tensor_iterator import Number
-from ..kernels.bound_call import Fresh, Into
+from ..kernels.bound_call import Fresh, Into, nothing
 from ..kernels.conversion import Immediate
 from ..kernels.pointwise import Launch
 from ..memory.elements import pack_element, read_bytes, store_bytes
@@ -23,7 +23,16 @@ from ..memory.host_allocator import SMALL_LIMIT, host_allocator, memset
 from ..tensor.hooks import hooks
 from ..tensor.scalars import item
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, meta_like, meta_of, only_ints, remember
+from ..tensor.tensor_meta import (
+    TensorMeta,
+    contiguous_meta,
+    default_strides,
+    meta_like,
+    meta_of,
+    only_ints,
+    recalled,
+    remember,
+)
 from ..tensor.versions import bump_version, check_written_in_inference
 from .copy import BUILTIN, clone, copy_, copy_values
 from .launch import element_launch
@@ -118,14 +127,29 @@ def zero_(self: Tensor) -> Tensor | Planned[Tensor]:
 @kernel("fill.Scalar")
 @kernel("fill.Tensor")
 @plannable
-def fill(self: Tensor, value: Number | Tensor) -> Tensor | Filling:
+def fill(self: Tensor, value: Number | Tensor) -> Tensor | Filling | Planned[Tensor]:
     """A tensor like `self` with one number everywhere, or the value of a 0-dim tensor. Raises RuntimeError."""
     meta = meta_like(self.meta)
     if not isinstance(value, Tensor):
-        number = stored_number("fill_", value, meta.dtype)
-        return Filling((meta,), lambda out: run_fill(out, number) if meta.device is cpu else None)
+        stored_number("fill_", value, meta.dtype)
+        if meta.device is not cpu or not meta.numel:
+            return Filling((meta,), nothing)
+        make = recalled(meta.plans, "fill.Scalar", number_call, meta)
+        return Planned.taking(make, lambda self, value: (stored_number("fill_", value, meta.dtype),), (self, value))
     _check_no_dims(value)
+    same = value.meta.dtype is meta.dtype and not value.meta.lazy and value.meta.device is cpu is meta.device
+    if same and meta.numel:
+        copy = recalled(meta.plans, ("fill.Tensor", value.meta), _copying, meta, value.meta)
+        return Planned.taking(copy, lambda self, value: (value,), (self, value))
     return Filling((meta,), lambda out: copy_values(out, value))
+
+
+def _copying(meta: TensorMeta, value: TensorMeta) -> Fresh:
+    """Return the call that makes a dense tensor on the CPU of a value of its dtype."""
+    launch = element_launch("identity", meta, [value], meta.dtype)
+    assert launch is not None
+    kernel, tail = launch.call()
+    return Fresh(kernel, (meta,), tail)
 
 
 def _check_mask(operator: str, self: Tensor, mask: Tensor) -> None:
@@ -260,9 +284,16 @@ def fill_number(target: Tensor, value: Number) -> None:
 
 def filling(meta: TensorMeta, number: Number) -> Callable[[], Tensor]:
     """Return the call that makes a dense tensor on the CPU and sets all elements to a number that its dtype holds."""
+    fresh = number_call(meta)
+    return fresh._replace(tail=(number, *fresh.tail)).native()
+
+
+def number_call(meta: TensorMeta) -> Fresh:
+    """Return the call that makes a dense tensor on the CPU of a number that its dtype holds."""
     launch = element_launch("identity", meta, [Immediate(meta.dtype)], meta.dtype)
-    kernel, tail = (None, ()) if launch is None else launch.call()
-    return Fresh(kernel, (meta,), (number, *tail) if kernel else ()).native()
+    assert launch is not None
+    kernel, tail = launch.call()
+    return Fresh(kernel, (meta,), tail)
 
 
 def fill_kept(target: Tensor, key: Any, fill: Callable[[Tensor], object]) -> None:

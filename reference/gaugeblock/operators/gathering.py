@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Callable
 from functools import partial
+from math import prod
 
 from ..core import lazy_numpy as np
+from ..core.away import long_call
 from ..core.device import cpu
 from ..core.dtype import DType, bool_, int32, int64
 from ..core.errors import wrap_dim
 from ..core.promotion import UPSTREAM_NAMES
 from ..iteration.dimensions import broadcast_shapes
-from ..memory.elements import store_bytes
-from ..tensor.array_view import FEW, array_of
+from ..kernels.bound_call import nothing
+from ..kernels.nonzero import nonzero_kernel
+from ..kernels.sharing import MAX_DIMS
 from ..tensor.reshaping import reshape
+from ..tensor.scalars import item
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import contiguous_meta, meta_of
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, recalled
 from .advanced_indexing import take_true
-from .arrays import Array, from_array, has_many_dims, outside, true_places, values
+from .arrays import STEPS, Array, from_array, outside, values
 from .composition import Part, composite
-from .invoke import invoke
+from .invoke import apply, invoke, kept_call
 from .loop_plan import LoopPlan, picking
 from .plan import Filling, Planned, plannable
 from .registration import kernel
@@ -207,34 +213,45 @@ def masked_select(self: Tensor, mask: Tensor) -> Tensor | Filling:
     return take_true(array, chosen, self.meta.dtype)
 
 
-def _unravelled(places: Array, sizes: tuple[int, ...]) -> tuple[Array, ...]:
-    """The place along each dim of places in row-major order."""
-    found: list[Array] = []
-    for size in reversed(sizes):
-        places, along = np.divmod(places, max(size, 1))
-        found.append(along)
-    return tuple(reversed(found))
-
-
 @kernel("argwhere", "CPU")
 @kernel("nonzero", "CPU")
 @plannable
-def nonzero(self: Tensor) -> Tensor | Filling:
+def nonzero(self: Tensor) -> Tensor | Filling | Planned[Tensor]:
     """The indices of the elements that are not zero, row-major, as int64 of sizes (count, ndim)."""
-    many = has_many_dims(self.meta)
-    array = values(reshape(self, (-1,)) if many else self)
-    found = true_places(array) if array.ndim else ()
-    if many:
-        found = _unravelled(found[0], self.meta.sizes)
-    count = found[0].size if found else int(np.count_nonzero(array))
+    self = apply("contiguous", self) if self.meta.ndim > MAX_DIMS else self
+    meta = self.meta
+    count = item(apply("count_nonzero", self)) if meta.numel else 0
+    made = meta_of((count, meta.ndim), (1, max(count, 1)), int64)
+    if not meta.numel or not meta.ndim:
+        return Filling((made,), nothing)
+    run, tail, state = recalled(meta.plans, "nonzero", _places_launch, meta)
+    counted = kept_call("count_nonzero")
 
-    def fill(result: Tensor) -> None:
-        if count <= FEW:
-            store_bytes(result.pointer, b"".join([places.tobytes() for places in found]))
-        else:
-            array_of(result).T[...] = found
+    def fill(result: Tensor, given: Tensor, count: int) -> None:
+        own = state[:]
+        run(result.pointer, given.pointer, own.buffer_info()[0], count, *tail)
 
-    return Filling((meta_of((count, len(found)), (1, max(count, 1)), int64),), fill)
+    def again(self: Tensor) -> Tensor:
+        count = item(counted(self))
+        result = new_like(meta_of((count, meta.ndim), (1, count or 1), int64))
+        if count:
+            fill(result, self, count)
+        return result
+
+    filling = Filling((made,), lambda result: fill(result, self, count) if count else None)
+    return Planned.unrun(filling, (self,), again, (self,))
+
+
+def _places_launch(meta: TensorMeta) -> tuple[Callable[..., object], tuple[int, ...], array[int]]:
+    """Return what finds the places of elements that are not zero, its last arguments, and its state at first."""
+    *outer, inner = sizes = meta.sizes
+    strides = meta.strides
+    if meta.contiguous:
+        sizes, strides = (prod(outer), inner), (inner, 1)
+    idle, steps = (0,) * len(sizes), [step * meta.dtype.itemsize for step in strides]
+    tail = (len(sizes), *reversed(sizes), *idle, *reversed(steps), *idle)
+    run = long_call(STEPS * meta.numel, nonzero_kernel(meta.dtype, meta.ndim))
+    return run, tail, array("q", (0, *(0 for _ in outer), *outer))
 
 
 @kernel("where", "CompositeImplicitAutograd")

@@ -1,13 +1,14 @@
 """Generators of random bits: a seed and a count of calls for compiled loops, NumPy's SFC64 of that seed for others.
 
-The numbers drawn for a seed are this engine's own; no other backend gives the same ones.
+Compiled loops find both words in memory, and count their calls there. The numbers drawn for a seed are this engine's
+own; no other backend gives the same ones.
 """
 
 from __future__ import annotations
 
 import threading
+from array import array
 from collections.abc import Callable
-from itertools import count
 from typing import Any
 
 from ..core import lazy_numpy as np
@@ -29,13 +30,17 @@ class Generator:
     """A stream of random bits for tensors on the CPU or a CUDA device, reproducible from its seed or a saved state.
     Raises RuntimeError for another device."""
 
-    __slots__ = ("_calls", "_draw", "_seed", "device")
+    __slots__ = ("_draw", "_words", "address", "device")
 
-    _calls: count[int]
     _draw: np.random.Generator | None
+    _words: array[int]
+    address: int
+    """Where the seed and the number of the next call of a compiled loop lie."""
     device: Device
 
     def __init__(self, device: Device | str | None = None) -> None:
+        self._words = array("Q", (0, 0))
+        self.address = self._words.buffer_info()[0]
         self.device = as_device(device)
         if self.device is not cpu and self.device.type != "cuda":
             raise RuntimeError(f"Generator(): argument 'device' must be cpu or cuda, got {str(device)!r}")
@@ -49,20 +54,15 @@ class Generator:
             type_error("manual_seed", "seed", seed, "int")
         if not -(WORD >> 1) <= number < WORD:
             raise ValueError(f"manual_seed(): argument 'seed' must fit 64 bits, got {seed}")
-        self._seed = number % WORD
-        self._calls = count()
+        self._words[0], self._words[1] = number % WORD, 0
         self._draw = None
         return self
-
-    def next_call(self) -> tuple[int, int]:
-        """The seed and the number of a call of a compiled loop, which no other call has."""
-        return self._seed, next(self._calls)
 
     @property
     def draw(self) -> np.random.Generator:
         """NumPy's generator on the stream; it is made when it is first asked for."""
         if self._draw is None:
-            bits = np.random.SFC64(self._seed)
+            bits = np.random.SFC64(self._words[0])
             fork_safe(bits.lock)
             self._draw = np.random.Generator(bits)
         return self._draw
@@ -72,18 +72,17 @@ class Generator:
         import secrets
 
         self.manual_seed(secrets.randbits(64))
-        return self._seed
+        return self._words[0]
 
     def initial_seed(self) -> int:
         """The seed that the stream was started with."""
-        return self._seed
+        return self._words[0]
 
     def get_state(self) -> Tensor:
         """The whole state as a uint8 tensor."""
         state: dict[str, Any] = dict(self.draw.bit_generator.state)
-        calls = next(self._calls)
-        self._calls = count(calls)
-        words = [*state["state"]["state"], state["has_uint32"], state["uinteger"], calls, self._seed]
+        seed, calls = self._words
+        words = [*state["state"]["state"], state["has_uint32"], state["uinteger"], calls, seed]
         return from_array(np.array(words, np.uint64).view(np.uint8), uint8)
 
     def set_state(self, new_state: Tensor) -> Generator:
@@ -103,7 +102,7 @@ class Generator:
             "uinteger": int(words[5]),
         }
         self.draw.bit_generator.state = state
-        self._calls, self._seed = count(int(words[6])), int(words[7])
+        self._words[0], self._words[1] = int(words[7]), int(words[6])
         return self
 
     def clone_state(self) -> Generator:

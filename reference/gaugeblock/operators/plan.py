@@ -114,7 +114,20 @@ class Planned(Generic[R]):
         the values if they are `listed`.
         """
         planned = cls(outline, call, operands, generic)
-        planned._work, planned.waits = _Work(computation, values, kind, check, listed), True
+        planned._work, planned.waits = _Work(computation, values, kind, check, _listed if listed else None), True
+        return planned
+
+    @classmethod
+    def taking(
+        cls, fresh: Fresh, take: Callable[..., Sequence[Any] | None], operands: tuple[Any, ...], *,
+        values: Sequence[Any] | None = None, kept: bool = True, check: Callable[..., object] = nothing,
+    ) -> Planned[Any]:  # fmt: skip
+        """Return a plan of a call whose values are what `take` makes of the operands; None declines it. Those of this
+        call are `values`, if they are given."""
+        native, values = fresh.native(), take(*operands) if values is None else values
+        call = (lambda *given: None if (taken := take(*given)) is None else native(*taken)) if kept else None
+        planned = cls(None, call, operands)
+        planned._work, planned.waits = _Work(fresh, values or (), None, check, take), True
         return planned
 
     @property
@@ -130,6 +143,11 @@ class Planned(Generic[R]):
     def values(self) -> Sequence[Any]:
         """The tensors and numbers that are read for the result."""
         return () if self._work is None else self._work.values
+
+    @property
+    def computation(self) -> Computation | None:
+        """What computes the results, if they are not computed."""
+        return None if self._work is None else self._work.computation
 
     def check(self) -> None:
         """Raise the error for values that the computation declines."""
@@ -190,7 +208,7 @@ class Planned(Generic[R]):
             return None
         if self._work is not None:
             write = self._work.computation.writer(self._work.check)
-            return _of_list(write) if write and self._work.listed else write
+            return write if write is None or self._work.take is None else _taking(write, self._work.take)
         return partial(_copied, self.call, self.metas[0]) if len(self.metas) == 1 else None
 
 
@@ -201,7 +219,8 @@ class _Work(NamedTuple):
     values: Sequence[Any]
     kind: Callable[..., Any] | None
     check: Callable[..., object]
-    listed: bool
+    take: Callable[..., Sequence[Any] | None] | None
+    """Makes the values of the operands, if they are not the same."""
 
 
 class Plannable(Generic[P, R]):
@@ -288,9 +307,13 @@ def given_twice(values: Sequence[Any]) -> bool:
     return len(found) != len(set(found))
 
 
-def _of_list(write: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the call of an out= and a list of tensors."""
-    return lambda out, tensors: write(out, *tensors)
+def _listed(tensors: Sequence[Tensor]) -> Sequence[Tensor]:
+    return tensors
+
+
+def _taking(write: Callable[..., Any], take: Callable[..., Sequence[Any] | None]) -> Callable[..., Any]:
+    """Return the call of an out= and operands, of which `take` makes the values."""
+    return lambda out, *given: None if (taken := take(*given)) is None else write(out, *taken)
 
 
 def _copied(call: Callable[..., Any], meta: TensorMeta, out: Tensor, *values: Any) -> Tensor | None:

@@ -7,7 +7,7 @@ numbers and, if an output exists already, the check that it does not partly over
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -355,42 +355,61 @@ def run(rule: PointwiseRule, call: Call, out: Tensor | None = None, *, inplace: 
 
 def planned_run(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: bool) -> Planned[Tensor]:
     """Return the result of `run`, and the call that makes or writes it."""
-    loop = loop_of(rule, call, out, inplace=inplace)
-    if loop is None and out is None and (plan := plan_call(rule, call, None, inplace=False)).launch is not None:
+    loop = loop_of(rule, call, out, inplace=inplace, default=DEFAULTS.dtype)
+    varies = loop is None or loop.default is not None
+    if varies and out is None and (plan := plan_call(rule, call, None, inplace=False)).launch is not None:
         filling = Filling((plan.meta,), lambda out: run(rule, call, data_of(out), inplace=False))
-        return Planned.unrun(filling, _operands(call), None, None)
+        again = None if loop is None else _while_default(loop, _fresh(loop).native())
+        return Planned.unrun(filling, _operands(call), again, None if loop is None else loop.operands)
     if loop is None:
         return Planned(run(rule, call, out, inplace=inplace), None)
-    kernel, tail = loop.launch.call()
     if out is None and (not loop.limited or all(map(fits, loop.operands))):
-        fresh = Fresh(kernel, (loop.result,), tail, loop.limited)
+        fresh = _fresh(loop)
         return Planned.unrun(fresh, loop.operands, fresh.native(), loop.operands, generic=loop.launch.contiguous)
     result = run(rule, call, out, inplace=inplace)
-    if out is None:
-        made: Fresh | Into = Fresh(kernel, (loop.result,), tail, loop.limited)
-    else:
-        made = Into(kernel, tail, loop.limited, inplace, elementwise=True)
-    return Planned(result, made.native(), loop.operands, loop.launch.contiguous)
+    kernel, tail = loop.launch.call()
+    made = _fresh(loop) if out is None else Into(kernel, tail, loop.limited, inplace, elementwise=True)
+    return Planned(result, _while_default(loop, made.native()), loop.operands, loop.launch.contiguous)
+
+
+def _fresh(loop: Loop) -> Fresh:
+    """Return the call that makes a new result."""
+    kernel, tail = loop.launch.call()
+    return Fresh(kernel, (loop.result,), tail, loop.limited)
+
+
+def _while_default(loop: Loop, call: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the call of a loop, which is declined once the default dtype is another, if that decides."""
+    dtype = loop.default
+    return call if dtype is None else lambda *values: call(*values) if DEFAULTS.dtype is dtype else None
 
 
 class Loop(NamedTuple):
     """The loop of a call, if metas and classes of numbers decide it: what is launched, the meta of the result, the
-    operands in order, and whether numbers are limited to what fits every floating dtype."""
+    operands in order, whether numbers are limited to what fits every floating dtype, and the default dtype if that
+    decides too."""
 
     launch: Launch
     result: TensorMeta
     operands: tuple[Any, ...]
     limited: bool
+    default: DType | None = None
 
 
-def loop_of(rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: bool) -> Loop | None:
-    """Return the loop of a call, without running it."""
+def loop_of(
+    rule: PointwiseRule, call: Call, out: Tensor | None, *, inplace: bool, default: DType | None = None
+) -> Loop | None:
+    """Return the loop of a call, without running it; the `default` dtype may decide too, if it is given."""
     plan = plan_call(rule, call, out, inplace=inplace)
     apart = inplace and (call.condition is not None or call.operands[0] is not out)
     if plan.launch is None or plan.resize or apart or not _is_decided(plan, call):
         return None
+    tensors = [one.meta for one in _operands(call) if isinstance(one, Tensor)]
+    varies = plan.common.kind >= 2 and all(one.dtype.kind < 2 for one in tensors)
+    if varies and default is None:
+        return None
     operands = _operands(call) if out is None or inplace else (out, *_operands(call))
-    return Loop(plan.launch, plan.meta, operands, _is_limited(call))
+    return Loop(plan.launch, plan.meta, operands, _is_limited(call), default if varies else None)
 
 
 def _is_limited(call: Call) -> bool:
@@ -400,11 +419,9 @@ def _is_limited(call: Call) -> bool:
 
 
 def _is_decided(plan: Plan, call: Call) -> bool:
-    """Return whether metas and classes of numbers decide all that the plan does: not the default dtype, and not the
-    values of numbers, but that they fit floating dtypes."""
+    """Return whether metas, classes of numbers and the default dtype decide all that the plan does: not the values of
+    numbers, but that they fit floating dtypes."""
     tensors = [one.meta for one in _operands(call) if isinstance(one, Tensor)]
     if plan.through_copy or any(one.lazy or one.has_autograd for one in tensors):
-        return False
-    if plan.common.kind >= 2 and all(one.dtype.kind < 2 for one in tensors):
         return False
     return plan.common.kind == 2 or not _is_limited(call)

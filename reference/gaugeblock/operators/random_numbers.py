@@ -1,62 +1,63 @@
-"""Random numbers: filling in place (uniform_, normal_ and their kin), bernoulli, multinomial, what rand is made of."""
+"""Random numbers: filling in place (uniform_, normal_ and their kin), and what rand is made of."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
+from functools import cache, lru_cache, partial
 from typing import Any
 
 from ..core import lazy_numpy as np
-from ..core.away import away
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, float16, float32, float64, int64, uint64
-from ..core.errors import check_sizes
 from ..core.limits import finfo, iinfo
 from ..core.warn import warn
 from ..iteration.overlap import check_no_internal_overlap
-from ..kernels.bound_call import Fresh
+from ..kernels.bound_call import Fresh, Into
 from ..kernels.compiler import Builtin
 from ..tensor.array_view import array_of
 from ..tensor.reinterpret import view_as_real
-from ..tensor.scalars import item
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_like, only_ints, recalled
-from ..tensor.versions import bump_version, data_of
-from ..tensor.views import expand
-from .allocation import COMPOSITE, allocated, empty_like, without_change
-from .arrays import STEPS, Array, filled_arrays, from_array
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta, only_ints
+from ..tensor.versions import bump_version
+from .allocation import without_change
+from .arrays import from_array
 from .copy import copy_values
-from .generator import Generator, default_generator, generator_of, stream_of
+from .generator import Generator, default_generator, stream_of
 from .invoke import apply
-from .launch import element_launch
-from .operand_checks import check_fits, check_implemented
-from .plan import Filling, Planned, plannable
-from .ranges import Plan
+from .plan import Planned, computed, plannable
 from .registration import kernel
 
 MANTISSA_BITS = {float16: 11, bfloat16: 8, float32: 24, float64: 53}
 WIDE = (float32, float64)
+WHOLE = ("integers", "geometric", "bernoulli")
+"""Distributions with loops for integers and bool."""
 INT64_END = 1 << 63
 LONG_SPAN = 1 << 32
 """So many integers or more are drawn by NumPy."""
 
 
-def _refuse(operator: str, dtype: DType) -> NotImplementedError:
+def refusal(operator: str, dtype: DType) -> NotImplementedError:
+    """Return the error for a dtype that an operator does not fill."""
     return NotImplementedError(f"\"{operator}\" not implemented for '{dtype.name}'")
 
 
-_LOOPS: dict[tuple[str, DType], Builtin] = {}
-"""The compiled loops of random numbers by distribution and dtype, of the instruction set of this process."""
+_LOOPS: dict[tuple[str, ...], Builtin] = {}
+"""The compiled loops of random numbers, of the instruction set of this process."""
+
+
+def drawing(name: str, dtype: DType, memory: str = "") -> Builtin:
+    """Return the loop of a distribution of `kernels.random`."""
+    loop = _LOOPS.get((name, dtype.name, memory))
+    if loop is None:
+        from ..kernels.random import random_kernel
+
+        loop = _LOOPS[name, dtype.name, memory] = random_kernel(name, dtype, memory)
+    return loop
 
 
 def draw_into(pointer: int, count: int, name: str, dtype: DType, stream: Generator, *numbers: float) -> None:
     """Write `count` numbers of a distribution of `kernels.random` to an address."""
-    loop = _LOOPS.get((name, dtype))
-    if loop is None:
-        from ..kernels.random import random_kernel
-
-        loop = _LOOPS[name, dtype] = random_kernel(name, dtype)
-    loop(pointer, pointer, *stream.next_call(), *numbers, count)
+    drawing(name, dtype)(pointer, *numbers, stream.address, count)
 
 
 def drawn_tensor(sizes: tuple[int, ...], name: str, dtype: DType, stream: Generator, *numbers: float) -> Tensor:
@@ -67,25 +68,45 @@ def drawn_tensor(sizes: tuple[int, ...], name: str, dtype: DType, stream: Genera
     return result
 
 
-@functools.cache
-def _loop_dtype(name: str, dtype: DType) -> DType:
+@cache
+def loop_dtype(name: str, dtype: DType) -> DType:
     """Return the dtype of the loop that fills tensors of a dtype: their own if there is one."""
     kind = dtype.to_real()
-    if kind in WIDE or (name == "integers" and kind.kind == 1):
+    if kind in WIDE or (name in WHOLE and kind.kind < 2):
         return kind
-    return int64 if kind.kind < 2 and name in ("integers", "geometric", "bernoulli") else float32
+    return float32
 
 
-def filled(self: Tensor, name: str, stream: Generator, *numbers: float) -> Tensor:
-    """Fill a tensor by a distribution of `kernels.random` and count the change; nothing is drawn without memory."""
+Numbers = tuple[float, ...]
+
+
+def filled(
+    self: Tensor, name: str, stream: Generator, numbers: Callable[..., Numbers], *given: float, operator: str = ""
+) -> Tensor | Planned[Tensor]:  # fmt: skip
+    """Fill a tensor by a distribution of `kernels.random` and count the change; nothing is drawn without memory. Its
+    loop takes `numbers` of those that are given, or raises an error. The call is planned for the default generator."""
     meta = self.meta
-    dtype = _loop_dtype(name, meta.dtype)
-    if meta.dtype is dtype and meta.dense and meta.device is cpu and not meta.lazy:
-        bump_version(self)
-        if meta.numel:
-            draw_into(self.pointer, meta.numel, name, dtype, stream, *numbers)
+    dtype, taken = loop_dtype(name, meta.dtype), numbers(*given)
+    if meta.dtype is not dtype or not meta.dense or meta.device is not cpu or meta.lazy:
+        return written(self, lambda sizes: drawn_tensor(sizes, name, dtype, stream, *taken))
+    bump_version(self)
+    if not meta.numel:
         return self
-    return written(self, lambda sizes: drawn_tensor(sizes, name, dtype, stream, *numbers))
+    draw_into(self.pointer, meta.numel, name, dtype, stream, *taken)
+    if stream is not default_generator:
+        return self
+    loop, tail = drawing(name, dtype), (stream.address, meta.numel)
+    if given == USUAL.get(operator, ()):
+        return Planned(self, Into(loop, (*taken, *tail)).native(), (self,))
+    into = Into(loop, tail).native()
+    return Planned(self, lambda self, *given: into(self, *numbers(*given)), (self, *given))
+
+
+USUAL: dict[str, Numbers] = {
+    "uniform_": (0, 1), "normal_": (0, 1), "bernoulli_": (0.5,), "exponential_": (1,), "cauchy_": (0, 1),
+    "log_normal_": (1, 2),
+}  # fmt: skip
+"""Operator -> the numbers that most calls leave out, as their default."""
 
 
 def written(self: Tensor, draw: Callable[[tuple[int, ...]], Tensor]) -> Tensor:
@@ -99,28 +120,39 @@ def written(self: Tensor, draw: Callable[[tuple[int, ...]], Tensor]) -> Tensor:
 
 
 @kernel("uniform_", derive=False)
-def uniform_(self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+@plannable
+def uniform_(
+    self: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Generator | None = None
+) -> Tensor | Planned[Tensor]:
     """Fill with numbers uniform in [from, to), for complex each component. Raises RuntimeError when `to` is below
     `from` or does not fit, NotImplementedError for integers and bool."""
     dtype = self.meta.dtype.to_real()
     if not dtype.is_floating_point:
-        raise _refuse("uniform_", dtype)
-    if dtype in WIDE and (from_, to) == (0, 1):
-        return filled(self, "uniform", stream_of("uniform_", generator), 0.0, 1.0, 1.0)
-    if from_ > to:
-        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}")
+        raise refusal("uniform_", dtype)
+    if dtype in WIDE:
+        stream = stream_of("uniform_", generator)
+        return filled(self, "uniform", stream, partial(_range_of, dtype), from_, to, operator="uniform_")
+    _range_of(dtype, from_, to)
+    stream = stream_of("uniform_", generator)
+    return written(self, lambda sizes: _uniform_half(stream, sizes, from_, to, dtype))
+
+
+@lru_cache(64)
+def _range_of(dtype: DType, low: float, high: float) -> Numbers:
+    """Return the lowest number of a range, its length, and the last number. Raises RuntimeError for bad ranges."""
+    if (low, high) == (0, 1):
+        return 0.0, 1.0, 1.0
+    if low > high:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
     largest = finfo(dtype).max
-    for name, value in (("from", from_), ("to", to)):
+    for name, value in (("from", low), ("to", high)):
         if not abs(value) <= largest:
             raise RuntimeError(f"uniform_(): {name} is out of bounds for {dtype.name}: {value}")
-    if not to - from_ <= largest:
+    if not high - low <= largest:
         raise RuntimeError(
-            f"uniform_(): expects to - from <= {largest}, the largest {dtype.name}, got from={from_} and to={to}"
+            f"uniform_(): expects to - from <= {largest}, the largest {dtype.name}, got from={low} and to={high}"
         )
-    stream = stream_of("uniform_", generator)
-    if dtype in WIDE:
-        return filled(self, "uniform", stream, float(from_), float(to - from_), _below(from_, to, dtype))
-    return written(self, lambda sizes: _uniform_half(stream, sizes, from_, to, dtype))
+    return float(low), float(high - low), _below(low, high, dtype)
 
 
 def _uniform_half(stream: Generator, sizes: tuple[int, ...], low: float, high: float, dtype: DType) -> Tensor:
@@ -131,24 +163,26 @@ def _uniform_half(stream: Generator, sizes: tuple[int, ...], low: float, high: f
     return from_array(np.minimum(moved, dtype.numpy.type(_below(low, high, dtype))) if high > low else moved, dtype)
 
 
-@functools.lru_cache(64)
+@lru_cache(64)
 def _below(low: float, high: float, dtype: DType) -> float:
     """The number of a dtype before `high`, toward `low`."""
     return float(np.nextafter(np.asarray(high, dtype.numpy), np.asarray(low, dtype.numpy)))
 
 
 @kernel("normal_", derive=False)
-def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None) -> Tensor:
+@plannable
+def normal_(
+    self: Tensor, mean: float = 0, std: float = 1, *, generator: Generator | None = None
+) -> Tensor | Planned[Tensor]:
     """Fill with numbers of the normal distribution; a complex one has independent components of variance std**2 / 2.
     Raises RuntimeError for a negative `std`, NotImplementedError for integers and bool."""
     dtype = self.meta.dtype
     if dtype.kind < 2:
-        raise _refuse("normal_", dtype)
-    if std < 0:
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+        raise refusal("normal_", dtype)
     stream = stream_of("normal_", generator)
     if not dtype.is_complex:
-        return filled(self, "normal", stream, float(mean), float(std))
+        return filled(self, "normal", stream, normal_numbers, mean, std, operator="normal_")
+    normal_numbers(mean, std)
     wide = float64 if dtype.to_real() is float64 else float32
 
     def draw(sizes: tuple[int, ...]) -> Tensor:
@@ -159,21 +193,33 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *, generator: Generat
     return written(self, draw)
 
 
+def normal_numbers(mean: float, std: float) -> Numbers:
+    """Return mean and standard deviation. Raises RuntimeError for a negative one."""
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    return float(mean), float(std)
+
+
 def check_range(low: int, high: int, dtype: DType) -> None:
     """Raise RuntimeError unless [low, high) has a number and all of them fit, NotImplementedError for complex."""
     if dtype.is_complex:
-        raise _refuse("random_", dtype)
+        raise refusal("random_", dtype)
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     least, most = _limits(dtype)
     for name, value in (("from", low), ("to - 1", high - 1)):
         if not least <= value <= most:
             raise RuntimeError(f"{name} is out of bounds for {dtype.name}: {value}")
-        if dtype.is_floating_point and abs(value) > 1 << MANTISSA_BITS[dtype]:
+        if not is_exact(value, dtype):
             warn(
                 f"random_(): {name} is out of bounds [-(2^{MANTISSA_BITS[dtype]}), 2^{MANTISSA_BITS[dtype]}]: "
                 f"{dtype.name} does not hold every integer in this range"
             )
+
+
+def is_exact(value: int, dtype: DType) -> bool:
+    """Return whether a dtype holds every integer up to the size of a value that is in its range."""
+    return not dtype.is_floating_point or abs(value) <= 1 << MANTISSA_BITS[dtype]
 
 
 def _limits(dtype: DType) -> tuple[float, float]:
@@ -191,27 +237,38 @@ def _integers(stream: Generator, low: int, high: int, sizes: tuple[int, ...]) ->
 
 
 @kernel("random_.from", derive=False)
-def random_from(self: Tensor, from_: int, to: int | None, *, generator: Generator | None = None) -> Tensor:
+@plannable
+def random_from(
+    self: Tensor, from_: int, to: int | None, *, generator: Generator | None = None
+) -> Tensor | Planned[Tensor]:
     """Fill with integers uniform in [from, to), up to the dtype's largest for None. Raises RuntimeError."""
+    return _integers_in(self, from_, to, generator)
+
+
+def _integers_in(self: Tensor, from_: int, to: int | None, generator: Generator | None) -> Tensor | Planned[Tensor]:
     dtype = self.meta.dtype
     high = _largest(dtype) + 1 if to is None else to
     check_range(from_, high, dtype)
     stream = stream_of("random_", generator)
-    if high - from_ < LONG_SPAN:
-        return filled(self, "integers", stream, from_, high - from_)
-    return written(self, lambda sizes: _integers(stream, from_, high, sizes))
+    if high - from_ >= LONG_SPAN:
+        return written(self, lambda sizes: _integers(stream, from_, high, sizes))
+    found = filled(self, "integers", stream, lambda: (from_, high - from_))
+    warns = not (is_exact(from_, dtype) and is_exact(high - 1, dtype))
+    return computed(found) if warns else found
 
 
 @kernel("random_.to", derive=False)
-def random_to(self: Tensor, to: int, *, generator: Generator | None = None) -> Tensor:
+@plannable
+def random_to(self: Tensor, to: int, *, generator: Generator | None = None) -> Tensor | Planned[Tensor]:
     """Fill with integers uniform in [0, to). Raises RuntimeError."""
-    return random_from(self, 0, to, generator=generator)
+    return _integers_in(self, 0, to, generator)
 
 
 @kernel("random_", derive=False)
-def random_(self: Tensor, *, generator: Generator | None = None) -> Tensor:
+@plannable
+def random_(self: Tensor, *, generator: Generator | None = None) -> Tensor | Planned[Tensor]:
     """Fill with integers uniform from 0 to the dtype's largest (of a float: the last with all smaller ones exact)."""
-    return random_from(self, 0, None, generator=generator)
+    return _integers_in(self, 0, None, generator)
 
 
 def _largest(dtype: DType) -> int:
@@ -221,31 +278,30 @@ def _largest(dtype: DType) -> int:
 
 
 @kernel("bernoulli_.float", derive=False)
-def bernoulli_float(self: Tensor, p: float = 0.5, *, generator: Generator | None = None) -> Tensor:
+@plannable
+def bernoulli_float(
+    self: Tensor, p: float = 0.5, *, generator: Generator | None = None
+) -> Tensor | Planned[Tensor]:
     """Fill with 1 of probability `p`, else 0. Raises RuntimeError outside [0, 1], NotImplementedError for complex."""
+    chance_of(p)
+    if self.meta.dtype.is_complex:
+        raise refusal("bernoulli_", self.meta.dtype)
+    stream = stream_of("bernoulli_", generator)
+    return filled(self, "bernoulli", stream, chance_of, p, operator="bernoulli_")
+
+
+def chance_of(p: float) -> Numbers:
+    """Return a probability as a loop takes it. Raises RuntimeError outside [0, 1]."""
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    if self.meta.dtype.is_complex:
-        raise _refuse("bernoulli_", self.meta.dtype)
-    return filled(self, "bernoulli", stream_of("bernoulli_", generator), float(p))
-
-
-@kernel("bernoulli_.Tensor", derive=False)
-def bernoulli_tensor(self: Tensor, p: Tensor, *, generator: Generator | None = None) -> Tensor:
-    """Fill with 1 of the probability in `p`, which expands to `self`. Raises as bernoulli_."""
-    if self.meta.dtype.is_complex or not p.meta.dtype.is_floating_point:
-        raise _refuse("bernoulli_", self.meta.dtype if self.meta.dtype.is_complex else p.meta.dtype)
-    chances, stream = expand(p, self.meta.sizes), stream_of("bernoulli_", generator)
-
-    def draw(sizes: tuple[int, ...]) -> Tensor:
-        _check_chances(p)
-        return apply("lt.Tensor", drawn_tensor(sizes, "uniform", float64, stream, 0.0, 1.0, 1.0), chances)
-
-    return written(self, draw)
+    return (float(p),)
 
 
 @kernel("exponential_", derive=False)
-def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
+@plannable
+def exponential_(
+    self: Tensor, lambd: float = 1, *, generator: Generator | None = None
+) -> Tensor | Planned[Tensor]:
     """Fill with numbers of the exponential distribution. Raises RuntimeError unless `lambd` > 0 and dtype is real."""
     dtype = self.meta.dtype
     if not dtype.is_floating_point:
@@ -253,110 +309,19 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None 
             f"Exponential distribution is a continuous probability distribution. dtype must be a floating point but "
             f"you specified {dtype.name}"
         )
+    stream = stream_of("exponential_", generator)
+    return filled(self, "exponential", stream, _rate, lambd, operator="exponential_")
+
+
+def _rate(lambd: float) -> Numbers:
     if not lambd > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    return filled(self, "exponential", stream_of("exponential_", generator), float(lambd))
+    return (float(lambd),)
 
 
 def bounds(operator: str, dtype: DType, *given: int) -> tuple[int, ...]:
     """The lowest integer and the one after the highest; the lowest is 0 by default."""
     return given if len(given) == 2 else (0, *given)
-
-
-def permutation(dtype: DType, n: int, generator: Generator | None = None) -> Plan:
-    """A random permutation of the integers below `n`. Raises RuntimeError for a dtype too narrow for `n`,
-    NotImplementedError for bool and complex."""
-    check_sizes("randperm", (n,))
-    check_implemented("randperm", dtype, dtype.kind in (1, 2))
-    check_fits("randperm", max(n - 1, 0), dtype)
-
-    def fill(result: Tensor) -> None:
-        array_of(result)[...] = away(STEPS * n, generator_of("randperm", generator).permutation, n)
-
-    return Plan((n,), fill)
-
-
-@kernel("bernoulli", COMPOSITE)
-@plannable
-def bernoulli(self: Tensor, *, generator: Generator | None = None) -> Tensor | Filling | Planned[Tensor]:
-    """1 of the probability that stands in `self`, else 0. Raises RuntimeError outside [0, 1], NotImplementedError."""
-    meta = self.meta
-    if generator is None and meta.dtype.is_floating_point and meta.device is cpu and meta.numel and not meta.lazy:
-        fresh = recalled(meta.plans, "bernoulli", _compared, meta)
-        return Planned.unrun(fresh, (self,), fresh.native(), (self,), check=_check_chances)
-    return drawn(meta_like(self.meta), lambda out: apply("bernoulli_.Tensor", out, self, generator=generator))
-
-
-def _compared(chances: TensorMeta) -> Fresh:
-    """Return the call that draws uniform numbers and compares them with chances, of which it refuses some."""
-    made, uniform = meta_like(chances), contiguous_meta(chances.sizes, float64)
-    launch = element_launch("bernoulli", made, [uniform, chances], float64)
-    assert launch is not None
-    loop, tail = launch.call()
-
-    def run(result: int, numbers: int, given: int) -> None:
-        draw_into(numbers, chances.numel, "uniform", float64, stream_of("bernoulli", None), 0.0, 1.0, 1.0)
-        loop(result, numbers, given, *tail)
-
-    return Fresh(run, (made, uniform), (), temporary=1, refusing=True)
-
-
-def _check_chances(chances: Tensor) -> None:
-    ends: Any = apply("aminmax", chances)
-    if not 0 <= item(ends[0]) <= item(ends[1]) <= 1:
-        raise RuntimeError("bernoulli(): Expected p_in >= 0 && p_in <= 1 to be true for every probability")
-
-
-def drawn(meta: TensorMeta, draw: Callable[[Tensor], object]) -> Filling:
-    """Fill a tensor of any device by `draw`."""
-    return Filling((meta,), lambda out: draw(data_of(out)), new=allocated)
-
-
-@kernel("bernoulli.p", COMPOSITE, derive=False)
-def bernoulli_p(self: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
-    """1 of probability `p`, else 0, with sizes and dtype of `self`. Raises RuntimeError outside [0, 1]."""
-    return without_change(apply("bernoulli_.float", empty_like(self), p, generator=generator))
-
-
-@kernel("multinomial")
-@plannable
-def multinomial(
-    self: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
-) -> Tensor | Filling:
-    """Indices drawn with the weights in `self`, row by row for a matrix. Raises RuntimeError for weights that are
-    negative, not finite or all zero, and for too many samples."""
-    meta = self.meta
-    if not meta.dtype.is_floating_point:
-        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {meta.dtype.name}")
-    if meta.ndim not in (1, 2):
-        raise RuntimeError(f"prob_dist must be 1 or 2 dim, got {meta.ndim}")
-    if num_samples <= 0:
-        raise RuntimeError(f"cannot sample n_sample <= 0 samples, got {num_samples}")
-    if not replacement and num_samples > meta.sizes[-1]:
-        raise RuntimeError(f"cannot sample n_sample > prob_dist.size(-1) samples without replacement: {num_samples}")
-    draw = generator_of("multinomial", generator)
-    wanted = (contiguous_meta, (*meta.sizes[:-1], num_samples), int64)
-    return filled_arrays(
-        None, (self,), lambda array: (_choices(array, num_samples, replacement, draw),), wanted
-    )
-
-
-def _choices(given: Array, count: int, replacement: bool, draw: np.random.Generator) -> Array:
-    """Along the last axis, `count` indices drawn with the weights `given`."""
-    weights = given.astype(np.float64)
-    if not np.isfinite(weights).all() or (weights < 0).any():
-        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
-    if (weights.sum(-1) <= 0).any():
-        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-    if replacement:
-        sums = np.cumsum(weights, -1)
-        points = draw.random((*weights.shape[:-1], count)) * sums[..., -1:]
-        chosen = (points[..., None] >= sums[..., None, :]).sum(-1)
-        last = weights.shape[-1] - 1 - np.argmax(weights[..., ::-1] > 0, -1)
-        return np.asarray(np.minimum(chosen, last[..., None]))
-    with np.errstate(all="ignore"):
-        races = np.where(weights > 0, draw.standard_exponential(weights.shape) / weights, np.inf)
-    return np.asarray(np.argsort(races, -1, kind="stable")[..., :count])
 
 
 def fill_uniform(target: Tensor) -> None:
@@ -389,3 +354,30 @@ def quick_randint(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
     if high - low < LONG_SPAN:
         return drawn_tensor(sizes, "integers", int64, default_generator, low, high - low)
     return apply("to.dtype", _integers(default_generator, low, high, sizes), int64)
+
+
+def quick_randint_like(given: tuple[Any, ...], dtype: DType | None) -> Tensor | None:
+    """Return randint_like of a dense tensor on the CPU and a range of ints that its dtype holds; None for anything
+    else."""
+    if len(given) not in (2, 3) or dtype is not None or not only_ints(given[1:]) or given[0].__class__ is not Tensor:
+        return None
+    meta = given[0].meta
+    low, high = bounds("randint_like", meta.dtype, *given[1:])
+    small = 0 <= low < high <= 128 and meta.dtype.kind in (1, 2)
+    if not small or meta.dtype is not loop_dtype("integers", meta.dtype) or not _is_made_directly(meta):
+        return None
+    result = new_like(meta)
+    draw_into(result.pointer, meta.numel, "integers", meta.dtype, default_generator, low, high - low)
+    return result
+
+
+def _is_made_directly(meta: TensorMeta) -> bool:
+    """Return whether a loop may fill a new tensor of a meta."""
+    return meta.dense and meta.device is cpu and not meta.lazy and not meta.has_autograd and meta.numel > 0
+
+
+def drawing_call(meta: TensorMeta, name: str = "", *numbers: float) -> Callable[[], Tensor] | None:
+    """Return the call that draws a new tensor of a distribution; None where its dtype has no loop."""
+    if not name or loop_dtype(name, meta.dtype) is not meta.dtype:
+        return None
+    return Fresh(drawing(name, meta.dtype), (meta,), (*numbers, default_generator.address, meta.numel)).native()

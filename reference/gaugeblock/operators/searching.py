@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -11,7 +12,7 @@ from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, dtype_of_number, int32, int64, uint64
 from ..core.errors import INT64_MAX, wrap_dim
 from ..core.promotion import common_dtype
-from ..core.warn import warn_once
+from ..core.warn import is_warn_always_enabled, warn_once
 from ..iteration.tensor_iterator import Number
 from ..kernels.binary_search import search_kernel
 from ..kernels.bound_call import Fresh
@@ -21,8 +22,9 @@ from ..tensor.reshaping import reshape
 from ..tensor.scalars import item
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, meta_of
-from .arrays import STEPS, Array, computed, from_array, has_many_dims, planned_arrays, values
+from .arrays import STEPS, Array, computed, from_array, has_many_dims, values
 from .composition import Part, composite
+from .fill import number_call
 from .invoke import apply, apply_for_many
 from .loop_plan import row_launch
 from .operand_checks import check_implemented, check_number
@@ -132,14 +134,18 @@ def searchsorted(
             f"and input value tensor must match, but we got boundaries tensor {list(given)} and input value "
             f"tensor {list(wanted)}"
         )
-    warned = _warns_of_strides("boundary", sorted_sequence) | _warns_of_strides("input value", self)
+    _warn_of_strides("boundary", sorted_sequence)
+    _warn_of_strides("input value", self)
     from_right = right or side == "right"
 
     if sorter is not None:
         sorted_sequence = apply("gather", sorted_sequence, -1, sorter)
     fresh = _insertion(sorted_sequence.meta, self.meta, int32 if out_int32 else int64, from_right)
     operands = (self, sorted_sequence)
-    return Planned.unrun(fresh, operands, None if warned or sorter is not None else fresh.native(), operands)
+    if sorted_sequence.meta.contiguous and self.meta.contiguous:
+        return Planned.unrun(fresh, operands, fresh.native() if sorter is None else None, operands)
+    quiet = lambda *given: None if is_warn_always_enabled() else given  # noqa: E731
+    return Planned.taking(fresh, quiet, operands, values=operands, kept=sorter is None)
 
 
 def _insertion(sequence: TensorMeta, given: TensorMeta, dtype: DType, from_right: bool) -> Fresh:
@@ -155,11 +161,10 @@ def _insertion(sequence: TensorMeta, given: TensorMeta, dtype: DType, from_right
     return Fresh(run, (made,), (size, sequence.strides[-1] * sequence.dtype.itemsize, *tail))
 
 
-def _warns_of_strides(name: str, given: Tensor) -> bool:
-    """Return whether a tensor is not contiguous, which is warned of once."""
+def _warn_of_strides(name: str, given: Tensor) -> None:
+    """Warn once of tensors that are not contiguous."""
     if not given.meta.contiguous:
         warn_once(f"searchsorted(): the {name} tensor is non-contiguous, which is slower; pass a contiguous one")
-    return not given.meta.contiguous
 
 
 def _check_sorter(sequence: Tensor, sorter: Tensor) -> None:
@@ -188,7 +193,31 @@ def searchsorted_number(sorted_sequence: Tensor, self: Number, **options: Any) -
             f"boundaries tensor dim({sorted_sequence.meta.ndim}) and input value {self}"
         )
     check_number("searchsorted", "self", self)
-    return searchsorted.planned(sorted_sequence, _tensor_of(self, sorted_sequence), **options)
+    return _of_number(searchsorted.planned(sorted_sequence, _tensor_of(self, sorted_sequence), **options), self, 1)
+
+
+def _of_number(plan: Planned[Tensor], number: Number, place: int) -> Planned[Tensor]:
+    """Return the plan of a search for a 0-dim tensor in a sequence, as that for a number at a place among the two."""
+    make = _making(number)
+
+    def take(*given: Any) -> tuple[Tensor, Tensor] | None:
+        value = make(given[place])
+        return None if value is None else (value, given[1 - place])
+
+    computation, sequence = plan.computation, plan.values[1]
+    if plan.call is None or not isinstance(computation, Fresh):
+        return plan
+    operands = (number, sequence) if place == 0 else (sequence, number)
+    return Planned.taking(computation, take, operands, values=plan.values)
+
+
+def _making(number: Number) -> Callable[[Any], Tensor | None]:
+    """Return the call that makes 0-dim tensors of numbers of the same class, or None of some."""
+    dtype = int64 if isinstance(number, int) else dtype_of_number(number)
+    make = number_call(contiguous_meta((), dtype)).native()
+    if dtype is int64:
+        return lambda number: make(number) if -INT64_MAX - 1 <= number <= INT64_MAX else None
+    return lambda number: make(number) if dtype_of_number(number) is dtype else None
 
 
 def _tensor_of(number: Number, other: Tensor) -> Tensor:
@@ -210,31 +239,42 @@ def bucketize(
 
 
 @kernel("bucketize.Scalar")
-def bucketize_number(self: Number, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+@plannable
+def bucketize_number(
+    self: Number, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
+) -> Tensor | Planned[Tensor]:
     """bucketize of one number. Raises RuntimeError unless `boundaries` is 1-D."""
     check_number("bucketize", "self", self)
-    return bucketize(_tensor_of(self, boundaries), boundaries, out_int32=out_int32, right=right)
+    value = _tensor_of(self, boundaries)
+    return _of_number(bucketize.planned(value, boundaries, out_int32=out_int32, right=right), self, 0)
 
 
 @kernel("isin.Tensor_Tensor")
-@plannable
+@composite
 def isin(
-    elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False
-) -> Tensor | Planned[Tensor]:
+    part: Part, elements: Tensor, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False
+) -> Tensor:
     """Return whether each element equals one of `test_elements`; with `invert` whether it equals none. Both are
     compared in their common dtype, in which one without dims counts less."""
     given = [tensor.meta for tensor in (elements, test_elements)]
     for meta in given:
         _check_isin(meta.dtype)
     dtype = common_dtype((meta.dtype, 2 if meta.ndim else 1) for meta in given)
-    wide = np.dtype(np.float32) if dtype is bfloat16 else dtype.numpy
+    sizes, many = elements.meta.sizes, test_elements.meta.numel
+    left = part("to.dtype", elements, dtype)
+    right = part("reshape", part("to.dtype", test_elements, dtype), (-1,))
+    if many <= MANY_COMPARED or many * elements.meta.numel <= MOST_COMPARED:
+        found = part("any.dim", part("eq.Tensor", part("unsqueeze", left, -1), right), -1)
+    else:
+        right = part.first("sort", right)
+        places = part("searchsorted.Tensor", right, part("contiguous", left))
+        nearest = part("take", right, part("clamp_max", places, many - 1))
+        found = part("eq.Tensor", left, part("reshape", nearest, sizes))
+    return part("logical_not", found) if invert else found
 
-    def compute(*arrays: Array) -> tuple[Array]:
-        with np.errstate(over="ignore"):
-            left, right = [array.astype(dtype.numpy).astype(wide) for array in arrays]
-        return (np.isin(left, right, invert=invert),)
 
-    return planned_arrays(None, (elements, test_elements), compute, (contiguous_meta, elements.meta.sizes, bool_))
+MANY_COMPARED, MOST_COMPARED = 8, 1 << 13
+"""Elements that each is compared with, and comparisons in all, up to which no order is made of them first."""
 
 
 @kernel("isin.Tensor_Scalar")
@@ -249,13 +289,15 @@ def isin_number(
 
 
 @kernel("isin.Scalar_Tensor")
-@plannable
+@composite
 def number_isin(
-    element: Number, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False
-) -> Tensor | Planned[Tensor]:
+    part: Part, element: Number, test_elements: Tensor, *, assume_unique: bool = False, invert: bool = False
+) -> Tensor:
     """Return whether a number equals one of `test_elements`. Raises RuntimeError as isin."""
     _check_isin(dtype_of_number(check_number("isin", "element", element)))
-    return isin.planned(_tensor_of(element, test_elements), test_elements, invert=invert)
+    _check_isin(test_elements.meta.dtype)
+    found = part("any", part("eq.Scalar", test_elements, element))
+    return part("logical_not", found) if invert else found
 
 
 def _check_isin(dtype: DType) -> None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...core.dtype import get_default_dtype, set_default_dtype
-from ...dispatch.state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, STATE
+from ...dispatch.state import DEFAULT_EXCLUDE, DEFAULT_INCLUDE, STATE, enter_special, leave_special
 from ...operators.generator import REPLACING, Generator
 from ..devices import current_handle, runtime
 
@@ -24,13 +24,18 @@ PLAIN: dict[str, Any] = {
 
 @contextmanager
 def plain_state(generator: Generator | None = None) -> Iterator[None]:
-    """A block in which this thread is in no mode and records nothing; `generator` is its default generator."""
+    """A block in which this thread is in no mode and records nothing; `generator` is its default generator, which no
+    kept call draws from."""
     state, before, generator_before = STATE.__dict__, dict(STATE.__dict__), REPLACING.generator
     state.update(PLAIN)
     REPLACING.generator = generator
+    if generator is not None:
+        enter_special()
     try:
         yield
     finally:
+        if generator is not None:
+            leave_special()
         state.clear()
         state.update(before)
         REPLACING.generator = generator_before

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain, combinations_with_replacement
-from itertools import combinations as chosen
+from itertools import chain
 from math import comb, prod
 
 from ...core import lazy_numpy as np
-from ...core.away import long_call
+from ...core.away import away, long_call
 from ...core.device import cpu, meta_device
 from ...core.dtype import bool_, complex32, float32, int64
 from ...core.errors import wrap_dim
@@ -22,7 +21,7 @@ from ...kernels.scan import running_product, scan_kernel
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import contiguous_meta
 from ..arguments import tensors_argument
-from ..arrays import check_same_device, from_array, outline
+from ..arrays import STEPS, Array, check_same_device, from_array, outline
 from ..complex_half import refuse_complex32
 from ..composition import Part, composite
 from ..invoke import apply, invoke, reshape
@@ -34,6 +33,8 @@ from ..products import HALF, check_batches, scaled
 
 LONG, FEW = 256, 8
 """Elements of a row from which it is worth a loop of its own, and rows from which it pays to make longer ones."""
+MOST_KEPT = 4096
+"""Elements of a constant that lives as long as the call that is kept."""
 
 
 @composite
@@ -179,7 +180,8 @@ def _powers(part: Part, x: Tensor, count: int) -> Tensor:
     """Powers 0 to `count` - 1, of which there is at least one, of each element in a new last dim."""
     sizes, dtype = x.meta.sizes, int64 if x.meta.dtype.kind < 2 else x.meta.dtype
     repeated = part("expand", part("unsqueeze", part("to.dtype", x, dtype), -1), (*sizes, count - 1))
-    ones = part("new_ones", x, (*sizes, 1), dtype=dtype)
+    few, column = x.meta.numel <= MOST_KEPT, (*sizes, 1)
+    ones = part.constant(apply("new_ones", x, column, dtype=dtype)) if few else part("new_ones", x, column, dtype=dtype)
     return part("cat", (ones, part("cumprod", repeated, -1)), -1)
 
 
@@ -251,7 +253,18 @@ def combinations(self: Tensor, r: int = 2, with_replacement: bool = False) -> Te
     n = meta.numel
     if meta.device is meta_device:
         return apply("new_empty", self, (comb(n + r - 1, r) if with_replacement and n else comb(n, r), r))
-    ways = (combinations_with_replacement if with_replacement else chosen)(range(n), r)
-    places = np.fromiter((place for way in ways for place in way), np.int64)
+    places = away(STEPS * n, _ways, n, r, with_replacement)
     index = apply("to.device", from_array(places, int64), meta.device, int64)
-    return reshape(apply("index_select", self, 0, index), (len(places) // r, r))
+    return reshape(apply("index_select", self, 0, reshape(index, (-1,))), places.shape)
+
+
+def _ways(n: int, r: int, again: bool) -> Array:
+    """Rows of `r` ascending places below `n`, equal ones too if wanted, in order."""
+    found = np.arange(n).reshape(n, 1)
+    for _ in range(r - 1):
+        first = found[:, -1] + (not again)
+        many = n - first
+        before = np.cumsum(many) - many
+        following = np.arange(many.sum()) - np.repeat(before - first, many)
+        found = np.stack([*(np.repeat(column, many) for column in found.T), following], -1)
+    return found

@@ -7,20 +7,20 @@ from collections.abc import Callable
 from typing import Any
 
 from ...core.device import cpu
-from ...core.dtype import bool_, int64
+from ...core.dtype import bool_
 from ...core.errors import wrap_dim
 from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.tensor_iterator import Number
 from ...kernels.bound_call import Fresh
 from ...tensor.tensor import Tensor
-from ...tensor.tensor_meta import TensorMeta, contiguous_meta, meta_like, recalled
+from ...tensor.tensor_meta import meta_like
 from ..composition import Part, composite
 from ..generator import stream_of
 from ..invoke import apply
-from ..launch import element_launch
 from ..plan import Filling, Planned, plannable
 from ..pointwise_operators import SELU_ALPHA, SELU_SCALE
-from ..random_numbers import draw_into, drawn
+from ..random_choices import drawn
+from ..random_numbers import drawing
 from ..registration import write_out
 from .calls import evaluated, made
 
@@ -134,28 +134,14 @@ dropout, feature_dropout = _family("dropout"), _family("feature_dropout")
 alpha_dropout, feature_alpha_dropout = _family("alpha_dropout"), _family("feature_alpha_dropout")
 
 
-def _mask_call(mask: TensorMeta) -> Fresh:
-    """Return the call that draws the mask of the elements that are kept, given how many of them."""
-    numbers = contiguous_meta(mask.sizes, int64)
-    launch = element_launch("identity", mask, [numbers], int64)
-    assert launch is not None
-    loop, tail = launch.call()
-
-    def run(result: int, drawn: int, share: float) -> None:
-        draw_into(drawn, numbers.numel, "bernoulli", int64, stream_of("native_dropout", None), share)
-        loop(result, drawn, *tail)
-
-    return Fresh(run, (mask, numbers), (), temporary=1)
-
-
 @plannable
 def _kept(input: Tensor, share: float) -> Tensor | Filling | Planned[Tensor]:
     """Return the mask of the elements that dropout keeps."""
-    mask = meta_like(input.meta, bool_)
+    mask, stream = meta_like(input.meta, bool_), stream_of("native_dropout", None)
     if mask.device is cpu and mask.numel and 0 <= share <= 1:
-        fresh = recalled(mask.plans, "dropout", _mask_call, mask)
+        fresh = Fresh(drawing("bernoulli", bool_), (mask,), (stream.address, mask.numel))
         return Planned.unrun(fresh, (share,), fresh.native(), (share,))
-    return drawn(meta_like(input.meta, bool_), lambda out: apply("bernoulli_.float", out, share))
+    return drawn(mask, lambda out: apply("bernoulli_.float", out, share))
 
 
 @composite

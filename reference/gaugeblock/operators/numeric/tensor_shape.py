@@ -14,6 +14,8 @@ from ...core.warn import warn_once
 from ...iteration.dimensions import broadcast_shapes
 from ...iteration.overlap import Overlap, internal_overlap
 from ...iteration.tensor_iterator import Number
+from ...kernels.bound_call import Into
+from ...kernels.conversion import Immediate
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, recalled
@@ -22,10 +24,11 @@ from ...tensor.views import as_strided, diagonal
 from ..arguments import tensors_argument
 from ..arrays import Array, filled_arrays
 from ..composition import Part, composite
-from ..invoke import apply, expand, invoke, reshape
+from ..invoke import apply, invoke
 from ..joining import widened
+from ..launch import element_launch
 from ..loop_plan import LoopPlan
-from ..operand_checks import check_implemented
+from ..operand_checks import check_implemented, stored_number
 from ..plan import Filling, Planned, plannable
 from ..ranges import Plan
 
@@ -41,7 +44,8 @@ def broadcast_tensors(part: Part, tensors: Sequence[Tensor]) -> tuple[Tensor, ..
     return tuple([one if one.meta.sizes == sizes else part("expand", one, sizes) for one in tensors])
 
 
-def meshgrid_indexing(tensors: Sequence[Tensor], *, indexing: str) -> tuple[Tensor, ...]:
+@composite
+def meshgrid_indexing(part: Part, tensors: Sequence[Tensor], *, indexing: str) -> tuple[Tensor, ...]:
     """Coordinate grids of 0-dim and 1-dim tensors, as expanded views.
 
     With "xy" the first tensor runs along the second dim and the second along the first.
@@ -62,7 +66,7 @@ def meshgrid_indexing(tensors: Sequence[Tensor], *, indexing: str) -> tuple[Tens
         lines[0], lines[1] = lines[1], lines[0]
     sizes = tuple([line.meta.numel for line in lines])
     columns = [(*(1,) * k, size, *(1,) * (len(sizes) - k - 1)) for k, size in enumerate(sizes)]
-    grids = [expand(reshape(line, column), sizes) for line, column in zip(lines, columns, strict=True)]
+    grids = [part("expand", part("view", line, column), sizes) for line, column in zip(lines, columns, strict=True)]
     if swap:
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
@@ -197,7 +201,8 @@ def diagflat(part: Part, self: Tensor, offset: int = 0) -> Tensor:
     return part("diag", part("reshape", self, (-1,)), offset)
 
 
-def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tensor:
+@plannable
+def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tensor | Planned[Tensor]:
     """Write a number on the main diagonal; `wrap` goes on below the square part of a tall matrix. Raises RuntimeError
     for fewer than two dims, and for more unless all sizes are equal."""
     sizes, strides = self.meta.sizes, self.meta.strides
@@ -205,10 +210,18 @@ def fill_diagonal_(self: Tensor, fill_value: Number, wrap: bool = False) -> Tens
         raise RuntimeError(f"fill_diagonal_(): dimensions must larger than 1, got {len(sizes)}")
     if len(sizes) > 2 and len(set(sizes)) > 1:
         raise RuntimeError(f"fill_diagonal_(): all dimensions of input must be of equal length, got {list(sizes)}")
-    for row in range(0, sizes[0], sizes[1] + 1) if wrap and len(sizes) == 2 and self.meta.numel else (0,):
+    meta = self.meta
+    for row in range(0, sizes[0], sizes[1] + 1) if wrap and len(sizes) == 2 and meta.numel else (0,):
         part = as_strided(self, (min(sizes[0] - row, *sizes[1:]),), (sum(strides),), self.offset + row * strides[0])
         apply("fill_.Scalar", part, fill_value)
-    return self
+    if meta.device is not cpu or meta.lazy or not meta.numel or wrap:
+        return self
+    launch = element_launch("identity", part.meta, [Immediate(meta.dtype)], meta.dtype)
+    assert launch is not None
+    loop, tail = launch.call()
+    write = Into(loop, tail).native()
+    call = lambda self, value: write(self, stored_number("fill_", value, meta.dtype))  # noqa: E731
+    return Planned(self, call, (self, fill_value))
 
 
 def _triangle(operator: str, dtype: DType, row: int, col: int, offset: int = 0, *, lower: bool) -> Plan:
