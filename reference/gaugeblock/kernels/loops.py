@@ -14,11 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from ..core.dtype import DType
 from .body import Body
 from .code import NAME, Carried, Declarations, row_module
 from .common import STRIP_MINED, declaration
-from .conversion import Memory
-from .expression import BOOL, Expr
+from .conversion import Memory, from_storage, memory, to_storage
+from .expression import BOOL, Expr, Value
+from .isa import Level
 from .lower import Emitter
 
 
@@ -181,3 +183,16 @@ def _interleaved(emitter: Emitter, type: str, values: Sequence[str]) -> str:
     half = f"<{width} x {type}>"
     mask = ", ".join(f"i32 {k // 2 + (width if k % 2 else 0)}" for k in range(2 * width))
     return emitter.register(f"shufflevector {half} {values[0]}, {half} {values[1]}, <{2 * width} x i32> <{mask}>")
+
+
+def load_value(code: Emitter, dtype: DType, place: str, level: Level) -> Value:
+    """Return the expression of an element of a dtype, or of as many elements in a row as a vector has."""
+    operand = memory("x", dtype)
+    stored = operand.symbols()
+    load_operand(code, operand, place, stored)
+    return from_storage(stored, dtype, level.half_hardware)
+
+
+def store_value(code: Emitter, dtype: DType, place: str, value: Value, level: Level) -> None:
+    """Store an expression as an element of a dtype, or as many elements in a row as a vector has."""
+    store_operand(code, memory("x", dtype), place, code.emit(to_storage(value, dtype, level.half_hardware)))
