@@ -1,7 +1,7 @@
 """Kernels of losses over classes: the likelihood of one class of each sample, and margins between classes.
 
-    likelihood(result_ptr, weight_sum_ptr, sums_ptr, in_ptr, target_ptr, weight_ptr, ignored, classes, step, weight step,
-               ndim, sizes..., strides...) -> None
+    likelihood(result_ptr, weight_sum_ptr, sums_ptr, in_ptr, target_ptr, weight_ptr, ignored, classes, step,
+               weight step, ndim, sizes..., strides...) -> None
     margins(result_ptr, in_ptr, target_ptr, power, margin, weight_ptr, classes, step, weight step, 1, samples,
             strides...) -> None
     label_margins(result_ptr, marks_ptr, in_ptr, target_ptr, classes, step, label step, 1, samples, strides...) -> None
