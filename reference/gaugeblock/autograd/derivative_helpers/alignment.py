@@ -64,8 +64,9 @@ def ctc_back(
         return ops.zeros_like(log_probs)
     plain: list[Any] = [grad, log_probs, loss, alphas]
     if unrecorded(*plain):
-        given: list[Any] = [grad, log_probs, targets, loss, alphas, (tuple(times), tuple(lengths))]
-        found: Any = gradient(*given, blank=blank, zero_infinity=zero_infinity)
+        both = tuple(times), tuple(lengths)
+        given: list[Any] = [grad, log_probs, targets, loss, alphas, both, blank, zero_infinity]
+        found: Any = gradient(*given)
         return found  # type: ignore[no-any-return]
     rows, device = _states_of(targets, lengths, blank), log_probs.device
     count = len(rows[0])
