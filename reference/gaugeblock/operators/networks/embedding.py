@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ...core.away import long_call
 from ...core.device import cpu, meta_device
-from ...core.dtype import DType, float32, int32, int64
+from ...core.dtype import DType, bool_, float32, int32, int64
 from ...core.promotion import UPSTREAM_NAMES
 from ...kernels.conversion import is_half
 from ...kernels.embedding_bag import MAX, SUM, bags_kernel
@@ -86,14 +86,20 @@ def embedding_renorm_(part: Part, self: Tensor, indices: Tensor, max_norm: float
         part.check(_check_rows, indices, self.meta.sizes[0])
     if not self.meta.numel:
         return part("zero_", self)
-    places = part("reshape", indices, (count,))
+    places = part("to.dtype", part("reshape", indices, (count,)), int64)
+    whole = count >= self.meta.sizes[0]
     # The same row may be named again: all are read before any is written.
-    rows = part("index_select", self, 0, places)
+    rows = self if whole else part("index_select", self, 0, places)
     wide = part("to.dtype", rows, float32) if is_half(dtype) and not dtype.is_complex else rows
     norm = part("linalg_vector_norm", wide, norm_type, (1,), True)
     factor = part("mul.Scalar", part("reciprocal", part("add.Scalar", norm, NEARLY_NOTHING)), max_norm)
-    shorter = part("where.self", part("gt.Scalar", norm, max_norm), part("mul.Tensor", wide, factor), wide)
-    return part("index_copy_", self, 0, part("to.dtype", places, int64), part("to.dtype", shorter, dtype))
+    long = part("gt.Scalar", norm, max_norm)
+    if whole:
+        none = part("new_zeros", self, (self.meta.sizes[0], 1), dtype=bool_)
+        named = part("scatter.value", none, 0, part("unsqueeze", places, 1), True)
+        long = part("logical_and", long, named)
+    shorter = part("to.dtype", part("where.self", long, part("mul.Tensor", wide, factor), wide), dtype)
+    return part("copy_", self, shorter) if whole else part("index_copy_", self, 0, places, shorter)
 
 
 def _check_rows(indices: Tensor, rows: int) -> None:
