@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 from ..core.dtype import DType
 from .code import Declarations, row_module
 from .compiler import Builtin, compiler
-from .conversion import SCALAR_TYPES, from_storage, storage_type, to_storage
+from .conversion import SCALAR_TYPES
 from .division import fmod
 from .expression import BOOL, F64, INT, Expr, ScalarType, constant, select
 from .functions import cast, fabs, floor, is_even, minimum, rint
 from .isa import Level, current_level
+from .loops import gather_value, lanes_apart, scatter_value
 from .lower import Emitter
 from .pointwise import rows_builtin
 from .pointwise_entry import Signature
@@ -142,11 +143,11 @@ class _Writer:
         code, (result, image, grid) = self.code, self.pointers
         operands = zip((result, image, grid), self.strides, strict=True)
         starts = [code.at(pointer, first, step) for pointer, step in operands]
-        lanes = [self._apart(step) for step in self.strides]
+        lanes = [lanes_apart(code, step) for step in self.strides]
         shares = []
         for d in range(self.how.dims):  # a place's last number counts along the first dim
             numbers = code.at(starts[2], self.how.dims - 1 - d, self.number_step)
-            shares.append(self._read(numbers, lanes[2], "true" if code.width == 1 else "splat (i1 true)"))
+            shares.append(gather_value(code, self.dtype, numbers, lanes[2], self.level))
         sizes = [self._bound(size, F64) for size in self.sizes]
         found = list(_corners(shares, [cast(size, shares[0].type) for size in sizes], self.how))
         steps = [self._bound(self._narrow(step), self.place) for step in self.steps]
@@ -162,9 +163,9 @@ class _Writer:
             source = code.at(starts[1], channel, self.image_step)
             total = constant(0.0, shares[0].type)
             for (_, _, weight), inside, offset in zip(found, names[::3], names[1::3], strict=True):
-                total = total + self._read(source, offset, inside) * weight
-            stored = code.emit(to_storage(total, self.dtype, self.level.half_hardware))
-            self._write(stored[0], code.at(starts[0], channel, self.result_step))
+                total = total + gather_value(code, self.dtype, source, offset, self.level, inside) * weight
+            target = code.at(starts[0], channel, self.result_step)
+            scatter_value(code, self.dtype, target, self.strides[0], total, self.level)
 
     def _narrow(self, step: str) -> str:
         return step if self.place is INT[64] else self.code.register(f"trunc i64 {step} to i32")
@@ -174,48 +175,3 @@ class _Writer:
         expr = Expr("argument", type)
         self.code.bind(expr, self.code.splat(register, type))
         return expr
-
-    def _apart(self, step: str) -> str:
-        """Return how many bytes each lane lies behind the first one."""
-        if self.code.width == 1:
-            return "0"
-        lanes = ", ".join(f"i64 {lane}" for lane in range(self.code.width))
-        return self.code.register(f"mul {self.code.type(INT[64])} {self.code.splat(step, INT[64])}, <{lanes}>")
-
-    def _read(self, pointer: str, offsets: str, known: str) -> Expr:
-        """Return the elements at offsets in bytes, 0 where nothing is known to be there."""
-        code, stored = self.code, storage_type(self.dtype)
-        places = code.register(f"getelementptr i8, ptr {pointer}, {code.type(INT[64])} {offsets}")
-        align, type = self.dtype.itemsize, code.type(stored)
-        if code.width == 1:
-            zero = "0.0" if stored.is_float else "0"
-            found = code.register(f"select i1 {known}, {type} {code.load(type, places, align)}, {type} {zero}")
-        else:
-            name = f"@llvm.masked.gather.v{code.width}{'f' if stored.is_float else 'i'}{stored.bits}"
-            truth, pointers = f"<{code.width} x i1>", f"<{code.width} x ptr>"
-            self.declarations[name] = f"declare {type} {name}({pointers}, i32 immarg, {truth}, {type})"
-            given = f"{pointers} {places}, i32 {align}, {truth} {known}, {type} zeroinitializer"
-            found = code.register(f"call {type} {name}({given})")
-        expr = Expr("argument", stored)
-        code.bind(expr, found)
-        value = from_storage((expr,), self.dtype, self.level.half_hardware)
-        assert isinstance(value, Expr)
-        return value
-
-    def _write(self, value: str, place: str) -> None:
-        """Store the elements of a vector where the result has them."""
-        code, stored, size = self.code, storage_type(self.dtype), self.dtype.itemsize
-        if code.width == 1:
-            code.store(stored.ir, value, place, size)
-            return
-        type, adjacent, apart, done = code.type(stored), code.label(), code.label(), code.label()
-        code.branch(code.register(f"icmp eq i64 {self.strides[0]}, {size}"), adjacent, apart)
-        code.begin(adjacent)
-        code.store(type, value, place, size)
-        code.jump(done)
-        code.begin(apart)
-        for lane in range(code.width):
-            one = code.register(f"extractelement {type} {value}, i32 {lane}")
-            code.store(stored.ir, one, code.at(place, lane, self.strides[0]), size)
-        code.jump(done)
-        code.begin(done)

@@ -17,7 +17,7 @@ from ...tensor.tensor_meta import TensorMeta, contiguous_meta, recalled
 from ..arrays import check_same_device
 from ..composition import Part, composite
 from ..invoke import apply
-from ..loop_plan import LoopPlan
+from ..loop_plan import LoopPlan, longest_first
 from ..operand_checks import check_scalar_type
 from ..plan import Planned, plannable
 from .calls import check_dtype
@@ -160,8 +160,7 @@ def _sampling(made: TensorMeta, image: TensorMeta, grid: TensorMeta, how: Sampli
         (result.strides[0], *result.strides[2:]), (seen.strides[0], *(0,) * dims), named.strides[:-1],
     ]  # fmt: skip
     found = TensorIterator.restrided(shape, strides, [made.dtype] * 3).dims or [(1, 0, 0, 0)]
-    longest = max(range(len(found)), key=lambda d: found[d][0])
-    rows = [found[longest], *found[:longest], *found[longest + 1 :]]
+    rows = longest_first(found)
     sizes = map(float, image.sizes[2:])
     numbers = *sizes, *seen.strides[2:], image.sizes[1], result.strides[1], seen.strides[1], named.strides[-1]
     extent = sum(size * step for size, step in zip(image.sizes, seen.strides, strict=True))
