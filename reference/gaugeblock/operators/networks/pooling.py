@@ -18,7 +18,7 @@ from ...kernels.pointwise import pointwise_kernel
 from ...kernels.reduction_ops import mean_reduction
 from ...kernels.windows import at_padding, first_largest, largest, quotient, total
 from ...tensor.tensor import Tensor
-from ...tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, remember
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of
 from ..arrays import filled
 from ..composition import Part, composite
 from ..invoke import apply
@@ -235,24 +235,6 @@ def _largest_plan(meta: TensorMeta, windows: list[Windows], result: TensorMeta, 
             given = [view.along(dim, into[0].sizes) for dim, view in enumerate([lowest, *begins], lead - 1)]
             _loop(plan, at_padding if places else total, into, given, meta.dtype)
     return plan
-
-
-def largest_of(results: list[Tensor], seen: Tensor, places: Tensor, taps: int) -> None:
-    """Write the largest of each `taps` elements of `seen`, and its place, into row-major results."""
-    given, wanted = [seen.meta, places.meta], [one.meta for one in results]
-    meta = given[0]
-    plan: LoopPlan | None = meta.plans.get(("largest of", taps))
-    if plan is None:
-        plan = LoopPlan(given, wanted)
-        zero = plan.constant(filled((1,), int64, 0)).along(0, (wanted[0].numel,))
-        into = [view.flat() for view in plan.results]
-        for begin in range(0, taps, MOST_TAPS):
-            end = min(begin + MOST_TAPS, taps)
-            lanes = [view.flat().narrow(0, k, wanted[0].numel, taps) for view in plan.inputs for k in range(begin, end)]
-            formula = first_largest(begin, end, placed=True)
-            _loop(plan, formula, into, [*(into if begin else ()), *lanes, zero, zero], meta.dtype)
-        remember(meta.plans, ("largest of", taps), plan)
-    plan.fresh.write(results, (seen, places))
 
 
 def _average_plan(
