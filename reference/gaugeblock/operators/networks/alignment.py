@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import accumulate
 from math import inf
 from typing import Any, NamedTuple
@@ -15,12 +16,12 @@ from ...core.promotion import UPSTREAM_NAMES
 from ...kernels import alignment
 from ...kernels.alignment import ARRAYS, BEHIND
 from ...kernels.compiler import Builtin
-from ...tensor.tensor import Tensor, new_like
+from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, preserve_format_strides, recalled
 from ..arrays import filled, outside, values
 from ..composition import Part, composite
 from ..conversion import converted, host
-from ..invoke import apply, apply_for_many
+from ..invoke import apply
 from ..loop_plan import Ints, LoopPlan, View
 from ..plan import Planned, plannable
 from .calls import check_dtype
@@ -100,14 +101,43 @@ class _Sequences(NamedTuple):
         return plan
 
 
-def _numbers(*lengths: Tensor) -> list[Lengths]:
+def _numbers(input_lengths: Tensor, target_lengths: Tensor) -> tuple[Lengths, Lengths]:
     """Lengths of inputs and targets in tensors. Raises RuntimeError for those that are no whole numbers."""
     found: list[Lengths] = []
-    for name, given in zip(("input_lengths", "target_lengths"), lengths, strict=True):
+    for name, given in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
         if given.meta.dtype.kind > 1 or given.meta.dtype.name == "bool":
             raise RuntimeError(f"ctc_loss(): {name} must be integral")
         found.append(tuple(values(host(given)).ravel().tolist()))
-    return found
+    return found[0], found[1]
+
+
+def _likelihoods_plan(log_probs: Tensor, targets: Tensor, lengths: tuple[Lengths, Lengths], blank: int) -> LoopPlan:
+    """Return the plan of _ctc_loss, kept in the meta of `log_probs`. Raises as _ctc_loss does."""
+    meta = log_probs.meta
+
+    def build() -> LoopPlan:
+        _check_ctc(log_probs, targets, *lengths, blank)
+        steps, batch, _ = meta.sizes
+        states = 2 * max(lengths[1], default=0) + 1
+        sizes = (batch,), (batch, steps, states)
+        plan = LoopPlan([meta, targets.meta], [contiguous_meta(one, meta.dtype, meta.device) for one in sizes])
+        if meta.device is not cpu or not batch:
+            return plan
+        plan.refusing = True
+        plan.fill(plan.results[1], -inf)
+        kernel = alignment.likelihoods_kernel(meta.dtype, targets.meta.dtype)
+        return _Sequences.of(meta, targets.meta, lengths, blank).add(plan, kernel, plan.results, (), ())
+
+    return recalled(meta.plans, ("ctc", targets.meta, lengths, blank), build)
+
+
+def _check_labels(lengths: Lengths, log_probs: Tensor, targets: Tensor) -> None:
+    if not targets.meta.numel or targets.meta.device is not cpu:
+        return
+    given, classes = values(targets), log_probs.meta.sizes[2]
+    rows = [row[:count] for row, count in zip(given, lengths, strict=True)] if given.ndim == 2 else [given]
+    if any(outside(row, classes) is not None for row in rows):
+        raise RuntimeError(f"ctc_loss(): targets must lie within the {classes} classes")
 
 
 @plannable
@@ -120,40 +150,21 @@ def _ctc_loss(
 
     Raises RuntimeError for sizes, lengths and labels that do not fit, NotImplementedError for other dtypes.
     """
-    _check_ctc(log_probs, targets, input_lengths, target_lengths, blank)
-    meta = log_probs.meta
-    steps, batch, classes = meta.sizes
     lengths = tuple(input_lengths), tuple(target_lengths)
-    states = 2 * max(target_lengths, default=0) + 1
-    results = [contiguous_meta(sizes, meta.dtype, meta.device) for sizes in ((batch,), (batch, steps, states))]
-    if meta.device is not cpu or not batch:
-        return tuple(map(new_like, results))
-
-    def build() -> LoopPlan:
-        plan = LoopPlan([meta, targets.meta], results)
-        plan.refusing = True
-        plan.fill(plan.results[1], -inf)
-        kernel = alignment.likelihoods_kernel(meta.dtype, targets.meta.dtype)
-        return _Sequences.of(meta, targets.meta, lengths, blank).add(plan, kernel, plan.results, (), ())
-
-    def check(log_probs: Tensor, targets: Tensor) -> None:
-        given, counts = values(targets), lengths[1]
-        rows = [row[:count] for row, count in zip(given, counts, strict=True)] if given.ndim == 2 else [given]
-        if any(outside(row, classes) is not None for row in rows):
-            raise RuntimeError(f"ctc_loss(): targets must lie within the {classes} classes")
-
-    fresh = recalled(meta.plans, ("ctc", targets.meta, lengths, blank), build).fresh
+    fresh = _likelihoods_plan(log_probs, targets, lengths, blank).fresh
     taken = log_probs, targets
-    return Planned.unrun(fresh, taken, fresh.native(), taken, check=check)
+    return Planned.unrun(fresh, taken, fresh.native(), taken, check=partial(_check_labels, lengths[1]))
 
 
+@plannable
 def _ctc_loss_tensor(
     log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int = 0,
     zero_infinity: bool = False,
 ) -> Any:  # fmt: skip
     """_ctc_loss with lengths in tensors. Raises RuntimeError as that does, and unless they are whole numbers."""
     lengths = _numbers(input_lengths, target_lengths)
-    return apply_for_many("_ctc_loss", log_probs, targets, *lengths, blank, zero_infinity)
+    fresh = _likelihoods_plan(log_probs, targets, lengths, blank).fresh
+    return Planned.unrun(fresh, (log_probs, targets), None, None, check=partial(_check_labels, lengths[1]))
 
 
 def gradient(

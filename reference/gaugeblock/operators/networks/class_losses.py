@@ -14,15 +14,14 @@ from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.tensor_iterator import Number, TensorIterator
 from ...kernels.bound_call import Fresh
 from ...kernels.class_losses import label_margins_kernel, likelihood_kernel, margins_kernel
-from ...tensor.tensor import Tensor, empty_tensor, new_like
+from ...tensor.tensor import Tensor, empty_tensor
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, recalled
 from ..arrays import check_same_device, filled, outside, values
 from ..composition import Part, composite
-from ..fill import full_of
 from ..invoke import result_type
 from ..loop_plan import LoopPlan
 from ..operand_checks import check_scalar_type
-from ..plan import Planned, plannable
+from ..plan import Planned, plannable, planned_fresh
 from .calls import check_dtype
 from .losses import MEAN, NONE, reduced
 
@@ -287,7 +286,7 @@ def multi_margin_loss(
     alone = own.ndim < 2 and not target.meta.ndim
     result = contiguous_meta((samples,) if reduction == NONE and not alone else (), dtype, device)
     if device is not cpu or not samples:
-        return _of_no_samples(result, reduction)
+        return _of_no_samples((self, target), [result], reduction).planned(self, target)
     weights = () if weight is None else (weight,)
     steps = own.byte_strides[-1:] or (0,), [one.meta.byte_strides[0] for one in weights] or (0,)
     strides = dtype.itemsize, own.byte_strides[0] if own.ndim > 1 else 0, *(target.meta.byte_strides or (0,))
@@ -303,9 +302,12 @@ def multi_margin_loss(
     return Planned.unrun(fresh, taken, fresh.native(), taken, check=check)
 
 
-def _of_no_samples(result: TensorMeta, reduction: int) -> Tensor:
-    """Return the loss without samples, or on a device without data."""
-    return full_of("sum", result, nan if reduction == MEAN else 0) if result.device is cpu else new_like(result)
+def _of_no_samples(tensors: Sequence[Tensor], results: Sequence[TensorMeta], reduction: int) -> LoopPlan:
+    """Return the plan of the loss without samples, or on a device without data."""
+    plan = LoopPlan([one.meta for one in tensors], results)
+    if results[0].device is cpu and results[0].numel:
+        plan.fill(plan.results[0], nan if reduction == MEAN else 0)
+    return plan
 
 
 @plannable
@@ -326,7 +328,7 @@ def multilabel_margin_loss_forward(self: Tensor, target: Tensor, reduction: int)
     kept = (samples,) if reduction == NONE and own.ndim == 2 else ()
     results = [contiguous_meta(kept, dtype, device), contiguous_meta(target.meta.sizes, dtype, device)]
     if device is not cpu or not samples:
-        return kind(_of_no_samples(results[0], reduction), new_like(results[1]))
+        return planned_fresh(_of_no_samples((self, target), results, reduction).fresh, self, target, kind=kind)
     given = own.byte_strides, target.meta.byte_strides
     steps = [one[-1] if one else 0 for one in given]
     strides = dtype.itemsize, classes * dtype.itemsize, *[one[0] if len(one) > 1 else 0 for one in given]
@@ -337,10 +339,5 @@ def multilabel_margin_loss_forward(self: Tensor, target: Tensor, reduction: int)
         if outside(values(target), classes, -1) is not None:
             raise RuntimeError(f"{name}(): argument #2 'target' is out of range, there are {classes} classes")
 
-    call = fresh.native()
-
-    def named(self: Tensor, target: Tensor) -> Any:
-        found = call(self, target)
-        return None if found is None else kind(*found)
-
+    named = planned_fresh(fresh, self, target, kind=kind).call
     return Planned.unrun(fresh, (self, target), named, (self, target), kind=kind, check=check)
