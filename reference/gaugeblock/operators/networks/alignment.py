@@ -16,6 +16,8 @@ from ...core.promotion import UPSTREAM_NAMES
 from ...kernels import alignment
 from ...kernels.alignment import ARRAYS, BEHIND
 from ...kernels.compiler import Builtin
+from ...memory.elements import read_elements
+from ...tensor.reshaping import contiguous
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, preserve_format_strides, recalled
 from ..arrays import filled, outside, values
@@ -107,7 +109,8 @@ def _numbers(input_lengths: Tensor, target_lengths: Tensor) -> tuple[Lengths, Le
     for name, given in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
         if given.meta.dtype.kind > 1 or given.meta.dtype.name == "bool":
             raise RuntimeError(f"ctc_loss(): {name} must be integral")
-        found.append(tuple(values(host(given)).ravel().tolist()))
+        there = contiguous(host(given))
+        found.append(read_elements(there.meta.dtype, there.pointer, there.meta.numel) if there.meta.numel else ())
     return found[0], found[1]
 
 
@@ -163,8 +166,8 @@ def _ctc_loss_tensor(
 ) -> Any:  # fmt: skip
     """_ctc_loss with lengths in tensors. Raises RuntimeError as that does, and unless they are whole numbers."""
     lengths = _numbers(input_lengths, target_lengths)
-    fresh = _likelihoods_plan(log_probs, targets, lengths, blank).fresh
-    return Planned.unrun(fresh, (log_probs, targets), None, None, check=partial(_check_labels, lengths[1]))
+    plan, taken = _likelihoods_plan(log_probs, targets, lengths, blank), (log_probs, targets)
+    return Planned.unrun(plan.fresh, taken, plan.call, taken, check=partial(_check_labels, lengths[1]))
 
 
 def gradient(
