@@ -23,10 +23,10 @@ from typing import Any
 from ..core.dtype import DType, int32
 from .code import MEMCPY, Declarations, row_module
 from .compiler import Builtin, compiler, made_once
-from .conversion import SCALAR_TYPES, from_storage, memory, to_storage
+from .conversion import SCALAR_TYPES
 from .functions import maximum, minimum
 from .isa import Level, current_level
-from .loops import load_operand, store_operand
+from .loops import load_value, store_value
 from .lower import Emitter
 from .pointwise import contiguous_address, rows_builtin
 from .pointwise_entry import Signature
@@ -154,10 +154,5 @@ def _write(code: Emitter, out: str, source: str, itemsize: int, combined: Combin
         code.store(type, code.load(type, source, align), out, align)
         return
     combine, dtype = combined
-    operand, half = memory("x", dtype), level.half_hardware
-    values = []
-    for place in (out, source):
-        stored = operand.symbols()
-        load_operand(code, operand, place, stored)
-        values.append(from_storage(stored, dtype, half))
-    store_operand(code, operand, out, code.emit(to_storage(COMBINING[combine](*values), dtype, half)))
+    values = [load_value(code, dtype, place, level) for place in (out, source)]
+    store_value(code, dtype, out, COMBINING[combine](*values), level)

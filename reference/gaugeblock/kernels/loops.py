@@ -14,11 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from ..core.dtype import DType
 from .body import Body
 from .code import NAME, Carried, Declarations, row_module
 from .common import STRIP_MINED, declaration
-from .conversion import Memory
-from .expression import BOOL, Expr
+from .conversion import Memory, from_storage, memory, storage_type, to_storage
+from .expression import BOOL, INT, Expr, Value
+from .isa import Level
 from .lower import Emitter
 
 
@@ -181,3 +183,67 @@ def _interleaved(emitter: Emitter, type: str, values: Sequence[str]) -> str:
     half = f"<{width} x {type}>"
     mask = ", ".join(f"i32 {k // 2 + (width if k % 2 else 0)}" for k in range(2 * width))
     return emitter.register(f"shufflevector {half} {values[0]}, {half} {values[1]}, <{2 * width} x i32> <{mask}>")
+
+
+def load_value(code: Emitter, dtype: DType, place: str, level: Level) -> Value:
+    """Return the expression of an element of a dtype, or of as many elements in a row as a vector has."""
+    operand = memory("x", dtype)
+    stored = operand.symbols()
+    load_operand(code, operand, place, stored)
+    return from_storage(stored, dtype, level.half_hardware)
+
+
+def store_value(code: Emitter, dtype: DType, place: str, value: Value, level: Level) -> None:
+    """Store an expression as an element of a dtype, or as many elements in a row as a vector has."""
+    store_operand(code, memory("x", dtype), place, code.emit(to_storage(value, dtype, level.half_hardware)))
+
+
+def lanes_apart(code: Emitter, step: str) -> str:
+    """Return how many bytes each lane of a vector lies behind the first one."""
+    if code.width == 1:
+        return "0"
+    lanes = ", ".join(f"i64 {lane}" for lane in range(code.width))
+    return code.register(f"mul {code.type(INT[64])} {code.splat(step, INT[64])}, <{lanes}>")
+
+
+def gather_value(code: Emitter, dtype: DType, pointer: str, offsets: str, level: Level, known: str = "") -> Expr:
+    """Return the expression of elements of a real dtype at offsets in bytes, 0 in the lanes that are not `known`."""
+    stored = storage_type(dtype)
+    places = code.register(f"getelementptr i8, ptr {pointer}, {code.type(INT[64])} {offsets}")
+    align, type = dtype.itemsize, code.type(stored)
+    if code.width == 1:
+        found = code.load(type, places, align)
+        if known:
+            found = code.register(f"select i1 {known}, {type} {found}, {type} {'0.0' if stored.is_float else '0'}")
+    else:
+        name = f"@llvm.masked.gather.v{code.width}{'f' if stored.is_float else 'i'}{stored.bits}"
+        truth, pointers = f"<{code.width} x i1>", f"<{code.width} x ptr>"
+        code.declarations[name] = f"declare {type} {name}({pointers}, i32 immarg, {truth}, {type})"
+        given = f"{pointers} {places}, i32 {align}, {truth} {known or 'splat (i1 true)'}, {type} zeroinitializer"
+        found = code.register(f"call {type} {name}({given})")
+    expr = Expr("argument", stored)
+    code.bind(expr, found)
+    value = from_storage((expr,), dtype, level.half_hardware)
+    assert isinstance(value, Expr)
+    return value
+
+
+def scatter_value(code: Emitter, dtype: DType, place: str, step: str, value: Expr, level: Level) -> None:
+    """Store an expression as elements of a real dtype that lie `step` bytes apart."""
+    (stored,) = code.emit(to_storage(value, dtype, level.half_hardware))
+    type, size = storage_type(dtype), dtype.itemsize
+    vector = code.type(type)
+    if code.width == 1:
+        code.store(vector, stored, place, size)
+        return
+    adjacent, apart, done = code.label(), code.label(), code.label()
+    code.branch(code.register(f"icmp eq i64 {step}, {size}"), adjacent, apart)
+    code.begin(adjacent)
+    code.store(vector, stored, place, size)
+    code.jump(done)
+    code.begin(apart)
+    for lane in range(code.width):
+        one = code.register(f"extractelement {vector} {stored}, i32 {lane}")
+        code.store(type.ir, one, code.at(place, lane, step), size)
+    code.jump(done)
+    code.begin(done)

@@ -6,27 +6,8 @@ import functools
 import operator
 from collections.abc import Callable
 
-from ..core.dtype import DType
-from .expression import Expr, constant, select
-from .functions import cast, isnan, maximum, minimum, mul_add
-from .pointwise import PointwiseKernel, pointwise_kernel
-
-
-@functools.cache
-def _sum_of_products(count: int, added: bool, bits: int) -> Callable[..., Expr]:
-    def total(*exprs: Expr) -> Expr:
-        """The first `count` expressions times the others, added up; a first one more is `added` to that. A sum with so
-        many `bits` behind the point is rounded, and cut off at 0 and 255."""
-        before, given = exprs[:added], exprs[added:]
-        found = before[0] if added else given[0] * given[count]
-        for x, weight in list(zip(given[:count], given[count:], strict=True))[not added :]:
-            found = mul_add(x, weight, found) if x.type.is_float else found + x * weight
-        if not bits:
-            return found
-        low, high = constant(0, found.type), constant(255, found.type)
-        return minimum(maximum((found + (1 << bits >> 1)) >> bits, low), high)
-
-    return total
+from .expression import Expr, select
+from .functions import cast, isnan, maximum
 
 
 def total(*exprs: Expr) -> Expr:
@@ -76,12 +57,3 @@ def quotient(value: Expr, *divisors: Expr) -> Expr:
     product = functools.reduce(operator.mul, divisors)
     found = cast(value, product.type) / product
     return cast(found, value.type)
-
-
-def products_kernel(
-    count: int, dtype: DType, compute: DType, result: DType, *, added: bool = False, bits: int = 0
-) -> PointwiseKernel:
-    """The sum of `count` products: what is `added`, the windows' elements, then the weights in the dtype computed in. A
-    sum of whole weights with so many `bits` behind the point is rounded to a byte."""
-    kinds = [*[compute] * added, *[dtype] * count, *[compute] * count]
-    return pointwise_kernel("window sum", _sum_of_products(count, added, bits), kinds, compute, (result,))

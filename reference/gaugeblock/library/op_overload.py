@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
 from gaugeblock_spec.schema import Alias, Argument, DefaultValue, Schema
@@ -41,7 +41,7 @@ class OpOverload:
         self.__module__ = f"gaugeblock.ops.{namespace}"
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if OVERRIDING or any(value.__class__ not in PLAIN for value in args):
+        if OVERRIDING or not PLAIN.issuperset([value.__class__ for value in args]):
             found = intercept(self, args, kwargs)
             if found is not NOT_OVERRIDDEN:
                 return found
@@ -110,10 +110,11 @@ def find_overload(name: str) -> OpOverload:
     return found
 
 
-def _classes(value: Any) -> Any:
-    """Return the class of an argument, and those of a list's elements: what the overload depends on."""
-    kind = value.__class__
-    return (kind, *[one.__class__ for one in value]) if kind is list or kind is tuple else kind
+def _classes(values: tuple[Any, ...], names: Iterable[str]) -> tuple[Any, ...]:
+    """Return what the overload depends on: the classes of arguments, and of the elements of lists, and the names of the
+    last arguments."""
+    lists = [value for value in values if type(value) in (list, tuple)]
+    return (*map(type, values), *[type(one) for value in lists for one in (*value, value)], *names)
 
 
 class OpOverloadPacket:
@@ -123,19 +124,20 @@ class OpOverloadPacket:
         self._namespace = namespace
         self.__name__ = name
         self._qualified_op_name = f"{namespace}::{name}"
-        self._fitting: dict[tuple[Any, ...], Operator] = {}
+        self._base = self._qualified_op_name.removeprefix(IMPLIED_NAMESPACE)
+        self._fitting: dict[tuple[Any, ...], tuple[OpOverload, Callable[..., Any]]] = {}
+        """Classes of arguments -> the overload, and what is called where nobody overrides functions."""
         self._known: list[Operator] = []
 
     def _operators(self) -> list[Operator]:
-        return REGISTRY.overloads(self._qualified_op_name.removeprefix(IMPLIED_NAMESPACE))
+        return REGISTRY.overloads(self._base)
 
     def overloads(self) -> list[str]:
         """The names of the overloads; the nameless one is "default"."""
         return [operator.name.partition(".")[2] or "default" for operator in self._operators()]
 
     def __getattr__(self, name: str) -> OpOverload:
-        qualified = self._qualified_op_name.removeprefix(IMPLIED_NAMESPACE)
-        operator = REGISTRY.operators.get(qualified if name == "default" else f"{qualified}.{name}")
+        operator = REGISTRY.operators.get(self._base if name == "default" else f"{self._base}.{name}")
         if operator is None or name.startswith("__"):
             raise AttributeError(
                 f"The underlying op of '{self._namespace}.{self.__name__}' has no overload name '{name}'"
@@ -147,10 +149,12 @@ class OpOverloadPacket:
         operators = self._operators()
         if operators != self._known:
             self._fitting, self._known = {}, operators
-        classes = (*map(_classes, args), *kwargs, *map(_classes, kwargs.values()))
+        classes = tuple(map(type, args))
+        if kwargs or list in classes or tuple in classes:
+            classes = _classes((*args, *kwargs.values()), kwargs)
         fitting = self._fitting.get(classes)
         if fitting is not None:
-            return public(fitting)(*args, **kwargs)
+            return fitting[1 if not OVERRIDING else 0](*args, **kwargs)
         reasons: list[RuntimeError] = []
         for operator in operators:
             try:
@@ -158,8 +162,10 @@ class OpOverloadPacket:
             except RuntimeError as mismatch:
                 reasons.append(mismatch)
                 continue
-            self._fitting[classes] = operator
-            return public(operator)(*args, **kwargs)
+            found: OpOverload = public(operator)
+            plain = PLAIN.issuperset([one for one in classes if not isinstance(one, str)])
+            self._fitting[classes] = found, found._call if plain else found
+            return found(*args, **kwargs)
         if len(reasons) == 1:
             raise reasons[0]
         lines = "\n * ".join(map(str, reasons))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from struct import Struct, pack
+from struct import Struct, pack, unpack_from
 from typing import Any
 
 from ..core import lazy_numpy as np
@@ -39,6 +39,11 @@ def pack_element(dtype: DType, value: Any) -> bytes:
 def pack_elements(dtype: DType, values: Sequence[Any]) -> bytes:
     """The bytes of a few real `values` in a row. Raises struct.error or OverflowError when one is too big."""
     return pack(f"={len(values)}{_CODES[dtype.name]}", *values)
+
+
+def read_elements(dtype: DType, address: int, count: int) -> tuple[Any, ...]:
+    """A few integers in a row."""
+    return unpack_from(f"={count}{_CODES[dtype.name]}", ADDRESS_SPACE, address - ORIGIN)
 
 
 def store_bytes(address: int, data: bytes) -> None:

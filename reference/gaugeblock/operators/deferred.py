@@ -33,6 +33,7 @@ KERNELS = {
         linalg_matrix_rank.atol_rtol_float=linalg_matrix_rank_atol_rtol_tensor""",
     "linear.outer_products": "linalg_cross linalg_vander addbmm",
     "networks.activation": "native_dropout glu rrelu_with_noise",
+    "networks.alignment": "_ctc_loss _ctc_loss.Tensor=_ctc_loss_tensor",
     "networks.batch_normalization": "native_batch_norm",
     "networks.class_losses": "nll_loss_forward nll_loss2d_forward multi_margin_loss multilabel_margin_loss_forward",
     "networks.convolution": "convolution",
@@ -40,7 +41,7 @@ KERNELS = {
     "networks.embedding": "embedding embedding_renorm_ embedding_bag embedding_bag.padding_idx",
     "networks.grids": "grid_sampler_2d grid_sampler_3d",
     "networks.losses": """mse_loss smooth_l1_loss huber_loss binary_cross_entropy
-        binary_cross_entropy_with_logits soft_margin_loss _ctc_loss _ctc_loss.Tensor""",
+        binary_cross_entropy_with_logits soft_margin_loss""",
     "networks.padding": """constant_pad_nd reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d
         replication_pad2d replication_pad3d""",
     "networks.pooling": """max_pool1d max_pool2d max_pool3d max_pool2d_with_indices max_pool3d_with_indices
@@ -79,6 +80,7 @@ COMPOSITES = {
         linalg_cond linalg_cond.p_str nuclear_norm nuclear_norm.dim frobenius_norm.dim""",
     "linear.outer_products": "block_diag cartesian_prod combinations cross kron vander",
     "networks.activation": "dropout alpha_dropout feature_dropout feature_alpha_dropout prelu rrelu",
+    "networks.alignment": "ctc_loss.IntList ctc_loss.Tensor=ctc_loss_tensor",
     "networks.attention": "scaled_dot_product_attention linear bilinear",
     "networks.batch_normalization": "batch_norm instance_norm",
     "networks.class_losses": "nll_loss nll_loss2d nll_loss_nd cross_entropy_loss multilabel_margin_loss",
@@ -88,7 +90,7 @@ COMPOSITES = {
     "networks.embedding": "one_hot",
     "networks.grids": "grid_sampler affine_grid_generator",
     "networks.losses": """hinge_embedding_loss margin_ranking_loss
-        cosine_embedding_loss triplet_margin_loss l1_loss kl_div poisson_nll_loss ctc_loss.IntList ctc_loss.Tensor""",
+        cosine_embedding_loss triplet_margin_loss l1_loss kl_div poisson_nll_loss""",
     "networks.padding": """pad _pad_circular pixel_shuffle pixel_unshuffle channel_shuffle
         native_channel_shuffle=channel_shuffle""",
     "networks.pooling": "max_pool1d_with_indices adaptive_max_pool1d",

@@ -210,6 +210,8 @@ def planned_loops(self: Tensor, key: tuple[Any, ...], build: Callable[[], LoopPl
     return recalled(self.meta.plans, key, build).planned(self)
 
 
+LONG = 32
+"""Elements of a row that make up some vectors of any kind."""
 ROW_STEPS = 64
 """Steps of work that an element of a row takes, about; the loops look for signals between two rows only."""
 
@@ -228,6 +230,14 @@ def row_launch(kernel: Builtin, operands: Sequence[TensorMeta], row: int, shape:
     rows = TensorIterator.restrided(rest[0], rest[1:], [one.dtype for one in operands], linear=True)
     laid = zip((sizes[row], *(operand[row] for operand in steps)), *rows.dims, strict=True)
     return long_call(ROW_STEPS * sizes[row], kernel), (1 + len(rows.dims), *chain.from_iterable(laid))
+
+
+def longest_first(dims: Sequence[Ints]) -> list[Ints]:
+    """Return dims, each a size and strides, with the longest in front unless the first is long enough for vectors."""
+    longest = max(range(len(dims)), key=lambda d: dims[d][0])
+    if dims[0][0] >= LONG:
+        return [*dims]
+    return [dims[longest], *dims[:longest], *dims[longest + 1 :]]
 
 
 def picking(out: TensorMeta, source: TensorMeta, index: TensorMeta, dim: int, index_sizes: Ints) -> Fresh:

@@ -133,6 +133,9 @@ class Planned(Generic[R]):
     @property
     def result(self) -> R:
         """The result, computed on first access."""
+        if self.waits and self._result is None and self.call is not None and self.operands is not None:
+            self._result = self.call(*self.operands)  # None where the values are declined
+            self.waits = self._result is None
         result: Any = self.outline()
         if self.waits:
             self.compute(result if isinstance(result, tuple) else (result,))

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import inf, prod
+from collections.abc import Callable, Sequence
+from itertools import chain
+from math import inf, nan, prod
 from typing import Any
 
+from ...core.away import long_call
 from ...core.device import cpu
-from ...core.dtype import float32, float64, int64, uint8
-from ...core.memory_format import contiguous_format
+from ...core.dtype import float64, int64, uint8
 from ...core.promotion import UPSTREAM_NAMES
-from ...iteration.tensor_iterator import Number
+from ...iteration.tensor_iterator import Number, TensorIterator
+from ...kernels.bound_call import Fresh
+from ...kernels.class_losses import label_margins_kernel, likelihood_kernel, margins_kernel
 from ...tensor.tensor import Tensor, empty_tensor
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta, recalled
 from ..arrays import check_same_device, filled, outside, values
 from ..composition import Part, composite
-from ..fill import full_of
 from ..invoke import result_type
+from ..loop_plan import LoopPlan
 from ..operand_checks import check_scalar_type
-from ..plan import Planned, plannable
-from .calls import check_dtype, made
+from ..plan import Planned, plannable, planned_fresh
+from .calls import check_dtype
 from .losses import MEAN, NONE, reduced
 
+SUMS = contiguous_meta((2,), float64)
 IGNORED = -100
 """The class that counts for nothing unless another one is named."""
 
@@ -66,14 +71,6 @@ def nll_loss2d_forward(
     return _likelihood("nll_loss2d", wanted, self, target, weight, reduction, ignore_index)
 
 
-@composite
-def _of_counted_classes(part: Part, self: Tensor, target: Tensor, reduction: int) -> tuple[Tensor, Tensor]:
-    """The likelihood and the number of samples, of which each counts. Raises RuntimeError where one does not."""
-    chosen = part("gather", self, 1, part("unsqueeze", target, 1))
-    loss = part("neg", part("mean" if reduction == MEAN else "sum", chosen))
-    return loss, part("clone", part.constant(full_of("nll_loss", loss.meta, self.meta.sizes[0])))
-
-
 def _likelihood(
     operator: str, batch: tuple[int, ...], self: Tensor, target: Tensor, weight: Tensor | None, reduction: int,
     ignore_index: int,
@@ -96,47 +93,52 @@ def _likelihood(
     check_dtype(f"{operator}_forward", self)
     if device is not cpu:
         return empty_tensor(batch if reduction == NONE else (), dtype, device), empty_tensor((), dtype, device)
-    plain = weight is None and reduction != NONE and self.meta.ndim == 2 and ignore_index < 0
-    if plain and self.meta.numel and dtype in (float32, float64) and target.meta.dtype is int64:
-        try:
-            return _of_counted_classes.planned(self, target, reduction)
-        except RuntimeError:
-            pass  # a class is ignored, or not there: what follows tells which
-    return _of_any_classes.planned(self, target, weight, reduction, ignore_index)
+    metas = (self.meta, target.meta, *(() if weight is None else (weight.meta,)))
+    key = ("likelihood", operator, *metas[1:], reduction, ignore_index)
+    fresh = recalled(self.meta.plans, key, _likelihood_plan, metas, batch, place, reduction, ignore_index).fresh
+    taken = (self, target) if weight is None else (self, target, weight)
+
+    def check(self: Tensor, target: Tensor, *_: Tensor) -> None:
+        given = values(target)
+        wrong = given[(given != ignore_index) & ((given < 0) | (given >= count))]
+        if wrong.size:
+            raise IndexError(f"nll_loss(): Target {wrong[0]} is out of bounds.")
+
+    return Planned.unrun(fresh, taken, fresh.native(), taken, check=check)
 
 
-@composite
-def _of_any_classes(
-    part: Part, self: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int
-) -> tuple[Tensor, Tensor]:
-    """The likelihood and the sum of weights where classes may be ignored. Raises IndexError for no such class."""
-    dtype, place = self.meta.dtype, min(self.meta.ndim, 2) - 1
-    batch, count = target.meta.sizes if place else (), self.meta.sizes[place]
-    classes = part("to.dtype", part("reshape", target, batch), int64)
-    kept = part("ne.Scalar", classes, ignore_index)
-    classes = part("where.ScalarOther", kept, classes, 0)
-    part.check(_check_classes, classes, kept, count)
-    source = self if count else part("new_zeros", self, (*batch[:1], 1, *batch[1:]))
-    picked = part("squeeze.dim", part("gather", source, place, part("unsqueeze", classes, place)), place)
-    factors = part("to.dtype", kept, float64)
-    if weight is not None and count:
-        weights = part("reshape", part("index_select", weight, 0, part("reshape", classes, (-1,))), batch)
-        factors = part("where.ScalarOther", kept, part("to.dtype", weights, float64), 0)
-    terms = part("neg", part("mul.Tensor", part("to.dtype", picked, float64), factors))
-    terms = part("where.ScalarOther", kept, terms, 0)
-    if reduction == NONE:
-        return part("to.dtype", terms, dtype), part("fill.Scalar", part("new_empty", self, ()), 0)
-    total, weighed = part("sum", terms), part("sum", factors)
-    if reduction == MEAN:
-        total = made(part, "div", [total.meta], [total, weighed], float64)
-    return part("to.dtype", total, dtype), part("to.dtype", weighed, dtype)
-
-
-def _check_classes(classes: Tensor, kept: Tensor, count: int) -> None:
-    given = values(classes)
-    wrong = given[values(kept) & ((given < 0) | (given >= count))]
-    if wrong.size:
-        raise IndexError(f"nll_loss(): Target {wrong[0]} is out of bounds.")
+def _likelihood_plan(
+    metas: Sequence[TensorMeta], batch: tuple[int, ...], place: int, reduction: int, ignored: int
+) -> LoopPlan:
+    """Return the plan for self, target and perhaps weight, self's classes along dim `place`."""
+    own, wanted = metas[:2]
+    dtype, sizes = own.dtype, batch or (1,)
+    plan = LoopPlan(metas, [contiguous_meta(batch if reduction == NONE else (), dtype), contiguous_meta((), dtype)])
+    plan.refusing = True
+    if not prod(sizes):
+        plan.fill(plan.results[0], nan if reduction == MEAN else 0)
+        plan.fill(plan.results[1], 0)
+        return plan
+    source, target, *weights = plan.inputs
+    count = own.sizes[place]
+    # Without classes no element is read but this one, whatever is ignored.
+    step = source.strides[place] if count else 0
+    source = source.select(place, 0) if count else plan.constant(filled((1,), dtype, 0))
+    weights = weights if count else [plan.constant(filled((1,), dtype, 0))] * len(weights)
+    none = (0,) * len(sizes)
+    views = [*plan.results, source, target, *weights]
+    read = [source.strides if count and batch else none, wanted.byte_strides if batch else none]
+    strides = [contiguous_meta(sizes, dtype).byte_strides if reduction == NONE else none, none, *read]
+    strides += [none] * len(weights)
+    steps = TensorIterator.restrided(sizes, strides, [view.dtype for view in views])
+    found, several = [*steps.strides], reduction != NONE and len(steps.shape) > 1
+    if several:
+        views.insert(2, plan.fill(plan.temporary(SUMS), 0))
+        found.insert(2, (0,) * len(steps.shape))
+    kernel = likelihood_kernel(dtype, wanted.dtype, bool(weights), reduction, several)
+    given = ignored, count, step, weights[0].strides[0] if weights else 0
+    plan.kernel(kernel, views, (*given, len(steps.shape), *steps.shape, *chain.from_iterable(found)))
+    return plan
 
 
 def _first(operator: str, *defaults: Any) -> Callable[..., Tensor]:
@@ -259,15 +261,15 @@ def _samples(operator: str, self: Tensor) -> tuple[int, int]:
     return (own[0] if len(own) == 2 else 1), (own[-1] if own else 1)
 
 
-@composite
+@plannable
 def multi_margin_loss(
-    part: Part, self: Tensor, target: Tensor, p: Number = 1, margin: Number = 1, weight: Tensor | None = None,
+    self: Tensor, target: Tensor, p: Number = 1, margin: Number = 1, weight: Tensor | None = None,
     reduction: int = MEAN,
-) -> Tensor:  # fmt: skip
+) -> Tensor | Planned[Tensor]:  # fmt: skip
     """Mean over the other classes of max(0, margin - self[target] + self)**p, weighted by the target, reduced. Raises
     RuntimeError for sizes that do not fit, classes that there are not, and another p than 1 and 2."""
     name = "multi_margin_loss"
-    check_same_device(name, self, target)
+    device = check_same_device(name, self, target)
     samples, classes = _samples(name, self)
     if p not in (1, 2):
         raise RuntimeError(f"{name}(): only p == 1 and p == 2 supported, got {p}")
@@ -280,35 +282,40 @@ def multi_margin_loss(
         raise RuntimeError(f"{name}(): inconsistent weight size, expected {classes} but got {list(weight.meta.sizes)}")
     check_dtype(name, self)
     check_scalar_type(f"{name}()", int64, target.meta.dtype)
-    part.run(_check_targets, target, classes)
-    scores, chosen = part("reshape", self, (samples, classes)), part("reshape", target, (samples, 1))
-    room = part("add.Tensor", part("rsub.Scalar", part("gather", scores, 1, chosen), margin), scores)
-    room = part("clamp_min", room, 0)
-    room = room if p == 1 else part("mul.Tensor", room, room)
-    if weight is not None:
-        weights = part("index_select", weight, 0, part("reshape", target, (samples,)))
-        room = part("mul.Tensor", room, part("unsqueeze", weights, 1))
-    room = part("scatter.value", room, 1, chosen, 0)
-    alone = self.meta.ndim < 2 and target.meta.ndim == 0
-    losses = part("to.dtype", part("div.Scalar", part("sum.dim_IntList", room, (1,)), classes), self.meta.dtype)
-    return reduced(part, part("reshape", losses, ()) if alone else losses, reduction)
+    own, dtype = self.meta, self.meta.dtype
+    alone = own.ndim < 2 and not target.meta.ndim
+    result = contiguous_meta((samples,) if reduction == NONE and not alone else (), dtype, device)
+    if device is not cpu or not samples:
+        return _of_no_samples((self, target), [result], reduction).planned(self, target)
+    weights = () if weight is None else (weight,)
+    steps = own.byte_strides[-1:] or (0,), [one.meta.byte_strides[0] for one in weights] or (0,)
+    strides = dtype.itemsize, own.byte_strides[0] if own.ndim > 1 else 0, *(target.meta.byte_strides or (0,))
+    tail = classes, *chain(*steps), 1, samples, *strides, *(0 for _ in weights)
+    kernel = margins_kernel(dtype, weight is not None, reduction)
+    fresh = Fresh(long_call(samples * classes, kernel), (result,), tail, refusing=True)
+    taken = self, target, p, margin, *weights
+
+    def check(self: Tensor, target: Tensor, *_: Any) -> None:
+        if outside(values(target), classes) is not None:
+            raise RuntimeError(f"{name}(): target out of range, there are {classes} classes")
+
+    return Planned.unrun(fresh, taken, fresh.native(), taken, check=check)
 
 
-def _check_targets(target: Tensor, classes: int) -> None:
-    if target.meta.device is cpu and outside(values(target), classes) is not None:
-        raise RuntimeError(f"multi_margin_loss(): target out of range, there are {classes} classes")
+def _of_no_samples(tensors: Sequence[Tensor], results: Sequence[TensorMeta], reduction: int) -> LoopPlan:
+    """Return the plan of the loss without samples, or on a device without data."""
+    plan = LoopPlan([one.meta for one in tensors], results)
+    if results[0].device is cpu and results[0].numel:
+        plan.fill(plan.results[0], nan if reduction == MEAN else 0)
+    return plan
 
 
-PAIRS = 1 << 22
-"""Pairs of a label and a class whose margins are computed at once."""
-
-
-@composite
-def multilabel_margin_loss_forward(part: Part, self: Tensor, target: Tensor, reduction: int) -> Any:
+@plannable
+def multilabel_margin_loss_forward(self: Tensor, target: Tensor, reduction: int) -> Any:
     """(sum over labels and other classes of max(0, 1 - self[label] + self) / classes, reduced; 1 at the labels). A
     row's labels end at the first -1. Raises RuntimeError for sizes that do not fit and labels that there are not."""
-    name = "multilabel_margin_loss"
-    check_same_device(name, self, target)
+    name, kind = "multilabel_margin_loss", result_type("multilabel_margin_loss_forward")
+    device = check_same_device(name, self, target)
     samples, classes = _samples(name, self)
     if target.meta.sizes != self.meta.sizes:
         raise RuntimeError(
@@ -317,37 +324,20 @@ def multilabel_margin_loss_forward(part: Part, self: Tensor, target: Tensor, red
         )
     check_dtype(name, self)
     check_scalar_type(f"{name}()", int64, target.meta.dtype)
-    part.check(_check_labels, target, classes)
-    scores, labels = part("reshape", self, (samples, classes)), part("reshape", target, (samples, classes))
-    ended = part("gt.Scalar", part("cumsum", part("lt.Scalar", labels, 0), 1), 0)
-    # Places behind the end are put in a column more; those of labels that there are not would be further out.
-    wrong = part("bitwise_or.Tensor", part("lt.Scalar", labels, -1), part("ge.Scalar", labels, classes))
-    first, behind, out = (part.constant(filled((), int64, place)) for place in (0, classes, classes + 1))
-    places = part("where.self", wrong, out, part("where.self", ended, behind, labels))
-    wide = samples, classes + 1
-    has_data = self.meta.device is cpu
-    none = part.constant(filled(wide, self.meta.dtype, 0)) if has_data else part("new_zeros", scores, wide)
-    marks = part("narrow", part("scatter.value", none, 1, places, 1), 1, 0, classes)
-    own = part("gather", scores, 1, part("where.self", ended, first, labels))
-    room, known = part("rsub.Scalar", own, 1), part("unsqueeze", part("ne.Scalar", marks, 0), 1)
-    others, count = part("unsqueeze", scores, 1), max(1, PAIRS // max(samples * classes, 1))
-    losses: Tensor | None = None
-    for begin in range(0, classes, count):
-        length = min(count, classes - begin)
-        some, left = (part("unsqueeze", part("narrow", one, 1, begin, length), 2) for one in (room, ended))
-        margins = part("clamp_min", part("add.Tensor", some, others), 0)
-        margins = part("where.ScalarSelf", part("bitwise_or.Tensor", left, known), 0, margins)
-        found = part("sum.dim_IntList", margins, (1, 2))
-        losses = found if losses is None else part("add.Tensor", losses, found)
-    losses = part("div.Scalar", losses, classes) if losses is not None else part("new_zeros", scores, (samples,))
-    kept = reduction == NONE and self.meta.ndim == 2
-    losses = reduced(part, losses if kept or reduction != NONE else part("reshape", losses, ()), reduction)
-    marks = part("clone", part("view", marks, target.meta.sizes), memory_format=contiguous_format)
-    return result_type(f"{name}_forward")(losses, marks)
+    own, dtype = self.meta, self.meta.dtype
+    kept = (samples,) if reduction == NONE and own.ndim == 2 else ()
+    results = [contiguous_meta(kept, dtype, device), contiguous_meta(target.meta.sizes, dtype, device)]
+    if device is not cpu or not samples:
+        return planned_fresh(_of_no_samples((self, target), results, reduction).fresh, self, target, kind=kind)
+    given = own.byte_strides, target.meta.byte_strides
+    steps = [one[-1] if one else 0 for one in given]
+    strides = dtype.itemsize, classes * dtype.itemsize, *[one[0] if len(one) > 1 else 0 for one in given]
+    kernel = long_call(samples * classes * classes, label_margins_kernel(dtype, reduction))
+    fresh = Fresh(kernel, tuple(results), (classes, *steps, 1, samples, *strides), refusing=True)
 
+    def check(self: Tensor, target: Tensor) -> None:
+        if outside(values(target), classes, -1) is not None:
+            raise RuntimeError(f"{name}(): argument #2 'target' is out of range, there are {classes} classes")
 
-def _check_labels(target: Tensor, classes: int) -> None:
-    if target.meta.device is cpu and outside(values(target), classes, -1) is not None:
-        raise RuntimeError(
-            f"multilabel_margin_loss(): argument #2 'target' is out of range, there are {classes} classes"
-        )
+    named = planned_fresh(fresh, self, target, kind=kind).call
+    return Planned.unrun(fresh, (self, target), named, (self, target), kind=kind, check=check)

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from ...core import lazy_numpy as np
+from collections.abc import Sequence
+
+from ...core.away import long_call
 from ...core.device import cpu, meta_device
-from ...core.dtype import DType, int32, int64
+from ...core.dtype import DType, bool_, float32, int32, int64
 from ...core.promotion import UPSTREAM_NAMES
-from ...tensor.array_view import array_of
+from ...kernels.conversion import is_half
+from ...kernels.embedding_bag import MAX, SUM, bags_kernel
 from ...tensor.reshaping import contiguous
-from ...tensor.tensor import Tensor, empty_tensor, new_like
-from ...tensor.tensor_meta import contiguous_meta
-from ...tensor.versions import bump_version
-from ..arrays import Array, check_same_device, store, values, widened
+from ...tensor.tensor import Tensor, new_like
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta, recalled
+from ..arrays import Array, check_same_device, values
+from ..composition import Part, composite
 from ..conversion import host
+from ..fill import full_of
 from ..invoke import apply
-from ..loop_plan import picking
+from ..loop_plan import LoopPlan, picking
 from ..plan import Planned, plannable
 from .calls import check_dtype
 
-SUM, MEAN, MAX = range(3)
+NEARLY_NOTHING = 1e-7
+"""What is added to a norm before it divides."""
+STEPS = 4
+"""Steps of work that an element of a row of a bag takes, about."""
 
 
 def _check_indices(operator: str, name: str, tensor: Tensor) -> None:
@@ -63,27 +70,40 @@ def _check_range(operator: str, places: Array, rows: int) -> None:
         raise IndexError(f"{operator}(): index out of range in self: {wrong} is no row of {rows}")
 
 
-def embedding_renorm_(self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
+@composite
+def embedding_renorm_(part: Part, self: Tensor, indices: Tensor, max_norm: float, norm_type: float) -> Tensor:
     """The rows that indices name shortened in place to a norm of `max_norm` at most."""
     _check_indices("embedding_renorm_", "indices", indices)
     if self.meta.ndim != 2:
         raise RuntimeError(f"embedding_renorm_(): 'self' must be 2-D, got {self.meta.ndim}-D")
-    if self.meta.device is not cpu:
-        bump_version(self)
-        return self
-    places = np.unique(values(indices))
-    if places.size and self.meta.dtype.kind < 2:
+    count, dtype = indices.meta.numel, self.meta.dtype
+    if count and dtype.kind < 2:
         raise RuntimeError(
             f"embedding_renorm_(): norm(): input dtype should be either floating point or complex. Got "
-            f"{UPSTREAM_NAMES[self.meta.dtype.name]} instead."
+            f"{UPSTREAM_NAMES[dtype.name]} instead."
         )
-    _check_range("embedding_renorm_", places, self.meta.sizes[0])
-    wide = widened(values(self)[places], self.meta.dtype)
-    norm = np.linalg.norm(wide, ord=norm_type, axis=1, keepdims=True) if wide.size else np.zeros((places.size, 1))
-    changed: Array = values(self).copy()
-    changed[places] = np.where(norm > max_norm, wide * (max_norm / (norm + 1e-7)), wide)
-    bump_version(self)
-    return store(self, changed)
+    if self.meta.device is cpu:
+        part.check(_check_rows, indices, self.meta.sizes[0])
+    if not self.meta.numel:
+        return part("zero_", self)
+    places = part("to.dtype", part("reshape", indices, (count,)), int64)
+    whole = count >= self.meta.sizes[0]
+    # The same row may be named again: all are read before any is written.
+    rows = self if whole else part("index_select", self, 0, places)
+    wide = part("to.dtype", rows, float32) if is_half(dtype) and not dtype.is_complex else rows
+    norm = part("linalg_vector_norm", wide, norm_type, (1,), True)
+    factor = part("mul.Scalar", part("reciprocal", part("add.Scalar", norm, NEARLY_NOTHING)), max_norm)
+    long = part("gt.Scalar", norm, max_norm)
+    if whole:
+        none = part("new_zeros", self, (self.meta.sizes[0], 1), dtype=bool_)
+        named = part("scatter.value", none, 0, part("unsqueeze", places, 1), True)
+        long = part("logical_and", long, named)
+    shorter = part("to.dtype", part("where.self", long, part("mul.Tensor", wide, factor), wide), dtype)
+    return part("copy_", self, shorter) if whole else part("index_copy_", self, 0, places, shorter)
+
+
+def _check_rows(indices: Tensor, rows: int) -> None:
+    _check_range("embedding_renorm_", values(indices), rows)
 
 
 def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
@@ -116,11 +136,12 @@ def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
     return apply("to.dtype", found, int64)
 
 
+@plannable
 def embedding_bag(
     weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = SUM,
     sparse: bool = False, per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
     padding_idx: int | None = None,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+) -> tuple[Tensor, Tensor, Tensor, Tensor] | Planned[tuple[Tensor, Tensor, Tensor, Tensor]]:  # fmt: skip
     """(a row for each bag, the bag of each index, the sizes of the bags, where each maximum came from).
 
     Bag k holds the indices from offset k to the next; those equal to `padding_idx`, which counts from the end if it is
@@ -140,37 +161,56 @@ def embedding_bag(
     both: DType = int64 if int64 in (indices.meta.dtype, offsets.meta.dtype) else int32
     count, starts_given = indices.meta.numel, offsets.meta.numel
     bags = starts_given - 1 if include_last_offset else starts_given
-    result = empty_tensor((bags, width), weight.meta.dtype, device)
     lengths_given = starts_given if mode == SUM else bags
     place_sizes = (bags, width) if mode == MAX else (lengths_given,)
     rest = ((0,) if mode == SUM else (count,), (lengths_given,), place_sizes)
-    owner, lengths, places = (empty_tensor(sizes, both, device) for sizes in rest)
+    metas = [contiguous_meta((bags, width), weight.meta.dtype, device)]
+    metas += [contiguous_meta(sizes, both, device) for sizes in rest]
     if device is not cpu:
-        return result, owner, lengths, places
-    flat, begins, every = values(indices), values(offsets), np.arange(count)
-    owners = np.searchsorted(begins[:bags], every, "right") - 1
-    used = every < (begins[-1] if include_last_offset and starts_given else count if bags else 0)
-    counted = used & (flat != padding_idx) if padding_idx is not None else used
-    kept, sizes = flat[counted], np.bincount(owners[counted], minlength=bags)
-    _check_range("embedding_bag", kept, rows)
-    read = widened(values(weight)[kept], weight.meta.dtype)
-    if per_sample_weights is not None:
-        read = read * values(per_sample_weights)[counted].astype(read.dtype)[:, None]
-    filled = sizes > 0
-    firsts = (np.cumsum(sizes) - sizes)[filled]
-    total = np.zeros((bags, width), read.dtype)
-    with np.errstate(all="ignore"):
-        if firsts.size:
-            total[filled] = (np.maximum if mode == MAX else np.add).reduceat(read, firsts, axis=0)
-        array_of(result)[...] = total / np.maximum(sizes, 1)[:, None].astype(read.dtype) if mode == MEAN else total
-    if mode != SUM:
-        array_of(owner)[...] = np.where(used, owners, 0)
-    array_of(lengths)[...] = 0 if mode == SUM else sizes
-    array_of(places)[...] = 0 if mode == MAX else array_of(lengths)
-    if mode == MAX:
-        for bag, first in zip(np.nonzero(filled)[0], firsts, strict=True):
-            array_of(places)[bag] = kept[first + np.argmax(read[first : first + sizes[bag]], axis=0)]
-    return result, owner, lengths, places
+        return tuple(map(new_like, metas))  # type: ignore[return-value]
+    if not bags:
+        _check_offsets(offsets, count)
+        return tuple(full_of("zeros", one, 0) for one in metas)  # type: ignore[return-value]
+    taken = (weight, indices, offsets, *(() if per_sample_weights is None else (per_sample_weights,)))
+    key = ("bags", *[one.meta for one in taken[1:]], mode, include_last_offset, padding_idx)
+
+    def check(weight: Tensor, indices: Tensor, offsets: Tensor, *_: Tensor) -> None:
+        _check_offsets(offsets, count)
+        used = int(values(offsets)[-1]) if include_last_offset else count
+        _check_range("embedding_bag", values(indices)[:used], rows)
+
+    given = [one.meta for one in taken]
+    fresh = recalled(weight.meta.plans, key, _bags_plan, given, metas, mode, include_last_offset, padding_idx).fresh
+    return Planned.unrun(fresh, taken, fresh.native(), taken, check=check)
+
+
+def _bags_plan(
+    given: Sequence[TensorMeta], results: Sequence[TensorMeta], mode: int, include_last_offset: bool,
+    padding: int | None,
+) -> LoopPlan:  # fmt: skip
+    """Return the plan for weight, indices, offsets and perhaps what the rows are scaled by."""
+    plan = LoopPlan(given, results)
+    plan.refusing = True
+    weight, indices, offsets, *scale = given
+    written = [*plan.results] if mode != SUM else plan.results[:1]
+    if mode == SUM:
+        for view in plan.results[2:]:
+            plan.fill(view, 0)
+    elif include_last_offset:
+        plan.fill(plan.results[1], 0)
+    if is_half(weight.dtype):
+        written.append(plan.temporary(contiguous_meta((weight.sizes[1],), float32)))
+    factor = scale[0].dtype if scale else None
+    kernel = bags_kernel(weight.dtype, indices.dtype, offsets.dtype, results[1].dtype, mode, factor)
+    steps = *weight.byte_strides, *indices.byte_strides, *(scale[0].byte_strides if scale else (0,))
+    numbers = *weight.sizes, *steps, offsets.numel, indices.numel, -1 if padding is None else padding
+    # Owners go with the indices; there is one row of wider floats.
+    apart = [view.strides[0] for view in written]
+    apart[1:2], apart[4:] = [0] * len(apart[1:2]), [0] * len(apart[4:])
+    strides = *apart, 0, 0, offsets.byte_strides[0], *(0 for _ in scale)
+    work = STEPS * indices.numel * weight.sizes[1]
+    plan.kernel(long_call(work, kernel), [*written, *plan.inputs], (*numbers, 1, results[0].sizes[0], *strides))
+    return plan
 
 
 def _check_bags(weight: Tensor, indices: Tensor, offsets: Tensor, mode: int, scale: Tensor | None) -> None:
@@ -181,7 +221,7 @@ def _check_bags(weight: Tensor, indices: Tensor, offsets: Tensor, mode: int, sca
     for label, tensor, dims in (("weight", weight, 2), ("indices", indices, 1), ("offsets", offsets, 1)):
         if tensor.meta.ndim != dims:
             raise RuntimeError(f"{name}(): {label} has to be a {dims}D Tensor, but got {tensor.meta.ndim}D")
-    if mode not in (SUM, MEAN, MAX):
+    if mode not in range(3):
         raise RuntimeError(f"{name}(): mode has to be 0 (sum), 1 (mean) or 2 (max), got {mode}")
     if scale is not None:
         if mode != SUM:
@@ -191,15 +231,19 @@ def _check_bags(weight: Tensor, indices: Tensor, offsets: Tensor, mode: int, sca
                 f"{name}(): expected per_sample_weights to have the same shape as indices "
                 f"{list(indices.meta.sizes)}, but got {list(scale.meta.sizes)}"
             )
-    if offsets.meta.device is cpu and offsets.meta.numel:
+
+
+def _check_offsets(offsets: Tensor, count: int) -> None:
+    name = "embedding_bag"
+    if offsets.meta.numel:
         starts = values(offsets)
         if starts[0] != 0:
             raise RuntimeError(
                 f"{name}(): offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
                 f"position 0. However, got {starts[0]}"
             )
-        if starts[-1] > indices.meta.numel:
+        if starts[-1] > count:
             raise RuntimeError(
-                f"{name}(): offsets[-1] can not be greater than input's length {indices.meta.numel} but got "
+                f"{name}(): offsets[-1] can not be greater than input's length {count} but got "
                 f"offsets[-1] of {starts[-1]}"
             )

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import chain, product
 from math import prod
 from typing import Any, NamedTuple
 
+from ...core.away import long_call
 from ...core.device import cpu
-from ...core.dtype import bool_, float32, int64
-from ...kernels import sampling
-from ...kernels.conversion import Immediate
-from ...kernels.pointwise import Operand, pointwise_kernel
-from ...kernels.sampling import BICUBIC, CUBIC, NEAREST, REFLECTION, ZEROS, Sampling, cubic_weights
+from ...core.dtype import bool_, int64
+from ...iteration.tensor_iterator import TensorIterator
+from ...kernels.sampling import BICUBIC, CUBIC, NEAREST, REFLECTION, ZEROS, Sampling, cubic_weights, sampling_kernel
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, recalled
 from ..arrays import check_same_device
 from ..composition import Part, composite
 from ..invoke import apply
-from ..loop_plan import LoopPlan
+from ..loop_plan import LoopPlan, longest_first
 from ..operand_checks import check_scalar_type
 from ..plan import Planned, plannable
 from .calls import check_dtype
@@ -153,30 +152,20 @@ def _sampler(operator: str) -> Any:
 
 
 def _sampling(made: TensorMeta, image: TensorMeta, grid: TensorMeta, how: Sampling) -> LoopPlan:
-    """Return the plan that finds the elements that each place reads, gathers them, and adds them up."""
-    plan, dtype, dims, step = LoopPlan([image, grid], [made]), image.dtype, how.dims, image.dtype.itemsize
-    compute, sizes = float32 if dtype.itemsize == 2 else dtype, [float(size) for size in image.sizes[2:]]
-    seen, named = (
-        view if meta.contiguous else plan.row_major(view) for view, meta in zip(plan.inputs, (image, grid), strict=True)
-    )
-    (batch, channels), count, area = image.sizes[:2], prod(made.sizes[2:]), prod(image.sizes[2:])
-    flat = seen._replace(sizes=(batch, channels, area), strides=(channels * area * step, area * step, step))
-    numbers = named._replace(sizes=(batch, count, dims), strides=(count * dims * step, dims * step, step))
-    shares = [numbers.select(2, dims - 1 - k) for k in range(dims)]  # a place's last number counts along the first dim
-    result = plan.results[0]._replace(
-        sizes=(batch, channels, count), strides=(channels * count * step, count * step, step)
-    )
-    kinds: list[Operand] = [*[dtype] * dims, *[Immediate(compute)] * dims]
-    known = [int64] * how.corners
-    places = [plan.temporary(contiguous_meta((batch, count), int64)) for _ in known]
-    read = pointwise_kernel("grid elements", sampling.elements_read(how), kinds, compute, known)
-    plan.loop(read, places, shares, sizes)
-    values = [plan.temporary(contiguous_meta((batch, channels, count), dtype)) for _ in known]
-    for value, place in zip(values, places, strict=True):
-        plan.gather(value, flat, place.repeated(0, channels), 2)
-    kinds = [*[dtype] * how.corners, *kinds]
-    added = pointwise_kernel("grid sum", sampling.sum_of_elements(how), kinds, compute, (dtype,))
-    plan.loop(added, [result], [*values, *[share.repeated(0, channels) for share in shares]], sizes)
+    """Return the plan of the one kernel, whose rows are along the longest dim of the places."""
+    plan, dims = LoopPlan([image, grid], [made]), how.dims
+    result, seen, named = plan.results[0], *plan.inputs
+    shape = (made.sizes[0], *made.sizes[2:])
+    strides = [
+        (result.strides[0], *result.strides[2:]), (seen.strides[0], *(0,) * dims), named.strides[:-1],
+    ]  # fmt: skip
+    found = TensorIterator.restrided(shape, strides, [made.dtype] * 3).dims or [(1, 0, 0, 0)]
+    rows = longest_first(found)
+    sizes = map(float, image.sizes[2:])
+    numbers = *sizes, *seen.strides[2:], image.sizes[1], result.strides[1], seen.strides[1], named.strides[-1]
+    extent = sum(size * step for size, step in zip(image.sizes, seen.strides, strict=True))
+    kernel = long_call(how.corners * made.numel, sampling_kernel(how, made.dtype, extent >= 1 << 31))
+    plan.kernel(kernel, [result, seen, named], (*numbers, len(rows), *chain.from_iterable(zip(*rows, strict=True))))
     return plan
 
 

@@ -18,9 +18,10 @@ from ...kernels.pointwise import pointwise_kernel
 from ...kernels.reduction_ops import mean_reduction
 from ...kernels.windows import at_padding, first_largest, largest, quotient, total
 from ...tensor.tensor import Tensor
-from ...tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, remember
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of
 from ..arrays import filled
-from ..invoke import apply, apply_for_many
+from ..composition import Part, composite
+from ..invoke import apply
 from ..loop_plan import LoopPlan, View, planned_loops
 from ..plan import Planned, plannable, planned_fresh
 from ..reductions import plan_reduction
@@ -236,24 +237,6 @@ def _largest_plan(meta: TensorMeta, windows: list[Windows], result: TensorMeta, 
     return plan
 
 
-def largest_of(results: list[Tensor], seen: Tensor, places: Tensor, taps: int) -> None:
-    """Write the largest of each `taps` elements of `seen`, and its place, into row-major results."""
-    given, wanted = [seen.meta, places.meta], [one.meta for one in results]
-    meta = given[0]
-    plan: LoopPlan | None = meta.plans.get(("largest of", taps))
-    if plan is None:
-        plan = LoopPlan(given, wanted)
-        zero = plan.constant(filled((1,), int64, 0)).along(0, (wanted[0].numel,))
-        into = [view.flat() for view in plan.results]
-        for begin in range(0, taps, MOST_TAPS):
-            end = min(begin + MOST_TAPS, taps)
-            lanes = [view.flat().narrow(0, k, wanted[0].numel, taps) for view in plan.inputs for k in range(begin, end)]
-            formula = first_largest(begin, end, placed=True)
-            _loop(plan, formula, into, [*(into if begin else ()), *lanes, zero, zero], meta.dtype)
-        remember(meta.plans, ("largest of", taps), plan)
-    plan.fresh.write(results, (seen, places))
-
-
 def _average_plan(
     meta: TensorMeta, windows: list[Windows], result: TensorMeta, counts: list[list[int]], by: int
 ) -> LoopPlan:
@@ -393,26 +376,28 @@ def _adaptive_max_pool(dims: int) -> Callable[..., Any]:
 adaptive_max_pool2d, adaptive_max_pool3d = (_adaptive_max_pool(dims) for dims in (2, 3))
 
 
-def _through_image(name: str, self: Tensor, *options: Any) -> tuple[Tensor, Tensor]:
+def _through_image(part: Part, name: str, self: Tensor, *options: Any) -> tuple[Tensor, Tensor]:
     """Return both results of a pooling of images for rows."""
-    first, second = apply_for_many(name, apply("unsqueeze", self, -2), *options)
-    return apply("squeeze.dim", first, -2), apply("squeeze.dim", second, -2)
+    first, second = part.several(name, part("unsqueeze", self, -2), *options)
+    return part("squeeze.dim", first, -2), part("squeeze.dim", second, -2)
 
 
+@composite
 def max_pool1d_with_indices(
-    self: Tensor, kernel_size: Sequence[int], stride: Sequence[int] = (), padding: Sequence[int] = (0,),
+    part: Part, self: Tensor, kernel_size: Sequence[int], stride: Sequence[int] = (), padding: Sequence[int] = (0,),
     dilation: Sequence[int] = (1,), ceil_mode: bool = False,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """The largest elements along the last dim and their places. Raises RuntimeError as the other poolings."""
     pool = pool_of("max_pool1d", self.meta, 1, kernel_size, stride, padding, dilation, ceil_mode)
     given = (1, *pool.kernel), (1, *pool.stride), (0, *pool.padding), (1, *pool.dilation)
-    return _through_image("max_pool2d_with_indices", self, *given, ceil_mode)
+    return _through_image(part, "max_pool2d_with_indices", self, *given, ceil_mode)
 
 
-def adaptive_max_pool1d(self: Tensor, output_size: Sequence[int]) -> tuple[Tensor, Tensor]:
+@composite
+def adaptive_max_pool1d(part: Part, self: Tensor, output_size: Sequence[int]) -> tuple[Tensor, Tensor]:
     """adaptive_max_pool2d of rows. Raises RuntimeError as the others."""
     if self.meta.ndim not in (2, 3):
         raise RuntimeError(
             f"adaptive_max_pool1d(): Expected 2 to 3 dimensions, but got {self.meta.ndim}-dimensional tensor"
         )
-    return _through_image("adaptive_max_pool2d", self, (1, *output_size))
+    return _through_image(part, "adaptive_max_pool2d", self, (1, *output_size))

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from math import prod
 from typing import Any
 
-from ...core import lazy_numpy as np
+from ...core.away import long_call
 from ...core.device import cpu
 from ...core.dtype import int64
 from ...kernels.bound_call import Fresh
+from ...kernels.fractional_pooling import fractional_pooling_kernel
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, recalled, view_strides
-from ..arrays import Array, check_same_device, from_array, values
+from ..arrays import check_same_device, values
 from ..indexing.scatter_loop import scatter_loop
-from ..invoke import apply
 from ..loop_plan import LoopPlan
-from ..plan import Filling, Plannable, Planned, plannable
+from ..plan import Plannable, Planned, plannable
 from .calls import check_dtype, suggested
-from .pooling import largest_of
 
 Ints = Sequence[int]
 
@@ -109,29 +109,9 @@ def max_unpool3d(
     return _unpooled("max_unpool3d", self, indices, output_size, 3)
 
 
+ORDERS = {2: (1, 0), 3: (0, 1, 2)}
+"""Dims -> which of an image's shares belongs to each."""
 NAMES = {2: ("height", "width"), 3: ("time", "height", "width")}
-
-
-def _begins(shares: Array, size: int, kernel: int, count: int) -> Array:
-    """Return where the windows begin for each share: steps of one mean length, in its precision; the last is last."""
-    begins: Array = np.full((*shares.shape, count), size - kernel, np.int64)
-    if count > 1:
-        kind = shares.dtype.type
-        length = kind(size - kernel) / kind(count - 1)
-        steps = (np.arange(count - 1).astype(shares.dtype) + shares[..., None]) * length
-        begins[..., :-1] = steps.astype(np.int64) - (shares * length).astype(np.int64)[..., None]
-    return begins
-
-
-def _places_of_windows(begins: list[Array], own: Ints, kernel: Ints) -> Array:
-    """The elements of all windows [images, windows..., elements] as places in the row-major last dims."""
-    places: Array = np.zeros((len(begins[0]), 1), np.int64)
-    for size, begin, width in zip(own, begins, kernel, strict=True):
-        along = begin[:, :, None] + np.arange(width)
-        lead = (len(begin), *(1,) * (places.ndim - 2))
-        places = places[..., None, :, None] * size + along.reshape(*lead, -1, 1, width)
-        places = places.reshape(*places.shape[:-2], -1)
-    return places
 
 
 def _check_fractional(name: str, self: Tensor, kernel: Ints, sizes: Ints, shares: Tensor, dims: int) -> None:
@@ -159,6 +139,25 @@ def _check_fractional(name: str, self: Tensor, kernel: Ints, sizes: Ints, shares
         )
 
 
+def _pooling(given: Sequence[TensorMeta], results: Sequence[TensorMeta], kernel: Ints) -> LoopPlan:
+    """Return the plan of the one kernel, whose rows are the images."""
+    plan, dims = LoopPlan(given, results), len(kernel)
+    meta, shares = given
+    images = prod(meta.sizes[:-dims])
+    views, strides = [*plan.results], [view.strides[-dims - 1] for view in plan.results]
+    batch = view_strides(meta.sizes[:-dims], meta.strides[:-dims], (images,))
+    lead = meta.sizes[0] if meta.ndim > dims + 1 else 1  # there may be shares for more of them
+    drawn = view_strides((lead, shares.sizes[1]), shares.strides[:2], (images,))
+    for view, one, step in zip(plan.inputs, given, (batch, drawn), strict=True):
+        views.append(view if step else plan.row_major(view))
+        inner = 1 if one is shares else dims
+        strides.append(step[0] * one.dtype.itemsize if step else views[-1].strides[-inner - 1])
+    numbers = zip(meta.sizes[-dims:], results[0].sizes[-dims:], kernel, views[2].strides[-dims:], strict=True)
+    run = long_call(results[0].numel * prod(kernel), fractional_pooling_kernel(meta.dtype, ORDERS[dims]))
+    plan.kernel(run, views, (*chain.from_iterable(numbers), views[3].strides[2], 1, images, *strides))
+    return plan
+
+
 def _fractional(dims: int) -> Plannable[..., Any]:
     name = f"fractional_max_pool{dims}d"
 
@@ -169,21 +168,12 @@ def _fractional(dims: int) -> Plannable[..., Any]:
         meta = self.meta
         device = check_same_device(name, self, random_samples)
         lead = meta.sizes[:-dims]
-        results = tuple([contiguous_meta((*lead, *sizes), dtype, device) for dtype in (meta.dtype, int64)])
-
-        def fill(result: Tensor, places: Tensor) -> None:
-            if device is not cpu or not result.meta.numel:
-                return
-            shares = values(random_samples)[: lead[0] if len(lead) > 1 else 1].reshape(-1, dims)
-            # Shares belong to (width, height) in two dims, to (time, height, width) in three.
-            order = (1, 0) if dims == 2 else (0, 1, 2)
-            own = meta.sizes[-dims:]
-            begins = [_begins(shares[:, order[d]], own[d], kernel[d], sizes[d]) for d in range(dims)]
-            seen = from_array(_places_of_windows(begins, own, kernel).reshape(len(shares), -1), int64)
-            images = apply("reshape", self, (len(shares), -1))
-            largest_of([result, places], apply("gather", images, 1, seen), seen, prod(kernel))
-
-        return Filling(results, fill)
+        results = [contiguous_meta((*lead, *sizes), dtype, device) for dtype in (meta.dtype, int64)]
+        if device is not cpu or not results[0].numel:
+            return tuple(map(new_like, results))
+        key = (name, random_samples.meta, kernel, sizes)
+        plan = recalled(meta.plans, key, _pooling, [meta, random_samples.meta], results, kernel)
+        return plan.planned(self, random_samples)
 
     return pool
 

@@ -5,19 +5,22 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 from ...core import lazy_numpy as np
+from ...core.away import long_call
 from ...core.device import cpu
 from ...core.dtype import DType, float32, int32, int64, uint8
+from ...iteration.tensor_iterator import TensorIterator
+from ...kernels.resampling import resampling_kernel
 from ...kernels.sampling import cubic_far, cubic_near, cubic_weights
-from ...kernels.windows import products_kernel
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, recalled
 from ..arrays import Array, from_array
 from ..composition import Part, composite
 from ..copy import copied
-from ..loop_plan import LoopPlan
+from ..loop_plan import LoopPlan, longest_first
 from .calls import check_dtype, suggested
 
 MOST_BITS, SUM_BITS = 22, 15
@@ -101,15 +104,17 @@ def _nearest_index(size: int, wanted: int, scale: float | None, exact: bool) -> 
 
 
 class Tables(NamedTuple):
-    """The index and the weights of each neighbour; whole weights have so many `bits` behind the point."""
+    """A row of indices and one of weights for each neighbour; whole weights have so many `bits` behind the point."""
 
-    neighbours: tuple[tuple[Tensor, Tensor], ...]
+    places: Tensor
+    weights: Tensor
     bits: int = 0
 
     @classmethod
     def of(cls, taps: Taps, dtype: DType, bits: int = 0) -> Tables:
         """Return the tables of neighbours with their weights in a dtype."""
-        return cls(tuple([(from_array(index, int64), from_array(weights, dtype)) for index, weights in taps]), bits)
+        places, weights = (np.stack(rows) for rows in zip(*taps, strict=True))
+        return cls(from_array(places, int64), from_array(weights, dtype), bits)
 
 
 @functools.lru_cache(maxsize=256)
@@ -186,17 +191,24 @@ def _weighted(operator: str, dims: int, tables_of: Callable[..., Tables], *, exa
 
 def _mixing(meta: TensorMeta, tables: Tables, dim: int, result: TensorMeta) -> LoopPlan:
     """Return the plan of the sum of the neighbours along `dim`, each times its weights."""
-    plan, compute = LoopPlan([meta], [result]), tables.neighbours[0][1].meta.dtype
-    seen = [plan.temporary(contiguous_meta(result.sizes, meta.dtype)) for _ in tables.neighbours[:MOST_TAPS]]
-    sums = [plan.temporary(contiguous_meta(result.sizes, compute))] if len(tables.neighbours) > MOST_TAPS else []
-    for begin in range(0, len(tables.neighbours), MOST_TAPS):
-        some, last = tables.neighbours[begin : begin + MOST_TAPS], begin + MOST_TAPS >= len(tables.neighbours)
-        for view, (index, _) in zip(seen, some, strict=False):
-            plan.gather(view, plan.inputs[0], plan.constant(index), dim)
-        weights = [plan.constant(weight).along(dim, result.sizes) for _, weight in some]
-        into, bits = (plan.results, tables.bits) if last else (sums, 0)
-        kernel = products_kernel(len(some), meta.dtype, compute, into[0].dtype, added=begin > 0, bits=bits)
-        plan.loop(kernel, into, [*(sums if begin else ()), *seen[: len(some)], *weights])
+    plan, compute = LoopPlan([meta], [result]), tables.weights.meta.dtype
+    count, size = tables.places.meta.sizes
+    sums = [plan.temporary(contiguous_meta(result.sizes, compute))] if count > MOST_TAPS else []
+    source, places, weights = plan.inputs[0], plan.constant(tables.places), plan.constant(tables.weights)
+    walked = source._replace(sizes=result.sizes).with_dims(dim, (size, 0))
+    for begin in range(0, count, MOST_TAPS):
+        many, last = min(MOST_TAPS, count - begin), begin + MOST_TAPS >= count
+        into, added = plan.results[0] if last else sums[0], sums if begin else []
+        rows = [table.narrow(0, begin, many).select(0, 0).along(dim, result.sizes) for table in (places, weights)]
+        views = [into, *added, walked, *rows]
+        dims = TensorIterator.restrided(result.sizes, [one.strides for one in views], [one.dtype for one in views]).dims
+        kernel = resampling_kernel(
+            many, meta.dtype, compute, into.dtype, added=begin > 0, bits=tables.bits if last else 0
+        )
+        order = longest_first(dims or [(1, *(0 for _ in views))])
+        steps = source.strides[dim], places.strides[0], weights.strides[0]
+        tail = *steps, len(order), *chain.from_iterable(zip(*order, strict=True))
+        plan.kernel(long_call(result.numel * many, kernel), views, tail)
     return plan
 
 

@@ -9,14 +9,10 @@ from typing import Any
 
 from ...core.device import cpu
 from ...core.dtype import complex32, float32
-from ...core.memory_format import contiguous_format
 from ...kernels.pointwise import pointwise_kernel
 from ...kernels.windows import total
-from ...tensor.reshaping import view
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import contiguous_meta
-from ...tensor.views import as_strided, narrow
-from ..invoke import apply
 from ..loop_plan import LoopPlan, View, planned_loops
 from ..operand_checks import check_implemented
 from ..plan import Planned, plannable
@@ -62,7 +58,8 @@ def _options(operator: str, *given: Sequence[int]) -> list[Ints]:
     return found
 
 
-def im2col(self: Tensor, *options: Sequence[int]) -> Tensor:
+@plannable
+def im2col(self: Tensor, *options: Sequence[int]) -> Planned[Any]:
     """[batch, channels * kernel, windows] from [batch, channels, height, width]; the batch may be missing. Raises
     RuntimeError for windows that do not fit and empty images, IndexError for another number of dims."""
     kernel, spread, around, step = _options("im2col", *options)
@@ -86,17 +83,24 @@ def im2col(self: Tensor, *options: Sequence[int]) -> Tensor:
         )
     check_implemented("im2col", self.meta.dtype, self.meta.dtype.kind != 1 and self.meta.dtype is not complex32)
     lead, channels = sizes[:-3], sizes[-3]
-    grown = self
-    if any(around):
-        grown = apply("new_zeros", self, (*sizes[:-2], *(n + 2 * p for n, p in zip(sizes[-2:], around, strict=True))))
-        apply("copy_", narrow(narrow(grown, -2, around[0], sizes[-2]), -1, around[1], sizes[-1]), self)
-    *outer, row, column = grown.meta.strides
-    inner = (row * spread[0], column * spread[1], row * step[0], column * step[1])
-    found = as_strided(grown, (*lead, channels, *kernel, *counts), (*outer, *inner), grown.offset)
-    columns = apply("clone", found, memory_format=contiguous_format)
-    result = view(columns, (*lead, channels * prod(kernel), prod(counts)))
-    result.base = None  # nothing else shows the copy
-    return result
+
+    def build() -> LoopPlan:
+        meta, windows = self.meta, (*lead, channels, *kernel, *counts)
+        result = contiguous_meta((*lead, channels * prod(kernel), prod(counts)), meta.dtype, meta.device)
+        plan = LoopPlan([meta], [result])
+        if meta.device is cpu and result.numel:
+            source = plan.inputs[0]
+            if any(around):
+                reached = [size + 2 * p for size, p in zip(sizes[-2:], around, strict=True)]
+                grown = plan.fill(plan.temporary(contiguous_meta((*sizes[:-2], *reached), meta.dtype)), 0)
+                plan.copy(_inner(grown, around, sizes[-2:]), source)
+                source = grown
+            *outer, row, column = source.strides
+            inner = row * spread[0], column * spread[1], row * step[0], column * step[1]
+            plan.copy(_columns(plan.results[0], windows), source._replace(sizes=windows, strides=(*outer, *inner)))
+        return plan
+
+    return planned_loops(self, ("im2col", kernel, spread, around, step), build)
 
 
 @plannable
@@ -141,13 +145,15 @@ def col2im(self: Tensor, output_size: Sequence[int], *options: Sequence[int]) ->
                 place = grown.narrow(-2, k * spread[0], counts[0], step[0])
                 place = place.narrow(-1, j * spread[1], counts[1], step[1])
                 plan.loop(add, [place], [place, columns.select(-4, k).select(-3, j)])
-            inner = grown
-            for dim, before in enumerate(around, len(result.sizes) - 2):
-                inner = inner.narrow(dim, before, result.sizes[dim])
-            plan.copy(plan.results[0], inner)
+            plan.copy(plan.results[0], _inner(grown, around, wanted))
         return plan
 
     return planned_loops(self, ("col2im", wanted, kernel, spread, around, step), build)
+
+
+def _inner(grown: View, around: Ints, sizes: Ints) -> View:
+    """Return what lies within the padding of the last two dims."""
+    return grown.narrow(-2, around[0], sizes[0]).narrow(-1, around[1], sizes[1])
 
 
 def _columns(given: View, shape: Ints) -> View:

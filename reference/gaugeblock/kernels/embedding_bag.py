@@ -1,0 +1,201 @@
+"""A kernel of bags of rows of a table: the sum, the mean or the largest of the rows that the indices of a bag name.
+
+    kernel(result_ptr, owner_ptr, lengths_ptr, places_ptr, wide_ptr, table_ptr, indices_ptr, offsets_ptr, scale_ptr,
+           rows, width, row step, element step, index step, scale step, starts, count, padding, 1, bags, strides...)
+
+Bag k holds the indices from offset k to the next one, of `starts` in all, or else up to `count`. The owner of an index
+is its bag, and of a maximum the places are the rows that the elements come from; a mean has its lengths there. An index
+that equals `padding` does not count. An index that names no row makes the call fail, as a guard does; so do offsets
+that do not begin at 0, and a last one behind `count`. Sums have no owners, lengths and places. 16-bit floats have
+memory for a row of wider ones. A row of the result is contiguous; only the strides from bag to bag are looked at.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from ..core.dtype import DType, float32, int32
+from .code import Declarations, row_module
+from .compiler import Builtin, compiler
+from .conversion import SCALAR_TYPES, is_half
+from .expression import BOOL, INT, Expr, ScalarType, Value, select
+from .functions import cast, isnan
+from .isa import Level, current_level
+from .loops import load_value, store_value
+from .lower import Emitter
+from .pointwise import rows_builtin
+from .pointwise_entry import Signature
+from .sharing import MAX_DIMS
+
+SUM, MEAN, MAX = range(3)
+
+
+def results_of(dtype: DType, made: DType, mode: int) -> list[DType]:
+    """Return the dtypes of the operands that are written: the result, others in `made`, and a row of wider floats."""
+    others = {SUM: 0, MEAN: 3, MAX: 3}[mode]
+    return [dtype, *[made] * others, *([float32] if is_half(dtype) else [])]
+
+
+@functools.cache
+def bags_kernel(dtype: DType, index: DType, offset: DType, made: DType, mode: int, scale: DType | None) -> Builtin:
+    """Return the builtin for a table of a dtype, indices and offsets of int32 or int64, other results of `made`, and
+    factors of each row of a dtype, if there are any; memoised."""
+    level = current_level()
+    names = " ".join(one.name for one in (dtype, index, offset, made))
+    description = f"embedding bag {names} {mode} {scale and scale.name} {level.name}"
+    row = compiler().load(description, lambda: _Writer(dtype, index, offset, made, mode, scale, level).text())
+    results = results_of(dtype, made, mode)
+    read = [dtype, index, offset, *([] if scale is None else [scale])]
+    signature = Signature(len(results), "m" * len(read) + "i" * 9)
+    return rows_builtin("embedding_bag", signature, row, [one.itemsize for one in (*results, *read)], MAX_DIMS)
+
+
+class _Writer:
+    """Writes the module of a kernel."""
+
+    def __init__(
+        self, dtype: DType, index: DType, offset: DType, made: DType, mode: int, scale: DType | None, level: Level
+    ) -> None:
+        self.dtype, self.index, self.offset, self.made = dtype, index, offset, made
+        self.mode, self.scaled, self.level = mode, scale, level
+        self.wide = float32 if is_half(dtype) else dtype
+        self.type = SCALAR_TYPES[dtype]
+        self.width = max(1, level.vector_bytes // self.wide.itemsize)
+        self.declarations = Declarations(level.vector_bytes)
+        self.code = code = Emitter(1, "x", self.declarations)
+        many = len(results_of(dtype, made, mode))
+        pointers = [code.load("ptr", code.slot("%pointers", k)) for k in range(many + 3 + (scale is not None))]
+        strides = [code.load("i64", code.slot("%strides", k)) for k in range(len(pointers))]
+        self.table, self.indices, offsets, *factors = pointers[many:]
+        self.offsets = offsets, strides[many + 2]
+        self.scale = factors[0] if factors else ""
+        self.results = [*zip(pointers[:many], strides[:many], strict=True)]
+        numbers = [code.load("i64", code.slot("%numbers", k)) for k in range(9)]
+        self.rows, self.columns, self.row_step, self.step, self.index_step, self.scale_step = numbers[:6]
+        self.starts, self.count, self.padding = numbers[6:]
+
+    def text(self) -> str:
+        """LLVM IR of the module; the row function is called @NAME."""
+        code, (offsets, offset_step) = self.code, self.offsets
+        self.declarations["memset"] = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
+        last = code.register(f"sub i64 {self.starts}, 1")
+        wrong = code.register(f"icmp ne i64 {self._integer(offsets, self.offset)}, 0")
+        last = self._integer(code.at(offsets, last, offset_step), self.offset)
+        wrong = code.register(f"or i1 {wrong}, {code.register(f'icmp sgt i64 {last}, {self.count}')}")
+        with code.carry(0, "%n", 1, [("i1", wrong)]) as bags:
+            places = [code.at(pointer, bags.index, stride) for pointer, stride in self.results]
+            begin = self._start(bags.index)
+            end = self._start(code.register(f"add i64 {bags.index}, 1"))
+            total = places[-1] if self.wide is not self.dtype else places[0]
+            self._clear(total, self.wide)
+            if self.mode == MAX:
+                self._clear(places[3], self.made)
+            with code.carry(begin, end, 1, [("i64", "0"), ("i1", bags.values[0])]) as loop:
+                loop.following = self._add(loop.index, bags.index, places, total, *loop.values)
+            many, wrong = loop.results
+            if self.mode != SUM:
+                self._store_integer(many, places[2])
+            if self.mode == MEAN:
+                self._store_integer(many, places[3])
+            if self.mode == MEAN or self.wide is not self.dtype:
+                self._finish(total, places[0], many)
+            bags.following = [wrong]
+        return row_module(code, self.declarations, self.level.attributes, bags.results[0])
+
+    def _integer(self, place: str, dtype: DType) -> str:
+        found = self.code.load(f"i{8 * dtype.itemsize}", place, dtype.itemsize)
+        return self.code.register(f"sext i32 {found} to i64") if dtype is int32 else found
+
+    def _store_integer(self, value: str, place: str) -> None:
+        if self.made is int32:
+            value = self.code.register(f"trunc i64 {value} to i32")
+        self.code.store(f"i{8 * self.made.itemsize}", value, place, self.made.itemsize)
+
+    def _start(self, bag: str) -> str:
+        """Return where a bag starts, within the indices."""
+        code, (offsets, step) = self.code, self.offsets
+        given = code.register(f"icmp slt i64 {bag}, {self.starts}")
+        place = code.register(f"select i1 {given}, i64 {bag}, i64 0")
+        start = self._integer(code.at(offsets, place, step), self.offset)
+        start = code.minimum(code.register(f"select i1 {given}, i64 {start}, i64 {self.count}"), self.count)
+        below = code.register(f"icmp slt i64 {start}, 0")
+        return code.register(f"select i1 {below}, i64 0, i64 {start}")
+
+    def _clear(self, row: str, dtype: DType) -> None:
+        size = self.code.register(f"mul i64 {self.columns}, {dtype.itemsize}")
+        self.code.line(f"call void @llvm.memset.p0.i64(ptr {row}, i8 0, i64 {size}, i1 false)")
+
+    def _add(self, index: str, bag: str, places: list[str], total: str, many: str, wrong: str) -> list[str]:
+        """Add the row of an index to what is found, and return how many rows that has, and whether the call fails."""
+        code = self.code
+        row = self._integer(code.at(self.indices, index, self.index_step), self.index)
+        if self.mode != SUM:
+            self._store_integer(bag, code.at(places[1], index, self.made.itemsize))
+        inside = code.register(f"icmp ult i64 {row}, {self.rows}")
+        other = code.register(f"icmp ne i64 {row}, {self.padding}")
+        counts = code.register(f"and i1 {inside}, {other}")
+        with code.when(counts):
+            source = code.at(self.table, row, self.row_step)
+            factor = ""
+            if self.scaled is not None:
+                place = code.at(self.scale, index, self.scale_step)
+                scale = self._value(load_value(code, self.scaled, place, self.level))
+                (factor,) = code.emit([cast(scale, self.type)])
+            first = code.register(f"icmp eq i64 {many}, 0")
+            for width, begin, end in self._spans(self.step, self.dtype.itemsize):
+                with code.scope(width), code.loop(begin, end, width) as k:
+                    value = self._value(load_value(code, self.dtype, code.at(source, k, self.step), self.level))
+                    if factor:
+                        value = value * self._bound(factor, value.type)
+                    before = self._value(load_value(code, self.wide, self._at(total, k), self.level))
+                    if self.mode == MAX:
+                        better = self._bound(first, BOOL) | (value > before) | (isnan(value) & ~isnan(before))
+                        self._mark(better, row, code.at(places[3], k, self.made.itemsize))
+                        value = select(better, value, before)
+                    else:
+                        value = before + value
+                    store_value(code, self.wide, self._at(total, k), value, self.level)
+        more = code.register(f"add i64 {many}, {code.register(f'zext i1 {counts} to i64')}")
+        return [more, code.register(f"or i1 {wrong}, {code.register(f'xor i1 {inside}, true')}")]
+
+    def _mark(self, better: Expr, row: str, place: str) -> None:
+        """Note the row where something is better than what has been found before."""
+        kind = INT[8 * self.made.itemsize]
+        found = self._value(load_value(self.code, self.made, place, self.level))
+        value = select(better, cast(self._bound(row, INT[64]), kind), found)
+        store_value(self.code, self.made, place, value, self.level)
+
+    def _finish(self, total: str, result: str, many: str) -> None:
+        """Store the row of the result: what has been added up, in a mean divided by how many rows it is."""
+        code = self.code
+        divisor = ""
+        if self.mode == MEAN:
+            count = Expr("argument", INT[64])
+            code.bind(count, many)
+            (divisor,) = code.emit([cast(select(count == 0, 1, count), self.type)])
+        for width, begin, end in self._spans(str(self.wide.itemsize), self.wide.itemsize):
+            with code.scope(width), code.loop(begin, end, width) as k:
+                value = self._value(load_value(code, self.wide, self._at(total, k), self.level))
+                value = value / self._bound(divisor, value.type) if divisor else value
+                store_value(code, self.dtype, code.at(result, k, self.dtype.itemsize), value, self.level)
+
+    def _spans(self, step: str, itemsize: int) -> list[tuple[int, str, str]]:
+        """Return the widths of loops over the elements of a row, each with where it begins and ends."""
+        code, columns = self.code, self.columns
+        adjacent = code.register(f"icmp eq i64 {step}, {itemsize}")
+        stop = code.register(f"and i64 {columns}, {-self.width}")
+        stop = code.register(f"select i1 {adjacent}, i64 {stop}, i64 0")
+        return [(self.width, "0", stop), (1, stop, columns)] if self.width > 1 else [(1, "0", columns)]
+
+    def _at(self, row: str, index: str) -> str:
+        return self.code.at(row, index, self.wide.itemsize)
+
+    def _bound(self, register: str, type: ScalarType) -> Expr:
+        """Return the expression of a scalar register in all lanes."""
+        expr = Expr("argument", type)
+        self.code.bind(expr, self.code.splat(register, type))
+        return expr
+
+    def _value(self, value: Value) -> Expr:
+        assert isinstance(value, Expr)
+        return value
