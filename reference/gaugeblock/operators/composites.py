@@ -19,8 +19,8 @@ from ..tensor.reinterpret import is_conj, is_neg
 from ..tensor.tensor import Tensor
 from .arguments import dtype_argument, tensor_argument
 from .fill import NUMBERS
-from .gathering import nonzero as places_of
 from .invoke import apply, invoke
+from .masks import places_finder
 from .norms import norm_order
 
 NONZERO, NONZERO_OUT = REGISTRY.find("nonzero"), REGISTRY.find("nonzero.out")
@@ -64,7 +64,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
     if not as_tuple:
         meta = input.meta
         if input.__class__ is Tensor and meta.device is cpu and not (SPECIAL or meta.has_autograd):
-            return places_of(input)
+            return places_finder(meta)(input)
         return call(NONZERO, input)
     found = call(NONZERO, input if input.meta.ndim else call(UNSQUEEZE, input, 0))
     return call(UNBIND, found, 1)

@@ -6,21 +6,18 @@ from functools import partial
 
 from ..core import lazy_numpy as np
 from ..core.device import cpu
-from ..core.dtype import DType, bool_, int32, int64
+from ..core.dtype import DType, int32, int64
 from ..core.errors import wrap_dim
 from ..core.promotion import UPSTREAM_NAMES
 from ..iteration.dimensions import broadcast_shapes
-from ..memory.elements import store_bytes
-from ..tensor.array_view import FEW, array_of
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import contiguous_meta, meta_of
-from .advanced_indexing import take_true
-from .arrays import Array, from_array, has_many_dims, outside, true_places, values
+from ..tensor.tensor_meta import contiguous_meta
+from .arrays import Array, from_array, outside, values
 from .composition import Part, composite
 from .invoke import invoke
 from .loop_plan import LoopPlan, picking
-from .plan import Filling, Planned, plannable
+from .plan import Planned, plannable
 from .registration import kernel
 
 INDEX_DTYPES = (int32, int64)
@@ -194,47 +191,6 @@ def take_along_dim(part: Part, self: Tensor, indices: Tensor, dim: int | None = 
     common[place] = indices.meta.sizes[place]
     from_start = part("where.self", part("lt.Scalar", indices, 0), part("add.Scalar", indices, length), indices)
     return part("gather", source, place, part("expand", from_start, tuple(common)))
-
-
-@kernel("masked_select", "CPU")
-@plannable
-def masked_select(self: Tensor, mask: Tensor) -> Tensor | Filling:
-    """The elements where `mask` is true, in row-major order; both broadcast. Raises RuntimeError unless it is bool."""
-    if mask.meta.dtype is not bool_:
-        raise RuntimeError(f"masked_select: expected BoolTensor for mask, got {mask.meta.dtype.name}")
-    sizes = broadcast_shapes((self.meta.sizes, mask.meta.sizes))
-    array, chosen = (one if one.shape == sizes else np.broadcast_to(one, sizes) for one in (values(self), values(mask)))
-    return take_true(array, chosen, self.meta.dtype)
-
-
-def _unravelled(places: Array, sizes: tuple[int, ...]) -> tuple[Array, ...]:
-    """The place along each dim of places in row-major order."""
-    found: list[Array] = []
-    for size in reversed(sizes):
-        places, along = np.divmod(places, max(size, 1))
-        found.append(along)
-    return tuple(reversed(found))
-
-
-@kernel("argwhere", "CPU")
-@kernel("nonzero", "CPU")
-@plannable
-def nonzero(self: Tensor) -> Tensor | Filling:
-    """The indices of the elements that are not zero, row-major, as int64 of sizes (count, ndim)."""
-    many = has_many_dims(self.meta)
-    array = values(reshape(self, (-1,)) if many else self)
-    found = true_places(array) if array.ndim else ()
-    if many:
-        found = _unravelled(found[0], self.meta.sizes)
-    count = found[0].size if found else int(np.count_nonzero(array))
-
-    def fill(result: Tensor) -> None:
-        if count <= FEW:
-            store_bytes(result.pointer, b"".join([places.tobytes() for places in found]))
-        else:
-            array_of(result).T[...] = found
-
-    return Filling((meta_of((count, len(found)), (1, max(count, 1)), int64),), fill)
 
 
 @kernel("where", "CompositeImplicitAutograd")
