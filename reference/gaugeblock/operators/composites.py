@@ -22,6 +22,7 @@ from .fill import NUMBERS
 from .invoke import apply, invoke
 from .masks import places_finder
 from .norms import norm_order
+from .searching import distinct
 
 NONZERO, NONZERO_OUT = REGISTRY.find("nonzero"), REGISTRY.find("nonzero.out")
 UNSQUEEZE, UNBIND = REGISTRY.find("unsqueeze"), REGISTRY.find("unbind.int")
@@ -35,13 +36,21 @@ def unique(
     Raises IndexError for a dim out of range."""
     _check_tensor("unique", input)
     if dim is None:
+        if is_plain(input):
+            return asked(distinct(input, return_inverse, return_counts), return_inverse, return_counts)
         results = invoke("_unique2", input, sorted, return_inverse, return_counts)
     else:
         results = invoke("unique_dim", input, dim, sorted, return_inverse, return_counts)
     return asked(results, return_inverse, return_counts)
 
 
-def asked(results: Sequence[Tensor], inverse: bool, counts: bool) -> Any:
+def is_plain(input: Tensor) -> bool:
+    """Return whether nobody would notice that a call is not dispatched."""
+    meta = input.meta
+    return input.__class__ is Tensor and meta.device is cpu and not (SPECIAL or meta.has_autograd or meta.lazy)
+
+
+def asked(results: Sequence[Tensor | None], inverse: bool, counts: bool) -> Any:
     """Return the first result, or a tuple of it with those of the inverse and the counts that are asked for."""
     wanted = [result for result, chosen in zip(results, (True, inverse, counts), strict=True) if chosen]
     return tuple(wanted) if len(wanted) > 1 else wanted[0]
@@ -62,9 +71,8 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
             raise RuntimeError("nonzero(): argument 'out' is not supported with as_tuple=True")
         return call(NONZERO_OUT, input, out=out)
     if not as_tuple:
-        meta = input.meta
-        if input.__class__ is Tensor and meta.device is cpu and not (SPECIAL or meta.has_autograd):
-            return places_finder(meta)(input)
+        if is_plain(input):
+            return places_finder(input.meta)(input)
         return call(NONZERO, input)
     found = call(NONZERO, input if input.meta.ndim else call(UNSQUEEZE, input, 0))
     return call(UNBIND, found, 1)

@@ -12,18 +12,18 @@ from ...core.errors import type_error, wrap_dim
 from ...core.warn import warn
 from ...iteration.tensor_iterator import Number
 from ...kernels.ordering import Order
+from ...tensor.reshaping import contiguous
 from ...tensor.scalars import item
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import contiguous_meta
 from ..arrays import Array, filled_arrays, from_array, values
-from ..composites import asked
+from ..composites import asked, is_plain
 from ..composition import Part, composite
 from ..conversion import host
 from ..invoke import apply, invoke, reshape, unsqueeze
 from ..operand_checks import check_implemented
 from ..plan import Filling, Planned, plannable
-from ..ranges import count_by
-from ..searching import parts_first, runs_of
+from ..searching import Runs, parts_first, runs_of, with_empty
 from ..sorting import one_along
 
 
@@ -360,8 +360,7 @@ def unique_consecutive(
     if meta.device.type != "cpu":
         raise NotImplementedError("unique_consecutive: the sizes depend on data, which a meta tensor has not")
     if dim is None:
-        row, indices = apply("clone", reshape(self, (-1,))), new_like(contiguous_meta((meta.numel,), int64))
-        return runs_of(meta, row, count_by(indices, (0, 1)), return_inverse, return_counts)
+        return with_empty(_consecutive(self, return_inverse, return_counts))
     array, place = values(self), wrap_dim("unique_consecutive", dim, meta.ndim)
     array = array if array.ndim else array.reshape(-1)
     moved = np.moveaxis(array, place, 0) if place else array
@@ -372,11 +371,22 @@ def unique_consecutive(
     return parts_first(found, place, meta.dtype), from_array(run, int64), from_array(lengths, int64)
 
 
+def _consecutive(self: Tensor, inverse: bool, counts: bool) -> Runs:
+    meta = self.meta
+    check_implemented("unique", meta.dtype, not meta.dtype.is_complex)
+    row, found = contiguous(reshape(self, (-1,))), new_like(contiguous_meta((meta.numel,), meta.dtype))
+    return runs_of(meta, row, None, found, inverse, counts)
+
+
 def public_unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """The first of every run; a tuple with each element's run and the lengths of the runs when asked for."""
     if not isinstance(input, Tensor):
         type_error("unique_consecutive", "input", input, "Tensor")
-    found = invoke("unique_consecutive", input, return_inverse, return_counts, dim)
+    found: Sequence[Tensor | None]
+    if dim is None and is_plain(input):
+        found = _consecutive(input, return_inverse, return_counts)
+    else:
+        found = invoke("unique_consecutive", input, return_inverse, return_counts, dim)
     return asked(found, return_inverse, return_counts)
