@@ -58,8 +58,8 @@ KINDS = {
 NUMBER_FIRST = {("tensor", "tensor"), ("tensor", "number"), ("number", "tensor"), ("int", "tensor")}
 """Kinds of the first two arguments of operators that may begin with a number."""
 VALUED = frozenset(
-    """celu celu_ isclose linalg_vector_norm logit logit_ nan_to_num nan_to_num_ norm polygamma polygamma_ softshrink
-    special_logit special_polygamma""".split()
+    """celu celu_ isclose linalg_vector_norm logit logit_ nan_to_num nan_to_num_ norm pdist polygamma polygamma_
+    softshrink special_logit special_polygamma""".split()
 )
 """Operators whose numbers decide what is computed: their keys hold the values."""
 

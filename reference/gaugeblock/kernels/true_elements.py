@@ -20,7 +20,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 
-from ..core.dtype import DType
+from ..core.dtype import DType, bool_
 from .code import Declarations, row_module
 from .compiler import Builtin, compiler
 from .conversion import from_storage, memory
@@ -88,18 +88,23 @@ def _truth(code: Emitter, dtype: DType, place: str, level: Level) -> str:
     return code.emit([found[0] | found[1] if len(found) == 2 else found[0]])[0]
 
 
-def _count(dtype: DType, level: Level) -> str:
-    code, (cells, source), (_, step) = _begin(2, level)
+def _counted(code: Emitter, dtype: DType, source: str, step: str, level: Level) -> str:
+    """Return how many elements of a row are not zero."""
     lanes = level.vector_bytes // min(dtype.itemsize, 8) if level.vector_bytes else 1
     adjacent = code.register(f"icmp eq i64 {step}, {dtype.itemsize}")
     stop = code.register(f"select i1 {adjacent}, i64 {code.register(f'and i64 %n, {-lanes}')}, i64 0")
-    total = code.load("i64", cells)
-    tally = Selection(64, level, code.declarations)
+    total, tally = "0", Selection(64, level, code.declarations)
     for width, begin, end in ((lanes, "0", stop), (1, stop, "%n")):
         with code.scope(width), code.carry(begin, end, width, [("i64", total)]) as loop, code.scope():
             truth = _truth(code, dtype, code.at(source, loop.index, step), level)
             loop.following = [code.register(f"add i64 {loop.values[0]}, {tally.lanes_of(code, truth, width)}")]
         (total,) = loop.results
+    return total
+
+
+def _count(dtype: DType, level: Level) -> str:
+    code, (cells, source), (_, step) = _begin(2, level)
+    total = code.register(f"add i64 {code.load('i64', cells)}, {_counted(code, dtype, source, step, level)}")
     code.store("i64", total, cells)
     return row_module(code, code.declarations, level.attributes)
 
@@ -111,14 +116,15 @@ def _places(dtype: DType, columns: int, by_rows: bool, level: Level) -> str:
     targets = [code.at(out, k, column) for k in range(columns)]
     starts = [code.register(f"ptrtoint ptr {place} to i64") for place in at]
     nowhere = code.variable("i64", 0)
-    with code.carry(0, "%n", 1, [("i64", done), *[("i64", start) for start in starts]]) as loop, code.scope():
-        done, *places = loop.values
-        wanted = _truth(code, dtype, code.at(source, loop.index, step), level)
-        wanted = code.register(f"and i1 {wanted}, {code.register(f'icmp ult i64 {done}, {total}')}")
+    state = [("i64", done), ("ptr", source), *[("i64", start) for start in starts]]
+    with code.carry(0, "%n", 1, state) as loop, code.scope():
+        done, one, *places = loop.values
+        wanted = _truth(code, dtype, one, level)
+        fits = code.register(f"and i1 {wanted}, {code.register(f'icmp ult i64 {done}, {total}')}")
         for place, target in zip(places, targets, strict=True):
-            code.store("i64", place, _either(code, wanted, code.at(target, done, row), nowhere))
+            code.store("i64", place, _either(code, fits, code.at(target, done, row), nowhere))
         moved = [code.register(f"add i64 {place}, {by}") for place, by in zip(places, steps, strict=True)]
-        loop.following = [_one_more(code, done, wanted), *moved]
+        loop.following = [_one_more(code, done, wanted), code.move(one, step), *moved]
     code.store("i64", loop.results[0], code.slot(cells, 1))
     return row_module(code, code.declarations, level.attributes)
 
@@ -128,13 +134,13 @@ def _take(itemsize: int, level: Level) -> str:
     total, done = code.load("i64", cells), code.load("i64", code.slot(cells, 1))
     type, align = element_type(itemsize), min(itemsize, 4)
     nowhere = code.register(f"alloca {type}")
-    with code.carry(0, "%n", 1, [("i64", done)]) as loop:
-        (done,) = loop.values
-        wanted = _is_set(code, code.at(mask, loop.index, mask_step))
-        wanted = code.register(f"and i1 {wanted}, {code.register(f'icmp ult i64 {done}, {total}')}")
-        one = code.load(type, code.at(source, loop.index, step), align)
-        code.store(type, one, _either(code, wanted, code.at(out, done, itemsize), nowhere), align)
-        loop.following = [_one_more(code, done, wanted)]
+    with code.carry(0, "%n", 1, [("i64", done), ("ptr", source), ("ptr", mask)]) as loop:
+        done, place, chosen = loop.values
+        wanted = _is_set(code, chosen)
+        fits = code.register(f"and i1 {wanted}, {code.register(f'icmp ult i64 {done}, {total}')}")
+        one = code.load(type, place, align)
+        code.store(type, one, _either(code, fits, code.at(out, done, itemsize), nowhere), align)
+        loop.following = [_one_more(code, done, wanted), code.move(place, step), code.move(chosen, mask_step)]
     code.store("i64", loop.results[0], code.slot(cells, 1))
     return row_module(code, code.declarations, level.attributes)
 
@@ -146,17 +152,19 @@ def _replace(itemsize: int, level: Level) -> str:
     type, align = element_type(itemsize), min(itemsize, 4)
     first = code.register(f"icmp eq ptr {place}, null")
     done = code.register(f"select i1 {first}, i64 0, i64 {code.load('i64', cell)}")
-    last = code.register(f"sub i64 {count}, 1")
-    with code.carry(0, "%n", 1, [("i64", done)]) as loop:
-        (done,) = loop.values
-        wanted = _is_set(code, code.at(mask, loop.index, mask_step))
-        following = code.at(source, code.minimum(done, last), itemsize)
-        one = code.load(type, _either(code, wanted, following, code.at(given, loop.index, given_step)), align)
-        code.store(type, one, code.at(out, loop.index, step), align)
-        loop.following = [_one_more(code, done, wanted)]
-    code.store("i64", loop.results[0], cell)
-    missing = code.register(f"icmp sgt i64 {loop.results[0]}, {count}")
-    return row_module(code, code.declarations, level.attributes, missing)
+    total = code.register(f"add i64 {done}, {_counted(code, bool_, mask, mask_step, level)}")
+    code.leave(code.register(f"icmp sgt i64 {total}, {count}"), "i1 true")
+    code.store("i64", total, cell)
+    state = [("ptr", code.at(source, done, itemsize)), ("ptr", out), ("ptr", given), ("ptr", mask)]
+    with code.carry(0, "%n", 1, state) as loop:
+        following, *at = loop.values
+        target, kept, chosen = at
+        wanted = _is_set(code, chosen)
+        code.store(type, code.load(type, _either(code, wanted, following, kept), align), target, align)
+        taken = code.move(following, code.register(f"select i1 {wanted}, i64 {itemsize}, i64 0"))
+        moved = [code.move(one, by) for one, by in zip(at, (step, given_step, mask_step), strict=True)]
+        loop.following = [taken, *moved]
+    return row_module(code, code.declarations, level.attributes)
 
 
 def _is_set(code: Emitter, place: str) -> str:
