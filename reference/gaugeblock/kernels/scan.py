@@ -47,10 +47,14 @@ def running_extreme(compute: DType, largest: bool) -> Phase:
 
     def step(state: State, x: Value, index: Expr, context: Context) -> State:
         assert isinstance(x, Expr)
-        take = x >= state[0] if largest else x <= state[0]
-        take = isnan(x) | take if type.is_float else take
+
+        def renewed(new: Expr, best: Expr, at: Expr) -> State:
+            kept = isnan(best) & ~isnan(x) if type.is_float else none
+            return none, select(kept, best, x), select(kept, at, index)
+
         # New extremes are rare, or nearly always there: the next step does not wait for what a branch foretells.
-        return while_loop(lambda new, *_: new, lambda *_: (none, x, index), take, *state)[1:]
+        new = ~(x < state[0] if largest else x > state[0])
+        return while_loop(lambda new, *_: new, renewed, new, *state)[1:]
 
     start = (lowest(type) if largest else highest(type), constant(0, INT[64]))
     return Phase(lambda x: start, step, _uncombined, lambda state, context: state)
