@@ -42,7 +42,19 @@ from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import only_ints
 from ..tensor.view_table import AT_SAME_PLACE, PLACED, VIEWS, ViewFunction, view_functions
 from . import factories
-from .call_cache import LATER, OTHER, Filler, Parameter, Request, metas, modes_of, parameters_of, plain, valued
+from .call_cache import (
+    LATER,
+    OTHER,
+    Filler,
+    Parameter,
+    Request,
+    holds_tensors,
+    metas,
+    modes_of,
+    parameters_of,
+    plain,
+    valued,
+)
 from .caller import FORMS, RENAMED, Caller, Single
 from .marked_views import MARKED, marked_views, marking, taken
 from .overloads import NO, Group, Overload, functions, number, takes_spread
@@ -129,6 +141,7 @@ class Binding:
         return {
             "OTHER": OTHER, "plain": plain, "metas": metas, "Request": Request, "squaring": squaring, "Unset": Unset,
             "only_ints": only_ints, "valued": valued, "taken": taken, "marked_views": marked_views,
+            "holds_tensors": holds_tensors,
         }  # fmt: skip
 
     def _parts(self) -> list[str]:

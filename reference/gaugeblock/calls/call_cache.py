@@ -82,6 +82,11 @@ class Parameter(NamedTuple):
         """Return whether the key holds the meta of a tensor or the class of a number, not the value."""
         return self.kinds <= {"tensor", "number"} or (self.given and self.kinds <= {"tensor", "int", "ints"})
 
+    @property
+    def is_listed(self) -> bool:
+        """Return whether it may be a list of tensors or something else that is no tensor."""
+        return "tensors" in self.kinds and not self.kinds <= {"tensors", "tensor"}
+
     def part(self) -> str:
         """Source of its part in the key."""
         name = self.name
@@ -94,6 +99,8 @@ class Parameter(NamedTuple):
             return f"{name}.__class__"
         if self.by_class:
             return f"{name}.meta if {name}.__class__ is Tensor else {name}.__class__"
+        if self.is_listed:
+            return f"metas({name}, None) if holds_tensors({name}) else valued({name})"
         if "tensors" in self.kinds:
             return f"metas({name}, None)"
         if "tensor" in self.kinds:
@@ -109,6 +116,8 @@ class Parameter(NamedTuple):
 
     def value(self) -> str | None:
         """Source of what the cached call is given for it; None if it is in the key by value."""
+        if self.is_listed:
+            return f"{self.name} if holds_tensors({self.name}) else UNSET"
         if self.by_class or "tensors" in self.kinds:
             return self.name
         return f"{self.name} if {self.name}.__class__ is Tensor else UNSET" if "tensor" in self.kinds else None
@@ -130,6 +139,11 @@ def valued(number: Any) -> Any:
     """Return the part in a key of a number whose value matters."""
     kind = number.__class__
     return (kind, repr(number)) if kind is float or kind is int else plain(number)
+
+
+def holds_tensors(value: Any) -> bool:
+    """Return whether an argument is a list that begins with a tensor."""
+    return (value.__class__ is list or value.__class__ is tuple) and len(value) > 0 and isinstance(value[0], Tensor)
 
 
 def metas(tensors: Any, none: Any = OTHER) -> Any:
