@@ -138,6 +138,11 @@ def right_shift(self: Expr, other: Expr) -> Expr:
     return select(_in_range(other), shifted, 0) if self.type.kind == "uint" else shifted
 
 
+def cross_product(a1: Value, a2: Value, a3: Value, b1: Value, b2: Value, b3: Value) -> tuple[Value, Value, Value]:
+    """The product of two vectors of three numbers."""
+    return a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1
+
+
 FORMULAS: dict[str, Callable[..., Any]] = {
     "add": operator.add, "add.alpha": add_alpha, "sub": operator.sub,
     "sub.alpha": lambda self, other, alpha: add_alpha(self, other, -alpha), "mul": operator.mul,
@@ -151,5 +156,5 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "round": _on_floats(functions.rint), "round.decimals": round_decimals, "round.tens": round_tens,
     "frac": lambda self: self - truncate(self),
     "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor, "bitwise_not": operator.inv,
-    "bitwise_left_shift": left_shift, "bitwise_right_shift": right_shift,
+    "cross_product": cross_product, "bitwise_left_shift": left_shift, "bitwise_right_shift": right_shift,
 }  # fmt: skip

@@ -8,20 +8,25 @@ from itertools import combinations_with_replacement
 from math import comb
 
 from ...core import lazy_numpy as np
-from ...core.device import meta_device
+from ...core.device import cpu, meta_device
 from ...core.dtype import bool_, complex32, float32, int64
 from ...core.errors import wrap_dim
+from ...core.memory_format import contiguous_format
 from ...core.promotion import UPSTREAM_NAMES, common_dtype, promote_types
 from ...core.warn import warn_once
-from ...iteration.dimensions import broadcast_shapes
+from ...iteration.dimensions import broadcast_shapes, iteration_strides
 from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
+from ...tensor.tensor_meta import contiguous_meta
 from ..arguments import tensors_argument
 from ..arrays import check_same_device, from_array, outline
 from ..complex_half import refuse_complex32
 from ..composition import Part, composite
 from ..invoke import apply, invoke, reshape
+from ..loop_plan import LoopPlan
 from ..operand_checks import check_fits, check_implemented, check_scalar_type
+from ..plan import Planned, plannable
+from ..pointwise import formula_kernel
 from ..products import HALF, check_batches, scaled
 
 
@@ -86,8 +91,8 @@ def trace(part: Part, self: Tensor) -> Tensor:
     return part("sum", part("diagonal", self, 0, 0, 1))
 
 
-@composite
-def linalg_cross(part: Part, self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+@plannable
+def linalg_cross(self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor | Planned[Tensor]:
     """The product of the vectors along `dim`; the other dims broadcast. Raises RuntimeError for different dtypes or
     numbers of dims and for vectors of another length."""
     left, right = self.meta, other.meta
@@ -102,13 +107,17 @@ def linalg_cross(part: Part, self: Tensor, other: Tensor, *, dim: int = -1) -> T
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {given}")
     check_scalar_type("linalg.cross", left.dtype, right.dtype)
     check_implemented("cross", left.dtype, left.dtype not in (bool_, complex32))
-    wide = float32 if left.dtype in HALF else left.dtype
-    sizes = broadcast_shapes((left.sizes, right.sizes))
-    both = [part("expand", part("to.dtype", one, wide), sizes) for one in (self, other)]
-    longer = [part("cat", (one, part("narrow", one, place, 0, 2)), place) for one in both]
-    a1, a2, b1, b2 = (part("narrow", one, place, step, 3) for one in longer for step in (1, 2))
-    difference = part("sub.Tensor", part("mul.Tensor", a1, b2), part("mul.Tensor", a2, b1))
-    return part("to.dtype", difference, left.dtype)
+    dtype, sizes = left.dtype, broadcast_shapes((left.sizes, right.sizes))
+    plan = LoopPlan([left, right], [contiguous_meta(sizes, dtype, left.device)])
+    if left.device is cpu:
+        kernel = formula_kernel("cross_product", [dtype] * 6, dtype, dtype, dtype, dtype)
+        views = [
+            one._replace(sizes=sizes, strides=iteration_strides(one.sizes, one.strides, sizes, 1))
+            for one in (*plan.results, *plan.inputs)
+        ]
+        outputs, *inputs = [[one.select(place, k) for k in range(3)] for one in views]
+        plan.loop(kernel, outputs, [*inputs[0], *inputs[1]])
+    return plan.planned(self, other)
 
 
 @composite
@@ -157,11 +166,12 @@ def vander(part: Part, x: Tensor, N: int | None = None, increasing: bool = False
     return found if increasing else part("flip", found, (1,))
 
 
-def block_diag(tensors: Sequence[Tensor]) -> Tensor:
+@composite
+def block_diag(part: Part, tensors: Sequence[Tensor]) -> Tensor:
     """A matrix with the tensors on its diagonal, zeros elsewhere, in their promoted dtype; vectors are rows. Without
     tensors it is one row without columns. Raises RuntimeError for more than two dims."""
     if not tensors:
-        return outline((1, 0), float32)[0]
+        return part.run(outline, (1, 0), float32)[0]  # type: ignore[no-any-return]
     dtype = common_dtype((t.meta.dtype, 2 if t.meta.ndim else 1) for t in tensors)
     blocks = []
     for k, tensor in enumerate(tensors):
@@ -171,10 +181,13 @@ def block_diag(tensors: Sequence[Tensor]) -> Tensor:
                 f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {k} has {len(sizes)} "
                 f"dimensions"
             )
-        blocks.append(reshape(apply("to.dtype", tensor, dtype), (1,) * (2 - len(sizes)) + sizes))
+        wide = tensor if tensor.meta.dtype is dtype else part("to.dtype", tensor, dtype)
+        blocks.append(wide if len(sizes) == 2 else part("reshape", wide, (1,) * (2 - len(sizes)) + sizes))
+    if len(blocks) == 1:
+        return part("clone", blocks[0], memory_format=contiguous_format)
     widths = [block.meta.sizes[1] for block in blocks]
     pads = [(sum(widths[:k]), sum(widths[k + 1 :])) for k in range(len(widths))]
-    return apply("cat", [apply("constant_pad_nd", *both) for both in zip(blocks, pads, strict=True)])
+    return part("cat", [part("constant_pad_nd", *both) for both in zip(blocks, pads, strict=True)])
 
 
 def public_block_diag(*tensors: Tensor) -> Tensor:

@@ -8,12 +8,13 @@ from ...core.dtype import DType, int32, int64
 from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.array_view import array_of
 from ...tensor.reshaping import contiguous
+from ...tensor.scalars import item
 from ...tensor.tensor import Tensor, empty_tensor, new_like
 from ...tensor.tensor_meta import contiguous_meta
 from ...tensor.versions import bump_version
 from ..arrays import Array, check_same_device, store, values, widened
 from ..conversion import host
-from ..invoke import apply
+from ..invoke import apply, invoke
 from ..loop_plan import picking
 from ..plan import Planned, plannable
 from .calls import check_dtype
@@ -102,14 +103,14 @@ def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
     if meta.device is meta_device and num_classes == -1:
         raise NotImplementedError("one_hot(): num_classes must be given for a tensor without data")
     if meta.device is not meta_device:
-        given = values(host(self))
-        if given.min() < 0:
-            raise RuntimeError(f"one_hot(): Class values must be non-negative, got {given.min()}")
+        least, largest = map(item, invoke("aminmax", host(self)))
+        if least < 0:
+            raise RuntimeError(f"one_hot(): Class values must be non-negative, got {least}")
         if num_classes == -1:
-            num_classes = int(given.max()) + 1
-        elif given.max() >= num_classes:
+            num_classes = largest + 1
+        elif largest >= num_classes:
             raise RuntimeError(
-                f"one_hot(): Class values must be smaller than num_classes, got {given.max()} of {num_classes}"
+                f"one_hot(): Class values must be smaller than num_classes, got {largest} of {num_classes}"
             )
     classes = apply("arange", num_classes, dtype=int64, device=meta.device)
     found = apply("eq.Tensor", apply("unsqueeze", apply("contiguous", self), -1), classes)
