@@ -14,9 +14,10 @@ from ...tensor.tensor_meta import contiguous_meta
 from ...tensor.versions import bump_version
 from ..arrays import Array, check_same_device, store, values, widened
 from ..conversion import host
-from ..invoke import apply, invoke
+from ..invoke import apply
 from ..loop_plan import picking
 from ..plan import Planned, plannable
+from ..ranges import count_by
 from .calls import check_dtype
 
 SUM, MEAN, MAX = range(3)
@@ -103,7 +104,8 @@ def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
     if meta.device is meta_device and num_classes == -1:
         raise NotImplementedError("one_hot(): num_classes must be given for a tensor without data")
     if meta.device is not meta_device:
-        least, largest = map(item, invoke("aminmax", host(self)))
+        given = host(self)
+        least, largest = item(apply("min", given)), item(apply("max", given))
         if least < 0:
             raise RuntimeError(f"one_hot(): Class values must be non-negative, got {least}")
         if num_classes == -1:
@@ -112,7 +114,10 @@ def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
             raise RuntimeError(
                 f"one_hot(): Class values must be smaller than num_classes, got {largest} of {num_classes}"
             )
-    classes = apply("arange", num_classes, dtype=int64, device=meta.device)
+    if meta.device is cpu:
+        classes = count_by(new_like(contiguous_meta((num_classes,), int64)), (0, 1))
+    else:
+        classes = apply("arange", num_classes, dtype=int64, device=meta.device)
     found = apply("eq.Tensor", apply("unsqueeze", apply("contiguous", self), -1), classes)
     return apply("to.dtype", found, int64)
 
