@@ -3,7 +3,10 @@
     bins_kernel(...)(counts_ptr, source_ptr, weights_ptr, edges_ptr, low, high, bins, ndim, sizes..., byte strides...)
     edges_kernel(...)(edges_ptr, low, high, step, bins, 1, bins + 1, itemsize)
 
-The counts are float64, to which 1 or the weight of each element is added. Elements outside of the bins and NaN count
+    limits_kernel(...)(cells_ptr, source_ptr, 1, n, 0, byte stride)      the largest and the smallest of some ints, or 0
+    ints_kernel(...)(counts_ptr, source_ptr, weights_ptr, bins, 1, n, byte strides...)        counts of ints below `bins`
+
+The counts of floats are float64, to which 1 or the weight of each element is added. Elements outside of the bins and NaN count
 nowhere; the last bin has its right edge. Weights and edges are read only where there are any. The `bins` + 1 edges
 ascend; of even ones the first guess of an element's bin is wrong by one at most.
 """
@@ -49,6 +52,65 @@ def edges_kernel(dtype: DType) -> Builtin:
     level = current_level()
     row = compiler().load(f"even edges {dtype.name} {level.name}", lambda: _edges(dtype, level))
     return rows_builtin("edges", Signature(1, "dddi"), row, [dtype.itemsize], 1)
+
+
+@functools.cache
+def limits_kernel(dtype: DType) -> Builtin:
+    """Return the builtin for signed ints or bytes; memoised."""
+    level = current_level()
+    row = compiler().load(f"limits of ints {dtype.name} {level.name}", lambda: _limits(dtype, level))
+    return rows_builtin("limits", Signature(1, "m"), row, [8, dtype.itemsize], 1)
+
+
+@functools.cache
+def ints_kernel(dtype: DType, weight: DType | None) -> Builtin:
+    """Return the builtin for signed ints or bytes, which counts in int64, or adds up weights of float64; memoised."""
+    level = current_level()
+    description = f"counts of ints {dtype.name} {weight and weight.name} {level.name}"
+    row = compiler().load(description, lambda: _ints(dtype, weight is not None, level))
+    return rows_builtin("ints", Signature(1, "mmi"), row, [8, dtype.itemsize, 8], 1)
+
+
+def _int(code: Emitter, dtype: DType, place: str) -> str:
+    """Return an int in memory as an i64."""
+    one = code.load(f"i{8 * dtype.itemsize}", place, dtype.itemsize)
+    if dtype.itemsize == 8:
+        return one
+    return code.register(f"{'sext' if dtype.is_signed else 'zext'} i{8 * dtype.itemsize} {one} to i64")
+
+
+def _limits(dtype: DType, level: Level) -> str:
+    code = Emitter(1, "x", Declarations(level.vector_bytes))
+    cells, source = (code.load("ptr", code.slot("%pointers", k)) for k in range(2))
+    step = code.load("i64", code.slot("%strides", 1))
+    code.declarations["smax"] = "declare i64 @llvm.smax.i64(i64, i64)"
+    with code.carry(0, "%n", 1, [("i64", "0"), ("i64", "0"), ("ptr", source)]) as loop:
+        most, least, place = loop.values
+        one = _int(code, dtype, place)
+        most = code.register(f"call i64 @llvm.smax.i64(i64 {most}, i64 {one})")
+        loop.following = [most, code.minimum(least, one), code.move(place, step)]
+    for k in range(2):
+        code.store("i64", loop.results[k], code.slot(cells, k))
+    return row_module(code, code.declarations, level.attributes)
+
+
+def _ints(dtype: DType, weighted: bool, level: Level) -> str:
+    code = Emitter(1, "x", Declarations(level.vector_bytes))
+    counts, source, weights = (code.load("ptr", code.slot("%pointers", k)) for k in range(3))
+    steps = [code.load("i64", code.slot("%strides", k)) for k in (1, 2)]
+    bins = code.load("i64", "%numbers")
+    with code.carry(0, "%n", 1, [("ptr", source), ("ptr", weights)]) as loop:
+        place, weight = loop.values
+        one = _int(code, dtype, place)
+        with code.when(code.register(f"icmp ult i64 {one}, {bins}")):  # unless another thread has changed it
+            at = code.slot(counts, one)
+            if weighted:
+                more = code.load("double", weight)
+                code.store("double", code.register(f"fadd double {code.load('double', at)}, {more}"), at)
+            else:
+                code.store("i64", code.register(f"add i64 {code.load('i64', at)}, 1"), at)
+        loop.following = [code.move(at, by) for at, by in zip(loop.values, steps, strict=True)]
+    return row_module(code, code.declarations, level.attributes)
 
 
 def _numbers(code: Emitter, dtype: DType, doubles: int) -> tuple[list[Expr], str]:

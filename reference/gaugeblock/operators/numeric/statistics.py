@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
 from math import inf, isfinite
 from typing import Any
@@ -15,7 +16,7 @@ from ...core.memory_format import contiguous_format
 from ...core.warn import warn
 from ...iteration.tensor_iterator import Number
 from ...kernels.bound_call import nothing
-from ...kernels.histogram import Bins, bins_kernel, edges_kernel
+from ...kernels.histogram import Bins, bins_kernel, edges_kernel, ints_kernel, limits_kernel
 from ...kernels.ordering import Order
 from ...tensor.reshaping import contiguous
 from ...tensor.scalars import item
@@ -52,13 +53,24 @@ def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) ->
     check_implemented("bincount_cpu", dtype, dtype.kind == 1 and dtype.name not in ("uint16", "uint32", "uint64"))
     if self.meta.device.type != "cpu":
         raise NotImplementedError("bincount: the size of the result depends on data, which a meta tensor has not")
-    numbers = values(self)
-    if numbers.ndim != 1 or (numbers.size and numbers.min() < 0):
+    size, cells = self.meta.numel, array("q", (-1, 0))
+    if self.meta.ndim == 1 and size:
+        step = self.meta.byte_strides[0]
+        long_call(size, limits_kernel(dtype))(cells.buffer_info()[0], self.pointer, 1, size, 0, step)
+    most, least = cells
+    if self.meta.ndim != 1 or least < 0:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
-    if weights is None or not numbers.size:
-        return from_array(np.bincount(numbers.astype(np.int64), minlength=minlength), int64)
-    kind = float32 if weights.meta.dtype is float32 else float64
-    return from_array(np.bincount(numbers.astype(np.int64), values(weights).astype(np.float64), minlength), kind)
+    bins = max(most + 1, minlength)
+    if not size:
+        weights = None
+    counts = new_like(contiguous_meta((bins,), int64 if weights is None else float64))
+    fill_number(counts, 0)
+    if size:
+        wide = self if weights is None else apply("to.dtype", weights, float64)
+        steps = 0, step, wide.meta.byte_strides[0]
+        run = long_call(size, ints_kernel(dtype, None if weights is None else float64))
+        run(counts.pointer, self.pointer, wide.pointer, bins, 1, size, *steps)
+    return counts if weights is None or weights.meta.dtype is not float32 else apply("to.dtype", counts, float32)
 
 
 Ends = tuple[float, float]
@@ -229,9 +241,9 @@ def histogram_bin_ct(
             )
         if low == high:
             low, high = low - 0.5, high + 0.5
-        low, high = rounded(low), rounded(high)
-        step = float((high - low) / rounded(bins))
-        low, high = float(low), float(high)
+        bounds = rounded(low), rounded(high)
+        step = float((bounds[1] - bounds[0]) / rounded(bins))
+        low, high = map(float, bounds)
         edges_kernel(edges.meta.dtype)(edges.pointer, low, high, step, bins, 1, bins + 1, edges.meta.dtype.itemsize)
         # Where steps come near to what rounding loses, the first guess of a bin may be far off.
         even = max(bins, abs(low) / step, abs(high) / step) * epsilon < 1 if 0 < step < inf else False
