@@ -2,13 +2,12 @@
 
     bins_kernel(...)(counts_ptr, source_ptr, weights_ptr, edges_ptr, low, high, bins, ndim, sizes..., byte strides...)
     edges_kernel(...)(edges_ptr, low, high, step, bins, 1, bins + 1, itemsize)
+    ints_kernel(...)(counts_ptr, source_ptr, weights_ptr, bins, 1, n, byte strides...)     counts of ints below `bins`
+    limits_kernel(...)(cells_ptr, source_ptr, 1, n, 0, byte stride)         the largest and the smallest int, or 0
 
-    limits_kernel(...)(cells_ptr, source_ptr, 1, n, 0, byte stride)      the largest and the smallest of some ints, or 0
-    ints_kernel(...)(counts_ptr, source_ptr, weights_ptr, bins, 1, n, byte strides...)        counts of ints below `bins`
-
-The counts of floats are float64, to which 1 or the weight of each element is added. Elements outside of the bins and NaN count
-nowhere; the last bin has its right edge. Weights and edges are read only where there are any. The `bins` + 1 edges
-ascend; of even ones the first guess of an element's bin is wrong by one at most.
+The counts of floats are float64, to which 1 or the weight of each element is added. Elements outside of the bins and
+NaN count nowhere; the last bin has its right edge. Weights and edges are read only where there are any. The `bins` + 1
+edges ascend; of even ones the first guess of an element's bin is wrong by one at most.
 """
 
 from __future__ import annotations

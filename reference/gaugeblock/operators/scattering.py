@@ -72,7 +72,8 @@ def writing(name: str, inplace: str) -> Callable[[F], F]:
                 copy_values(out, self)
                 write(out)
 
-            kept = None if kwargs.keys() - {"reduce"} else _kept(base, result.meta, self, args, **kwargs)
+            options = {name: value for name, value in kwargs.items() if name != "include_self" or not value}
+            kept = None if options.keys() - {"reduce"} else _kept(base, result.meta, self, args, **options)
             call, operands, loops = kept or (None, None, None)
             filling = Filling((result.meta,), fill, loops=loops)
             values = [self, *[one for one in args if isinstance(one, Tensor)]]
