@@ -104,6 +104,7 @@ def planned_scatter(
         plan.kernel(steps.builtin, views, steps.tail)
         loops = plan.fresh._replace(refusing=True)
         return loops.native(), loops
+    assert not isinstance(source, Tensor)
     copied = plan.call
     held: tuple[Number, Any] = source, number_as(operator, meta.dtype, source)
 

@@ -10,7 +10,7 @@ from typing import Any
 from ...core import lazy_numpy as np
 from ...core.away import long_call
 from ...core.device import cpu, meta_device
-from ...core.dtype import bool_, float32, float64, int64
+from ...core.dtype import DType, bool_, float32, float64, int64
 from ...core.errors import type_error, wrap_dim
 from ...core.memory_format import contiguous_format
 from ...core.warn import warn
@@ -90,6 +90,11 @@ def _finite(operator: str, low: float, high: float) -> Ends:
     return low, high
 
 
+def _wide(dtype: DType) -> DType:
+    """The dtype in which elements are compared with the edges of bins."""
+    return dtype if dtype is float64 else float32
+
+
 class _Counting:
     """Counts elements of some meta by bins, those of `weight`'s meta added up if there is one."""
 
@@ -120,7 +125,7 @@ def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Te
     made = contiguous_meta((bins,), dtype, self.meta.device)
     if self.meta.device is not cpu:
         return Planned.unrun(Filling((made,), nothing), (self,), None, None)
-    wide = dtype if dtype in (float32, float64) else float32
+    wide = _wide(dtype)
     counting = _Counting(self.meta if wide is dtype else contiguous_meta(self.meta.sizes, wide), None, bins)
 
     def fill(result: Tensor, given: Tensor = self, least: Number = min, largest: Number = max) -> None:
@@ -155,20 +160,27 @@ def _histogram(
     operands = tuple([one for one in (self, given, weight) if one is not None])
     if meta.device is not cpu:
         return Planned.unrun(Filling(metas, nothing, kind), operands, None, None, kind=kind)
-    same = weight is None or weight.meta.sizes == meta.sizes
-    laid = None if weight is None else weight.meta if same else contiguous_meta(meta.sizes, meta.dtype)
-    counting = _Counting(meta, laid, bins)
+    wide = _wide(meta.dtype)
+    as_given = wide is meta.dtype, wide is meta.dtype and (weight is None or weight.meta.sizes == meta.sizes)
+    row_major = contiguous_meta(meta.sizes, wide)
+    laid = None if weight is None else weight.meta if as_given[1] else row_major
+    counting = _Counting(meta if as_given[0] else row_major, laid, bins)
+
+    def converted(tensor: Tensor) -> Tensor:
+        return apply("to.dtype", reshape(tensor, meta.sizes), wide, copy=True, memory_format=contiguous_format)
 
     def fill(result: Tensor, edges: Tensor, *values: Tensor) -> None:
         source, *others = values or operands
         way, low, high = find(others.pop(0) if given is not None else source, edges)
         weights = others[0] if others else None
-        if weights is not None and not same:
-            weights = apply("clone", reshape(weights, meta.sizes), memory_format=contiguous_format)
-        counts = counting(way, source, weights, edges.pointer, low, high)
+        if weights is not None and not as_given[1]:
+            weights = converted(weights)
+        source = source if as_given[0] else converted(source)
+        ends = edges if as_given[0] else apply("to.dtype", edges, wide)
+        counts = counting(way, source, weights, ends.pointer, low, high)
         if density:
-            wide = apply("to.dtype", edges, float64)
-            counts = apply("div.Tensor", apply("div.Tensor", counts, apply("sum", counts)), apply("diff", wide))
+            widths = apply("diff", apply("to.dtype", edges, float64))
+            counts = apply("div.Tensor", apply("div.Tensor", counts, apply("sum", counts)), widths)
         copy_values(result, counts)
 
     def call(*values: Tensor) -> Any:
