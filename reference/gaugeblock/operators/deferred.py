@@ -31,7 +31,7 @@ KERNELS = {
         linalg_pinv.atol_rtol_float=linalg_pinv_atol_rtol_tensor pinverse=linalg_pinv linalg_matrix_rank
         linalg_matrix_rank.tol_tensor linalg_matrix_rank.atol_rtol_tensor
         linalg_matrix_rank.atol_rtol_float=linalg_matrix_rank_atol_rtol_tensor""",
-    "linear.outer_products": "addbmm",
+    "linear.outer_products": "addbmm linalg_cross",
     "networks.activation": "native_dropout glu rrelu_with_noise",
     "networks.batch_normalization": "native_batch_norm",
     "networks.class_losses": "nll_loss_forward nll_loss2d_forward multi_margin_loss multilabel_margin_loss_forward",
@@ -62,7 +62,7 @@ KERNELS = {
 }
 """Module -> its operators with a kernel for CPU and Meta."""
 EXPLICIT = {
-    "linear.outer_products": "linalg_cross addr",
+    "linear.outer_products": "addr",
     "networks.distances": "dist",
     "numeric.distributions": "normal.Tensor_float normal.float_Tensor normal.Tensor_Tensor normal.float_float",
     "numeric.powers": "float_power.Tensor_Tensor float_power.Tensor_Scalar float_power.Scalar",

@@ -68,18 +68,19 @@ def polar(part: Part, abs: Tensor, angle: Tensor) -> Tensor:
 def isreal(self: Tensor) -> Tensor | Planned[Tensor]:
     """Return whether each element has no imaginary part; True for real dtypes."""
     meta = self.meta
-    if meta.dtype.is_complex:
-        return _has_no_imaginary_part.planned(self)
-    made = meta_of(meta.sizes, preserve_format_strides(meta.sizes, meta.strides), bool_, meta.device)
+    if meta.dtype.is_complex or meta.device is not cpu:
+        return _of_parts.planned(self)
+    made = meta_of(meta.sizes, preserve_format_strides(meta.sizes, meta.strides), bool_)
     plan = LoopPlan([meta], [made])
-    if meta.device is cpu:
-        plan.fill(plan.results[0], True)
+    plan.fill(plan.results[0], True)
     return plan.planned(self)
 
 
 @composite
-def _has_no_imaginary_part(part: Part, self: Tensor) -> Tensor:
-    return part("eq.Scalar", part("imag", self), 0)
+def _of_parts(part: Part, self: Tensor) -> Tensor:
+    if self.meta.dtype.is_complex:
+        return part("eq.Scalar", part("imag", self), 0)
+    return part("ones_like", self, dtype=bool_)
 
 
 @composite
