@@ -202,3 +202,37 @@ def test_limits_and_extremes(name: str, x: float, value: float) -> None:
 def test_upper_incomplete_gamma_of_small_orders(a: float, x: float, value: float) -> None:
     given = gb.tensor(a, dtype=gb.float64), gb.tensor(x, dtype=gb.float64)
     assert gb.special.gammaincc(*given).item() == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("x", "value"),
+    [
+        (1e-300, -37.0471),
+        (1e-20, -9.262340089798409),
+        (1e-15, -7.941345326170998),
+        (0.001, -3.0902323061678136),
+        (0.25, -0.6744897501960817),
+        (0.75, 0.6744897501960817),
+        (0.9999999, 5.199337582290661),
+    ],
+)
+def test_quantiles_of_the_normal_distribution(x: float, value: float) -> None:
+    found = gb.special.ndtri(gb.tensor(x, dtype=gb.float64)).item()
+    assert found == pytest.approx(value, rel=1e-5 if x == 1e-300 else 1e-12)
+    assert gb.special.ndtr(gb.tensor(found, dtype=gb.float64)).item() == pytest.approx(x, rel=1e-11)
+
+
+def test_branches_of_bessel_functions_meet_within_a_vector() -> None:
+    x = gb.linspace(4.0, 9.0, 37, dtype=gb.float64)
+    for name in ("bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "i0e", "i1e"):
+        function = getattr(gb.special, name)
+        alone = [function(x[k : k + 1]).item() for k in range(37)]
+        assert function(x).tolist() == alone
+        assert function(x.float()).tolist() == pytest.approx(alone, rel=1e-4, abs=1e-5)
+
+
+def test_trigamma_on_both_sides_of_zero() -> None:
+    x = gb.tensor([1.0, 0.5, 10.0, -0.5, 20.0], dtype=gb.float64)
+    wanted = [1.6449340668482264, 4.934802200544679, 0.10516633568168575, 8.934802200544679, 0.05127082293520285]
+    assert gb.polygamma(1, x).tolist() == pytest.approx(wanted, rel=1e-13)
+    assert gb.polygamma(1, gb.tensor([0.0, -2.0, math.inf])).tolist() == [math.inf, math.inf, 0.0]

@@ -42,7 +42,7 @@ from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import only_ints
 from ..tensor.view_table import VIEWS, ViewFunction, view_function, view_functions
 from . import factories
-from .call_cache import LATER, OTHER, Filler, Request, metas, modes_of, plain, valued
+from .call_cache import LATER, OTHER, Filler, Request, holds_tensors, metas, modes_of, plain, valued
 from .caller import FORMS, RENAMED, Caller, Single
 from .marked_views import MARKED, marked_views, marking, taken
 from .overloads import NO, Group, Overload, Parameter, functions, number, parameters_of, takes_spread
@@ -129,6 +129,7 @@ class Binding:
         return {
             "OTHER": OTHER, "plain": plain, "metas": metas, "Request": Request, "squaring": squaring, "Unset": Unset,
             "only_ints": only_ints, "valued": valued, "taken": taken, "marked_views": marked_views,
+            "holds_tensors": holds_tensors,
         }  # fmt: skip
 
     def _parts(self) -> list[str]:

@@ -66,6 +66,11 @@ def valued(number: Any) -> Any:
     return (kind, repr(number)) if kind is float or kind is int else plain(number)
 
 
+def holds_tensors(value: Any) -> bool:
+    """Return whether an argument is a list that begins with a tensor."""
+    return (value.__class__ is list or value.__class__ is tuple) and len(value) > 0 and isinstance(value[0], Tensor)
+
+
 def metas(tensors: Any, none: Any = OTHER) -> Any:
     """Return the part in a key of a list of tensors, in which `none` stands for None."""
     if tensors.__class__ is list or tensors.__class__ is tuple:

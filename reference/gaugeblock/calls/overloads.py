@@ -282,8 +282,8 @@ KINDS = {
 NUMBER_FIRST = {*((a, b) for a in ("tensor", "number") for b in ("tensor", "number")), ("int", "tensor")}
 """Kinds of the first two arguments of operators that may begin with a number; one of them is a tensor in kept calls."""
 VALUED = frozenset(
-    """celu celu_ isclose linalg_vector_norm logit logit_ nan_to_num nan_to_num_ norm polygamma polygamma_ softshrink
-    special_logit special_polygamma""".split()
+    """celu celu_ isclose linalg_vector_norm logit logit_ nan_to_num nan_to_num_ norm pdist polygamma polygamma_
+    softshrink special_logit special_polygamma""".split()
 )
 """Operators whose numbers decide what is computed: their keys hold the values."""
 
@@ -307,6 +307,11 @@ class Parameter(NamedTuple):
         """Return whether the key holds the meta of a tensor or the class of a number, not the value."""
         return self.kinds <= {"tensor", "number"} or (self.given and self.kinds <= {"tensor", "int", "ints"})
 
+    @property
+    def is_listed(self) -> bool:
+        """Return whether it may be a list of tensors or something else that is no tensor."""
+        return "tensors" in self.kinds and not self.kinds <= {"tensors", "tensor"}
+
     def part(self) -> str:
         """Source of its part in the key."""
         name = self.name
@@ -319,6 +324,8 @@ class Parameter(NamedTuple):
             return f"{name}.__class__"
         if self.by_class:
             return f"{name}.meta if {name}.__class__ is Tensor else {name}.__class__"
+        if self.is_listed:
+            return f"metas({name}, None) if holds_tensors({name}) else valued({name})"
         if "tensors" in self.kinds:
             return f"metas({name}, None)"
         if "tensor" in self.kinds:
@@ -334,6 +341,8 @@ class Parameter(NamedTuple):
 
     def value(self) -> str | None:
         """Source of what the cached call is given for it; None if it is in the key by value."""
+        if self.is_listed:
+            return f"{self.name} if holds_tensors({self.name}) else UNSET"
         if self.by_class or "tensors" in self.kinds:
             return self.name
         return f"{self.name} if {self.name}.__class__ is Tensor else UNSET" if "tensor" in self.kinds else None

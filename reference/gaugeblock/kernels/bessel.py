@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
 
-from .expression import F64, Expr, constant, select
+from .expression import F64, Expr, constant, select, when
 from .functions import chebyshev_series, copysign, fabs, polynomial, sqrt
+from .special import Library
 
 I0_TAIL = (
     0.4022452055070544, 0.0033691164782556943, 6.889758346916825e-05, 2.8913705208347567e-06, 2.0489185894690638e-07,
@@ -114,9 +114,6 @@ Q1_TAIL = (
     -8.752777804856654e-19, 3.2428888011494625e-19, -1.2296988297217244e-19,
 )
 
-
-Function = Callable[..., Expr]
-
 NEAR, FAR = 8.0, 5.0
 """Where I0 and I1, and where J and Y, change from the series to the asymptotic form."""
 _I0 = tuple(1.0 / math.factorial(k) ** 2 for k in range(30, -1, -1))
@@ -125,13 +122,23 @@ J0_ZEROS = ((2.404825557695773, -1.176691651530894e-16), (5.520078110286311, 8.0
 J1_ZEROS = ((3.8317059702075125, -1.5269184090088067e-16), (7.015586669815619, -9.414165653410389e-17))
 
 
-def _growing(library: Function, x: Expr, head: Expr, tail: tuple[float, ...], *, scaled: bool) -> Expr:
+def _head(library: Library, x: Expr, coefficients: tuple[float, ...]) -> Expr:
+    """A series in (x / 2)**2 for x < NEAR: the terms left out for float32 are below 2**-44 of the sum."""
+    return polynomial(x * x * 0.25, coefficients[-19 if library.single else 0 :])
+
+
+def _growing(library: Library, x: Expr, head: Expr, tail: tuple[float, ...], *, scaled: bool) -> Expr:
     """I of 0 <= x from its head below NEAR, times exp(-x) if `scaled`."""
-    far = chebyshev_series(16.0 / select(x < NEAR, NEAR, x) - 1.0, tail) / sqrt(select(x < NEAR, NEAR, x))
-    if scaled:
-        return select(x < NEAR, head * library("exp", -select(x < NEAR, x, 0.0)), far)
-    half = library("exp", x * 0.5)
-    return select(x < NEAR, head, select(x == float("inf"), x, far * half * half))
+
+    def far() -> Expr:
+        value = library.series(16.0 / x - 1.0, tail) / sqrt(x)
+        if scaled:
+            return value
+        half = library("exp", x * 0.5)
+        return select(x == float("inf"), x, value * half * half)
+
+    near = head * library("exp", -x) if scaled else head
+    return when(x >= NEAR, far, near)
 
 
 def _square(x: Expr, limit: float) -> Expr:
@@ -140,22 +147,22 @@ def _square(x: Expr, limit: float) -> Expr:
     return inside * inside
 
 
-def modified_i0(library: Function, x: Expr, *, scaled: bool = False) -> Expr:
+def modified_i0(library: Library, x: Expr, *, scaled: bool = False) -> Expr:
     """I0(x), or I0(x) exp(-|x|)."""
     size = fabs(x)
-    head = polynomial(_square(size, NEAR) * 0.25, _I0)
+    head = _head(library, size, _I0)
     return select(x != x, x, _growing(library, size, head, I0_TAIL, scaled=scaled))
 
 
-def modified_i1(library: Function, x: Expr, *, scaled: bool = False) -> Expr:
+def modified_i1(library: Library, x: Expr, *, scaled: bool = False) -> Expr:
     """I1(x), or I1(x) exp(-|x|)."""
     size = fabs(x)
-    head = size * polynomial(_square(size, NEAR) * 0.25, _I1)
+    head = size * _head(library, size, _I1)
     value = _growing(library, size, head, I1_TAIL, scaled=scaled)
     return select(x != x, x, copysign(value, x))
 
 
-def _decaying(library: Function, x: Expr, near: Expr, tail: tuple[float, ...], *, scaled: bool) -> Expr:
+def _decaying(library: Library, x: Expr, near: Expr, tail: tuple[float, ...], *, scaled: bool) -> Expr:
     """K of x from its value up to 2, times exp(x) if `scaled`; inf at 0, NaN below."""
     beyond = select(x > 2.0, x, 2.0)
     far = chebyshev_series(4.0 / beyond - 1.0, tail) / sqrt(beyond)
@@ -168,7 +175,7 @@ def _decaying(library: Function, x: Expr, near: Expr, tail: tuple[float, ...], *
     return select(x > 0.0, value, select(x == 0.0, constant(float("inf"), F64), float("nan")))
 
 
-def _logarithm(library: Function, x: Expr) -> Expr:
+def _logarithm(library: Library, x: Expr) -> Expr:
     """Return log(x / 2) for x <= 2; x is scaled up first where x / 2 may underflow to 0."""
     inside = select(x > 0.0, select(x > 2.0, 2.0, x), 1.0)
     tiny = inside < 2.0**-1000
@@ -176,7 +183,7 @@ def _logarithm(library: Function, x: Expr) -> Expr:
     return library("log", scaled * 0.5) - select(tiny, constant(100 * math.log(2.0), F64), 0.0)
 
 
-def modified_k0(library: Function, x: Expr, *, scaled: bool = False) -> Expr:
+def modified_k0(library: Library, x: Expr, *, scaled: bool = False) -> Expr:
     """K0(x), or K0(x) exp(x)."""
     square = _square(x, 2.0)
     growing = polynomial(square * 0.25, _I0[-14:])
@@ -184,7 +191,7 @@ def modified_k0(library: Function, x: Expr, *, scaled: bool = False) -> Expr:
     return _decaying(library, x, near, K0_TAIL, scaled=scaled)
 
 
-def modified_k1(library: Function, x: Expr, *, scaled: bool = False) -> Expr:
+def modified_k1(library: Library, x: Expr, *, scaled: bool = False) -> Expr:
     """K1(x), or K1(x) exp(x)."""
     square = _square(x, 2.0)
     growing = x * polynomial(square * 0.25, _I1[-14:])
@@ -197,12 +204,11 @@ i0e, i1e, scaled_k0, scaled_k1 = (
 )
 
 
-def _waves(library: Function, x: Expr, even: tuple[float, ...], odd: tuple[float, ...]) -> tuple[Expr, Expr]:
+def _waves(library: Library, x: Expr, even: tuple[float, ...], odd: tuple[float, ...]) -> tuple[Expr, Expr]:
     """J0 and Y0 for x >= FAR, or -Y1 and J1: by the amplitudes P and Q of cosine and sine of the phase."""
-    far = select(x < FAR, FAR, x)
-    ratio = FAR / far
+    ratio = FAR / x
     t = ratio * ratio * 2.0 - 1.0
-    scale = sqrt(far) * math.sqrt(math.pi)
+    scale = sqrt(x) * math.sqrt(math.pi)
     p, q = chebyshev_series(t, even) / scale, ratio * chebyshev_series(t, odd) / scale
     cosine, sine = library("cos", x), library("sin", x)
     return p * (cosine + sine) - q * (sine - cosine), p * (sine - cosine) + q * (cosine + sine)
@@ -218,29 +224,37 @@ def _beside(x: Expr, zeros: tuple[tuple[float, float], ...]) -> Expr:
 
 def _small(x: Expr) -> Expr:
     """``x**2`` as the argument of a series on [0, FAR]."""
-    return _square(x, FAR) * (2.0 / FAR**2) - 1.0
+    return x * x * (2.0 / FAR**2) - 1.0
 
 
-def _head_j0(x: Expr) -> Expr:
-    return chebyshev_series(_small(x), J0_HEAD) * _beside(x, J0_ZEROS)
+def _head_j0(x: Expr, small: Expr) -> Expr:
+    return chebyshev_series(small, J0_HEAD) * _beside(x, J0_ZEROS)
 
 
-def _head_j1(x: Expr) -> Expr:
-    return x * chebyshev_series(_small(x), J1_HEAD) * _beside(x, J1_ZEROS)
+def _head_j1(x: Expr, small: Expr) -> Expr:
+    return x * chebyshev_series(small, J1_HEAD) * _beside(x, J1_ZEROS)
 
 
-def bessel_j0(library: Function, x: Expr) -> Expr:
+def bessel_j0(library: Library, x: Expr) -> Expr:
     """J0(x); 0 at infinity."""
     size = fabs(x)
-    far, _ = _waves(library, size, P0_TAIL, Q0_TAIL)
-    return select(size < FAR, _head_j0(size), select(size == float("inf"), 0.0, far))
+
+    def far() -> Expr:
+        value, _ = _waves(library, size, P0_TAIL, Q0_TAIL)
+        return select(size == float("inf"), 0.0, value)
+
+    return when(~(size < FAR), far, _head_j0(size, _small(size)))
 
 
-def bessel_j1(library: Function, x: Expr) -> Expr:
+def bessel_j1(library: Library, x: Expr) -> Expr:
     """J1(x); 0 at infinity."""
     size = fabs(x)
-    _, far = _waves(library, size, P1_TAIL, Q1_TAIL)
-    value = select(size < FAR, _head_j1(size), select(size == float("inf"), 0.0, far))
+
+    def far() -> Expr:
+        _, value = _waves(library, size, P1_TAIL, Q1_TAIL)
+        return select(size == float("inf"), 0.0, value)
+
+    value = when(~(size < FAR), far, _head_j1(size, _small(size)))
     return select(x < 0.0, -value, value)
 
 
@@ -249,24 +263,24 @@ def _ends(x: Expr, value: Expr) -> Expr:
     return select(x > 0.0, inside, select(x == 0.0, constant(-float("inf"), F64), float("nan")))
 
 
-def bessel_y0(library: Function, x: Expr) -> Expr:
+def bessel_y0(library: Library, x: Expr) -> Expr:
     """Y0(x); -inf at 0, NaN below."""
-    _, far = _waves(library, x, P0_TAIL, Q0_TAIL)
     inside = select((x > 0.0) & (x < FAR), x, 1.0)
-    near = chebyshev_series(_small(inside), Y0_HEAD) + library("log", inside) * _head_j0(inside) * (2.0 / math.pi)
-    return _ends(x, select(x < FAR, near, far))
+    small = _small(inside)
+    near = chebyshev_series(small, Y0_HEAD) + library("log", inside) * _head_j0(inside, small) * (2.0 / math.pi)
+    return _ends(x, when(x >= FAR, lambda: _waves(library, x, P0_TAIL, Q0_TAIL)[1], near))
 
 
-def bessel_y1(library: Function, x: Expr) -> Expr:
+def bessel_y1(library: Library, x: Expr) -> Expr:
     """Y1(x); -inf at 0, NaN below."""
-    far, _ = _waves(library, x, P1_TAIL, Q1_TAIL)
     inside = select((x > 0.0) & (x < FAR), x, 1.0)
-    near = inside * chebyshev_series(_small(inside), Y1_HEAD)
-    near = near + (library("log", inside) * _head_j1(inside) - 1.0 / inside) * (2.0 / math.pi)
-    return _ends(x, select(x < FAR, near, -far))
+    small = _small(inside)
+    near = inside * chebyshev_series(small, Y1_HEAD)
+    near = near + (library("log", inside) * _head_j1(inside, small) - 1.0 / inside) * (2.0 / math.pi)
+    return _ends(x, when(x >= FAR, lambda: -_waves(library, x, P1_TAIL, Q1_TAIL)[0], near))
 
 
-def spherical_j0(library: Function, x: Expr) -> Expr:
+def spherical_j0(library: Library, x: Expr) -> Expr:
     """sin(x) / x; 1 at 0, 0 at infinity."""
     value = library("sin", x) / x
     return select(x == 0.0, 1.0, select(fabs(x) == float("inf"), 0.0, value))
@@ -322,7 +336,7 @@ def _phase(x: Expr) -> Expr:
     return x * sqrt(x) * (2.0 / 3.0)
 
 
-def airy(library: Function, x: Expr) -> Expr:
+def airy(library: Library, x: Expr) -> Expr:
     """Ai(x): oscillating with falling amplitude to the left, decaying to the right."""
     right = select(x > RIGHT, x, RIGHT)
     decay = _phase(right)

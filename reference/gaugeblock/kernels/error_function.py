@@ -13,7 +13,19 @@ from __future__ import annotations
 from . import approximation
 from .exponential import falling_parts
 from .expression import F32, F64, Expr, constant, select
-from .functions import SINGLE, cast, copysign, exact_product, fabs, format_of, lookup, mul_add, ordered_sum, polynomial
+from .functions import (
+    SINGLE,
+    Pair,
+    cast,
+    copysign,
+    exact_product,
+    fabs,
+    format_of,
+    lookup,
+    mul_add,
+    ordered_sum,
+    polynomial,
+)
 from .logarithm import precise_log
 from .piecewise import ERFCX, ERFINV, by_octaves
 
@@ -103,12 +115,17 @@ def erfinv(x: Expr) -> Expr:
     """Inverse of erf; float32 expressions by way of float64."""
     if x.type is F32:
         return cast(erfinv(cast(x, F64)), F32)
-    size = fabs(x)
     square, square_low = exact_product(x, x)
     rest, lost = ordered_sum(constant(1.0, F64), -square)
-    log_high, log_low = precise_log(rest)
-    high, low = by_octaves(-log_high, -(log_low + (lost - square_low) / rest), 4, ERFINV)
+    high, low = inverse_ratio(rest, lost - square_low)
     first, exact = exact_product(x, high)
     value = first + mul_add(x, low, exact)
+    size = fabs(x)
     value = copysign(select(size == 1.0, float("inf"), value), x)
     return select(size > 1.0, float("nan"), value)
+
+
+def inverse_ratio(rest: Expr, low: Expr) -> Pair:
+    """erfinv x / x, in two terms, for 1 - x**2 = rest + low, which is at least 2**-60."""
+    log_high, log_low = precise_log(rest)
+    return by_octaves(-log_high, -(log_low + low / rest), 4, ERFINV)

@@ -164,10 +164,10 @@ def polynomial(x: Expr, coefficients: tuple[float, ...]) -> Expr:
 def chebyshev_series(t: Expr, coefficients: tuple[float, ...]) -> Expr:
     """The sum of ``coefficients[k] * T_k(t)`` for t in [-1, 1], by Clenshaw's recurrence."""
     twice = t + t
-    last, before = constant(0.0, t.type), constant(0.0, t.type)
-    for coefficient in reversed(coefficients[1:]):
-        last, before = twice * last - before + coefficient, last
-    return t * last - before + coefficients[0]
+    last, before = constant(coefficients[-1], t.type), constant(0.0, t.type)
+    for coefficient in reversed(coefficients[1:-1]):
+        last, before = mul_add(twice, last, -before) + coefficient, last
+    return mul_add(t, last, -before) + coefficients[0]
 
 
 def lookup(table: tuple[float, ...], index: Expr, type: ScalarType) -> Expr:

@@ -14,15 +14,16 @@ from __future__ import annotations
 import math
 
 from .error_function import erfc
-from .exponential import exp, expm1
+from .exponential import exp
 from .expression import F64, Expr, constant, select, when, while_loop
 from .functions import ceil, copysign, fabs, floor, is_even, isfinite, isnan, mul_add, polynomial, rint, sqrt
 from .log_gamma import about_two
-from .logarithm import log, log1p, pow
-from .special import Function, sin_pi
+from .logarithm import log, pow
+from .special import Library, sin_pi
 
 _STIRLING_OF_DIGAMMA = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
-_DIGAMMA_SHIFT = 12
+_SHIFT = 12
+_BERNOULLI = (-3617 / 510, 7 / 6, -691 / 2730, 5 / 66, -1 / 30, 1 / 42, -1 / 30, 1 / 6)
 # (1/t - 2t / (1 - t**2) - pi cot(pi t)) / t in powers of t**2, for |t| <= 1/2: relative error 2**-60.
 _COTANGENT_TAIL = (
     2.6275597564040074e-06, 7.229113560603137e-06, 3.06872541684332e-05, 0.00012247408676611932, 0.0004921755730245884,
@@ -32,21 +33,33 @@ _COTANGENT_TAIL = (
 
 def _reciprocals(z: Expr) -> Expr:
     """1/z + 1/(z + 1) + ... + 1/(z + 11) as one fraction: pairs from both ends have their product in z (z + 11)."""
-    u = z * (z + (_DIGAMMA_SHIFT - 1.0))
+    u = z * (z + (_SHIFT - 1.0))
     below, above = u, constant(1.0, F64)
-    for k in range(1, _DIGAMMA_SHIFT // 2):
-        factor = u + float(k * (_DIGAMMA_SHIFT - 1 - k))
+    for k in range(1, _SHIFT // 2):
+        factor = u + float(k * (_SHIFT - 1 - k))
         above, below = mul_add(above, factor, below), below * factor
-    return (z * 2.0 + (_DIGAMMA_SHIFT - 1.0)) * above / below
+    return (z * 2.0 + (_SHIFT - 1.0)) * above / below
 
 
-def digamma(library: Function, x: Expr) -> Expr:
+def _squared_reciprocals(z: Expr) -> Expr:
+    """1/z**2 + 1/(z + 1)**2 + ... + 1/(z + 11)**2 as one fraction, in pairs as above."""
+    u = z * (z + (_SHIFT - 1.0))
+    below, above = u * u, u * 2.0 + (_SHIFT - 1.0) ** 2
+    for k in range(1, _SHIFT // 2):
+        product = float(k * (_SHIFT - 1 - k))
+        square = (u + product) * (u + product)
+        pair = u * 2.0 + ((_SHIFT - 1.0) ** 2 - 2.0 * product)
+        above, below = mul_add(above, square, below * pair), below * square
+    return above / below
+
+
+def digamma(library: Library, x: Expr) -> Expr:
     """Logarithmic derivative of gamma: reflection, recurrence to 12, asymptotic series; NaN at negative integers."""
     reflected = x < 0.5
     z = select(reflected, 1.0 - x, x)
-    small = z < float(_DIGAMMA_SHIFT)
+    small = z < float(_SHIFT)
     shifted = select(small, _reciprocals(z), 0.0)
-    z = select(small, z + float(_DIGAMMA_SHIFT), z)
+    z = select(small, z + float(_SHIFT), z)
     inverse = 1.0 / (z * z)
     series = constant(0.0, F64)
     for coefficient in reversed(_STIRLING_OF_DIGAMMA):
@@ -61,14 +74,12 @@ def digamma(library: Function, x: Expr) -> Expr:
     return select(x == 0.0, -copysign(constant(float("inf"), F64), x), result)
 
 
-_EPSILON = 2.0**-53
 _MOST = 4000.0
 """Terms after which a sum is taken to have converged; enough for a below _LARGE."""
 _LARGE = 1e5
 _STIRLING_OF_LARGE = (1 / 156, -691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12)
 _SMALL = 10
 """Orders below go by gamma itself, and those above by Stirling's series."""
-_TINY = 1e-300
 _INFINITY, _NAN = float("inf"), float("nan")
 
 
@@ -90,7 +101,7 @@ def _over_gamma(a: Expr) -> tuple[Expr, Expr]:
     return about_two(a - (n + 1.0)), select(n < 0.0, a + 1.0, 1.0 / product)
 
 
-def _series(a: Expr, x: Expr, wanted: Expr) -> Expr:
+def _series(a: Expr, x: Expr, wanted: Expr, unit: float) -> Expr:
     """The sum over n of x**n / ((a + 1) ... (a + n)), for x not much larger than a."""
     one = constant(1.0, F64)
 
@@ -99,33 +110,35 @@ def _series(a: Expr, x: Expr, wanted: Expr) -> Expr:
         return n + 1.0, term, total + term
 
     start = select(wanted, one, _MOST)
-    return while_loop(lambda n, term, total: (n < _MOST) & (term > total * _EPSILON), add, start, one, one)[2]
+    return while_loop(lambda n, term, total: (n < _MOST) & (term > total * unit), add, start, one, one)[2]
 
 
-def _fraction(a: Expr, x: Expr, wanted: Expr) -> Expr:
-    """The continued fraction of Q for x larger than a, by Lentz's method."""
-
-    def nonzero(value: Expr) -> Expr:
-        return select(fabs(value) < _TINY, _TINY, value)
-
-    def go_on(n: Expr, b: Expr, c: Expr, d: Expr, total: Expr, step: Expr) -> tuple[Expr, ...]:
-        factor = n * (a - n)
-        b = b + 2.0
-        d = 1.0 / nonzero(factor * d + b)
-        c = nonzero(b + factor / c)
-        step = c * d
-        return n + 1.0, b, c, d, total * step, step
-
+def _fraction(a: Expr, x: Expr, wanted: Expr, unit: float) -> Expr:
+    """The continued fraction of Q for x larger than a, by the recurrences of its convergents' parts."""
+    zero, one, least = constant(0.0, F64), constant(1.0, F64), 2.0**-300
     b = x + 1.0 - a
-    d = 1.0 / select(b == 0.0, _TINY, b)
-    start = select(wanted, constant(1.0, F64), _MOST)
-    begin = (start, b, constant(1.0 / _TINY, F64), d, d, constant(0.0, F64))
-    return while_loop(lambda n, *rest: (n < _MOST) & (fabs(rest[-1] - 1.0) > _EPSILON), go_on, *begin)[4]
+
+    def goes_on(n: Expr, b: Expr, *parts: Expr) -> Expr:
+        above, below, above_before, below_before = parts
+        product = above * below_before
+        return (n < _MOST) & (fabs(product - above_before * below) > fabs(product) * unit)
+
+    def go_on(n: Expr, b: Expr, *parts: Expr) -> tuple[Expr, ...]:
+        above, below, above_before, below_before = parts
+        factor, b = n * (a - n), b + 2.0
+        scale = select(fabs(below) > 1.0 / least, constant(least, F64), 1.0)
+        above, above_before = mul_add(b, above, factor * above_before), above
+        below, below_before = mul_add(b, below, factor * below_before), below
+        return n + 1.0, b, above * scale, below * scale, above_before * scale, below_before * scale
+
+    start = select(wanted & (b < 1.0 / least), one, _MOST)
+    found = while_loop(goes_on, go_on, start, b, one, b, zero, one)
+    return found[2] / found[3]
 
 
-def _small_order(a: Expr, x: Expr, log_x: Expr, log_above: Expr) -> Expr:
+def _small_order(library: Library, a: Expr, x: Expr, log_x: Expr, log_above: Expr) -> Expr:
     """Q for a < 1/2 and small x, where 1 - P cancels because P is close to 1; given log x and log(1 + a)."""
-    power = expm1(a * log_x + log_above - about_two(a))
+    power = library("expm1", a * log_x + log_above - about_two(a))
 
     def add(n: Expr, term: Expr, total: Expr) -> tuple[Expr, Expr, Expr]:
         term = term * -x / n
@@ -133,7 +146,7 @@ def _small_order(a: Expr, x: Expr, log_x: Expr, log_above: Expr) -> Expr:
 
     one, zero = constant(1.0, F64), constant(0.0, F64)
     total = while_loop(
-        lambda n, term, total: (n < _MOST) & (fabs(term) > fabs(total) * _EPSILON), add, one, one, zero
+        lambda n, term, total: (n < _MOST) & (fabs(term) > fabs(total) * library.unit), add, one, one, zero
     )[2]
     return -power - (power + 1.0) * a * total
 
@@ -152,32 +165,32 @@ def _uniform(a: Expr, mu: Expr, phi: Expr, before: Expr, upper: bool) -> Expr:
     return 0.5 * erfc(root) + rest if upper else 0.5 * erfc(-root) - rest
 
 
-def _usual(a: Expr, x: Expr, upper: bool) -> Expr:
+def _usual(library: Library, a: Expr, x: Expr, upper: bool) -> Expr:
     """P or Q of finite positive arguments, each accurate where it is small."""
     far = (a > _LARGE) & (fabs(x - a) < 0.3 * a)
     below = ~far & ((x < a + 1.0) | (x <= 1.0))
     large, small = a >= float(_SMALL), below & (a < 0.5)
     mu = (x - a) / a
-    log_x = log(select(large, x / a, x))
-    log_above = log1p(select(small, a, mu))
+    log_x = library("log", select(large, x / a, x))
+    log_above = library("log1p", select(small, a, mu))
     phi = _less_log(mu, log_above)
     inverse = 1.0 / a
     tail = select(far, 0.0, polynomial(inverse * inverse, _STIRLING_OF_LARGE) * inverse)
     log_gamma, factor = _over_gamma(select(large, 1.0, a))
     exponent = select(large, -a * select(fabs(mu) < 0.7, phi, mu - log_x) - tail, a * log_x - x - log_gamma)
-    before = exp(exponent) * select(large, 1.0 / sqrt(a * (2.0 * math.pi)), factor)
-    p = _series(a, x, below) * before
-    q = _fraction(a, x, ~far & ~below) * before * a
+    before = library("exp", exponent) * select(large, 1.0 / sqrt(a * (2.0 * math.pi)), factor)
+    p = _series(a, x, below, library.unit) * before
+    q = _fraction(a, x, ~far & ~below, library.unit) * before * a
     value = select(below, 1.0 - p, q) if upper else select(below, p, 1.0 - q)
     if upper:
-        value = when(small, lambda: _small_order(a, x, log_x, log_above), value)
+        value = when(small, lambda: _small_order(library, a, x, log_x, log_above), value)
     value = when(far, lambda: _uniform(a, mu, phi, before, upper), value)
     return select(value < 0.0, 0.0, select(value > 1.0, 1.0, value))
 
 
-def _share(a: Expr, x: Expr, upper: bool) -> Expr:
+def _share(library: Library, a: Expr, x: Expr, upper: bool) -> Expr:
     positive = (a > 0.0) & (x > 0.0) & isfinite(a) & isfinite(x)
-    value = select(positive, _usual(select(positive, a, 1.0), select(positive, x, 1.0), upper), _NAN)
+    value = select(positive, _usual(library, select(positive, a, 1.0), select(positive, x, 1.0), upper), _NAN)
     nothing, everything = (1.0, 0.0) if upper else (0.0, 1.0)
     value = select((a > 0.0) & (x == 0.0), nothing, value)
     value = select((a == 0.0) & (x > 0.0), everything, value)
@@ -185,14 +198,14 @@ def _share(a: Expr, x: Expr, upper: bool) -> Expr:
     return select((a >= 0.0) & isfinite(a) & (x == _INFINITY), everything, value)
 
 
-def lower_gamma(library: Function, a: Expr, x: Expr) -> Expr:
+def lower_gamma(library: Library, a: Expr, x: Expr) -> Expr:
     """P(a, x): the share of the gamma distribution below x; NaN for negative arguments."""
-    return _share(a, x, False)
+    return _share(library, a, x, False)
 
 
-def upper_gamma(library: Function, a: Expr, x: Expr) -> Expr:
+def upper_gamma(library: Library, a: Expr, x: Expr) -> Expr:
     """Q(a, x) = 1 - P(a, x)."""
-    return _share(a, x, True)
+    return _share(library, a, x, True)
 
 
 _DIRECT = 12.0
@@ -249,7 +262,7 @@ def _zeta_sum(s: Expr, q: Expr, mirrored: Expr) -> Expr:
     return while_loop(lambda part, _: part < parts, add, zero, zero)[1]
 
 
-def zeta(library: Function, s: Expr, q: Expr) -> Expr:
+def zeta(library: Library, s: Expr, q: Expr) -> Expr:
     """The sum of (q + k)**-s over k >= 0: inf at s = 1 and at q = 0, -1, ...; NaN for s < 1, and for q < 0 unless s
     is a whole number."""
     whole = s == floor(s)
@@ -260,23 +273,32 @@ def zeta(library: Function, s: Expr, q: Expr) -> Expr:
     return select(isnan(q) | isnan(s), _NAN, value)
 
 
-def trigamma(library: Function, x: Expr) -> Expr:
-    """Derivative of digamma; by reflection below 1/2."""
-    mirrored = x < 0.5
-    ratio = math.pi / sin_pi(x - rint(x))
-    at = select(mirrored, 1.0 - x, x)
-    value = _zeta_of_positive(constant(2.0, F64), at)
-    value = select(mirrored, ratio * ratio - value, value)
+def trigamma(library: Library, x: Expr) -> Expr:
+    """Derivative of digamma: reflection, recurrence to 12, asymptotic series."""
+    reflected = x < 0.0
+    z = select(reflected, 1.0 - x, x)
+    small = z < float(_SHIFT)
+    shifted = select(small, _squared_reciprocals(z), 0.0)
+    z = select(small, z + float(_SHIFT), z)
+    inverse = 1.0 / z
+    square = inverse * inverse
+    value = inverse + (square * 0.5 + square * inverse * polynomial(square, _BERNOULLI)) + shifted
+
+    def mirrored() -> Expr:
+        ratio = math.pi / sin_pi(x - rint(x))
+        return ratio * ratio - value
+
+    value = when(reflected, mirrored, value)
     return select(isnan(x), x, select(x == _INFINITY, 0.0, value))
 
 
-def polygamma(library: Function, x: Expr, order: Expr, factorial: Expr) -> Expr:
+def polygamma(library: Library, x: Expr, order: Expr, factorial: Expr) -> Expr:
     """Derivative of digamma of a whole order >= 2, with its factorial: a factorial times zeta."""
     value = factorial * zeta(library, order + 1.0, x)
     return select(is_even(order), -value, value)
 
 
-def polygamma_by_logarithm(library: Function, x: Expr, order: Expr, log_factorial: Expr) -> Expr:
+def polygamma_by_logarithm(library: Library, x: Expr, order: Expr, log_factorial: Expr) -> Expr:
     """polygamma for factorials that are no floats; 0 where zeta is below the smallest float."""
     value = zeta(library, order + 1.0, x)
     value = copysign(exp(log_factorial + log(fabs(value))), value)

@@ -7,7 +7,8 @@ last place; below 0, where zeros are near, the error is absolute, some 2**-60.
 
 from __future__ import annotations
 
-from .expression import F32, F64, Expr, constant, select
+from . import approximation
+from .expression import F32, F64, Expr, constant, select, when
 from .functions import Pair, cast, exact_product, exact_sum, fabs, isnan, mul_add, ordered_sum, polynomial, rint, times
 from .logarithm import precise_log
 from .trigonometry import half_turns, size_of_sine
@@ -31,6 +32,7 @@ _STIRLING = (
 _HALF_LOG_TWO_PI_E = 0.4189385332046727
 _STEPS = 10
 _FAR = 12.5
+_SHORT_STEPS, _SHORT_FAR = 3, 5.5
 
 
 def _added(a: Pair, b: Pair) -> Pair:
@@ -85,10 +87,30 @@ def _of_positive(x: Expr) -> Pair:
     return select(far, product, near[0]), select(far, rest + tail, near[1])
 
 
+def _short_of_positive(x: Expr) -> Expr:
+    """For x >= 0 and results rounded to float32: relative error 2**-40."""
+    n = rint(x - 2.0)
+    n = select(n > float(_SHORT_STEPS), float(_SHORT_STEPS), n)
+    shift = constant(1.0, F64)
+    for k in range(1, _SHORT_STEPS + 1):
+        shift = select(n >= float(k), shift * (x - float(k)), shift)
+    shift = select(n < 0.0, select(n == -2.0, x * (x + 1.0), x), shift)
+    far = x > _SHORT_FAR
+    log = approximation.log(select(far, x, shift))
+    d = x - (n + 2.0)
+    tail = d * polynomial(d, (*_SERIES[9:], _CURVE[0], _SLOPE[0]))
+    inverse = 1.0 / x
+    stirling = (x - 0.5) * (log - 1.0) + mul_add(
+        inverse, polynomial(inverse * inverse, _STIRLING), constant(_HALF_LOG_TWO_PI_E, F64)
+    )
+    return select(far, stirling, tail + select(n < 0.0, -log, log))
+
+
 def lgamma(x: Expr) -> Expr:
     """C's lgamma; of float32 expressions by way of float64."""
     if x.type is F32:
-        return cast(lgamma(cast(x, F64)), F32)
+        wide = cast(x, F64)
+        return cast(when(wide < 0.0, lambda: lgamma(wide), _short_of_positive(wide)), F32)
     size = fabs(x)
     value = _of_positive(size)
     high, low = _log(times(size_of_sine(half_turns(x)), (size, constant(0.0, F64))))

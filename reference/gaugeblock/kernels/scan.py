@@ -16,7 +16,7 @@ from .code import Declarations, row_module
 from .compiler import Builtin, compiler, named
 from .conversion import SCALAR_TYPES
 from .exponential import exp
-from .expression import F64, INT, Expr, Value, constant, select
+from .expression import BOOL, F64, INT, Expr, Value, constant, select, while_loop
 from .functions import cast, fabs, isnan
 from .isa import Level, current_level
 from .logarithm import log
@@ -43,15 +43,18 @@ def running_product(compute: DType) -> Phase:
 @named
 def running_extreme(compute: DType, largest: bool) -> Phase:
     """(extreme so far, index of its last occurrence); NaN stays once met."""
-    type = SCALAR_TYPES[compute]
+    type, none = SCALAR_TYPES[compute], constant(False, BOOL)
 
     def step(state: State, x: Value, index: Expr, context: Context) -> State:
         assert isinstance(x, Expr)
-        take = x >= state[0] if largest else x <= state[0]
-        if type.is_float:
-            take = isnan(x) | (take & ~isnan(state[0]))
-        take = take | (index == 0)
-        return select(take, x, state[0]), select(take, index, state[1])
+
+        def renewed(new: Expr, best: Expr, at: Expr) -> State:
+            kept = isnan(best) & ~isnan(x) if type.is_float else none
+            return none, select(kept, best, x), select(kept, at, index)
+
+        # New extremes are rare, or nearly always there: the next step does not wait for what a branch foretells.
+        new = ~(x < state[0] if largest else x > state[0])
+        return while_loop(lambda new, *_: new, renewed, new, *state)[1:]
 
     start = (lowest(type) if largest else highest(type), constant(0, INT[64]))
     return Phase(lambda x: start, step, _uncombined, lambda state, context: state)
@@ -110,15 +113,17 @@ def _text(phase: Phase, input: DType, compute: DType, results: Sequence[DType], 
         (code.load("ptr", code.slot("%pointers", k)), code.load("i64", code.slot("%strides", k)))
         for k in range(len(results) + 1)
     ]
-    first = zip(recorded.init, code.emit(recorded.init), strict=True)
-    with code.carry(0, "%n", 1, [(code.type(expr.type), name) for expr, name in first]) as loop:
-        *targets, at = [code.at(pointer, loop.index, stride) for pointer, stride in places]
-        code.bind_all(recorded.state, loop.values)
+    first = [(code.type(expr.type), name) for expr, name in zip(recorded.init, code.emit(recorded.init), strict=True)]
+    with code.carry(0, "%n", 1, [*first, *(("ptr", pointer) for pointer, _ in places)]) as loop:
+        state, here = loop.values[: len(first)], loop.values[len(first) :]
+        *targets, at = here
+        code.bind_all(recorded.state, state)
         code.bind(recorded.index, code.splat(loop.index, recorded.index.type))
         load_operand(code, body.input, at, recorded.element)
-        loop.following = code.emit(recorded.stepped)
+        after = code.emit(recorded.stepped)
+        loop.following = [*after, *(code.move(one, stride) for one, (_, stride) in zip(here, places, strict=True))]
         with code.scope():
-            code.bind_all(recorded.state, loop.following)
+            code.bind_all(recorded.state, after)
             values = iter(code.emit(projected))
         for operand, target in zip(body.outputs, targets, strict=True):
             store_operand(code, operand, target, [next(values) for _ in range(operand.components)])

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 from . import approximation
 from .elementary import FUNCTIONS
-from .error_function import erf, erfc
+from .error_function import erfc, inverse_ratio
 from .exponential import exp
-from .expression import F32, F64, INT, UINT, Complex, Expr, constant, select
+from .expression import F32, F64, INT, UINT, Complex, Expr, constant, select, when
 from .functions import (
     bits_of,
     cast,
@@ -23,10 +24,14 @@ from .functions import (
     format_of,
     fused,
     isnan,
+    mul_add,
+    ordered_sum,
     polynomial,
     sqrt,
+    times,
 )
 from .logarithm import log, log1p
+from .piecewise import ERFINV, by_octaves
 from .trigonometry import half_turns, sin_cos, sine_of
 
 Function = Callable[..., Expr]
@@ -36,15 +41,32 @@ SHORT: dict[str, Function] = {
 """Functions of float64 expressions inside formulas whose result is rounded to float32."""
 
 
-def in_double(function: Function, *arguments: Expr) -> Expr:
-    """function(library, arguments...) in float64, rounded once; `library(name, x)` fits the arguments' type."""
-    single = arguments[0].type is F32
+class Library(NamedTuple):
+    """Functions of float64 expressions inside a formula, as exact as its result needs: that is float32 if `single`."""
 
-    def library(name: str, *x: Expr) -> Expr:
-        short = SHORT.get(name) if single else None
+    single: bool
+
+    def __call__(self, name: str, *x: Expr) -> Expr:
+        """The elementary function of this name."""
+        short = SHORT.get(name) if self.single else None
         return short(*x) if short is not None else FUNCTIONS[name](*x)
 
-    result: Expr = function(library, *(cast(x, F64) for x in arguments))
+    @property
+    def unit(self) -> float:
+        """The part of a sum that further terms may be left out for."""
+        return 2.0**-40 if self.single else 2.0**-53
+
+    def series(self, t: Expr, coefficients: tuple[float, ...]) -> Expr:
+        """A Chebyshev series whose value is about its first coefficient, without the terms below the unit."""
+        least = self.unit * abs(coefficients[0]) if self.single else 0.0
+        count = next(k for k in range(len(coefficients), 0, -1) if abs(coefficients[k - 1]) > least)
+        return chebyshev_series(t, coefficients[:count])
+
+
+def in_double(function: Function, *arguments: Expr) -> Expr:
+    """function(library, arguments...) in float64, rounded once, by a `Library` for the arguments' type."""
+    single = arguments[0].type is F32
+    result: Expr = function(Library(single), *(cast(x, F64) for x in arguments))
     return cast(result, arguments[0].type)
 
 
@@ -102,17 +124,22 @@ _ERFCX = (
 _HALF_ROOT = math.sqrt(0.5)
 _HALF_ROOT_REST = -4.833646656726457e-17
 """The square root of 1/2 in two parts."""
+_ROOT_REST = -9.667293313452913e-17
+"""What the square root of 2 is more than math.sqrt(2)."""
 
 
-def _falling(x: Expr) -> Expr:
+def _falling(library: Library, x: Expr) -> Expr:
     """exp(x**2) erfc(x) of x >= 0."""
-    return chebyshev_series((x - 4.0) / (x + 4.0), _ERFCX) / (x + 4.0)
+    if not library.single:
+        return library.series((x - 4.0) / (x + 4.0), _ERFCX) / (x + 4.0)
+    inverse = 1.0 / (x + 4.0)
+    return library.series((x - 4.0) * inverse, _ERFCX) * inverse
 
 
-def erfcx(library: Function, x: Expr) -> Expr:
+def erfcx(library: Library, x: Expr) -> Expr:
     """exp(x**2) erfc(x)."""
     size = fabs(x)
-    right = select(size == float("inf"), 0.0, _falling(size))
+    right = select(size == float("inf"), 0.0, _falling(library, size))
     below = select(x < 0.0, x, 0.0)
     square = below * below
     value = exp(square)
@@ -126,8 +153,13 @@ def _scaled(x: Expr) -> tuple[Expr, Expr]:
     return high, fused(x, constant(_HALF_ROOT, F64), -high) + x * _HALF_ROOT_REST
 
 
-def ndtr(library: Function, x: Expr) -> Expr:
+def ndtr(library: Library, x: Expr) -> Expr:
     """The normal distribution function."""
+    if library.single:
+        size = fabs(x) * _HALF_ROOT
+        size = select(size > 30.0, 30.0, size)
+        beyond = library("exp", -size * size) * _falling(library, size) * 0.5
+        return select(x > 0.0, 1.0 - beyond, beyond)
     high, low = _scaled(-x)
     far = select(fabs(high) < 30.0, high, 0.0)
     tail = erfc(high)
@@ -136,11 +168,11 @@ def ndtr(library: Function, x: Expr) -> Expr:
     return 0.5 * select(high > 26.6, tail, corrected)
 
 
-def log_ndtr(library: Function, x: Expr) -> Expr:
+def log_ndtr(library: Library, x: Expr) -> Expr:
     """Logarithm of the normal distribution function."""
     below = select(x < -1.0, x, -1.0)
     high, _ = _scaled(-below)
-    left = log(_falling(high) * 0.5) - below * below * 0.5
+    left = log(_falling(library, high) * 0.5) - below * below * 0.5
     right = log1p(-ndtr(library, -select(x < -1.0, 0.0, x)))
     return select(isnan(x), x, select(x == -float("inf"), x, select(x < -1.0, left, right)))
 
@@ -150,23 +182,31 @@ _ABOVE = (0.010328, 0.802853, 2.515517)
 _BELOW = (0.001308, 0.189269, 1.432788, 1.0)
 
 
-def ndtri(library: Function, p: Expr) -> Expr:
-    """Inverse of ndtr: Hastings' start, then Halley steps; -inf and inf at 0 and 1."""
+def _far_quantile(library: Library, share: Expr) -> Expr:
+    """The size of the normal quantile of a share below 2**-50: Hastings' start, then Halley steps."""
+    t = sqrt(-2.0 * log(share))
+    y = t - polynomial(t, _ABOVE) / polynomial(t, _BELOW)
+    for _ in range(3):
+        root = exp(y * y * 0.25)
+        step = (_falling(library, y * _HALF_ROOT) - share * root * root * 2.0) * math.sqrt(math.pi / 2.0)
+        y = y + step / (1.0 - y * step * 0.5)
+    return y
+
+
+def ndtri(library: Library, p: Expr) -> Expr:
+    """Inverse of ndtr, by that of erf; -inf and inf at 0 and 1."""
     upper = p > 0.5
     share = select(upper, 1.0 - p, p)
     inside = select((share > 0.0) & (share <= 0.5), share, 0.5)
-    t = sqrt(-2.0 * log(inside))
-    y = t - polynomial(t, _ABOVE) / polynomial(t, _BELOW)
-    for _ in range(3):
-        falling = _falling(select(y > 0.0, y, 0.0) * _HALF_ROOT)
-        root = exp(y * y * 0.25)
-        middle = (1.0 - inside * 2.0) - erf(y * _HALF_ROOT)
-        near = select(y > 0.6, erfc(y * _HALF_ROOT) - inside * 2.0, middle)
-        near = near * root * root
-        miss = select(y > 1.0, falling - inside * root * root * 2.0, near)
-        step = miss * math.sqrt(math.pi / 2.0)
-        y = y + step / (1.0 - y * step * 0.5)
-    found = select(upper, y, -y)
+    x = 1.0 - inside * 2.0
+    if library.single:
+        size = x * math.sqrt(2.0) * by_octaves(-library("log", inside * 4.0 * (1.0 - inside)), None, 4, ERFINV)[0]
+    else:
+        rest = times((inside * 4.0, constant(0.0, F64)), ordered_sum(constant(1.0, F64), -inside))
+        high, low = inverse_ratio(*rest)
+        size = mul_add(x * math.sqrt(2.0), high, x * (low * math.sqrt(2.0) + high * _ROOT_REST))
+    size = when(inside < 2.0**-50, lambda: _far_quantile(library, inside), size)
+    found = select(upper, size, -size)
     ends = select(p == 0.0, -float("inf"), select(p == 1.0, constant(float("inf"), F64), float("nan")))
     value = select((p > 0.0) & (p < 1.0), select(p == 0.5, 0.0, found), ends)
     return select(isnan(p), p, value)

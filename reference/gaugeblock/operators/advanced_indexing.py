@@ -27,6 +27,7 @@ from .fill import assigned_number, masked_fill_
 from .index_key import INDEX_DTYPES, Key, key_of, split_index, tensor_index_array, without_values
 from .invoke import apply
 from .loop_plan import picking
+from .masks import masked_finder
 from .operand_checks import check_no_overlap, warn_of_internal_overlap
 from .plan import Filling, Planned, plannable
 from .registration import SMALL_BYTES, kernel, storing
@@ -41,8 +42,7 @@ def advanced_getitem(self: Tensor, index: Any) -> Tensor:
     if takes_rows(self, index):
         return _rows_at(self, index)
     if type(index) is Tensor and index.meta.dtype is bool_ and _is_whole_mask(self.meta, index.meta):
-        found: Tensor = take_true(array_of(self), array_of(index), self.meta.dtype).result
-        return found
+        return masked_finder(self.meta, index.meta)(self, index)
     view, arrays = split_index(self, index)
     return _pick(view, arrays)
 

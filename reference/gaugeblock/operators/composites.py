@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..core.device import cpu
 from ..core.dtype import DType, dtype_of_number
 from ..core.errors import check_ints, type_error
 from ..core.promotion import common_dtype
@@ -13,12 +14,15 @@ from ..dispatch.dispatcher import REGISTRY, call
 from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
 from ..dispatch.state import OVERRIDING
 from ..iteration import dimensions
+from ..tensor.hooks import SPECIAL
 from ..tensor.reinterpret import is_conj, is_neg
 from ..tensor.tensor import Tensor
 from .arguments import dtype_argument, tensor_argument
 from .fill import NUMBERS
 from .invoke import apply, invoke
+from .masks import places_finder
 from .norms import norm_order
+from .searching import distinct
 
 NONZERO_OUT = REGISTRY.find("nonzero.out")
 
@@ -31,13 +35,21 @@ def unique(
     Raises IndexError for a dim out of range."""
     _check_tensor("unique", input)
     if dim is None:
+        if is_plain(input):
+            return asked(distinct(input, return_inverse, return_counts), return_inverse, return_counts)
         results = invoke("_unique2", input, sorted, return_inverse, return_counts)
     else:
         results = invoke("unique_dim", input, dim, sorted, return_inverse, return_counts)
     return asked(results, return_inverse, return_counts)
 
 
-def asked(results: Sequence[Tensor], inverse: bool, counts: bool) -> Any:
+def is_plain(input: Tensor) -> bool:
+    """Return whether nobody would notice that a call is not dispatched."""
+    meta = input.meta
+    return input.__class__ is Tensor and meta.device is cpu and not (SPECIAL or meta.has_autograd or meta.lazy)
+
+
+def asked(results: Sequence[Tensor | None], inverse: bool, counts: bool) -> Any:
     """Return the first result, or a tuple of it with those of the inverse and the counts that are asked for."""
     wanted = [result for result, chosen in zip(results, (True, inverse, counts), strict=True) if chosen]
     return tuple(wanted) if len(wanted) > 1 else wanted[0]
@@ -58,7 +70,7 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
             raise RuntimeError("nonzero(): argument 'out' is not supported with as_tuple=True")
         return call(NONZERO_OUT, input, out=out)
     if not as_tuple:
-        return invoke("nonzero", input)
+        return places_finder(input.meta)(input) if is_plain(input) else invoke("nonzero", input)
     return invoke("unbind.int", invoke("nonzero", input if input.meta.ndim else invoke("unsqueeze", input, 0)), 1)
 
 

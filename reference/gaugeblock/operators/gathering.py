@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable
 from functools import partial
-from math import prod
 
 from ..core import lazy_numpy as np
-from ..core.away import long_call
 from ..core.device import cpu
-from ..core.dtype import DType, bool_, int32, int64
+from ..core.dtype import DType, int32, int64
 from ..core.errors import wrap_dim
 from ..core.promotion import UPSTREAM_NAMES
 from ..iteration.dimensions import broadcast_shapes
-from ..kernels.bound_call import nothing
-from ..kernels.nonzero import nonzero_kernel
-from ..kernels.sharing import MAX_DIMS
 from ..tensor.reshaping import reshape
-from ..tensor.scalars import item
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, recalled
-from .advanced_indexing import take_true
-from .arrays import STEPS, Array, from_array, outside, values
+from ..tensor.tensor_meta import contiguous_meta
+from .arrays import Array, from_array, outside, values
 from .composition import Part, composite
-from .invoke import apply, invoke, kept_call
+from .invoke import invoke
 from .loop_plan import LoopPlan, picking
-from .plan import Filling, Planned, plannable
+from .plan import Planned, plannable
 from .registration import kernel
 
 INDEX_DTYPES = (int32, int64)
@@ -200,58 +191,6 @@ def take_along_dim(part: Part, self: Tensor, indices: Tensor, dim: int | None = 
     common[place] = indices.meta.sizes[place]
     from_start = part("where.self", part("lt.Scalar", indices, 0), part("add.Scalar", indices, length), indices)
     return part("gather", source, place, part("expand", from_start, tuple(common)))
-
-
-@kernel("masked_select", "CPU")
-@plannable
-def masked_select(self: Tensor, mask: Tensor) -> Tensor | Filling:
-    """The elements where `mask` is true, in row-major order; both broadcast. Raises RuntimeError unless it is bool."""
-    if mask.meta.dtype is not bool_:
-        raise RuntimeError(f"masked_select: expected BoolTensor for mask, got {mask.meta.dtype.name}")
-    sizes = broadcast_shapes((self.meta.sizes, mask.meta.sizes))
-    array, chosen = (one if one.shape == sizes else np.broadcast_to(one, sizes) for one in (values(self), values(mask)))
-    return take_true(array, chosen, self.meta.dtype)
-
-
-@kernel("argwhere", "CPU")
-@kernel("nonzero", "CPU")
-@plannable
-def nonzero(self: Tensor) -> Tensor | Filling | Planned[Tensor]:
-    """The indices of the elements that are not zero, row-major, as int64 of sizes (count, ndim)."""
-    self = apply("contiguous", self) if self.meta.ndim > MAX_DIMS else self
-    meta = self.meta
-    count = item(apply("count_nonzero", self)) if meta.numel else 0
-    made = meta_of((count, meta.ndim), (1, max(count, 1)), int64)
-    if not meta.numel or not meta.ndim:
-        return Filling((made,), nothing)
-    run, tail, state = recalled(meta.plans, "nonzero", _places_launch, meta)
-    counted = kept_call("count_nonzero")
-
-    def fill(result: Tensor, given: Tensor, count: int) -> None:
-        own = state[:]
-        run(result.pointer, given.pointer, own.buffer_info()[0], count, *tail)
-
-    def again(self: Tensor) -> Tensor:
-        count = item(counted(self))
-        result = new_like(meta_of((count, meta.ndim), (1, count or 1), int64))
-        if count:
-            fill(result, self, count)
-        return result
-
-    filling = Filling((made,), lambda result: fill(result, self, count) if count else None)
-    return Planned.unrun(filling, (self,), again, (self,))
-
-
-def _places_launch(meta: TensorMeta) -> tuple[Callable[..., object], tuple[int, ...], array[int]]:
-    """Return what finds the places of elements that are not zero, its last arguments, and its state at first."""
-    *outer, inner = sizes = meta.sizes
-    strides = meta.strides
-    if meta.contiguous:
-        sizes, strides = (prod(outer), inner), (inner, 1)
-    idle, steps = (0,) * len(sizes), [step * meta.dtype.itemsize for step in strides]
-    tail = (len(sizes), *reversed(sizes), *idle, *reversed(steps), *idle)
-    run = long_call(STEPS * meta.numel, nonzero_kernel(meta.dtype, meta.ndim))
-    return run, tail, array("q", (0, *(0 for _ in outer), *outer))
 
 
 @kernel("where", "CompositeImplicitAutograd")

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
 
 from ..core import lazy_numpy as np
+from ..core.away import long_call
 from ..core.device import cpu
 from ..core.dtype import bool_, int32, int64
-from ..core.errors import wrap_dim
+from ..core.errors import INT64_MAX, wrap_dim
 from ..core.memory_format import contiguous_format
 from ..kernels.conversion import Immediate
+from ..kernels.repeats import repeat_kernel, total_kernel
 from ..tensor.array_view import FEW
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_like, meta_of
 from ..tensor.views import expand as expand_view
-from .arrays import Array, computed, from_array, values
-from .composition import Part, composite
-from .invoke import apply, expand, unsqueeze
+from .arrays import Array, from_array
+from .composition import UNNOTED, Part, composite
+from .invoke import apply
 from .joining import joined_strides
 from .loop_plan import LoopPlan
 from .plan import Planned, plannable
@@ -205,20 +207,22 @@ def tile(self: Tensor, dims: Sequence[int]) -> Tensor:
 
 
 @kernel("repeat_interleave.self_int", "CompositeImplicitAutograd")
+@composite
 def repeat_interleave_int(
-    self: Tensor, repeats: int, dim: int | None = None, *, output_size: int | None = None
+    part: Part, self: Tensor, repeats: int, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
     """Every part along `dim` (of the flattened tensor without `dim`) `repeats` times in a row. RuntimeError below 0."""
     if repeats < 0:
         raise RuntimeError(f"Repeats must be non-negative, got {repeats}")
-    source, place = _parts(self, dim)
+    source, place = _parts(part, self, dim)
     sizes = source.meta.sizes
     total = sizes[place] * repeats
     if total >= 1 << 63:
         raise RuntimeError(f"{repeats} repeats give {total} elements, which does not fit 64 bits")
-    repeated = expand(unsqueeze(source, place + 1), (*sizes[: place + 1], repeats, *sizes[place + 1 :]))
-    copies = apply("clone", repeated, memory_format=contiguous_format)
-    return apply("view", copies, (*sizes[:place], total, *sizes[place + 1 :]))
+    single = part("unsqueeze", source, place + 1)
+    repeated = part("expand", single, (*sizes[: place + 1], repeats, *sizes[place + 1 :]))
+    copies = part("clone", repeated, memory_format=contiguous_format)
+    return part("view", copies, (*sizes[:place], total, *sizes[place + 1 :]))
 
 
 @kernel("repeat_interleave.self_Tensor", "CompositeImplicitAutograd")
@@ -228,7 +232,7 @@ def repeat_interleave_tensor(
     """Part k along `dim` ``repeats[k]`` times in a row. Raises RuntimeError for negative repeats or a wrong number of
     them, NotImplementedError unless they are integers."""
     _check_repeats(repeats)
-    source, place = _parts(self, dim)
+    source, place = _parts(UNNOTED, self, dim)
     size, given = source.meta.sizes[place], repeats.meta.numel
     if given not in (1, size):
         raise RuntimeError(
@@ -239,10 +243,10 @@ def repeat_interleave_tensor(
     return apply("index_select", source, place, apply("repeat_interleave.Tensor", counts, output_size=output_size))
 
 
-def _parts(self: Tensor, dim: int | None) -> tuple[Tensor, int]:
+def _parts(part: Part, self: Tensor, dim: int | None) -> tuple[Tensor, int]:
     """Return the tensor and the wrapped `dim`; the flattened tensor and 0 without it. Raises IndexError."""
     if dim is None:
-        return apply("reshape", self, (-1,)), 0
+        return part("reshape", self, (-1,)), 0
     place = wrap_dim("repeat_interleave", dim, self.meta.ndim)
     if not self.meta.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
@@ -253,14 +257,22 @@ def _parts(self: Tensor, dim: int | None) -> tuple[Tensor, int]:
 def repeat_interleave(repeats: Tensor, *, output_size: int | None = None) -> Tensor:
     """Index k ``repeats[k]`` times in a row, in the dtype of `repeats`. Raises as repeat_interleave of a tensor."""
     _check_repeats(repeats)
-    size = repeats.meta.numel
-    counts, total = _counts(repeats, output_size)
-    meta = repeats.meta
-    kind = np.int32 if meta.dtype is int32 else np.int64
-    return computed((total,), meta.dtype, meta.device, lambda: np.repeat(np.arange(size, dtype=kind), counts))
-
-
-Counts: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.int64]]"
+    meta, size = repeats.meta, repeats.meta.numel
+    if meta.device is not cpu:
+        if output_size is None:
+            raise RuntimeError("cannot repeat_interleave a meta tensor without output_size")
+        return new_like(contiguous_meta((output_size,), meta.dtype, meta.device))
+    cells, counts = array("q", (0, 0)), (1, size, 0, meta.byte_strides[0] if meta.ndim else 0)
+    total_kernel(meta.dtype)(cells.buffer_info()[0], repeats.pointer, *counts)
+    total, least = cells
+    if least < 0:
+        raise RuntimeError("repeats can not be negative")
+    if total == INT64_MAX:
+        raise RuntimeError("the repeats add up to a number that does not fit 64 bits")
+    result = new_like(contiguous_meta((total,), meta.dtype))
+    if total:
+        long_call(total, repeat_kernel(meta.dtype))(result.pointer, repeats.pointer, total, *counts)
+    return result
 
 
 def _check_repeats(repeats: Tensor) -> None:
@@ -270,22 +282,6 @@ def _check_repeats(repeats: Tensor) -> None:
         )
     if repeats.meta.ndim > 1:
         raise RuntimeError(f"repeats must be 0-dim or 1-dim tensor, got {repeats.meta.ndim} dims")
-
-
-def _counts(repeats: Tensor, output_size: int | None) -> tuple[Counts, int]:
-    """Return how often each part is repeated, and the sum, which without data has to be given."""
-    if repeats.meta.device is not cpu:
-        if output_size is None:
-            raise RuntimeError("cannot repeat_interleave a meta tensor without output_size")
-        return np.zeros(1, np.int64), output_size
-    counts = values(repeats).astype(np.int64).reshape(-1)
-    if (counts < 0).any():
-        raise RuntimeError("repeats can not be negative")
-    # Halves are summed apart: a sum of int64 would wrap, and NumPy's repeat relies on it.
-    total = (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
-    if total >= 1 << 63:
-        raise RuntimeError(f"the repeats add up to {total}, which does not fit 64 bits")
-    return counts, total
 
 
 @kernel("diag", "CompositeImplicitAutograd")

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from ..core import lazy_numpy as np
+from ..core.away import long_call
 from ..core.device import cpu
 from ..core.dtype import DType, bool_, int64
 from ..core.errors import wrap_dim
@@ -19,17 +20,17 @@ from ..iteration.dimensions import broadcast_shapes
 from ..iteration.overlap import check_no_internal_overlap
 from ..iteration.tensor_iterator import Number
 from ..kernels.bound_call import Fresh, nothing
-from ..tensor.array_view import array_of
-from ..tensor.reshaping import reshape
+from ..kernels.true_elements import replace_kernel
+from ..tensor.reshaping import contiguous, reshape
 from ..tensor.scalars import item
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import TensorMeta, format_strides, meta_of
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, format_strides, meta_of
 from ..tensor.versions import bump_version, check_written_in_inference
 from ..tensor.views import expand
 from .advanced_indexing import index_error
 from .arrays import from_array, number_as, outside, values
 from .complex_half import taking
-from .copy import clone, copy_values
+from .copy import copy_values
 from .gathering import (
     check_index_dtype,
     check_not_empty,
@@ -40,8 +41,9 @@ from .gathering import (
     index_values,
 )
 from .invoke import apply
+from .masks import expanded_strides, masked_finder, row_major_walk
 from .operand_checks import check_fits, check_implemented, check_no_overlap, warn_of_internal_overlap
-from .plan import Filling, Plannable, Planned
+from .plan import Filling, Plannable, Planned, plannable
 from .registration import SMALL_BYTES, F, derived_out, kernel, storing
 from .rows import rows
 
@@ -70,7 +72,8 @@ def writing(name: str, inplace: str) -> Callable[[F], F]:
                 copy_values(out, self)
                 write(out)
 
-            kept = None if kwargs.keys() - {"reduce"} else _kept(base, result.meta, self, args, **kwargs)
+            options = {name: value for name, value in kwargs.items() if name != "include_self" or not value}
+            kept = None if options.keys() - {"reduce"} else _kept(base, result.meta, self, args, **options)
             call, operands, loops = kept or (None, None, None)
             filling = Filling((result.meta,), fill, loops=loops)
             values = [self, *[one for one in args if isinstance(one, Tensor)]]
@@ -337,36 +340,59 @@ def put_(self: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     return write
 
 
+def _check_masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> None:
+    if mask.meta.dtype is not bool_:
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.meta.dtype}")
+    check_same_dtype("masked_scatter_", self, source, "source")
+
+
 @kernel("masked_scatter", derive=False)
-def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """masked_scatter_ on a copy, which has the sizes that self and mask broadcast to."""
+@plannable
+def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor | Planned[Tensor]:
+    """A copy of `self`, of the sizes that it and the mask broadcast to, with the first elements of `source` where the
+    mask is true, in row-major order. Raises RuntimeError for a mask that is not bool, dtypes that differ and too few
+    elements."""
     sizes = broadcast_shapes((self.meta.sizes, mask.meta.sizes))
-    target = self if sizes == self.meta.sizes else expand(self, sizes)
-    return masked_scatter_(clone(target, memory_format=contiguous_format), mask, source)
+    _check_masked_scatter(self, mask, source)
+    made, whole = contiguous_meta(sizes, self.meta.dtype, self.meta.device), contiguous(source)
+    count = source.meta.numel
+    operands = (self, mask, whole)
+    if self.meta.device is not cpu or not made.numel:
+        return Planned.unrun(Fresh(None, (made,), ()), operands, None, None)
+
+    def check(self: Tensor, mask: Tensor, source: Tensor) -> None:
+        found = masked_finder(self.meta, mask.meta).counted(mask)[0]
+        if found > count:
+            raise RuntimeError(
+                f"masked_scatter_: Number of elements of source < number of ones in mask: {count} < {found}"
+            )
+
+    if not count:
+        check(self, mask, whole)
+        return Planned.unrun(Filling((made,), lambda result: copy_values(result, self)), operands, None, None)
+    strides = [expanded_strides(one, sizes) for one in (made, self.meta, mask.meta)]
+    still = (0,) * len(sizes)
+    tail = (0, count, *row_major_walk(sizes, [strides[0], still, *strides[1:], still, default_strides(sizes)]))
+    loop = long_call(made.numel, replace_kernel(made.dtype.itemsize))
+    fresh = Fresh(loop, (made, contiguous_meta((), int64)), tail, temporary=1, refusing=True)
+    kept = fresh.native() if whole is source else None
+    return Planned.unrun(fresh, operands, kept, (self, mask, source), check=check)
 
 
 @kernel("masked_scatter_", derive=False)
 def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """Write the first elements of `source` where `mask` is true, in row-major order. Raises RuntimeError for a mask
-    that is not bool, dtypes that differ and too few elements."""
-    if mask.meta.dtype is not bool_:
-        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.meta.dtype}")
-    check_same_dtype("masked_scatter_", self, source, "source")
+    """masked_scatter in place. Raises RuntimeError for a mask that does not broadcast to `self`, and as masked_scatter.
+    """
+    _check_masked_scatter(self, mask, source)
     if broadcast_shapes((self.meta.sizes, mask.meta.sizes)) != self.meta.sizes:
         raise RuntimeError(
-            f"masked_scatter_(): mask of shape {list(mask.meta.sizes)} does not broadcast to self "
+            f"masked_scatter_: mask of shape {list(mask.meta.sizes)} does not broadcast to self "
             f"{list(self.meta.sizes)}"
         )
     check_no_internal_overlap(self.meta.sizes, self.meta.strides)
     if self.meta.device is cpu:
         check_written_in_inference(self)
-        chosen = np.broadcast_to(values(mask), self.meta.sizes)
-        count = int(np.count_nonzero(chosen))
-        if count > source.meta.numel:
-            raise RuntimeError(
-                f"masked_scatter_: Number of elements of source < number of ones in mask: {source.meta.numel} < {count}"
-            )
-        array_of(self)[chosen] = values(source).reshape(-1)[:count].copy()
+        copy_values(self, apply("masked_scatter", self, mask, source))
     bump_version(self)
     return self
 

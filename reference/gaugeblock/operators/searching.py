@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
+from array import array
 from collections.abc import Callable
 from math import prod
 from typing import Any
 
 from ..core import lazy_numpy as np
-from ..core.away import away
+from ..core.away import long_call
 from ..core.device import cpu
 from ..core.dtype import DType, bfloat16, bool_, dtype_of_number, int32, int64, uint64
 from ..core.errors import INT64_MAX, wrap_dim
@@ -19,8 +21,7 @@ from ..kernels.bound_call import Fresh
 from ..kernels.runs import runs_kernel
 from ..tensor.array_view import array_of
 from ..tensor.reshaping import reshape
-from ..tensor.scalars import item
-from ..tensor.tensor import Tensor, new_like
+from ..tensor.tensor import Tensor, make_tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, meta_of
 from .arrays import STEPS, Array, computed, from_array, has_many_dims, values
 from .composition import Part, composite
@@ -43,34 +44,60 @@ def unique2(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The distinct values in order, the place of each element among them, and how often each occurs. NaNs are all
     distinct. Results that are not asked for have no elements."""
+    return with_empty(distinct(self, return_inverse, return_counts))
+
+
+Runs = tuple[Tensor, Tensor | None, Tensor | None]
+
+
+def distinct(self: Tensor, inverse: bool, counts: bool) -> Runs:
+    """The results of unique that are asked for, and None for the others."""
     check_implemented("unique", self.meta.dtype, not self.meta.dtype.is_complex)
     ordered, indices = apply_for_many("sort", reshape(self, (-1,)))
-    return runs_of(self.meta, ordered, indices, return_inverse, return_counts)
+    return runs_of(self.meta, ordered, indices, ordered, inverse, counts)
+
+
+def with_empty(found: Runs) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the results with tensors without elements in place of None."""
+    first, *others = found
+    second, third = [new_like(contiguous_meta((0,), int64)) if one is None else one for one in others]
+    return first, second, third
 
 
 def runs_of(
-    meta: TensorMeta, ordered: Tensor, indices: Tensor, return_inverse: bool, return_counts: bool
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The first element of each run of equal ones in a vector, the run of each element of a tensor of `meta`, to which
-    the indices lead, and the lengths of the runs. The vector and the indices are written over."""
+    meta: TensorMeta, row: Tensor, indices: Tensor | None, values: Tensor, return_inverse: bool, return_counts: bool
+) -> Runs:
+    """The first element of each run of equal ones in a vector, the run of each element of a tensor of `meta`, and the
+    lengths of the runs; None for what is not asked for. The indices say where the elements of the vector are in the
+    tensor, if it has been put in order. The vector of `values`, which may be the same, is written over, and the indices
+    are too."""
     size = meta.numel
-    inverse = new_like(contiguous_meta(meta.sizes if return_inverse else (0,), int64))
-    total = new_like(contiguous_meta((), int64))
-    # The runs take the place of the elements and indices that were read.
-    addresses = ordered.pointer, indices.pointer, (inverse if return_inverse else total).pointer, total.pointer
-    steps = meta.dtype.itemsize, 8, 8 if return_inverse else 0, 0, meta.dtype.itemsize, 8
-    run = runs_kernel(meta.dtype)
-    away(STEPS * size, run, *addresses, ordered.pointer, indices.pointer, 1, size, *steps)
-    many = item(total) if size else 0
-    kept = (ordered, many), (indices, many if return_counts else 0)
-    found, counts = [_beginning(one, count) for one, count in kept]
-    return found, inverse, counts
+    inverse = new_like(contiguous_meta(meta.sizes, int64)) if return_inverse else None
+    lengths = indices if indices is not None and return_counts else None
+    if return_counts and lengths is None:
+        lengths = new_like(contiguous_meta((size,), int64))
+    many = 0
+    if size:
+        total, width = array("q", (0,)), meta.dtype.itemsize
+        run = runs_kernel(meta.dtype, return_counts, return_inverse, indices is not None)
+        at = [0 if one is None else one.pointer for one in (lengths, inverse, indices)]
+        addresses = values.pointer, at[0], at[1], total.buffer_info()[0], row.pointer, at[2]
+        run = long_call(STEPS * size, run)
+        run(*addresses, 1, size, width, 8, 8, 0, width, 8)
+        (many,) = total
+    return _beginning(values, many), inverse, None if lengths is None else _beginning(lengths, many)
 
 
-def _beginning(tensor: Tensor, count: int) -> Tensor:
-    """Return a copy of the first elements of a vector."""
-    result = new_like(contiguous_meta((count,), tensor.meta.dtype))
-    array_of(result)[...] = array_of(tensor)[:count]
+def _beginning(vector: Tensor, count: int) -> Tensor:
+    """Return the first elements of a vector that nobody else has, in its memory unless that is much larger."""
+    meta = vector.meta
+    if count == meta.numel:
+        return vector
+    made = contiguous_meta((count,), meta.dtype)
+    if count > meta.numel // 4:
+        return make_tensor(made, vector.storage_impl, vector.offset, None)
+    result = new_like(made)
+    ctypes.memmove(result.pointer, vector.pointer, made.nbytes)
     return result
 
 

@@ -104,12 +104,20 @@ def planned_scatter(
         plan.kernel(steps.builtin, views, steps.tail)
         loops = plan.fresh._replace(refusing=True)
         return loops.native(), loops
+    assert not isinstance(source, Tensor)
     copied = plan.call
+    held: tuple[Number, Any] = source, number_as(operator, meta.dtype, source)
 
     def run(self: Tensor, index: Tensor, source: Number) -> Tensor | None:
-        check_fits(operator, source, meta.dtype)
+        nonlocal held
+        number, element = held
+        if source is not number:
+            check_fits(operator, source, meta.dtype)
+            element = number_as(operator, meta.dtype, source)
+            held = source, element
         made: Tensor | None = copied(self, index)
-        return made if made is not None and run_scatter(operator, steps, made, index, source) else None
+        address = element.ctypes.data
+        return made if made is not None and steps.run(made.pointer, address, index.pointer) else None
 
     return run, None
 

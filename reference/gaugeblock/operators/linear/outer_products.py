@@ -198,11 +198,12 @@ def vander(part: Part, x: Tensor, N: int | None = None, increasing: bool = False
     return found if increasing else part("flip", found, (1,))
 
 
-def block_diag(tensors: Sequence[Tensor]) -> Tensor:
+@composite
+def block_diag(part: Part, tensors: Sequence[Tensor]) -> Tensor:
     """A matrix with the tensors on its diagonal, zeros elsewhere, in their promoted dtype; vectors are rows. Without
     tensors it is one row without columns. Raises RuntimeError for more than two dims."""
     if not tensors:
-        return outline((1, 0), float32)[0]
+        return part.run(outline, (1, 0), float32)[0]
     dtype = common_dtype((t.meta.dtype, 2 if t.meta.ndim else 1) for t in tensors)
     blocks = []
     for k, tensor in enumerate(tensors):
@@ -212,10 +213,13 @@ def block_diag(tensors: Sequence[Tensor]) -> Tensor:
                 f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {k} has {len(sizes)} "
                 f"dimensions"
             )
-        blocks.append(reshape(apply("to.dtype", tensor, dtype), (1,) * (2 - len(sizes)) + sizes))
+        wide = tensor if tensor.meta.dtype is dtype else part("to.dtype", tensor, dtype)
+        blocks.append(wide if len(sizes) == 2 else part("reshape", wide, (1,) * (2 - len(sizes)) + sizes))
+    if len(blocks) == 1:
+        return part("clone", blocks[0], memory_format=contiguous_format)
     widths = [block.meta.sizes[1] for block in blocks]
     pads = [(sum(widths[:k]), sum(widths[k + 1 :])) for k in range(len(widths))]
-    return apply("cat", [apply("constant_pad_nd", *both) for both in zip(blocks, pads, strict=True)])
+    return part("cat", [part("constant_pad_nd", *both) for both in zip(blocks, pads, strict=True)])
 
 
 def public_block_diag(*tensors: Tensor) -> Tensor:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from itertools import chain
-from math import prod
+from math import inf, prod
 
 from ...core import lazy_numpy as np
-from ...core.away import away, long_call
+from ...core.away import long_call
 from ...core.device import cpu
-from ...core.dtype import DEFAULTS, int64
+from ...core.dtype import DEFAULTS
 from ...core.errors import type_error
 from ...core.promotion import UPSTREAM_NAMES, promote_types
 from ...iteration.dimensions import broadcast_shapes
 from ...iteration.tensor_iterator import Number, TensorIterator
 from ...kernels.bound_call import Fresh
+from ...kernels.pair_distances import pair_distances_kernel
 from ...kernels.pairwise import distances_kernel, panel
-from ...tensor.array_view import array_of
-from ...tensor.tensor import Tensor, empty_tensor
+from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import contiguous_meta
-from ..arrays import Array, check_same_device, from_array, values
+from ..arrays import Array, check_same_device
 from ..composition import Part, composite
 from ..invoke import apply
 from ..loop_plan import LoopPlan
@@ -139,8 +139,8 @@ def _norms(differences: Array, p: float) -> Array:
     return np.asarray(np.linalg.norm(differences, p, -1) if differences.shape[-1] else 0)
 
 
-@composite
-def pdist(part: Part, self: Tensor, p: float = 2.0) -> Tensor:
+@plannable
+def pdist(self: Tensor, p: float = 2.0) -> Tensor | Planned[Tensor]:
     """Distances of order p between the rows, each pair once. Raises RuntimeError unless 2-D of floats and p >= 0."""
     meta = self.meta
     if meta.ndim != 2:
@@ -150,29 +150,14 @@ def pdist(part: Part, self: Tensor, p: float = 2.0) -> Tensor:
     _check_order("pdist", p)
     check_dtype("pdist", self)
     rows, columns = meta.sizes
-    if rows > 1 and rows * rows * columns <= BLOCK and columns and meta.device is cpu:
-        ends = [part.constant(from_array(one, int64)) for one in np.triu_indices(rows, 1)]
-        first, second = (part("index_select", self, 0, one) for one in ends)
-        return part("linalg_vector_norm", part("sub.Tensor", first, second), p, (-1,))
-    return part.run(_each_pair, self, p)
-
-
-def _each_pair(self: Tensor, p: float) -> Tensor:
-    """The distances, row by row."""
-    meta, rows = self.meta, self.meta.sizes[0]
-    result = empty_tensor((rows * (rows - 1) // 2 if rows else 0,), meta.dtype, meta.device)
-    if meta.device is cpu and result.meta.numel:
-        away(8 * result.meta.numel * meta.sizes[1], _between_pairs, values(self), p, array_of(result))
-    return result
-
-
-def _between_pairs(array: Array, p: float, into: Array) -> None:
-    start = 0
-    with np.errstate(all="ignore"):
-        for row in range(array.shape[0] - 1):
-            end = start + array.shape[0] - 1 - row
-            into[start:end] = _norms(array[row] - array[row + 1 :], p)
-            start = end
+    pairs = rows * (rows - 1) // 2
+    plan = LoopPlan([meta], [contiguous_meta((pairs,), meta.dtype, meta.device)])
+    if meta.device is cpu and pairs:
+        order = {0.0: "0", 1.0: "1", 2.0: "2", inf: "inf"}.get(p, "p")
+        loop = long_call(8 * pairs * columns, pair_distances_kernel(meta.dtype, order))
+        source = plan.inputs[0] if meta.contiguous else plan.row_major(plan.inputs[0])
+        plan.kernel(loop, [plan.results[0], source], (float(p), rows, columns, 1, pairs, 0, 0))
+    return plan.planned(self)
 
 
 MODES = {

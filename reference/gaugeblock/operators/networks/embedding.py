@@ -11,6 +11,7 @@ from ...core.promotion import UPSTREAM_NAMES
 from ...kernels.conversion import is_half
 from ...kernels.embedding_bag import MAX, SUM, bags_kernel
 from ...tensor.reshaping import contiguous
+from ...tensor.scalars import item
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, recalled
 from ..arrays import Array, check_same_device, values
@@ -20,6 +21,7 @@ from ..fill import full_of
 from ..invoke import apply
 from ..loop_plan import LoopPlan, picking
 from ..plan import Planned, plannable
+from ..ranges import count_by
 from .calls import check_dtype
 
 NEARLY_NOTHING = 1e-7
@@ -122,16 +124,20 @@ def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
     if meta.device is meta_device and num_classes == -1:
         raise NotImplementedError("one_hot(): num_classes must be given for a tensor without data")
     if meta.device is not meta_device:
-        given = values(host(self))
-        if given.min() < 0:
-            raise RuntimeError(f"one_hot(): Class values must be non-negative, got {given.min()}")
+        given = host(self)
+        least, largest = item(apply("min", given)), item(apply("max", given))
+        if least < 0:
+            raise RuntimeError(f"one_hot(): Class values must be non-negative, got {least}")
         if num_classes == -1:
-            num_classes = int(given.max()) + 1
-        elif given.max() >= num_classes:
+            num_classes = largest + 1
+        elif largest >= num_classes:
             raise RuntimeError(
-                f"one_hot(): Class values must be smaller than num_classes, got {given.max()} of {num_classes}"
+                f"one_hot(): Class values must be smaller than num_classes, got {largest} of {num_classes}"
             )
-    classes = apply("arange", num_classes, dtype=int64, device=meta.device)
+    if meta.device is cpu:
+        classes = count_by(new_like(contiguous_meta((num_classes,), int64)), (0, 1))
+    else:
+        classes = apply("arange", num_classes, dtype=int64, device=meta.device)
     found = apply("eq.Tensor", apply("unsqueeze", apply("contiguous", self), -1), classes)
     return apply("to.dtype", found, int64)
 

@@ -11,11 +11,12 @@ from ...core.promotion import promote_types
 from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
 from ..complex_half import refuse_complex32
-from ..invoke import apply
+from ..composition import Part, composite
 
 
+@composite
 def gradient(
-    self: Tensor, *, spacing: Number | Sequence[Any] | None = None, dim: int | Sequence[int] | None = None,
+    part: Part, self: Tensor, *, spacing: Number | Sequence[Any] | None = None, dim: int | Sequence[int] | None = None,
     edge_order: int = 1,
 ) -> Any:  # fmt: skip
     """Slopes along each dim, or all, as a tuple; `spacing` is one number, or has for each dim a number or a tensor of
@@ -44,10 +45,11 @@ def gradient(
     dtype = DEFAULTS.dtype if meta.dtype.kind < 2 else meta.dtype
     if not dtype.is_complex and any(isinstance(step, complex) for step in spacing):
         raise RuntimeError(f"torch.gradient expected real spacing for {meta.dtype.name} input, got {list(spacing)}")
-    return tuple([_slope(self, place, step, dtype, edge_order) for place, step in zip(places, spacing, strict=True)])
+    slopes = [_slope(part, self, place, step, dtype, edge_order) for place, step in zip(places, spacing, strict=True)]
+    return tuple(slopes)
 
 
-def _slope(self: Tensor, place: int, step: Number | Tensor, dtype: DType, edge_order: int) -> Tensor:
+def _slope(part: Part, self: Tensor, place: int, step: Number | Tensor, dtype: DType, edge_order: int) -> Tensor:
     """The slopes along one dim, in double precision until the end."""
     size = self.meta.sizes[place]
     if size <= edge_order:
@@ -61,38 +63,38 @@ def _slope(self: Tensor, place: int, step: Number | Tensor, dtype: DType, edge_o
             )
         own = step.meta.dtype
         dtype = promote_types(self.meta.dtype, DEFAULTS.dtype if own.kind < 2 else own)
-        points = apply("to.dtype", step, complex128 if own.is_complex else float64)
-        distances = apply("sub.Tensor", *_neighbours(points, 0))
+        points = part("to.dtype", step, complex128 if own.is_complex else float64)
+        distances = part("sub.Tensor", *_neighbours(part, points, 0))
     else:
-        distances = apply("full", (size - 1,), step, dtype=wide, device=self.meta.device)
-    along = apply("view", distances, (size - 1, *(1 for _ in range(self.meta.ndim - place - 1))))
-    found = _differences(apply("to.dtype", self, wide), along, place, edge_order)
-    return apply("to.dtype", found, dtype)
+        distances = part("full", (size - 1,), step, dtype=wide, device=self.meta.device)
+    along = part("view", distances, (size - 1, *(1 for _ in range(self.meta.ndim - place - 1))))
+    found = _differences(part, part("to.dtype", self, wide), along, place, edge_order)
+    return part("to.dtype", found, dtype)
 
 
-def _differences(f: Tensor, h: Tensor, place: int, edge_order: int) -> Tensor:
+def _differences(part: Part, f: Tensor, h: Tensor, place: int, edge_order: int) -> Tensor:
     """The slopes of `f` at points `h` apart: second order inside, of `edge_order` at both ends."""
     last = f.meta.sizes[place] - 2
-    steps = apply("div.Tensor", apply("sub.Tensor", *_neighbours(f, place)), h)
-    ends = [apply("narrow", steps, place, k, 1) for k in (0, last)]
+    steps = part("div.Tensor", part("sub.Tensor", *_neighbours(part, f, place)), h)
+    ends = [part("narrow", steps, place, k, 1) for k in (0, last)]
     if not last:
-        return apply("cat", ends, place)
-    after, before = _neighbours(h, 0)
-    share = apply("div.Tensor", before, apply("add.Tensor", before, after))
-    right, left = _neighbours(steps, place)
-    inside = _between(left, right, share)
+        return part("cat", ends, place)
+    after, before = _neighbours(part, h, 0)
+    share = part("div.Tensor", before, part("add.Tensor", before, after))
+    right, left = _neighbours(part, steps, place)
+    inside = _between(part, left, right, share)
     if edge_order == 2:
-        shares = (apply("neg", share), apply("rsub.Scalar", share, 2))
+        shares = (part("neg", share), part("rsub.Scalar", share, 2))
         for side, k in enumerate((0, last - 1)):
-            near, far = (apply("narrow", part, place, k, 1) for part in (left, right))
-            ends[side] = _between(near, far, apply("narrow", shares[side], 0, k, 1))
-    return apply("cat", [ends[0], inside, ends[1]], place)
+            near, far = (part("narrow", one, place, k, 1) for one in (left, right))
+            ends[side] = _between(part, near, far, part("narrow", shares[side], 0, k, 1))
+    return part("cat", [ends[0], inside, ends[1]], place)
 
 
-def _between(left: Tensor, right: Tensor, share: Tensor) -> Tensor:
+def _between(part: Part, left: Tensor, right: Tensor, share: Tensor) -> Tensor:
     """The value at `share` of the way from left to right."""
-    kept = apply("mul.Tensor", left, apply("rsub.Scalar", share, 1))
-    return apply("add.Tensor", kept, apply("mul.Tensor", right, share))
+    kept = part("mul.Tensor", left, part("rsub.Scalar", share, 1))
+    return part("add.Tensor", kept, part("mul.Tensor", right, share))
 
 
 def _checked(operator: str, y: Tensor, dim: int, x: Tensor | None = None) -> int:
@@ -105,12 +107,12 @@ def _checked(operator: str, y: Tensor, dim: int, x: Tensor | None = None) -> int
     return place
 
 
-def _neighbours(y: Tensor, place: int) -> tuple[Tensor, Tensor]:
+def _neighbours(part: Part, y: Tensor, place: int) -> tuple[Tensor, Tensor]:
     size = y.meta.sizes[place]
-    return apply("narrow", y, place, 1, size - 1), apply("narrow", y, place, 0, size - 1)
+    return part("narrow", y, place, 1, size - 1), part("narrow", y, place, 0, size - 1)
 
 
-def _widths(operator: str, y: Tensor, x: Tensor, place: int) -> Tensor:
+def _widths(part: Part, operator: str, y: Tensor, x: Tensor, place: int) -> Tensor:
     """The distances of neighbouring points, shaped to go with `y`."""
     if x.meta.ndim == 1:
         count = x.meta.numel
@@ -119,36 +121,41 @@ def _widths(operator: str, y: Tensor, x: Tensor, place: int) -> Tensor:
                 f"{operator}: There must be one `x` value for each sample point, got {count} for a dim of size "
                 f"{y.meta.sizes[place]}"
             )
-        steps = apply("sub.Tensor", *_neighbours(x, 0))
-        return apply("reshape", steps, (count - 1, *(1 for _ in range(y.meta.ndim - place - 1))))
+        steps = part("sub.Tensor", *_neighbours(part, x, 0))
+        return part("reshape", steps, (count - 1, *(1 for _ in range(y.meta.ndim - place - 1))))
     if x.meta.ndim < y.meta.ndim:
-        x = apply("reshape", x, (*(1 for _ in range(y.meta.ndim - x.meta.ndim)), *x.meta.sizes))
-    return apply("sub.Tensor", *_neighbours(x, place))
+        x = part("reshape", x, (*(1 for _ in range(y.meta.ndim - x.meta.ndim)), *x.meta.sizes))
+    return part("sub.Tensor", *_neighbours(part, x, place))
 
 
-def _areas(operator: str, y: Tensor, place: int, x: Tensor | None) -> Tensor:
+def _areas(part: Part, operator: str, y: Tensor, place: int, x: Tensor | None) -> Tensor:
     """The areas between neighbouring points, twice as large."""
-    right, left = _neighbours(y, place)
-    areas = apply("add.Tensor", left, right)
+    right, left = _neighbours(part, y, place)
+    areas = part("add.Tensor", left, right)
     if x is not None:
-        areas = apply("mul.Tensor", areas, _widths(operator, y, x, place) if x.meta.ndim else apply("sub.Tensor", x, x))
+        widths = _widths(part, operator, y, x, place) if x.meta.ndim else part("sub.Tensor", x, x)
+        areas = part("mul.Tensor", areas, widths)
     return areas
 
 
-def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
+@composite
+def trapezoid(part: Part, y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
     """The integral of `y` along `dim` over the points `x`, or points `dx` apart; 0 for no points. Raises RuntimeError
     for bool and for points that do not go with `y`, IndexError for a dim out of range."""
     place = _checked("trapezoid", y, dim, x)
     if y.meta.sizes[place]:
-        return apply("mul.Scalar", apply("sum.dim_IntList", _areas("trapezoid", y, place, x), (place,)), dx * 0.5)
+        return part("mul.Scalar", part("sum.dim_IntList", _areas(part, "trapezoid", y, place, x), (place,)), dx * 0.5)
     sizes = tuple(size for d, size in enumerate(y.meta.sizes) if d != place)
     dtype = DEFAULTS.dtype if y.meta.dtype.kind < 2 else y.meta.dtype
-    return apply("zeros", sizes, dtype=dtype, device=y.meta.device)
+    return part("zeros", sizes, dtype=dtype, device=y.meta.device)
 
 
-def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
+@composite
+def cumulative_trapezoid(
+    part: Part, y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1
+) -> Tensor:
     """The running integrals of `y` along `dim`, one fewer than points. Raises as trapezoid."""
     place = _checked("cumulative_trapezoid", y, dim, x)
     if not y.meta.sizes[place]:
-        return apply("clone", y)
-    return apply("mul.Scalar", apply("cumsum", _areas("cumulative_trapezoid", y, place, x), place), dx * 0.5)
+        return part("clone", y)
+    return part("mul.Scalar", part("cumsum", _areas(part, "cumulative_trapezoid", y, place, x), place), dx * 0.5)

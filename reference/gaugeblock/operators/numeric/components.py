@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...core.device import cpu
 from ...core.dtype import DType, bool_, float16, int32
 from ...core.promotion import UPSTREAM_NAMES
 from ...iteration.tensor_iterator import COMPARISON, TensorIterator, planned_meta
 from ...tensor.tensor import Tensor
-from ...tensor.tensor_meta import meta_like, meta_of
+from ...tensor.tensor_meta import meta_like, meta_of, preserve_format_strides
 from ...tensor.versions import bump_version
 from ..arrays import check_same_device
 from ..composition import Part, composite
 from ..invoke import apply, result_type
+from ..loop_plan import LoopPlan
 from ..networks.calls import made
+from ..plan import Planned, plannable
 
 
 @composite
@@ -61,12 +64,23 @@ def polar(part: Part, abs: Tensor, angle: Tensor) -> Tensor:
     return _joined(part, "polar", abs, angle, halves=False)
 
 
-@composite
-def isreal(part: Part, self: Tensor) -> Tensor:
+@plannable
+def isreal(self: Tensor) -> Tensor | Planned[Tensor]:
     """Return whether each element has no imaginary part; True for real dtypes."""
-    if not self.meta.dtype.is_complex:
-        return part("ones_like", self, dtype=bool_)
-    return part("eq.Scalar", part("imag", self), 0)
+    meta = self.meta
+    if meta.dtype.is_complex or meta.device is not cpu:
+        return _of_parts.planned(self)
+    made = meta_of(meta.sizes, preserve_format_strides(meta.sizes, meta.strides), bool_)
+    plan = LoopPlan([meta], [made])
+    plan.fill(plan.results[0], True)
+    return plan.planned(self)
+
+
+@composite
+def _of_parts(part: Part, self: Tensor) -> Tensor:
+    if self.meta.dtype.is_complex:
+        return part("eq.Scalar", part("imag", self), 0)
+    return part("ones_like", self, dtype=bool_)
 
 
 @composite

@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
+from math import inf, isfinite
 from typing import Any
 
 from ...core import lazy_numpy as np
-from ...core.device import meta_device
-from ...core.dtype import bool_, float32, float64, int64
+from ...core.away import long_call
+from ...core.device import cpu, meta_device
+from ...core.dtype import DType, bool_, float32, float64, int64
 from ...core.errors import type_error, wrap_dim
+from ...core.memory_format import contiguous_format
 from ...core.warn import warn
 from ...iteration.tensor_iterator import Number
+from ...kernels.bound_call import nothing
+from ...kernels.histogram import Bins, bins_kernel, edges_kernel, ints_kernel, limits_kernel
 from ...kernels.ordering import Order
+from ...tensor.reshaping import contiguous
 from ...tensor.scalars import item
 from ...tensor.tensor import Tensor, new_like
-from ...tensor.tensor_meta import contiguous_meta
-from ..arrays import Array, filled_arrays, from_array, values
-from ..composites import asked
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta
+from ..arrays import from_array, values
+from ..composites import asked, is_plain
 from ..composition import Part, composite
 from ..conversion import host
-from ..invoke import apply, invoke, reshape, unsqueeze
+from ..copy import copy_values
+from ..fill import fill_number
+from ..invoke import apply, invoke, reshape, result_type, unsqueeze
+from ..loop_plan import ROW_STEPS
+from ..masks import expanded_strides, row_major_walk
 from ..operand_checks import check_implemented
 from ..plan import Filling, Planned, plannable
-from ..ranges import count_by
-from ..searching import parts_first, runs_of
+from ..searching import Runs, parts_first, runs_of, with_empty
 from ..sorting import one_along
 
 
@@ -43,69 +53,142 @@ def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) ->
     check_implemented("bincount_cpu", dtype, dtype.kind == 1 and dtype.name not in ("uint16", "uint32", "uint64"))
     if self.meta.device.type != "cpu":
         raise NotImplementedError("bincount: the size of the result depends on data, which a meta tensor has not")
-    numbers = values(self)
-    if numbers.ndim != 1 or (numbers.size and numbers.min() < 0):
+    size, cells = self.meta.numel, array("q", (-1, 0))
+    if self.meta.ndim == 1 and size:
+        step = self.meta.byte_strides[0]
+        long_call(size, limits_kernel(dtype))(cells.buffer_info()[0], self.pointer, 1, size, 0, step)
+    most, least = cells
+    if self.meta.ndim != 1 or least < 0:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
-    if weights is None or not numbers.size:
-        return from_array(np.bincount(numbers.astype(np.int64), minlength=minlength), int64)
-    kind = float32 if weights.meta.dtype is float32 else float64
-    return from_array(np.bincount(numbers.astype(np.int64), values(weights).astype(np.float64), minlength), kind)
+    bins = max(most + 1, minlength)
+    if not size:
+        weights = None
+    counts = new_like(contiguous_meta((bins,), int64 if weights is None else float64))
+    fill_number(counts, 0)
+    if size:
+        wide = self if weights is None else apply("to.dtype", weights, float64)
+        steps = 0, step, wide.meta.byte_strides[0]
+        run = long_call(size, ints_kernel(dtype, None if weights is None else float64))
+        run(counts.pointer, self.pointer, wide.pointer, bins, 1, size, *steps)
+    return counts if weights is None or weights.meta.dtype is not float32 else apply("to.dtype", counts, float32)
 
 
-def _range(operator: str, array: Array, low: float, high: float, *, chosen: bool) -> tuple[Any, Any]:
-    """The ends of the bins: those given, else the extremes of the data, moved apart when they are equal."""
-    if not chosen:
-        low, high = (array.min(), array.max()) if array.size else (0.0, 1.0)
-    if not (np.isfinite(low) and np.isfinite(high)):
+Ends = tuple[float, float]
+
+
+def _extremes(operator: str, self: Tensor) -> Ends:
+    """The least and the largest element."""
+    if not self.meta.numel:
+        return 0.0, 1.0
+    low, high = map(item, invoke("aminmax", self))
+    return _finite(operator, low, high)
+
+
+def _finite(operator: str, low: float, high: float) -> Ends:
+    if not (isfinite(low) and isfinite(high)):
         raise RuntimeError(f"torch.{operator}: range of [{low}, {high}] is not finite")
     return low, high
 
 
+def _wide(dtype: DType) -> DType:
+    """The dtype in which elements are compared with the edges of bins."""
+    return dtype if dtype is float64 else float32
+
+
+class _Counting:
+    """Counts elements of some meta by bins, those of `weight`'s meta added up if there is one."""
+
+    def __init__(self, meta: TensorMeta, weight: TensorMeta | None, bins: int) -> None:
+        self.bins, self.dtype, self.weighted = bins, meta.dtype, weight is not None
+        strides = [expanded_strides(one, meta.sizes) if one else (0,) * meta.ndim for one in (None, meta, weight, None)]
+        self.work, self.tail = max(meta.numel, 1), row_major_walk(meta.sizes, strides)
+        self.counts = contiguous_meta((bins,), float64)
+
+    def __call__(self, kind: Bins, self_: Tensor, weight: Tensor | None, edges: int, low: float, high: float) -> Tensor:
+        """Return the counts as float64, given the address of the edges."""
+        counts = new_like(self.counts)
+        fill_number(counts, 0)
+        run = long_call(self.work * ROW_STEPS, bins_kernel(self.dtype, kind, self.weighted))
+        weights = 0 if weight is None else weight.pointer
+        run(counts.pointer, self_.pointer, weights, edges, low, high, self.bins, *self.tail)
+        return counts
+
+
 @plannable
-def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Tensor | Filling:
+def histc(self: Tensor, bins: int = 100, min: Number = 0, max: Number = 0) -> Tensor | Planned[Tensor]:
     """Return how many elements lie in each of `bins` equal parts of [min, max], or of the data's range if both agree.
     Raises RuntimeError for bins below 1, a range that is empty or not finite, NotImplementedError for other dtypes."""
-    check_implemented("histogram_cpu", self.meta.dtype, self.meta.dtype.kind == 2)
+    dtype = self.meta.dtype
+    check_implemented("histogram_cpu", dtype, dtype.kind == 2)
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    made = contiguous_meta((bins,), dtype, self.meta.device)
+    if self.meta.device is not cpu:
+        return Planned.unrun(Filling((made,), nothing), (self,), None, None)
+    wide = _wide(dtype)
+    counting = _Counting(self.meta if wide is dtype else contiguous_meta(self.meta.sizes, wide), None, bins)
 
-    def compute(array: Array) -> tuple[Array]:
-        array = array.reshape(-1)
-        low, high = _range("histc", array, float(min.real), float(max.real), chosen=min != max)
+    def fill(result: Tensor, given: Tensor = self, least: Number = min, largest: Number = max) -> None:
+        source = given if wide is dtype else apply("to.dtype", given, wide, memory_format=contiguous_format)
+        if least == largest:
+            low, high = _extremes("histc", source)
+        else:
+            low, high = _finite("histc", float(least.real), float(largest.real))
         if low == high:
             low, high = low - 1, high + 1
         if low > high:
-            raise RuntimeError(f"torch.histc: max must be larger than min, got {min} and {max}")
-        low, high = array.dtype.type(low), array.dtype.type(high)
-        given = array[(array >= low) & (array <= high)]
-        with np.errstate(all="ignore"):
-            places = ((given - low) * array.dtype.type(bins) / (high - low)).astype(np.int64)
-        return (np.bincount(np.clip(places, 0, bins - 1), minlength=bins),)
+            raise RuntimeError(f"torch.histc: max must be larger than min, got {least} and {largest}")
+        copy_values(result, counting(Bins.EQUAL, source, None, 0, low, high))
 
-    return filled_arrays(None, (self,), compute, (contiguous_meta, (bins,), self.meta.dtype))
+    def call(given: Tensor, least: Number, largest: Number) -> Tensor:
+        result = new_like(made)
+        fill(result, given, least, largest)
+        return result
+
+    return Planned.unrun(Filling((made,), fill), (self,), call, (self, min, max))
 
 
 def _histogram(
-    operator: str, self: Tensor, bins: int, weight: Tensor | None, density: bool, find: Callable[[Array], Array]
-) -> Filling:
-    """Return how many elements lie in each bin, the last of which has its right edge, or the sums of their weights;
-    and the edges, which `find` finds."""
+    operator: str, self: Tensor, bins: int, weight: Tensor | None, density: bool, given: Tensor | None,
+    find: Callable[[Tensor, Tensor], tuple[Bins, float, float]],
+) -> Planned[Any]:  # fmt: skip
+    """Return how many elements lie in each bin, the last of which has its right edge, or the sums of their weights; and
+    the edges, which `find` writes for a tensor, or for those that are `given`. It returns how to search them and their
+    ends."""
+    kind, meta = result_type(operator), self.meta
+    metas = tuple([contiguous_meta((size,), meta.dtype, meta.device) for size in (bins, bins + 1)])
+    operands = tuple([one for one in (self, given, weight) if one is not None])
+    if meta.device is not cpu:
+        return Planned.unrun(Filling(metas, nothing, kind), operands, None, None, kind=kind)
+    wide = _wide(meta.dtype)
+    as_given = wide is meta.dtype, wide is meta.dtype and (weight is None or weight.meta.sizes == meta.sizes)
+    row_major = contiguous_meta(meta.sizes, wide)
+    laid = None if weight is None else weight.meta if as_given[1] else row_major
+    counting = _Counting(meta if as_given[0] else row_major, laid, bins)
 
-    def compute(given: Array, *weighed: Array) -> tuple[Array, Array]:
-        ends = np.asarray(find(given), given.dtype)
-        array, edges = given.reshape(-1).astype(np.float64), ends.astype(np.float64)
-        inside = (array >= edges[0]) & (array <= edges[-1])
-        weights = weighed[0].reshape(-1)[inside].astype(np.float64) if weighed else None
-        places = np.clip(np.searchsorted(edges, array[inside], "right") - 1, 0, max(bins - 1, 0))
-        counts = np.bincount(places, weights, bins).astype(np.float64)
+    def converted(tensor: Tensor) -> Tensor:
+        return apply("to.dtype", reshape(tensor, meta.sizes), wide, copy=True, memory_format=contiguous_format)
+
+    def fill(result: Tensor, edges: Tensor, *values: Tensor) -> None:
+        source, *others = values or operands
+        way, low, high = find(others.pop(0) if given is not None else source, edges)
+        weights = others[0] if others else None
+        if weights is not None and not as_given[1]:
+            weights = converted(weights)
+        source = source if as_given[0] else converted(source)
+        ends = edges if as_given[0] else apply("to.dtype", edges, wide)
+        counts = counting(way, source, weights, ends.pointer, low, high)
         if density:
-            with np.errstate(all="ignore"):
-                counts = counts / counts.sum() / np.diff(edges)
-        return counts, ends
+            widths = apply("diff", apply("to.dtype", edges, float64))
+            counts = apply("div.Tensor", apply("div.Tensor", counts, apply("sum", counts)), widths)
+        copy_values(result, counts)
 
-    wanted = [(contiguous_meta, (size,), self.meta.dtype) for size in (bins, bins + 1)]
-    operands = (self,) if weight is None else (self, weight)
-    return filled_arrays(operator, operands, compute, *wanted)
+    def call(*values: Tensor) -> Any:
+        results = tuple(map(new_like, metas))
+        fill(*results, *values)
+        return kind(*results)
+
+    return Planned.unrun(Filling(metas, fill, kind), operands, call, operands, kind=kind)
 
 
 def _check_weight(self: Tensor, weight: Tensor | None) -> None:
@@ -136,7 +219,12 @@ def histogram_bins_tensor(self: Tensor, bins: Tensor, *, weight: Tensor | None =
         )
     if bins.meta.ndim != 1 or not bins.meta.numel:
         raise RuntimeError("torch.histogramdd: bins tensor should have one dimension and at least one element")
-    return _histogram("histogram.bins_tensor", self, bins.meta.numel - 1, weight, density, lambda _: values(bins))
+
+    def find(given: Tensor, edges: Tensor) -> tuple[Bins, float, float]:
+        copy_values(edges, given)
+        return Bins.ANY, 0.0, 0.0
+
+    return _histogram("histogram.bins_tensor", self, bins.meta.numel - 1, weight, density, bins, find)
 
 
 @plannable
@@ -153,22 +241,27 @@ def histogram_bin_ct(
     if bins <= 0:
         raise RuntimeError(f"torch.histogramdd(): bins must be > 0, but got {bins} for dimension 0")
 
-    def edges(array: Array) -> Array:
-        low, high = _range("histogramdd", array, *(range or (0.0, 0.0)), chosen=range is not None)
+    ends = None if range is None else _finite("histogramdd", *range)
+    single = self.meta.dtype is float32
+    rounded, epsilon = (np.float32, 2.0**-20) if single else (float, 2.0**-49)
+
+    def find(source: Tensor, edges: Tensor) -> tuple[Bins, float, float]:
+        low, high = ends or _extremes("histogramdd", source)
         if low > high:
             raise RuntimeError(
                 f"torch.histogramdd: min should not exceed max, but got min {low} max {high} for dimension 0"
             )
         if low == high:
             low, high = low - 0.5, high + 0.5
-        kind = array.dtype.type
-        low, high, k = kind(low), kind(high), np.arange(bins + 1)
-        step = kind((high - low) / kind(bins))
-        # Equal steps from both ends, so that they are symmetric.
-        from_low, from_high = low + step * k.astype(kind), high - step * (bins - k).astype(kind)
-        return np.asarray(np.where(k < (bins + 1) / 2, from_low, from_high))
+        bounds = rounded(low), rounded(high)
+        step = float((bounds[1] - bounds[0]) / rounded(bins))
+        low, high = map(float, bounds)
+        edges_kernel(edges.meta.dtype)(edges.pointer, low, high, step, bins, 1, bins + 1, edges.meta.dtype.itemsize)
+        # Where steps come near to what rounding loses, the first guess of a bin may be far off.
+        even = max(bins, abs(low) / step, abs(high) / step) * epsilon < 1 if 0 < step < inf else False
+        return Bins.EVEN if even else Bins.ANY, low, high
 
-    return _histogram("histogram.bin_ct", self, bins, weight, density, edges)
+    return _histogram("histogram.bin_ct", self, bins, weight, density, None, find)
 
 
 NO_FREEDOM = "cov(): degrees of freedom is <= 0"
@@ -360,8 +453,7 @@ def unique_consecutive(
     if meta.device.type != "cpu":
         raise NotImplementedError("unique_consecutive: the sizes depend on data, which a meta tensor has not")
     if dim is None:
-        row, indices = apply("clone", reshape(self, (-1,))), new_like(contiguous_meta((meta.numel,), int64))
-        return runs_of(meta, row, count_by(indices, (0, 1)), return_inverse, return_counts)
+        return with_empty(_consecutive(self, return_inverse, return_counts))
     array, place = values(self), wrap_dim("unique_consecutive", dim, meta.ndim)
     array = array if array.ndim else array.reshape(-1)
     moved = np.moveaxis(array, place, 0) if place else array
@@ -372,11 +464,22 @@ def unique_consecutive(
     return parts_first(found, place, meta.dtype), from_array(run, int64), from_array(lengths, int64)
 
 
+def _consecutive(self: Tensor, inverse: bool, counts: bool) -> Runs:
+    meta = self.meta
+    check_implemented("unique", meta.dtype, not meta.dtype.is_complex)
+    row, found = contiguous(reshape(self, (-1,))), new_like(contiguous_meta((meta.numel,), meta.dtype))
+    return runs_of(meta, row, None, found, inverse, counts)
+
+
 def public_unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """The first of every run; a tuple with each element's run and the lengths of the runs when asked for."""
     if not isinstance(input, Tensor):
         type_error("unique_consecutive", "input", input, "Tensor")
-    found = invoke("unique_consecutive", input, return_inverse, return_counts, dim)
+    found: Sequence[Tensor | None]
+    if dim is None and is_plain(input):
+        found = _consecutive(input, return_inverse, return_counts)
+    else:
+        found = invoke("unique_consecutive", input, return_inverse, return_counts, dim)
     return asked(found, return_inverse, return_counts)

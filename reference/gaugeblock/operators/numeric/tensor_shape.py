@@ -22,14 +22,14 @@ from ...tensor.tensor_meta import TensorMeta, contiguous_meta, recalled
 from ...tensor.versions import INFERENCE, VersionCounter
 from ...tensor.views import as_strided, diagonal
 from ..arguments import tensors_argument
-from ..arrays import Array, filled_arrays
 from ..composition import Part, composite
 from ..invoke import apply, invoke
 from ..joining import widened
 from ..launch import element_launch
 from ..loop_plan import LoopPlan
+from ..masks import nonzero_static as nonzero_static
 from ..operand_checks import check_implemented, stored_number
-from ..plan import Filling, Planned, plannable
+from ..plan import Planned, plannable
 from ..ranges import Plan
 
 
@@ -262,20 +262,6 @@ def _places(first: int, last: int, col: int, offset: int, lower: bool) -> int:
     if lower:  # row r holds r + offset + 1 places before the turn
         return (turn - first) * (first + turn + 2 * offset + 1) // 2 + (last - turn) * col
     return (turn - first) * col + (last - turn) * (2 * (col - offset) - turn - last + 1) // 2
-
-
-@plannable
-def nonzero_static(self: Tensor, *, size: int, fill_value: int = -1) -> Tensor | Filling:
-    """The first `size` rows of nonzero, filled up with `fill_value`. Raises RuntimeError for a negative size."""
-    if size < 0:
-        raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, got {size}")
-
-    def compute(array: Array) -> tuple[Array]:
-        target, found = np.full((size, array.ndim), fill_value), np.argwhere(array)[:size]
-        target[: len(found)] = found
-        return (target,)
-
-    return filled_arrays(None, (self,), compute, (contiguous_meta, (size, self.meta.ndim), int64))
 
 
 def _copy(self: Tensor, whole: bool = False) -> Tensor:
