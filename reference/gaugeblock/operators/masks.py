@@ -26,6 +26,7 @@ Loop = Callable[..., None]
 NONE_YET = bytes(16)
 _ADDRESS = attrgetter("pointer")
 
+
 class Finder:
     """Finds what belongs to the true elements of its last operand: kernels that count them and fill the result, with
     their tails, and the meta of a result for so many."""
