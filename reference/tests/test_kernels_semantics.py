@@ -178,7 +178,7 @@ def test_add_alpha_is_fused_for_floats() -> None:
     assert out[0] == np.float32(np.float64(b) * np.float64(b) - 1.0)
 
 
-SEVERAL = {"batch_statistics": 4, "batch_scale": 2, "running_statistics": 2}
+SEVERAL = {"batch_statistics": 4, "batch_scale": 2, "running_statistics": 2, "cross": 3}
 """Formula -> how many results it has, if it has several."""
 
 

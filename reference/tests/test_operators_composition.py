@@ -319,3 +319,12 @@ def test_linear_reads_lazily_conjugated_operands(lazy: tuple[bool, ...]) -> None
     want = (plain[0] @ plain[1].t() + plain[2]).tolist()
     for _ in range(3):
         assert gb.nn.functional.linear(*given).tolist() == want
+
+
+def test_a_view_of_parts_of_elements_serves_tensors_with_an_offset() -> None:
+    x = gb.tensor([1j, 2 + 0j, 3 + 1j, 4 + 0j])
+    for _ in range(3):
+        assert gb.isreal(x).tolist() == [False, True, False, True]
+        assert gb.isreal(x[1:]).tolist() == [True, False, True]
+        assert gb.isreal(x.narrow(0, 1, 2)).tolist() == [True, False]
+    assert gb.unbind_copy(gb.zeros(0, 2)) == ()

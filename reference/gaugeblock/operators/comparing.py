@@ -30,9 +30,10 @@ def equal(self: Tensor, other: Tensor) -> bool | Planned[bool]:
     if left.sizes != right.sizes:
         return False
     call = recalled(left.plans, ("equal", right), _equality, left, right)
-    if call is None:
+    found = None if call is None else call(self, other)
+    if found is None:
         return not to_bool(apply("any", apply("ne.Tensor", self, other)))
-    return Planned(bool(call(self, other)), call)
+    return Planned(found, call)
 
 
 def _equality(left: TensorMeta, right: TensorMeta) -> Callable[[Any, Any], bool | None] | None:

@@ -116,8 +116,8 @@ class Part:
             made = view_call(args[0], result) if is_view else None
             if made is None:
                 return self._noted(kernel, args, kwargs, result)
-            one = result if isinstance(result, Tensor) else result[0]
-            resized = one.meta.dtype.itemsize != args[0].meta.dtype.itemsize
+            parts = (result,) if isinstance(result, Tensor) else result[:1]
+            resized = any(one.meta.dtype.itemsize != args[0].meta.dtype.itemsize for one in parts)
             return self._noted(made, args[:1], {}, result, declines=resized)
         self._finish_what(operator, args, kwargs)
         found = kernel.planned(*args, **kwargs)
