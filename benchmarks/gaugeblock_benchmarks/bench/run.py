@@ -11,7 +11,7 @@ from typing import Any
 from ..machine import description
 from ..machine.controls import Control, Yardstick, controls, roof
 from ..operands import CACHED_BYTES
-from . import expected, growth, instructions, statistics
+from . import expected, growth, instructions, slower, statistics
 from .blas import set_blas_threads
 from .device import device_roof
 from .rounds import take_turns
@@ -183,7 +183,8 @@ def _case(task: AnyTask, backends: Sequence[Row], row: Sequence[Taken], against:
     for which, (backend, one) in enumerate(zip(backends, row, strict=True)):
         if which != against and one.outcome.status == base.outcome.status == "measured":
             label = backends[against]["label"]
-            ratios.append({"backend": backend["label"], "against": label, **statistics.ratio(one.blocks, base.blocks)})
+            ratio = {"backend": backend["label"], "against": label, **statistics.ratio(one.blocks, base.blocks)}
+            ratios.append(ratio | slower.reason(task.row, backend["name"], backends[against]["name"], ratio["ratio"]))
     return {**task.row, "results": results, "ratios": ratios}
 
 

@@ -180,12 +180,13 @@ def _distribution(record: Row, form: str) -> str:
     headers = ("backend", "layout", "size", "cases", f"mean / {against}", *(f"above {limit}" for limit in SLOW))
     ratios.sort(key=lambda one: -one[0]["ratio"])
     slowest = [
-        (ratio["backend"], case["operator"], case["layout"], f"{case['size']:,}", _ratio(ratio))
+        (ratio["backend"], case["operator"], case["layout"], f"{case['size']:,}", _ratio(ratio), ratio.get("why", ""))
         for ratio, case in ratios[:SLOWEST]
     ]
+    columns = ("backend", "operator", "layout", "size", f"/ {against}", "why")
     tables = (
         _section("Operators", form, headers, rows, "Mean: geometric mean of the ratios of times, below 1 is faster."),
-        _section(f"Slowest {len(slowest)}", form, ("backend", "operator", "layout", "size", f"/ {against}"), slowest),
+        _section(f"Slowest {len(slowest)}", form, columns, slowest),
     )
     return "\n\n".join(tables)
 

@@ -1,5 +1,5 @@
 """Neural networks: ``nn.functional`` with torch.nn.functional's names, ``nn.operators`` for the operators behind it;
-``nn.Parameter``, ``nn.Module`` and ``nn.Linear``."""
+``nn.Parameter``, ``nn.Module``, and modules with torch.nn's names and state dicts."""
 
 from __future__ import annotations
 
@@ -9,17 +9,35 @@ from typing import Any
 from . import functional as functional
 from . import operators as operators
 
-_MODULES = {"Linear": "linear", "Module": "module", "Parameter": "parameter"}
-"""Class -> its module, imported on first access."""
+_MODULES = {
+    name: module
+    for module, names in {
+        "module": "Module",
+        "parameter": "Parameter",
+        "containers": "Flatten Identity ModuleDict ModuleList Sequential",
+        "layers": """BatchNorm1d BatchNorm2d BatchNorm3d Conv1d Conv2d Conv3d Embedding GroupNorm LayerNorm Linear
+            RMSNorm""",
+    }.items()
+    for name in names.split()
+}
+"""Class -> its module, imported on first access. Those of one function each are in a table of `function_layers`."""
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("linear", "module", "parameter"):
+    if name in _MODULES.values() or name == "function_layers":
         return import_module(f".{name}", __name__)
     if name in _MODULES:
         return getattr(import_module(f".{_MODULES[name]}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = None if name[:1] == "_" else _classes().get(name)
+    if found is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return found
+
+
+def _classes() -> dict[str, Any]:
+    classes: dict[str, Any] = import_module(".function_layers", __name__).CLASSES
+    return classes
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES})
+    return sorted({*globals(), *_MODULES, *_classes()})

@@ -75,6 +75,7 @@ def _slowest(record: dict[str, Any], cases: list[dict[str, Any]]) -> list[Figure
     rows = []
     for ratio, case in found[:SLOWEST]:
         words = f"{ratio['backend']} {ratio['ratio']:.2f} ({ratio['low']:.2f} to {ratio['high']:.2f})"
+        words += f": {ratio['why']}" if "why" in ratio else ""
         bar = Bar(places[ratio["backend"]], ratio["ratio"], words, ratio["low"], ratio["high"])
         rows.append(BarRow(label(case), [bar]))
     names = named(places, {bar.series for row in rows for bar in row.bars})
