@@ -22,7 +22,7 @@ from .fill import NUMBERS
 from .invoke import apply, invoke
 from .masks import places_finder
 from .norms import norm_order
-from .searching import distinct
+from .searching import part_runs, runs
 
 NONZERO_OUT = REGISTRY.find("nonzero.out")
 
@@ -34,9 +34,11 @@ def unique(
     """The distinct elements (or parts along `dim`) in order; a tuple with the inverse and the counts when asked for.
     Raises IndexError for a dim out of range."""
     _check_tensor("unique", input)
-    if dim is None:
-        if is_plain(input):
-            return asked(distinct(input, return_inverse, return_counts), return_inverse, return_counts)
+    results: Sequence[Tensor | None]
+    if is_plain(input):
+        wanted = return_inverse, return_counts
+        results = runs(input, *wanted) if dim is None else part_runs("unique_dim", input, dim, *wanted)
+    elif dim is None:
         results = invoke("_unique2", input, sorted, return_inverse, return_counts)
     else:
         results = invoke("unique_dim", input, dim, sorted, return_inverse, return_counts)

@@ -3,39 +3,36 @@
 from __future__ import annotations
 
 import ctypes
-from array import array
 from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from ..core import lazy_numpy as np
 from ..core.away import long_call
 from ..core.device import cpu
-from ..core.dtype import DType, bfloat16, bool_, dtype_of_number, int32, int64, uint64
+from ..core.dtype import DType, bool_, dtype_of_number, int32, int64, uint64
 from ..core.errors import INT64_MAX, wrap_dim
 from ..core.promotion import common_dtype
 from ..core.warn import is_warn_always_enabled, warn_once
 from ..iteration.tensor_iterator import Number
 from ..kernels.binary_search import search_kernel
 from ..kernels.bound_call import Fresh
-from ..kernels.runs import runs_kernel
-from ..tensor.array_view import array_of
+from ..kernels.ordering import Order
+from ..kernels.runs import row_runs_kernel, runs_kernel
+from ..memory.elements import read_element
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, make_tensor, new_like
-from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, meta_of
-from .arrays import STEPS, Array, computed, from_array, has_many_dims, values
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, meta_of, recalled
+from .arrays import computed, values
 from .composition import Part, composite
 from .fill import number_call
-from .invoke import apply, apply_for_many
-from .loop_plan import row_launch
+from .invoke import apply
+from .loop_plan import ROW_STEPS, LoopPlan, row_launch
 from .operand_checks import check_implemented, check_number
 from .plan import Planned, plannable
 from .registration import kernel
+from .sorting import order_launch
 
-
-def sortable(array: Array) -> Array:
-    """`array` in a dtype that NumPy sorts; bfloat16 is widened."""
-    return array.astype(np.float32) if array.dtype == bfloat16.numpy else array
+Runs = tuple[Tensor, Tensor | None, Tensor | None]
 
 
 @kernel("_unique2", "CPU")
@@ -44,17 +41,15 @@ def unique2(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The distinct values in order, the place of each element among them, and how often each occurs. NaNs are all
     distinct. Results that are not asked for have no elements."""
-    return with_empty(distinct(self, return_inverse, return_counts))
+    return with_empty(runs(self, return_inverse, return_counts))
 
 
-Runs = tuple[Tensor, Tensor | None, Tensor | None]
-
-
-def distinct(self: Tensor, inverse: bool, counts: bool) -> Runs:
-    """The results of unique that are asked for, and None for the others."""
-    check_implemented("unique", self.meta.dtype, not self.meta.dtype.is_complex)
-    ordered, indices = apply_for_many("sort", reshape(self, (-1,)))
-    return runs_of(self.meta, ordered, indices, ordered, inverse, counts)
+@kernel("unique_dim", "CPU")
+def unique_dim(
+    self: Tensor, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The distinct parts along `dim` in lexicographic order, with inverse and counts. Raises IndexError."""
+    return with_empty(part_runs("unique_dim", self, dim, True, True))
 
 
 def with_empty(found: Runs) -> tuple[Tensor, Tensor, Tensor]:
@@ -64,71 +59,90 @@ def with_empty(found: Runs) -> tuple[Tensor, Tensor, Tensor]:
     return first, second, third
 
 
-def runs_of(
-    meta: TensorMeta, row: Tensor, indices: Tensor | None, values: Tensor, return_inverse: bool, return_counts: bool
-) -> Runs:
-    """The first element of each run of equal ones in a vector, the run of each element of a tensor of `meta`, and the
-    lengths of the runs; None for what is not asked for. The indices say where the elements of the vector are in the
-    tensor, if it has been put in order. The vector of `values`, which may be the same, is written over, and the indices
-    are too."""
-    size = meta.numel
-    inverse = new_like(contiguous_meta(meta.sizes, int64)) if return_inverse else None
-    lengths = indices if indices is not None and return_counts else None
-    if return_counts and lengths is None:
-        lengths = new_like(contiguous_meta((size,), int64))
-    many = 0
-    if size:
-        total, width = array("q", (0,)), meta.dtype.itemsize
-        run = runs_kernel(meta.dtype, return_counts, return_inverse, indices is not None)
-        at = [0 if one is None else one.pointer for one in (lengths, inverse, indices)]
-        addresses = values.pointer, at[0], at[1], total.buffer_info()[0], row.pointer, at[2]
-        run = long_call(STEPS * size, run)
-        run(*addresses, 1, size, width, 8, 8, 0, width, 8)
-        (many,) = total
-    return _beginning(values, many), inverse, None if lengths is None else _beginning(lengths, many)
+def runs(self: Tensor, inverse: bool, counts: bool, in_order: bool = False) -> Runs:
+    """Return the first element of each run of equal ones, the run of each element, and the lengths of the runs; None
+    for what is not asked for. The elements are put in order first, unless they are taken `in_order`, as they are."""
+    meta = self.meta
+    check_implemented("unique", meta.dtype, not meta.dtype.is_complex)
+    values, many, places, lengths = _found(self, _runs_plan, inverse, counts, in_order)
+    return _beginning(values, contiguous_meta((many,), meta.dtype)), places, lengths
 
 
-def _beginning(vector: Tensor, count: int) -> Tensor:
-    """Return the first elements of a vector that nobody else has, in its memory unless that is much larger."""
-    meta = vector.meta
-    if count == meta.numel:
-        return vector
-    made = contiguous_meta((count,), meta.dtype)
-    if count > meta.numel // 4:
-        return make_tensor(made, vector.storage_impl, vector.offset, None)
+def part_runs(operator: str, self: Tensor, dim: int, inverse: bool, counts: bool, in_order: bool = False) -> Runs:
+    """Return what `runs` does for the parts along `dim`, in lexicographic order. The parts follow one another in
+    memory. Raises IndexError for a dim out of range."""
+    meta = self.meta
+    check_implemented(operator, meta.dtype, not meta.dtype.is_complex)
+    place, sizes = wrap_dim(operator, dim, meta.ndim), meta.sizes or (1,)
+    if meta.numel == sizes[place]:
+        values, many, places, lengths = _found(reshape(self, (-1,)), _runs_plan, inverse, counts, in_order)
+    else:
+        values, many, places, lengths = _found(self, _part_runs_plan, place, inverse, counts, in_order)
+    steps = default_strides((many, *sizes[:place], *sizes[place + 1 :]))
+    laid = (*steps[1 : place + 1], steps[0], *steps[place + 1 :])
+    return _beginning(values, meta_of((*sizes[:place], many, *sizes[place + 1 :]), laid, meta.dtype)), places, lengths
+
+
+def _found(
+    self: Tensor, build: Callable[..., LoopPlan], *options: Any
+) -> tuple[Tensor, int, Tensor | None, Tensor | None]:
+    """Return the results of a plan for a tensor and options, of which the last three are those of `runs`: the values,
+    how many of them there are, and what else is asked for."""
+    meta, (inverse, counts, _) = self.meta, options[-3:]
+    plan = recalled(meta.plans, (build, *options), build, meta, *options)
+    values, total, *others = plan.call(self) or plan.planned(self).result
+    many = read_element(total.pointer, int64)
+    lengths = _beginning(others[-1], contiguous_meta((many,), int64)) if counts else None
+    return values, many, others[0] if inverse else None, lengths
+
+
+def _beginning(given: Tensor, made: TensorMeta) -> Tensor:
+    """Return the first elements of a tensor that nobody else has, laid out anew, in its memory unless that is much
+    larger."""
+    if made is given.meta:
+        return given
+    if made.numel > given.meta.numel // 4:
+        return make_tensor(made, given.storage_impl, given.offset, None)
     result = new_like(made)
-    ctypes.memmove(result.pointer, vector.pointer, made.nbytes)
+    ctypes.memmove(result.pointer, given.pointer, made.nbytes)
     return result
 
 
-@kernel("unique_dim", "CPU")
-def unique_dim(
-    self: Tensor, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The distinct parts along `dim` in lexicographic order, with inverse and counts. Raises IndexError."""
-    check_implemented("unique_dim", self.meta.dtype, not self.meta.dtype.is_complex)
-    place = wrap_dim("unique_dim", dim, self.meta.ndim)
-    if has_many_dims(self.meta):
-        sizes = self.meta.sizes
-        three = reshape(self, (prod(sizes[:place]), sizes[place], prod(sizes[place + 1 :])))
-        parts, where, many = unique_dim(three, 1)
-        return reshape(parts, (*sizes[:place], parts.meta.sizes[1], *sizes[place + 1 :])), where, many
-    array = sortable(values(self).reshape(self.meta.sizes or (1,)))
-    found, inverse, counts = np.unique(array, return_inverse=True, return_counts=True, axis=place, equal_nan=False)
-    return (
-        parts_first(found if self.meta.ndim else found.reshape(-1), place, self.meta.dtype),
-        from_array(inverse.reshape(-1), int64),
-        from_array(counts, int64),
-    )
+def _runs_plan(meta: TensorMeta, inverse: bool, counts: bool, in_order: bool) -> LoopPlan:
+    size, dtype = meta.numel, meta.dtype
+    vector, places = contiguous_meta((size,), dtype), contiguous_meta((size,), int64)
+    others = [*[contiguous_meta(meta.sizes, int64)] * inverse, *[places] * counts]
+    plan = LoopPlan([meta], [vector, contiguous_meta((1,), int64), *others])
+    if not size:
+        plan.fill(plan.results[1], 0)
+        return plan
+    row, indices = plan.inputs[0], []
+    if not meta.contiguous:
+        row = plan.row_major(row)
+    if not in_order:
+        order = plan.results[-1] if counts else plan.temporary(places)
+        (sort, tail), temporaries = order_launch(Order.SORTED, (vector, places), vector, 0, size, False)
+        plan.kernel(sort, [plan.results[0], order, *map(plan.temporary, temporaries), row], (size, *tail))
+        row, indices = plan.results[0], [order] * inverse
+    views = [*plan.results, row, *indices]
+    kernel = long_call(ROW_STEPS * size, runs_kernel(dtype, inverse, counts, bool(indices)))
+    plan.kernel(kernel, views, (1, size, *[0] * len(views)))
+    return plan
 
 
-def parts_first(array: Array, dim: int, dtype: DType) -> Tensor:
-    """A fresh tensor of `array` whose parts along `dim` follow one another in memory."""
-    shape = array.shape
-    steps = default_strides((shape[dim], *shape[:dim], *shape[dim + 1 :]))
-    result = new_like(meta_of(shape, (*steps[1 : dim + 1], steps[0], *steps[dim + 1 :]), dtype, cpu))
-    array_of(result)[...] = array
-    return result
+def _part_runs_plan(meta: TensorMeta, dim: int, inverse: bool, counts: bool, in_order: bool) -> LoopPlan:
+    count, others = meta.sizes[dim], (*meta.sizes[:dim], *meta.sizes[dim + 1 :])
+    values, places = contiguous_meta((count, *others), meta.dtype), contiguous_meta((count,), int64)
+    plan = LoopPlan([meta], [values, contiguous_meta((1,), int64), *[places] * (inverse + counts)])
+    (rows,) = plan.inputs
+    if dim or not meta.contiguous:
+        steps = (rows.strides[dim], *rows.strides[:dim], *rows.strides[dim + 1 :])
+        rows = plan.row_major(rows._replace(sizes=values.sizes, strides=steps))
+    scratch = [] if in_order else [plan.temporary(contiguous_meta((2 * count,), int64))]
+    views = [*plan.results, *scratch, rows]
+    kernel = long_call(ROW_STEPS * meta.numel, row_runs_kernel(meta.dtype, inverse, counts, in_order))
+    plan.kernel(kernel, views, (prod(others), 1, count, *[0] * len(views)))
+    return plan
 
 
 @kernel("searchsorted.Tensor")

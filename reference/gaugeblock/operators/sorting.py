@@ -33,7 +33,7 @@ def _dim_of(operator: str, self: Tensor, dim: int) -> int:
     return place
 
 
-def _launch(
+def order_launch(
     order: Order, results: tuple[TensorMeta, ...], given: TensorMeta, dim: int, number: int, descending: bool
 ) -> tuple[RowLaunch, tuple[TensorMeta, ...]]:
     """Return the launch that writes values and indices, and the meta of its scratch memory, if it has any."""
@@ -61,7 +61,7 @@ def ordered(
     results = made if keepdim else [contiguous_meta(kept, one.dtype, meta.device) for one in made]
     if meta.device is not cpu or 0 in sizes:
         return planned_fresh(Fresh(None, tuple(results), ()), self, kind=result_type(operator))
-    (run, tail), temporaries = _launch(order, tuple(made), meta, dim, number, descending)
+    (run, tail), temporaries = order_launch(order, tuple(made), meta, dim, number, descending)
     fresh = Fresh(run, (*results, *temporaries), (number, *tail), temporary=len(temporaries))
     return planned_fresh(fresh, self, kind=result_type(operator))
 
@@ -154,7 +154,7 @@ def _median_of_all(order: Order, meta: TensorMeta) -> LoopPlan:
         return plan
     flat, index = contiguous_meta((meta.numel,), meta.dtype), contiguous_meta((1,), int64)
     source = plan.inputs[0] if meta.contiguous else plan.row_major(plan.inputs[0])
-    (run, tail), temporaries = _launch(order, (contiguous_meta((1,), meta.dtype), index), flat, 0, 0, False)
+    (run, tail), temporaries = order_launch(order, (contiguous_meta((1,), meta.dtype), index), flat, 0, 0, False)
     views = [plan.results[0], *map(plan.temporary, (index, *temporaries)), source]
     plan.kernel(run, views, (0, *tail))
     return plan

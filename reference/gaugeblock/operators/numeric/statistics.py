@@ -18,11 +18,10 @@ from ...iteration.tensor_iterator import Number
 from ...kernels.bound_call import nothing
 from ...kernels.histogram import Bins, bins_kernel, edges_kernel, ints_kernel, limits_kernel
 from ...kernels.ordering import Order
-from ...tensor.reshaping import contiguous
 from ...tensor.scalars import item
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta
-from ..arrays import from_array, values
+from ..arrays import values
 from ..composites import asked, is_plain
 from ..composition import Part, composite
 from ..conversion import host
@@ -33,7 +32,7 @@ from ..loop_plan import ROW_STEPS
 from ..masks import expanded_strides, row_major_walk
 from ..operand_checks import check_implemented
 from ..plan import Filling, Planned, plannable
-from ..searching import Runs, parts_first, runs_of, with_empty
+from ..searching import part_runs, runs, with_empty
 from ..sorting import one_along
 
 
@@ -453,22 +452,8 @@ def unique_consecutive(
     if meta.device.type != "cpu":
         raise NotImplementedError("unique_consecutive: the sizes depend on data, which a meta tensor has not")
     if dim is None:
-        return with_empty(_consecutive(self, return_inverse, return_counts))
-    array, place = values(self), wrap_dim("unique_consecutive", dim, meta.ndim)
-    array = array if array.ndim else array.reshape(-1)
-    moved = np.moveaxis(array, place, 0) if place else array
-    starts, new = np.ones(len(moved), bool), moved[1:] != moved[:-1]
-    starts[1:] = new.any(tuple(range(1, new.ndim))) if new.ndim > 1 else new
-    found, run = np.compress(starts, array, place) if place else array[starts], np.cumsum(starts) - 1
-    lengths = np.diff(np.append(np.flatnonzero(starts), len(starts)))
-    return parts_first(found, place, meta.dtype), from_array(run, int64), from_array(lengths, int64)
-
-
-def _consecutive(self: Tensor, inverse: bool, counts: bool) -> Runs:
-    meta = self.meta
-    check_implemented("unique", meta.dtype, not meta.dtype.is_complex)
-    row, found = contiguous(reshape(self, (-1,))), new_like(contiguous_meta((meta.numel,), meta.dtype))
-    return runs_of(meta, row, None, found, inverse, counts)
+        return with_empty(runs(self, return_inverse, return_counts, True))
+    return with_empty(part_runs("unique_consecutive", self, dim, True, True, True))
 
 
 def public_unique_consecutive(
@@ -478,8 +463,9 @@ def public_unique_consecutive(
     if not isinstance(input, Tensor):
         type_error("unique_consecutive", "input", input, "Tensor")
     found: Sequence[Tensor | None]
-    if dim is None and is_plain(input):
-        found = _consecutive(input, return_inverse, return_counts)
+    if is_plain(input):
+        wanted = return_inverse, return_counts, True
+        found = runs(input, *wanted) if dim is None else part_runs("unique_consecutive", input, dim, *wanted)
     else:
         found = invoke("unique_consecutive", input, return_inverse, return_counts, dim)
     return asked(found, return_inverse, return_counts)
