@@ -19,13 +19,15 @@ import functools
 from ..core.dtype import DType
 from .code import MEMCPY, Declarations, row_module
 from .compiler import Builtin, compiler
-from .conversion import from_storage, memory, storage_type
 from .expression import Expr
 from .isa import Level, current_level
-from .loops import load_operand
+from .loops import load_value
 from .lower import Emitter
 from .pointwise import rows_builtin
 from .pointwise_entry import Signature
+
+AT_ONCE = 8
+"""Elements that are compared at a time."""
 
 
 @functools.cache
@@ -51,72 +53,56 @@ def row_runs_kernel(dtype: DType, inverse: bool, counts: bool, in_order: bool) -
     return rows_builtin("runs of rows", Signature(len(itemsizes) - 1, "mi"), row, itemsizes, 1)
 
 
-class _Pair:
-    """Loads pairs of elements, and compares them."""
-
-    def __init__(self, code: Emitter, dtype: DType, level: Level) -> None:
-        self._code, self._dtype, self._level = code, dtype, level
-        self.type = storage_type(dtype).ir
-
-    def load(self, place: str) -> Expr:
-        """Return the element at a place."""
-        operand = memory("x", self._dtype)
-        (symbol,) = operand.symbols()
-        load_operand(self._code, operand, place, (symbol,))
-        return symbol
-
-    def bound(self, register: str) -> Expr:
-        """Return the element in a register."""
-        (symbol,) = memory("x", self._dtype).symbols()
-        self._code.bind(symbol, register)
-        return symbol
-
-    def value(self, element: Expr) -> Expr:
-        """Return the number that a stored element stands for."""
-        value = from_storage((element,), self._dtype, self._level.half_hardware)
-        assert isinstance(value, Expr)
-        return value
-
-    def differ(self, one: Expr, other: Expr) -> str:
-        """Return the i1 that two elements are not equal."""
-        return self._code.emit([self.value(one) != self.value(other)])[0]
-
-    def orders(self, one: Expr, other: Expr) -> list[str]:
-        """Return the two i1 that the first of two elements comes before the other one, and behind it."""
-        a, b = self.value(one), self.value(other)
-        if not self._dtype.is_floating_point:
-            return self._code.emit([a < b, b < a])
-        return self._code.emit([(a < b) | ((b != b) & (a == a)), (b < a) | ((a != a) & (b == b))])
+def _differ(code: Emitter, dtype: DType, level: Level, one: str, other: str) -> str:
+    """Return the i1 that two elements are not equal, or those of as many pairs in a row as a vector has."""
+    a, b = (load_value(code, dtype, place, level) for place in (one, other))
+    assert isinstance(a, Expr)
+    return code.emit([a != b])[0]
 
 
 def _runs(dtype: DType, inverse: bool, counts: bool, indices: bool, level: Level) -> str:
     """LLVM IR of the row function, named @NAME."""
     declarations = Declarations(level.vector_bytes)
     code = Emitter(1, "x", declarations)
-    pair, size = _Pair(code, dtype, level), dtype.itemsize
+    size, type = dtype.itemsize, f"i{8 * dtype.itemsize}"
     pointers = iter(range(6))
     values, total, places, lengths, given, order = (
         code.load("ptr", code.slot("%pointers", next(pointers))) if wanted else ""
         for wanted in (True, True, inverse, counts, True, indices)
     )
-    start = [("i64", "-1"), ("i64", "0"), (pair.type, "0.0" if storage_type(dtype).is_float else "0")]
-    with code.carry(0, "%n", 1, start) as loop:
-        run, begin, last = loop.values
-        one = pair.load(code.at(given, loop.index, size))
-        differs, (element,) = pair.differ(one, pair.bound(last)), code.emit([one])
-        new = code.register(f"or i1 {differs}, {code.register(f'icmp eq i64 {loop.index}, 0')}")
+
+    def add(index: str, new: str, run: str, begin: str) -> list[str]:
+        """Take in an element, whose run is `new` or not; return the number of its run, and where that begins."""
+        element = code.load(type, code.at(given, index, size), size)
         # What equals the one before is stored too, where the next run begins: it is stored over, or beyond the last.
-        code.store(pair.type, element, code.at(values, code.register(f"add i64 {run}, 1"), size), size)
-        run = code.register(f"add i64 {run}, {code.register(f'zext i1 {new} to i64')}")
+        code.store(type, element, code.at(values, code.register(f"add i64 {run}, 1"), size), size)
+        run = code.register(f"add i64 {run}, {new}")
         if inverse:
-            place = code.load("i64", code.slot(order, loop.index)) if indices else loop.index
+            place = code.load("i64", code.slot(order, index)) if indices else index
             code.store("i64", run, code.slot(places, place))
         if counts:
-            begin = code.register(f"select i1 {new}, i64 {loop.index}, i64 {begin}")
-            length = code.register(f"sub i64 {code.register(f'add i64 {loop.index}, 1')}, {begin}")
+            first = code.register(f"icmp ne i64 {new}, 0")
+            begin = code.register(f"select i1 {first}, i64 {index}, i64 {begin}")
+            length = code.register(f"sub i64 {code.register(f'add i64 {index}, 1')}, {begin}")
             code.store("i64", length, code.slot(lengths, run))
-        loop.following = [run, begin, element]
-    code.store("i64", code.register(f"add i64 {loop.results[0]}, 1"), total)
+        return [run, begin]
+
+    state = add("0", "1", "-1", "0")
+    others = code.register(f"and i64 {code.register('sub i64 %n, 1')}, {-AT_ONCE}")
+    whole = code.register(f"add i64 {others}, 1")
+    for start, stop, width in (("1", whole, AT_ONCE), (whole, "%n", 1)):
+        with code.carry(start, stop, width, [("i64", one) for one in state]) as loop, code.scope(width):
+            state = loop.values
+            this = code.at(given, loop.index, size)
+            differ = _differ(code, dtype, level, code.move(this, -size), this)
+            bits = code.register(f"bitcast {code.type('i1')} {differ} to i{width}")
+            bits = code.register(f"zext i{width} {bits} to i64")
+            for lane in range(width):
+                new = code.register(f"and i64 {code.register(f'lshr i64 {bits}, {lane}')}, 1")
+                state = add(code.register(f"add i64 {loop.index}, {lane}"), new, *state)
+            loop.following = state
+        state = loop.results
+    code.store("i64", code.register(f"add i64 {state[0]}, 1"), total)
     return row_module(code, declarations, level.attributes)
 
 
@@ -163,22 +149,27 @@ def _row_runs(dtype: DType, inverse: bool, counts: bool, in_order: bool, level: 
 def _same(dtype: DType, level: Level, declarations: Declarations) -> str:
     """@same(a, b, width): whether two rows are equal."""
     code = Emitter(1, "x", declarations)
-    pair = _Pair(code, dtype, level)
-    with code.loop(0, "%width") as k:
-        one, other = (pair.load(code.at(row, k, dtype.itemsize)) for row in ("%a", "%b"))
-        code.leave(pair.differ(one, other), "i1 false")
+    whole = code.register(f"and i64 %width, {-AT_ONCE}")
+    for start, stop, width in (("0", whole, AT_ONCE), (whole, "%width", 1)):
+        with code.loop(start, stop, width) as k, code.scope(width):
+            differ = _differ(code, dtype, level, *[code.at(row, k, dtype.itemsize) for row in ("%a", "%b")])
+            bits = code.register(f"bitcast {code.type('i1')} {differ} to i{width}")
+            code.leave(code.register(f"icmp ne i{width} {bits}, 0"), "i1 false")
     return code.function("define internal i1 @same(ptr %a, ptr %b, i64 %width) #0", "  ret i1 true")
 
 
 def _before(dtype: DType, level: Level, declarations: Declarations) -> str:
     """@before(a, b, width): whether a row comes before another one, to which it is not equal."""
     code = Emitter(1, "x", declarations)
-    pair = _Pair(code, dtype, level)
     with code.loop(0, "%width") as k:
-        one, other = (pair.load(code.at(row, k, dtype.itemsize)) for row in ("%a", "%b"))
-        with code.when(pair.differ(one, other)):
-            before, behind = pair.orders(one, other)
-            code.leave(code.register(f"or i1 {before}, {behind}"), f"i1 {before}")
+        a, b = (load_value(code, dtype, code.at(row, k, dtype.itemsize), level) for row in ("%a", "%b"))
+        assert isinstance(a, Expr) and isinstance(b, Expr)
+        with code.when(code.emit([a != b])[0]):
+            before, behind = a < b, b < a
+            if dtype.is_floating_point:
+                before, behind = before | ((b != b) & (a == a)), behind | ((a != a) & (b == b))
+            before_bit, behind_bit = code.emit([before, behind])
+            code.leave(code.register(f"or i1 {before_bit}, {behind_bit}"), f"i1 {before_bit}")
     return code.function("define internal i1 @before(ptr %a, ptr %b, i64 %width) #0", "  ret i1 false")
 
 

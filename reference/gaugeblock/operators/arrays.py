@@ -191,11 +191,6 @@ MOST_DIMS = 30
 """NumPy indexes arrays of up to 32 dims with arrays, and some operators add one or two."""
 
 
-def has_many_dims(meta: TensorMeta) -> bool:
-    """Return whether NumPy may have no arrays for the operator's steps."""
-    return len(meta.sizes) > MOST_DIMS
-
-
 def along(operator: str, self: Tensor, dim: int, call: Callable[[Tensor], Any], *, keepdim: bool = True) -> Any:
     """Return what `call` makes of `self` as three dims, where it works along dim 1, with the other dims back. `call`
     keeps dim 1, which the results lose without `keepdim`. Raises IndexError for a dim out of range."""
