@@ -123,3 +123,14 @@ def test_a_long_row_leaves_its_operand_as_it_was() -> None:
     assert x.topk(3)[0].tolist() == [200_000, 199_999, 199_998]
     assert x.median().item() == 100_000
     assert x.equal(before)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float64", "float32", "int16"])
+@pytest.mark.parametrize("step", [1, 64, 4096, 2**40])
+def test_the_mode_of_many_different_numbers(dtype: str, step: int) -> None:
+    size = min(3000, (2**15 - 1) // step + 1) if dtype == "int16" else 3000
+    row = [step * k for k in range(size)]
+    last = max(size - 2, 0)
+    row.append(row[last])
+    value, place = gb.tensor(row, dtype=getattr(gb, dtype)).mode()
+    assert (value.item(), place.item()) == (row[last], size)

@@ -7,7 +7,8 @@ above its index in the row. No two words are equal, and equal elements stay in t
 
 Words are sorted from the lowest digit of their keys to the highest (LSD radix sort). For one element by its rank keys
 alone are enough (see selection). The first few of a long row are gathered in a buffer, from which all but these are
-dropped whenever it is full. Short rows are on the stack: there is no scratch operand.
+dropped whenever it is full. The most frequent is counted (see frequency). Short rows are on the stack: there is no
+scratch operand.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ..core.dtype import DType
 from ..core.limits import finfo
 from .code import Code, Declarations, row_module
 from .compiler import Builtin, compiler
+from .frequency import most_frequent, table_words
 from .isa import Level, current_level
 from .pointwise import rows_builtin
 from .pointwise_entry import Signature
@@ -56,7 +58,7 @@ BY_RANK = (Order.RANKED, Order.MEDIAN, Order.NANMEDIAN)
 
 def word_bytes(order: Order, dtype: DType, size: int) -> int:
     """Return the bytes of a word for rows of `size` elements, whose lower half is the index, or of a key alone."""
-    if order in BY_RANK and size > SHORT:
+    if order is Order.MODE or (order in BY_RANK and size > SHORT):
         return dtype.itemsize
     return 8 if dtype.itemsize <= 4 and size < 1 << 32 else 16
 
@@ -64,8 +66,13 @@ def word_bytes(order: Order, dtype: DType, size: int) -> int:
 def scratch_words(order: Order, dtype: DType, size: int, number: int) -> int:
     """Return the 64-bit words of scratch memory for a row; 0 if it needs none."""
     held = 2 * number if order is Order.SELECTED else size
-    nbytes = 2 * (held + BUFFER) * word_bytes(order, dtype, size)
-    return 0 if held <= LOCAL else -(-nbytes // 64) * 8
+    return 0 if held <= LOCAL else _memory(order, word_bytes(order, dtype, size), held)
+
+
+def _memory(order: Order, word: int, held: int) -> int:
+    """Return the 64-bit words of memory for a row of which so many elements are held as words of so many bytes."""
+    once = -(-(held + BUFFER) * word // 64) * 8
+    return once + table_words(held) if order is Order.MODE else 2 * once
 
 
 @functools.cache
@@ -93,11 +100,13 @@ class _Writer:
 
     def text(self) -> str:
         """LLVM IR of the module; the row function is called @NAME."""
-        self.declarations["memset"] = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
-        self.declarations["ctlz"] = "declare i64 @llvm.ctlz.i64(i64, i1)"
         if self.order in BY_RANK:
             self.words.declare("few", "select", *(() if self.indexed else ("below", "nth")))
             return row_module(self._row(), self.declarations, self.level.attributes)
+        if self.order is Order.MODE:
+            return row_module(self._row(), self.declarations, self.level.attributes)
+        self.declarations["memset"] = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
+        self.declarations["ctlz"] = "declare i64 @llvm.ctlz.i64(i64, i1)"
         self.words.declare("few")
         self.declarations |= {"range": self._range(), "insert": self._insert(), "sort": self._sort()}
         if self.order is Order.SELECTED:
@@ -112,9 +121,17 @@ class _Writer:
         strides = [code.load("i64", code.slot("%strides", k)) for k in range(many)]
         number = code.load("i64", "%numbers")
         held = code.register(f"shl i64 {number}, 1") if self.order is Order.SELECTED else "%n"
-        keys = code.register(f"alloca [{2 * (LOCAL + BUFFER)} x {self.word}], align 64") if self.local else pointers[2]
-        other = self.words.at(code, keys, code.register(f"add i64 {held}, {BUFFER}"))
+        local = f"alloca [{_memory(self.order, self.size, LOCAL)} x i64], align 64"
+        keys = code.register(local) if self.local else pointers[2]
         self.target = pointers[0], strides[0], pointers[1], strides[1], pointers[-1], strides[-1]
+        if self.order is Order.MODE:
+            self._pack(code, keys, pointers[-1], strides[-1])
+            table = self.words.at(code, keys, code.register(f"and i64 {code.register('add i64 %n, 7')}, -8"))
+            with_nan = self.dtype.is_floating_point
+            found = most_frequent(code, self.declarations, keys, 8 * self.size, table, with_nan=with_nan)
+            self._write(code, "0", found)
+            return code
+        other = self.words.at(code, keys, code.register(f"add i64 {held}, {BUFFER}"))
         if self.order is Order.SELECTED:
             count = self._first_few(code, keys, other, pointers[-1], strides[-1], number)
         else:
@@ -127,9 +144,6 @@ class _Writer:
             self._write(code, "0", index)
             return code
         found = code.register(f"call ptr @sort(ptr {keys}, ptr {other}, i64 {count})")
-        if self.order is Order.MODE:
-            self._write(code, "0", self._index_of(code, self._most(code, found)))
-            return code
         with code.loop(0, number) as k:
             self._write(code, k, self._index_of(code, code.load(self.word, self.words.at(code, found, k))))
         return code
@@ -263,25 +277,6 @@ class _Writer:
             return code.register(f"lshr i64 {code.register(f'sub i64 {some}, 1')}, 1")
         half = code.register(f"lshr i64 {code.register('sub i64 %n, 1')}, 1")
         return code.register(f"select i1 {code.register(f'icmp eq i64 {missing}, 0')}, i64 {half}, i64 {known}")
-
-    def _most(self, code: Code, words: str) -> str:
-        """Return the last word of the longest run of equal keys; NaN equals nothing."""
-        start = [("i64", "0"), (self.word, "0"), ("i64", "0"), (self.word, "0")]
-        with code.carry(0, "%n", 1, start) as loop:
-            best, found, run, before = loop.values
-            word = code.load(self.word, self.words.at(code, words, loop.index))
-            key = code.register(f"lshr {self.word} {word}, {4 * self.size}")
-            same = code.register(f"icmp eq {self.word} {key}, {before}")
-            if self.dtype.is_floating_point:
-                number = code.register(f"icmp ne {self.word} {key}, {(1 << 8 * self.dtype.itemsize) - 1}")
-                same = code.register(f"and i1 {same}, {number}")
-            length = code.register(f"select i1 {same}, i64 {run}, i64 0")
-            length = code.register(f"add i64 {length}, 1")
-            more = code.register(f"icmp sgt i64 {length}, {best}")
-            best = code.register(f"select i1 {more}, i64 {length}, i64 {best}")
-            found = code.register(f"select i1 {more}, {self.word} {word}, {self.word} {found}")
-            loop.following = [best, found, length, key]
-        return loop.results[1]
 
     def _write(self, code: Code, place: str, index: str) -> None:
         """Store the element at an index, and the index, at a place of the results."""
