@@ -135,7 +135,10 @@ def test_integrals() -> None:
     assert gb.trapz(y, gb.tensor([0.0, 1.0, 3.0])).tolist() == [7.5, 5]
     assert gb.trapezoid(y, dim=0).tolist() == [0.5, 2, 3]
     assert gb.cumulative_trapezoid(y).tolist() == [[1.5, 4.5], [1, 3]]
-    assert gb.trapezoid(gb.ones(2, 0)).tolist() == [0, 0]
+    assert gb.trapezoid(gb.ones(2, 0)).tolist() == gb.trapezoid(gb.ones(2, 1)).tolist() == [0, 0]
+    assert gb.trapezoid(gb.tensor([[1.0, 2.0]]), dx=4).tolist() == [6]
+    assert gb.trapezoid(gb.tensor([math.inf, 1.0, 2.0])).item() == math.inf
+    assert gb.trapezoid(gb.tensor([255, 1, 255], dtype=gb.uint8)).item() == 0
     with pytest.raises(RuntimeError, match="one `x` value"):
         gb.trapezoid(y, gb.ones(2))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
+from typing import Any
 
 from ...core.away import long_call
 from ...core.device import cpu, meta_device
@@ -10,6 +12,7 @@ from ...core.dtype import DType, bool_, float32, int32, int64
 from ...core.promotion import UPSTREAM_NAMES
 from ...kernels.conversion import is_half
 from ...kernels.embedding_bag import MAX, SUM, bags_kernel
+from ...kernels.histogram import limits_kernel
 from ...tensor.reshaping import contiguous
 from ...tensor.scalars import item
 from ...tensor.tensor import Tensor, new_like
@@ -21,11 +24,14 @@ from ..fill import full_of
 from ..invoke import apply
 from ..loop_plan import LoopPlan, picking
 from ..plan import Planned, plannable
+from ..pointwise import formula_kernel
 from ..ranges import count_by
 from .calls import check_dtype
 
 NEARLY_NOTHING = 1e-7
 """What is added to a norm before it divides."""
+FEW = 1024
+"""Classes up to which a plan is kept with their numbers."""
 STEPS = 4
 """Steps of work that an element of a row of a bag takes, about."""
 
@@ -124,8 +130,7 @@ def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
     if meta.device is meta_device and num_classes == -1:
         raise NotImplementedError("one_hot(): num_classes must be given for a tensor without data")
     if meta.device is not meta_device:
-        given = host(self)
-        least, largest = item(apply("min", given)), item(apply("max", given))
+        least, largest = _limits(self)
         if least < 0:
             raise RuntimeError(f"one_hot(): Class values must be non-negative, got {least}")
         if num_classes == -1:
@@ -135,11 +140,33 @@ def one_hot(self: Tensor, num_classes: int = -1) -> Tensor:
                 f"one_hot(): Class values must be smaller than num_classes, got {largest} of {num_classes}"
             )
     if meta.device is cpu:
-        classes = count_by(new_like(contiguous_meta((num_classes,), int64)), (0, 1))
-    else:
-        classes = apply("arange", num_classes, dtype=int64, device=meta.device)
-    found = apply("eq.Tensor", apply("unsqueeze", apply("contiguous", self), -1), classes)
-    return apply("to.dtype", found, int64)
+        plans: dict[Any, Any] = meta.plans if num_classes <= FEW else {}
+        plan = recalled(plans, ("one_hot", num_classes), _one_hot, meta, num_classes)
+        found: Tensor = plan.planned(self).result
+        return found
+    classes = apply("arange", num_classes, dtype=int64, device=meta.device)
+    return apply("to.dtype", apply("eq.Tensor", apply("unsqueeze", self, -1), classes), int64)
+
+
+def _limits(self: Tensor) -> tuple[int, int]:
+    """Return the smallest and the largest of the int64 elements, of which there are some."""
+    meta = self.meta
+    if meta.device is not cpu or not meta.contiguous:
+        given = host(self)
+        return item(apply("min", given)), item(apply("max", given))
+    cells = array("q", (-1, 0))
+    long_call(meta.numel, limits_kernel(int64))(cells.buffer_info()[0], self.pointer, 1, meta.numel, 0, 8)
+    largest, least = cells
+    return least, largest
+
+
+def _one_hot(meta: TensorMeta, num_classes: int) -> LoopPlan:
+    plan = LoopPlan([meta], [contiguous_meta((*meta.sizes, num_classes), int64)])
+    classes = plan.constant(count_by(new_like(contiguous_meta((num_classes,), int64)), (0, 1)))
+    (result,), (given,) = plan.results, plan.inputs
+    repeated = given._replace(sizes=result.sizes, strides=(*given.strides, 0))
+    plan.loop(formula_kernel("eq", [int64, int64], int64, int64), [result], [repeated, classes.expanded(result.sizes)])
+    return plan
 
 
 @plannable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...core.dtype import DEFAULTS, DType, bool_, complex128, float64
+from ...core.dtype import DEFAULTS, DType, bool_, complex64, complex128, float32, float64
 from ...core.errors import wrap_dim, wrap_dims
 from ...core.promotion import promote_types
 from ...iteration.tensor_iterator import Number
@@ -138,12 +138,22 @@ def _areas(part: Part, operator: str, y: Tensor, place: int, x: Tensor | None) -
     return areas
 
 
+UNROUNDED = (float32, float64, complex64, complex128)
+"""Dtypes in which the two ends may be added up apart from the other points."""
+
+
 @composite
 def trapezoid(part: Part, y: Tensor, x: Tensor | None = None, *, dx: Number = 1, dim: int = -1) -> Tensor:
     """The integral of `y` along `dim` over the points `x`, or points `dx` apart; 0 for no points. Raises RuntimeError
     for bool and for points that do not go with `y`, IndexError for a dim out of range."""
     place = _checked("trapezoid", y, dim, x)
-    if y.meta.sizes[place]:
+    size = y.meta.sizes[place]
+    if x is None and size > 1 and y.meta.dtype in UNROUNDED:
+        # Every point but the two ends belongs to two areas.
+        inner = part("sum.dim_IntList", part("narrow", y, place, 1, size - 2), (place,))
+        ends = part("add.Tensor", *[part("select.int", y, place, end) for end in (0, size - 1)])
+        return part("mul.Scalar", part("add.Tensor", inner, ends, alpha=0.5), dx)
+    if size:
         return part("mul.Scalar", part("sum.dim_IntList", _areas(part, "trapezoid", y, place, x), (place,)), dx * 0.5)
     sizes = tuple(size for d, size in enumerate(y.meta.sizes) if d != place)
     dtype = DEFAULTS.dtype if y.meta.dtype.kind < 2 else y.meta.dtype
