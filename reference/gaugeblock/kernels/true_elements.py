@@ -34,6 +34,9 @@ from .selection import Selection
 from .sharing import MAX_DIMS
 from .tiles import element_type
 
+AT_ONCE = 8
+"""Elements that are replaced in one round of the loop."""
+
 
 @functools.cache
 def count_kernel(dtype: DType) -> Builtin:
@@ -155,15 +158,28 @@ def _replace(itemsize: int, level: Level) -> str:
     total = code.register(f"add i64 {done}, {_counted(code, bool_, mask, mask_step, level)}")
     code.leave(code.register(f"icmp sgt i64 {total}, {count}"), "i1 true")
     code.store("i64", total, cell)
-    state = [("ptr", code.at(source, done, itemsize)), ("ptr", out), ("ptr", given), ("ptr", mask)]
-    with code.carry(0, "%n", 1, state) as loop:
-        following, *at = loop.values
-        target, kept, chosen = at
-        wanted = _is_set(code, chosen)
-        code.store(type, code.load(type, _either(code, wanted, following, kept), align), target, align)
-        taken = code.move(following, code.register(f"select i1 {wanted}, i64 {itemsize}, i64 0"))
-        moved = [code.move(one, by) for one, by in zip(at, (step, given_step, mask_step), strict=True)]
-        loop.following = [taken, *moved]
+    following = code.at(source, done, itemsize)
+    places = [(out, step, itemsize), (given, given_step, itemsize), (mask, mask_step, 1)]
+    apart = "0"
+    for _, by, size in places:
+        apart = code.register(f"or i64 {apart}, {code.register(f'xor i64 {by}, {size}')}")
+    adjacent = code.register(f"icmp eq i64 {apart}, 0")
+    whole = code.register(f"select i1 {adjacent}, i64 {code.register(f'and i64 %n, {-AT_ONCE}')}, i64 0")
+    at = [place for place, _, _ in places]
+    for begin, end, width in (("0", whole, AT_ONCE), (whole, "%n", 1)):
+        with code.carry(begin, end, width, [("ptr", one) for one in (following, *at)]) as loop:
+            following, *at = loop.values
+            for lane in range(width):
+                target, kept, chosen = (
+                    code.move(one, lane * size) for one, (_, _, size) in zip(at, places, strict=True)
+                )
+                wanted = _is_set(code, chosen)
+                code.store(type, code.load(type, _either(code, wanted, following, kept), align), target, align)
+                taken = code.register(f"zext i1 {wanted} to i64")
+                following = code.register(f"getelementptr {type}, ptr {following}, i64 {taken}")
+            steps = [by if width == 1 else f"{AT_ONCE * size}" for _, by, size in places]
+            loop.following = [following, *map(code.move, at, steps)]
+        following, *at = loop.results
     return row_module(code, code.declarations, level.attributes)
 
 
