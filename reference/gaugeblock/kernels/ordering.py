@@ -26,8 +26,8 @@ from .pointwise import rows_builtin
 from .pointwise_entry import Signature
 from .selection import Selection, repeated, splat, vector_type
 
-SHORT = 32
-"""Elements of a row of which one is found by words, not by keys alone."""
+SHORT = 48
+"""Elements of a row of which one is found by words of 64 bits, not by keys alone; for wider words two thirds."""
 LOCAL = 1024
 """Words of a row that are on the stack."""
 MORE = 256
@@ -58,7 +58,8 @@ BY_RANK = (Order.RANKED, Order.MEDIAN, Order.NANMEDIAN)
 
 def word_bytes(order: Order, dtype: DType, size: int) -> int:
     """Return the bytes of a word for rows of `size` elements, whose lower half is the index, or of a key alone."""
-    if order is Order.MODE or (order in BY_RANK and size > SHORT):
+    short = SHORT if dtype.itemsize <= 4 else 2 * SHORT // 3
+    if order is Order.MODE or (order in BY_RANK and size > short):
         return dtype.itemsize
     return 8 if dtype.itemsize <= 4 and size < 1 << 32 else 16
 
@@ -92,11 +93,11 @@ class _Writer:
     def __init__(self, order: Order, dtype: DType, descending: bool, size: int, local: bool, level: Level) -> None:
         self.order, self.dtype, self.descending, self.local, self.level = order, dtype, descending, local, level
         self.declarations = Declarations(level.vector_bytes)
-        self.words = Selection(8 * size, level, self.declarations)
-        self.word, self.size = self.words.type, size
         self.stored = f"i{8 * dtype.itemsize}"
         self.indexed = size > dtype.itemsize
         """Whether a word has an index below its key."""
+        self.words = Selection(8 * size, level, self.declarations, distinct=self.indexed)
+        self.word, self.size = self.words.type, size
 
     def text(self) -> str:
         """LLVM IR of the module; the row function is called @NAME."""
@@ -371,7 +372,7 @@ class _Writer:
         code = Code()
         counters = code.register(f"alloca [{DIGITS} x i64], align 64")
         places = [code.variable("ptr", name) for name in ("%keys", "%other")]
-        with code.ending(code.register(f"icmp ule i64 %n, {self.words.few}")):
+        with code.ending(code.register(f"icmp ule i64 %n, {self.words.few_to_sort}")):
             self.words.sort_few(code, "%keys", "%other", "%n")
             code.line("ret ptr %other")
         least, bits = self._ranged(code, "%keys", "%n")

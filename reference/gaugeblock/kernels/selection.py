@@ -12,6 +12,8 @@ from collections.abc import Callable
 from .code import Code, Declarations
 from .isa import Level
 
+FEW_VECTORS = (6, 12)
+"""Vectors of elements, no two of which are equal, up to which comparing each with each selects and sorts faster."""
 SPREAD = 3
 """How far in the sample the bounds lie from where the wanted element should be."""
 _HASH = 0x9E3779B97F4A7C15 - (1 << 64)
@@ -38,14 +40,19 @@ def repeated(code: Code, type: str, value: str, width: int) -> str:
 
 
 class Selection:
-    """Writes the functions for unsigned integers of `bits` bits."""
+    """Writes the functions for unsigned integers of `bits` bits, of which no two are equal if they are `distinct`."""
 
-    def __init__(self, bits: int, level: Level, declarations: Declarations) -> None:
+    def __init__(self, bits: int, level: Level, declarations: Declarations, *, distinct: bool = False) -> None:
         self.type, self.size, self.declarations = f"i{bits}", bits // 8, declarations
+        self._distinct = distinct
         self.lanes = max(1, level.vector_bytes // self.size) if bits <= 64 else 1
         self.vector, self.truth = vector_type(self.type, self.lanes), vector_type("i1", self.lanes)
         self.few = 32 if bits <= 64 else 12
-        """Elements up to which comparing each with each is fastest."""
+        """Elements up to which comparing each with each is fastest in any case, and those of a sample."""
+        self.few_to_select, self.few_to_sort = (
+            max(self.few, vectors * self.lanes) if distinct else self.few for vectors in FEW_VECTORS
+        )
+        """Elements up to which it is so for selecting one of these, and for sorting them."""
 
     def declare(self, *names: str) -> None:
         """Declare some of the functions @few, @select, @below and @nth, with the type's name behind each."""
@@ -125,6 +132,36 @@ class Selection:
 
     def _few(self) -> str:
         """@few(array, out, n): each element at the place that counts the smaller ones, and the equal ones before it."""
+        code = self._few_distinct() if self._distinct else self._few_of_any()
+        return code.function(f"define internal void @few_{self.type}(ptr %array, ptr %out, i64 %n) #0", "  ret void")
+
+    def _few_distinct(self) -> Code:
+        """Count for a vector of elements at a time; the padding comes to stand behind the last one."""
+        code = Code()
+        self.pad(code, "%array", "%n")
+        zero = "0" if self.lanes == 1 else "zeroinitializer"
+        with code.loop(0, "%n", self.lanes) as i:
+            elements = self._load(code, "%array", i)
+            with code.carry(0, "%n", self.lanes, [(self.vector, zero)]) as loop:
+                (total,) = loop.values
+                for lane in range(self.lanes):
+                    other = self.at(code, "%array", code.register(f"add i64 {loop.index}, {lane}"))
+                    value = repeated(code, self.type, code.load(self.type, other, self.size), self.lanes)
+                    less = code.register(f"icmp ult {self.vector} {value}, {elements}")
+                    less = code.register(f"sext {self.truth} {less} to {self.vector}")
+                    total = code.register(f"sub {self.vector} {total}, {less}")
+                loop.following = [total]
+            for lane in range(self.lanes):
+                one, place = (
+                    each if self.lanes == 1 else code.register(f"extractelement {self.vector} {each}, i32 {lane}")
+                    for each in (elements, loop.results[0])
+                )
+                if self.size != 8:
+                    place = code.register(f"{'trunc' if self.size > 8 else 'zext'} {self.type} {place} to i64")
+                code.store(self.type, one, self.at(code, "%out", place), self.size)
+        return code
+
+    def _few_of_any(self) -> Code:
         code = Code()
         self.pad(code, "%array", "%n")
         with code.loop(0, "%n") as i:
@@ -140,7 +177,7 @@ class Selection:
                 many = self.lanes_of(code, code.register(f"or {self.truth} {less}, {tied}"), self.lanes)
                 loop.following = [code.register(f"add i64 {loop.values[0]}, {many}")]
             code.store(self.type, one, self.at(code, "%out", loop.results[0]), self.size)
-        return code.function(f"define internal void @few_{self.type}(ptr %array, ptr %out, i64 %n) #0", "  ret void")
+        return code
 
     def _below(self) -> str:
         """@below(array, n, value): how many elements are smaller."""
@@ -175,11 +212,12 @@ class Selection:
     def _select(self) -> str:
         """@select(array, other, n, rank)."""
         code, type = Code(), self.type
-        sample, ordered = [code.register(f"alloca [{self.few + self.lanes} x {type}], align 64") for _ in range(2)]
+        room = f"alloca [{self.few_to_select + self.lanes} x {type}], align 64"
+        sample, ordered = code.register(room), code.register(room)
         first = (("ptr", "%array"), ("i64", "%n"), ("i64", "%rank"), ("i64", f"{SPREAD}"), ("i64", "0"))
         places = [code.variable(kind, value) for kind, value in first]
         again, done = code.label(), code.label()
-        code.branch(code.register(f"icmp ugt i64 %n, {self.few}"), again, done)
+        code.branch(code.register(f"icmp ugt i64 %n, {self.few_to_select}"), again, done)
         code.begin(again)
         source, many, rank, spread, seed = [code.load(kind, at) for (kind, _), at in zip(first, places, strict=True)]
         gap = code.register(f"udiv i64 {many}, {self.few}")
@@ -222,7 +260,7 @@ class Selection:
         spread = code.register(f"select i1 {slow}, i64 0, i64 {SPREAD}")
         for place, (kind, _), value in zip(places, first, ("%other", left, rank, spread), strict=False):
             code.store(kind, value, place)
-        code.branch(code.register(f"icmp ugt i64 {left}, {self.few}"), again, done)
+        code.branch(code.register(f"icmp ugt i64 {left}, {self.few_to_select}"), again, done)
         code.begin(done)
         source, many, rank = [code.load(kind, at) for (kind, _), at in zip(first[:3], places, strict=False)]
         self.sort_few(code, source, ordered, many)
