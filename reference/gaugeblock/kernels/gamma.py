@@ -77,6 +77,10 @@ def digamma(library: Library, x: Expr) -> Expr:
 _MOST = 4000.0
 """Terms after which a sum is taken to have converged; enough for a below _LARGE."""
 _LARGE = 1e5
+_ONE_SERIES, _ENOUGH = 5.0, 2.0**-44
+"""Up to here float64 leaves float32 enough digits of Q = 1 - P, if P is that exact; the series alone is faster."""
+_LEAST_ORDERS = (1 / 2, 1 / 16)
+"""Orders from which 1 - P has enough digits where the series is used, in float64 and for float32."""
 _STIRLING_OF_LARGE = (1 / 156, -691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12)
 _SMALL = 10
 """Orders below go by gamma itself, and those above by Stirling's series."""
@@ -101,16 +105,32 @@ def _over_gamma(a: Expr) -> tuple[Expr, Expr]:
     return about_two(a - (n + 1.0)), select(n < 0.0, a + 1.0, 1.0 / product)
 
 
-def _series(a: Expr, x: Expr, wanted: Expr, unit: float) -> Expr:
+def _series(library: Library, a: Expr, x: Expr, wanted: Expr) -> Expr:
     """The sum over n of x**n / ((a + 1) ... (a + n)), for x not much larger than a."""
     one = constant(1.0, F64)
+    start = select(wanted, one, _MOST)
+    if library.single:
+        return _series_as_fraction(a, x, start, _ENOUGH)
 
     def add(n: Expr, term: Expr, total: Expr) -> tuple[Expr, Expr, Expr]:
-        term = term * x / (a + n)
+        term = term * (x / (a + n))
         return n + 1.0, term, total + term
 
-    start = select(wanted, one, _MOST)
-    return while_loop(lambda n, term, total: (n < _MOST) & (term > total * unit), add, start, one, one)[2]
+    return while_loop(lambda n, term, total: (n < _MOST) & (term > total * library.unit), add, start, one, one)[2]
+
+
+def _series_as_fraction(a: Expr, x: Expr, start: Expr, unit: float) -> Expr:
+    """The same sum over its common denominator, by one division but with more roundings."""
+    one, least = constant(1.0, F64), constant(2.0**-300, F64)
+
+    def add(n: Expr, power: Expr, above: Expr, below: Expr) -> tuple[Expr, ...]:
+        factor, scale = a + n, select(below > 2.0**300, least, 1.0)
+        power = power * x
+        above, below = mul_add(above, factor, power), below * factor
+        return n + 1.0, power * scale, above * scale, below * scale
+
+    found = while_loop(lambda n, power, above, _: (n < _MOST) & (power > above * unit), add, start, one, one, one)
+    return found[2] / found[3]
 
 
 def _fraction(a: Expr, x: Expr, wanted: Expr, unit: float) -> Expr:
@@ -137,7 +157,7 @@ def _fraction(a: Expr, x: Expr, wanted: Expr, unit: float) -> Expr:
 
 
 def _small_order(library: Library, a: Expr, x: Expr, log_x: Expr, log_above: Expr) -> Expr:
-    """Q for a < 1/2 and small x, where 1 - P cancels because P is close to 1; given log x and log(1 + a)."""
+    """Q for small a and x, where 1 - P cancels because P is close to 1; given log x and log(1 + a)."""
     power = library("expm1", a * log_x + log_above - about_two(a))
 
     def add(n: Expr, term: Expr, total: Expr) -> tuple[Expr, Expr, Expr]:
@@ -168,8 +188,12 @@ def _uniform(a: Expr, mu: Expr, phi: Expr, before: Expr, upper: bool) -> Expr:
 def _usual(library: Library, a: Expr, x: Expr, upper: bool) -> Expr:
     """P or Q of finite positive arguments, each accurate where it is small."""
     far = (a > _LARGE) & (fabs(x - a) < 0.3 * a)
-    below = ~far & ((x < a + 1.0) | (x <= 1.0))
-    large, small = a >= float(_SMALL), below & (a < 0.5)
+    below, least = (x < a + 1.0) | (x <= 1.0), _LEAST_ORDERS[library.single]
+    if library.single:
+        one_series = x < _ONE_SERIES
+        below = below | (one_series & (a >= least) if upper else one_series)
+    below = ~far & below
+    large, small = a >= float(_SMALL), below & (a < least)
     mu = (x - a) / a
     log_x = library("log", select(large, x / a, x))
     log_above = library("log1p", select(small, a, mu))
@@ -179,7 +203,7 @@ def _usual(library: Library, a: Expr, x: Expr, upper: bool) -> Expr:
     log_gamma, factor = _over_gamma(select(large, 1.0, a))
     exponent = select(large, -a * select(fabs(mu) < 0.7, phi, mu - log_x) - tail, a * log_x - x - log_gamma)
     before = library("exp", exponent) * select(large, 1.0 / sqrt(a * (2.0 * math.pi)), factor)
-    p = _series(a, x, below, library.unit) * before
+    p = _series(library, a, x, below) * before
     q = _fraction(a, x, ~far & ~below, library.unit) * before * a
     value = select(below, 1.0 - p, q) if upper else select(below, p, 1.0 - q)
     if upper:
