@@ -113,3 +113,16 @@ def test_lazily_conjugate_out_is_resized() -> None:
     with pytest.warns(UserWarning, match="was resized"):
         gb.mul(gb.full((3, 1), 1j), gb.ones(2, dtype=gb.complex64), out=out)
     assert out.is_conj() and out.tolist() == [[1j, 1j]] * 3 and out.shape == (3, 2)
+
+
+def test_unhashable_arguments_are_refused_by_name() -> None:
+    x = gb.zeros(3)
+    wrong: dict[str, Callable[[], object]] = {
+        r"unique\(\): argument 'sorted' must be bool, not str": lambda: x.unique("sum", []),  # type: ignore[attr-defined]
+        r"unique\(\): argument 'return_inverse' must be bool, not dict": lambda: x.unique(True, {}),  # type: ignore[attr-defined]
+        r"to\(\): argument 'memory_format' must be memory_format, not list": lambda: x.to(memory_format=[1, [2]]),  # type: ignore[attr-defined]
+        r"to\(\): argument 'device' must be device or str, not dict": lambda: x.to({"a": 1}),  # type: ignore[attr-defined]
+    }  # fmt: skip
+    for match, call in wrong.items():
+        with pytest.raises(TypeError, match=match):
+            call()

@@ -32,8 +32,11 @@ def unique(
     dim: int | None = None,
 ) -> Any:  # fmt: skip
     """The distinct elements (or parts along `dim`) in order; a tuple with the inverse and the counts when asked for.
-    Raises IndexError for a dim out of range."""
+    Raises IndexError for a dim out of range, TypeError for an argument of another type."""
     _check_tensor("unique", input)
+    for name, value in (("sorted", sorted), ("return_inverse", return_inverse), ("return_counts", return_counts)):
+        if value.__class__ is not bool:
+            type_error("unique", name, value, "bool")
     results: Sequence[Tensor | None]
     if is_plain(input):
         wanted = return_inverse, return_counts

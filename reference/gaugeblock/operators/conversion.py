@@ -99,8 +99,11 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
             return self if first is meta.dtype else apply("to.dtype", self, first)
         if first.__class__ is Tensor and first.meta.device is meta.device:
             return self if first.meta.dtype is meta.dtype else apply("to.dtype", self, first.meta.dtype)
-    known = not (kwargs and "other" in kwargs) and not (args and isinstance(args[0], Tensor))
-    dtype, device, *rest = (_options if known else _options.__wrapped__)(*args, **kwargs)
+    try:
+        keeps = any(isinstance(one, Tensor) for one in (*args, *kwargs.values()))
+        dtype, device, *rest = (_options.__wrapped__ if keeps else _options)(*args, **kwargs)
+    except TypeError:  # of what has no hash, or refused
+        dtype, device, *rest = _options.__wrapped__(*args, **kwargs)
     chosen = meta.device if device is None else device if device is cpu else as_device(device)
     if chosen is not meta.device:
         return to_dispatched(self, *args, **kwargs) if meta.has_autograd else converted(self, dtype, chosen, *rest)
