@@ -55,6 +55,7 @@ KERNELS = {
     "networks.windows": "im2col col2im",
     "numeric.components": "frexp.Tensor polar complex",
     "numeric.distributions": "poisson binomial",
+    "numeric.powers": "renorm",
     "numeric.statistics": "bincount histc histogram.bins_tensor histogram.bin_ct unique_consecutive mode",
     "numeric.tensor_shape": """diag_embed fill_diagonal_ nonzero_static select_scatter slice_scatter
         diagonal_scatter as_strided_scatter""",
@@ -103,7 +104,7 @@ COMPOSITES = {
         gradient.scalarrayarray gradient.tensorarrayint gradient.tensorarray
         trapezoid.x trapezoid.dx trapz.x=trapezoid trapz.dx=trapezoid cumulative_trapezoid.x cumulative_trapezoid.dx""",
     "numeric.components": "isreal conj_physical",
-    "numeric.powers": "mvlgamma special_multigammaln=mvlgamma renorm",
+    "numeric.powers": "mvlgamma special_multigammaln=mvlgamma",
     "numeric.statistics": "cov corrcoef quantile quantile.scalar nanquantile nanquantile.scalar",
     "numeric.tensor_shape": """diagflat broadcast_tensors meshgrid.indexing sum_to_size atleast_1d atleast_2d
         atleast_3d atleast_1d.Sequence atleast_2d.Sequence atleast_3d.Sequence""",

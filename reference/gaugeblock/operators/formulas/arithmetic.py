@@ -143,6 +143,17 @@ def cross(a0: Value, a1: Value, a2: Value, b0: Value, b1: Value, b2: Value) -> t
     return a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
 
 
+MARGIN = 1e-7
+"""Added to a norm before it divides."""
+
+
+def shortened(self: Value, norm: Value, largest: Value) -> Value:
+    """self, of something with this norm, scaled down by so much that the norm becomes `largest` if it exceeds that."""
+    length, most = (one.re if isinstance(one, Complex) else one for one in (norm, largest))
+    factor = select(length > most, most / (length + MARGIN), 1.0)
+    return Complex(self.re * factor, self.im * factor) if isinstance(self, Complex) else self * factor
+
+
 FORMULAS: dict[str, Callable[..., Any]] = {
     "add": operator.add, "add.alpha": add_alpha, "sub": operator.sub,
     "sub.alpha": lambda self, other, alpha: add_alpha(self, other, -alpha), "mul": operator.mul,
@@ -154,7 +165,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "conj_physical": conjugate, "neg_conj": lambda self: -conjugate(self), "cross": cross,
     "floor": _on_floats(functions.floor), "ceil": _on_floats(functions.ceil), "trunc": _on_floats(functions.truncate),
     "round": _on_floats(functions.rint), "round.decimals": round_decimals, "round.tens": round_tens,
-    "frac": lambda self: self - truncate(self),
+    "frac": lambda self: self - truncate(self), "shortened": shortened,
     "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor, "bitwise_not": operator.inv,
     "bitwise_left_shift": left_shift, "bitwise_right_shift": right_shift,
 }  # fmt: skip
