@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import product
-from math import prod
 from typing import Any, NamedTuple
 
 from ...core.device import cpu
@@ -16,7 +15,7 @@ from ...tensor.tensor_meta import TensorMeta, contiguous_meta, suggested_format
 from ..arrays import filled, number_as
 from ..composition import Part, composite
 from ..invoke import apply
-from ..loop_plan import LoopPlan, planned_loops
+from ..loop_plan import LONG, LoopPlan, planned_loops
 from ..plan import Planned, plannable
 from .calls import check_dtype, suggested
 
@@ -100,33 +99,22 @@ def _turns(size: int, before: int, after: int) -> list[Segment]:
     return found
 
 
-SHORT, LEAST_OFFSETS, MOST_OFFSETS = 32, 8, 1 << 14
-"""Rows shorter than this are gathered, if the padded dims have so many places."""
-
-
 def _padding_plan(meta: TensorMeta, made: TensorMeta, along: Sequence[Sequence[Segment]]) -> LoopPlan:
     """Return the plan for a tensor whose last dims are made of segments."""
     plan, lead = LoopPlan([meta], [made]), meta.ndim - len(along)
     if made.device is not cpu or not made.numel:
         return plan
-    (result,), (source,), places = plan.results, plan.inputs, prod(made.sizes[lead:])
-    if made.contiguous and made.sizes[-1] < SHORT and LEAST_OFFSETS <= places <= MOST_OFFSETS:
-        offsets, itemsize = [0], made.dtype.itemsize
-        for segments, step in zip(along, meta.strides[lead:], strict=True):
-            shown = [one.start + k * one.step for one in segments for k in range(one.places)]
-            offsets = [offset + place * step for offset in offsets for place in shown]
-        target = result._replace(sizes=(*made.sizes[:lead], places), strides=(*result.strides[:lead], itemsize))
-        reach = source._replace(
-            sizes=(*made.sizes[:lead], max(offsets) + 1), strides=(*source.strides[:lead], itemsize)
-        )
-        plan.gather(target, reach, plan.constant(filled((places,), int64, offsets)), lead)
-        return plan
+    (result,), (source,) = plan.results, plan.inputs
+    if made.sizes[-1] < LONG:
+        shown = [[one.start + k * one.step for one in segments for k in range(one.places)] for segments in along]
+        if plan.pick(result, source, shown):
+            return plan
     for block in product(*along):
-        target, shown_of = result, source
+        target, taken = result, source
         for d, one in enumerate(block, lead):
             target = target.narrow(d, one.first, one.places)
-            shown_of = shown_of.narrow(d, one.start, one.places, one.step)
-        plan.copy(target, shown_of)
+            taken = taken.narrow(d, one.start, one.places, one.step)
+        plan.copy(target, taken)
     return plan
 
 
