@@ -16,7 +16,7 @@ from ...core.limits import iinfo
 from ...kernels.conversion import Immediate, Raw
 from ...kernels.pointwise import pointwise_kernel
 from ...kernels.reduction_ops import mean_reduction
-from ...kernels.windows import at_padding, first_largest, largest, quotient, total
+from ...kernels.windows import at_padding, first_in_window, first_largest, largest, quotient, total
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of
 from ..arrays import filled
@@ -199,6 +199,33 @@ def _reduce(
         sources = made
 
 
+def _reduce_at_once(
+    plan: LoopPlan, meta: TensorMeta, windows: list[Windows], positions: list[View] | None
+) -> None:  # fmt: skip
+    """Plan the largest elements of small windows, and where they stand if there are `positions`, in one loop for all
+    windows of the same sizes."""
+    lead = meta.ndim - len(windows)
+    for runs in product(*(along.runs for along in windows)):
+        into, counts = plan.results, tuple([run.taps for run in runs])
+        for dim, run in enumerate(runs, lead):
+            into = [one.narrow(dim, run.first, run.places) for one in into]
+        operands = []
+        for taps in product(*map(range, counts)):
+            lane = plan.inputs[0]
+            for dim, (run, along, k) in enumerate(zip(runs, windows, taps, strict=True), lead):
+                lane = lane.narrow(dim, run.start + k * along.spread, run.places, run.step)
+            operands.append(lane)
+        formula: Callable[..., Any] = largest
+        if positions is not None and operands:
+            begins = [line.narrow(0, run.start, run.places, run.step) for line, run in zip(positions, runs, strict=True)]
+            steps = [line.narrow(0, along.spread, 1) for line, along in zip(positions, windows, strict=True)]
+            sizes, dims = into[0].sizes, range(lead, meta.ndim)
+            operands += [one.along(dim, sizes) for lines in (begins, steps) for dim, one in zip(dims, lines, strict=True)]
+            formula = first_in_window(counts)
+        if operands:
+            _loop(plan, formula, into, operands, meta.dtype)
+
+
 def _loop(
     plan: LoopPlan, formula: Callable[..., Any], outputs: list[View], inputs: list[View], compute: DType,
     numbers: Sequence[float] = (),
@@ -223,7 +250,10 @@ def _largest_plan(meta: TensorMeta, windows: list[Windows], result: TensorMeta, 
         kind = int32 if max(ends) < 1 << 31 else int64
         lines = [apply("arange.start_step", 0, *pair, dtype=kind) for pair in zip(ends, wide, strict=True)]
         positions = [plan.constant(line) for line in lines]
-    _reduce(plan, meta, windows, meta.dtype, plan.results, largest, positions)
+    if prod(max(along.taps) for along in windows) <= MOST_TAPS:
+        _reduce_at_once(plan, meta, windows, positions)
+    else:
+        _reduce(plan, meta, windows, meta.dtype, plan.results, largest, positions)
     for runs in product(*(along.runs for along in windows)):
         if not all(run.taps for run in runs):  # these windows lie in the padding
             into, begins = plan.results, list(positions or ())
