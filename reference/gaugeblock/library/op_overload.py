@@ -219,7 +219,8 @@ class Ops:
     def __getattr__(self, name: str) -> OpNamespace:
         if name.startswith("__"):
             raise AttributeError(name)
-        return self.__dict__.setdefault(name, OpNamespace(name))
+        found: OpNamespace = self.__dict__.setdefault(name, OpNamespace(name))
+        return found
 
 
 OPS = Ops()

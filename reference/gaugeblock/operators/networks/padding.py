@@ -7,12 +7,11 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from ...core.device import cpu
-from ...core.dtype import int64
 from ...core.memory_format import contiguous_format
 from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, suggested_format
-from ..arrays import filled, number_as
+from ..arrays import number_as
 from ..composition import Part, composite
 from ..invoke import apply
 from ..loop_plan import LONG, LoopPlan, planned_loops

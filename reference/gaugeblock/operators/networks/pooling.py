@@ -217,10 +217,11 @@ def _reduce_at_once(
             operands.append(lane)
         formula: Callable[..., Any] = largest
         if positions is not None and operands:
-            begins = [line.narrow(0, run.start, run.places, run.step) for line, run in zip(positions, runs, strict=True)]
-            steps = [line.narrow(0, along.spread, 1) for line, along in zip(positions, windows, strict=True)]
             sizes, dims = into[0].sizes, range(lead, meta.ndim)
-            operands += [one.along(dim, sizes) for lines in (begins, steps) for dim, one in zip(dims, lines, strict=True)]
+            for line, run, dim in zip(positions, runs, dims, strict=True):
+                operands.append(line.narrow(0, run.start, run.places, run.step).along(dim, sizes))
+            for line, along, dim in zip(positions, windows, dims, strict=True):
+                operands.append(line.narrow(0, along.spread, 1).along(dim, sizes))
             formula = first_in_window(counts)
         if operands:
             _loop(plan, formula, into, operands, meta.dtype)

@@ -177,8 +177,8 @@ def native_group_norm(
     source = input if input.meta.contiguous else part("contiguous", input)
     if weight is None and bias is None and input.meta.numel:
         rows = part("view", source, (N * group, input.meta.numel // (N * group)))
-        program = partial(rowwise_normalization.layer_norm, own, False, False)
-        made, mean, inverse = part.plan(normalized_rows, "layer_norm", program, rows, 1, (None, None), (wide, wide), eps)
+        norm, none = partial(rowwise_normalization.layer_norm, own, False, False), (None, None)
+        made, mean, inverse = part.plan(normalized_rows, "layer_norm", norm, rows, 1, none, (wide, wide), eps)
     else:
         grouped = part("view", source, (N, group, C // group, HxW))
         moments = reduction_ops.moments_reduction(own)

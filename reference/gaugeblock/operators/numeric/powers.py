@@ -82,7 +82,7 @@ def mvlgamma(part: Part, self: Tensor, p: int) -> Tensor:
 
 
 @plannable
-def renorm(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Planned[Tensor]:
+def renorm(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor | Planned[Tensor]:
     """Every slice along `dim` whose p-norm exceeds `maxnorm` is scaled down to it. Raises RuntimeError for p that is
     not positive, a negative maxnorm, complex numbers, and below two dims."""
     for number, name in ((p, "p"), (maxnorm, "maxnorm")):
