@@ -112,13 +112,19 @@ MOST_TAPS = 10
 
 
 class Run(NamedTuple):
-    """Neighbouring windows along a dim that are equally long and begin at equal distances, `step`, from `start` on."""
+    """Windows along a dim, the first and `every` so many after it, that are equally long and begin at equal distances,
+    `step`, from `start` on."""
 
     first: int
     places: int
     start: int
     step: int
     taps: int
+    every: int = 1
+
+    def follows(self, place: int, start: int) -> bool:
+        """Return whether a window is the next one."""
+        return place == self.first + self.places * self.every and start == self.start + self.places * self.step
 
 
 class Windows(NamedTuple):
@@ -130,7 +136,8 @@ class Windows(NamedTuple):
     @property
     def taps(self) -> list[int]:
         """Return the number of elements in a window."""
-        return [taps for run in self.runs for taps in [run.taps] * run.places]
+        found = {run.first + k * run.every: run.taps for run in self.runs for k in range(run.places)}
+        return [found[place] for place in sorted(found)]
 
 
 def _regular(own: Ints, pool: Pool) -> list[Windows]:
@@ -159,12 +166,13 @@ def _adaptive(own: Ints, parts: Sequence[int]) -> list[Windows]:
         runs: list[Run] = []
         for place in range(count):
             start, end = place * size // count, -(-(place + 1) * size // count)
-            before = runs[-1] if runs else None
-            if before and before.taps == end - start:
-                step = (start - before.start) // before.places
-                if before.places == 1 or before.start + before.places * before.step == start:
-                    runs[-1] = before._replace(places=before.places + 1, step=step)
-                    continue
+            alike = [k for k, run in enumerate(runs) if run.taps == end - start]
+            before = runs[alike[-1]] if alike else None
+            if before and before.places == 1:
+                before = before._replace(step=start - before.start, every=place - before.first)
+            if before and before.follows(place, start):
+                runs[alike[-1]] = before._replace(places=before.places + 1)
+                continue
             runs.append(Run(place, 1, start, 1, end - start))
         found.append(Windows(runs))
     return found
@@ -184,7 +192,7 @@ def _reduce(
         last = dim == meta.ndim - 1
         made = targets if last else [plan.temporary(suggested(meta, tuple(sizes), kind)) for kind in kinds]
         for run in along.runs:
-            into = [one.narrow(dim, run.first, run.places) for one in made]
+            into = [one.narrow(dim, run.first, run.places, run.every) for one in made]
             for begin in range(0, run.taps, MOST_TAPS):
                 taps = range(begin, min(begin + MOST_TAPS, run.taps))
                 begins = [run.start + k * along.spread for k in taps]
@@ -208,7 +216,7 @@ def _reduce_at_once(
     for runs in product(*(along.runs for along in windows)):
         into, counts = plan.results, tuple([run.taps for run in runs])
         for dim, run in enumerate(runs, lead):
-            into = [one.narrow(dim, run.first, run.places) for one in into]
+            into = [one.narrow(dim, run.first, run.places, run.every) for one in into]
         operands = []
         for taps in product(*map(range, counts)):
             lane = plan.inputs[0]
@@ -259,7 +267,7 @@ def _largest_plan(meta: TensorMeta, windows: list[Windows], result: TensorMeta, 
         if not all(run.taps for run in runs):  # these windows lie in the padding
             into, begins = plan.results, list(positions or ())
             for d, run in enumerate(runs):
-                into = [view.narrow(lead + d, run.first, run.places) for view in into]
+                into = [view.narrow(lead + d, run.first, run.places, run.every) for view in into]
                 if places:
                     begins[d] = begins[d].narrow(0, run.start, run.places, run.step)
             lowest = plan.constant(filled((1,), meta.dtype, -inf if meta.dtype.kind == 2 else iinfo(meta.dtype).min))
