@@ -196,7 +196,8 @@ TILED_FROM = 8
 
 
 LONG = 16
-"""Elements of a dim from which it takes the place of a first one that is too short."""
+"""Elements of a dim from which it takes the place of a first one that is too short; if no dim has so many, one of three
+times as many as that does."""
 
 
 def _with_first(place: int, values: tuple[int, ...]) -> tuple[int, ...]:
@@ -237,7 +238,8 @@ class Launch:
         self.shape = shape or (1,)
         self.strides = [steps or (0,) for steps in strides]
         if self.shape[0] < TILED_FROM:
-            long = next((dim for dim, size in enumerate(self.shape) if size >= LONG), 0)
+            least = (LONG, 3 * self.shape[0])
+            long = next((dim for many in least for dim, size in enumerate(self.shape) if size >= many), 0)
             self.shape, *self.strides = [_with_first(long, values) for values in (self.shape, *self.strides)]
         self.slots = tuple(slots)
         self.steps = tuple(itemsizes)
