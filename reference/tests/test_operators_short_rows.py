@@ -35,7 +35,7 @@ def test_padding(sizes: tuple[int, ...], mode: str) -> None:
 
 
 def test_padding_in_circles() -> None:
-    x = gb.tensor([[[1.0, 2.0, 3.0]]], requires_grad=True)
+    x = gb.tensor([[[1.0, 2.0, 3.0]]], dtype=gb.float64, requires_grad=True)
     assert F.pad(x, [2, 1], "circular").tolist() == [[[2.0, 3.0, 1.0, 2.0, 3.0, 1.0]]]
     assert F.pad(x, [-1, 2], "circular").tolist() == [[[2.0, 3.0, 2.0, 3.0]]]
     for pad, expected in (([2, 1], [2.0, 2.0, 2.0]), ([-1, 2], [0.0, 2.0, 2.0]), ([0, 0], [1.0, 1.0, 1.0])):
