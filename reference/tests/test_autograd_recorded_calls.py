@@ -214,6 +214,17 @@ def test_numbers_are_those_of_each_call() -> None:
         assert grad.tolist() == pytest.approx([2 * number, number + number * 2.0 ** (number - 1)])
 
 
+def test_numbers_that_are_left_out_are_the_defaults() -> None:
+    x = gb.tensor([0.5, -30.0, 30.0], requires_grad=True)
+    for _ in range(3):
+        found = [gb.nn.functional.softplus(x, *given) for given in ((), (1, 20), (2.0,), (2.0, 5.0), ())]
+    assert len(kept(x)) >= 3 and found[0].tolist() == found[1].tolist() == found[4].tolist()
+    assert found[2].tolist() == found[3].tolist() != found[0].tolist()
+    for one, slope in ((found[0], 1.0), (found[2], 2.0)):
+        (grad,) = gb.autograd.grad(one.sum(), x)
+        assert grad.tolist() == pytest.approx(gb.sigmoid(x.detach() * slope).tolist())
+
+
 def test_nothing_is_recorded_without_a_tensor_that_requires_a_gradient() -> None:
     x = gb.ones(3, requires_grad=True)
     for _ in range(3):

@@ -174,3 +174,31 @@ def test_recorded_and_unrecorded_calls_are_kept_apart() -> None:
         assert slope.tolist() == [0.0, 2.0, 4.0]
         with gb.no_grad():
             assert not gb.ops.aten.mul(x, x).requires_grad
+
+
+@pytest.mark.parametrize("repeats", [4])
+def test_factories_called_by_their_schemas_keep_their_calls(repeats: int) -> None:
+    aten, x = gb.ops.aten, gb.arange(6.0).view(2, 3)
+    for _ in range(repeats):
+        assert aten.new_empty_strided(x, [2, 3], (1, 2)).stride() == (1, 2)
+        assert aten.new_full.default(x, (2,), 2.5).tolist() == [2.5, 2.5]
+        assert aten.new_full(x, (2,), 2, dtype=gb.int8).dtype == gb.int8
+        assert aten.zeros_like(x.t()).stride() == (1, 3)
+        assert aten.zeros.default([2], dtype=gb.float64).dtype == gb.float64
+        assert aten.full_like(x.requires_grad_(), 3.0).tolist() == [[3.0] * 3] * 2
+        assert aten.arange(3).tolist() == [0, 1, 2] and aten.arange(3.0).tolist() == [0.0, 1.0, 2.0]
+        with pytest.raises(RuntimeError, match="expected at most 2 argument"):
+            aten.new_zeros(x, 2, 3)
+        with pytest.raises(RuntimeError, match="expected a value of type"):
+            aten.zeros([2, 1.5])
+
+
+def test_a_kept_factory_leaves_nothing_undefined_in_deterministic_mode() -> None:
+    x, make = gb.zeros(3), gb.ops.aten.new_empty.default
+    for _ in range(3):
+        make(x, [3])
+    gb.use_deterministic_algorithms(True)
+    try:
+        assert make(x, [3]).isnan().all()
+    finally:
+        gb.use_deterministic_algorithms(False)

@@ -82,3 +82,18 @@ def test_renorm() -> None:
     assert scaled[0].tolist() == [0, 1, 2] and scaled[1].norm().item() == pytest.approx(3, rel=1e-6)
     y = X.clone()
     assert y.renorm_(1, 1, 1) is y and y.abs().sum(0).tolist() == pytest.approx([1, 1, 1], rel=1e-6)
+    for call in range(3):  # each largest norm has a plan of its own
+        for largest in (1.0, 2.0):
+            assert gb.renorm(X, 1, 0, largest)[1].sum().item() == pytest.approx(largest, rel=1e-6), call
+    turned = gb.randn(3, 4, dtype=gb.complex64).conj()
+    assert gb.renorm(turned, 2, 0, 0.5).tolist() == gb.renorm(turned.resolve_conj(), 2, 0, 0.5).tolist()
+    half = gb.full((2, 64), 100.0, dtype=gb.float16)
+    assert gb.renorm(half, 2, 0, 8).tolist() == [[1.0] * 64] * 2
+
+
+@pytest.mark.parametrize("p", [1, 2, 3.5])
+def test_gradient_of_renorm(p: float) -> None:
+    x = gb.tensor([[1.0, -2.0, 0.5], [0.1, 0.2, 0.0]], dtype=gb.float64, requires_grad=True)
+    assert gb.autograd.gradcheck(lambda t: gb.renorm(t, p, 0, 1.5), (x[:, :2],))
+    (grad,) = gb.autograd.grad(gb.renorm(x, p, 0, 1.5).sum(), x)
+    assert grad[1].tolist() == [1.0, 1.0, 1.0]

@@ -125,6 +125,9 @@ class Recorder:
         that is missing in `given` is part of the cache key, and so a constant."""
         there = [place for place, value in enumerate(given) if value is not None and value is not UNSET]
         wanted = [name for name in self.passed if plain[name] is not None and plain[name] is not UNSET]
+        if len(given) == len(self.passed):  # numbers that are left out are constants, as their absence is in the key
+            absent = {name for name, value in zip(self.passed, given, strict=True) if value is UNSET}
+            wanted = [name for name in wanted if name not in absent or not self._is_default(name, plain[name])]
         if len(there) < len(wanted):
             wanted = [name for name in wanted if not isinstance(plain[name], (list, tuple))]
         if len(wanted) != len(there) or not all(
@@ -132,6 +135,13 @@ class Recorder:
         ):
             return None
         return dict(zip(wanted, there, strict=True))
+
+    def _is_default(self, name: str, value: Any) -> bool:
+        """Return whether an argument is the number that stands for it where it is left out."""
+        argument = next(one for one in self.schema.arguments if one.name == name)
+        if argument.base_type not in ("Scalar", "float") or argument.default is None:
+            return False
+        return value == argument.default_value and value.__class__ is argument.default_value.__class__
 
     def _all(self, values: Sequence[Any]) -> Iterator[Any]:
         """Yield the value of each argument in the schema, or its default."""

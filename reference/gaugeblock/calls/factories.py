@@ -15,7 +15,7 @@ from ..core.determinism import MODE as DETERMINISM
 from ..core.device import Device, cpu
 from ..core.dtype import DEFAULTS, DType
 from ..core.errors import UINT64_MAX
-from ..dispatch.dispatcher import REGISTRY, call
+from ..dispatch.dispatcher import REGISTRY, Operator, call
 from ..operators.allocation import leave, quick_empty_strided, quick_new
 from ..operators.factories import FACTORIES, quick_computed
 from ..operators.fill import fill_ones, fill_zeros, quick_full, quick_full_like, quick_scalar_tensor
@@ -227,6 +227,34 @@ def of_numbers(name: str, bound: Callable[..., Tensor], count: int) -> Callable[
         return result
 
     return _named(name, factory)
+
+
+def of_schema(operator: Operator, checked: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Return a factory as a function of its schema's arguments, which `checked` takes; for other operators that one."""
+    base, name = operator.name.partition(".")[0], f"call of {operator.name}"
+    tensors = sum(argument.base_type == "Tensor" for argument in operator.schema.arguments)
+    of_tensor = base in METHODS or base.endswith("_like")
+    if tensors != of_tensor or not (base in METHODS or base in FUNCTIONS):
+        return checked
+    empty = base.removeprefix("new_").removesuffix("_like") in EMPTY
+    kept: dict[Any, Any] = {}
+
+    def factory(*given: Any, **options: Any) -> Any:
+        dtype = options.get("dtype")
+        plain = not SPECIAL and len(options) == (dtype.__class__ is DType)
+        if not plain or (of_tensor and not (given and given[0].__class__ is Tensor)):
+            return checked(*given, **options)
+        calls, numbers = (given[0].meta.calls, given[1:]) if of_tensor else (kept, given)
+        key = name, key_of(numbers, dtype)
+        make = calls.get(key)
+        if make and not (empty and DETERMINISM.enabled):
+            return make()
+        result = checked(*given, **options)
+        if key[1] is not None:
+            keep(calls, key, base, result, numbers)
+        return result
+
+    return factory
 
 
 def _made(name: str) -> Callable[..., Tensor]:

@@ -283,7 +283,7 @@ NUMBER_FIRST = {*((a, b) for a in ("tensor", "number") for b in ("tensor", "numb
 """Kinds of the first two arguments of operators that may begin with a number; one of them is a tensor in kept calls."""
 VALUED = frozenset(
     """celu celu_ isclose linalg_vector_norm logit logit_ nan_to_num nan_to_num_ norm pdist polygamma polygamma_
-    softshrink special_logit special_polygamma""".split()
+    renorm renorm_ softshrink special_logit special_polygamma""".split()
 )
 """Operators whose numbers decide what is computed: their keys hold the values."""
 

@@ -146,7 +146,7 @@ class Registry:
         self.operators: dict[str, Operator] = {}
         self.fallbacks: dict[str, Registration] = {}
         self.sealed = False
-        self._overloads: dict[str, list[Operator]] = {}
+        self._overloads: dict[str, tuple[Operator, ...]] = {}
         self._lock = fork_safe(threading.RLock())
 
     def seal(self) -> None:
@@ -174,7 +174,8 @@ class Registry:
 
     def _declare(self, name: str, text: str) -> Operator:
         operator = self.operators[name] = Operator(name, text)
-        self._overloads.setdefault(name.partition(".")[0], []).append(operator)
+        base = name.partition(".")[0]
+        self._overloads[base] = (*self.overloads(base), operator)
         return operator
 
     def undefine(self, name: str) -> None:
@@ -182,16 +183,17 @@ class Registry:
         with self._lock:
             operator = self.operators.pop(name, None)
             if operator is not None:
-                self._overloads[name.partition(".")[0]].remove(operator)
+                base = name.partition(".")[0]
+                self._overloads[base] = tuple([one for one in self.overloads(base) if one is not operator])
                 for key, stack in operator.kernels.items():
                     for _ in stack:
                         self._leave(operator, key)
                 operator.kernels.clear()
                 operator.resolved.clear()
 
-    def overloads(self, base: str) -> list[Operator]:
+    def overloads(self, base: str) -> tuple[Operator, ...]:
         """The operators of one name, ``add.Tensor`` and ``add.Scalar`` of ``add``, in the order of declaration."""
-        return list(self._overloads.get(base, ()))
+        return self._overloads.get(base, ())
 
     def find(self, name: str) -> Operator:
         """The operator ``name.overload``; RuntimeError when it is not declared."""

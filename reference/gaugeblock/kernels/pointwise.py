@@ -195,14 +195,14 @@ TILED_FROM = 8
 """Elements of a row from which bringing strided operands together pays."""
 
 
-LONG = 32
-"""Elements of the second dim from which it takes the place of a first one that is too short."""
+LONG = 16
+"""Elements of a dim from which it takes the place of a first one that is too short; if no dim has so many, one of three
+times as many as that does."""
 
 
-def _swapped(values: tuple[int, ...]) -> tuple[int, ...]:
-    """The first two values in the other order."""
-    first, second, *others = values
-    return (second, first, *others)
+def _with_first(place: int, values: tuple[int, ...]) -> tuple[int, ...]:
+    """The values with the one at a place in front of the others."""
+    return (values[place], *values[:place], *values[place + 1 :])
 
 
 class Kernel(Protocol):
@@ -237,9 +237,10 @@ class Launch:
         )
         self.shape = shape or (1,)
         self.strides = [steps or (0,) for steps in strides]
-        if self.shape[0] < TILED_FROM and len(self.shape) > 1 and self.shape[1] >= LONG:
-            self.shape = _swapped(self.shape)
-            self.strides = [_swapped(operand) for operand in self.strides]
+        if self.shape[0] < TILED_FROM:
+            least = (LONG, 3 * self.shape[0])
+            long = next((dim for many in least for dim, size in enumerate(self.shape) if size >= many), 0)
+            self.shape, *self.strides = [_with_first(long, values) for values in (self.shape, *self.strides)]
         self.slots = tuple(slots)
         self.steps = tuple(itemsizes)
         self.apart: tuple[bool, ...] | None = None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
+from itertools import product
+from math import prod
 
 from .expression import Expr, select
 from .functions import cast, isnan, maximum
@@ -45,6 +47,25 @@ def first_largest(begin: int, end: int, *, placed: bool) -> Callable[..., tuple[
         return best, at
 
     return first_largest
+
+
+@functools.cache
+def first_in_window(taps: tuple[int, ...]) -> Callable[..., tuple[Expr, Expr]]:
+    """first_largest of windows of so many elements along each dim. Its arguments: the elements, the last dim's first;
+    where the window begins along each dim; the steps along each dim from one element to the next."""
+    count, dims = prod(taps), len(taps)
+
+    def first_in_window(*exprs: Expr) -> tuple[Expr, Expr]:
+        elements, begins, steps = exprs[:count], exprs[count : count + dims], exprs[count + dims :]
+        start = total(*begins)
+        best, at = elements[0], start
+        for expr, places in list(zip(elements, product(*map(range, taps)), strict=True))[1:]:
+            place = total(start, *[step * k if k > 1 else step for step, k in zip(steps, places, strict=True) if k])
+            better = (expr > best) | isnan(expr) if expr.type.is_float else expr > best
+            best, at = select(better, expr, best), select(better, place, at)
+        return best, at
+
+    return first_in_window
 
 
 def at_padding(lowest: Expr, *begins: Expr) -> tuple[Expr, Expr]:

@@ -9,6 +9,7 @@ from gaugeblock_spec.schema import Alias, Argument, DefaultValue, Schema
 
 from ..calls.binding import bind_operator
 from ..calls.caller import Bound, Single
+from ..calls.factories import of_schema
 from ..core.errors import type_error
 from ..dispatch.dispatcher import IMPLIED_NAMESPACE, REGISTRY, Operator, redispatch
 from ..dispatch.keys import DispatchKeySet, check_key
@@ -51,7 +52,7 @@ class OpOverload:
     def _call(self) -> Callable[..., Any]:
         checked = _Checked(self._operator)
         made = bind_operator(self._operator, checked)
-        return made if hasattr(made, "binding") else checked
+        return of_schema(self._operator, made if hasattr(made, "binding") else checked)
 
     def redispatch(self, keyset: DispatchKeySet, /, *args: Any, **kwargs: Any) -> Any:
         """Run the kernel of the highest key in `keyset`, whatever the arguments carry."""
@@ -110,11 +111,12 @@ def find_overload(name: str) -> OpOverload:
     return found
 
 
-def _classes(values: tuple[Any, ...], names: Iterable[str]) -> tuple[Any, ...]:
-    """Return what the overload depends on: the classes of arguments, and of the elements of lists, and the names of the
-    last arguments."""
-    lists = [value for value in values if type(value) in (list, tuple)]
-    return (*map(type, values), *[type(one) for value in lists for one in (*value, value)], *names)
+def _classes(values: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the classes of values; of a list or tuple those of its elements."""
+    return tuple([tuple(map(type, one)) if one.__class__ in LISTS else one.__class__ for one in values])
+
+
+LISTS = frozenset({list, tuple})
 
 
 class OpOverloadPacket:
@@ -126,10 +128,11 @@ class OpOverloadPacket:
         self._qualified_op_name = f"{namespace}::{name}"
         self._base = self._qualified_op_name.removeprefix(IMPLIED_NAMESPACE)
         self._fitting: dict[tuple[Any, ...], tuple[OpOverload, Callable[..., Any]]] = {}
-        """Classes of arguments -> the overload, and what is called where nobody overrides functions."""
-        self._known: list[Operator] = []
+        """Classes of arguments, and the names of the last ones -> the overload, and what is called where nobody
+        overrides functions."""
+        self._known: tuple[Operator, ...] = ()
 
-    def _operators(self) -> list[Operator]:
+    def _operators(self) -> tuple[Operator, ...]:
         return REGISTRY.overloads(self._base)
 
     def overloads(self) -> list[str]:
@@ -143,15 +146,19 @@ class OpOverloadPacket:
                 f"The underlying op of '{self._namespace}.{self.__name__}' has no overload name '{name}'"
             )
         made: OpOverload = public(operator)
+        if operator.sealed:  # it stays
+            self.__dict__[name] = made
         return made
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        operators = self._operators()
-        if operators != self._known:
+        operators = REGISTRY.overloads(self._base)
+        if operators is not self._known:
             self._fitting, self._known = {}, operators
-        classes = tuple(map(type, args))
-        if kwargs or list in classes or tuple in classes:
-            classes = _classes((*args, *kwargs.values()), kwargs)
+        classes: tuple[Any, ...] = tuple(map(type, args))
+        if not LISTS.isdisjoint(classes):
+            classes = _classes(args)
+        if kwargs:
+            classes = (*classes, *_classes(kwargs.values()), *kwargs)
         fitting = self._fitting.get(classes)
         if fitting is not None:
             return fitting[1 if not OVERRIDING else 0](*args, **kwargs)
@@ -163,7 +170,8 @@ class OpOverloadPacket:
                 reasons.append(mismatch)
                 continue
             found: OpOverload = public(operator)
-            plain = PLAIN.issuperset([one for one in classes if not isinstance(one, str)])
+            kinds = [kind for one in classes for kind in (one if one.__class__ is tuple else (one,))]
+            plain = PLAIN.issuperset([kind for kind in kinds if kind.__class__ is not str])
             self._fitting[classes] = found, found._call if plain else found
             return found(*args, **kwargs)
         if len(reasons) == 1:
@@ -172,7 +180,7 @@ class OpOverloadPacket:
         raise RuntimeError(f"no overload of {self._qualified_op_name} takes the arguments:\n * {lines}")
 
     def __dir__(self) -> list[str]:
-        return [*object.__dir__(self), *self.overloads()]
+        return [*{*object.__dir__(self), *self.overloads()}]
 
     def __repr__(self) -> str:
         return f"<OpOverloadPacket(op='{self._namespace}.{self.__name__}')>"
@@ -192,6 +200,8 @@ class OpNamespace:
         packet = self._packets.get(name) or OpOverloadPacket(self._name, name)
         if name.startswith("__") or not packet._operators():
             raise AttributeError(f"'_OpNamespace' '{self._name}' object has no attribute '{name}'")
+        if packet._operators()[0].sealed:  # they stay
+            self.__dict__[name] = packet
         return self._packets.setdefault(name, packet)
 
     def __dir__(self) -> list[str]:
@@ -206,13 +216,11 @@ class OpNamespace:
 class Ops:
     """Namespaces as attributes."""
 
-    def __init__(self) -> None:
-        self._namespaces: dict[str, OpNamespace] = {}
-
     def __getattr__(self, name: str) -> OpNamespace:
         if name.startswith("__"):
             raise AttributeError(name)
-        return self._namespaces.setdefault(name, OpNamespace(name))
+        found: OpNamespace = self.__dict__.setdefault(name, OpNamespace(name))
+        return found
 
 
 OPS = Ops()

@@ -43,7 +43,7 @@ KERNELS = {
     "networks.losses": """mse_loss smooth_l1_loss huber_loss binary_cross_entropy
         binary_cross_entropy_with_logits soft_margin_loss""",
     "networks.padding": """constant_pad_nd reflection_pad1d reflection_pad2d reflection_pad3d replication_pad1d
-        replication_pad2d replication_pad3d""",
+        replication_pad2d replication_pad3d _pad_circular""",
     "networks.pooling": """max_pool1d max_pool2d max_pool3d max_pool2d_with_indices max_pool3d_with_indices
         avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d
         adaptive_max_pool2d adaptive_max_pool3d""",
@@ -55,6 +55,7 @@ KERNELS = {
     "networks.windows": "im2col col2im",
     "numeric.components": "frexp.Tensor polar complex",
     "numeric.distributions": "poisson binomial",
+    "numeric.powers": "renorm",
     "numeric.statistics": "bincount histc histogram.bins_tensor histogram.bin_ct unique_consecutive mode",
     "numeric.tensor_shape": """diag_embed fill_diagonal_ nonzero_static select_scatter slice_scatter
         diagonal_scatter as_strided_scatter""",
@@ -65,6 +66,7 @@ KERNELS = {
 EXPLICIT = {
     "linear.outer_products": "addr trace",
     "networks.distances": "dist",
+    "networks.padding": "pixel_shuffle pixel_unshuffle channel_shuffle native_channel_shuffle=channel_shuffle",
     "numeric.distributions": "normal.Tensor_float normal.float_Tensor normal.Tensor_Tensor normal.float_float",
     "numeric.powers": "float_power.Tensor_Tensor float_power.Tensor_Scalar float_power.Scalar",
     "numeric.tensor_shape": "unsafe_chunk unsafe_split.Tensor unsafe_split_with_sizes",
@@ -91,8 +93,7 @@ COMPOSITES = {
     "networks.grids": "grid_sampler affine_grid_generator",
     "networks.losses": """hinge_embedding_loss margin_ranking_loss
         cosine_embedding_loss triplet_margin_loss l1_loss kl_div poisson_nll_loss""",
-    "networks.padding": """pad _pad_circular pixel_shuffle pixel_unshuffle channel_shuffle
-        native_channel_shuffle=channel_shuffle""",
+    "networks.padding": "pad",
     "networks.pooling": "max_pool1d_with_indices adaptive_max_pool1d",
     "networks.row_normalization": "group_norm layer_norm rms_norm",
     "networks.upsampling": """_upsample_bilinear2d_aa.vec _upsample_bicubic2d_aa.vec upsample_nearest1d.vec
@@ -103,7 +104,7 @@ COMPOSITES = {
         gradient.scalarrayarray gradient.tensorarrayint gradient.tensorarray
         trapezoid.x trapezoid.dx trapz.x=trapezoid trapz.dx=trapezoid cumulative_trapezoid.x cumulative_trapezoid.dx""",
     "numeric.components": "isreal conj_physical",
-    "numeric.powers": "mvlgamma special_multigammaln=mvlgamma renorm",
+    "numeric.powers": "mvlgamma special_multigammaln=mvlgamma",
     "numeric.statistics": "cov corrcoef quantile quantile.scalar nanquantile nanquantile.scalar",
     "numeric.tensor_shape": """diagflat broadcast_tensors meshgrid.indexing sum_to_size atleast_1d atleast_2d
         atleast_3d atleast_1d.Sequence atleast_2d.Sequence atleast_3d.Sequence""",

@@ -19,7 +19,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from ..core.away import long_call
-from ..core.dtype import DType
+from ..core.dtype import DType, int64
 from ..iteration.dimensions import iteration_strides
 from ..iteration.tensor_iterator import Number, TensorIterator
 from ..kernels.bound_call import MOST_TENSORS, Fresh, Kernels, nothing
@@ -29,6 +29,7 @@ from ..kernels.indexed import gather_kernel
 from ..kernels.pointwise import Kernel, Launch
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, recalled
+from .arrays import filled
 from .plan import Planned
 from .pointwise import formula_kernel
 
@@ -159,6 +160,23 @@ class LoopPlan:
         kernel = gather_kernel(source.dtype.itemsize, index.dtype)
         self._add(kernel, [output, source, index], strides, (source.strides[dim], source.sizes[dim]))
 
+    def pick(self, output: View, source: View, along: Sequence[Sequence[int]]) -> bool:
+        """Add the copy of the elements of source at places `along` each of its last dims, one by one, if the rows of
+        the output are short and there are few places. Return whether it is added."""
+        lead, itemsize = len(output.sizes) - len(along), output.dtype.itemsize
+        count = prod(output.sizes[lead:])
+        row_major = output.strides[lead:] == contiguous_meta(output.sizes[lead:], output.dtype).byte_strides
+        if not row_major or output.sizes[-1] >= LONG or not LEAST_PICKED <= count <= MOST_PICKED:
+            return False
+        offsets = [0]
+        for places, step in zip(along, source.strides[lead:], strict=True):
+            offsets = [offset + place * step // itemsize for offset in offsets for place in places]
+        outer = output.sizes[:lead]
+        target = output._replace(sizes=(*outer, count), strides=(*output.strides[:lead], itemsize))
+        reach = source._replace(sizes=(*outer, max(offsets) + 1), strides=(*source.strides[:lead], itemsize))
+        self.gather(target, reach, self.constant(filled((count,), int64, offsets)), lead)
+        return True
+
     def _add(self, kernel: Kernel, views: list[View], strides: list[Ints], numbers: Sequence[Number]) -> None:
         if prod(views[0].sizes):
             steps = TensorIterator.restrided(views[0].sizes, strides, [view.dtype for view in views])
@@ -212,6 +230,8 @@ def planned_loops(self: Tensor, key: tuple[Any, ...], build: Callable[[], LoopPl
 
 LONG = 32
 """Elements of a row that make up some vectors of any kind."""
+LEAST_PICKED, MOST_PICKED = 8, 1 << 14
+"""How many places of the last dims may be read one by one."""
 ROW_STEPS = 64
 """Steps of work that an element of a row takes, about; the loops look for signals between two rows only."""
 

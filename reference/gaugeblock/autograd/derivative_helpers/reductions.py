@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 
 from ...calls.functions import tensor_ops as ops
+from ...core.dtype import bfloat16, float16, float32
 from ...core.limits import finfo
+from ...operators.formulas.arithmetic import MARGIN
 from ...operators.networks.calls import fused
 from ..forward_mode import is_differentiated
 from . import Tensor
@@ -109,6 +111,20 @@ def norm_back(grad: Tensor, self: Tensor, result: Tensor, order: float | None, d
         return grad * (self / divisor).masked_fill(none, 0)
     powers = size.masked_fill(size == 0, 1).pow(p - 1).masked_fill(size == 0, 0)
     return self.sgn() * powers * (grad / divisor.pow(p - 1)).masked_fill(none, 0)
+
+
+def renorm_back(grad: Tensor, self: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """The gradient of slices along `dim` scaled down to a norm, which depends on their elements too."""
+    rest = [place for place in range(self.ndim) if place != dim % self.ndim]
+    wide = float32 if self.dtype in (float16, bfloat16) else None
+    norm = ops.linalg_vector_norm(self, p, rest, True, dtype=wide)
+    long = norm > maxnorm
+    inverse = 1 / (norm + MARGIN)
+    factor = (inverse * maxnorm).masked_fill(~long, 1)
+    product = grad * self.conj()
+    slope = (product.real if product.is_complex() else product).sum(rest, True) * factor * -inverse
+    through = norm_back(slope.masked_fill(~long, 0), self, norm, p, rest, True)
+    return (grad * factor + through).to(self.dtype)
 
 
 def logsumexp_back(grad: Tensor, self: Tensor, result: Tensor, dim: Dims, keepdim: bool) -> Tensor:

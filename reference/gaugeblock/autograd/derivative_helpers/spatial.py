@@ -94,7 +94,11 @@ def padded_back(grad: Tensor, shape: Sizes, pad: Sizes, mode: str) -> Tensor:
         last = shape[dim] - 1
         if before or after:
             places = ops.arange(-before, shape[dim] + after, device=grad.device)
-            index = places.clamp(0, last) if mode == "replicate" else last - (last - places.abs()).abs()
+            if mode == "circular":
+                first = max(-before, 0)
+                index = first + (places - first).remainder(max(shape[dim] - first - max(-after, 0), 1))
+            else:
+                index = places.clamp(0, last) if mode == "replicate" else last - (last - places.abs()).abs()
             grad = collected((*grad.shape[:dim], shape[dim], *grad.shape[dim + 1 :]), dim, index, grad)
     return grad
 

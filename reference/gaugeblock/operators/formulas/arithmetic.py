@@ -143,6 +143,27 @@ def cross(a0: Value, a1: Value, a2: Value, b0: Value, b1: Value, b2: Value) -> t
     return a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
 
 
+MARGIN = 1e-7
+"""Added to a norm before it divides."""
+
+
+def shortening(norm: Value, largest: Value) -> Expr:
+    """What scales something of this norm down to the norm `largest` if it exceeds that, else 1."""
+    length, most = (one.re if isinstance(one, Complex) else one for one in (norm, largest))
+    return select(length > most, most / (length + MARGIN), 1.0)
+
+
+def shortening_named(norm: Expr, named: Expr, largest: Expr) -> Expr:
+    """shortening of what is named, else 1."""
+    return select(named != 0, shortening(norm, largest), 1.0)
+
+
+def shortened(self: Value, norm: Value, largest: Value) -> Value:
+    """self, of something with this norm, scaled down so that the norm is `largest` at most."""
+    factor = shortening(norm, largest)
+    return Complex(self.re * factor, self.im * factor) if isinstance(self, Complex) else self * factor
+
+
 FORMULAS: dict[str, Callable[..., Any]] = {
     "add": operator.add, "add.alpha": add_alpha, "sub": operator.sub,
     "sub.alpha": lambda self, other, alpha: add_alpha(self, other, -alpha), "mul": operator.mul,
@@ -154,7 +175,8 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "conj_physical": conjugate, "neg_conj": lambda self: -conjugate(self), "cross": cross,
     "floor": _on_floats(functions.floor), "ceil": _on_floats(functions.ceil), "trunc": _on_floats(functions.truncate),
     "round": _on_floats(functions.rint), "round.decimals": round_decimals, "round.tens": round_tens,
-    "frac": lambda self: self - truncate(self),
+    "frac": lambda self: self - truncate(self), "shortened": shortened, "shortening": shortening,
+    "shortening.named": shortening_named,
     "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor, "bitwise_not": operator.inv,
     "bitwise_left_shift": left_shift, "bitwise_right_shift": right_shift,
 }  # fmt: skip

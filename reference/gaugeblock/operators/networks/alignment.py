@@ -19,7 +19,7 @@ from ...kernels.compiler import Builtin
 from ...memory.elements import read_elements
 from ...tensor.reshaping import contiguous
 from ...tensor.tensor import Tensor
-from ...tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, preserve_format_strides, recalled
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, preserve_format_strides, recalled, remember
 from ..arrays import filled, outside, values
 from ..composition import Part, composite
 from ..conversion import converted, host
@@ -109,7 +109,7 @@ def _numbers(input_lengths: Tensor, target_lengths: Tensor) -> tuple[Lengths, Le
     for name, given in (("input_lengths", input_lengths), ("target_lengths", target_lengths)):
         if given.meta.dtype.kind > 1 or given.meta.dtype.name == "bool":
             raise RuntimeError(f"ctc_loss(): {name} must be integral")
-        there = contiguous(host(given))
+        there = given if given.meta.contiguous and given.meta.device is cpu else contiguous(host(given))
         found.append(read_elements(there.meta.dtype, there.pointer, there.meta.numel) if there.meta.numel else ())
     return found[0], found[1]
 
@@ -167,7 +167,20 @@ def _ctc_loss_tensor(
     """_ctc_loss with lengths in tensors. Raises RuntimeError as that does, and unless they are whole numbers."""
     lengths = _numbers(input_lengths, target_lengths)
     plan, taken = _likelihoods_plan(log_probs, targets, lengths, blank), (log_probs, targets)
-    return Planned.unrun(plan.fresh, taken, plan.call, taken, check=partial(_check_labels, lengths[1]))
+
+    def take(log_probs: Tensor, targets: Tensor, *given: Tensor) -> tuple[Tensor, Tensor] | None:
+        return (log_probs, targets) if _numbers(*given) == lengths else None
+
+    def of_lengths(log_probs: Tensor, targets: Tensor, *given: Tensor) -> Any:
+        found = _numbers(*given)
+        run = kept.get(found) or remember(kept, found, _likelihoods_plan(log_probs, targets, found, blank).call)
+        return run(log_probs, targets)
+
+    kept = {lengths: plan.call}
+    check = partial(_check_labels, lengths[1])
+    planned = Planned.taking(plan.fresh, take, (*taken, input_lengths, target_lengths), values=taken, check=check)
+    planned.call = of_lengths
+    return planned
 
 
 def gradient(

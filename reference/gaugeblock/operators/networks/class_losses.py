@@ -19,7 +19,7 @@ from ...tensor.tensor_meta import TensorMeta, contiguous_meta, recalled
 from ..arrays import check_same_device, filled, outside, values
 from ..composition import Part, composite
 from ..invoke import result_type
-from ..loop_plan import LoopPlan
+from ..loop_plan import LoopPlan, longest_first
 from ..operand_checks import check_scalar_type
 from ..plan import Planned, plannable, planned_fresh
 from .calls import check_dtype
@@ -131,13 +131,14 @@ def _likelihood_plan(
     strides = [contiguous_meta(sizes, dtype).byte_strides if reduction == NONE else none, none, *read]
     strides += [none] * len(weights)
     steps = TensorIterator.restrided(sizes, strides, [view.dtype for view in views])
-    found, several = [*steps.strides], reduction != NONE and len(steps.shape) > 1
+    several = reduction != NONE and len(steps.shape) > 1
+    shape, *found = zip(*longest_first(steps.dims or [(1, *(0 for _ in views))]), strict=True)
     if several:
         views.insert(2, plan.fill(plan.temporary(SUMS), 0))
-        found.insert(2, (0,) * len(steps.shape))
+        found.insert(2, (0,) * len(shape))
     kernel = likelihood_kernel(dtype, wanted.dtype, bool(weights), reduction, several)
     given = ignored, count, step, weights[0].strides[0] if weights else 0
-    plan.kernel(kernel, views, (*given, len(steps.shape), *steps.shape, *chain.from_iterable(found)))
+    plan.kernel(kernel, views, (*given, len(shape), *shape, *chain.from_iterable(found)))
     return plan
 
 

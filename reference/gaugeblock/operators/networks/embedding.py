@@ -26,12 +26,12 @@ from ..loop_plan import LoopPlan, picking
 from ..plan import Planned, plannable
 from ..pointwise import formula_kernel
 from ..ranges import count_by
-from .calls import check_dtype
+from .calls import check_dtype, made
 
-NEARLY_NOTHING = 1e-7
-"""What is added to a norm before it divides."""
 FEW = 1024
 """Classes up to which a plan is kept with their numbers."""
+SMALL = 1024
+"""Elements of a table that is gone through as a whole, rather than that rows are picked."""
 STEPS = 4
 """Steps of work that an element of a row of a bag takes, about."""
 
@@ -95,19 +95,19 @@ def embedding_renorm_(part: Part, self: Tensor, indices: Tensor, max_norm: float
     if not self.meta.numel:
         return part("zero_", self)
     places = part("to.dtype", part("reshape", indices, (count,)), int64)
-    whole = count >= self.meta.sizes[0]
+    whole = count >= self.meta.sizes[0] or self.meta.numel <= SMALL
     # The same row may be named again: all are read before any is written.
     rows = self if whole else part("index_select", self, 0, places)
-    wide = part("to.dtype", rows, float32) if is_half(dtype) and not dtype.is_complex else rows
-    norm = part("linalg_vector_norm", wide, norm_type, (1,), True)
-    factor = part("mul.Scalar", part("reciprocal", part("add.Scalar", norm, NEARLY_NOTHING)), max_norm)
-    long = part("gt.Scalar", norm, max_norm)
+    compute = float32 if is_half(dtype) else dtype.to_real()
+    norm = part("linalg_vector_norm", rows, norm_type, (1,), True, dtype=compute if is_half(dtype) else None)
     if whole:
-        none = part("new_zeros", self, (self.meta.sizes[0], 1), dtype=bool_)
+        marks = contiguous_meta((self.meta.sizes[0], 1), bool_, self.meta.device)
+        none = part.constant(full_of("zeros", marks, 0))
         named = part("scatter.value", none, 0, part("unsqueeze", places, 1), True)
-        long = part("logical_and", long, named)
-    shorter = part("to.dtype", part("where.self", long, part("mul.Tensor", wide, factor), wide), dtype)
-    return part("copy_", self, shorter) if whole else part("index_copy_", self, 0, places, shorter)
+        factor = made(part, "shortening.named", [norm.meta], (norm, named), compute, (max_norm,))
+        return part("mul_.Tensor", self, factor)
+    factor = made(part, "shortening", [norm.meta], (norm,), compute, (max_norm,))
+    return part("index_copy_", self, 0, places, part("to.dtype", part("mul.Tensor", rows, factor), dtype))
 
 
 def _check_rows(indices: Tensor, rows: int) -> None:

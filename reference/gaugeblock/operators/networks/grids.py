@@ -16,11 +16,14 @@ from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, recalled
 from ..arrays import check_same_device
 from ..composition import Part, composite
-from ..invoke import apply
+from ..invoke import apply, apply_for_many
 from ..loop_plan import LoopPlan, longest_first
 from ..operand_checks import check_scalar_type
 from ..plan import Planned, plannable
 from .calls import check_dtype
+
+MOST_PLACES = 1 << 14
+"""Places of an image whose numbers are kept for later calls."""
 
 
 def _checked(operator: str, input: Tensor, grid: Tensor, mode: int, padding: int) -> TensorMeta:
@@ -186,13 +189,20 @@ def grid_sampler(
     return part(name, input, grid, interpolation_mode, padding_mode, align_corners)
 
 
-def _steps(part: Part, theta: Tensor, count: int, align: bool) -> Tensor:
-    """Numbers from -1 to 1, of corners or of middles; 0 for a single one."""
-    options = {"dtype": theta.meta.dtype, "device": theta.meta.device}
+def _steps(meta: TensorMeta, count: int, align: bool) -> Tensor:
+    """Numbers from -1 to 1, of corners or of middles, with the dtype and device of a meta; 0 for a single one."""
+    options = {"dtype": meta.dtype, "device": meta.device}
     if count <= 1:
-        return part("zeros", (max(count, 0),), **options)
-    steps = part("linspace", -1, 1, count, **options)
-    return steps if align else part("mul.Scalar", steps, (count - 1) / count)
+        return apply("zeros", (max(count, 0),), **options)
+    steps = apply("linspace", -1, 1, count, **options)
+    return steps if align else apply("mul.Scalar", steps, (count - 1) / count)
+
+
+def _places(meta: TensorMeta, sizes: tuple[int, ...], align: bool) -> Tensor:
+    """Return the numbers of all places of an image of these sizes, each with a 1 behind them, in rows."""
+    along = apply_for_many("meshgrid.indexing", [_steps(meta, count, align) for count in sizes], indexing="ij")
+    places = apply("stack", [*along[::-1], apply("ones_like", along[0])], -1)
+    return apply("reshape", places, (prod(sizes), len(sizes) + 1))
 
 
 @composite
@@ -205,10 +215,9 @@ def affine_grid_generator(part: Part, theta: Tensor, size: Sequence[int], align_
             f"{len(size)}d"
         )
     batch, spatial = size[0], tuple(size[2:])
-    dims = len(spatial)
-    steps = [_steps(part, theta, count, align_corners) for count in spatial]
-    along = part.several("meshgrid.indexing", steps, indexing="ij")
-    # x, the first of a place's numbers, counts along the last dim.
-    places = part("stack", [*along[::-1], part("ones_like", along[0])], -1)
-    rows = part("reshape", part("expand", places, (batch, *spatial, dims + 1)), (batch, prod(spatial), dims + 1))
-    return part("view", part("bmm", rows, part("transpose.int", theta, 1, 2)), (batch, *spatial, dims))
+    if prod(spatial) <= MOST_PLACES:
+        places = part.constant(_places(theta.meta, spatial, align_corners))
+    else:
+        places = part.run(_places, theta.meta, spatial, align_corners)
+    rows = part("expand", places, (batch, *places.meta.sizes))
+    return part("view", part("bmm", rows, part("transpose.int", theta, 1, 2)), (batch, *spatial, len(spatial)))

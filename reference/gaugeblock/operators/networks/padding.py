@@ -7,16 +7,14 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from ...core.device import cpu
-from ...core.dtype import int64
 from ...core.memory_format import contiguous_format
 from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
-from ...tensor.tensor_meta import suggested_format
-from ..arrays import filled, number_as
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta, suggested_format
+from ..arrays import number_as
 from ..composition import Part, composite
-from ..conversion import converted
 from ..invoke import apply
-from ..loop_plan import LoopPlan, planned_loops
+from ..loop_plan import LONG, LoopPlan, planned_loops
 from ..plan import Planned, plannable
 from .calls import check_dtype, suggested
 
@@ -87,6 +85,38 @@ def _segments(size: int, before: int, after: int, mirror: bool) -> list[Segment]
     return found
 
 
+def _turns(size: int, before: int, after: int) -> list[Segment]:
+    """Return a dim that is continued by its other end, once it has lost what negative numbers take away."""
+    first, lead, place = max(-before, 0), max(before, 0), -max(before, 0)
+    kept = max(size - first - max(-after, 0), 0)
+    found = []
+    while place < kept + max(after, 0):
+        start = place % kept
+        count = min(kept - start, kept + max(after, 0) - place)
+        found.append(Segment(place + lead, count, first + start, 1))
+        place += count
+    return found
+
+
+def _padding_plan(meta: TensorMeta, made: TensorMeta, along: Sequence[Sequence[Segment]]) -> LoopPlan:
+    """Return the plan for a tensor whose last dims are made of segments."""
+    plan, lead = LoopPlan([meta], [made]), meta.ndim - len(along)
+    if made.device is not cpu or not made.numel:
+        return plan
+    (result,), (source,) = plan.results, plan.inputs
+    if made.sizes[-1] < LONG:
+        shown = [[one.start + k * one.step for one in segments for k in range(one.places)] for segments in along]
+        if plan.pick(result, source, shown):
+            return plan
+    for block in product(*along):
+        target, taken = result, source
+        for d, one in enumerate(block, lead):
+            target = target.narrow(d, one.first, one.places)
+            taken = taken.narrow(d, one.start, one.places, one.step)
+        plan.copy(target, taken)
+    return plan
+
+
 def _indexed(operator: str, dims: int, mirror: bool) -> Callable[..., Any]:
     def pad_with_own(self: Tensor, padding: Sequence[int]) -> Planned[Any]:
         own = self.meta.sizes
@@ -114,17 +144,8 @@ def _indexed(operator: str, dims: int, mirror: bool) -> Callable[..., Any]:
         check_dtype(operator, self)
 
         def build() -> LoopPlan:
-            meta, lead = self.meta, len(own) - dims
-            plan = LoopPlan([meta], [suggested(meta, sizes)])
-            if meta.device is not cpu or not meta.numel:
-                return plan
-            for block in product(*(_segments(own[d], *amounts[d], mirror) for d in range(lead, len(own)))):
-                target, source = plan.results[0], plan.inputs[0]
-                for d, along in enumerate(block, lead):
-                    target = target.narrow(d, along.first, along.places)
-                    source = source.narrow(d, along.start, along.places, along.step)
-                plan.copy(target, source)
-            return plan
+            along = [_segments(own[d], *amounts[d], mirror) for d in range(len(own) - dims, len(own))]
+            return _padding_plan(self.meta, suggested(self.meta, sizes), along)
 
         return planned_loops(self, (operator, *padding), build)
 
@@ -139,20 +160,26 @@ replication_pad1d, replication_pad2d, replication_pad3d = (
 )
 
 
-def _pad_circular(self: Tensor, pad: Sequence[int]) -> Tensor:
+@plannable
+def _pad_circular(self: Tensor, pad: Sequence[int]) -> Tensor | Planned[Any]:
     """Each dim continued by its other end. Raises RuntimeError where that would go round more than once."""
-    own, result = self.meta.sizes, self
-    for d, (before, after) in enumerate(pairs("_pad_circular", pad, len(own))):
-        if max(before, after) > own[d]:
+    own, amounts = self.meta.sizes, pairs("_pad_circular", pad, self.meta.ndim)
+    for size, (before, after) in zip(own, amounts, strict=True):
+        if max(before, after) > size:
             raise RuntimeError("_pad_circular(): Padding value causes wrapping around more than once.")
-        first, kept = max(-before, 0), max(own[d] - max(-before, 0) - max(-after, 0), 0)
-        if own[d] + before + after < 0 or (not kept and max(before, after) > 0):
+        kept = max(size - max(-before, 0) - max(-after, 0), 0)
+        if size + before + after < 0 or (not kept and max(before, after) > 0):
             raise RuntimeError("_pad_circular(): Negative padding value is resulting in an empty dimension")
-        if before or after:
-            shown = [first + place % kept for place in range(-max(before, 0), kept + max(after, 0))]
-            index = filled((len(shown),), int64, shown)
-            result = apply("index_select", result, d, converted(index, int64, self.meta.device))
-    return result if result is not self else apply("clone", self)
+    if not any(pad):
+        return apply("clone", self, memory_format=contiguous_format)
+
+    def build() -> LoopPlan:
+        sizes = [size + before + after for size, (before, after) in zip(own, amounts, strict=True)]
+        lead = min([d for d, pair in enumerate(amounts) if any(pair)])
+        along = [_turns(own[d], *amounts[d]) for d in range(lead, len(own))]
+        return _padding_plan(self.meta, contiguous_meta(tuple(sizes), self.meta.dtype, self.meta.device), along)
+
+    return planned_loops(self, ("_pad_circular", *pad), build)
 
 
 @composite

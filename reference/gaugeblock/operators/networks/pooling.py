@@ -16,7 +16,7 @@ from ...core.limits import iinfo
 from ...kernels.conversion import Immediate, Raw
 from ...kernels.pointwise import pointwise_kernel
 from ...kernels.reduction_ops import mean_reduction
-from ...kernels.windows import at_padding, first_largest, largest, quotient, total
+from ...kernels.windows import at_padding, first_in_window, first_largest, largest, quotient, total
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of
 from ..arrays import filled
@@ -112,13 +112,19 @@ MOST_TAPS = 10
 
 
 class Run(NamedTuple):
-    """Neighbouring windows along a dim that are equally long and begin at equal distances, `step`, from `start` on."""
+    """Windows along a dim, the first and `every` so many after it, that are equally long and begin at equal distances,
+    `step`, from `start` on."""
 
     first: int
     places: int
     start: int
     step: int
     taps: int
+    every: int = 1
+
+    def follows(self, place: int, start: int) -> bool:
+        """Return whether a window is the next one."""
+        return place == self.first + self.places * self.every and start == self.start + self.places * self.step
 
 
 class Windows(NamedTuple):
@@ -130,7 +136,8 @@ class Windows(NamedTuple):
     @property
     def taps(self) -> list[int]:
         """Return the number of elements in a window."""
-        return [taps for run in self.runs for taps in [run.taps] * run.places]
+        found = {run.first + k * run.every: run.taps for run in self.runs for k in range(run.places)}
+        return [found[place] for place in sorted(found)]
 
 
 def _regular(own: Ints, pool: Pool) -> list[Windows]:
@@ -159,12 +166,13 @@ def _adaptive(own: Ints, parts: Sequence[int]) -> list[Windows]:
         runs: list[Run] = []
         for place in range(count):
             start, end = place * size // count, -(-(place + 1) * size // count)
-            before = runs[-1] if runs else None
-            if before and before.taps == end - start:
-                step = (start - before.start) // before.places
-                if before.places == 1 or before.start + before.places * before.step == start:
-                    runs[-1] = before._replace(places=before.places + 1, step=step)
-                    continue
+            alike = [k for k, run in enumerate(runs) if run.taps == end - start]
+            before = runs[alike[-1]] if alike else None
+            if before and before.places == 1:
+                before = before._replace(step=start - before.start, every=place - before.first)
+            if before and before.follows(place, start):
+                runs[alike[-1]] = before._replace(places=before.places + 1)
+                continue
             runs.append(Run(place, 1, start, 1, end - start))
         found.append(Windows(runs))
     return found
@@ -184,7 +192,7 @@ def _reduce(
         last = dim == meta.ndim - 1
         made = targets if last else [plan.temporary(suggested(meta, tuple(sizes), kind)) for kind in kinds]
         for run in along.runs:
-            into = [one.narrow(dim, run.first, run.places) for one in made]
+            into = [one.narrow(dim, run.first, run.places, run.every) for one in made]
             for begin in range(0, run.taps, MOST_TAPS):
                 taps = range(begin, min(begin + MOST_TAPS, run.taps))
                 begins = [run.start + k * along.spread for k in taps]
@@ -197,6 +205,34 @@ def _reduce(
                     used = first_largest(taps.start, taps.stop, placed=dim > lead)
                 _loop(plan, used, into, operands, compute)
         sources = made
+
+
+def _reduce_at_once(
+    plan: LoopPlan, meta: TensorMeta, windows: list[Windows], positions: list[View] | None
+) -> None:  # fmt: skip
+    """Plan the largest elements of small windows, and where they stand if there are `positions`, in one loop for all
+    windows of the same sizes."""
+    lead = meta.ndim - len(windows)
+    for runs in product(*(along.runs for along in windows)):
+        into, counts = plan.results, tuple([run.taps for run in runs])
+        for dim, run in enumerate(runs, lead):
+            into = [one.narrow(dim, run.first, run.places, run.every) for one in into]
+        operands = []
+        for taps in product(*map(range, counts)):
+            lane = plan.inputs[0]
+            for dim, (run, along, k) in enumerate(zip(runs, windows, taps, strict=True), lead):
+                lane = lane.narrow(dim, run.start + k * along.spread, run.places, run.step)
+            operands.append(lane)
+        formula: Callable[..., Any] = largest
+        if positions is not None and operands:
+            sizes, dims = into[0].sizes, range(lead, meta.ndim)
+            for line, run, dim in zip(positions, runs, dims, strict=True):
+                operands.append(line.narrow(0, run.start, run.places, run.step).along(dim, sizes))
+            for line, along, dim in zip(positions, windows, dims, strict=True):
+                operands.append(line.narrow(0, along.spread, 1).along(dim, sizes))
+            formula = first_in_window(counts)
+        if operands:
+            _loop(plan, formula, into, operands, meta.dtype)
 
 
 def _loop(
@@ -223,12 +259,15 @@ def _largest_plan(meta: TensorMeta, windows: list[Windows], result: TensorMeta, 
         kind = int32 if max(ends) < 1 << 31 else int64
         lines = [apply("arange.start_step", 0, *pair, dtype=kind) for pair in zip(ends, wide, strict=True)]
         positions = [plan.constant(line) for line in lines]
-    _reduce(plan, meta, windows, meta.dtype, plan.results, largest, positions)
+    if prod(max(along.taps) for along in windows) <= MOST_TAPS:
+        _reduce_at_once(plan, meta, windows, positions)
+    else:
+        _reduce(plan, meta, windows, meta.dtype, plan.results, largest, positions)
     for runs in product(*(along.runs for along in windows)):
         if not all(run.taps for run in runs):  # these windows lie in the padding
             into, begins = plan.results, list(positions or ())
             for d, run in enumerate(runs):
-                into = [view.narrow(lead + d, run.first, run.places) for view in into]
+                into = [view.narrow(lead + d, run.first, run.places, run.every) for view in into]
                 if places:
                     begins[d] = begins[d].narrow(0, run.start, run.places, run.step)
             lowest = plan.constant(filled((1,), meta.dtype, -inf if meta.dtype.kind == 2 else iinfo(meta.dtype).min))

@@ -175,14 +175,20 @@ def native_group_norm(
     own = input.meta.dtype
     wide = float64 if own is float64 else float32
     source = input if input.meta.contiguous else part("contiguous", input)
-    grouped = part("view", source, (N, group, C // group, HxW))
-    moments = reduction_ops.moments_reduction(own)
-    reduce = plan_reduction("group_norm", moments, grouped.meta, (2, 3), True, own, (wide, wide))
-    mean, inverse = part.fresh(reduce, grouped, eps)
-    channels = (group, C // group, 1)
-    per_channel = [None if p is None else part("reshape", p, channels) for p in (weight, bias)]
-    made = contiguous_meta(grouped.meta.sizes, own, input.meta.device)
-    result = part("view", normalized(part, made, grouped, mean, inverse, *per_channel), sizes)
+    if weight is None and bias is None and input.meta.numel:
+        rows = part("view", source, (N * group, input.meta.numel // (N * group)))
+        norm, none = partial(rowwise_normalization.layer_norm, own, False, False), (None, None)
+        made, mean, inverse = part.plan(normalized_rows, "layer_norm", norm, rows, 1, none, (wide, wide), eps)
+    else:
+        grouped = part("view", source, (N, group, C // group, HxW))
+        moments = reduction_ops.moments_reduction(own)
+        reduce = plan_reduction("group_norm", moments, grouped.meta, (2, 3), True, own, (wide, wide))
+        mean, inverse = part.fresh(reduce, grouped, eps)
+        channels = (group, C // group, 1)
+        per_channel = [None if p is None else part("reshape", p, channels) for p in (weight, bias)]
+        meta = contiguous_meta(grouped.meta.sizes, own, input.meta.device)
+        made = normalized(part, meta, grouped, mean, inverse, *per_channel)
+    result = part("view", made, sizes)
     wanted = suggested(input.meta)
     if not wanted.contiguous:
         result = part.plan(copied, result, wanted)

@@ -17,10 +17,10 @@ from ...kernels.resampling import resampling_kernel
 from ...kernels.sampling import cubic_far, cubic_near, cubic_weights
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import TensorMeta, contiguous_meta, recalled
-from ..arrays import Array, from_array
+from ..arrays import Array, from_array, values
 from ..composition import Part, composite
 from ..copy import copied
-from ..loop_plan import LoopPlan, longest_first
+from ..loop_plan import LONG, LoopPlan, longest_first
 from .calls import check_dtype, suggested
 
 MOST_BITS, SUM_BITS = 22, 15
@@ -144,6 +144,9 @@ def _nearest(operator: str, dims: int, exact: bool) -> Callable[..., Tensor]:
         if result.device is not cpu or not result.numel:
             return new_like(result)
         found, given = self, scales or (None,) * dims
+        plan = recalled(self.meta.plans, (operator, result, given), _picking, self.meta, result, given, exact)
+        if plan is not None:
+            return part.fresh(plan.fresh, self)  # type: ignore[no-any-return]
         order = range(dims) if result.numel < self.meta.numel else reversed(range(dims))
         for d in order:
             index, times = _nearest_index(self.meta.sizes[d + 2], output_size[d], given[d], exact)
@@ -155,6 +158,16 @@ def _nearest(operator: str, dims: int, exact: bool) -> Callable[..., Tensor]:
         return found if found.meta is result else part.plan(copied, found, result)
 
     return composite(upsample)
+
+
+def _picking(meta: TensorMeta, result: TensorMeta, scales: Sequence[float | None], exact: bool) -> LoopPlan | None:
+    """Return the plan that reads the nearest elements of small images one by one; None for large ones."""
+    plan, along = LoopPlan([meta], [result]), list[list[int]]()
+    if result.sizes[-1] >= LONG:
+        return None
+    for size, wanted, scale in zip(meta.sizes[2:], result.sizes[2:], scales, strict=True):
+        along.append(values(_nearest_index(size, wanted, scale, exact)[0]).tolist())
+    return plan if plan.pick(plan.results[0], plan.inputs[0], along) else None
 
 
 def _repeating(meta: TensorMeta, dim: int, times: int) -> LoopPlan:

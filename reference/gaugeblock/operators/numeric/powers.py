@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
-from ...core.dtype import DEFAULTS, DType, bool_, complex128, float64
+from ...core.device import cpu
+from ...core.dtype import DEFAULTS, DType, bool_, complex128, float32, float64
 from ...core.errors import wrap_dim
-from ...core.promotion import UPSTREAM_NAMES
+from ...core.promotion import UPSTREAM_NAMES, promote_types
 from ...iteration.tensor_iterator import Number
+from ...kernels.bound_call import Fresh, nothing
+from ...kernels.conversion import Immediate, is_half
 from ...tensor.tensor import Tensor
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta
 from ..composition import Part, composite
 from ..conversion import converted
 from ..invoke import apply
+from ..loop_plan import LoopPlan, planned_loops
+from ..norms import vector_norm
+from ..plan import Planned, plannable
+from ..pointwise import formula_kernel
 
 
 def _double(*operands: Tensor | Number) -> DType:
@@ -72,12 +81,8 @@ def mvlgamma(part: Part, self: Tensor, p: int) -> Tensor:
     return part("add.Scalar", total, p * (p - 1) / 4 * math.log(math.pi))
 
 
-MARGIN = 1e-7
-"""Added to a norm before it divides."""
-
-
-@composite
-def renorm(part: Part, self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor:
+@plannable
+def renorm(self: Tensor, p: Number, dim: int, maxnorm: Number) -> Tensor | Planned[Tensor]:
     """Every slice along `dim` whose p-norm exceeds `maxnorm` is scaled down to it. Raises RuntimeError for p that is
     not positive, a negative maxnorm, complex numbers, and below two dims."""
     for number, name in ((p, "p"), (maxnorm, "maxnorm")):
@@ -88,13 +93,24 @@ def renorm(part: Part, self: Tensor, p: Number, dim: int, maxnorm: Number) -> Te
         raise RuntimeError(f"renorm: non-positive-norm not supported, got {p}")
     if largest < 0:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
-    ndim = self.meta.ndim
-    if ndim < 2:
-        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {ndim} dimensions")
-    place = wrap_dim("renorm", dim, ndim)
-    rest = tuple(d for d in range(ndim) if d != place)
-    norm = part("linalg_vector_norm", self, order, rest, True)
-    scale = part("div.Tensor", part("full_like", norm, largest), part("add.Scalar", norm, MARGIN))
-    kept = part("where.ScalarOther", part("gt.Scalar", norm, largest), scale, 1.0)
-    scaled = part("mul.Tensor", self, part("to.dtype", kept, self.meta.dtype.to_real()))
-    return part("contiguous", scaled)
+    if self.meta.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {self.meta.ndim} dimensions")
+    place = wrap_dim("renorm", dim, self.meta.ndim)
+    rest = tuple([d for d in range(self.meta.ndim) if d != place])
+    wide = float32 if is_half(self.meta.dtype) else None
+    norm = vector_norm.planned("renorm", self, order, rest, True, wide).computation
+    assert isinstance(norm, Fresh)
+    return planned_loops(self, ("renorm", norm, largest), partial(_renorm_plan, self.meta, norm, largest))
+
+
+def _renorm_plan(meta: TensorMeta, norm: Fresh, largest: float) -> LoopPlan:
+    """Return the plan of slices whose norms are found by a call scaled down."""
+    made = contiguous_meta(meta.sizes, meta.dtype, meta.device)
+    plan = LoopPlan([meta], [made])
+    if made.device is cpu and made.numel:
+        (source,), (result,), norms = plan.inputs, plan.results, plan.temporary(norm.metas[0])
+        plan.kernel(norm.kernel or nothing, [norms, source], norm.tail)
+        compute = promote_types(meta.dtype, norms.dtype)
+        kernel = formula_kernel("shortened", [meta.dtype, norms.dtype, Immediate(compute)], compute, made.dtype)
+        plan.loop(kernel, [result], [source, norms.expanded(made.sizes)], [largest])
+    return plan
