@@ -30,7 +30,7 @@ MADE: dict[str, tuple[Callable[[Any], Any], tuple[int, ...]]] = {
     "BatchNorm3d": (lambda nn: nn.BatchNorm3d(2, affine=False), (2, 2, 3, 3, 3)),
     "BatchNorm without statistics": (lambda nn: nn.BatchNorm1d(4, track_running_stats=False), (3, 4)),
     "nested": (
-        lambda nn: nn.Sequential(nn.Sequential(nn.Linear(4, 4), nn.GELU()), nn.ModuleList([nn.ReLU()]).pop(0), nn.ELU()),
+        lambda nn: nn.Sequential(nn.Sequential(nn.Linear(4, 4), nn.GELU()), nn.ModuleList([nn.ReLU()]).pop(0)),
         (2, 4),
     ),
     "MaxPool2d": (lambda nn: nn.MaxPool2d(2, padding=1), (1, 2, 5, 5)),

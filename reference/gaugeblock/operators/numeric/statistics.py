@@ -462,6 +462,9 @@ def public_unique_consecutive(
     """The first of every run; a tuple with each element's run and the lengths of the runs when asked for."""
     if not isinstance(input, Tensor):
         type_error("unique_consecutive", "input", input, "Tensor")
+    for name, value in (("return_inverse", return_inverse), ("return_counts", return_counts)):
+        if value.__class__ is not bool:
+            type_error("unique_consecutive", name, value, "bool")
     found: Sequence[Tensor | None]
     if is_plain(input):
         wanted = return_inverse, return_counts, True
