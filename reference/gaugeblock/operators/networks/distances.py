@@ -14,8 +14,7 @@ from ...core.promotion import UPSTREAM_NAMES, promote_types
 from ...iteration.dimensions import broadcast_shapes
 from ...iteration.tensor_iterator import Number, TensorIterator
 from ...kernels.bound_call import Fresh
-from ...kernels.pair_distances import pair_distances_kernel
-from ...kernels.pairwise import distances_kernel, panel
+from ...kernels.distances import distances_kernel, pair_distances_kernel, panel
 from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import contiguous_meta
 from ..arrays import Array, check_same_device

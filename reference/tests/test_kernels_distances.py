@@ -7,7 +7,7 @@ from typing import Any
 import gaugeblock as gb
 import numpy as np
 import pytest
-from gaugeblock.kernels.pairwise import BLOCK, CHUNK, panel
+from gaugeblock.kernels.distances import BLOCK, CHUNK, panel
 
 WIDTH = panel(gb.float32)
 SIZES = [
