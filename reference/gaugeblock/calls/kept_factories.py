@@ -102,7 +102,7 @@ SHUFFLED, MOST_SHUFFLED = frozenset({"randperm"}), 1 << 22
 
 
 def _integers(dtype: DType, *given: int) -> tuple[Any, ...]:
-    """The numbers of a range of integers; none where there is no loop for it, or a warning."""
+    """Return the numbers of a range of integers; none where there is no loop for it, or a warning."""
     low, high = bounds_of("randint", dtype, *given)
     kept = high - low < LONG_SPAN and is_exact(low, dtype) and is_exact(high - 1, dtype)
     return ("integers", low, high - low) if kept else ()

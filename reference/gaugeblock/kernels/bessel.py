@@ -123,7 +123,7 @@ J1_ZEROS = ((3.8317059702075125, -1.5269184090088067e-16), (7.015586669815619, -
 
 
 def _head(library: Library, x: Expr, coefficients: tuple[float, ...]) -> Expr:
-    """A series in (x / 2)**2 for x < NEAR: the terms left out for float32 are below 2**-44 of the sum."""
+    """Return a series in (x / 2)**2 for x < NEAR: the terms left out for float32 are below 2**-44 of the sum."""
     return polynomial(x * x * 0.25, coefficients[-19 if library.single else 0 :])
 
 

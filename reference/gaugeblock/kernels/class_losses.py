@@ -240,7 +240,7 @@ class _Lanes:
 
     @property
     def there(self) -> Expr:
-        """Whether they are there."""
+        """Return whether they are there."""
         return self.places < self.each(self.writer.classes)
 
     def load(self, pointer: str, step: str | int) -> Expr:

@@ -32,7 +32,7 @@ _TABLE = tuple([lgamma(k + 1) - (k * log(k) if k else 0) + k for k in range(_TAB
 
 
 def poisson(draw: Draw, rate: Expr) -> Expr:
-    """A number of the Poisson distribution with a rate >= 0."""
+    """Return a number of the Poisson distribution with a rate >= 0."""
     few = rate < FEW
     small = _inverted(draw(constant(0, UINT[64]))[0], select(few, exp(-rate), 1.0), lambda k: rate / k)
     root = sqrt(maximum(rate, constant(FEW, F64)))
@@ -50,8 +50,8 @@ def poisson(draw: Draw, rate: Expr) -> Expr:
 
 
 def binomial(draw: Draw, count: Expr, chance: Expr) -> Expr:
-    """How many of `count` trials, a number that is truncated, succeed; NaN for NaN. A number of trials below 0 counts
-    as 0, a chance outside [0, 1] as the next one inside."""
+    """Return how many of `count` trials, a number that is truncated, succeed; NaN for NaN. A number of trials below 0
+    counts as 0, a chance outside [0, 1] as the next one inside."""
     missing, zero = isnan(count) | isnan(chance), constant(0.0, F64)
     trials = select(missing, zero, minimum(maximum(truncate(count), zero), constant(MOST_TRIALS, F64)))
     share = select(missing, zero, minimum(maximum(chance, zero), constant(1.0, F64)))
@@ -84,8 +84,8 @@ def binomial(draw: Draw, count: Expr, chance: Expr) -> Expr:
 
 
 def _inverted(uniform: Expr, first: Expr, ratio: Callable[[Expr], Expr]) -> Expr:
-    """The number whose probability uses a uniform number up, given the probability of 0 and the ratio of that of k to
-    that of k - 1."""
+    """Return the number whose probability uses a uniform number up, given the probability of 0 and the ratio of that of
+    k to that of k - 1."""
 
     def step(k: Expr, left: Expr, chance: Expr) -> Sequence[Expr]:
         following = k + 1.0
@@ -98,7 +98,7 @@ def _inverted(uniform: Expr, first: Expr, ratio: Callable[[Expr], Expr]) -> Expr
 def _rejected(
     draw: Draw, wanted: Expr, shape: tuple[Expr, Expr, Expr, Expr], test: Callable[[Expr, Expr, Expr], Expr]
 ) -> Expr:
-    """The first proposal that is near enough to the middle or passes the test, where it is wanted."""
+    """Return the first proposal that is near enough to the middle or passes the test, where it is wanted."""
     slope, wide, middle, enough = shape
 
     def step(going: Expr, turn: Expr, found: Expr) -> Sequence[Expr]:

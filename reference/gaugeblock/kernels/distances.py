@@ -105,7 +105,7 @@ class _Writer:
                 self._store(root, code.move(place, k * self.lanes * self.size), left, k * self.lanes)
 
     def _squares(self, column: str, lefts: Sequence[str], panel: str, sums: Sequence[str]) -> list[str]:
-        """The sums with the squares of the differences in a column."""
+        """Return the sums with the squares of the differences in a column."""
         code, vector = self.code, self.vector
         place = code.at(panel, column, VECTORS * self.lanes * self.size)
         rights = [code.load(vector, code.move(place, k * self.lanes * self.size), self.size) for k in range(VECTORS)]

@@ -120,7 +120,7 @@ def _series(library: Library, a: Expr, x: Expr, wanted: Expr) -> Expr:
 
 
 def _series_as_fraction(a: Expr, x: Expr, start: Expr, unit: float) -> Expr:
-    """The same sum over its common denominator, by one division but with more roundings."""
+    """Return the same sum over its common denominator, by one division but with more roundings."""
     one, least = constant(1.0, F64), constant(2.0**-300, F64)
 
     def add(n: Expr, power: Expr, above: Expr, below: Expr) -> tuple[Expr, ...]:
@@ -134,7 +134,7 @@ def _series_as_fraction(a: Expr, x: Expr, start: Expr, unit: float) -> Expr:
 
 
 def _fraction(a: Expr, x: Expr, wanted: Expr, unit: float) -> Expr:
-    """The continued fraction of Q for x larger than a, by the recurrences of its convergents' parts."""
+    """Return the continued fraction of Q for x larger than a, by the recurrences of its convergents' parts."""
     zero, one, least = constant(0.0, F64), constant(1.0, F64), 2.0**-300
     b = x + 1.0 - a
 

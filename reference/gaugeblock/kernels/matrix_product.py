@@ -40,13 +40,13 @@ def gemm(dtype: DType) -> Builtin | None:
 
 @functools.cache
 def gemv(dtype: DType) -> Builtin | None:
-    """The builtin of a matrix times a vector for float32 or float64."""
+    """Return the builtin of a matrix times a vector for float32 or float64."""
     return _builtin("gemv", dtype, _vector_text)
 
 
 @functools.cache
 def dot_product(dtype: DType) -> Builtin | None:
-    """The builtin of the product of two vectors for float32 or float64."""
+    """Return the builtin of the product of two vectors for float32 or float64."""
     return _builtin("dot", dtype, _dot_text)
 
 

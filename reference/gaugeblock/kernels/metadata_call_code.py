@@ -128,21 +128,21 @@ def _number() -> str:
 
 
 def _given_tensor(code: ObjectCode) -> str:
-    """The first argument; the call is declined if that is no plain tensor."""
+    """Return the first argument; the call is declined if that is no plain tensor."""
     tensor = code.load("ptr", "%args")
     code.decline(code.register(f"icmp ne ptr {code.load('ptr', code.move(tensor, TYPE))}, {code.object('Tensor')}"))
     return tensor
 
 
 def _numbers(code: ObjectCode, members: tuple[str, ...]) -> dict[str, str]:
-    """The members of a call that are ints, by name."""
+    """Return the members of a call that are ints, by name."""
     given = {name: code.member("%self", ITEMS + 8 * place) for place, name in enumerate(members) if place}
     return {name: code.register(f"call i64 @PyLong_AsLongLong(ptr {value})") for name, value in given.items()}
 
 
 def _given_number(code: ObjectCode, place: int, missing: str | int, size: str) -> str:
-    """The argument at a place, counted from the end if it is negative; `missing` where it is None. The call is declined
-    for anything but an int."""
+    """Return the argument at a place, counted from the end if it is negative; `missing` where it is None. The call is
+    declined for anything but an int."""
     where = code.variable("i64", 0)
     value = code.load("ptr", code.slot("%args", place))
     known = code.register(f"call i1 @number(ptr {value}, i64 {missing}, ptr {where})")

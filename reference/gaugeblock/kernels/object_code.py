@@ -26,7 +26,7 @@ class ObjectCode(Code):
     objects: tuple[str, ...] = OBJECTS
 
     def object(self, name: str) -> str:
-        """One of the objects in the table."""
+        """Return one of the objects in the table."""
         return self.load("ptr", self.register(f"getelementptr ptr, ptr @objects, i64 {self.objects.index(name)}"))
 
     def member(self, owner: str, offset: int) -> str:

@@ -201,7 +201,7 @@ times as many as that does."""
 
 
 def _with_first(place: int, values: tuple[int, ...]) -> tuple[int, ...]:
-    """The values with the one at a place in front of the others."""
+    """Return the values with the one at a place in front of the others."""
     return (values[place], *values[:place], *values[place + 1 :])
 
 

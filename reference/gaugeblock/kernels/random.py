@@ -165,7 +165,7 @@ def _bernoulli(draw: Draw, numbers: list[Numbers], type: ScalarType) -> list[Exp
 
 
 def _pair(draw: Draw) -> Draw:
-    """Two uniform numbers for each round."""
+    """Return two uniform numbers for each round."""
     return lambda turn: _units(draw(turn), F64)
 
 
@@ -206,8 +206,9 @@ KINDS = {
 
 @functools.cache
 def random_kernel(name: str, dtype: DType, memory: str = "") -> Builtin:
-    """The builtin for float32, float64 or, of "integers", "geometric" and "bernoulli", any integer and bool; memoised.
-    `memory` has an "m" for each number that is given element by element, another letter for each one that is not."""
+    """Return the builtin for float32, float64 or, of "integers", "geometric" and "bernoulli", any integer and bool;
+    memoised. `memory` has an "m" for each number that is given element by element, another letter for each one that is
+    not."""
     level, kinds = current_level(), KINDS[name].numbers
     kinds = "".join("m" if given == "m" else kind for kind, given in zip(kinds, memory or kinds, strict=True))
     signature = Signature(1, kinds.replace("p", ""))
@@ -217,7 +218,7 @@ def random_kernel(name: str, dtype: DType, memory: str = "") -> Builtin:
 
 @functools.cache
 def shuffle_kernel() -> Builtin:
-    """The builtin that makes a permutation of places; memoised."""
+    """Return the builtin that makes a permutation of places; memoised."""
     return compiler().builtin("shuffle", compiler().load("shuffle", _shuffle_text), [])
 
 
@@ -243,8 +244,8 @@ def _drawing_address(signature: Signature) -> int:
 
 
 def _drawing_entry(signature: Signature) -> str:
-    """The entry point: the row function gets the address of the first element, the seed, and the number of the call
-    before the other numbers. A part that a thread writes knows by the first how far it has come."""
+    """Return the entry point: the row function gets the address of the first element, the seed, and the number of the
+    call before the other numbers. A part that a thread writes knows by the first how far it has come."""
     entry = EntryWriter(NAME, "random kernel")
     count = signature.operands
     pointers = entry.register(f"alloca [{signature.memory} x ptr]")

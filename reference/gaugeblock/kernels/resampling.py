@@ -135,8 +135,8 @@ class _Writer:
 @functools.cache
 def _sum_of_products(count: int, added: bool, bits: int) -> Callable[..., Expr]:
     def total(*exprs: Expr) -> Expr:
-        """The first `count` expressions times the others, added up; a first one more is `added` to that. A sum with so
-        many `bits` behind the point is rounded, and cut off at 0 and 255."""
+        """Return the first `count` expressions times the others, added up; a first one more is `added` to that. A sum
+        with so many `bits` behind the point is rounded, and cut off at 0 and 255."""
         before, given = exprs[:added], exprs[added:]
         found = before[0] if added else given[0] * given[count]
         for x, weight in list(zip(given[:count], given[count:], strict=True))[not added :]:

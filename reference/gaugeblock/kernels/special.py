@@ -47,17 +47,17 @@ class Library(NamedTuple):
     single: bool
 
     def __call__(self, name: str, *x: Expr) -> Expr:
-        """The elementary function of this name."""
+        """Return the elementary function of this name."""
         short = SHORT.get(name) if self.single else None
         return short(*x) if short is not None else FUNCTIONS[name](*x)
 
     @property
     def unit(self) -> float:
-        """The part of a sum that further terms may be left out for."""
+        """Return the part of a sum that further terms may be left out for."""
         return 2.0**-40 if self.single else 2.0**-53
 
     def series(self, t: Expr, coefficients: tuple[float, ...]) -> Expr:
-        """A Chebyshev series whose value is about its first coefficient, without the terms below the unit."""
+        """Return a Chebyshev series whose value is about its first coefficient, without the terms below the unit."""
         least = self.unit * abs(coefficients[0]) if self.single else 0.0
         count = next(k for k in range(len(coefficients), 0, -1) if abs(coefficients[k - 1]) > least)
         return chebyshev_series(t, coefficients[:count])
@@ -183,7 +183,7 @@ _BELOW = (0.001308, 0.189269, 1.432788, 1.0)
 
 
 def _far_quantile(library: Library, share: Expr) -> Expr:
-    """The size of the normal quantile of a share below 2**-50: Hastings' start, then Halley steps."""
+    """Return the size of the normal quantile of a share below 2**-50: Hastings' start, then Halley steps."""
     t = sqrt(-2.0 * log(share))
     y = t - polynomial(t, _ABOVE) / polynomial(t, _BELOW)
     for _ in range(3):

@@ -42,7 +42,7 @@ def pack_elements(dtype: DType, values: Sequence[Any]) -> bytes:
 
 
 def read_elements(dtype: DType, address: int, count: int) -> tuple[Any, ...]:
-    """A few integers in a row."""
+    """Return a few integers in a row."""
     return unpack_from(f"={count}{_CODES[dtype.name]}", ADDRESS_SPACE, address - ORIGIN)
 
 

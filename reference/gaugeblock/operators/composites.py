@@ -31,8 +31,8 @@ def unique(
     input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:  # fmt: skip
-    """The distinct elements (or parts along `dim`) in order; a tuple with the inverse and the counts when asked for.
-    Raises IndexError for a dim out of range, TypeError for an argument of another type."""
+    """Return the distinct elements (or parts along `dim`) in order; a tuple with the inverse and the counts when asked
+    for. Raises IndexError for a dim out of range, TypeError for an argument of another type."""
     _check_tensor("unique", input)
     for name, value in (("sorted", sorted), ("return_inverse", return_inverse), ("return_counts", return_counts)):
         if value.__class__ is not bool:

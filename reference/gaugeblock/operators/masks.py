@@ -115,13 +115,13 @@ def places_finder(meta: TensorMeta) -> Finder:
 @kernel("nonzero", "CPU")
 @plannable
 def nonzero(self: Tensor) -> Tensor | Planned[Tensor]:
-    """The indices of the elements that are not zero, row-major, as int64 of sizes (count, ndim)."""
+    """Return the indices of the elements that are not zero, row-major, as int64 of sizes (count, ndim)."""
     return places_finder(self.meta).planned(self)
 
 
 @plannable
 def nonzero_static(self: Tensor, *, size: int, fill_value: int = -1) -> Tensor | Planned[Tensor]:
-    """The first `size` rows of nonzero, filled up with `fill_value`. Raises RuntimeError for a negative size."""
+    """Return the first `size` rows of nonzero, filled up with `fill_value`. Raises RuntimeError for a negative size."""
     if size < 0:
         raise RuntimeError(f"nonzero_static: 'size' must be an non-negative integer, got {size}")
     made = contiguous_meta((size, self.meta.ndim), int64, self.meta.device)
@@ -162,7 +162,8 @@ def masked_finder(meta: TensorMeta, mask: TensorMeta) -> Finder:
 @kernel("masked_select", "CPU")
 @plannable
 def masked_select(self: Tensor, mask: Tensor) -> Tensor | Planned[Tensor]:
-    """The elements where `mask` is true, in row-major order; both broadcast. Raises RuntimeError unless it is bool."""
+    """Return the elements where `mask` is true, in row-major order; both broadcast. Raises RuntimeError unless it is
+    bool."""
     if mask.meta.dtype is not bool_:
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, got {mask.meta.dtype.name}")
     return masked_finder(self.meta, mask.meta).planned(self, mask)

@@ -149,7 +149,7 @@ class Planned(Generic[R]):
 
     @property
     def computation(self) -> Computation | None:
-        """What computes the results, if they are not computed."""
+        """Return what computes the results, if they are not computed."""
         return None if self._work is None else self._work.computation
 
     def check(self) -> None:

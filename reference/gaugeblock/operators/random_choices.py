@@ -198,7 +198,7 @@ def _check_weights(weights: Tensor) -> None:
 
 
 def permutation(dtype: DType, n: int, generator: Generator | None = None) -> Plan:
-    """A random permutation of the integers below `n`. Raises RuntimeError for a dtype too narrow for `n`,
+    """Return a random permutation of the integers below `n`. Raises RuntimeError for a dtype too narrow for `n`,
     NotImplementedError for bool and complex."""
     check_sizes("randperm", (n,))
     check_implemented("randperm", dtype, dtype.kind in (1, 2))

@@ -349,9 +349,9 @@ def _check_masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> None:
 @kernel("masked_scatter", derive=False)
 @plannable
 def masked_scatter(self: Tensor, mask: Tensor, source: Tensor) -> Tensor | Planned[Tensor]:
-    """A copy of `self`, of the sizes that it and the mask broadcast to, with the first elements of `source` where the
-    mask is true, in row-major order. Raises RuntimeError for a mask that is not bool, dtypes that differ and too few
-    elements."""
+    """Return a copy of `self`, of the sizes that it and the mask broadcast to, with the first elements of `source`
+    where the mask is true, in row-major order. Raises RuntimeError for a mask that is not bool, dtypes that differ and
+    too few elements."""
     sizes = broadcast_shapes((self.meta.sizes, mask.meta.sizes))
     _check_masked_scatter(self, mask, source)
     made, whole = contiguous_meta(sizes, self.meta.dtype, self.meta.device), contiguous(source)

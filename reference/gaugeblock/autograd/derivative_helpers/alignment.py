@@ -36,7 +36,8 @@ def _skips_of(states: list[list[int]]) -> list[list[bool]]:
 
 
 def _likelihoods(scores: Any, skips: Any) -> Any:
-    """The logarithms [time, batch, states] of the likelihood of being at each state at each time, it included."""
+    """Return the logarithms [time, batch, states] of the likelihood of being at each state at each time, it
+    included."""
     steps, batch, count = scores.shape
     nothing: Any = apply("new_full", scores, (batch, 2), NEVER)
     barred, places = ~skips, apply("arange", count, device=scores.device)

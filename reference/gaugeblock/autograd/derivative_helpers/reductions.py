@@ -114,7 +114,7 @@ def norm_back(grad: Tensor, self: Tensor, result: Tensor, order: float | None, d
 
 
 def renorm_back(grad: Tensor, self: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
-    """The gradient of slices along `dim` scaled down to a norm, which depends on their elements too."""
+    """Return the gradient of slices along `dim` scaled down to a norm, which depends on their elements too."""
     rest = [place for place in range(self.ndim) if place != dim % self.ndim]
     wide = float32 if self.dtype in (float16, bfloat16) else None
     norm = ops.linalg_vector_norm(self, p, rest, True, dtype=wide)

@@ -139,7 +139,7 @@ def right_shift(self: Expr, other: Expr) -> Expr:
 
 
 def cross(a0: Value, a1: Value, a2: Value, b0: Value, b1: Value, b2: Value) -> tuple[Value, Value, Value]:
-    """The components of the product of two vectors."""
+    """Return the components of the product of two vectors."""
     return a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
 
 
@@ -148,7 +148,7 @@ MARGIN = 1e-7
 
 
 def shortening(norm: Value, largest: Value) -> Expr:
-    """What scales something of this norm down to the norm `largest` if it exceeds that, else 1."""
+    """Return what scales something of this norm down to the norm `largest` if it exceeds that, else 1."""
     length, most = (one.re if isinstance(one, Complex) else one for one in (norm, largest))
     return select(length > most, most / (length + MARGIN), 1.0)
 

@@ -331,8 +331,8 @@ def linalg_matrix_power(part: Part, self: Tensor, n: int) -> Tensor:
 
 @plannable
 def linalg_matrix_exp(self: Tensor) -> Tensor | Planned[Tensor]:
-    """The exponential of each matrix, computed in double precision. Raises RuntimeError for other shapes, bool and
-    ints."""
+    """Return the exponential of each matrix, computed in double precision. Raises RuntimeError for other shapes, bool
+    and ints."""
     dtype = stacks.check_float("linalg.matrix_exp", self, halves=True)
     sizes = stacks.check_square("linalg.matrix_exp", self)
     wide, wanted = np.complex128 if dtype.is_complex else np.float64, (contiguous_meta, sizes, dtype)

@@ -104,7 +104,7 @@ def cdist(part: Part, x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int 
 
 @plannable
 def _euclidean(x1: Tensor, x2: Tensor) -> Tensor | Planned[Tensor]:
-    """The Euclidean distances."""
+    """Return the Euclidean distances."""
     first, second, dtype = x1.meta, x2.meta, x1.meta.dtype
     batch = broadcast_shapes((first.sizes[:-2], second.sizes[:-2]))
     made = contiguous_meta((*batch, first.sizes[-2], second.sizes[-2]), dtype, first.device)

@@ -76,7 +76,7 @@ Ends = tuple[float, float]
 
 
 def _extremes(operator: str, self: Tensor) -> Ends:
-    """The least and the largest element."""
+    """Return the least and the largest element."""
     if not self.meta.numel:
         return 0.0, 1.0
     low, high = map(item, invoke("aminmax", self))
@@ -90,7 +90,7 @@ def _finite(operator: str, low: float, high: float) -> Ends:
 
 
 def _wide(dtype: DType) -> DType:
-    """The dtype in which elements are compared with the edges of bins."""
+    """Return the dtype in which elements are compared with the edges of bins."""
     return dtype if dtype is float64 else float32
 
 

@@ -224,7 +224,7 @@ def istft(
 
 
 def _places(total: int, length: int, hop: int, device: Device) -> Tensor:
-    """The places of the elements of all pieces among so many in `total`."""
+    """Return the places of the elements of all pieces among so many in `total`."""
     return reshape(apply("unfold", apply("arange", total, device=device), 0, length, hop), (-1,))
 
 

@@ -231,7 +231,7 @@ def _frequencies(operator: str, dtype: DType, n: int, count: int, positive: floa
 
 
 def fftfreq(dtype: DType, n: int, d: float = 1.0) -> Plan:
-    """The frequencies of a transform, the negative ones last. Raises as `_frequencies`."""
+    """Return the frequencies of a transform, the negative ones last. Raises as `_frequencies`."""
     return _frequencies("fftfreq", dtype, n, n, float((n + 1) // 2), d)
 
 
