@@ -210,8 +210,8 @@ class Planned(Generic[R]):
         if self.call is None or any(meta.lazy or meta.has_autograd for meta in self.metas):
             return None
         if self._work is not None:
-            write = self._work.computation.writer(self._work.check)
-            return write if write is None or self._work.take is None else _taking(write, self._work.take)
+            write, take = self._work.computation.writer(self._work.check), self._work.take
+            return write if write is None or take is None else _taking(write, take, len(self.metas))
         return partial(_copied, self.call, self.metas[0]) if len(self.metas) == 1 else None
 
 
@@ -314,9 +314,14 @@ def _listed(tensors: Sequence[Tensor]) -> Sequence[Tensor]:
     return tensors
 
 
-def _taking(write: Callable[..., Any], take: Callable[..., Sequence[Any] | None]) -> Callable[..., Any]:
-    """Return the call of an out= and operands, of which `take` makes the values."""
-    return lambda out, *given: None if (taken := take(*given)) is None else write(out, *taken)
+def _taking(write: Callable[..., Any], take: Callable[..., Sequence[Any] | None], outs: int) -> Callable[..., Any]:
+    """Return the call of so many out= and operands, of which `take` makes the values."""
+
+    def written(*given: Any) -> Any:
+        taken = take(*given[outs:])
+        return None if taken is None else write(*given[:outs], *taken)
+
+    return written
 
 
 def _copied(call: Callable[..., Any], meta: TensorMeta, out: Tensor, *values: Any) -> Tensor | None:
