@@ -27,7 +27,7 @@ TAKEN = frozenset(
 )
 """Operators whose kernels take complex32 as they are."""
 TAKEN_AS_COMPLEX64 = frozenset(
-    """constant_pad_nd convolution diag_embed embedding embedding_renorm_ index_add
+    """_pad_circular constant_pad_nd convolution diag_embed embedding embedding_renorm_ index_add
     index_copy index_fill index_put index_select linalg_vector_norm masked_select norm repeat
     roll std std_mean tile tril triu var var_mean""".split()
 )
