@@ -6,12 +6,15 @@ import json
 from pathlib import Path
 
 import pytest
-from gaugeblock_benchmarks.bench.operators import TableTask, public_operators, table_tasks
+from gaugeblock_benchmarks.bench import slower
+from gaugeblock_benchmarks.bench.operators import VARIANTS, TableTask, public_operators, table_tasks
 from gaugeblock_benchmarks.bench.suites import DEFAULT, known_operators
 from gaugeblock_conformance.backend import Unsupported
 from gaugeblock_conformance.backends.reference import ReferenceBackend
 from gaugeblock_conformance.command import main
 from gaugeblock_spec import operators
+
+SCOREBOARD = Path(__file__).parents[2] / "reports" / "scoreboard" / "reference-0.1.0"
 
 
 def test_every_public_operator_is_timed() -> None:
@@ -54,3 +57,28 @@ def test_names_of_the_spec_are_taken(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert {case["results"][0]["status"] for case in record["cases"]} == {"measured"}
     assert "recorded" in capsys.readouterr().out
     assert main(["bench", "reference", "--ops", "logaddexp"]) == 2
+
+
+def test_reasons_name_operators_and_layouts_of_the_suite() -> None:
+    for reason in slower.REASONS:
+        assert set(reason.operators.split()) <= set(public_operators())
+        assert set(reason.layouts) <= set(VARIANTS)
+        assert reason.why
+
+
+def test_a_reason_is_given_to_slower_calls_of_the_reference_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slower, "REASONS", (slower.Reason("add.Tensor mul.Tensor", ("strided",), (16,), "so"),))
+    case = {"suite": "operators", "operator": "add.Tensor", "layout": "strided", "size": 16}
+    assert slower.reason(case, "reference", "torch", 1.5) == {"why": "so"}
+    for other in ({"operator": "exp"}, {"layout": "recorded"}, {"size": 1000}, {"suite": "overhead"}):
+        assert slower.reason(case | other, "reference", "torch", 1.5) == {}
+    assert slower.reason(case, "reference", "torch", 1.2) == {}
+    assert slower.reason(case, "torch", "reference", 1.5) == {}
+
+
+def test_each_slower_case_of_the_committed_record_has_its_reason() -> None:
+    record = json.loads((SCOREBOARD / "bench-operators.json").read_text(encoding="utf-8"))
+    ratios = [(case["id"], ratio) for case in record["cases"] for ratio in case["ratios"]]
+    assert len(ratios) > 4000
+    slow = [(name, ratio) for name, ratio in ratios if ratio["ratio"] >= slower.SLOWER_FROM]
+    assert not [(name, ratio["ratio"]) for name, ratio in slow if "why" not in ratio]

@@ -347,7 +347,8 @@ def view_entry(
     if result is self:
         if not view.changes:
             return itself if request.is_single() else None
-        return Change(self.meta).native() if view.at_same_place and self.autograd is None else None
+        kept = view.at_same_place and self.autograd is None and self.meta.ndim <= MOST_DIMS
+        return Change(self.meta).native() if kept else None
     if view.function in PARTS:
         return None if kwargs or not plain else PARTS[view.function](result, *args)
     if view.at_same_place or (view.placed and plain):
@@ -383,7 +384,8 @@ def _sliced(
     return Slice(metas, meta.sizes[dim], step, meta.strides[dim], meta.dtype.itemsize).native()
 
 
-MOST_LENGTHS = 1024
+MOST_LENGTHS, MOST_DIMS = 1024, 64
+"""Lengths of slices that are kept for a tensor, and dims of a tensor whose change is kept."""
 PARTS: dict[Callable[..., Any], Callable[..., Callable[..., Any] | None]] = {
     select: _selected, narrow: _narrowed, slice_dim: _sliced,
 }  # fmt: skip

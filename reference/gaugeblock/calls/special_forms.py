@@ -50,8 +50,10 @@ def conversion(name: str, self: str, caller: Caller) -> tuple[str, dict[str, Any
     nameless = f"        if {self} is UNSET:\n            return slow_{name}(*args, **kwargs)\n" if named else ""
     tracked = f"{self}.meta.has_autograd or (AUTOGRAD_IN_USE and any_autograd(args, kwargs))"
     recorded = "" if function in RECORDED else f" or {tracked}"
+    plain = f"not args and not kwargs and {self}.__class__ is Tensor and not SPECIAL"
+    nothing = f"    if {plain}:\n        return {self}\n" if function == "to" else ""
     text = (
-        f"def {function}({self}{'=UNSET' if named else ''}, *args, **kwargs):\n"
+        f"def {function}({self}{'=UNSET' if named else ''}, *args, **kwargs):\n{nothing}"
         f"    if SPECIAL or {self}.__class__ is not Tensor or (OVERRIDING and foreign(args, kwargs)){recorded}:\n"
         f"{nameless}        return slow_{name}({self}, *args, **kwargs)\n"
         f"    try:\n"
