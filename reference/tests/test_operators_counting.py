@@ -106,3 +106,13 @@ def test_spacings_of_a_kept_gradient_are_told_apart() -> None:
             (found,) = gb.gradient(given, spacing=[spacing] if isinstance(spacing, gb.Tensor) else spacing, dim=1)
             steps = spacing.numpy() if isinstance(spacing, gb.Tensor) else np.ravel(spacing)[0]
             np.testing.assert_allclose(found.numpy(), np.gradient(given.numpy(), steps, axis=1), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_a_single_edge_is_no_bin(dtype: str) -> None:
+    x, edge = gb.tensor([0.0, 2.0, 4.0]).to(getattr(gb, dtype)), gb.tensor([2.0]).to(getattr(gb, dtype))
+    for weight in (None, x):
+        for density in (False, True):
+            for _ in range(3):
+                counts, edges = gb.histogram(x, edge, weight=weight, density=density)
+                assert (counts.tolist(), edges.tolist()) == ([], [2.0])

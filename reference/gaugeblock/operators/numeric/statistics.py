@@ -171,6 +171,8 @@ def _histogram(
     def fill(result: Tensor, edges: Tensor, *values: Tensor) -> None:
         source, *others = values or operands
         way, low, high = find(others.pop(0) if given is not None else source, edges)
+        if not bins:
+            return  # a single edge, which is no bin
         weights = others[0] if others else None
         if weights is not None and not as_given[1]:
             weights = converted(weights)
