@@ -22,7 +22,7 @@ CONSTANT_VALUE, ARGUMENT, SAVED, DESCRIBED, SAVED_LIST, DESCRIBED_LIST = range(6
 """Kinds of slots in a node: a constant, an argument of the call, a tensor and its version, a tensor's metadata, and the
 last two of a list of tensors, whose length stands in the place of the mask."""
 BITS = 63
-"""How many edges or results masks tell apart."""
+"""Bits of a mask of edges or of results."""
 ROW = 4
 """Words for each operand."""
 OF_RESULT = -1

@@ -134,8 +134,8 @@ class _Writer:
 
 
 class Order(NamedTuple):
-    """What a difference makes of the value so far, how two values become one, and the distance by the value; the last
-    argument of the first and the third is the order."""
+    """An order of distance: adds a difference to a partial value, joins two partial values, and turns the value into
+    the distance. The last argument of the first and the third is the order as a number."""
 
     add: Callable[[Expr, Expr, Expr], Expr]
     join: Callable[[Expr, Expr], Expr]

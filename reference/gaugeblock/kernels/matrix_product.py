@@ -17,7 +17,7 @@ from __future__ import annotations
 import ctypes
 import functools
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from ..core.dtype import DType, float32, float64
 from .code import NAME, Code
@@ -90,19 +90,13 @@ def _vector_text(type: str, bits: int) -> str:
     given = [f"ptr {function}", f"i32 {order}", f"i{bits} {rows}", f"i{bits} {columns}", f"ptr {matrix}",
              f"i{bits} {step}", f"ptr {vector}", f"i{bits} {apart}", f"ptr {out}"]  # fmt: skip
     work = entry.register(f"mul i{bits} {rows}, {columns}")
-    work = work if bits == 64 else entry.register(f"sext i32 {work} to i64")
-    entry.run(f"call i1 @multiply({', '.join(given)})", work)
-    text = entry.text("eq", 8)
-    names = "function order rows columns matrix step vector apart out".split()
-    parameters = ", ".join(f"{one.split()[0]} %{name}" for one, name in zip(given, names, strict=True))
     code = Code()
     code.line(f"call void @{REST}()")
     code.line(
         f"call void %function(i32 {_ROW_MAJOR}, i32 %order, i{bits} %rows, i{bits} %columns, {type} 1.0, ptr %matrix, "
         f"i{bits} %step, ptr %vector, i{bits} %apart, {type} 0.0, ptr %out, i{bits} 1)"
     )
-    multiply = code.function(f"define internal i1 @multiply({parameters})", "  ret i1 false")
-    return "\n".join([declaration(REST), multiply, text, ""]).replace("@gemv", f"@{NAME}")
+    return _module(entry, code, given, "function order rows columns matrix step vector apart out", work, 8)
 
 
 def _dot_text(type: str, bits: int) -> str:
@@ -111,17 +105,23 @@ def _dot_text(type: str, bits: int) -> str:
     function = entry.register(f"load ptr, ptr {entry.descriptor()}")
     given = [f"ptr {function}", f"i{bits} {count}", f"ptr {left}", f"i{bits} {left_step}", f"ptr {right}",
              f"i{bits} {right_step}", f"ptr {out}"]  # fmt: skip
-    work = count if bits == 64 else entry.register(f"sext i32 {count} to i64")
-    entry.run(f"call i1 @multiply({', '.join(given)})", work)
-    text = entry.text("eq", 6)
-    names = "function count left left_step right right_step out".split()
-    parameters = ", ".join(f"{one.split()[0]} %{name}" for one, name in zip(given, names, strict=True))
     code = Code()
     code.line(f"call void @{REST}()")
     operands = f"i{bits} %count, ptr %left, i{bits} %left_step, ptr %right, i{bits} %right_step"
     code.store(type, code.register(f"call {type} %function({operands})"), "%out", 4)
+    return _module(entry, code, given, "function count left left_step right right_step out", count, 6)
+
+
+def _module(entry: EntryWriter, code: Code, given: Sequence[str], names: str, work: str, number: int) -> str:
+    """Return the module of an entry point of so many arguments, which runs `code` with the operands that are `given`,
+    called by `names` there. `work` is of the type of the last of them that is an int."""
+    bits = next(one for one in reversed(given) if one.startswith("i")).split()[0]
+    work = work if bits == "i64" else entry.register(f"sext {bits} {work} to i64")
+    entry.run(f"call i1 @multiply({', '.join(given)})", work)
+    text = entry.text("eq", number)
+    parameters = ", ".join(f"{one.split()[0]} %{name}" for one, name in zip(given, names.split(), strict=True))
     multiply = code.function(f"define internal i1 @multiply({parameters})", "  ret i1 false")
-    return "\n".join([declaration(REST), multiply, text, ""]).replace("@dot", f"@{NAME}")
+    return "\n".join([declaration(REST), multiply, text, ""]).replace(f"@{entry.name}", f"@{NAME}")
 
 
 def _text(type: str, bits: int) -> str:

@@ -42,8 +42,8 @@ MOVES = 8
 
 
 class Order(Enum):
-    """What a kernel finds, given a number: the first so many, sorted in full or `selected`; the one of that rank; the
-    median, which is the first NaN if there is one, or that of all but NaN; the last of the most frequent value."""
+    """The results of a kernel of rows: the first k elements, by sorting or by selection; the element of a rank; the
+    median, which is the first NaN if there is one, or the median without NaN; the last of the most frequent value."""
 
     SORTED = "sorted"
     SELECTED = "selected"
@@ -95,7 +95,7 @@ class _Writer:
         self.declarations = Declarations(level.vector_bytes)
         self.stored = f"i{8 * dtype.itemsize}"
         self.indexed = size > dtype.itemsize
-        """Whether a word has an index below its key."""
+        """True if the low bits of a word are an index."""
         self.words = Selection(8 * size, level, self.declarations, distinct=self.indexed)
         self.word, self.size = self.words.type, size
 

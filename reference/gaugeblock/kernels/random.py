@@ -51,7 +51,7 @@ IN_MEMORY = str.maketrans("", "", "mp")
 MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
 KEY_STEPS = 0x9E3779B9, 0xBB67AE85
 Numbers = list[Expr]
-"""What a formula takes for one number: the lanes of each group."""
+"""The random words of one number, a list of lanes for each group."""
 Draw = Callable[[Expr], list[Expr]]
 """Gives four words for the number of a round."""
 WORD = UINT[64]

@@ -15,7 +15,7 @@ from .isa import Level
 FEW_VECTORS = (6, 12)
 """Vectors of elements, no two of which are equal, up to which comparing each with each selects and sorts faster."""
 SPREAD = 3
-"""How far in the sample the bounds lie from where the wanted element should be."""
+"""Distance in the sample from the expected place of the element to either bound."""
 _HASH = 0x9E3779B97F4A7C15 - (1 << 64)
 """Weyl's sequence of the golden ratio: places of a sample that no pattern in the data meets."""
 

@@ -125,7 +125,7 @@ _HALF_ROOT = math.sqrt(0.5)
 _HALF_ROOT_REST = -4.833646656726457e-17
 """The square root of 1/2 in two parts."""
 _ROOT_REST = -9.667293313452913e-17
-"""What the square root of 2 is more than math.sqrt(2)."""
+"""The square root of 2 minus math.sqrt(2)."""
 
 
 def _falling(library: Library, x: Expr) -> Expr:

@@ -35,7 +35,7 @@ class Generator:
     _draw: np.random.Generator | None
     _words: array[int]
     address: int
-    """Where the seed and the number of the next call of a compiled loop lie."""
+    """Address of the seed, which the number of the next compiled call follows."""
     device: Device
 
     def __init__(self, device: Device | str | None = None) -> None:
