@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from gaugeblock_conformance.backends.numpy import NumpyBackend
+from gaugeblock_conformance.backends.reference import ReferenceBackend
 from gaugeblock_conformance.budget import QUICK
 from gaugeblock_conformance.dialect import AdapterDialect
 from gaugeblock_conformance.runner.execute import Scope, run_requirement
@@ -124,3 +125,17 @@ def test_a_requirement_that_goes_over_no_operators_tells_it_too() -> None:
 def test_any_wrong_value_of_a_snippet_shows_one_that_differs() -> None:
     assert agrees("3.5", "differs from run to run: 1.0, then 2.0", "wrong value")
     assert not agrees("3.5", "1.0", "wrong value")
+
+
+class Swapped(ReferenceBackend):
+    """A backend whose `sub` takes its operands the wrong way round."""
+
+    def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+        args = (args[1], args[0], *args[2:]) if operator == "sub.Tensor" else args
+        return super().call(operator, *args, **kwargs)
+
+
+def test_rows_of_a_table_are_run_again_in_another_session() -> None:
+    asked = "dtypes/half-arithmetic-rounds-once"
+    row = run_requirement(Swapped(), asked, QUICK, 0, scope=Scope(only=("sub.Tensor",)))
+    assert (row["status"], row["failure"]["operator"]) == ("failed", "sub.Tensor")

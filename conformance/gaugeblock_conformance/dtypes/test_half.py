@@ -28,7 +28,7 @@ _ORDER = ("eq", "ne", "lt", "le", "gt", "ge")
 
 @requirement("dtypes/half-arithmetic-rounds-once")
 def test_golden(s: Session) -> None:
-    def pair(a: float, b: float, dtype: str) -> tuple[object, object]:
+    def pair(s: Session, a: float, b: float, dtype: str) -> tuple[object, object]:
         return s.tensor([a], dtype), s.tensor([b], dtype)
 
     rows = [
@@ -40,8 +40,8 @@ def test_golden(s: Session) -> None:
     ]  # fmt: skip
 
     def body(s: Session, operator: str, dtype: str, a: float, b: float, want: float) -> None:
-        s.expect_values(s.call(operator, *pair(a, b, dtype)), [want], dtype=dtype)
-        s.expect_values(s.call(_ARITHMETIC[operator], *pair(a, b, dtype)), [want], dtype=dtype)
+        s.expect_values(s.call(operator, *pair(s, a, b, dtype)), [want], dtype=dtype)
+        s.expect_values(s.call(_ARITHMETIC[operator], *pair(s, a, b, dtype)), [want], dtype=dtype)
 
     s.table(rows, body)
 

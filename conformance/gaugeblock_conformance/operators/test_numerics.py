@@ -142,12 +142,12 @@ def test_kron(s: Session) -> None:
 def test_empty_products(s: Session) -> None:
     """What is added to a product over no elements is broadcast to the sizes of the product."""
 
-    def empty(*sizes: int) -> Handle:
+    def empty(s: Session, *sizes: int) -> Handle:
         return s.tensor(np.zeros(sizes, np.float32))
 
     def body(s: Session, operator: str, operands: tuple[tuple[int, ...], ...], sizes: tuple[int, ...]) -> None:
         for added in (3.0, [3.0]):
-            x, y, z = s.tensor(added), *(empty(*given) for given in operands)
+            x, y, z = s.tensor(added), *(empty(s, *given) for given in operands)
             s.expect_values(s.call(operator, x, y, z), np.full(sizes, 3, np.float32))
             s.expect_values(s.call(operator, x, y, z, beta=2, alpha=5), np.full(sizes, 6, np.float32))
 
