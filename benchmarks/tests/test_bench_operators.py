@@ -38,6 +38,12 @@ def test_a_task_calls_its_operator(operator: str, variant: str) -> None:
     assert first.requires_grad == (variant == "recorded")
 
 
+@pytest.mark.parametrize("operator", ["unsqueeze_", "squeeze_", "resize_as_", "transpose_", "fill_.Scalar"])
+def test_calls_of_an_inplace_operator_are_alike(operator: str) -> None:
+    [(step,)] = TableTask(operator, "contiguous", 16).prepare(ReferenceBackend()).timed.turns
+    assert len({step().ndim for _ in range(3)}) == 1
+
+
 def test_what_would_take_all_memory_is_left_out() -> None:
     with pytest.raises(Unsupported, match=r"its result would have about 1\.0e\+12 elements"):
         TableTask("kron", "contiguous", 1_000_000).prepare(ReferenceBackend())

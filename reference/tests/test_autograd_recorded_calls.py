@@ -53,6 +53,8 @@ CALLS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "several results that are no views": ("unsafe_split.Tensor", lambda x, y: (x, 1, 1)),
     "complex numbers": ("mul.Tensor", lambda x, y: (gb.view_as_complex(x), gb.view_as_complex(y))),
     "a view of the sizes of another tensor": ("expand_as", lambda x, y: (x[0], y)),
+    "a view whose sizes a recorded tensor has": ("view_as", lambda x, y: (x, y.reshape(4))),
+    "a view of part at a place in a tensor": ("narrow.Tensor", lambda x, y: (x, 1, gb.tensor(1), 1)),
     "an optional tensor": ("native_layer_norm", lambda x, y: (x, (2,), y[0].detach(), None, 1e-5)),
 }
 

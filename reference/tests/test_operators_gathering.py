@@ -99,6 +99,18 @@ def test_index_family() -> None:
     assert x.tolist() == [0, 0, 0]
 
 
+def test_put_counts_places_row_by_row_whatever_the_strides() -> None:
+    x, source = gb.arange(6).view(3, 2).t(), gb.tensor([[10, 0], [20, 0]])[:, 0]
+    index = gb.tensor([[1, 9], [5, 9]])[:, 0]
+    for last in (30, 40, 50):  # the first calls are kept
+        source[1] = last
+        found = x.put(index, source)
+        assert found.tolist() == [[0, 10, 4], [1, 3, last]] and found.stride() == x.stride() == (1, 2)
+    assert x.put(-index, source, accumulate=True).tolist() == [[0, 52, 4], [1, 3, 15]]
+    with pytest.raises(IndexError, match="out of range"):
+        x.put(index + 1, source)
+
+
 def test_out_forms_resize_and_check() -> None:
     x = gb.arange(6).view(2, 3)
     out = gb.empty(0, dtype=gb.int64)

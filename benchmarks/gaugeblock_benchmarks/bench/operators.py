@@ -1,4 +1,7 @@
-"""Every public operator of the spec at several sizes: contiguous, with a strided first tensor, and while recorded."""
+"""Every public operator of the spec at several sizes: contiguous, with a strided first tensor, and while recorded.
+
+An operator that changes the sizes of its tensor gets a new view of it for each call.
+"""
 
 from __future__ import annotations
 
@@ -139,7 +142,21 @@ def _step(backend: Backend, call: OperatorCall, seed: int, recorded: bool) -> Ca
     function = function_of(backend, call.operator)[0]
     if any(isinstance(value, DType | MemoryFormat) for value in (*positional, *keywords.values())):
         function = partial(backend.call, call.operator)
-    return partial(function, *positional, **keywords)
+    step = partial(function, *positional, **keywords)
+    return _on_views(backend, call, step) if operators.load()[call.operator].family == "metadata" else step
+
+
+def _on_views(backend: Backend, call: OperatorCall, step: partial[Any]) -> Callable[[], Any]:
+    """Return a call on a new view of its first tensor each time, if it changes the sizes of that tensor."""
+    if not call.operator.partition(".")[0].endswith("_"):
+        return step
+    tensor, *others = step.args
+    view = partial(function_of(backend, "view_as")[0], tensor, tensor)
+    tried = view()
+    step.func(tried, *others, **step.keywords)
+    if backend.shape(tried) == backend.shape(tensor):
+        return step
+    return lambda: step.func(view(), *others, **step.keywords)
 
 
 def _contents(case: TensorCase, numbers: np.random.Generator) -> Array:

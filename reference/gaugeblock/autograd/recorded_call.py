@@ -245,7 +245,8 @@ def recorder_of(kind: str, schema: Schema, run: Callable[..., Any], node: type[N
     tensors = [a for a in schema.arguments if a.base_type == "Tensor"]
     if binding is None or not all(one.type.startswith("Tensor") for one in schema.returns):
         return None
-    if kind == "view" and not (len(tensors) == len(schema.returns) == 1 and not tensors[0].is_list):
+    of_one = tensors and tensors[0] is schema.arguments[0] and not tensors[0].is_list
+    if kind == "view" and not (of_one and len(schema.returns) == 1):
         return None
     return Recorder(kind, schema, binding, node)
 

@@ -126,13 +126,18 @@ def planned_put(
     meta: TensorMeta, self: TensorMeta, index: Tensor, source: Tensor, accumulate: bool = False
 ) -> Fresh | None:
     """Return the call of self, index and source that writes at places of a flattened copy; None elsewhere than on the
-    CPU, and unless all are row-major. It declines places below 0."""
-    given = index.meta, source.meta
-    if meta.device is not cpu or not meta.numel or not all(one.contiguous and one.numel for one in (meta, *given)):
+    CPU. It declines places below 0."""
+    operands = self, index.meta, source.meta
+    if meta.device is not cpu or not all(one.numel for one in operands):
         return None
-    target, written, places = [contiguous_meta((one.numel,), one.dtype) for one in (meta, source.meta, index.meta)]
-    steps = scatter_loop(target, written, places, 0, "add" if accumulate else None)
-    plan = LoopPlan([self, *given], [meta])
-    views = [plan.copy(plan.results[0], plan.inputs[0]), *reversed(plan.inputs[1:])]
-    plan.kernel(steps.builtin, views, steps.tail)
+    written, places = [contiguous_meta((one.numel,), one.dtype) for one in (source.meta, index.meta)]
+    steps = scatter_loop(contiguous_meta((meta.numel,), meta.dtype), written, places, 0, "add" if accumulate else None)
+    plan = LoopPlan(operands, [meta])
+    own, result = plan.inputs[0], plan.results[0]
+    target = plan.copy(result, own) if meta.contiguous else plan.row_major(own)
+    given = [*zip(plan.inputs, operands, strict=True)][1:]
+    index_view, source_view = [view if one.contiguous else plan.row_major(view) for view, one in given]
+    plan.kernel(steps.builtin, [target, source_view, index_view], steps.tail)
+    if target is not result:
+        plan.copy(result, target)
     return plan.fresh._replace(refusing=True)
