@@ -51,6 +51,23 @@ def test_likelihood_without_samples_and_classes() -> None:
         F.nll_loss(gb.zeros(2, 0), gb.zeros(2, dtype=gb.int64))
 
 
+@pytest.mark.parametrize(("reduction", "share"), [("mean", -1.5), ("sum", -3.0)])
+def test_gradient_of_a_likelihood(reduction: str, share: float) -> None:
+    step = gb.tensor([2, 9, 0, 9])[::2]
+    for target in (gb.tensor([2, 0]), step, gb.tensor([2, 0], dtype=gb.uint8)):
+        for _ in range(3):  # the first calls are kept
+            scores = gb.zeros(2, 3, requires_grad=True)
+            F.nll_loss(scores, target, reduction=reduction).backward(gb.tensor(3.0))
+            assert scores.grad.tolist() == [[0, 0, share], [share, 0, 0]]
+    scores = gb.zeros(2, 3, requires_grad=True)
+    F.nll_loss(scores, gb.tensor([2, -100]), reduction=reduction).backward()
+    assert scores.grad.tolist() == [[0, 0, -1], [0, 0, 0]]
+    given = gb.tensor(3.0, requires_grad=True)
+    (slope,) = gb.autograd.grad(F.nll_loss(scores, step, reduction=reduction), scores, given, create_graph=True)
+    slope.sum().backward()
+    assert given.grad.item() == 2 * share / 3
+
+
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 @pytest.mark.parametrize("classes", [1, 4, 21])
 @pytest.mark.parametrize("power", [1, 2])

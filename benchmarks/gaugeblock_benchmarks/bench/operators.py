@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from math import log, prod
-from time import perf_counter
+from timeit import repeat
 from typing import Any
 
 import numpy as np
@@ -34,10 +34,11 @@ DTYPES = ("float32", "complex64", "int64", "bool")
 """The first of these that a row takes is that of its operands."""
 STRIDED_LEAST = 16
 """Smaller tensors are only timed contiguous."""
-SMALLER = (100, 1_000)
-MOST_RESULT = 1 << 27
+SMALLER = (1_000, 10_000)
+MOST_ELEMENTS = 1 << 27
 MOST_SECONDS = 1.0
-"""Limits for a call, in elements of its results and in seconds; two smaller calls predict both."""
+"""Limits for a call, in elements of its operands and of its results, and in seconds; two smaller calls predict the
+results and seconds."""
 CHECKED = ("pointwise", "reduction", "view", "copy", "shape", "index", "scan", "spectral", "network")
 """Families whose results are compared by value; of the others only the sizes are compared."""
 UNDETERMINED = ("empty", "dropout", "rrelu", "fractional")
@@ -111,7 +112,7 @@ def dtype_of(operator: str) -> str | None:
     return next((name for name in DTYPES if name in operators.load()[operator].dtypes), None)
 
 
-@cache
+@lru_cache(maxsize=8)  # calls hold their elements
 def _call(operator: str, variant: str, elements: int) -> OperatorCall | None:
     """Return the call that a variant times; None where the samples leave none of about so many elements."""
     layout = "permuted" if variant == "strided" else "contiguous"
@@ -143,19 +144,18 @@ def _step(backend: Backend, call: OperatorCall, seed: int, recorded: bool) -> Ca
     if any(isinstance(value, DType | MemoryFormat) for value in (*positional, *keywords.values())):
         function = partial(backend.call, call.operator)
     step = partial(function, *positional, **keywords)
-    return _on_views(backend, call, step) if operators.load()[call.operator].family == "metadata" else step
-
-
-def _on_views(backend: Backend, call: OperatorCall, step: partial[Any]) -> Callable[[], Any]:
-    """Return a call on a new view of its first tensor each time, if it changes the sizes of that tensor."""
-    if not call.operator.partition(".")[0].endswith("_"):
+    if operators.load()[call.operator].family != "metadata" or not call.operator.partition(".")[0].endswith("_"):
         return step
+    positional, keywords = call.bind(build)
+    tried, before = positional[0], backend.shape(positional[0])
+    function(*positional, **keywords)
+    return step if backend.shape(tried) == before else _on_views(backend, step)
+
+
+def _on_views(backend: Backend, step: partial[Any]) -> Callable[[], Any]:
+    """Return a call on a new view of its first tensor each time."""
     tensor, *others = step.args
     view = partial(function_of(backend, "view_as")[0], tensor, tensor)
-    tried = view()
-    step.func(tried, *others, **step.keywords)
-    if backend.shape(tried) == backend.shape(tensor):
-        return step
     return lambda: step.func(view(), *others, **step.keywords)
 
 
@@ -189,6 +189,9 @@ def _too_large(operator: str, variant: str, elements: int, backend: Backend) -> 
 
 
 def _outgrown(operator: str, variant: str, elements: int, backend: Backend) -> str:
+    given = _call(operator, variant, elements)
+    if given is not None and (found := sum(case.storage for case in given.tensors)) > MOST_ELEMENTS:
+        return f"its operands would have {found:.1e} elements"
     seconds, sizes = [], []
     for smaller in SMALLER:
         call = _call(operator, variant, smaller)
@@ -196,15 +199,13 @@ def _outgrown(operator: str, variant: str, elements: int, backend: Backend) -> s
             return ""
         step = _step(backend, call, 0, False)
         result = step()
-        start = perf_counter()
-        step()
-        seconds.append(perf_counter() - start)
+        seconds.append(min(repeat(step, number=1, repeat=4)))
         parts = result if isinstance(result, tuple | list) else [result]
         sizes.append(sum(prod(backend.shape(part)) for part in parts if _has_values(part)))
-    if (found := _extended(sizes, elements)) > MOST_RESULT:
-        return f"its result would have about {found:.1e} elements"
-    found = _extended(seconds, elements)
-    return f"it would take about {found:.0f} s" if found > MOST_SECONDS else ""
+    if (likely := _extended(sizes, elements)) > MOST_ELEMENTS:
+        return f"its result would have about {likely:.1e} elements"
+    likely = _extended(seconds, elements)
+    return f"it would take about {likely:.0f} s" if likely > MOST_SECONDS else ""
 
 
 def _extended(found: Sequence[float], elements: int) -> float:

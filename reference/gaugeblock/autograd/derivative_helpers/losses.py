@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ...calls.functions import tensor_ops as ops
-from ...core.device import cpu
 from ...core.dtype import int64
-from ...dispatch.keys import any_autograd
+from ...operators.networks.class_losses import likelihood_gradient
 from . import Tensor
 
 
@@ -64,13 +63,10 @@ def nll_back(
 ) -> Tensor:  # fmt: skip
     """Minus the weight of the class at the class of each target; nothing for the class that is ignored."""
     dim = 1 if len(shape) > 1 else 0
-    usual = weight is None and reduction and ignore_index < 0 and len(shape) == 2 and grad.device is cpu
-    if usual and not any_autograd((grad,), {}):
-        places, share = target.to(int64).unsqueeze(1), -(grad / total_weight if reduction == 1 else grad)
-        try:
-            return grad.new_zeros(shape).scatter(1, places, share.expand(tuple(places.shape)))
-        except RuntimeError:
-            pass  # a class is ignored
+    if weight is None and reduction and ignore_index < 0 and len(shape) == 2:
+        found: Tensor | None = likelihood_gradient(grad, total_weight, target, shape, reduction)
+        if found is not None:
+            return found
     classes = target.to(int64)
     if len(shape) == 1:
         classes = classes.reshape((1,))

@@ -156,6 +156,8 @@ def avg_pool_back(
 def adaptive_avg_pool_back(grad: Tensor, shape: Sizes, n: int) -> Tensor:
     """Return `grad`, divided by the sizes of the windows, added to all places of its window."""
     pool, wanted = REGISTRY.find(f"adaptive_avg_pool{n}d"), tuple(grad.shape[-n:])
+    if set(wanted) == {1}:
+        return (grad / prod(shape[-n:])).expand(shape)
     return _separable_back(grad, shape, len(shape) - n, lambda units, k: call(pool, units, _one_dim(n, k, wanted[k])))
 
 

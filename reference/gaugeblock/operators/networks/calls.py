@@ -4,7 +4,7 @@ of an image."""
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...core.device import cpu
@@ -12,13 +12,21 @@ from ...core.dtype import DType, float32, float64
 from ...core.promotion import UPSTREAM_NAMES
 from ...dispatch.keys import any_autograd
 from ...iteration.tensor_iterator import Number
-from ...kernels.bound_call import Fresh
+from ...kernels.bound_call import Fresh, nothing
 from ...kernels.conversion import Immediate
 from ...kernels.pointwise import Launch
 from ...tensor.hooks import SPECIAL
 from ...tensor.tensor import Tensor
-from ...tensor.tensor_meta import TensorMeta, contiguous_meta, format_strides, meta_of, recalled, suggested_format
-from ..composition import UNNOTED, Part
+from ...tensor.tensor_meta import (
+    TensorMeta,
+    contiguous_meta,
+    format_strides,
+    meta_of,
+    recalled,
+    remember,
+    suggested_format,
+)
+from ..composition import Part
 from ..launch import element_launch
 from ..plan import Planned, plannable
 from ..pointwise import Call, PointwiseRule, planned_run
@@ -54,14 +62,22 @@ def made(
 ) -> Any:  # fmt: skip
     """Return new tensors, or one, with the results of a formula of the tables computed in `compute`; the inputs
     broadcast to their sizes, and `numbers` are its last operands."""
-    meta, sources = results[0], [tensor.meta for tensor in inputs]
+    launched = _launched(formula, results, [tensor.meta for tensor in inputs], compute, numbers)
+    return part.fresh(launched, *inputs, *numbers)
+
+
+def _launched(
+    formula: str, results: Sequence[TensorMeta], inputs: Sequence[TensorMeta], compute: DType, numbers: Sequence[float]
+) -> Fresh:
+    """Return the call of the inputs and numbers."""
+    meta = results[0]
     launch: Launch | None = None
     if meta.device is cpu and meta.numel:
-        operands: list[TensorMeta | Immediate] = [*sources, *[Immediate(compute) for _ in numbers]]
-        key = (formula, compute, *sources, *results[1:])
+        operands: list[TensorMeta | Immediate] = [*inputs, *[Immediate(compute) for _ in numbers]]
+        key = (formula, compute, *inputs, *results[1:])
         launch = recalled(meta.plans, key, element_launch, formula, meta, operands, compute, results[1:])
     kernel, tail = (None, ()) if launch is None else launch.call()
-    return part.fresh(Fresh(kernel, tuple(results), tail), *inputs, *numbers)
+    return Fresh(kernel, tuple(results), tail)
 
 
 def normalized(
@@ -98,6 +114,18 @@ def unrecorded(*tensors: Tensor) -> bool:
 
 def fused(formula: str, self: Any, *others: Any) -> Any:
     """Return a formula of the tables over `self` and what broadcasts to it; None for tensors that are followed."""
-    if not unrecorded(self, *others):
+    given = (self, *others)
+    if SPECIAL or any(one.__class__ is not Tensor for one in given):
         return None
-    return made(UNNOTED, formula, [suggested(self.meta)], [self, *others], self.meta.dtype)
+    key = ("fused", formula, *[one.meta for one in others])
+    call = self.meta.plans.get(key)
+    if call is None:
+        call = remember(self.meta.plans, key, _fused_call(formula, given))
+    return call(*given)
+
+
+def _fused_call(formula: str, given: Sequence[Tensor]) -> Callable[..., Any]:
+    if not unrecorded(*given):
+        return nothing
+    results, inputs = [suggested(given[0].meta)], [one.meta for one in given]
+    return _launched(formula, results, inputs, given[0].meta.dtype, ()).native()

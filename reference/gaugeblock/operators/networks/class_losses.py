@@ -15,14 +15,16 @@ from ...iteration.tensor_iterator import Number, TensorIterator
 from ...kernels.bound_call import Fresh
 from ...kernels.class_losses import label_margins_kernel, likelihood_kernel, margins_kernel
 from ...tensor.tensor import Tensor, empty_tensor
-from ...tensor.tensor_meta import TensorMeta, contiguous_meta, recalled
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, recalled
 from ..arrays import check_same_device, filled, outside, values
 from ..composition import Part, composite
+from ..indexing.scatter_loop import scatter_loop
 from ..invoke import result_type
 from ..loop_plan import LoopPlan, longest_first
 from ..operand_checks import check_scalar_type
 from ..plan import Planned, plannable, planned_fresh
-from .calls import check_dtype
+from ..pointwise import formula_kernel
+from .calls import check_dtype, unrecorded
 from .losses import MEAN, NONE, reduced
 
 SUMS = contiguous_meta((2,), float64)
@@ -140,6 +142,36 @@ def _likelihood_plan(
     given = ignored, count, step, weights[0].strides[0] if weights else 0
     plan.kernel(kernel, views, (*given, len(shape), *shape, *chain.from_iterable(found)))
     return plan
+
+
+def likelihood_gradient(grad: Any, total: Any, target: Any, shape: tuple[int, ...], reduction: int) -> Any:
+    """Return the gradient of rows of classes without weights, reduced: minus `grad`, of a mean divided by the total, at
+    the class of each row. None for tensors that are followed, elsewhere than on the CPU, and for an ignored class."""
+    if not (unrecorded(grad, total) and target.__class__ is Tensor and target.meta.dtype is int64 and 0 not in shape):
+        return None
+    key = ("likelihood gradient", total.meta, target.meta, shape, reduction)
+    call = recalled(grad.meta.plans, key, _gradient_call, grad.meta, total.meta, target.meta, shape, reduction)
+    return call(grad, total, target)
+
+
+def _gradient_call(
+    grad: TensorMeta, total: TensorMeta, target: TensorMeta, shape: tuple[int, ...], reduction: int
+) -> Callable[..., Any]:
+    dtype = grad.dtype
+    result = contiguous_meta(shape, dtype)
+    plan = LoopPlan([grad, total, target], [result])
+    of_each, whole, classes = plan.inputs
+    plan.refusing = True
+    share = plan.temporary(contiguous_meta((), dtype))
+    if reduction == MEAN:
+        plan.loop(formula_kernel("div", [dtype, dtype], dtype, dtype), [share], [of_each, whole])
+        of_each = share
+    plan.loop(formula_kernel("neg", [dtype], dtype, dtype), [share], [of_each])
+    plan.fill(plan.results[0], 0)
+    index = meta_of((shape[0], 1), (*target.strides, 1), int64)
+    steps = scatter_loop(result, meta_of(index.sizes, (0, 0), dtype), index, 1)
+    plan.kernel(steps.builtin, [plan.results[0], share, classes], steps.tail)
+    return plan.fresh.native()
 
 
 def _first(operator: str, *defaults: Any) -> Callable[..., Tensor]:

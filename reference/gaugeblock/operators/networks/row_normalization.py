@@ -18,15 +18,14 @@ from ...kernels.rowwise import RowProgram, row_map_kernel
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import contiguous_meta, remember
 from ..arrays import check_same_device
-from ..composition import UNNOTED, Part, composite
+from ..composition import Part, composite
 from ..copy import copied
 from ..invoke import apply
 from ..loop_plan import RowLaunch, row_launch
 from ..operand_checks import check_implemented
 from ..plan import Planned, plannable
 from ..reductions import plan_reduction
-from .calls import made as made_by
-from .calls import normalized, suggested, unrecorded
+from .calls import fused, normalized, suggested, unrecorded
 
 
 @plannable
@@ -281,26 +280,26 @@ def normalization_gradients(
     `mean` and `inverse`, of the deviation, broadcast to the input, as the weight does; the weight and the bias are the
     same along the `summed` dims. None for tensors that are followed, and without elements.
     """
-    meta, dtype = input.meta, input.meta.dtype
+    meta = input.meta
     given = [one for one in (grad, input, mean, inverse, weight) if one is not None]
     if not meta.numel or not unrecorded(*given):
         return None
-    normal, made, size = [input, mean, inverse], suggested(meta), prod(meta.sizes[dim] for dim in dims)
+    normal, size = (input, mean, inverse), prod(meta.sizes[dim] for dim in dims)
     of_channels = dims == summed
     own = None
     if needed[0] and not of_channels and list(dims) == [*range(meta.ndim - len(dims), meta.ndim)]:
         own = _row_gradient(grad, input, mean, inverse, weight, len(dims))
     weighted = grad if weight is None or of_channels or own is not None else apply("mul.Tensor", grad, weight)
     if (needed[0] and own is None) or of_channels:
-        product = made_by(UNNOTED, "normalized.product", [made], [*normal, weighted], dtype)
+        product = fused("normalized.product", *normal, weighted)
         aligned, total = (apply("sum.dim_IntList", one, dims, True) for one in (product, weighted))
     if needed[0] and own is None:
         factor = apply("mul.Tensor", inverse, weight) if of_channels and weight is not None else inverse
         means = [apply("div.Scalar", one, size) for one in (total, aligned)]
-        own = made_by(UNNOTED, "normalized.gradient", [made], [*normal, weighted, *means, factor], dtype)
+        own = fused("normalized.gradient", *normal, weighted, *means, factor)
     if of_channels:
         return own, *(apply("reshape", one, (-1,)) for one in (aligned, total))
-    products = made_by(UNNOTED, "normalized.product", [made], [*normal, grad], dtype) if needed[1] else None
+    products = fused("normalized.product", *normal, grad) if needed[1] else None
     return own, *(
         one if one is None or not summed else apply("sum.dim_IntList", one, summed)
         for one in (products, grad if needed[2] else None)
