@@ -329,12 +329,18 @@ def linalg_matrix_power(part: Part, self: Tensor, n: int) -> Tensor:
     return part("clone", power) if power is self else power
 
 
-@plannable
-def linalg_matrix_exp(self: Tensor) -> Tensor | Planned[Tensor]:
+@composite
+def linalg_matrix_exp(part: Part, self: Tensor) -> Tensor:
     """Return the exponential of each matrix, computed in double precision. Raises RuntimeError for other shapes, bool
     and ints."""
-    dtype = stacks.check_float("linalg.matrix_exp", self, halves=True)
+    stacks.check_float("linalg.matrix_exp", self, halves=True)
     sizes = stacks.check_square("linalg.matrix_exp", self)
+    return part("exp", self) if sizes[-1] == 1 else part.plan(_exponentials, self)
+
+
+@plannable
+def _exponentials(self: Tensor) -> Tensor | Planned[Tensor]:
+    sizes, dtype = self.meta.sizes, self.meta.dtype
     wide, wanted = np.complex128 if dtype.is_complex else np.float64, (contiguous_meta, sizes, dtype)
     single = dtype.to_real().itemsize < 8
 
