@@ -331,3 +331,22 @@ def test_a_kept_vdot_conjugates() -> None:
         x = gb.tensor(numbers)
         assert gb.vdot(x, x).imag.item() == 0
         assert gb.vdot(x, gb.ones(2, dtype=x.dtype)).item() == sum(complex(one).conjugate() for one in numbers)
+
+
+def test_resize_as_of_equal_sizes_changes_nothing() -> None:
+    for _ in range(3):  # the first calls are kept
+        x = gb.ones(3, 2)
+        assert x.resize_as_(gb.zeros(3, 2)) is x and x._version == 0
+        assert gb.ones(3, 2).resize_as_(gb.zeros(2, 2)).shape == (2, 2)
+        turned = gb.ones(3, 2).resize_as_(gb.zeros(2, 3).t(), memory_format=gb.preserve_format)
+        assert turned.stride() == (1, 3)
+
+
+def test_unsafe_parts_have_versions_of_their_own() -> None:
+    for _ in range(3):
+        x = gb.arange(4.0)
+        first, second = gb.unsafe_split(x, 2)
+        first.add_(1)
+        assert x.tolist() == [1, 2, 2, 3]
+        assert (x._version, first._version, second._version) == (0, 1, 0)
+        assert first._base is None and not first._is_view()

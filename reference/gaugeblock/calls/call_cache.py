@@ -33,7 +33,7 @@ from ..operators.device_loops import DEVICE_LOOPS, device_call
 from ..operators.plan import Plannable, Planned, apart, given_twice
 from ..operators.registration import unguarded
 from ..tensor.hooks import SPECIAL, UNRECORDED
-from ..tensor.metadata import detach
+from ..tensor.metadata import detach, resize_as_
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, only_ints, remember
 from ..tensor.view_table import VIEWS, ViewFunction
@@ -332,8 +332,8 @@ class Filler:
         return entry
 
 
-def itself(tensor: Tensor) -> Tensor:
-    """Return the tensor: the entry of an operator that changes nothing."""
+def itself(tensor: Tensor, *others: Any) -> Tensor:
+    """Return the first tensor: the entry of a call that changes nothing."""
     return tensor
 
 
@@ -347,6 +347,8 @@ def view_entry(
     if result is self:
         if not view.changes:
             return itself if request.is_single() else None
+        if view.function is resize_as_ and self.meta is request.meta and not kwargs:
+            return itself
         kept = view.at_same_place and self.autograd is None and self.meta.ndim <= MOST_DIMS
         return Change(self.meta).native() if kept else None
     if view.function in PARTS:

@@ -17,6 +17,7 @@ from .views import sliced
 _PLAIN = {int, slice, type(None), type(Ellipsis)}
 _KNOWN = {*_PLAIN, bool, float, complex, str, bytes, dict, list, tuple, range, Tensor}
 """Classes that override nothing."""
+WHOLE = slice(None)
 _ASSIGNABLE_NOT = (list, tuple, dict, str, bytes, type(None))
 
 
@@ -197,12 +198,17 @@ def basic_view(self: Tensor, items: tuple[Any, ...]) -> Tensor:
             moved += (item + size if item < 0 else item) * old_strides[dim]
             dim += 1
         elif kind is slice:
-            start, stop, step = item.indices(old_sizes[dim])
-            if step <= 0:
-                raise ValueError("step must be greater than zero")
-            moved += start * old_strides[dim]
-            sizes += (max(0, (stop - start + step - 1) // step),)
-            strides += (old_strides[dim] * step,)
+            size, stride = old_sizes[dim], old_strides[dim]
+            if item != WHOLE:
+                start, stop, step = item.indices(size)
+                if step <= 0:
+                    raise ValueError("step must be greater than zero")
+                moved += start * stride
+                size = stop - start if step == 1 else (stop - start + step - 1) // step
+                size = 0 if size < 0 else size
+                stride *= step
+            sizes += (size,)
+            strides += (stride,)
             dim += 1
         elif item is None:
             sizes += (1,)

@@ -100,10 +100,10 @@ def tensor_split(self: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[
     place, size = _size_along("tensor_split", self, dim)
     if isinstance(indices_or_sections, Tensor):
         indices_or_sections = _places(indices_or_sections)
+        if isinstance(indices_or_sections, list):
+            return _between(self, place, indices_or_sections)
     if isinstance(indices_or_sections, list | tuple):
-        cuts = check_int64s("tensor_split", "indices", indices_or_sections)
-        bounds = [slice(start, stop).indices(size)[:2] for start, stop in zip((0, *cuts), (*cuts, size), strict=True)]
-        return tuple([sliced(self, place, start, max(stop - start, 0), 1) for start, stop in bounds])
+        return _between(self, place, check_int64s("tensor_split", "indices", indices_or_sections))
     sections = check_int64("tensor_split", "sections", indices_or_sections)
     if sections <= 0:
         raise RuntimeError(f"number of sections must be larger than 0, got {sections}")
@@ -111,6 +111,17 @@ def tensor_split(self: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[
         raise RuntimeError(f"tensor_split(): {sections} parts of a dimension of size {size} are more than memory holds")
     small, larger = divmod(size, sections)
     return _cut(self, place, [small + 1] * larger + [small] * (sections - larger))
+
+
+def _between(self: Tensor, place: int, cuts: Sequence[int]) -> tuple[Tensor, ...]:
+    """Return the parts between cuts along the dim at `place`, negative ones counted from the end, clamped."""
+    size, start, parts = self.meta.sizes[place], 0, []
+    for cut in (*cuts, size):
+        stop = cut + size if cut < 0 else cut
+        stop = 0 if stop < 0 else size if stop > size else stop
+        parts.append(sliced(self, place, start, stop - start if stop > start else 0, 1))
+        start = stop
+    return tuple(parts)
 
 
 def _split_along(operator: str, self: Tensor, parts: int | Sequence[int], dim: int, least: int) -> tuple[Tensor, ...]:

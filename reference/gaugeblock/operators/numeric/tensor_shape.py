@@ -14,7 +14,7 @@ from ...core.warn import warn_once
 from ...iteration.dimensions import broadcast_shapes
 from ...iteration.overlap import Overlap, internal_overlap
 from ...iteration.tensor_iterator import Number
-from ...kernels.bound_call import Into
+from ...kernels.bound_call import Into, view_call
 from ...kernels.conversion import Immediate
 from ...tensor.array_view import array_of
 from ...tensor.tensor import Tensor, new_like
@@ -146,14 +146,20 @@ def _unsafe(view: str) -> Callable[..., Any]:
     more, and the other way round."""
 
     def run(self: Tensor, *args: Any) -> Any:
-        parts = tuple(invoke(view, self, *args))
-        for part in parts:
-            part.base = None
-            if part.counter is not INFERENCE:
-                part.counter = VersionCounter()
-        return parts
+        views = invoke(view, self, *args)
+        call = view_call(self, tuple(views)) if self.__class__ is Tensor and self.autograd is None else None
+        return Planned(_parted(views), call and (lambda self: _parted(call(self))), (self,))
 
-    return run
+    return plannable(run)
+
+
+def _parted(views: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Return views as tensors that know nothing of one another."""
+    for view in views:
+        view.base = None
+        if view.counter is not INFERENCE:
+            view.counter = VersionCounter()
+    return tuple(views)
 
 
 unsafe_chunk, unsafe_split_Tensor = _unsafe("chunk"), _unsafe("split.Tensor")
