@@ -9,6 +9,7 @@ backend at a time, :mod:`gaugeblock_benchmarks.test_cases` hands the same cases 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from time import perf_counter
 
 from gaugeblock_conformance.problem import one_line
 
@@ -17,13 +18,18 @@ from .seat import Outcome, Seat
 
 FEWEST, MOST = 5, 41
 """Rounds of a pass."""
+SETTLING = 0.01
+"""Seconds for which the threads of a library may spin after its calls: those of PyTorch do for 4 to 6 ms."""
 
 
 def take_turns(
-    seats: Sequence[Seat], seconds: float, yardstick: Yardstick | None = None, moved_bytes: int = 0
-) -> tuple[list[list[float] | Outcome], list[float]]:
+    seats: Sequence[Seat], seconds: float, yardstick: Yardstick | None = None, moved_bytes: int = 0,
+    settling: float = 0.0,
+) -> tuple[list[list[float] | Outcome], list[float]]:  # fmt: skip
     """Seconds per call of each round, for about `seconds` of each seat, with an Outcome for one that failed on the way;
     and those of the yardstick that belongs beside what moves so many bytes.
+
+    Each round begins with calls that are not timed, for `settling` seconds, until the threads of the others sleep.
     """
     beside: list[float] = []
     found: list[list[float] | Outcome] = [[] for _ in seats]
@@ -34,6 +40,9 @@ def take_turns(
             if number is None:
                 counts[which] = seats[which].calibrate()
                 return 0.0
+            start = perf_counter()
+            while perf_counter() - start < settling:
+                seats[which].round(counts[which])
             spent = seats[which].round(counts[which])
         except Exception as error:
             found[which] = Outcome("error", one_line(error))

@@ -14,7 +14,7 @@ from ..operands import CACHED_BYTES
 from . import expected, growth, instructions, slower, statistics
 from .blas import set_blas_threads
 from .device import device_roof
-from .rounds import take_turns
+from .rounds import SETTLING, take_turns
 from .seat import CLOCKS, Outcome, Seat
 from .suites import BUDGETS, DEFAULT, SUITES, AnyTask
 from .work_share import share
@@ -81,7 +81,7 @@ def run(seats: Sequence[Seat], options: Options, progress: Callable[[str], None]
             others.append(other)
         for task, row, others in zip(timed, taken, beside, strict=True):
             progress(f"pass {number + 1} of {budget.passes}: {task.id}")
-            others.append(_one(task, seats, row, budget.seconds, room, yardstick))
+            others.append(_one(task, seats, row, budget.seconds, room, yardstick, options.threads))
     memory = [_memory(task, seats, room, progress) for task in tasks if task.suite == "memory"]
     found_roof = {**_roof(held, of_controls), "device": [row for row in map(device_roof, seats) if row]}
     cases = [
@@ -115,8 +115,9 @@ def run(seats: Sequence[Seat], options: Options, progress: Callable[[str], None]
 
 
 def _one(
-    task: AnyTask, seats: Sequence[Seat], row: Sequence[Taken], seconds: float, room: int | None, yardstick: Yardstick
-) -> list[float]:
+    task: AnyTask, seats: Sequence[Seat], row: Sequence[Taken], seconds: float, room: int | None, yardstick: Yardstick,
+    threads: int,
+) -> list[float]:  # fmt: skip
     """One pass over one task; the samples of the yardstick."""
     living = [which for which, one in enumerate(row) if one.outcome.status == "measured"]
     needed = task.needed_bytes * len(living)
@@ -137,7 +138,9 @@ def _one(
             row[which].refuse(wrong)
             seats[which].release()
             del given[which]
-    measured, beside = take_turns([seats[which] for which in given], seconds, yardstick, task.row["moved_bytes"])
+    settling = SETTLING if threads > 1 and len(given) > 1 else 0.0
+    turns = [seats[which] for which in given]
+    measured, beside = take_turns(turns, seconds, yardstick, task.row["moved_bytes"], settling)
     for which, samples in zip(given, measured, strict=True):
         if isinstance(samples, Outcome):
             row[which].refuse(samples)
