@@ -16,8 +16,9 @@ from ..calls.functions import ops
 from ..core.dtype import float32
 from ..core.fork_safety import fork_safe
 from ..dispatch.state import STATE
-from ..tensor.tensor import Tensor, empty_tensor
-from ..tensor.tensor_meta import TensorMeta, default_strides, without_autograd
+from ..tensor.hooks import SPECIAL
+from ..tensor.tensor import Tensor, empty_tensor, new_like
+from ..tensor.tensor_meta import TensorMeta, default_strides, meta_of, without_autograd
 from .autograd_meta import more_of, requires_grad, unpack
 
 if TYPE_CHECKING:
@@ -264,6 +265,9 @@ def laid_out(grad: Tensor, wanted: TensorMeta) -> Tensor:
     plain = unpack(grad)
     meta = plain.meta
     strides = wanted.strides if wanted.dense and wanted.sizes == meta.sizes else default_strides(meta.sizes)
-    made: Tensor = ops.empty_strided(meta.sizes, strides, dtype=meta.dtype, device=meta.device)
+    if SPECIAL:
+        made: Tensor = ops.empty_strided(meta.sizes, strides, dtype=meta.dtype, device=meta.device)
+    else:
+        made = new_like(meta_of(meta.sizes, strides, meta.dtype, meta.device))
     made.copy_(plain)  # type: ignore[attr-defined]
     return made

@@ -22,8 +22,8 @@ from .plan import Plannable, computed
 
 TAKEN = frozenset(
     """all allclose any argwhere as_strided_scatter cat clone conj_physical copy_ count_nonzero diagonal_scatter fill
-    fill_diagonal_ index is_nonzero is_same_size item native_dropout nonzero nonzero_static normal_ select_scatter
-    slice_scatter stack to uniform_ zero_""".split()
+    fill_diagonal_ index is_nonzero is_same_size item masked_fill masked_fill_ native_dropout nonzero nonzero_static
+    normal_ select_scatter slice_scatter stack to uniform_ zero_""".split()
 )
 """Operators whose kernels take complex32 as they are."""
 TAKEN_AS_COMPLEX64 = frozenset(

@@ -23,16 +23,7 @@ from ..memory.host_allocator import SMALL_LIMIT, host_allocator, memset
 from ..tensor.hooks import hooks
 from ..tensor.scalars import item
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import (
-    TensorMeta,
-    contiguous_meta,
-    default_strides,
-    meta_like,
-    meta_of,
-    only_ints,
-    recalled,
-    remember,
-)
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_like, only_ints, recalled, remember
 from ..tensor.versions import bump_version, check_written_in_inference
 from .copy import BUILTIN, clone, copy_, copy_values
 from .launch import element_launch
@@ -165,21 +156,9 @@ def _check_mask(operator: str, self: Tensor, mask: Tensor) -> None:
         )
 
 
-def _masked_into(out: Tensor, self: Tensor, mask: Tensor, value: Number | Tensor) -> None:
-    """out = where(mask, value, self), converted to out's dtype."""
-    if out.meta.device is not cpu:
-        return
-    dtype = out.meta.dtype
-    given, other = (value.pointer, value.meta) if isinstance(value, Tensor) else (value, None)
-    key = ("masked_fill", self.meta, mask.meta, other)
-    plans = out.meta.plans
-    try:
-        launch: Launch | None = plans[key]
-    except KeyError:
-        launch = element_launch("where", out.meta, [mask.meta, other or Immediate(dtype), self.meta], dtype)
-        remember(plans, key, launch)
-    if launch is not None:
-        launch.run([out.pointer, mask.pointer, given, self.pointer])
+def _masked_launch(out: TensorMeta, self: TensorMeta, mask: TensorMeta, value: TensorMeta | None) -> Launch | None:
+    """Return the launch that writes self with a value, a number if it has no meta, where the mask is true."""
+    return element_launch("where.filled", out, [self, mask, value or Immediate(out.dtype)], out.dtype)
 
 
 def _masked_value(operator: str, self: Tensor, value: Number | Tensor) -> Number | Tensor:
@@ -199,7 +178,8 @@ def _masked_value(operator: str, self: Tensor, value: Number | Tensor) -> Number
 
 @kernel("masked_fill_.Scalar")
 @kernel("masked_fill_.Tensor")
-def masked_fill_(self: Tensor, mask: Tensor, value: Number | Tensor) -> Tensor:
+@plannable
+def masked_fill_(self: Tensor, mask: Tensor, value: Number | Tensor) -> Tensor | Planned[Tensor]:
     """Write `value` where `mask`, which broadcasts to self, is true."""
     meta = self.meta
     _check_mask("masked_fill_", self, mask)
@@ -207,24 +187,47 @@ def masked_fill_(self: Tensor, mask: Tensor, value: Number | Tensor) -> Tensor:
     check_keeps_sizes("masked_fill_", meta.sizes, broadcast_shapes((meta.sizes, mask.meta.sizes)))
     if mask.storage_impl is self.storage_impl:
         check_no_partial_overlap(self, mask)
-    number = _masked_value("masked_fill_", self, value)
+    given = _masked_value("masked_fill_", self, value)
     bump_version(self)
-    _masked_into(self, self, mask, number)
-    return self
+    other = given.meta if isinstance(given, Tensor) else None
+    key = ("masked_fill_", mask.meta, other)
+    launch = recalled(meta.plans, key, _masked_launch, meta, meta, mask.meta, other) if meta.device is cpu else None
+    if launch is None:
+        return self
+    given_at = given.pointer if isinstance(given, Tensor) else given
+    launch.run([self.pointer, self.pointer, mask.pointer, given_at])
+    if meta.lazy or not meta.dense:
+        return self
+    write = Into(*launch.call(), read=True).native()
+
+    def call(self: Tensor, mask: Tensor, value: Number | Tensor) -> Any:
+        return write(self, mask, _masked_value("masked_fill_", self, value))
+
+    return Planned(self, call, (self, mask, value))
 
 
 @kernel("masked_fill.Scalar")
 @kernel("masked_fill.Tensor")
-def masked_fill(self: Tensor, mask: Tensor, value: Number | Tensor) -> Tensor:
+@plannable
+def masked_fill(self: Tensor, mask: Tensor, value: Number | Tensor) -> Tensor | Planned[Tensor]:
     """A tensor with `value` where `mask` is true, else self's values; both broadcast."""
     _check_mask("masked_fill", self, mask)
     if self.meta.lazy:
         self = clone(self)
     meta = self.meta
     sizes = broadcast_shapes((meta.sizes, mask.meta.sizes))
-    result = new_like(meta_of(sizes, default_strides(sizes), meta.dtype, meta.device))
-    _masked_into(result, self, mask, _masked_value("masked_fill", self, value))
-    return result
+    made = contiguous_meta(sizes, meta.dtype, meta.device)
+    given = _masked_value("masked_fill", self, value)
+    if meta.device is not cpu:
+        return new_like(made)
+    other = given.meta if isinstance(given, Tensor) else None
+    launch = recalled(made.plans, ("masked_fill", meta, mask.meta, other), _masked_launch, made, meta, mask.meta, other)
+    kernel, tail = (nothing, ()) if launch is None else launch.call()
+
+    def take(self: Tensor, mask: Tensor, value: Number | Tensor) -> tuple[Any, ...]:
+        return self, mask, _masked_value("masked_fill", self, value)
+
+    return Planned.taking(Fresh(kernel, (made,), tail), take, (self, mask, value), values=(self, mask, given))
 
 
 def assign(view: Tensor, value: object) -> None:

@@ -24,6 +24,6 @@ class Formulas(dict[str, Callable[..., Any]]):
 
 
 FORMULAS = Formulas(arithmetic.FORMULAS | comparison.FORMULAS | special.FORMULAS | networks.FORMULAS)
-RAW = {"where": (0,), "softmax": (0, 1, 2), "log_softmax": (0, 1, 2), "polygamma": (1, 2), "polygamma.log": (1, 2),
-       "pivoted": (1, 2)}  # fmt: skip
+RAW = {"where": (0,), "where.filled": (1,), "softmax": (0, 1, 2), "log_softmax": (0, 1, 2), "polygamma": (1, 2),
+       "polygamma.log": (1, 2), "pivoted": (1, 2)}  # fmt: skip
 """Formula -> the operands that it takes in their own dtype, unconverted."""

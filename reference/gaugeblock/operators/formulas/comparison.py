@@ -75,6 +75,11 @@ def where(condition: Value, self: Value, other: Value) -> Value:
     return choose(truth(condition), self, other)
 
 
+def filled(self: Value, mask: Value, value: Value) -> Value:
+    """value where the mask is nonzero, else self."""
+    return where(mask, value, self)
+
+
 def pivoted(self: Value, pivot: Expr, place: Expr) -> Value:
     """self where a row was not swapped with another, else -self: the factor of a determinant."""
     return choose(pivot == place, self, -self)
@@ -115,7 +120,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "maximum": maximum, "minimum": minimum, "fmax": _extreme(operator.ge, maximum),
     "fmin": _extreme(operator.le, minimum),
     "identity": lambda self: self, "finite": finite, "within": within, "bernoulli": bernoulli, "normal": normal,
-    "where": where, "pivoted": pivoted,
+    "where": where, "where.filled": filled, "pivoted": pivoted,
     "clamp": clamp, "clamp_min": maximum, "clamp_max": minimum,
     "lerp": lerp, "addcmul": addcmul, "addcdiv": addcdiv,
 }  # fmt: skip
