@@ -38,6 +38,15 @@ def exp(x: Expr) -> Expr:
     return select(x < -700.0, 0.0, mul_add(tail, scale, scale))
 
 
+def exp2_of_negative(x: Expr) -> Expr:
+    """2**x for x not above 0; 2**-1000 below that."""
+    x = select(x < -1000.0, -1000.0, x)
+    k, bits = DOUBLE.nearest(x, 1.0)
+    r = (x - k) * math.log(2.0)
+    scale = DOUBLE.power_of_two(bits)
+    return mul_add(mul_add(r * r, polynomial(r, _EXP_TAIL), r), scale, scale)
+
+
 def expm1(x: Expr) -> Expr:
     """e**x - 1; keeps -0.0."""
     tail, scale = _exp_parts(within(x, -110.0, 110.0))
@@ -64,15 +73,23 @@ def _log_edges(x: Expr, result: Expr) -> Expr:
     return select((x >= 0.0), result, DOUBLE.number(float("nan")))
 
 
+def log_of_normal(x: Expr) -> Expr:
+    """Natural logarithm of positive numbers that are neither subnormal nor infinite."""
+    k, m = log_parts(x)
+    return mul_add(k, DOUBLE.number(math.log(2.0)), _log_of(m - 1.0))
+
+
 def log(x: Expr) -> Expr:
     """Natural logarithm."""
-    k, m = log_parts(x)
-    return _log_edges(x, mul_add(k, DOUBLE.number(math.log(2.0)), _log_of(m - 1.0)))
+    return _log_edges(x, log_of_normal(x))
+
+
+def log1p_of_share(x: Expr) -> Expr:
+    """log(1 + x) for x from 0 to 1."""
+    k, m = log_parts(x + 1.0)
+    return mul_add(k, DOUBLE.number(math.log(2.0)), _log_of(select(k == 0.0, x, m - 1.0)))
 
 
 def log1p(x: Expr) -> Expr:
     """log(1 + x); keeps -0.0."""
-    shifted = x + 1.0
-    k, m = log_parts(shifted)
-    near = _log_of(select(k == 0.0, x, m - 1.0))
-    return select(x == 0.0, x, _log_edges(shifted, mul_add(k, DOUBLE.number(math.log(2.0)), near)))
+    return select(x == 0.0, x, _log_edges(x + 1.0, log1p_of_share(x)))

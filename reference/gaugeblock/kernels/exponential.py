@@ -13,7 +13,19 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from .expression import F32, F64, Expr, select
-from .functions import Format, Pair, copysign, exact_product, fabs, format_of, fused, mul_add, ordered_sum, polynomial
+from .functions import (
+    Format,
+    Pair,
+    copysign,
+    exact_product,
+    fabs,
+    format_of,
+    fused,
+    mul_add,
+    ordered_sum,
+    polynomial,
+    polynomial_by_pairs,
+)
 from .piecewise import short_tanh
 
 # ln 2 in two parts, the first so short that its products with k are exact.
@@ -45,10 +57,11 @@ _ODD = {
     F64: (1.7482506296506936e-10, 2.5047069480975603e-08, 2.7557325918336506e-06, 0.00019841269837220165,
           0.008333333333334405, 0.16666666666666666),
 }  # fmt: skip
-# Beyond these numbers e**x is 0 or infinite, e**x - 1 is -1 or infinite, sinh x is infinite, tanh x is 1; below the
-# last one sinh x = x.
+# Beyond these numbers e**x is 0 or infinite, e**x - 1 is -1 or infinite, 1 / (1 + e**-x) is 0 or 1, sinh x is infinite,
+# tanh x is 1; below the last one sinh x = x.
 _SPAN = {F32: (-105.0, 90.0), F64: (-747.0, 711.0)}
 _SPAN_LESS_ONE = {F32: (-18.0, 89.0), F64: (-40.0, 709.9)}
+_SPAN_SHARED = {F32: (-105.0, 18.0), F64: (-747.0, 38.0)}
 _SPAN_HALVED = {F32: 89.5, F64: 710.6}
 _SMALLEST = {F32: 2.0**-126, F64: 2.0**-1022}
 _FLAT = {F32: 10.0, F64: 20.0}
@@ -151,17 +164,32 @@ def falling_parts(a: Expr) -> tuple[Pair, Callable[[Expr], Expr]]:
     return value, lambda lane: _scaled(lane, parts.k, parts.bits, parts.format)
 
 
+def _shared(a: Reduced, part: Expr | None) -> Expr:
+    """part / (1 + e**x) for the x that was reduced, for 1 if `part` is None: divided are the part and 2**-k + e**r."""
+    number, square = a.format.number, a.r * a.r
+    one, lost = ordered_sum(number(1.0), a.start)
+    most = a.format.shift_bits + 64  # beyond 2**-64 the power adds nothing
+    power = a.format.power_of_two(a.format.shift_bits - select(a.bits < most, a.bits, most))
+    total, missing = ordered_sum(select(power > one, power, one), select(one < power, one, power))
+    tail = polynomial_by_pairs(a.r, square, _TAIL[a.r.type])
+    rest = mul_add(square, tail, mul_add(a.k, a.rest, lost) + missing)
+    inverse = 1.0 / (total + rest)
+    first = inverse if part is None else part * inverse
+    error = mul_add(-first, rest, fused(-first, total, number(1.0) if part is None else part))
+    return _scaled(mul_add(error, inverse, first), -a.k, -a.bits, a.format)
+
+
 def sigmoid(x: Expr) -> Expr:
     """1 / (1 + e**-x), small results included."""
-    (one, tail), scaled = falling_parts(fabs(x))
-    high, low = scaled(one), scaled(tail)
-    whole, lost = ordered_sum(format_of(x).number(1.0), high)
-    inverse = 1.0 / whole
-    negative = x < 0.0
-    top = select(negative, high, 1.0)
-    first = top * inverse
-    miss = fused(-first, whole, top) + (select(negative, low, 0.0) - first * (lost + low))
-    return mul_add(miss, inverse, first)
+    return _shared(_reduced(-within(x, *_SPAN_SHARED[x.type])), None)
+
+
+def times_sigmoid(x: Expr) -> Expr:
+    """x / (1 + e**-x); NaN for -inf, where a product of -inf and 0 stands."""
+    low, high = _SPAN_SHARED[x.type]
+    part = select(x < low * 1.1, low * 1.1, x)
+    value = copysign(_shared(_reduced(-part), part), x)
+    return select(x == -float("inf"), float("nan"), select(x > high, x, value))
 
 
 def _odd_tail(a: Reduced, square: Expr) -> Expr:

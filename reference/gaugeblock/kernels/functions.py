@@ -141,16 +141,20 @@ def minimum(a: Expr, b: Expr) -> Expr:
     """Smaller of two expressions; NaN wins; of equal values the first is kept."""
     if a.type is BOOL:
         return a & b
-    keep = (a <= b) | isnan(a) if a.type.is_float else a <= b
-    return select(keep, a, b)
+    return _or_nan(select(b < a, b, a), b)
 
 
 def maximum(a: Expr, b: Expr) -> Expr:
     """Larger of two expressions; NaN wins; of equal values the first is kept."""
     if a.type is BOOL:
         return a | b
-    keep = (a >= b) | isnan(a) if a.type.is_float else a >= b
-    return select(keep, a, b)
+    return _or_nan(select(b > a, b, a), b)
+
+
+def _or_nan(value: Expr, other: Expr) -> Expr:
+    """`value`, but `other` if that is NaN."""
+    sure = not other.type.is_float or (other.opcode == "constant" and other.attribute == other.attribute)
+    return value if sure else select(isnan(other), other, value)
 
 
 def polynomial(x: Expr, coefficients: tuple[float, ...]) -> Expr:
@@ -158,6 +162,16 @@ def polynomial(x: Expr, coefficients: tuple[float, ...]) -> Expr:
     result = constant(coefficients[0], x.type)
     for coefficient in coefficients[1:]:
         result = mul_add(result, x, constant(coefficient, x.type))
+    return result
+
+
+def polynomial_by_pairs(x: Expr, square: Expr, coefficients: tuple[float, ...]) -> Expr:
+    """Evaluation by the square of x, highest power first: as many operations, in a chain of half the length."""
+    numbers = [constant(coefficient, x.type) for coefficient in coefficients]
+    odd = len(numbers) % 2
+    result = numbers[0] if odd else mul_add(x, numbers[0], numbers[1])
+    for first, second in zip(numbers[2 - odd :: 2], numbers[3 - odd :: 2], strict=True):
+        result = mul_add(result, square, mul_add(x, first, second))
     return result
 
 

@@ -6,7 +6,8 @@
 8-byte slots. The vector body runs when every operand is contiguous. It also does when `n` is negative, for -n elements:
 then inputs of stride 0 point to a vector that repeats their element. The function returns whether a guard failed.
 
-Compiling takes as long as the text is, so a long body is written once only, and the row is strip-mined.
+Where loads and stores can leave out lanes, a vector takes the last elements too. Compiling takes as long as the text
+is, so a long body is written once only, and the row is strip-mined.
 """
 
 from __future__ import annotations
@@ -60,59 +61,69 @@ class RowWriter:
         self.parameters = [code.emit(parameter.computed) for parameter in body.parameters]
         self.fault = code.variable("i1", "false", 1) if body.guarded else ""
 
-    def computation(self, width: int) -> Emitter:
-        """Loading an element or a vector from the pointers %wW_, computing, and storing to them."""
-        body, emitter = self.body, Emitter(width, f"v{width}", self.code.declarations)
+    def computation(self, width: int, *, partial: bool = False) -> Emitter:
+        """Loading an element or a vector from the pointers %vW_, computing, and storing to them. A `partial` vector has
+        %pW_lanes elements in memory."""
+        body = self.body
+        emitter = Emitter(width, f"{'p' if partial else 'v'}{width}", self.code.declarations)
+        emitter.lanes = f"%{emitter.prefix}_lanes" if partial else ""
         with self.code.scope(width):
             for parameter, scalars in zip(body.parameters, self.parameters, strict=True):
                 for expr, scalar in zip(parameter.exprs, scalars, strict=True):
                     emitter.bind(expr, self.code.splat(scalar, expr.type))
         for operand, exprs in zip(body.inputs, body.arguments, strict=True):
-            load_operand(emitter, operand, f"%w{width}_{operand.name}", exprs)
+            load_operand(emitter, operand, f"%{emitter.prefix}_{operand.name}", exprs)
         values = iter(emitter.emit([expr for stored in body.stored for expr in stored]))
         for operand in body.outputs:
             parts = [next(values) for _ in range(operand.components)]
-            store_operand(emitter, operand, f"%w{width}_{operand.name}", parts)
+            store_operand(emitter, operand, f"%{emitter.prefix}_{operand.name}", parts)
         fault = emitter.any_fault()
         emitter.faults = [] if fault is None else [fault]
         return emitter
 
-    def _run(self, computation: Emitter, places: Sequence[str]) -> None:
-        """Append a computation, at the places of the operands."""
+    def _run(self, computation: Emitter, places: Sequence[str], left: str) -> None:
+        """Append a computation, at the places of the operands, of which there are `left` elements."""
         for operand, place in zip(self.body.memory, places, strict=True):
-            name = f"%w{computation.width}_{operand.name}"
+            name = f"%{computation.prefix}_{operand.name}"
             self.code.line(f"{name} = getelementptr i8, ptr {place}, i64 0")
+        if computation.lanes:
+            lanes = self.code.minimum(self.code.register(left), computation.width)
+            self.code.line(f"{computation.lanes} = trunc i64 {lanes} to i8")
         self.code.lines += computation.lines
         if computation.block != "entry":
             self.code.block = computation.block
 
-    def _counts(self, width: int) -> tuple[str, str]:
-        """Return how many elements there are, and how many of them stand in whole vectors."""
+    def _counts(self) -> tuple[str, str]:
+        """Return how many elements there are, and how many of them vectors can take: all or none."""
         code, apart = self.code, "0"
         given = code.register("icmp slt i64 %n, 0")
         count = code.register(f"select i1 {given}, i64 {code.register('sub i64 0, %n')}, i64 %n")
         for stride, operand in zip(self.strides, self.body.memory, strict=True):
             apart = code.register(f"or i64 {apart}, {code.register(f'xor i64 {stride}, {operand.itemsize}')}")
         usable = code.register(f"or i1 {given}, {code.register(f'icmp eq i64 {apart}, 0')}")
-        return count, code.register(f"select i1 {usable}, i64 {code.register(f'and i64 {count}, {-width}')}, i64 0")
+        return count, code.register(f"select i1 {usable}, i64 {count}, i64 0")
 
     def two_loops(self, vector: Emitter | None) -> None:
-        """A loop over vectors, if there are any, and one over what is left."""
+        """A loop over vectors, if there are any, then a vector or a loop over what is left."""
         count, done, starts = "%n", "0", self.pointers
         if vector is not None:
-            count, done = self._counts(vector.width)
-            starts = self._over_vectors(vector, done)
+            count, taken = self._counts()
+            done = self.code.register(f"and i64 {taken}, {-vector.width}")
+            starts = self._over_vectors(vector, "0", done, starts)
+            if vector.wide:
+                starts = self._over_vectors(self.computation(vector.width, partial=True), done, taken, starts)
+                done = taken
         self._loop(self.computation(1), done, count, list(zip(starts, self.strides, strict=True)))
 
-    def _over_vectors(self, vector: Emitter, stop: str) -> list[str]:
+    def _over_vectors(self, vector: Emitter, start: str, stop: str, places: Sequence[str]) -> list[str]:
         """A loop over vectors; return where it ends."""
         steps = [self.code.register(f"mul i64 {stride}, {vector.width}") for stride in self.strides]
-        return self._loop(vector, "0", stop, list(zip(self.pointers, steps, strict=True)))
+        return self._loop(vector, start, stop, list(zip(places, steps, strict=True)))
 
     def _loop(self, computation: Emitter, start: str, stop: str, begin: Sequence[tuple[str, str]]) -> list[str]:
         """A loop that begins at these places, with the bytes to the next; return where it ends."""
         with self._carried(start, stop, computation, begin, computation.width) as loop:
-            self._run(computation, loop.values[: len(begin)])
+            self._run(computation, loop.values[: len(begin)], f"sub i64 {stop}, {loop.index}")
         return loop.results[: len(begin)]
 
     @contextmanager
@@ -146,8 +157,9 @@ class RowWriter:
             f"[i64 {shift}, i64 {len(operands)}, i64 {len(self.body.outputs)}, {sizes}]"
         )
         code.declarations[STRIP_MINED] = declaration(STRIP_MINED)
-        count, done = self._counts(vector.width)
-        self._over_vectors(vector, done)
+        count, done = self._counts()
+        done = code.register(f"and i64 {done}, {-vector.width}")
+        self._over_vectors(vector, "0", done, self.pointers)
         with code.when(code.register(f"icmp slt i64 {done}, {count}")):
             given = f"ptr %pointers, ptr %numbers, i64 {done}, i64 {count}, ptr %strides, ptr @{NAME}, ptr {layout}"
             self._note(code.register(f"call i1 @{STRIP_MINED}({given})"))
@@ -156,7 +168,7 @@ class RowWriter:
 def load_operand(code: Emitter, operand: Memory, place: str, exprs: Sequence[Expr]) -> None:
     """Bind the expressions to the components of an element, or of as many elements in a row as a vector has."""
     width, whole = code.width, operand.ir_type(code.width)
-    loaded = code.load(whole, place, operand.align)
+    loaded = _loaded_lanes(code, operand, place) if code.lanes else code.load(whole, place, operand.align)
     if operand.components == 1:
         code.bind(exprs[0], loaded)
         return
@@ -171,7 +183,29 @@ def load_operand(code: Emitter, operand: Memory, place: str, exprs: Sequence[Exp
 def store_operand(code: Emitter, operand: Memory, place: str, values: Sequence[str]) -> None:
     """Store the components of an element, or of as many elements in a row as a vector has."""
     value = values[0] if operand.components == 1 else _interleaved(code, operand.storage.ir, values)
-    code.store(operand.ir_type(code.width), value, place, operand.align)
+    if not code.lanes:
+        code.store(operand.ir_type(code.width), value, place, operand.align)
+        return
+    name, type, mask = _masked(code, operand, "store")
+    code.declarations[name] = f"declare void {name}({type}, ptr, i32 immarg, {mask})"
+    known = code.known_lanes(operand.components)
+    code.line(f"call void {name}({type} {value}, ptr {place}, i32 {operand.align}, {mask} {known})")
+
+
+def _loaded_lanes(code: Emitter, operand: Memory, place: str) -> str:
+    """Load the elements of a vector that are in memory; the others are 0."""
+    name, type, mask = _masked(code, operand, "load")
+    code.declarations[name] = f"declare {type} {name}(ptr, i32 immarg, {mask}, {type})"
+    known = code.known_lanes(operand.components)
+    given = f"ptr {place}, i32 {operand.align}, {mask} {known}, {type} zeroinitializer"
+    return code.register(f"call {type} {name}({given})")
+
+
+def _masked(code: Emitter, operand: Memory, action: str) -> tuple[str, str, str]:
+    """Return the intrinsic that loads or stores some lanes of an operand, and the types of a vector and of its mask."""
+    count, scalar = code.width * operand.components, operand.storage
+    name = f"@llvm.masked.{action}.v{count}{'f' if scalar.is_float else 'i'}{scalar.bits}.p0"
+    return name, operand.ir_type(code.width), f"<{count} x i1>"
 
 
 def _interleaved(emitter: Emitter, type: str, values: Sequence[str]) -> str:

@@ -164,7 +164,9 @@ class Emitter(Code):
 
     `names` maps a lane's id to its register or literal, `faults` are the i1 registers of guards, `declarations` the
     external functions that the module must declare, `wide` says whether there are vectors of 512 bits and their
-    instructions. Rare cases add blocks, so a loop must close in a block of its own.
+    instructions, among them loads and stores of some lanes. `lanes` is the register (i8) that says how many elements of
+    a vector are in memory; all of them if it is empty. Rare cases add blocks, so a loop must close in a block of its
+    own.
     """
 
     def __init__(self, width: int, prefix: str, declarations: Declarations) -> None:
@@ -172,6 +174,7 @@ class Emitter(Code):
         self.width = width
         self.declarations = declarations
         self.wide = declarations.vector_bytes == 64
+        self.lanes = ""
         self.names: dict[int, str] = {}
         self.faults: list[str] = []
         self._kept: list[Expr] = []
@@ -189,6 +192,23 @@ class Emitter(Code):
         self.width = self.width if width is None else width
         yield
         self.width, self.names = kept
+
+    @contextmanager
+    def partial(self, count: str) -> Iterator[None]:
+        """Vectors that have no more than `count` elements in memory."""
+        before = self.lanes
+        self.lanes = self.register(f"trunc i64 {self.minimum(count, self.width)} to i8")
+        yield
+        self.lanes = before
+
+    def known_lanes(self, components: int = 1) -> str:
+        """Return a mask of the lanes in memory, for elements of some components each."""
+        count = self.width * components
+        order = ", ".join(f"i8 {k // components}" for k in range(count))
+        one = self.register(f"insertelement <{count} x i8> poison, i8 {self.lanes}, i32 0")
+        same = f"<{count} x i8> poison, <{count} x i32> zeroinitializer"
+        many = self.register(f"shufflevector <{count} x i8> {one}, {same}")
+        return self.register(f"icmp ugt <{count} x i8> {many}, <{order}>")
 
     def bind(self, expr: Expr, name: str) -> None:
         """Let `name` stand for an argument lane."""
@@ -339,4 +359,6 @@ class Emitter(Code):
         combined = self.faults[0]
         for fault in self.faults[1:]:
             combined = self.register(f"or {type} {combined}, {fault}")
+        if self.lanes:
+            combined = self.register(f"and {type} {combined}, {self.known_lanes()}")
         return self._any(combined)

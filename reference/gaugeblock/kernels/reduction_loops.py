@@ -1,6 +1,6 @@
 """IR text of a reduction: loops over runs of elements, merging, projection, and rows of outputs.
 
-    @along_P(state, in, n, stride, index, parameters)   elements of one output; vector lanes are partial results
+    @along_P(state, in, n, stride, index, parameters)   elements of one output
     @across_P(state, in, n, stride, index, parameters)  each vector lane belongs to another of W adjacent outputs
     @NAME(in, outs, n, in_stride, out_strides, ndim, sizes, strides, parameters)
 
@@ -10,6 +10,9 @@ contiguous in the kept dimension and not in the reduced one. `parameters` starts
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
 
 from .code import NAME, Code, Declarations
 from .common import SPLIT_RUN, STRIPS_RUN, declaration
@@ -22,13 +25,12 @@ from .reduction_phases import (
     RecordedReduction,
     load_slot,
     load_slots,
-    merge_lanes,
+    over_vectors,
     store_slot,
     store_slots,
 )
+from .sharing import PART
 
-LONG_STEP = 40
-"""Expressions of a step from which two at a time gain nothing."""
 _RUN = "ptr %state, ptr %in, i64 %n, i64 %stride, i64 %index, ptr %parameters"
 _WALK = "ptr %in, i64 %ndim, ptr %sizes, ptr %strides, ptr %parameters"
 
@@ -46,7 +48,7 @@ class ReductionWriter:
         phases = range(len(self.body.phases))
         parts = [declaration(SPLIT_RUN), *(f"declare void @{NAME}_join_{number}(ptr, ptr)" for number in phases)]
         for number in phases:
-            parts += [self._along(number), self._merge(number), self._project(number, 1)]
+            parts += [self._along(number), self._project(number, 1)]
         own = Declarations()
         plain = [*(self._join(number, own) for number in phases), self._row(NAME, wide=False), *own.values()]
         return "\n".join([*parts, self._output(1), self.declarations.text(self.level.attributes, plain)])
@@ -57,7 +59,7 @@ class ReductionWriter:
         for number in range(len(self.body.phases)):
             code = self._code(self.body.width)
             self._bind_parameters(code, shared=False)
-            self._run(code, self.body.phases[number], ("0", "%n"), "%stride", step=1)
+            self._run(code, self.body.phases[number], ("0", "%n"), "%stride")
             across = code.function(f"define internal void @across_{number}({_RUN}) #0", "  ret void")
             parts += [across, self._project(number, self.body.width)]
         rest = self.declarations.text(self.level.attributes, [self._row(single, wide=True)])
@@ -70,13 +72,17 @@ class ReductionWriter:
         phase, width, itemsize = self.body.phases[number], self.body.width, self.body.input.itemsize
         code = self._code(1)
         contiguous = code.register(f"icmp eq i64 %stride, {itemsize}")
-        whole = code.register(f"and i64 %n, {-width}")
-        stop = code.register(f"select i1 {contiguous}, i64 {whole}, i64 0")
-        with code.when(code.register(f"icmp sgt i64 {stop}, 0")), code.scope(width):
-            self._bind_parameters(code, shared=True)
-            done = self._two_at_a_time(code, phase)
-            with code.when(code.register(f"icmp slt i64 {done}, {stop}")):
-                self._run(code, phase, (done, stop), itemsize)
+        stop = code.register(f"select i1 {contiguous}, i64 %n, i64 0")
+        if not code.wide:
+            stop = code.register(f"and i64 {stop}, {-width}")
+        with code.when(code.register(f"icmp sgt i64 {stop}, 0")):
+            with code.scope(width):
+                self._bind_parameters(code, shared=True)
+                found = over_vectors(code, phase, stop, partial(self._stepped, code, phase, itemsize))
+            with code.scope():
+                load_slots(code, "%state", phase.state)
+                code.bind_all(phase.other, found)
+                store_slots(code, "%state", phase.combined)
         with code.when(code.register(f"icmp slt i64 {stop}, %n")):
             self._bind_parameters(code, shared=True)
             self._run(code, phase, (stop, "%n"), "%stride")
@@ -93,42 +99,20 @@ class ReductionWriter:
         if not shared:
             load_slots(code, "%parameters", context.earlier, len(fixed))
 
-    def _two_at_a_time(self, code: Emitter, phase: RecordedPhase) -> str:
-        """Two vectors at a time into two states, so that one need not wait for the other; how many elements it took."""
-        width, itemsize = code.width, self.body.input.itemsize
-        if len(reachable(phase.stepped)) > LONG_STEP:
-            return "0"
-        several = code.register(f"icmp sge i64 %n, {4 * width}")
-        pairs = code.register(f"and i64 %n, {-2 * width}")
-        done = code.register(f"select i1 {several}, i64 {pairs}, i64 0")
-        with code.when(several), code.scope():
-            own = [load_slot(code, "%state", slot, expr.type) for slot, expr in enumerate(phase.state)]
-            types = [code.type(expr.type) for expr in phase.state]
-            initial = zip((*types, *types), (*own, *code.emit(phase.init)), strict=True)
-            with code.carry("0", pairs, 2 * width, list(initial)) as loop:
-                for half in range(2):
-                    i = code.register(f"add i64 {loop.index}, {half * width}")
-                    state = loop.values[half * len(types) : (half + 1) * len(types)]
-                    loop.following += self._stepped(code, phase, i, itemsize, state)
-            code.bind_all((*phase.state, *phase.other), loop.results)
-            store_slots(code, "%state", phase.combined)
-        return done
-
-    def _run(
-        self, code: Emitter, phase: RecordedPhase, span: tuple[str, str], stride: str | int, step: int | None = None
-    ) -> None:
+    def _run(self, code: Emitter, phase: RecordedPhase, span: tuple[str, str], stride: str, step: int = 1) -> None:
         """Take the elements of a span, some bytes apart, into the state in memory."""
         initial = [
             (code.type(expr.type), load_slot(code, "%state", slot, expr.type)) for slot, expr in enumerate(phase.state)
         ]
-        with code.carry(*span, step or code.width, initial) as loop:
-            loop.following = self._stepped(code, phase, loop.index, stride, loop.values, adjacent=step is None)
+        with code.carry(*span, step, initial) as loop:
+            loop.following = self._stepped(code, phase, stride, loop.index, loop.values, adjacent=False)
         for slot, (expr, value) in enumerate(zip(phase.state, loop.results, strict=True)):
             store_slot(code, "%state", slot, expr.type, value)
 
     def _stepped(
-        self, code: Emitter, phase: RecordedPhase, i: str, stride: str | int, state: list[str], *, adjacent: bool = True
-    ) -> list[str]:
+        self, code: Emitter, phase: RecordedPhase, stride: str | int, i: str, state: Sequence[str], *,
+        adjacent: bool = True,
+    ) -> list[str]:  # fmt: skip
         """The state after the elements from the i-th on, which follow one another where they are `adjacent`."""
         with code.scope():
             code.bind_all(phase.state, state)
@@ -140,17 +124,6 @@ class ReductionWriter:
                     index = code.register(f"add {code.type('i64')} {index}, <{lanes}>")
                 code.bind(phase.index, index)
             return code.emit(phase.stepped)
-
-    def _merge(self, number: int) -> str:
-        """@merge_P(state): combine the vector lanes into the scalar state."""
-        phase, code = self.body.phases[number], self._code(1)
-        with code.scope(self.body.width):
-            lanes = [load_slot(code, "%state", slot, expr.type) for slot, expr in enumerate(phase.state)]
-            values = merge_lanes(code, phase, lanes)
-        load_slots(code, "%state", phase.state)
-        code.bind_all(phase.other, values)
-        store_slots(code, "%state", phase.combined)
-        return code.function(f"define internal void @merge_{number}(ptr %state) #0", "  ret void")
 
     def _join(self, number: int, declarations: Declarations) -> str:
         """@NAME_join_P(state, other): combine two scalar states into the first."""
@@ -193,16 +166,29 @@ class ReductionWriter:
             store_operand(code, operand, code.at(base, k, stride), code.emit(exprs))
 
     def _output(self, width: int) -> str:
-        """@NAME_output_W: all phases for one output (W = 1, elements along it) or W adjacent ones."""
+        """@NAME_output_W: all phases for one output (W = 1, elements along it) or W adjacent ones. A few elements in a
+        row are taken at once."""
         code = self._code(width)
         code.line(f"%state = alloca [{BLOCK_BYTES} x i8], align 64")
+        if width == 1:
+            itemsize = self.body.input.itemsize
+            flat, low = code.register("icmp eq i64 %ndim, 0"), code.register("icmp ule i64 %ndim, 1")
+            amount, stride = (
+                code.register(f"select i1 {flat}, i64 {single}, i64 {code.load('i64', array)}")
+                for single, array in ((1, "%sizes"), (itemsize, "%strides"))
+            )
+            few, adjacent = (code.register(f"icmp {one}") for one in (
+                f"ule i64 {amount}, {2 * PART}", f"eq i64 {stride}, {itemsize}"))
+            short = code.register(f"and i1 {low}, {code.register(f'and i1 {few}, {adjacent}')}")
         for number, phase in enumerate(self.body.phases):
-            for size in dict.fromkeys((width, self.body.width)):
-                with code.scope(size):
-                    store_slots(code, "%state", phase.init)
+            store_slots(code, "%state", phase.init)
             if width == 1:
-                functions = f"ptr @along_{number}, ptr @merge_{number}, ptr @{NAME}_join_{number}"
-                code.line(f"call void @{SPLIT_RUN}({functions}, ptr %state, {_WALK})")
+                given = f"ptr %state, ptr %in, i64 {amount}, i64 {stride}, i64 0, ptr %parameters"
+                with code.when(short):
+                    code.line(f"call void @along_{number}({given})")
+                with code.when(code.register(f"xor i1 {short}, true")):
+                    functions = f"ptr @along_{number}, ptr @{NAME}_join_{number}"
+                    code.line(f"call void @{SPLIT_RUN}({functions}, ptr %state, {_WALK})")
             else:
                 code.line(f"call void @{STRIPS_RUN}(ptr @across_{number}, ptr %state, {_WALK})")
             given = "ptr %state, ptr %parameters, ptr %outs, ptr %out_strides"
@@ -211,7 +197,8 @@ class ReductionWriter:
         return code.function(head, "  ret void")
 
     def _row(self, single: str, *, wide: bool) -> str:
-        """@NAME: a row of outputs; `single` is the name of the module with the function for one of them."""
+        """@NAME: a row of outputs; `single` is the name of the module with the function for one of them. The last ones
+        of many adjacent outputs are reduced together with some of those before."""
         width, itemsize, many = self.body.width, self.body.input.itemsize, len(self.body.outputs)
         code = Code()
         cursors = code.register(f"alloca [{many} x ptr]")
@@ -224,11 +211,14 @@ class ReductionWriter:
             strided = code.register(f"icmp ne i64 {inner}, {itemsize}")
             kept = code.register(f"icmp eq i64 %in_stride, {itemsize}")
             both = code.register(f"and i1 {reduced}, {code.register(f'and i1 {strided}, {kept}')}")
-            stop = code.register(f"select i1 {both}, i64 {code.register(f'and i64 %n, {-width}')}, i64 0")
+            many_enough = code.register(f"and i1 {both}, {code.register(f'icmp sge i64 %n, {width}')}")
+            stop = code.register(f"select i1 {many_enough}, i64 %n, i64 0")
+            last = code.register(f"sub i64 %n, {width}")
             spans = [(width, "0", stop), (1, stop, "%n")]
         for size, start, end in spans:
             module = NAME if size > 1 else single
             with code.loop(start, end, size) as i:
+                i = code.minimum(i, last) if size > 1 else i
                 for k in range(many):
                     code.store("ptr", code.at(outs[k], i, steps[k]), places[k])
                 given = _WALK.replace("%in,", f"{code.at('%in', i, '%in_stride')},")

@@ -21,7 +21,7 @@ from .body import components
 from .conversion import Memory, from_storage, memory, rounded, to_storage
 from .expression import BOOL, F64, INT, Expr, ScalarType, Value
 from .isa import Level
-from .lower import Emitter
+from .lower import Emitter, reachable
 
 SLOTS = 8
 SCALAR_BYTES = 8 * SLOTS
@@ -174,6 +174,41 @@ def record_reduction(
                 raise ValueError(f"a reduction's phase hands on {len(exprs)} numbers, more than there are slots for")
     body.width = 2 * max(1, level.vector_bytes * 8 // widest)
     return body
+
+
+LONG_STEP = 40
+"""Expressions of a step from which two at a time gain nothing."""
+Take = Callable[[str, Sequence[str]], list[str]]
+"""Loads the elements from an index on and gives the registers of the state after them."""
+
+
+def over_vectors(code: Emitter, phase: RecordedPhase, n: str, take: Take) -> list[str]:
+    """Return the state after the first `n` elements, as scalars. They are taken in two vectors at a time, into two
+    states, so that one need not wait for the other, then one vector at a time. What is left is taken where a vector can
+    leave out lanes, and must be nothing elsewhere."""
+    width, short = code.width, len(reachable(phase.stepped)) <= LONG_STEP
+    types = [code.type(expr.type) for expr in phase.state]
+    state, done = code.emit(phase.init), "0"
+    whole = code.register(f"and i64 {n}, {-width}")
+    if short:
+        pairs = code.register(f"and i64 {n}, {-2 * width}")
+        with code.carry(done, pairs, 2 * width, list(zip((*types, *types), (*state, *state), strict=True))) as loop:
+            for half in range(2):
+                i = code.register(f"add i64 {loop.index}, {half * width}")
+                loop.following += take(i, loop.values[half * len(types) : (half + 1) * len(types)])
+        with code.scope():
+            code.bind_all((*phase.state, *phase.other), loop.results)
+            state, done = code.emit(phase.combined), pairs
+    with code.carry(done, whole, width, list(zip(types, state, strict=True))) as loop:
+        loop.following = take(loop.index, loop.values)
+    if code.wide:
+        with code.carry(whole, n, width, list(zip(types, loop.results, strict=True))) as loop:
+            left = code.register(f"sub i64 {n}, {loop.index}")
+            with code.partial(left):
+                after, known = take(loop.index, loop.values), code.known_lanes()
+            for type, before, now in zip(types, loop.values, after, strict=True):
+                loop.following.append(code.register(f"select {code.type(BOOL)} {known}, {type} {now}, {type} {before}"))
+    return merge_lanes(code, phase, loop.results)
 
 
 def merge_lanes(code: Emitter, phase: RecordedPhase, values: list[str]) -> list[str]:

@@ -12,10 +12,12 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import NamedTuple
 
-from ..core.dtype import DType
+from ..core.dtype import DType, float64
+from . import approximation
 from .code import Declarations, row_module
 from .compiler import Builtin, compiler, named
 from .conversion import SCALAR_TYPES, Memory, from_storage, memory, storage_type, to_storage
@@ -29,7 +31,10 @@ from .lower import Emitter
 from .pointwise import rows_builtin
 from .pointwise_entry import Signature
 from .reduction_ops import extreme_reduction, real_expr, sum_phase, two_sum
-from .reduction_phases import Context, Phase, State, arguments, merge_lanes, record_phase
+from .reduction_phases import Context, Phase, State, arguments, over_vectors, record_phase
+
+FEW = 8
+"""Elements of a row up to which brief work on each is faster without vectors."""
 
 
 class RowProgram(NamedTuple):
@@ -38,7 +43,8 @@ class RowProgram(NamedTuple):
     With `kept` the last reduction and the map are not given the element itself but what `kept` makes of it, once where
     the result's memory can hold it meanwhile. The map is given the elements of `beside` further operands of the row's
     length after the context, and with `joint` the reductions find them there; `found` gives what is stored for each
-    row, from the reductions' results. `given` numbers of each row follow those of the call.
+    row, from the reductions' results. `given` numbers of each row follow those of the call. Where the work on an
+    element is `brief`, a row of few is faster without vectors.
     """
 
     phases: tuple[Phase, ...]
@@ -49,6 +55,7 @@ class RowProgram(NamedTuple):
     found: Callable[[Context], tuple[Value, ...]] | None = None
     given: int = 0
     joint: bool = False
+    brief: bool = False
     name: str = ""
 
 
@@ -72,6 +79,8 @@ class RowMapWriter:
         self.code = Emitter(1, "x", self.declarations)
         self.shared: list[tuple[Expr, str]] = []
         self.reads: list[tuple[Memory, str, Expr]] = []
+        self.taken = "%n"
+        """How many elements vectors take: all of them, or what single ones follow."""
 
     def text(self) -> str:
         """LLVM IR of the module; the row function is called @NAME."""
@@ -91,13 +100,16 @@ class RowMapWriter:
         self.shared = [(context.count, "%n"), *zip(numbers, values, strict=True)]
         expected = [element for element, _ in taken]
         self.reads = list(zip(others, pointers[many:], expected, strict=True))
-        stop = code.register(f"and i64 %n, {-self.width}")
+        if not code.wide:
+            self.taken = code.register(f"and i64 %n, {-self.width}")
+        elif program.brief:
+            self.taken = code.register(f"select i1 {code.register(f'icmp sgt i64 %n, {FEW}')}, i64 %n, i64 0")
         for number, phase in enumerate(program.phases, start=1):
             last = number == len(program.phases)
-            results = self._reduce(phase, context, source, out if last else "", stop)
+            results = self._reduce(phase, context, source, out if last else "")
             context = replace(context, earlier=(*context.earlier, *results))
         self._store_found(context, stored)
-        self._map(context, out if self.held else source, out, stop)
+        self._map(context, out if self.held else source, out)
         return row_module(code, self.declarations, self.level.attributes)
 
     def _bind_shared(self) -> None:
@@ -108,7 +120,7 @@ class RowMapWriter:
         (element,) = operand.symbols()
         return element, from_storage((element,), operand.dtype, self.level.half_hardware)
 
-    def _reduce(self, phase: Phase, context: Context, source: str, out: str, stop: str) -> State:
+    def _reduce(self, phase: Phase, context: Context, source: str, out: str) -> State:
         """The loops of a phase over memory, and over the result too in the last phase; what it finds."""
         code, operand = self.code, memory("x", self.dtype)
         element, value = self._value(operand)
@@ -117,22 +129,28 @@ class RowMapWriter:
             value = self.program.kept(value, context)
             held = (value,) if self.held else ()
         recorded = record_phase(phase, (element,), value, context)
-        states = []
-        for width, span in ((self.width, ("0", stop)), (1, (stop, "%n"))):
-            with code.scope(width):
+        reads = [(operand, source, element), *(self.reads if self.program.joint else ())]
+
+        def take(index: str, state: Sequence[str]) -> list[str]:
+            with code.scope():
+                self._load(index, reads)
+                code.bind_all(recorded.state, state)
+                following = code.emit(recorded.stepped)
+                if held:
+                    store_operand(code, operand, code.at(out, index, operand.itemsize), code.emit(held))
+                return following
+
+        with code.scope(self.width):
+            self._bind_shared()
+            total = over_vectors(code, recorded, self.taken, take)
+        if self.taken != "%n":
+            with code.scope(1):
                 self._bind_shared()
                 first = zip(recorded.init, code.emit(recorded.init), strict=True)
-                with code.carry(*span, width, [(code.type(expr.type), name) for expr, name in first]) as loop:
-                    self._load(loop.index, [(operand, source, element), *(self.reads if self.program.joint else ())])
-                    code.bind_all(recorded.state, loop.values)
-                    loop.following = code.emit(recorded.stepped)
-                    if held:
-                        store_operand(code, operand, code.at(out, loop.index, operand.itemsize), code.emit(held))
-                states.append(merge_lanes(code, recorded, loop.results))
-        with code.scope(1):
-            self._bind_shared()
-            code.bind_all((*recorded.other, *recorded.state), (*states[0], *states[1]))
-            total = code.emit(recorded.combined)
+                with code.carry(self.taken, "%n", 1, [(expr.type.ir, name) for expr, name in first]) as loop:
+                    loop.following = take(loop.index, loop.values)
+                code.bind_all((*recorded.other, *recorded.state), (*total, *loop.results))
+                total = code.emit(recorded.combined)
         with code.scope(1):
             self._bind_shared()
             code.bind_all(recorded.state, total)
@@ -146,18 +164,28 @@ class RowMapWriter:
         for one, place, expr in reads:
             load_operand(self.code, one, self.code.at(place, index, one.itemsize), (expr,))
 
-    def _map(self, context: Context, source: str, out: str, stop: str) -> None:
+    def _map(self, context: Context, source: str, out: str) -> None:
         code, operand = self.code, memory("x", self.dtype)
         element, value = self._value(operand)
         if self.program.kept is not None:
             value = element if self.held else self.program.kept(value, context)
         stored = to_storage(self.program.map(value, context, *context.beside), self.dtype, self.level.half_hardware)
-        for width, span in ((self.width, ("0", stop)), (1, (stop, "%n"))):
+
+        def over(width: int, start: str, end: str, *, some: bool = False) -> None:
             with code.scope(width):
                 self._bind_shared()
-                with code.carry(*span, width, []) as loop:
-                    self._load(loop.index, [(operand, source, element), *self.reads])
-                    store_operand(code, operand, code.at(out, loop.index, operand.itemsize), code.emit(stored))
+                with code.carry(start, end, width, []) as loop:
+                    left = code.register(f"sub i64 {end}, {loop.index}")
+                    with code.partial(left) if some else nullcontext():
+                        self._load(loop.index, [(operand, source, element), *self.reads])
+                        store_operand(code, operand, code.at(out, loop.index, operand.itemsize), code.emit(stored))
+
+        whole = code.register(f"and i64 {self.taken}, {-self.width}")
+        over(self.width, "0", whole)
+        if code.wide:
+            over(self.width, whole, self.taken, some=True)
+        if self.taken != "%n":
+            over(1, self.taken, "%n")
 
     def _store_found(self, context: Context, places: Sequence[str]) -> None:
         """Store what the reductions found for this row."""
@@ -232,12 +260,12 @@ def _factor(type: ScalarType) -> float:
 def _exponentials(
     compute: DType, element: Callable[[Value, Context], Expr], project: Callable[[Expr, Expr], tuple[Value, ...]]
 ) -> tuple[Phase, ...]:
-    """The largest element, then what `finish` makes of the sum of e**(x - largest), in float64, and the largest."""
+    """The largest element, then what `project` makes of the sum of e**(x - largest), in float64, and the largest."""
     factor = _factor(SCALAR_TYPES[compute])
 
     def projected(total: Value, context: Context) -> tuple[Value, ...]:
         top = context.earlier[0]
-        return project(select(isfinite(top), real_expr(total) * factor, float("nan")), top)
+        return project(real_expr(total) * factor, top)
 
     return *extreme_reduction(compute, True).phases, sum_phase(compute, element, projected, real=True)
 
@@ -248,7 +276,7 @@ def softmax(compute: DType) -> RowProgram:
     type = SCALAR_TYPES[compute]
 
     def inverse(total: Expr, largest: Expr) -> tuple[Value, ...]:
-        return (cast(1.0 / total, type) * _factor(type),)
+        return (select(isfinite(largest), cast(1.0 / total, type) * _factor(type), float("nan")),)
 
     def share(power: Value, context: Context) -> Value:
         return real_expr(power) * context.earlier[1]
@@ -262,7 +290,8 @@ def log_softmax(compute: DType) -> RowProgram:
     """x - m - log(sum(e**(x - m)))."""
 
     def spread(total: Expr, largest: Expr) -> tuple[Value, ...]:
-        return cast(_shift(largest), F64), log(total)
+        shift = select(isfinite(largest), largest, float("nan"))
+        return cast(shift, F64), log(total) if compute is float64 else approximation.log_of_normal(total)
 
     def difference(x: Value, context: Context) -> Value:
         _, shift, logarithm = context.earlier

@@ -48,7 +48,7 @@ def layer_norm(compute: DType, weight: bool, bias: bool) -> RowProgram:
 
     return RowProgram(
         reduction.phases, _map(compute, normalized, weight, bias), 1, None, weight + bias,
-        lambda context: (context.earlier[-2], context.earlier[-1]),
+        lambda context: (context.earlier[-2], context.earlier[-1]), brief=True,
     )  # fmt: skip
 
 
@@ -62,7 +62,7 @@ def rms_norm(compute: DType, weight: bool) -> RowProgram:
 
     return RowProgram(
         reduction.phases, _map(compute, normalized, weight, False), 1, None, int(weight),
-        lambda context: (context.earlier[-1],),
+        lambda context: (context.earlier[-1],), brief=True,
     )  # fmt: skip
 
 
@@ -94,4 +94,4 @@ def layer_norm_gradient(compute: DType, weight: bool) -> RowProgram:
         return (slope - level - normal * aligned) * cast(context.numbers[1], type)
 
     phase = Phase(lambda x: state.init(), add, state.merge, averages)
-    return RowProgram((phase,), mapped, beside=1 + weight, given=2, joint=True)
+    return RowProgram((phase,), mapped, beside=1 + weight, given=2, joint=True, brief=True)

@@ -3,7 +3,7 @@
     @NAME_share_flat(row, pointers, numbers, n, itemsizes, many)
     @NAME_share_grid(drive, row, pointers, numbers, ndim, sizes, strides, itemsizes, transfers, outputs, many, first,
                      each) -> i1
-    @NAME_split_run(run, merge, join, state, in, ndim, sizes, strides, parameters)
+    @NAME_split_run(run, join, state, in, ndim, sizes, strides, parameters)
     @NAME_strips_run(run, state, in, ndim, sizes, strides, parameters)
     @NAME_transposed_reduction(in, outs, n, in_stride, out_strides, ndim, sizes, strides, parameters)
 
@@ -238,7 +238,6 @@ def _split_run(name: str) -> str:
     walk = "i64 %ndim, ptr %sizes, ptr %strides, ptr %parameters"
     with code.when(code.register(f"xor i1 {big}, true")):
         code.line(f"call void @{name}_each_run(ptr %run, ptr %state, ptr %in, {walk}, i64 0)")
-        code.line("call void %merge(ptr %state)")
     with code.when(big):
         size, step = _outermost(code)
         strips = code.minimum(code.minimum(parts_of(code, volume), MOST_PARTS), size)
@@ -250,27 +249,26 @@ def _split_run(name: str) -> str:
             code.line(f"call void @llvm.memcpy.p0.p0.i64(ptr {place}, ptr %state, i64 {BLOCK_BYTES}, i1 0)")
         context = context_of(
             code,
-            ("ptr %run", "ptr %merge", f"ptr {states}", "ptr %in", "i64 %ndim", "ptr %sizes", "ptr %strides",
+            ("ptr %run", f"ptr {states}", "ptr %in", "i64 %ndim", "ptr %sizes", "ptr %strides",
              "ptr %parameters", f"i64 {size}", f"i64 {chunk}", f"i64 {step}", f"i64 {inner}"),
         )  # fmt: skip
         code.register(f"call i1 @{name}_run(ptr @run_part, ptr {context}, i64 {strips})")
         with code.loop(0, strips) as k:
             code.line(f"call void %join(ptr %state, ptr {code.at(states, k, STATE_BYTES)})")
-    arguments = f"ptr %run, ptr %merge, ptr %join, ptr %state, ptr %in, {walk}"
+    arguments = f"ptr %run, ptr %join, ptr %state, ptr %in, {walk}"
     return code.function(f"define void @{name}_split_run({arguments})", "  ret void")
 
 
 def _run_part() -> str:
     code = Code()
-    kinds = ("ptr",) * 4 + ("i64",) + ("ptr",) * 3 + ("i64",) * 4
-    run, merge, states, source, ndim, sizes, strides, parameters, size, chunk, step, inner = fields_of(code, kinds)
+    kinds = ("ptr",) * 3 + ("i64",) + ("ptr",) * 3 + ("i64",) * 4
+    run, states, source, ndim, sizes, strides, parameters, size, chunk, step, inner = fields_of(code, kinds)
     begin, count = range_of(code, size, chunk)
     state = code.at(states, "%k", STATE_BYTES)
     left = code.register(
         f"call i1 @walked(ptr {run}, ptr {state}, ptr {source}, i64 {ndim}, ptr {sizes}, ptr {strides}, "
         f"ptr {parameters}, i64 0, i64 {begin}, i64 {count}, i64 {step}, i64 {inner}, i64 {STRIP})"
     )
-    code.line(f"call void {merge}(ptr {state})")
     return part_function("run_part", code, left)
 
 

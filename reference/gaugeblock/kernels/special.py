@@ -75,18 +75,23 @@ def xlogy(library: Function, x: Expr, y: Expr) -> Expr:
     return select(isnan(y), y, select(x == 0.0, 0.0, x * library("log", y)))
 
 
-def logaddexp(library: Function, a: Expr, b: Expr) -> Expr:
+def logaddexp(library: Library, a: Expr, b: Expr) -> Expr:
     """log(e**a + e**b)."""
-    top = select((a > b) | isnan(a), a, b)
-    spread = library("log1p", library("exp", -fabs(a - b)))
-    return select((a == b) & (fabs(a) == float("inf")), a, top + spread)
+    return _joined(library, a, b, library("exp", -fabs(a - b)), 1.0)
 
 
-def logaddexp2(library: Function, a: Expr, b: Expr) -> Expr:
+def logaddexp2(library: Library, a: Expr, b: Expr) -> Expr:
     """log2(2**a + 2**b)."""
+    distance = -fabs(a - b)
+    share = approximation.exp2_of_negative(distance) if library.single else library("exp2", distance)
+    return _joined(library, a, b, share, 1.0 / math.log(2.0))
+
+
+def _joined(library: Library, a: Expr, b: Expr, share: Expr, unit: float) -> Expr:
+    """The larger of two logarithms and that of 1 + share, in a unit; NaN where one of them is."""
     top = select((a > b) | isnan(a), a, b)
-    spread = library("log1p", library("exp2", -fabs(a - b))) * (1.0 / math.log(2.0))
-    return select((a == b) & (fabs(a) == float("inf")), a, top + spread)
+    spread = approximation.log1p_of_share(share) if library.single else library("log1p", share)
+    return select((a == b) & (fabs(a) == float("inf")), a, mul_add(spread, constant(unit, F64), top))
 
 
 def sinc(library: Function, x: Expr) -> Expr:

@@ -54,7 +54,7 @@ def silu(self: Value) -> Value:
     """self * sigmoid(self)."""
     if isinstance(self, Complex):
         return complex_divide(self, elementary.complex_function("exp", -self) + 1.0)
-    return in_double(lambda library, x: _undefined_below(x, x / (library("exp", -x) + 1.0)), self)
+    return exponential.times_sigmoid(self)
 
 
 def mish(library: Function, self: Expr) -> Expr:
