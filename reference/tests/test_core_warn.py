@@ -118,3 +118,22 @@ def test_a_warning_has_the_category_that_is_asked_for() -> None:
     with pytest.warns(RuntimeWarning, match="why") as found:
         warn("why", RuntimeWarning)
     assert found[0].filename == __file__
+
+
+def test_every_call_warns_that_no_degrees_of_freedom_are_left() -> None:
+    x, out = gb.ones(1, 2), gb.empty(2)
+    recorded = gb.ones(1, 2, requires_grad=True)
+    calls: list[Callable[[], object]] = [
+        lambda: x.var(0), lambda: gb.std(x, [0]), lambda: gb.var_mean(x, 0, correction=3), lambda: recorded.var(0),
+        lambda: gb.var(x, 0, out=out), lambda: gb.std(x, 0, out=out), lambda: gb.std_mean(recorded, 0),
+    ]  # fmt: skip
+    for call in calls:
+        for _ in range(4):
+            with pytest.warns(UserWarning, match="degrees of freedom") as found:
+                call()
+            assert [one.filename for one in found] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="degrees of freedom"):
+            x.var(0)
+        assert x.var(1).tolist() == [0.0]

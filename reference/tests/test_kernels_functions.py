@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from gaugeblock.core.dtype import DType, float32, float64
 from gaugeblock.kernels.elementary import FUNCTIONS
+from gaugeblock.kernels.functions import polynomial_by_pairs, powers_of_series
 from gaugeblock.kernels.isa import supported_levels
 from gaugeblock.kernels.pointwise import PointwiseKernel
 
@@ -144,3 +145,22 @@ def test_powers(level: int, dtype: DType) -> None:
     columns = np.repeat(np.array(POWERS).astype(dtype.numpy).T, 17, axis=1)
     base, exponent, expected = (column.copy() for column in columns)
     assert same(run("pow", dtype, base, exponent, level=level), expected)
+
+
+def test_series_by_powers() -> None:
+    assert powers_of_series((1.0, 2.0, 3.0, 4.0)) == (16.0, 6.0, -10.0, -2.0)
+    drawn = np.random.default_rng(0).standard_normal(15)
+    expected = np.polynomial.chebyshev.cheb2poly(drawn)[::-1]
+    np.testing.assert_allclose(powers_of_series(tuple(drawn.tolist())), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("count", range(1, 9))
+def test_polynomials_by_pairs(count: int) -> None:
+    numbers = tuple(float(k + 1) for k in range(count))
+    kernel = PointwiseKernel(
+        "polynomial", lambda x: polynomial_by_pairs(x, x * x, numbers), (float64,), float64, (float64,), LEVELS[-1]
+    )
+    x = np.arange(-3.0, 4.0)
+    out = np.empty_like(x)
+    kernel.contiguous(out.ctypes.data, x.ctypes.data, x.size)
+    np.testing.assert_array_equal(out, np.polyval(numbers, x))

@@ -179,3 +179,40 @@ def test_running_maximum_keeps_nan_and_the_last_of_equals() -> None:
     values, index = scanned("max", array, 0, float64, [float64, int64])
     np.testing.assert_array_equal(values, [1.0, 3.0, 3.0, np.nan, np.nan])
     assert index.tolist() == [0, 1, 2, 3, 3]
+
+
+@pytest.mark.parametrize("level", range(len(LEVELS)), ids=[level.name for level in LEVELS])
+@pytest.mark.parametrize("dtype", [float32, float64, int8, complex128], ids=lambda d: d.name)
+def test_rows_of_every_length(dtype: DType, level: int) -> None:
+    array = np.random.default_rng(5).integers(-9, 9, (150, 3)).astype(dtype.numpy)
+    total = int64 if dtype is int8 else dtype
+    for count in range(array.shape[0]):
+        rows = np.ascontiguousarray(array[:count].T)
+        (found,) = reduced(reduction_ops.sum_reduction(dtype), rows, (1,), dtype, [total], level=level)
+        np.testing.assert_array_equal(found, rows.sum(axis=1))
+        if dtype in (float32, int8):
+            where = reduction_ops.position_reduction(dtype, True, False)
+            found, place = reduced(where, rows, (1,), dtype, [dtype, int64], level=level)
+            if count:
+                np.testing.assert_array_equal(found, rows.max(axis=1))
+                np.testing.assert_array_equal(place, rows.argmax(axis=1))
+
+
+@pytest.mark.parametrize("level", range(len(LEVELS)), ids=[level.name for level in LEVELS])
+def test_adjacent_outputs_of_every_number(level: int) -> None:
+    array = np.random.default_rng(6).integers(-9, 9, (5, 150)).astype(np.float32)
+    for count in range(1, array.shape[1]):
+        columns = np.ascontiguousarray(array[:, :count])
+        (found,) = reduced(reduction_ops.sum_reduction(float32), columns, (0,), float32, [float32], level=level)
+        np.testing.assert_array_equal(found, columns.sum(axis=0))
+
+
+def test_nan_wins_in_every_lane() -> None:
+    for count in (1, 15, 16, 33, 70):
+        for place in range(count):
+            row = np.arange(count, dtype=np.float32)
+            row[place] = np.nan
+            for largest in (True, False):
+                reduction = reduction_ops.extreme_reduction(float32, largest)
+                (found,) = reduced(reduction, row[None], (1,), float32, [float32])
+                assert np.isnan(found[0])

@@ -58,3 +58,17 @@ def test_layouts(dim: int) -> None:
         found = gb.softmax(tensor, dim)
         assert found.is_contiguous()
         assert np.allclose(found.numpy(), share.astype(np.float32), rtol=1e-6)
+
+
+def test_rows_of_every_length() -> None:
+    drawn = np.random.default_rng(3).standard_normal((3, 70)).astype(np.float32) * 9
+    for columns in range(1, 71):
+        given = gb.from_numpy(np.ascontiguousarray(drawn[:, :columns]))
+        share, logarithm = expected(given.numpy())
+        assert np.allclose(gb.softmax(given, -1).numpy(), share.astype(float), rtol=3e-7, atol=1e-37)
+        assert np.allclose(gb.log_softmax(given, -1).numpy(), logarithm.astype(float), rtol=2e-7, atol=2e-7)
+        wide = given.numpy().astype(np.float64)
+        normal = (wide - wide.mean(1, keepdims=True)) / np.sqrt(wide.var(1, keepdims=True) + 0.25)
+        assert np.allclose(gb.nn.functional.layer_norm(given, (columns,), eps=0.25).numpy(), normal, atol=2e-6)
+        root = wide / np.sqrt((wide * wide).mean(1, keepdims=True) + 0.25)
+        assert np.allclose(gb.nn.functional.rms_norm(given, (columns,), eps=0.25).numpy(), root, rtol=3e-7)

@@ -1,10 +1,13 @@
-"""Rows of long bodies: the same bits whether a vector lies in memory or in buffers, and nothing else is written."""
+"""Rows: the same bits whether a vector lies in memory or in buffers, and nothing else is read or written."""
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 from typing import Any
 
 import gaugeblock as gb
+import numpy as np
 import pytest
 from gaugeblock.core.dtype import bfloat16, float32
 from gaugeblock.kernels import pointwise
@@ -80,3 +83,40 @@ def test_elements_are_repeated_along_rows_and_along_tiles(dtype: Any, turned: bo
     assert (whole == column).tolist() == (column == whole).tolist() == [[a == b for a in row] for row, b in rows]
     picked = gb.where(column == gb.tensor(1, dtype=dtype), whole, column)
     assert picked.tolist() == [row if b else [b] * columns for row, b in rows]
+
+
+ALL_DTYPES = [*DTYPES, gb.float16, gb.int64, gb.float64]
+
+
+@pytest.mark.parametrize("dtype", ALL_DTYPES, ids=str)
+def test_the_last_elements_of_a_row_are_all_that_is_written(dtype: Any) -> None:
+    values = (gb.arange(140) % 3 == 1).to(dtype)
+    for count in range(140):
+        out = gb.full((143,), 1, dtype=dtype)
+        gb.logical_not(values[:count], out=out[1 : count + 1])
+        assert out.tolist() == [1, *(1 - k for k in values[:count].tolist()), *[1] * (142 - count)]
+        changed = values.clone()
+        changed[:count].mul_(changed[:count])
+        assert changed.tolist() == values.tolist()
+
+
+@pytest.mark.skipif(not hasattr(mmap, "PROT_READ"), reason="pages are protected by POSIX's mprotect")
+def test_the_last_elements_may_end_a_page() -> None:
+    page = mmap.PAGESIZE
+    memory = mmap.mmap(-1, 2 * page)
+    libc = ctypes.CDLL(None)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    if libc.mprotect(ctypes.c_void_p(start + page), ctypes.c_size_t(page), 0):
+        pytest.skip("pages cannot be protected")
+    try:
+        whole = np.frombuffer(memory, np.float32, page // 4)
+        for count in range(1, 70):
+            tail = gb.from_numpy(whole[-count:])
+            tail.fill_(2.0)
+            assert (tail + tail).tolist() == [4.0] * count
+            assert tail.sum().item() == 2.0 * count and tail.amax().item() == 2.0
+            assert gb.softmax(tail, 0).sum().item() == pytest.approx(1.0)
+            tail.mul_(tail)
+            assert tail.tolist() == [4.0] * count
+    finally:
+        libc.mprotect(ctypes.c_void_p(start + page), ctypes.c_size_t(page), 3)

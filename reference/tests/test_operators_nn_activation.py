@@ -126,3 +126,19 @@ def test_functions_are_pickled_by_name() -> None:
     for function in (F.relu, F.dropout2d, F.mse_loss, F.max_pool2d, F.pad):
         assert pickle.loads(pickle.dumps(function)) is function
         assert function.__module__ == "gaugeblock.nn.functional"
+
+
+@pytest.mark.parametrize(("dtype", "low"), [(gb.float32, -106.0), (gb.float64, -750.0)], ids=str)
+def test_silu_is_exact_to_the_end(dtype: Any, low: float) -> None:
+    x = gb.cat([gb.linspace(low, 20.0, 5000, dtype=dtype), gb.tensor([1e-30, -1e-30, 1e30, -1e30], dtype=dtype)])
+    wide = [math.exp(min(v, 0.0)) / (1 + math.exp(-abs(v))) * v for v in x.tolist()]
+    unit, least = (2.0**-23, 2.0**-149) if dtype is gb.float32 else (2.0**-52, 2.0**-1074)
+    assert all(
+        abs(found - exact) <= max(1.01 * unit * abs(exact), 1.01 * least)
+        if dtype is gb.float32
+        else found == pytest.approx(exact, rel=8 * unit, abs=900 * least)
+        for found, exact in zip(F.silu(x).tolist(), wide, strict=True)
+    )
+    ends = F.silu(gb.tensor([math.inf, -math.inf, math.nan, 0.0, -0.0], dtype=dtype)).tolist()
+    assert ends[0] == math.inf and math.isnan(ends[1]) and math.isnan(ends[2])
+    assert [math.copysign(1.0, end) for end in ends[3:]] == [1.0, -1.0]

@@ -11,7 +11,7 @@ import functools
 import math
 
 from .expression import F64, Expr, constant, select, when
-from .functions import chebyshev_series, copysign, fabs, polynomial, sqrt
+from .functions import copysign, fabs, polynomial, sqrt
 from .special import Library
 
 I0_TAIL = (
@@ -165,7 +165,7 @@ def modified_i1(library: Library, x: Expr, *, scaled: bool = False) -> Expr:
 def _decaying(library: Library, x: Expr, near: Expr, tail: tuple[float, ...], *, scaled: bool) -> Expr:
     """K of x from its value up to 2, times exp(x) if `scaled`; inf at 0, NaN below."""
     beyond = select(x > 2.0, x, 2.0)
-    far = chebyshev_series(4.0 / beyond - 1.0, tail) / sqrt(beyond)
+    far = library.whole_series(4.0 / beyond - 1.0, tail) / sqrt(beyond)
     if scaled:
         near = near * library("exp", select(x > 2.0, 2.0, x))
     else:
@@ -187,7 +187,7 @@ def modified_k0(library: Library, x: Expr, *, scaled: bool = False) -> Expr:
     """K0(x), or K0(x) exp(x)."""
     square = _square(x, 2.0)
     growing = polynomial(square * 0.25, _I0[-14:])
-    near = chebyshev_series(square * 0.5 - 1.0, K0_HEAD) - _logarithm(library, x) * growing
+    near = library.whole_series(square * 0.5 - 1.0, K0_HEAD) - _logarithm(library, x) * growing
     return _decaying(library, x, near, K0_TAIL, scaled=scaled)
 
 
@@ -195,7 +195,7 @@ def modified_k1(library: Library, x: Expr, *, scaled: bool = False) -> Expr:
     """K1(x), or K1(x) exp(x)."""
     square = _square(x, 2.0)
     growing = x * polynomial(square * 0.25, _I1[-14:])
-    near = chebyshev_series(square * 0.5 - 1.0, K1_HEAD) / x + _logarithm(library, x) * growing
+    near = library.whole_series(square * 0.5 - 1.0, K1_HEAD) / x + _logarithm(library, x) * growing
     return _decaying(library, x, near, K1_TAIL, scaled=scaled)
 
 
@@ -209,7 +209,7 @@ def _waves(library: Library, x: Expr, even: tuple[float, ...], odd: tuple[float,
     ratio = FAR / x
     t = ratio * ratio * 2.0 - 1.0
     scale = sqrt(x) * math.sqrt(math.pi)
-    p, q = chebyshev_series(t, even) / scale, ratio * chebyshev_series(t, odd) / scale
+    p, q = library.series(t, even) / scale, ratio * library.series(t, odd) / scale
     cosine, sine = library("cos", x), library("sin", x)
     return p * (cosine + sine) - q * (sine - cosine), p * (sine - cosine) + q * (cosine + sine)
 
@@ -227,12 +227,12 @@ def _small(x: Expr) -> Expr:
     return x * x * (2.0 / FAR**2) - 1.0
 
 
-def _head_j0(x: Expr, small: Expr) -> Expr:
-    return chebyshev_series(small, J0_HEAD) * _beside(x, J0_ZEROS)
+def _head_j0(library: Library, x: Expr, small: Expr) -> Expr:
+    return library.whole_series(small, J0_HEAD) * _beside(x, J0_ZEROS)
 
 
-def _head_j1(x: Expr, small: Expr) -> Expr:
-    return x * chebyshev_series(small, J1_HEAD) * _beside(x, J1_ZEROS)
+def _head_j1(library: Library, x: Expr, small: Expr) -> Expr:
+    return x * library.whole_series(small, J1_HEAD) * _beside(x, J1_ZEROS)
 
 
 def bessel_j0(library: Library, x: Expr) -> Expr:
@@ -243,7 +243,7 @@ def bessel_j0(library: Library, x: Expr) -> Expr:
         value, _ = _waves(library, size, P0_TAIL, Q0_TAIL)
         return select(size == float("inf"), 0.0, value)
 
-    return when(~(size < FAR), far, _head_j0(size, _small(size)))
+    return when(~(size < FAR), far, _head_j0(library, size, _small(size)))
 
 
 def bessel_j1(library: Library, x: Expr) -> Expr:
@@ -254,7 +254,7 @@ def bessel_j1(library: Library, x: Expr) -> Expr:
         _, value = _waves(library, size, P1_TAIL, Q1_TAIL)
         return select(size == float("inf"), 0.0, value)
 
-    value = when(~(size < FAR), far, _head_j1(size, _small(size)))
+    value = when(~(size < FAR), far, _head_j1(library, size, _small(size)))
     return select(x < 0.0, -value, value)
 
 
@@ -267,7 +267,8 @@ def bessel_y0(library: Library, x: Expr) -> Expr:
     """Y0(x); -inf at 0, NaN below."""
     inside = select((x > 0.0) & (x < FAR), x, 1.0)
     small = _small(inside)
-    near = chebyshev_series(small, Y0_HEAD) + library("log", inside) * _head_j0(inside, small) * (2.0 / math.pi)
+    falling = library("log", inside) * _head_j0(library, inside, small) * (2.0 / math.pi)
+    near = library.whole_series(small, Y0_HEAD) + falling
     return _ends(x, when(x >= FAR, lambda: _waves(library, x, P0_TAIL, Q0_TAIL)[1], near))
 
 
@@ -275,8 +276,8 @@ def bessel_y1(library: Library, x: Expr) -> Expr:
     """Y1(x); -inf at 0, NaN below."""
     inside = select((x > 0.0) & (x < FAR), x, 1.0)
     small = _small(inside)
-    near = inside * chebyshev_series(small, Y1_HEAD)
-    near = near + (library("log", inside) * _head_j1(inside, small) - 1.0 / inside) * (2.0 / math.pi)
+    near = inside * library.whole_series(small, Y1_HEAD)
+    near = near + (library("log", inside) * _head_j1(library, inside, small) - 1.0 / inside) * (2.0 / math.pi)
     return _ends(x, when(x >= FAR, lambda: -_waves(library, x, P1_TAIL, Q1_TAIL)[0], near))
 
 
@@ -341,11 +342,11 @@ def airy(library: Library, x: Expr) -> Expr:
     right = select(x > RIGHT, x, RIGHT)
     decay = _phase(right)
     first = 2.0 / 3.0 * RIGHT**1.5
-    far = chebyshev_series((2.0 * first) / decay - 1.0, AI_TAIL) * library("exp", -decay)
+    far = library.whole_series((2.0 * first) / decay - 1.0, AI_TAIL) * library("exp", -decay)
     far = far / (sqrt(sqrt(right)) * (2.0 * math.sqrt(math.pi)))
-    middle = chebyshev_series(select(x > 0.0, select(x < RIGHT, x, RIGHT), 0.0) - 1.0, AI_MIDDLE)
+    middle = library.whole_series(select(x > 0.0, select(x < RIGHT, x, RIGHT), 0.0) - 1.0, AI_MIDDLE)
     inner = select(x < 0.0, select(x > LEFT, x, LEFT), 0.0)
-    waves = chebyshev_series(inner * (-2.0 / LEFT) + 1.0, AI_WAVES)
+    waves = library.whole_series(inner * (-2.0 / LEFT) + 1.0, AI_WAVES)
     for high, low in ZEROS:
         waves = waves * ((inner - high) - low)
     left = -select(x < LEFT, x, LEFT)
@@ -353,7 +354,7 @@ def airy(library: Library, x: Expr) -> Expr:
     ratio = (2.0 / 3.0 * (-LEFT) ** 1.5) / phase
     t = ratio * ratio * 2.0 - 1.0
     cosine, sine = library("cos", phase), library("sin", phase)
-    even, odd = chebyshev_series(t, AI_EVEN), ratio * chebyshev_series(t, AI_ODD)
+    even, odd = library.whole_series(t, AI_EVEN), ratio * library.whole_series(t, AI_ODD)
     swing = even * (sine + cosine) - odd * (cosine - sine)
     swing = swing / (sqrt(sqrt(left)) * math.sqrt(2.0 * math.pi))
     value = select(x > RIGHT, far, select(x >= 0.0, middle, select(x > LEFT, waves, swing)))

@@ -6,7 +6,10 @@ elementary functions need to know of float32 and float64.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from fractions import Fraction
+from itertools import zip_longest
 from typing import NamedTuple
 
 from .expression import BOOL, F32, F64, INT, UINT, Expr, ScalarType, constant, select
@@ -182,6 +185,19 @@ def chebyshev_series(t: Expr, coefficients: tuple[float, ...]) -> Expr:
     for coefficient in reversed(coefficients[1:-1]):
         last, before = mul_add(twice, last, -before) + coefficient, last
     return mul_add(t, last, -before) + coefficients[0]
+
+
+@functools.cache
+def powers_of_series(coefficients: tuple[float, ...]) -> tuple[float, ...]:
+    """Return the coefficients of a Chebyshev series by powers, the highest first."""
+    before, last = [Fraction(1)], [Fraction(0), Fraction(1)]
+    total = [Fraction(0)] * len(coefficients)
+    for coefficient in coefficients:
+        for power, factor in enumerate(before):
+            total[power] += factor * Fraction(coefficient)
+        twice = [Fraction(0), *(2 * factor for factor in last)]
+        before, last = last, [one - two for one, two in zip_longest(twice, before, fillvalue=Fraction(0))]
+    return tuple(map(float, reversed(total)))
 
 
 def lookup(table: tuple[float, ...], index: Expr, type: ScalarType) -> Expr:

@@ -23,7 +23,7 @@ from .compiler import Builtin, compiler, named
 from .conversion import SCALAR_TYPES, Memory, from_storage, memory, storage_type, to_storage
 from .exponential import exp
 from .expression import F32, F64, INT, Expr, ScalarType, Value, constant, select
-from .functions import bits_of, cast, float_of_bits, isfinite, mul_add, polynomial
+from .functions import bits_of, cast, float_of_bits, isfinite, mul_add, polynomial_by_pairs
 from .isa import Level, current_level
 from .logarithm import log
 from .loops import load_operand, store_operand
@@ -248,7 +248,8 @@ def _raised_power(x: Expr, error: Expr) -> Expr:
     shifted = mul_add(x, constant(1.0 / math.log(2.0), F32), constant(_SHIFT, F32))
     k = shifted - _SHIFT
     r = mul_add(k, constant(_LN2_HIGH - math.log(2.0), F32), mul_add(k, constant(-_LN2_HIGH, F32), x)) + error
-    power = mul_add(r * r, polynomial(r, _TAYLOR), r) + 1.0
+    square = r * r
+    power = mul_add(square, polynomial_by_pairs(r, square, _TAYLOR), r) + 1.0
     return float_of_bits(bits_of(power) + (bits_of(shifted) << 23))
 
 

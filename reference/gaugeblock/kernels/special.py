@@ -27,6 +27,8 @@ from .functions import (
     mul_add,
     ordered_sum,
     polynomial,
+    polynomial_by_pairs,
+    powers_of_series,
     sqrt,
     times,
 )
@@ -60,7 +62,13 @@ class Library(NamedTuple):
         """Return a Chebyshev series whose value is about its first coefficient, without the terms below the unit."""
         least = self.unit * abs(coefficients[0]) if self.single else 0.0
         count = next(k for k in range(len(coefficients), 0, -1) if abs(coefficients[k - 1]) > least)
-        return chebyshev_series(t, coefficients[:count])
+        return self.whole_series(t, coefficients[:count])
+
+    def whole_series(self, t: Expr, coefficients: tuple[float, ...]) -> Expr:
+        """Return a Chebyshev series; by powers, where a few more units of float64 do not matter."""
+        if not self.single:
+            return chebyshev_series(t, coefficients)
+        return polynomial_by_pairs(t, t * t, powers_of_series(coefficients))
 
 
 def in_double(function: Function, *arguments: Expr) -> Expr:

@@ -275,18 +275,23 @@ def spread(operator: str, self: Tensor, dim: Dim, keepdim: bool, correction: flo
         raise RuntimeError(f"{operator}(): std and var only support floating point and complex dtypes")
     dims = reduced_dims(operator, dim, self.meta.ndim)
     removed = 1.0 if correction is None else real_number(operator, check_number(operator, "correction", correction))
-    too_few = prod(self.meta.sizes[d] for d in dims) - removed <= 0
-    if too_few:
-        warn(
-            f"{operator}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
-            f"(input numel divided by output numel)."
-        )
     reduction: Reduction = reduction_ops.variance_reduction(own, base == "std", bool(mean))
     results = (own.to_real(), own) if mean else (own.to_real(),)
     plan = plan_reduction(operator, reduction, self.meta, dims, keepdim, own, results)
-    found = planned_fresh(plan._replace(tail=(removed, *plan.tail)), self)
-    if too_few:
-        found.call = None  # each call warns
+    fresh = plan._replace(tail=(removed, *plan.tail))
+    if prod(self.meta.sizes[d] for d in dims) - removed > 0:
+        return planned_fresh(fresh, self)
+    message = (
+        f"{operator}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+        f"(input numel divided by output numel)."
+    )
+
+    def warned(self: Tensor, *numbers: Any) -> tuple[Tensor]:
+        warn(message)
+        return (self,)
+
+    found = Planned.taking(fresh, warned, (self,), values=warned(self))
+    found.operands = None  # this call has warned; those kept warn each time
     return found
 
 
