@@ -45,6 +45,7 @@ class GatherKernel:
 
     itemsize: int
     index: DType
+    backward = False
 
     @property
     def results(self) -> tuple[int, ...]:

@@ -22,6 +22,7 @@ from .bound_call import nothing
 from .code import Declarations, Module
 from .compiler import Builtin, compiler, made_once
 from .conversion import Immediate, Raw
+from .copying import copied_row, is_copied
 from .isa import Level, current_level
 from .loops import RowWriter, row_text
 from .pointwise_entry import Signature, contiguous_entry, rows_text, strided_entry
@@ -95,25 +96,33 @@ class PointwiseKernel:
 
     def text(self, body: Body) -> str:
         """LLVM IR of the row function, named @NAME."""
+        if is_copied(body):
+            return copied_row(self.itemsizes[0], self.level)
         return row_text(RowWriter(body, Declarations(self.level.vector_bytes)), self.level.attributes)
 
     @made_once
-    def _row(self) -> tuple[int, int]:
-        """The address of the row function, and its width."""
+    def _row(self) -> tuple[int, int, bool]:
+        """The address of the row function, its width, and whether it only copies."""
         if not self.description:
             body = self.body()
-            return compiler().load_text(self.text(body)), body.width
-        (row,), width = compiler().described(self.description, self._module)
-        return row, int(width)
+            return compiler().load_text(self.text(body)), body.width, is_copied(body)
+        (row,), facts = compiler().described(self.description, self._module)
+        width, copied = map(int, facts.split())
+        return row, width, bool(copied)
 
     def _module(self) -> Module:
         body = self.body()
-        return Module(self.text(body), f"{body.width}")
+        return Module(self.text(body), f"{body.width} {is_copied(body):d}")
 
     @property
     def width(self) -> int:
         """Elements of the row function's vectors."""
         return self._row[1]
+
+    @property
+    def backward(self) -> bool:
+        """Whether the row function writes elements in reverse order as well as in order."""
+        return self._row[2]
 
     @made_once
     def contiguous(self) -> Builtin:
@@ -217,6 +226,9 @@ class Kernel(Protocol):
     @property
     def results(self) -> Sequence[Any]: ...
 
+    @property
+    def backward(self) -> bool: ...
+
     def tiled(self, apart: tuple[bool, ...]) -> Builtin: ...
 
 
@@ -247,7 +259,8 @@ class Launch:
         if self.shape[0] >= TILED_FROM:
             outputs = len(kernel.results)
             apart = tuple(
-                operand[0] != size and (operand[0] != 0 or place < outputs)
+                operand[0] != size
+                and not (operand[0] == -size and kernel.backward if place < outputs else operand[0] == 0)
                 for place, (operand, size) in enumerate(zip(self.strides, itemsizes, strict=True))
             )
             self.apart = apart if any(apart) else None
@@ -271,6 +284,7 @@ class Launch:
 class _NoElements:
     contiguous = strided = staticmethod(nothing)
     results = ()
+    backward = False
 
     def tiled(self, apart: tuple[bool, ...]) -> Builtin:
         return nothing
