@@ -29,7 +29,8 @@ def copied_row(itemsize: int, level: Level) -> str:
     """Return the module of the row function for elements of a size."""
     code, types = Code(), _Types(itemsize)
     (to, source), (to_step, step) = (
-        [code.load(type, code.slot(array, k)) for k in range(2)] for type, array in (("ptr", "%pointers"), ("i64", "%strides"))
+        [code.load(type, code.slot(array, k)) for k in range(2)]
+        for type, array in (("ptr", "%pointers"), ("i64", "%strides"))
     )
     given = code.register("icmp slt i64 %n, 0")
     beside, packed, backward = (
