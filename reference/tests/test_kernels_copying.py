@@ -38,6 +38,20 @@ def test_rows_of_any_length_are_reversed(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+def test_many_short_rows_are_copied_and_nothing_beside_them(dtype: str) -> None:
+    for length in LENGTHS[:-4]:
+        array = np.stack([numbers(40, length + 3, dtype)] * 2)
+        place = np.stack([numbers(40, length + 2, dtype)] * 2)
+        expected = place.copy()
+        expected[:, ::-1, 1:-1] = array[:, :, 2:-1]
+        gb.from_numpy(place)[:, :, 1:-1].copy_(gb.from_numpy(array)[:, :, 2:-1].flip(1))
+        assert np.array_equal(place, expected)
+        turned = gb.from_numpy(array).permute(1, 0, 2).contiguous()
+        assert np.array_equal(turned.numpy(), array.transpose(1, 0, 2))
+        assert np.array_equal(gb.from_numpy(array)[..., 1:].flip(0, 1).numpy(), array[::-1, ::-1, 1:])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 def test_a_repeated_element_fills_rows(dtype: str) -> None:
     for length in LENGTHS:
         array = numbers(3, 1, dtype)

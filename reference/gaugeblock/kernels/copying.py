@@ -1,10 +1,13 @@
-"""IR text of one strided row that is copied as it is, for elements of any dtype of one size.
+"""IR text of one strided row that is copied as it is: elements of any dtype of one size, or blocks of a few bytes.
 
     define i1 @NAME(ptr pointers, ptr numbers, i64 n, ptr strides)
 
 It is called as the row functions of `loops` are, and returns false. Adjacent elements are moved in vectors, the last of
 which overlaps the one before, and in shorter vectors where there is not one whole; so are elements that come to lie in
 reverse order. The output is the input itself, or shares no memory with it.
+
+A block is moved by a few loads and stores of one size, of which the last overlaps the one before, so that rows of few
+elements take about as long as elements do.
 
 Memory is read in order, for then the processor loads ahead what is needed next. Stores need not wait.
 """
@@ -16,6 +19,11 @@ from collections.abc import Callable
 from .body import Body
 from .code import Code, Declarations, row_module
 from .isa import Level
+
+MOST_BLOCK = 256
+"""Bytes of the largest block."""
+WIDEST = 64
+"""Bytes that are moved at once, at most."""
 
 
 def is_copied(body: Body) -> bool:
@@ -55,6 +63,23 @@ def copied_row(itemsize: int, level: Level) -> str:
     with code.carry(0, "%n", 1, [("ptr", to), ("ptr", source)]) as loop:
         moved(1, *loop.values)
         loop.following = [code.move(loop.values[0], to_step), code.move(loop.values[1], step)]
+    return row_module(code, Declarations(level.vector_bytes), level.attributes)
+
+
+def copied_blocks(nbytes: int, level: Level) -> str:
+    """Return the module of the row function for blocks of so many bytes."""
+    code = Code()
+    pointers = [code.load("ptr", code.slot("%pointers", k)) for k in range(2)]
+    strides = [code.load("i64", code.slot("%strides", k)) for k in range(2)]
+    piece = min(1 << nbytes.bit_length() - 1, WIDEST)
+    type = f"i{8 * piece}" if piece <= 8 else f"<{piece // 8} x i64>"
+    with code.carry(0, "%n", 1, [("ptr", pointer) for pointer in pointers]) as loop:
+        to, source = loop.values
+        offsets = [*range(0, nbytes - piece, piece), nbytes - piece]
+        moved = [code.load(type, code.move(source, offset), 1) for offset in offsets]
+        for offset, value in zip(offsets, moved, strict=True):
+            code.store(type, value, code.move(to, offset), 1)
+        loop.following = [code.move(place, stride) for place, stride in zip(loop.values, strides, strict=True)]
     return row_module(code, Declarations(level.vector_bytes), level.attributes)
 
 

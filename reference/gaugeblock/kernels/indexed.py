@@ -47,7 +47,7 @@ class GatherKernel:
 
     itemsize: int
     index: DType
-    backward = False
+    copies = False
 
     @property
     def results(self) -> tuple[int, ...]:
