@@ -192,7 +192,8 @@ def _weighted(operator: str, dims: int, tables_of: Callable[..., Tables], *, exa
         given, keeps = scales or (None,) * dims, exact or own.dtype is uint8
         used = [d for d in reversed(range(dims)) if not (keeps and own.sizes[d + 2] == output_size[d])]
         found, wide = self, float32 if own.dtype.itemsize == 2 else own.dtype
-        laid, end = contiguous_meta, result
+        laid: Callable[[tuple[int, ...], DType], TensorMeta] = contiguous_meta
+        end = result
         if used and result.sizes[-1] < LONG and own.sizes[0] * own.sizes[1] >= MANY:
             laid, end = _planes_innermost, _planes_innermost(result.sizes, result.dtype)
             found = part.plan(copied, self, laid(own.sizes, own.dtype))
