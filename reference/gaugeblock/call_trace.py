@@ -130,6 +130,8 @@ def _loop(launch: Launch) -> str:
     kernel = getattr(launch.kernel, "title", type(launch.kernel).__name__)
     if launch.contiguous:
         form = f"contiguous, one run of {launch.count} elements"
+    elif launch.in_blocks() is not None:
+        form = f"in blocks, over {list(launch.shape)} (innermost first): a dim of few adjacent elements is one of them"
     elif launch.apart is not None:
         form = f"tiled, over {list(launch.shape)} (innermost first): operands that lie apart go through buffers"
     else:

@@ -52,6 +52,24 @@ def test_long_tensors_are_compared_by_loops_that_share_threads() -> None:
     assert not gb.equal(x, y)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_difference_is_found_wherever_it_is_among_many_elements(layout: str) -> None:
+    x = gb.arange(2 * 300 * 257).reshape(2, 300, 257).remainder(7)
+    y = LAYOUTS[layout](x)
+    assert gb.equal(x, y)
+    for place in (0, 31, 32, 511, 512, 513, 65_535, 65_536, 65_537, 77_100, x.numel() - 1):
+        other = x.clone()
+        other.view(-1)[place] += 1
+        other = LAYOUTS[layout](other)
+        assert [gb.equal(x, other) for _ in range(3)] == [False] * 3
+
+
+def test_the_call_of_the_first_elements_leaves_the_others_to_the_caller() -> None:
+    call = equality_call(gb.float32, (3, 1), (0, 0), (4, 4), more=True)
+    assert call(gb.ones(4), gb.ones(4)) is None
+    assert call(gb.ones(4), gb.tensor([1.0, 1, 2, 1])) is False
+
+
 def test_the_builtin_takes_tensors_alone() -> None:
     call = equality_call(gb.float32, (3, 1), (0, 0), (4, 4))
     assert call(gb.ones(3), gb.ones(3)) is True

@@ -48,6 +48,22 @@ def test_indices_outside_the_dim(bad: int) -> None:
             gb.index_select(gb.ones(5, 3), 0, index)
 
 
+@pytest.mark.parametrize("index_dtype", ["int32", "int64"])
+def test_an_index_outside_is_found_in_rows_of_any_length(index_dtype: str) -> None:
+    x = gb.arange(40.0).reshape(4, 10)
+    for length in range(1, 11):
+        index = gb.arange(length, dtype=getattr(gb, index_dtype)).flip(0)
+        assert gb.index_select(x, 1, index).tolist() == x.flip(1)[:, 10 - length :].tolist()
+        for place in range(length):
+            for bad in (-1, 10):
+                wrong = index.clone()
+                wrong[place] = bad
+                with pytest.raises(IndexError, match=f"index {bad} is out of bounds for size 10"):
+                    gb.index_select(x, 1, wrong)
+                with pytest.raises(RuntimeError, match=f"index {bad} is out of bounds for dimension 1 with size 10"):
+                    gb.gather(x, 1, wrong.expand(4, length))
+
+
 def test_conjugates_are_resolved() -> None:
     lazy = gb.tensor([1 + 2j, 3 - 4j]).conj()
     assert gb.gather(lazy, 0, gb.tensor([1, 0])).tolist() == [3 + 4j, 1 - 2j]

@@ -65,6 +65,25 @@ def test_dims_before_and_behind(name: str, dim: int) -> None:
         assert [bits(a) for a in across] == [bits(b.movedim(-1, dim).contiguous()) for b in along]
 
 
+@pytest.mark.parametrize("name", REAL)
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "int64", "float16", "bfloat16", "float32", "float64"])
+def test_extremes_of_contiguous_rows_are_those_of_single_elements(name: str, dtype: str) -> None:
+    """Vectors that bring nothing new, rising and falling rows, ties, NaN, zeros of both signs."""
+    for length in (1, 7, 16, 63, 64, 65, 130, 400):
+        mixed = drawn((3, length), dtype)
+        rising = gb.arange(length).to(getattr(gb, dtype)).expand(3, length)
+        for x in (mixed, rising.contiguous(), rising.flip(1), mixed.abs().neg() if dtype[0] in "fi" else mixed):
+            apart = gb.stack([x, x], -1)[..., 0]
+            values, places = getattr(gb, name)(x, 1)
+            assert [bits(values), bits(places)] == [bits(one) for one in getattr(gb, name)(apart, 1)]
+            row, extreme, at = x[1].tolist(), None, 0
+            for place, number in enumerate(row):
+                stays = extreme is not None and (number < extreme if name == "cummax" else number > extreme)
+                if not stays and not (extreme != extreme and number == number):
+                    extreme, at = number, place
+                assert places[1, place].item() == at
+
+
 def test_sums_of_columns() -> None:
     x = gb.arange(3 * (WIDTH + 2), dtype=gb.int64).view(3, WIDTH + 2)
     found = gb.cumsum(x, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from itertools import product
 from typing import Any
@@ -139,3 +140,24 @@ def test_rows_of_a_table_are_shortened_once(rows: int, order: float, turned: boo
         version = table._version
         assert gb.embedding_renorm_(table, gb.tensor(named * count), 2.0, order) is table
         assert np.allclose(table.numpy(), expected, rtol=1e-12) and table._version == version + 1
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "uint8"])
+@pytest.mark.parametrize(("mode", "sizes", "wanted"), [
+    ("bilinear", (3, 4), (5, 6)), ("bilinear", (4, 4), (4, 9)), ("bicubic", (5, 5), (7, 3)),
+    ("bilinear", (2, 3), (2, 3)),
+])  # fmt: skip
+def test_many_small_images_are_enlarged_as_single_ones_are(
+    dtype: str, mode: str, sizes: tuple[int, int], wanted: tuple[int, int]
+) -> None:
+    random = np.random.default_rng(0)
+    images = gb.from_numpy(random.random((4, 9, *sizes)).astype("float32") * 200).to(getattr(gb, dtype))
+    columns = images.contiguous(memory_format=gb.channels_last)
+    enlarged = functools.partial(F.interpolate, size=wanted, mode=mode)
+    single = [enlarged(images[i : i + 1, j : j + 1]) for i in range(4) for j in range(9)]
+    expected = gb.cat(single).reshape(4, 9, *wanted)
+    for _ in range(3):
+        assert gb.equal(enlarged(images), expected) and enlarged(images).is_contiguous()
+        assert gb.equal(enlarged(images.transpose(0, 1)), expected.transpose(0, 1))
+        assert gb.equal(enlarged(columns), expected)
+        assert enlarged(columns).is_contiguous(memory_format=gb.channels_last)

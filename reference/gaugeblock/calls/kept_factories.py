@@ -24,6 +24,7 @@ from ..operators.operand_checks import stored_number
 from ..operators.random_choices import shuffling
 from ..operators.random_numbers import LONG_SPAN, drawing_call, is_exact
 from ..operators.random_numbers import bounds as bounds_of
+from ..operators.ranges import eye_call
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import PLAN_LIMIT, only_ints
 
@@ -81,7 +82,9 @@ def _again(name: str, made: Tensor, given: tuple[Any, ...]) -> Make | None:
         draw = shuffling()
         kept = meta.dtype is int64 and meta.nbytes <= MOST_SHUFFLED
         return Fresh(draw, (meta,), (default_generator.address, meta.numel)).native() if kept else None
-    return _copying(made) if meta.nbytes <= MOST_COPIED else None
+    if meta.nbytes <= MOST_COPIED:
+        return _copying(made)
+    return eye_call(meta) if base == "eye" and meta.nbytes <= SMALL_LIMIT else None
 
 
 EMPTY = frozenset({"empty", "empty_strided"})

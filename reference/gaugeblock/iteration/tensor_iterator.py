@@ -362,9 +362,11 @@ class TensorIterator:
         self._record("strides")
 
     def _vote(self, operand: Operand) -> Ints | None:
-        """The byte strides with which an operand takes part in ordering the dims."""
-        if operand.meta is None or operand.strides is None:
-            return operand.strides
+        """The byte strides with which an operand takes part in ordering the dims; their signs do not count."""
+        if operand.strides is None:
+            return None
+        if operand.meta is None:
+            return tuple(map(abs, operand.strides))
         layout = self._layout(operand)
         if layout is operand.meta:
             return operand.strides

@@ -178,6 +178,11 @@ def _pairs_text(dtype: DType, order: str, level: Level) -> str:
     lanes = max(1, level.vector_bytes // size)
     whole = code.register(f"and i64 {columns}, {-lanes}")
     nbytes = code.register(f"mul i64 {columns}, {size}")
+    last = ""
+    if lanes > 1:
+        places = ", ".join([f"i64 {lane}" for lane in range(lanes)])
+        few = repeated(code, "i64", code.register(f"sub i64 {columns}, {whole}"), lanes)
+        last = code.register(f"icmp sgt <{lanes} x i64> {few}, <{places}>")
 
     def value(*exprs: Expr) -> str:
         with code.scope():
@@ -188,15 +193,33 @@ def _pairs_text(dtype: DType, order: str, level: Level) -> str:
         code.bind_all(found, names)
         return found
 
-    def added(width: int, begin: str, end: str, start: str, one: str, other: str) -> str:
-        """Return the value, of one lane or of vectors, after some of the columns."""
-        with code.scope(width), code.carry(begin, end, width, [(code.type(F64), start)]) as loop:
-            given = [Expr("argument", type) for _ in range(2)]
-            at = [code.load(code.type(type), code.at(row, loop.index, size), size) for row in (one, other)]
-            code.bind_all(given, at)
-            total, p = bound(loop.values[0], code.splat(power, F64))
-            loop.following = [value(add(total, cast(given[0] - given[1], F64), p))]
-        return loop.results[0]
+    def added(total: str, loaded: Callable[[str], str], one: str, other: str) -> str:
+        """Return the value after the elements that are loaded from both rows."""
+        given = [Expr("argument", type) for _ in range(2)]
+        code.bind_all(given, [loaded(one), loaded(other)])
+        before, p = bound(total, code.splat(power, F64))
+        return value(add(before, cast(given[0] - given[1], F64), p))
+
+    def summed(one: str, other: str) -> str:
+        """Return the value of all columns in lanes; behind the last one, which differ by nothing, stand zeros."""
+        with code.scope(lanes):
+            vector = code.type(type)
+            zero = "zeroinitializer" if lanes > 1 else "0.0"
+            with code.carry(0, whole, lanes, [(code.type(F64), zero)]) as loop:
+                at = loop.index
+                loop.following = [
+                    added(loop.values[0], lambda row: code.load(vector, code.at(row, at, size), size), one, other)
+                ]
+            (total,) = loop.results
+            if lanes == 1:
+                return total
+            name = f"@llvm.masked.load.v{lanes}f{type.bits}.p0"
+            code.declarations[name] = f"declare {vector} {name}(ptr, i32 immarg, <{lanes} x i1>, {vector})"
+            given = f"i32 {size}, <{lanes} x i1> {last}, {vector} zeroinitializer"
+            return added(
+                total, lambda row: code.register(f"call {vector} {name}(ptr {code.at(row, whole, size)}, {given})"),
+                one, other,
+            )  # fmt: skip
 
     with code.carry(0, rows, 1, [("ptr", first), ("ptr", out)]) as each:
         one, target = each.values
@@ -204,7 +227,7 @@ def _pairs_text(dtype: DType, order: str, level: Level) -> str:
         left = code.register(f"sub i64 {rows}, {each.index}")
         with code.carry(1, left, 1, [("ptr", following), ("ptr", target)]) as pair:
             other, place = pair.values
-            total = added(lanes, "0", whole, "zeroinitializer" if lanes > 1 else "0.0", one, other)
+            total = summed(one, other)
             width = lanes
             while width > 1:
                 width //= 2
@@ -218,7 +241,6 @@ def _pairs_text(dtype: DType, order: str, level: Level) -> str:
                 ]  # fmt: skip
                 with code.scope(width):
                     total = value(join(*bound(*halves)))
-            total = added(1, whole, columns, total, one, other)
             distance, p = bound(total, power)
             found = value(cast(finish(distance, p), type))
             code.store(type.ir, found, place, size)

@@ -25,6 +25,7 @@ from .isa import Level, current_level
 from .lower import Emitter
 from .pointwise import rows_builtin
 from .pointwise_entry import Signature
+from .selection import vector_type
 from .sharing import MAX_DIMS
 
 
@@ -70,26 +71,37 @@ def ints_kernel(dtype: DType, weight: DType | None) -> Builtin:
     return rows_builtin("ints", Signature(1, "mmi"), row, [8, dtype.itemsize, 8], 1)
 
 
-def _int(code: Emitter, dtype: DType, place: str) -> str:
-    """Return an int in memory as an i64."""
-    one = code.load(f"i{8 * dtype.itemsize}", place, dtype.itemsize)
+def _int(code: Emitter, dtype: DType, place: str, lanes: int = 1) -> str:
+    """Return an int in memory as an i64, or as many of them in a row."""
+    stored, wide = (vector_type(type, lanes) for type in (f"i{8 * dtype.itemsize}", "i64"))
+    one = code.load(stored, place, dtype.itemsize)
     if dtype.itemsize == 8:
         return one
-    return code.register(f"{'sext' if dtype.is_signed else 'zext'} i{8 * dtype.itemsize} {one} to i64")
+    return code.register(f"{'sext' if dtype.is_signed else 'zext'} {stored} {one} to {wide}")
 
 
 def _limits(dtype: DType, level: Level) -> str:
-    code = Emitter(1, "x", Declarations(level.vector_bytes))
+    code, lanes = Emitter(1, "x", Declarations(level.vector_bytes)), level.vector_bytes // 8
     cells, source = (code.load("ptr", code.slot("%pointers", k)) for k in range(2))
-    step = code.load("i64", code.slot("%strides", 1))
-    code.declarations["smax"] = "declare i64 @llvm.smax.i64(i64, i64)"
-    with code.carry(0, "%n", 1, [("i64", "0"), ("i64", "0"), ("ptr", source)]) as loop:
-        most, least, place = loop.values
-        one = _int(code, dtype, place)
-        most = code.register(f"call i64 @llvm.smax.i64(i64 {most}, i64 {one})")
-        loop.following = [most, code.minimum(least, one), code.move(place, step)]
-    for k in range(2):
-        code.store("i64", loop.results[k], code.slot(cells, k))
+    step, limits = code.load("i64", code.slot("%strides", 1)), ["0", "0"]
+    adjacent = code.register(f"icmp eq i64 {step}, {dtype.itemsize}")
+    whole = code.register(f"select i1 {adjacent}, i64 {code.register(f'and i64 %n, {-lanes}')}, i64 0")
+    for width, begin, end in ((lanes, "0", whole), (1, whole, "%n")):
+        type, suffix = vector_type("i64", width), f"v{width}i64" if width > 1 else "i64"
+        start = [(type, one if width == 1 else "zeroinitializer") for one in limits]
+        with code.carry(begin, end, width, [*start, ("ptr", code.at(source, begin, step))]) as loop:
+            one = _int(code, dtype, loop.values[2], width)
+            for kind, limit in zip(("smax", "smin"), loop.values, strict=False):
+                code.declarations[f"{kind} {suffix}"] = f"declare {type} @llvm.{kind}.{suffix}({type}, {type})"
+                loop.following.append(code.register(f"call {type} @llvm.{kind}.{suffix}({type} {limit}, {type} {one})"))
+            loop.following.append(code.at(loop.values[2], width, step))
+        limits = loop.results[:2]
+        for place, kind in enumerate(("smax", "smin") if width > 1 else ()):
+            name = f"llvm.vector.reduce.{kind}.{suffix}"
+            code.declarations[name] = f"declare i64 @{name}({type})"
+            limits[place] = code.register(f"call i64 @{name}({type} {limits[place]})")
+    for k, limit in enumerate(limits):
+        code.store("i64", limit, code.slot(cells, k))
     return row_module(code, code.declarations, level.attributes)
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +33,8 @@ from .pointwise_entry import Signature
 from .tiles import element_type
 
 _SIGNATURE = Signature(1, "mmii")
+UNROLLED = 4
+"""Elements that a round of a loop moves where those that no index moves are adjacent."""
 COMBINING: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add, "multiply": operator.mul, "amax": maximum, "amin": minimum,
 }  # fmt: skip
@@ -45,6 +47,7 @@ class GatherKernel:
 
     itemsize: int
     index: DType
+    copies = False
 
     @property
     def results(self) -> tuple[int, ...]:
@@ -100,38 +103,86 @@ def _row(itemsize: int, index: DType, combined: Combined, moved: int) -> int:
 
 def _text(itemsize: int, index: DType, combined: Combined, moved: int, level: Level) -> str:
     declarations = Declarations(level.vector_bytes)
-    code = Emitter(1, "x", declarations)
-    pointers = [code.load("ptr", code.slot("%pointers", k)) for k in range(3)]
-    strides = [code.load("i64", code.slot("%strides", k)) for k in range(3)]
-    step, size = (code.load("i64", code.slot("%numbers", k)) for k in range(2))
-    fault = code.variable("i8", 0, 1)
-    whole = code.register(f"icmp eq i64 {strides[2]}, 0")
-    for stride in strides[:2]:
-        contiguous = code.register(f"icmp eq i64 {stride}, {itemsize}")
-        whole = code.register(f"and i1 {whole}, {contiguous}")
+    row = _Row(Emitter(1, "x", declarations), itemsize, index, combined, moved, level)
+    row.write()
+    failed = row.code.register(f"icmp ne i8 {row.code.load('i8', row.fault, 1)}, 0")
+    declarations["memcpy"] = MEMCPY
+    return row_module(row.code, declarations, level.attributes, failed)
+
+
+class _Row:
+    """Writes the row function of output, source and index into `code`; `fault` is where it notes a wrong index."""
+
+    def __init__(
+        self, code: Emitter, itemsize: int, index: DType, combined: Combined, moved: int, level: Level
+    ) -> None:  # fmt: skip
+        self.code, self.index, self.combined, self.moved, self.level = code, index, combined, moved, level
+        self.sizes = (itemsize, itemsize, index.itemsize)
+        self.pointers = [code.load("ptr", code.slot("%pointers", k)) for k in range(3)]
+        self.strides = [code.load("i64", code.slot("%strides", k)) for k in range(3)]
+        self.step, self.size = (code.load("i64", code.slot("%numbers", k)) for k in range(2))
+        self.fault = code.variable("i8", 0, 1)
+
+    def write(self) -> None:
+        """Move the row as a whole if it has one index; else element by element, several in a round where two operands
+        are adjacent, also without a product where the third one's elements are too."""
+        code, moved, (itemsize, _, index_size) = self.code, self.moved, self.sizes
+        whole = self._equal((self.strides[0], itemsize), (self.strides[1], itemsize), (self.strides[2], 0))
+        with code.when(whole), self._places(self.pointers, self.step) as (out, source):
+            _write_row(code, out, source, itemsize, self.combined, self.level)
+        count = code.register(f"select i1 {whole}, i64 0, i64 %n")
+        adjacent = self._equal((self.strides[1 - moved], itemsize), (self.strides[2], index_size))
+        beside = self._equal((self.strides[moved], 0), (self.step, itemsize))
+        rounded = code.register(f"and i64 {count}, {-UNROLLED}")
+        stop = code.register(f"select i1 {adjacent}, i64 {rounded}, i64 0")
+        self._rounds(code.register(f"select i1 {beside}, i64 {stop}, i64 0"), itemsize, 0)
+        self._rounds(code.register(f"select i1 {beside}, i64 0, i64 {stop}"), self.step, self.strides[moved])
+        begin = [code.at(pointer, stop, stride) for pointer, stride in zip(self.pointers, self.strides, strict=True)]
+        with code.carry(stop, count, 1, [("ptr", at) for at in begin]) as loop:
+            self._element(loop.values, self.step)
+            loop.following = [code.move(at, stride) for at, stride in zip(loop.values, self.strides, strict=True)]
+
+    def _rounds(self, stop: str, step: str | int, stride: str | int) -> None:
+        """Write elements up to `stop`, the operands that no index moves being adjacent."""
+        code, moved, sizes = self.code, self.moved, self.sizes
+        with code.carry(0, stop, UNROLLED, [("ptr", self.pointers[moved])]) as loop:
+            (there,) = loop.values
+            first = [code.at(pointer, loop.index, size) for pointer, size in zip(self.pointers, sizes, strict=True)]
+            for lane in range(UNROLLED):
+                at = [code.move(start, lane * size) for start, size in zip(first, sizes, strict=True)]
+                at[moved] = there
+                self._element(at, step)
+                there = code.move(there, stride)
+            loop.following = [there]
+
+    def _element(self, at: Sequence[str], step: str | int) -> None:
+        with self._places(at, step) as (out, source):
+            _write(self.code, out, source, self.sizes[0], self.combined, self.level)
 
     @contextmanager
-    def places(at: list[str]) -> Iterator[tuple[str, str]]:
+    def _places(self, at: Sequence[str], step: str | int) -> Iterator[tuple[str, str]]:
         """Give the places of output and source for an index in the dim; any other is noted as a fault."""
+        code, index = self.code, self.index
         place = code.load(f"i{8 * index.itemsize}", at[2], index.itemsize)
         place = code.register(f"sext i32 {place} to i64") if index is int32 else place
-        bad = code.register(f"icmp uge i64 {place}, {size}")
-        with code.when(bad):
-            code.store("i8", 1, fault, 1)
-        with code.when(code.register(f"xor i1 {bad}, true")):
-            at[moved] = code.at(at[moved], place, step)
-            yield at[0], at[1]
+        inside, outside, done = code.label(), code.label(), code.label()
+        code.branch(code.register(f"icmp ult i64 {place}, {self.size}"), inside, outside)
+        code.begin(outside)
+        code.store("i8", 1, self.fault, 1)
+        code.jump(done)
+        code.begin(inside)
+        there = code.at(at[self.moved], place, step)
+        yield (at[0], there) if self.moved else (there, at[1])
+        code.jump(done)
+        code.begin(done)
 
-    with code.when(whole), places(list(pointers)) as (out, source):
-        _write_row(code, out, source, itemsize, combined, level)
-    count = code.register(f"select i1 {whole}, i64 0, i64 %n")
-    with code.loop(0, count) as k:
-        at = [code.at(pointer, k, stride) for pointer, stride in zip(pointers, strides, strict=True)]
-        with places(at) as (out, source):
-            _write(code, out, source, itemsize, combined, level)
-    failed = code.register(f"icmp ne i8 {code.load('i8', fault, 1)}, 0")
-    declarations["memcpy"] = MEMCPY
-    return row_module(code, declarations, level.attributes, failed)
+    def _equal(self, *pairs: tuple[str, int]) -> str:
+        """Return an i1 that is true if the two numbers of each pair are equal."""
+        found = "true"
+        for value, number in pairs:
+            same = self.code.register(f"icmp eq i64 {value}, {number}")
+            found = self.code.register(f"and i1 {found}, {same}")
+        return found
 
 
 def _write_row(code: Emitter, out: str, source: str, itemsize: int, combined: Combined, level: Level) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from itertools import chain
 from math import prod
 from typing import Any, Protocol
 
@@ -22,6 +23,7 @@ from .bound_call import nothing
 from .code import Declarations, Module
 from .compiler import Builtin, compiler, made_once
 from .conversion import Immediate, Raw
+from .copying import MOST_BLOCK, copied_blocks, copied_row, is_copied
 from .isa import Level, current_level
 from .loops import RowWriter, row_text
 from .pointwise_entry import Signature, contiguous_entry, rows_text, strided_entry
@@ -95,25 +97,33 @@ class PointwiseKernel:
 
     def text(self, body: Body) -> str:
         """LLVM IR of the row function, named @NAME."""
+        if is_copied(body):
+            return copied_row(self.itemsizes[0], self.level)
         return row_text(RowWriter(body, Declarations(self.level.vector_bytes)), self.level.attributes)
 
     @made_once
-    def _row(self) -> tuple[int, int]:
-        """The address of the row function, and its width."""
+    def _row(self) -> tuple[int, int, bool]:
+        """The address of the row function, its width, and whether it only copies."""
         if not self.description:
             body = self.body()
-            return compiler().load_text(self.text(body)), body.width
-        (row,), width = compiler().described(self.description, self._module)
-        return row, int(width)
+            return compiler().load_text(self.text(body)), body.width, is_copied(body)
+        (row,), facts = compiler().described(self.description, self._module)
+        width, copied = map(int, facts.split())
+        return row, width, bool(copied)
 
     def _module(self) -> Module:
         body = self.body()
-        return Module(self.text(body), f"{body.width}")
+        return Module(self.text(body), f"{body.width} {is_copied(body):d}")
 
     @property
     def width(self) -> int:
         """Elements of the row function's vectors."""
         return self._row[1]
+
+    @property
+    def copies(self) -> bool:
+        """Whether elements are copied as they are: the row function writes them in reverse order too."""
+        return self._row[2]
 
     @made_once
     def contiguous(self) -> Builtin:
@@ -153,6 +163,13 @@ def rows_builtin(
     last number says how much work an element of a row is."""
     driver = rows_driver(len(itemsizes), vectors)
     return compiler().builtin(name, strided_address(signature, weighted), [row, *itemsizes, driver, first])
+
+
+@functools.cache
+def blocks_builtin(nbytes: int, level: Level) -> Builtin:
+    """Return the builtin that copies blocks of adjacent elements, which lie at any strides."""
+    row = compiler().load(f"blocks {nbytes} {level.name}", lambda: copied_blocks(nbytes, level))
+    return rows_builtin("blocks", Signature(1, "m"), row, (nbytes, nbytes), 0)
 
 
 @functools.cache
@@ -217,6 +234,9 @@ class Kernel(Protocol):
     @property
     def results(self) -> Sequence[Any]: ...
 
+    @property
+    def copies(self) -> bool: ...
+
     def tiled(self, apart: tuple[bool, ...]) -> Builtin: ...
 
 
@@ -247,7 +267,8 @@ class Launch:
         if self.shape[0] >= TILED_FROM:
             outputs = len(kernel.results)
             apart = tuple(
-                operand[0] != size and (operand[0] != 0 or place < outputs)
+                operand[0] != size
+                and not (operand[0] == -size and kernel.copies if place < outputs else operand[0] == 0)
                 for place, (operand, size) in enumerate(zip(self.strides, itemsizes, strict=True))
             )
             self.apart = apart if any(apart) else None
@@ -265,12 +286,32 @@ class Launch:
         the elements of a row are not adjacent in memory."""
         if self.contiguous:
             return self.kernel.contiguous, (self.count,)
+        return self.in_blocks() or self._in_rows()
+
+    def _in_rows(self) -> tuple[Callable[..., None], tuple[int, ...]]:
         return self.kernel.strided if self.apart is None else self.kernel.tiled(self.apart), self.tail
+
+    def in_blocks(self) -> tuple[Callable[..., None], tuple[int, ...]] | None:
+        """Return the launch that copies a dim of few elements, adjacent in both operands, as one; if there is one."""
+        block = next((dim for dim, size in enumerate(self.shape) if self._adjacent(dim) and size > 1), None)
+        nbytes = 0 if block is None else self.shape[block] * self.steps[0]
+        if block is None or nbytes > MOST_BLOCK or self.count < LONG * self.shape[block] or not self.kernel.copies:
+            return None
+        dims = list(zip(self.shape, *self.strides, strict=True))
+        del dims[block]
+        if dims[0][0] < LONG:
+            longest = max(range(len(dims)), key=lambda d: dims[d][0])
+            dims.insert(0, dims.pop(longest))
+        return blocks_builtin(nbytes, current_level()), (len(dims), *chain.from_iterable(zip(*dims, strict=True)))
+
+    def _adjacent(self, dim: int) -> bool:
+        return all(steps[dim] == size for steps, size in zip(self.strides, self.steps, strict=True))
 
 
 class _NoElements:
     contiguous = strided = staticmethod(nothing)
     results = ()
+    copies = False
 
     def tiled(self, apart: tuple[bool, ...]) -> Builtin:
         return nothing

@@ -87,13 +87,16 @@ class Context:
 
 
 class Phase(NamedTuple):
-    """The functions of a phase; `init` gives the neutral state for a value of the compute dtype."""
+    """The functions of a phase; `init` gives the neutral state for a value of the compute dtype. `keeps`, if it is
+    given, says whether the state stays as it is after a value, as it mostly does; else the state is the value and its
+    index."""
 
     init: Callable[[Value], State]
     step: Callable[[State, Value, Expr, Context], State]
     combine: Callable[[State, State], State]
     project: Callable[[State, Context], tuple[Value, ...]]
     name: str = ""
+    keeps: Callable[[State, Value], Expr] | None = None
 
 
 class Reduction(NamedTuple):

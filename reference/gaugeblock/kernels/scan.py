@@ -3,7 +3,9 @@
     kernel(out_ptr..., in_ptr, ndim, sizes..., byte strides operand by operand...) -> None
 
 as for pointwise kernels, but dimension 0 is the one that is scanned, in index order. A kernel of some width scans so
-many neighbours in memory at once, as the lanes of vectors; sizes and strides are those of the groups.
+many neighbours in memory at once, as the lanes of vectors; sizes and strides are those of the groups. Where the state
+mostly stays as it is, a vector of elements of a contiguous row that leave it so is passed over at once; of the others
+each lane meets the one before it, then the one two before, four, and so on.
 """
 
 from __future__ import annotations
@@ -12,9 +14,10 @@ import functools
 from collections.abc import Sequence
 
 from ..core.dtype import DType
+from .body import components
 from .code import Declarations, row_module
 from .compiler import Builtin, compiler, named
-from .conversion import SCALAR_TYPES
+from .conversion import SCALAR_TYPES, from_storage
 from .exponential import exp
 from .expression import BOOL, F64, INT, Expr, Value, constant, select, while_loop
 from .functions import cast, fabs, isnan
@@ -25,7 +28,7 @@ from .lower import Emitter
 from .pointwise import rows_builtin
 from .pointwise_entry import Signature
 from .reduction_ops import highest, lowest, prod_reduction, sum_reduction
-from .reduction_phases import Context, Phase, Reduction, State, record_reduction
+from .reduction_phases import Context, Phase, Reduction, State, arguments, record_reduction
 
 
 @named
@@ -45,19 +48,19 @@ def running_extreme(compute: DType, largest: bool) -> Phase:
     """(extreme so far, index of its last occurrence); NaN stays once met."""
     type, none = SCALAR_TYPES[compute], constant(False, BOOL)
 
+    def keeps(state: State, x: Value) -> Expr:
+        assert isinstance(x, Expr)
+        stays = isnan(state[0]) & ~isnan(x) if type.is_float else none
+        return (x < state[0] if largest else x > state[0]) | stays
+
     def step(state: State, x: Value, index: Expr, context: Context) -> State:
         assert isinstance(x, Expr)
-
-        def renewed(new: Expr, best: Expr, at: Expr) -> State:
-            kept = isnan(best) & ~isnan(x) if type.is_float else none
-            return none, select(kept, best, x), select(kept, at, index)
-
+        following = none, x, index
         # New extremes are rare, or nearly always there: the next step does not wait for what a branch foretells.
-        new = ~(x < state[0] if largest else x > state[0])
-        return while_loop(lambda new, *_: new, renewed, new, *state)[1:]
+        return while_loop(lambda new, *_: new, lambda *_: following, ~keeps(state, x), *state)[1:]
 
     start = (lowest(type) if largest else highest(type), constant(0, INT[64]))
-    return Phase(lambda x: start, step, _uncombined, lambda state, context: state)
+    return Phase(lambda x: start, step, _uncombined, lambda state, context: state, keeps=keeps)
 
 
 @named
@@ -105,26 +108,133 @@ def scan_kernel(
 
 def _text(phase: Phase, input: DType, compute: DType, results: Sequence[DType], level: Level, width: int) -> str:
     """LLVM IR of the row function, named @NAME, for elements of `width` expressions."""
-    body = record_reduction(Reduction((phase,)), input, compute, results, level)
-    (recorded,), (projected,) = body.phases, body.projected
     declarations = Declarations(level.vector_bytes)
-    code = Emitter(width, "x", declarations)
-    places = [
-        (code.load("ptr", code.slot("%pointers", k)), code.load("i64", code.slot("%strides", k)))
-        for k in range(len(results) + 1)
-    ]
-    first = [(code.type(expr.type), name) for expr, name in zip(recorded.init, code.emit(recorded.init), strict=True)]
-    with code.carry(0, "%n", 1, [*first, *(("ptr", pointer) for pointer, _ in places)]) as loop:
-        state, here = loop.values[: len(first)], loop.values[len(first) :]
-        *targets, at = here
-        code.bind_all(recorded.state, state)
-        code.bind(recorded.index, code.splat(loop.index, recorded.index.type))
-        load_operand(code, body.input, at, recorded.element)
-        after = code.emit(recorded.stepped)
-        loop.following = [*after, *(code.move(one, stride) for one, (_, stride) in zip(here, places, strict=True))]
+    writer = _Writer(Emitter(width, "x", declarations), phase, input, compute, results, level)
+    writer.write()
+    return row_module(writer.code, declarations, level.attributes)
+
+
+class _Writer:
+    """Writes the row function into `code`."""
+
+    def __init__(
+        self, code: Emitter, phase: Phase, input: DType, compute: DType, results: Sequence[DType], level: Level
+    ) -> None:
+        body = record_reduction(Reduction((phase,)), input, compute, results, level)
+        (self.recorded,), (self.projected,) = body.phases, body.projected
+        self.code, self.phase, self.input, self.level = code, phase, input, level
+        self.operands = (*body.outputs, body.input)
+        self.pointers, self.strides = (
+            [code.load(type, code.slot(array, k)) for k in range(len(self.operands))]
+            for type, array in (("ptr", "%pointers"), ("i64", "%strides"))
+        )
+        self.types = [code.type(expr.type) for expr in self.recorded.state]
+
+    def write(self) -> None:
+        """Write the loop over vectors that mostly leave the state as it is, and that over elements."""
+        code, begin, state = self.code, "0", self.code.emit(self.recorded.init)
+        lanes = self.level.vector_bytes // self.operands[-1].itemsize
+        if self.phase.keeps is not None and code.width == 1 < lanes:
+            begin = self._whole(lanes)
+            with code.carry(0, begin, lanes, list(zip(self.types, state, strict=True))) as loop:
+                loop.following = self._vector(lanes, loop.index, loop.values)
+            state = loop.results
+        places = [code.at(pointer, begin, step) for pointer, step in zip(self.pointers, self.strides, strict=True)]
+        first = [*zip(self.types, state, strict=True), *(("ptr", place) for place in places)]
+        with code.carry(begin, "%n", 1, first) as loop:
+            state, places = loop.values[: len(state)], loop.values[len(state) :]
+            after = self._element(loop.index, state, places)
+            loop.following = [*after, *(code.move(at, step) for at, step in zip(places, self.strides, strict=True))]
+
+    def _whole(self, lanes: int) -> str:
+        """Return how many elements stand in whole vectors; none unless all operands are contiguous."""
+        code, apart = self.code, "0"
+        for operand, stride in zip(self.operands, self.strides, strict=True):
+            apart = code.register(f"or i64 {apart}, {code.register(f'xor i64 {stride}, {operand.itemsize}')}")
+        contiguous, whole = code.register(f"icmp eq i64 {apart}, 0"), code.register(f"and i64 %n, {-lanes}")
+        return code.register(f"select i1 {contiguous}, i64 {whole}, i64 0")
+
+    def _element(self, index: str, state: Sequence[str], places: Sequence[str]) -> list[str]:
+        """Return the state after an element, and store its results."""
+        code, recorded = self.code, self.recorded
         with code.scope():
-            code.bind_all(recorded.state, after)
-            values = iter(code.emit(projected))
-        for operand, target in zip(body.outputs, targets, strict=True):
-            store_operand(code, operand, target, [next(values) for _ in range(operand.components)])
-    return row_module(code, declarations, level.attributes)
+            code.bind_all(recorded.state, state)
+            code.bind(recorded.index, code.splat(index, recorded.index.type))
+            load_operand(code, self.operands[-1], places[-1], recorded.element)
+            after = code.emit(recorded.stepped)
+        self._store(after, places)
+        return after
+
+    def _store(self, state: Sequence[str], places: Sequence[str]) -> None:
+        """Store the results for a state."""
+        code, outputs = self.code, self.operands[:-1]
+        with code.scope():
+            code.bind_all(self.recorded.state, state)
+            values = iter(code.emit(self.projected))
+        for operand, place in zip(outputs, places[:-1], strict=True):
+            store_operand(code, operand, place, [next(values) for _ in range(operand.components)])
+
+    def _vector(self, lanes: int, first: str, scalars: Sequence[str]) -> list[str]:
+        """Return the state after the elements from the first one on, and store their results."""
+        code, recorded = self.code, self.recorded
+        assert self.phase.keeps is not None
+        earlier, later = (arguments([expr.type for expr in recorded.state]) for _ in range(2))
+        kept = self.phase.keeps(earlier, later[0])
+        chosen = [select(kept, a, b) for a, b in zip(earlier, later, strict=True)]
+
+        def met(exprs: Sequence[Expr], before: Sequence[str], after: Sequence[str]) -> list[str]:
+            """Return the expressions for an earlier state and a later one."""
+            with code.scope():
+                code.bind_all((*earlier, *later), (*before, *after))
+                return code.emit(exprs)
+
+        operands = zip(self.operands, self.pointers, strict=True)
+        places = [code.at(pointer, first, operand.itemsize) for operand, pointer in operands]
+        passed, changed, done = code.label(), code.label(), code.label()
+        with code.scope(lanes):
+            before = [code.splat(one, expr.type) for one, expr in zip(scalars, recorded.state, strict=True)]
+            load_operand(code, self.operands[-1], places[-1], recorded.element)
+            value = from_storage(recorded.element, self.input, self.level.half_hardware)
+            state = [*code.emit(components(value)), self._indices(first)]
+            code.branch(self._every(met([kept], before, state)[0]), passed, changed)
+            code.begin(passed)
+            self._store(before, places)
+            passed = code.block
+            code.jump(done)
+            code.begin(changed)
+            for rounds in range(lanes.bit_length() - 1):
+                state = met(chosen, self._moved(state, 1 << rounds), state)
+            state = met(chosen, before, state)
+            self._store(state, places)
+            last = [
+                code.register(f"extractelement {code.type(expr.type)} {one}, i32 {lanes - 1}")
+                for expr, one in zip(recorded.state, state, strict=True)
+            ]
+            changed = code.block
+            code.jump(done)
+            code.begin(done)
+        return [
+            code.register(f"phi {type} [{old}, %{passed}], [{new}, %{changed}]")
+            for type, old, new in zip(self.types, scalars, last, strict=True)
+        ]
+
+    def _indices(self, first: str) -> str:
+        """Return the indices of the elements of a vector."""
+        code = self.code
+        each = ", ".join([f"i64 {lane}" for lane in range(code.width)])
+        return code.register(f"add {code.type(INT[64])} {code.splat(first, INT[64])}, <{each}>")
+
+    def _every(self, truth: str) -> str:
+        """Return the i1 that says whether something is true in all lanes."""
+        code, name = self.code, f"llvm.vector.reduce.and.v{self.code.width}i1"
+        code.declarations[name] = f"declare i1 @{name}({code.type(BOOL)})"
+        return code.register(f"call i1 @{name}({code.type(BOOL)} {truth})")
+
+    def _moved(self, state: Sequence[str], distance: int) -> list[str]:
+        """Return the state so many lanes before; a lane that has none so far before it meets itself."""
+        code, lanes, found = self.code, self.code.width, []
+        mask = ", ".join([f"i32 {lane - distance if lane >= distance else lane}" for lane in range(lanes)])
+        for expr, one in zip(self.recorded.state, state, strict=True):
+            type = code.type(expr.type)
+            found.append(code.register(f"shufflevector {type} {one}, {type} poison, <{lanes} x i32> <{mask}>"))
+        return found

@@ -37,18 +37,17 @@ def equal(self: Tensor, other: Tensor) -> bool | Planned[bool]:
 
 
 def _equality(left: TensorMeta, right: TensorMeta) -> Callable[[Any, Any], bool | None] | None:
-    """Return the call in machine code for a few elements of one dtype, if it has loops enough."""
+    """Return the call in machine code for elements of one dtype, of which it takes the first ones if they are many."""
     dtype, parts = left.dtype.to_real(), 2 if left.dtype.is_complex else 1
-    if left.dtype is not right.dtype or left.numel > MOST_COMPARED or left.lazy or right.lazy:
+    if left.dtype is not right.dtype or left.lazy or right.lazy:
         return None
     strides = [(*one.byte_strides, dtype.itemsize) for one in (left, right)]
     laid = TensorIterator.restrided((*left.sizes, parts), strides, [dtype, dtype])
-    shape, steps = laid.shape, laid.strides
-    if len(shape) > 2:
-        return None
-    size = [*shape, 1, 1][:2]
-    along = [[*step, 0, 0][:2] for step in steps]
-    return equality_call(dtype, (size[0], size[1]), (along[0][1], along[1][1]), (along[0][0], along[1][0]))
+    length, rows, *_ = (*laid.shape, 1, 1)
+    (step, down, *_), (other_step, other_down, *_) = ((*one, 0, 0) for one in laid.strides)
+    first = min(length, MOST_COMPARED), min(rows, max(1, MOST_COMPARED // max(1, length)))
+    more = first[0] * first[1] < left.numel * parts
+    return equality_call(dtype, first, (down, other_down), (step, other_step), more=more)
 
 
 @kernel("is_same_size", "CPU", "Meta")

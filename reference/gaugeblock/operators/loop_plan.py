@@ -138,7 +138,12 @@ class LoopPlan:
 
     def copy(self, output: View, source: View) -> View:
         """Add the loop that copies the elements of a view, converting them, and return the view of the copy."""
-        self.loop(formula_kernel("identity", [source.dtype], source.dtype, output.dtype), [output], [source])
+        kernel, to = formula_kernel("identity", [source.dtype], source.dtype, output.dtype), output
+        reversed_dims = [dim for dim, step in enumerate(source.strides) if step < 0]
+        if reversed_dims and kernel.copies:
+            for dim in reversed_dims:
+                to, source = (view.narrow(dim, view.sizes[dim] - 1, view.sizes[dim], -1) for view in (to, source))
+        self.loop(kernel, [to], [source])
         return output
 
     def row_major(self, view: View) -> View:

@@ -19,7 +19,7 @@ from ..kernels.compiler import Builtin
 from ..tensor.array_view import array_of
 from ..tensor.reinterpret import view_as_real
 from ..tensor.tensor import Tensor, new_like
-from ..tensor.tensor_meta import contiguous_meta
+from ..tensor.tensor_meta import TensorMeta, contiguous_meta
 from ..tensor.views import select
 from .allocation import resized
 from .copy import copy_values
@@ -208,6 +208,17 @@ def _fill_eye(result: Tensor) -> None:
     fill_zeros(result)
     rows, columns = result.meta.sizes
     array_of(result).reshape(-1)[: min(rows, columns) * columns : columns + 1] = 1
+
+
+def eye_call(meta: TensorMeta) -> Callable[[], Tensor]:
+    """Return the call that makes a matrix with ones on its diagonal."""
+    from .loop_plan import LoopPlan
+
+    plan = LoopPlan([], [meta])
+    (matrix,) = plan.results
+    plan.fill(matrix, 0)
+    plan.fill(matrix._replace(sizes=(min(meta.sizes),), strides=(sum(matrix.strides),)), 1)
+    return plan.fresh.native()
 
 
 def resize_vector(out: Tensor, sizes: tuple[int, ...]) -> None:

@@ -14,12 +14,14 @@ from ...tensor.tensor_meta import TensorMeta, contiguous_meta, suggested_format
 from ..arrays import number_as
 from ..composition import Part, composite
 from ..invoke import apply
-from ..loop_plan import LONG, LoopPlan, planned_loops
+from ..loop_plan import LoopPlan, planned_loops
 from ..plan import Planned, plannable
 from .calls import check_dtype, suggested
 
 NATIVE = {"reflect": "reflection_pad{}d", "replicate": "replication_pad{}d", "circular": "_pad_circular"}
 """Mode -> operator, by how many dims."""
+LEAST_RUN = 5
+"""Elements of a segment, on average, from which copying it as a whole is faster than element by element."""
 
 
 def pairs(operator: str, pad: Sequence[int], ndim: int) -> list[tuple[int, int]]:
@@ -104,7 +106,7 @@ def _padding_plan(meta: TensorMeta, made: TensorMeta, along: Sequence[Sequence[S
     if made.device is not cpu or not made.numel:
         return plan
     (result,), (source,) = plan.results, plan.inputs
-    if made.sizes[-1] < LONG:
+    if made.sizes[-1] <= LEAST_RUN * len(along[-1]):
         shown = [[one.start + k * one.step for one in segments for k in range(one.places)] for segments in along]
         if plan.pick(result, source, shown):
             return plan

@@ -16,7 +16,7 @@ from ...iteration.tensor_iterator import TensorIterator
 from ...kernels.resampling import resampling_kernel
 from ...kernels.sampling import cubic_far, cubic_near, cubic_weights
 from ...tensor.tensor import Tensor, new_like
-from ...tensor.tensor_meta import TensorMeta, contiguous_meta, recalled
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, recalled
 from ..arrays import Array, from_array, values
 from ..composition import Part, composite
 from ..copy import copied
@@ -27,6 +27,8 @@ MOST_BITS, SUM_BITS = 22, 15
 """How many bits behind the point whole weights may have, and how many bits in all."""
 MOST_TAPS = 8
 """Elements of a window that one loop reads; longer windows take several."""
+MANY = 32
+"""Images from which loops go over these, if their rows are short."""
 
 
 def _whole(weights: Array) -> tuple[Array, int]:
@@ -190,16 +192,28 @@ def _weighted(operator: str, dims: int, tables_of: Callable[..., Tables], *, exa
         given, keeps = scales or (None,) * dims, exact or own.dtype is uint8
         used = [d for d in reversed(range(dims)) if not (keeps and own.sizes[d + 2] == output_size[d])]
         found, wide = self, float32 if own.dtype.itemsize == 2 else own.dtype
+        laid: Callable[[tuple[int, ...], DType], TensorMeta] = contiguous_meta
+        end = result
+        if used and result.sizes[-1] < LONG and own.sizes[0] * own.sizes[1] >= MANY:
+            laid, end = _planes_innermost, _planes_innermost(result.sizes, result.dtype)
+            found = part.plan(copied, self, laid(own.sizes, own.dtype))
         for d in used:
             tables = tables_of(own.sizes[d + 2], output_size[d], align_corners, given[d], wide)
             sizes = list(found.meta.sizes)
             sizes[d + 2] = output_size[d]
-            meta = result if d == used[-1] else contiguous_meta(tuple(sizes), wide)
+            meta = end if d == used[-1] else laid(tuple(sizes), wide)
             key, seen = ("mixing", tables, d + 2, meta), found.meta
             found = part.fresh(recalled(seen.plans, key, _mixing, seen, tables, d + 2, meta).fresh, found)
-        return part.plan(copied, self, result) if found is self else found
+        return found if found.meta is result and found is not self else part.plan(copied, found, result)
 
     return composite(upsample)
+
+
+def _planes_innermost(sizes: tuple[int, ...], dtype: DType) -> TensorMeta:
+    """Return the meta of many small images whose elements at one place are adjacent."""
+    planes = sizes[0] * sizes[1]
+    strides = [planes * step for step in contiguous_meta(sizes[2:], dtype).strides]
+    return meta_of(sizes, (sizes[1], 1, *strides), dtype, cpu)
 
 
 def _mixing(meta: TensorMeta, tables: Tables, dim: int, result: TensorMeta) -> LoopPlan:

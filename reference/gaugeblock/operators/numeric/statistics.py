@@ -20,13 +20,13 @@ from ...kernels.histogram import Bins, bins_kernel, edges_kernel, ints_kernel, l
 from ...kernels.ordering import Order
 from ...tensor.scalars import item
 from ...tensor.tensor import Tensor, new_like
-from ...tensor.tensor_meta import TensorMeta, contiguous_meta
+from ...tensor.tensor_meta import TensorMeta, contiguous_meta, recalled
 from ..arrays import values
 from ..composites import asked, is_plain
 from ..composition import Part, composite
 from ..conversion import host
 from ..copy import copy_values
-from ..fill import fill_number
+from ..fill import fill_number, fill_zeros
 from ..invoke import apply, invoke, reshape, result_type, unsqueeze
 from ..loop_plan import ROW_STEPS
 from ..masks import expanded_strides, row_major_walk
@@ -44,32 +44,42 @@ def bincount(self: Tensor, weights: Tensor | None = None, minlength: int = 0) ->
     Raises RuntimeError for negative numbers, other than vectors, weights of another size, NotImplementedError for
     other dtypes, and for a meta tensor, whose number of bins is not known.
     """
-    dtype = self.meta.dtype
     if minlength < 0:
         raise RuntimeError(f"minlength should be >= 0, got {minlength}")
     if weights is not None and (weights.meta.ndim != 1 or weights.meta.numel != self.meta.numel):
         raise RuntimeError("weights should be 1-d and have the same length as input")
-    check_implemented("bincount_cpu", dtype, dtype.kind == 1 and dtype.name not in ("uint16", "uint32", "uint64"))
-    if self.meta.device.type != "cpu":
-        raise NotImplementedError("bincount: the size of the result depends on data, which a meta tensor has not")
-    size, cells = self.meta.numel, array("q", (-1, 0))
-    if self.meta.ndim == 1 and size:
-        step = self.meta.byte_strides[0]
-        long_call(size, limits_kernel(dtype))(cells.buffer_info()[0], self.pointer, 1, size, 0, step)
-    most, least = cells
-    if self.meta.ndim != 1 or least < 0:
-        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
-    bins = max(most + 1, minlength)
-    if not size:
-        weights = None
-    counts = new_like(contiguous_meta((bins,), int64 if weights is None else float64))
-    fill_number(counts, 0)
+    meta, cells = self.meta, array("q", (-1, 0))
+    size, step, limits, count = recalled(meta.plans, "bincount", _counting, meta)
     if size:
-        wide = self if weights is None else apply("to.dtype", weights, float64)
-        steps = 0, step, wide.meta.byte_strides[0]
-        run = long_call(size, ints_kernel(dtype, None if weights is None else float64))
-        run(counts.pointer, self.pointer, wide.pointer, bins, 1, size, *steps)
-    return counts if weights is None or weights.meta.dtype is not float32 else apply("to.dtype", counts, float32)
+        limits(cells.buffer_info()[0], self.pointer, 1, size, 0, step)
+    most, least = cells
+    if least < 0:
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    bins = most + 1 if most >= minlength else minlength
+    if weights is None or not size:
+        counts = new_like(contiguous_meta((bins,), int64))
+        fill_zeros(counts)
+        if size:
+            count(counts.pointer, self.pointer, 0, bins, 1, size, 0, step, 0)
+        return counts
+    counts = new_like(contiguous_meta((bins,), float64))
+    fill_zeros(counts)
+    wide = apply("to.dtype", weights, float64)
+    run = long_call(size, ints_kernel(meta.dtype, float64))
+    run(counts.pointer, self.pointer, wide.pointer, bins, 1, size, 0, step, wide.meta.byte_strides[0])
+    return apply("to.dtype", counts, float32) if weights.meta.dtype is float32 else counts
+
+
+def _counting(meta: TensorMeta) -> tuple[int, int, Callable[..., None], Callable[..., None]]:
+    """Return size and byte stride of a vector of ints, what finds the limits of these, and what counts them."""
+    dtype, size = meta.dtype, meta.numel
+    check_implemented("bincount_cpu", dtype, dtype.kind == 1 and dtype.name not in ("uint16", "uint32", "uint64"))
+    if meta.device.type != "cpu":
+        raise NotImplementedError("bincount: the size of the result depends on data, which a meta tensor has not")
+    if meta.ndim != 1:
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    limits, count = long_call(size, limits_kernel(dtype)), long_call(size, ints_kernel(dtype, None))
+    return size, meta.byte_strides[0], limits, count
 
 
 Ends = tuple[float, float]
