@@ -88,20 +88,32 @@ def _runs(dtype: DType, inverse: bool, counts: bool, indices: bool, level: Level
         return [run, begin]
 
     state = add("0", "1", "-1", "0")
+    last = [code.variable("i64", one) for one in state]
     others = code.register(f"and i64 {code.register('sub i64 %n, 1')}, {-AT_ONCE}")
     whole = code.register(f"add i64 {others}, 1")
     for start, stop, width in (("1", whole, AT_ONCE), (whole, "%n", 1)):
-        with code.carry(start, stop, width, [("i64", one) for one in state]) as loop, code.scope(width):
-            state = loop.values
-            this = code.at(given, loop.index, size)
-            differ = _differ(code, dtype, level, code.move(this, -size), this)
-            bits = code.register(f"bitcast {code.type('i1')} {differ} to i{width}")
-            bits = code.register(f"zext i{width} {bits} to i64")
-            for lane in range(width):
-                new = code.register(f"and i64 {code.register(f'lshr i64 {bits}, {lane}')}, 1")
-                state = add(code.register(f"add i64 {loop.index}, {lane}"), new, *state)
-            loop.following = state
-        state = loop.results
+        with code.loop(start, stop, width) as index:
+            this = code.at(given, index, size)
+            with code.scope(width):
+                differ = _differ(code, dtype, level, code.move(this, -size), this)
+                bits = code.register(f"bitcast {code.type('i1')} {differ} to i{width}")
+            state = [code.load("i64", one) for one in last]
+            several = "true"
+            if width > 1 and not inverse and not counts:
+                several = code.register(f"icmp ne i{width} {bits}, -1")
+                with code.when(code.register(f"xor i1 {several}, true")):
+                    taken = code.load(f"<{width} x {type}>", this, size)
+                    run = code.register(f"add i64 {state[0]}, 1")
+                    code.store(f"<{width} x {type}>", taken, code.at(values, run, size), size)
+                    code.store("i64", code.register(f"add i64 {state[0]}, {width}"), last[0])
+            with code.when(several):
+                bits = code.register(f"zext i{width} {bits} to i64")
+                for lane in range(width):
+                    new = code.register(f"and i64 {code.register(f'lshr i64 {bits}, {lane}')}, 1")
+                    state = add(code.register(f"add i64 {index}, {lane}"), new, *state)
+                for place, one in zip(last, state, strict=True):
+                    code.store("i64", one, place)
+    state = [code.load("i64", one) for one in last]
     code.store("i64", code.register(f"add i64 {state[0]}, 1"), total)
     return row_module(code, declarations, level.attributes)
 
