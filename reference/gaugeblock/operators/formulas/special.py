@@ -172,8 +172,9 @@ def _late(place: str) -> Callable[..., Any]:
 
 def cosine_window(index: Expr, last: Expr, a: Expr, b: Expr, c: Expr) -> Expr:
     """The sum of cosines over one period from 0 to `last`, with signs in turn."""
-    turn = index / last * (2.0 * math.pi)
-    return a - b * trigonometry.cos(turn) + c * trigonometry.cos(turn * 2.0)
+    once = trigonometry.cos(index / last * (2.0 * math.pi))
+    twice = once * once * 2.0 - 1.0
+    return a - b * once + c * twice
 
 
 def bartlett_window(index: Expr, last: Expr) -> Expr:
