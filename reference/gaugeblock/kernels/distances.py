@@ -216,10 +216,13 @@ def _pairs_text(dtype: DType, order: str, level: Level) -> str:
             name = f"@llvm.masked.load.v{lanes}f{type.bits}.p0"
             code.declarations[name] = f"declare {vector} {name}(ptr, i32 immarg, <{lanes} x i1>, {vector})"
             given = f"i32 {size}, <{lanes} x i1> {last}, {vector} zeroinitializer"
-            return added(
-                total, lambda row: code.register(f"call {vector} {name}(ptr {code.at(row, whole, size)}, {given})"),
-                one, other,
-            )  # fmt: skip
+
+            def masked(row: str) -> str:
+                return code.register(f"call {vector} {name}(ptr {code.at(row, whole, size)}, {given})")
+
+            with code.carry(whole, columns, lanes, [(code.type(F64), total)]) as loop:
+                loop.following = [added(loop.values[0], masked, one, other)]
+            return loop.results[0]
 
     with code.carry(0, rows, 1, [("ptr", first), ("ptr", out)]) as each:
         one, target = each.values

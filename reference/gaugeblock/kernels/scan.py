@@ -19,7 +19,7 @@ from .code import Declarations, row_module
 from .compiler import Builtin, compiler, named
 from .conversion import SCALAR_TYPES, from_storage
 from .exponential import exp
-from .expression import BOOL, F64, INT, Expr, Value, constant, select, while_loop
+from .expression import BOOL, F64, INT, Expr, ScalarType, Value, constant, select, while_loop
 from .functions import cast, fabs, isnan
 from .isa import Level, current_level
 from .logarithm import log
@@ -28,7 +28,7 @@ from .lower import Emitter
 from .pointwise import rows_builtin
 from .pointwise_entry import Signature
 from .reduction_ops import highest, lowest, prod_reduction, sum_reduction
-from .reduction_phases import Context, Phase, Reduction, State, arguments, record_reduction
+from .reduction_phases import Context, Phase, Reduction, State, record_reduction
 
 
 @named
@@ -50,8 +50,9 @@ def running_extreme(compute: DType, largest: bool) -> Phase:
 
     def keeps(state: State, x: Value) -> Expr:
         assert isinstance(x, Expr)
-        stays = isnan(state[0]) & ~isnan(x) if type.is_float else none
-        return (x < state[0] if largest else x > state[0]) | stays
+        if not type.is_float:
+            return x < state[0] if largest else x > state[0]
+        return ~(x >= state[0] if largest else x <= state[0]) & ~isnan(x)
 
     def step(state: State, x: Value, index: Expr, context: Context) -> State:
         assert isinstance(x, Expr)
@@ -128,7 +129,7 @@ class _Writer:
             [code.load(type, code.slot(array, k)) for k in range(len(self.operands))]
             for type, array in (("ptr", "%pointers"), ("i64", "%strides"))
         )
-        self.types = [code.type(expr.type) for expr in self.recorded.state]
+        self.state_types = [code.type(expr.type) for expr in self.recorded.state]
 
     def write(self) -> None:
         """Write the loop over vectors that mostly leave the state as it is, and that over elements."""
@@ -136,11 +137,11 @@ class _Writer:
         lanes = self.level.vector_bytes // self.operands[-1].itemsize
         if self.phase.keeps is not None and code.width == 1 < lanes:
             begin = self._whole(lanes)
-            with code.carry(0, begin, lanes, list(zip(self.types, state, strict=True))) as loop:
+            with code.carry(0, begin, lanes, list(zip(self.state_types, state, strict=True))) as loop:
                 loop.following = self._vector(lanes, loop.index, loop.values)
             state = loop.results
         places = [code.at(pointer, begin, step) for pointer, step in zip(self.pointers, self.strides, strict=True)]
-        first = [*zip(self.types, state, strict=True), *(("ptr", place) for place in places)]
+        first = [*zip(self.state_types, state, strict=True), *(("ptr", place) for place in places)]
         with code.carry(begin, "%n", 1, first) as loop:
             state, places = loop.values[: len(state)], loop.values[len(state) :]
             after = self._element(loop.index, state, places)
@@ -176,18 +177,7 @@ class _Writer:
 
     def _vector(self, lanes: int, first: str, scalars: Sequence[str]) -> list[str]:
         """Return the state after the elements from the first one on, and store their results."""
-        code, recorded = self.code, self.recorded
-        assert self.phase.keeps is not None
-        earlier, later = (arguments([expr.type for expr in recorded.state]) for _ in range(2))
-        kept = self.phase.keeps(earlier, later[0])
-        chosen = [select(kept, a, b) for a, b in zip(earlier, later, strict=True)]
-
-        def met(exprs: Sequence[Expr], before: Sequence[str], after: Sequence[str]) -> list[str]:
-            """Return the expressions for an earlier state and a later one."""
-            with code.scope():
-                code.bind_all((*earlier, *later), (*before, *after))
-                return code.emit(exprs)
-
+        code, recorded, indices = self.code, self.recorded, INT[64]
         operands = zip(self.operands, self.pointers, strict=True)
         places = [code.at(pointer, first, operand.itemsize) for operand, pointer in operands]
         passed, changed, done = code.label(), code.label(), code.label()
@@ -195,16 +185,22 @@ class _Writer:
             before = [code.splat(one, expr.type) for one, expr in zip(scalars, recorded.state, strict=True)]
             load_operand(code, self.operands[-1], places[-1], recorded.element)
             value = from_storage(recorded.element, self.input, self.level.half_hardware)
-            state = [*code.emit(components(value)), self._indices(first)]
-            code.branch(self._every(met([kept], before, state)[0]), passed, changed)
+            (elements,) = code.emit(components(value))
+            code.branch(self._every(self._kept(before[0], elements)), passed, changed)
             code.begin(passed)
             self._store(before, places)
             passed = code.block
             code.jump(done)
             code.begin(changed)
+            own = INT[max(8, recorded.state[0].type.bits)]  # wide enough for the number of a lane
+            state = [elements, f"<{', '.join([f'{own.ir} {lane}' for lane in range(lanes)])}>"]
             for rounds in range(lanes.bit_length() - 1):
-                state = met(chosen, self._moved(state, 1 << rounds), state)
-            state = met(chosen, before, state)
+                state = self._met(self._moved(state, own, 1 << rounds), state, own)
+            wide = state[1]
+            if own is not indices:
+                wide = code.register(f"sext {code.type(own)} {wide} to {code.type(indices)}")
+            index = code.register(f"add {code.type(indices)} {code.splat(first, indices)}, {wide}")
+            state = self._met(before, [state[0], index], indices)
             self._store(state, places)
             last = [
                 code.register(f"extractelement {code.type(expr.type)} {one}, i32 {lanes - 1}")
@@ -215,14 +211,24 @@ class _Writer:
             code.begin(done)
         return [
             code.register(f"phi {type} [{old}, %{passed}], [{new}, %{changed}]")
-            for type, old, new in zip(self.types, scalars, last, strict=True)
+            for type, old, new in zip(self.state_types, scalars, last, strict=True)
         ]
 
-    def _indices(self, first: str) -> str:
-        """Return the indices of the elements of a vector."""
-        code = self.code
-        each = ", ".join([f"i64 {lane}" for lane in range(code.width)])
-        return code.register(f"add {code.type(INT[64])} {code.splat(first, INT[64])}, <{each}>")
+    def _kept(self, before: str, after: str) -> str:
+        """Return whether values of the state stay as they are after others."""
+        assert self.phase.keeps is not None
+        earlier, later = (Expr("argument", self.recorded.state[0].type) for _ in range(2))
+        with self.code.scope():
+            self.code.bind_all((earlier, later), (before, after))
+            return self.code.emit([self.phase.keeps((earlier,), later)])[0]
+
+    def _met(self, before: Sequence[str], after: Sequence[str], index: ScalarType) -> list[str]:
+        """Return the state after an earlier and a later one, whose indices are of a type."""
+        code, kept = self.code, self._kept(before[0], after[0])
+        return [
+            code.register(f"select {code.type(BOOL)} {kept}, {type} {one}, {type} {other}")
+            for type, one, other in zip(self._types(index), before, after, strict=True)
+        ]
 
     def _every(self, truth: str) -> str:
         """Return the i1 that says whether something is true in all lanes."""
@@ -230,11 +236,15 @@ class _Writer:
         code.declarations[name] = f"declare i1 @{name}({code.type(BOOL)})"
         return code.register(f"call i1 @{name}({code.type(BOOL)} {truth})")
 
-    def _moved(self, state: Sequence[str], distance: int) -> list[str]:
+    def _moved(self, state: Sequence[str], index: ScalarType, distance: int) -> list[str]:
         """Return the state so many lanes before; a lane that has none so far before it meets itself."""
-        code, lanes, found = self.code, self.code.width, []
+        code, lanes = self.code, self.code.width
         mask = ", ".join([f"i32 {lane - distance if lane >= distance else lane}" for lane in range(lanes)])
-        for expr, one in zip(self.recorded.state, state, strict=True):
-            type = code.type(expr.type)
-            found.append(code.register(f"shufflevector {type} {one}, {type} poison, <{lanes} x i32> <{mask}>"))
-        return found
+        return [
+            code.register(f"shufflevector {type} {one}, {type} poison, <{lanes} x i32> <{mask}>")
+            for type, one in zip(self._types(index), state, strict=True)
+        ]
+
+    def _types(self, index: ScalarType) -> list[str]:
+        """Return the types of a state whose index is of a type."""
+        return [self.code.type(self.recorded.state[0].type), self.code.type(index)]

@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain
 from operator import attrgetter
+from typing import Any
 
 from ..core.away import long_call
 from ..core.device import cpu
 from ..core.dtype import DType, bool_, int64, uint8
 from ..iteration.dimensions import broadcast_shapes, iteration_strides
 from ..iteration.tensor_iterator import TensorIterator
-from ..kernels.bound_call import nothing
+from ..kernels.bound_call import Fresh, nothing
 from ..kernels.true_elements import count_kernel, places_kernel, take_kernel
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, recalled
@@ -37,7 +38,7 @@ class Finder:
         self, count: Loop, count_tail: Ints, fill: Loop, tail: Ints, meta: Callable[[int], TensorMeta]
     ) -> None:
         self._count, self._count_tail, self._fill, self._tail, self._meta = count, count_tail, fill, tail, meta
-        self._last = -1, contiguous_meta((), bool_)
+        self._last: tuple[int, TensorMeta, Callable[..., Any] | None] = -1, contiguous_meta((), bool_), None
 
     def counted(self, last: Tensor) -> array[int]:
         """Return the cells of the kernels: how many elements are true, and 0."""
@@ -51,10 +52,17 @@ class Finder:
         at = cells.buffer_info()[0]
         self._count(at, operands[-1].pointer, *self._count_tail)
         many = cells[0]
-        known, meta = self._last
-        if known != many:
+        known, meta, make = self._last
+        if known == many:
+            if make is None:
+                make = Fresh(self._fill if many else nothing, (meta,), self._tail).native()
+                self._last = many, meta, make
+            found: Tensor | None = make(at, *operands)
+            if found is not None:
+                return found
+        else:
             meta = self._meta(many)
-            self._last = many, meta
+            self._last = many, meta, None
         result = new_like(meta)
         if many:
             self._fill(result.pointer, at, *map(_ADDRESS, operands), *self._tail)

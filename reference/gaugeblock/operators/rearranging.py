@@ -246,7 +246,7 @@ def repeat_interleave_tensor(
 def _parts(part: Part, self: Tensor, dim: int | None) -> tuple[Tensor, int]:
     """Return the tensor and the wrapped `dim`; the flattened tensor and 0 without it. Raises IndexError."""
     if dim is None:
-        return part("reshape", self, (-1,)), 0
+        return self if self.meta.ndim == 1 else part("reshape", self, (-1,)), 0
     place = wrap_dim("repeat_interleave", dim, self.meta.ndim)
     if not self.meta.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
