@@ -13,7 +13,8 @@ from gaugeblock.operators.introspection import trace_paths, vector_width
 def test_each_element_is_written_once(n: int) -> None:
     trace = trace_paths("add.Tensor", gb.arange(n, dtype=gb.float32), 1.0)
     assert np.array_equal(trace.vector + trace.scalar, np.ones(n))
-    assert trace.vector_elements == n - n % trace.width
+    left = 0 if capability() == "avx512" else n % trace.width  # AVX-512 stores the first lanes of a vector alone
+    assert trace.vector_elements == n - left
     assert np.array_equal(trace.result.numpy(), np.arange(n) + np.float32(1))
     assert trace.capability == capability()
 
