@@ -175,8 +175,8 @@ def _shared(a: Reduced, part: Expr | None) -> Expr:
     rest = mul_add(square, tail, mul_add(a.k, a.rest, lost) + missing)
     inverse = 1.0 / (total + rest)
     first = inverse if part is None else part * inverse
-    error = mul_add(-first, rest, fused(-first, total, number(1.0) if part is None else part))
-    return _scaled(mul_add(error, inverse, first), -a.k, -a.bits, a.format)
+    excess = mul_add(first, rest, fused(first, total, number(-1.0) if part is None else -part))
+    return _scaled(mul_add(-excess, inverse, first), -a.k, -a.bits, a.format)
 
 
 def sigmoid(x: Expr) -> Expr:
@@ -188,7 +188,7 @@ def times_sigmoid(x: Expr) -> Expr:
     """x / (1 + e**-x); NaN for -inf, where a product of -inf and 0 stands."""
     low, high = _SPAN_SHARED[x.type]
     part = select(x < low * 1.1, low * 1.1, x)
-    value = copysign(_shared(_reduced(-part), part), x)
+    value = _shared(_reduced(-part), part)
     return select(x == -float("inf"), float("nan"), select(x > high, x, value))
 
 

@@ -18,7 +18,7 @@ from .compiler import named
 from .conversion import SCALAR_TYPES
 from .exponential import exp
 from .expression import BOOL, F32, F64, INT, Complex, Expr, ScalarType, Value, constant, select
-from .functions import cast, exact_sum, fabs, isnan, maximum, minimum, sqrt
+from .functions import cast, exact_sum, fabs, isnan, maximum, minimum, mul_add, sqrt
 from .logarithm import log, pow
 from .reduction_phases import Context, Phase, Reduction, State
 from .trigonometry import hypot
@@ -148,26 +148,27 @@ def variance_reduction(compute: DType, root: bool, with_mean: bool) -> Reduction
     return Reduction((sum_phase(compute, _plain, _average, real=False), second), numbers=1)
 
 
-def _mean_and_inverse_deviation(total: Value, context: Context) -> tuple[Value, ...]:
-    variance = real_expr(total) / cast(context.count, F64)
-    return context.earlier[0], 1.0 / sqrt(variance + context.numbers[0])
+def _inverse_root(total: Value, context: Context) -> Expr:
+    """1 / sqrt(average + eps), with one division."""
+    count = cast(context.count, F64)
+    return sqrt(count / mul_add(count, context.numbers[0], real_expr(total)))
 
 
 @named
 def moments_reduction(compute: DType) -> Reduction:
     """(mean, 1 / sqrt(biased variance + eps)) in two passes; takes eps as a number."""
-    second = sum_phase(compute, lambda x, context: _moment(x, context.earlier), _mean_and_inverse_deviation, real=True)
+    second = sum_phase(
+        compute, lambda x, context: _moment(x, context.earlier),
+        lambda total, context: (context.earlier[0], _inverse_root(total, context)), real=True,
+    )  # fmt: skip
     return Reduction((sum_phase(compute, _plain, _average, real=False), second), numbers=1)
 
 
 @named
 def mean_square_reduction(compute: DType) -> Reduction:
     """1 / sqrt(mean of squares + eps); takes eps as a number."""
-
-    def project(total: Value, context: Context) -> tuple[Value, ...]:
-        return (1.0 / sqrt(real_expr(total) / cast(context.count, F64) + context.numbers[0]),)
-
-    return Reduction((sum_phase(compute, _squared, project, real=True),), numbers=1)
+    root = sum_phase(compute, _squared, lambda total, context: (_inverse_root(total, context),), real=True)
+    return Reduction((root,), numbers=1)
 
 
 @named

@@ -80,7 +80,7 @@ class RowMapWriter:
         self.shared: list[tuple[Expr, str]] = []
         self.reads: list[tuple[Memory, str, Expr]] = []
         self.taken = "%n"
-        """How many elements vectors take: all of them, or what single ones follow."""
+        """How many elements vectors take; single ones take what is left."""
 
     def text(self) -> str:
         """LLVM IR of the module; the row function is called @NAME."""
@@ -100,17 +100,27 @@ class RowMapWriter:
         self.shared = [(context.count, "%n"), *zip(numbers, values, strict=True)]
         expected = [element for element, _ in taken]
         self.reads = list(zip(others, pointers[many:], expected, strict=True))
-        if not code.wide:
-            self.taken = code.register(f"and i64 %n, {-self.width}")
-        elif program.brief:
-            self.taken = code.register(f"select i1 {code.register(f'icmp sgt i64 %n, {FEW}')}, i64 %n, i64 0")
-        for number, phase in enumerate(program.phases, start=1):
-            last = number == len(program.phases)
+        if code.wide and program.brief:
+            few = code.register(f"icmp sle i64 %n, {FEW}")
+            with code.when(few):
+                self._row(context, out, stored, source, "0")
+            with code.when(code.register(f"xor i1 {few}, true")):
+                self._row(context, out, stored, source, "%n")
+        else:
+            taken = "%n" if code.wide else code.register(f"and i64 %n, {-self.width}")
+            self._row(context, out, stored, source, taken)
+        return row_module(code, self.declarations, self.level.attributes)
+
+    def _row(self, context: Context, out: str, stored: Sequence[str], source: str, taken: str) -> None:
+        """All phases and the map, where vectors take the first elements and single ones the others."""
+        shared, self.taken = list(self.shared), taken
+        for number, phase in enumerate(self.program.phases, start=1):
+            last = number == len(self.program.phases)
             results = self._reduce(phase, context, source, out if last else "")
             context = replace(context, earlier=(*context.earlier, *results))
         self._store_found(context, stored)
         self._map(context, out if self.held else source, out)
-        return row_module(code, self.declarations, self.level.attributes)
+        self.shared = shared
 
     def _bind_shared(self) -> None:
         for expr, name in self.shared:
@@ -140,16 +150,23 @@ class RowMapWriter:
                     store_operand(code, operand, code.at(out, index, operand.itemsize), code.emit(held))
                 return following
 
-        with code.scope(self.width):
-            self._bind_shared()
-            total = over_vectors(code, recorded, self.taken, take)
+        totals = []
+        if self.taken != "0":
+            with code.scope(self.width):
+                self._bind_shared()
+                totals.append(over_vectors(code, recorded, self.taken, take))
         if self.taken != "%n":
             with code.scope(1):
                 self._bind_shared()
                 first = zip(recorded.init, code.emit(recorded.init), strict=True)
                 with code.carry(self.taken, "%n", 1, [(expr.type.ir, name) for expr, name in first]) as loop:
                     loop.following = take(loop.index, loop.values)
-                code.bind_all((*recorded.other, *recorded.state), (*total, *loop.results))
+                totals.append(loop.results)
+        total = totals[0]
+        if len(totals) > 1:
+            with code.scope(1):
+                self._bind_shared()
+                code.bind_all((*recorded.other, *recorded.state), (*total, *totals[1]))
                 total = code.emit(recorded.combined)
         with code.scope(1):
             self._bind_shared()
@@ -180,10 +197,11 @@ class RowMapWriter:
                         self._load(loop.index, [(operand, source, element), *self.reads])
                         store_operand(code, operand, code.at(out, loop.index, operand.itemsize), code.emit(stored))
 
-        whole = code.register(f"and i64 {self.taken}, {-self.width}")
-        over(self.width, "0", whole)
-        if code.wide:
-            over(self.width, whole, self.taken, some=True)
+        if self.taken != "0":
+            whole = code.register(f"and i64 {self.taken}, {-self.width}")
+            over(self.width, "0", whole)
+            if code.wide:
+                over(self.width, whole, self.taken, some=True)
         if self.taken != "%n":
             over(1, self.taken, "%n")
 
