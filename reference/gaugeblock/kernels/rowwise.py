@@ -107,8 +107,8 @@ class RowMapWriter:
             with code.when(code.register(f"xor i1 {few}, true")):
                 self._row(context, out, stored, source, "%n")
         else:
-            taken = "%n" if code.wide else code.register(f"and i64 %n, {-self.width}")
-            self._row(context, out, stored, source, taken)
+            whole = "%n" if code.wide else code.register(f"and i64 %n, {-self.width}")
+            self._row(context, out, stored, source, whole)
         return row_module(code, self.declarations, self.level.attributes)
 
     def _row(self, context: Context, out: str, stored: Sequence[str], source: str, taken: str) -> None:
