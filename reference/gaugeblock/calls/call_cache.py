@@ -354,7 +354,8 @@ def view_entry(
     if view.function in PARTS:
         return None if kwargs or not plain else PARTS[view.function](result, *args)
     if view.at_same_place or (view.placed and plain):
-        return view_call(self, result) or (fresh_copy(result, self) if plain and view.at_same_place else None)
+        copy = fresh_copy(result, self) if view.at_same_place else None
+        return view_call(self, result) or (copy if plain or copy is None else lambda self, *_: copy(self))
     return None
 
 

@@ -244,7 +244,7 @@ class Launch:
     """A kernel with its shape and byte strides (innermost first, outputs first). `slots` are the positions among the
     call's values (outputs first) that are addresses, in the order of `strides`."""
 
-    __slots__ = ("apart", "contiguous", "count", "kernel", "shape", "slots", "steps", "strides", "tail")
+    __slots__ = ("_call", "apart", "contiguous", "count", "kernel", "shape", "slots", "steps", "strides", "tail")
 
     def __init__(
         self, kernel: Kernel, shape: tuple[int, ...], strides: Sequence[tuple[int, ...]], itemsizes: Sequence[int],
@@ -273,6 +273,7 @@ class Launch:
             )
             self.apart = apart if any(apart) else None
         self.tail = (len(self.shape), *self.shape, *(step for steps in self.strides for step in steps))
+        self._call: tuple[Callable[..., None], tuple[int, ...]] | None = None
         if TRACING.hook is not None:
             TRACING.hook("loop", self)
 
@@ -284,11 +285,13 @@ class Launch:
     def call(self) -> tuple[Callable[..., None], tuple[int, ...]]:
         """Return the builtin, and its arguments behind the addresses and numbers. It runs over rows, or over tiles if
         the elements of a row are not adjacent in memory."""
-        if self.contiguous:
-            return self.kernel.contiguous, (self.count,)
-        return self.in_blocks() or self._in_rows()
+        if self._call is None:
+            self._call = (self.kernel.contiguous, (self.count,)) if self.contiguous else self._over_dims()
+        return self._call
 
-    def _in_rows(self) -> tuple[Callable[..., None], tuple[int, ...]]:
+    def _over_dims(self) -> tuple[Callable[..., None], tuple[int, ...]]:
+        if blocks := self.in_blocks():
+            return blocks
         return self.kernel.strided if self.apart is None else self.kernel.tiled(self.apart), self.tail
 
     def in_blocks(self) -> tuple[Callable[..., None], tuple[int, ...]] | None:

@@ -85,14 +85,17 @@ def run_fill(self: Tensor, number: Number) -> None:
 
 
 @kernel("fill_.Tensor")
-def fill_tensor(self: Tensor, value: Tensor) -> Tensor:
+@plannable
+def fill_tensor(self: Tensor, value: Tensor) -> Tensor | Planned[Tensor]:
     """Write the value of a 0-dim tensor to every element. Raises RuntimeError for a tensor with dims."""
     _check_no_dims(value)
-    if value.storage_impl is self.storage_impl:
-        value = clone(value)
+    source = clone(value) if value.storage_impl is self.storage_impl else value
     bump_version(self)
-    copy_values(self, value)
-    return self
+    copy_values(self, source)
+    launch: Launch | None = self.meta.plans.get(("copy", value.meta))
+    if launch is None or self.meta.device is not cpu or value.meta.device is not cpu:
+        return self
+    return Planned(self, Into(*launch.call()).native(), (self, value))
 
 
 def _check_no_dims(value: Tensor) -> None:
