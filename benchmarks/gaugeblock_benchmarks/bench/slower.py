@@ -27,24 +27,27 @@ class Reason(NamedTuple):
 
 
 REASONS: tuple[Reason, ...] = (
-    Reason("unsqueeze_", (), (), "each call adds a dim to the same tensor: metas of hundreds of dims are not kept"),
-    Reason("put", ("strided",), (), "into a tensor that is not row-major it is a copy and a scatter of their own"),
-    Reason("to.dtype_layout", (), (), "to() without arguments is one call of a Python function, of 0.1 us"),
-    Reason("tensor_split.tensor_indices_or_sections", (), (), "places in a tensor are read, and views made, in Python"),
-    Reason("narrow.Tensor", (), (), "a start in a tensor is read in Python"),
-    Reason("unsafe_split_with_sizes", (), (), "views that count as no views are made one by one in Python"),
-    Reason("reshape_as view_as expand_as", (), (), "recorded calls that take the sizes of another tensor are Python's"),
-    Reason("resize_as_", (), (), "where sizes are equal nothing is done, by a Python function"),
-    Reason("slice.Tensor", (), (), "slice is an operator object, which is called through Python"),
-    Reason("ravel", ("strided",), (), "a copy, for which two calls are made"),
+    Reason("is_nonzero item", (), (2,), "a call of a Python function, of 0.05 us, before an element is read"),
+    Reason("slice.Tensor", (), (), "an index of several slices is taken apart in Python"),
     Reason("qr linalg_qr geqrf", (), (1_000,), "OpenBLAS factors small matrices unblocked, MKL in blocks"),
-    Reason("linalg_cholesky_ex", (), (1_000,), "OpenBLAS against MKL"),
-    Reason("fft_fftn fft_ifftn", (), (1_000,), "pocketfft, which has no vectors over lines that are not adjacent"),
-    Reason("bincount", (), (), "the largest value is looked for, then counted: two passes and a tensor between them"),
-    Reason("kron", (), (1_000,), "rows of the result are short, and each begins anew"),
-    Reason("nonzero", ("contiguous",), (16,), "elements are counted before the result is made: two calls of a kernel"),
-    Reason("linalg_matrix_exp", ("contiguous",), (16,), "products of four by four matrices, a call of BLAS for each"),
-    Reason("masked_fill.Scalar", ("contiguous",), (16,), "within the noise: 1.26"),
+    Reason("linalg_eigh linalg_eigvalsh", (), (100_000,), "OpenBLAS against MKL"),
+    Reason("triangular_solve", (), (2,), "a warning, and a copy of the matrix by a call of its own"),
+    Reason(
+        "fft_fftn fft_fft2 fft_ifft2 fft_ihfft fft_ihfft2 fft_rfftn", (), (1_000, 1_000_000),
+        "pocketfft, which has no vectors over lines that are not adjacent",
+    ),
+    Reason("triu", (), (1_000_000,), "what is kept is copied row by row, after zeros were written everywhere"),
+    Reason("special_shifted_chebyshev_polynomial_v", (), (1_000_000,), "within the noise: 1.29"),
+    Reason("sum", (), (100_000,), "float32 is summed in float64, and the conversion takes a cycle for each vector"),
+    Reason(
+        "sum.dim_IntList mean.dim prod.dim_int trapz.dx trapezoid.dx", (), (),
+        "float32 is summed in float64; columns are read 16 at a time",
+    ),
+    Reason("log_softmax.int", (), (), "the sum of a row and its logarithm are float64"),
+    Reason("glu", (), (), "computed in float64"),
+    Reason("multilabel_margin_loss multilabel_margin_loss_forward", (), (), "margins are added in float64"),
+    Reason("cross_entropy_loss", ("strided",), (), "rows that are not adjacent are read one element at a time"),
+    Reason("grid_sampler grid_sampler_2d", (), (1_000_000,), "places are computed for each element of a channel"),
 )
 
 
