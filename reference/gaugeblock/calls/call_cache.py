@@ -354,8 +354,9 @@ def view_entry(
     if view.function in PARTS:
         return None if kwargs or not plain else PARTS[view.function](result, *args)
     if view.at_same_place or (view.placed and plain):
-        copy = fresh_copy(result, self) if view.at_same_place else None
-        return view_call(self, result) or (copy if plain or copy is None else lambda self, *_: copy(self))
+        viewed = view_call(self, result)
+        copy = fresh_copy(result, self) if viewed is None and view.at_same_place else None
+        return viewed or (copy if plain or copy is None else lambda self, *_: copy(self))
     return None
 
 
