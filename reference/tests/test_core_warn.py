@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -137,3 +138,16 @@ def test_every_call_warns_that_no_degrees_of_freedom_are_left() -> None:
         with pytest.raises(UserWarning, match="degrees of freedom"):
             x.var(0)
         assert x.var(1).tolist() == [0.0]
+
+
+def test_kept_calls_of_a_variance_that_warns_tell_corrections_apart() -> None:
+    one = gb.tensor([2.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(3):
+            assert math.isnan(gb.var(one, 0, correction=1).item())
+            assert gb.var(one, 0, correction=0).item() == 0
+            assert math.isnan(gb.var(one, 0).item())
+            assert gb.var(one, 0, unbiased=False).item() == 0
+            assert gb.std(one, unbiased=False).item() == 0
+            assert math.isnan(gb.std(one, dim=0, correction=2.5).item())

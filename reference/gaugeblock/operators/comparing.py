@@ -27,8 +27,8 @@ def equal(self: Tensor, other: Tensor) -> bool | Planned[bool]:
     """Return whether sizes and, after promotion, all values are the same; NaN equals nothing. Raises RuntimeError."""
     check_same_device("equal", self, other)
     left, right = self.meta, other.meta
-    if left.sizes != right.sizes:
-        return False
+    if left.sizes != right.sizes or not left.numel:
+        return left.sizes == right.sizes
     call = recalled(left.plans, ("equal", right), _equality, left, right)
     found = None if call is None else call(self, other)
     if found is None:

@@ -313,7 +313,10 @@ def _register_spread(name: str) -> None:
     def corrected(
         self: Tensor, dim: Dim = None, *, correction: float | None = None, keepdim: bool = False
     ) -> Planned[Any]:
-        return spread(name, self, dim, keepdim, correction)
+        found = spread(name, self, dim, keepdim, correction)
+        if found.operands is None and correction is not None:
+            found.call = None  # it would serve other corrections too
+        return found
 
 
 for _name in ("var", "std", "var_mean", "std_mean"):
