@@ -28,7 +28,7 @@ DESCRIPTOR = bytes.__basicsize__ - 1
 the same, sizes of the rows' dim and of rows, then byte strides of both operands along these."""
 
 BLOCK = 32
-"""Vectors of a row, or single elements, after which the result is looked at."""
+"""Vectors of a row, or single elements, that are compared before the call may stop."""
 
 
 def equality_call(

@@ -34,7 +34,7 @@ from .tiles import element_type
 
 _SIGNATURE = Signature(1, "mmii")
 UNROLLED = 4
-"""Elements that a round of a loop moves where those that no index moves are adjacent."""
+"""Elements that a round of an unrolled loop moves."""
 COMBINING: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add, "multiply": operator.mul, "amax": maximum, "amin": minimum,
 }  # fmt: skip
@@ -124,8 +124,8 @@ class _Row:
         self.fault = code.variable("i8", 0, 1)
 
     def write(self) -> None:
-        """Move the row as a whole if it has one index; else element by element, several in a round where two operands
-        are adjacent, also without a product where the third one's elements are too."""
+        """Move the row as a whole if it has one index, else element by element. The loop is unrolled where the operands
+        that no index moves are adjacent, and needs no multiplication where the moved one is adjacent too."""
         code, moved, (itemsize, _, index_size) = self.code, self.moved, self.sizes
         whole = self._equal((self.strides[0], itemsize), (self.strides[1], itemsize), (self.strides[2], 0))
         with code.when(whole), self._places(self.pointers, self.step) as (out, source):
@@ -143,7 +143,7 @@ class _Row:
             loop.following = [code.move(at, stride) for at, stride in zip(loop.values, self.strides, strict=True)]
 
     def _rounds(self, stop: str, step: str | int, stride: str | int) -> None:
-        """Write elements up to `stop`, the operands that no index moves being adjacent."""
+        """Write the unrolled loop over the elements before `stop`."""
         code, moved, sizes = self.code, self.moved, self.sizes
         with code.carry(0, stop, UNROLLED, [("ptr", self.pointers[moved])]) as loop:
             (there,) = loop.values

@@ -104,7 +104,7 @@ class RowWriter:
         return count, code.register(f"select i1 {usable}, i64 {count}, i64 0")
 
     def two_loops(self, vector: Emitter | None) -> None:
-        """A loop over vectors, if there are any, then a vector or a loop over what is left."""
+        """Write a loop over whole vectors, if there are vectors, and one over the elements that remain."""
         count, done, starts = "%n", "0", self.pointers
         if vector is not None:
             count, taken = self._counts()

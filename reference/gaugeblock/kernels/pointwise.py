@@ -122,7 +122,7 @@ class PointwiseKernel:
 
     @property
     def copies(self) -> bool:
-        """Whether elements are copied as they are: the row function writes them in reverse order too."""
+        """True for a kernel that copies elements unchanged; its row function can also write them in reverse order."""
         return self._row[2]
 
     @made_once

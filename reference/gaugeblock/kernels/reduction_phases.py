@@ -186,9 +186,11 @@ Take = Callable[[str, Sequence[str]], list[str]]
 
 
 def over_vectors(code: Emitter, phase: RecordedPhase, n: str, take: Take) -> list[str]:
-    """Return the state after the first `n` elements, as scalars. They are taken in two vectors at a time, into two
-    states, so that one need not wait for the other, then one vector at a time. What is left is taken where a vector can
-    leave out lanes, and must be nothing elsewhere."""
+    """Return the state after the first `n` elements, as scalars.
+
+    Two vectors at a time update two independent states, which are then combined; a last single vector follows. The
+    elements that remain go into a masked vector, which needs AVX-512: elsewhere `n` must be a multiple of the width.
+    """
     width, short = code.width, len(reachable(phase.stepped)) <= LONG_STEP
     types = [code.type(expr.type) for expr in phase.state]
     state, done = code.emit(phase.init), "0"

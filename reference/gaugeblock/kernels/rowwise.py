@@ -80,7 +80,7 @@ class RowMapWriter:
         self.shared: list[tuple[Expr, str]] = []
         self.reads: list[tuple[Memory, str, Expr]] = []
         self.taken = "%n"
-        """How many elements vectors take; single ones take what is left."""
+        """The number of elements that are processed in vectors; the rest are processed one by one."""
 
     def text(self) -> str:
         """LLVM IR of the module; the row function is called @NAME."""
@@ -112,7 +112,7 @@ class RowMapWriter:
         return row_module(code, self.declarations, self.level.attributes)
 
     def _row(self, context: Context, out: str, stored: Sequence[str], source: str, taken: str) -> None:
-        """All phases and the map, where vectors take the first elements and single ones the others."""
+        """Write all phases and the map, the first elements in vectors and the others one by one."""
         shared, self.taken = list(self.shared), taken
         for number, phase in enumerate(self.program.phases, start=1):
             last = number == len(self.program.phases)

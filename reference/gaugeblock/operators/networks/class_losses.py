@@ -145,8 +145,8 @@ def _likelihood_plan(
 
 
 def likelihood_gradient(grad: Any, total: Any, target: Any, shape: tuple[int, ...], reduction: int) -> Any:
-    """Return the gradient of rows of classes without weights, reduced: minus `grad`, of a mean divided by the total, at
-    the class of each row. None for tensors that are followed, elsewhere than on the CPU, and for an ignored class."""
+    """Return the gradient of a reduced likelihood without weights: minus `grad` at the class of each row, divided by
+    the number of rows for a mean. None for recorded tensors, other devices than the CPU, and an ignored class."""
     if not (unrecorded(grad, total) and target.__class__ is Tensor and target.meta.dtype is int64 and 0 not in shape):
         return None
     key = ("likelihood gradient", total.meta, target.meta, shape, reduction)

@@ -154,7 +154,7 @@ def _unsafe(view: str) -> Callable[..., Any]:
 
 
 def _parted(views: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Return views as tensors that know nothing of one another."""
+    """Make views independent tensors, each with a version counter of its own."""
     for view in views:
         view.base = None
         if view.counter is not INFERENCE:
