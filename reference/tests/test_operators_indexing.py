@@ -216,3 +216,20 @@ def test_rows_that_share_the_memory_of_their_destination_are_refused() -> None:
         with pytest.raises(RuntimeError, match="single memory location"):
             x.index_put_((gb.tensor([0, 1]),), x[1:])
         assert x.tolist() == ROWS
+
+
+def test_bounds_of_slices_are_not_compared() -> None:
+    class Bound:
+        def __index__(self) -> int:
+            return 1
+
+        def __eq__(self, other: object) -> bool:
+            raise AssertionError("compared")
+
+        __hash__ = None  # type: ignore[assignment]
+
+    x = gb.arange(6).view(2, 3)
+    assert x[:, Bound() :].tolist() == [[1, 2], [4, 5]]
+    assert x[:, : Bound()].tolist() == [[0], [3]]
+    assert x[:, :: gb.tensor(2)].tolist() == [[0, 2], [3, 5]]
+    assert x[:, 2:1].shape == (2, 0) and x[:, :].tolist() == x.tolist()

@@ -17,7 +17,6 @@ from .views import sliced
 _PLAIN = {int, slice, type(None), type(Ellipsis)}
 _KNOWN = {*_PLAIN, bool, float, complex, str, bytes, dict, list, tuple, range, Tensor}
 """Classes that override nothing."""
-WHOLE = slice(None)
 _ASSIGNABLE_NOT = (list, tuple, dict, str, bytes, type(None))
 
 
@@ -199,7 +198,7 @@ def basic_view(self: Tensor, items: tuple[Any, ...]) -> Tensor:
             dim += 1
         elif kind is slice:
             size, stride = old_sizes[dim], old_strides[dim]
-            if item != WHOLE:
+            if item.start is not None or item.stop is not None or item.step is not None:
                 start, stop, step = item.indices(size)
                 if step <= 0:
                     raise ValueError("step must be greater than zero")
