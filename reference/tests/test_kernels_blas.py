@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+
 import gaugeblock as gb
 import numpy as np
 import pytest
 from gaugeblock.kernels.matrix_product import PLAIN_ORDER, TRANSPOSED_ORDER, dot_product, gemm, gemv, lay
+from gaugeblock.kernels.parallel import blas_threads
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -91,3 +94,62 @@ def test_batches(left: tuple[int, ...], right: tuple[int, ...], turned: bool) ->
         found = gb.matmul(*tensors)
         assert found.is_contiguous()
         assert np.array_equal(found.numpy(), arrays[0] @ arrays[1])
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "sizes", [(130, 70, 200), (17, 300, 1000), (1000, 300, 17), (1, 70000, 30), (300, 900, 1), (5, 60000, 5)], ids=str
+)
+def test_products_are_shared_out(sizes: tuple[int, int, int], dtype: str, threads: int) -> None:
+    rows, inner, columns = sizes
+    a = (np.arange(rows * inner) % 7 - 3).reshape(rows, inner).astype(dtype)
+    b = (np.arange(inner * columns) % 5 - 2).reshape(inner, columns).astype(dtype)
+    before, blas = gb.get_num_threads(), blas_threads()
+    gb.set_num_threads(threads)
+    try:
+        for left in (a, np.asfortranarray(a)):
+            for right in (b, np.asfortranarray(b)):
+                x, y = gb.from_numpy(left), gb.from_numpy(right)
+                assert np.array_equal((x @ y).numpy(), a @ b)
+                assert np.array_equal((x @ y[:, -1]).numpy(), a @ b[:, -1])
+                assert np.array_equal((x[0] @ y).numpy(), a[0] @ b)
+                stacked = gb.stack([x, x + 1, x])
+                assert np.array_equal(gb.matmul(stacked, y).numpy(), np.stack([a, a + 1, a]) @ b)
+                assert np.array_equal(gb.bmm(stacked, gb.stack([y] * 3)).numpy(), np.stack([a, a + 1, a]) @ b)
+        assert blas is None or blas[0]() == threads  # BLAS has its own number of threads again
+    finally:
+        gb.set_num_threads(before)
+
+
+def test_a_long_product_of_vectors_is_the_same_for_any_number_of_threads() -> None:
+    values = np.random.default_rng(0).standard_normal(1_000_001).astype(np.float32)
+    x, before, found = gb.from_numpy(values), gb.get_num_threads(), []
+    try:
+        for threads in (1, 2, 3):
+            gb.set_num_threads(threads)
+            found.append(gb.dot(x, x).item())
+    finally:
+        gb.set_num_threads(before)
+    assert found[0] == found[1] == found[2]
+    assert found[0] == pytest.approx(float(np.sum(values.astype(float) ** 2)), rel=1e-6)
+
+
+def test_products_in_several_threads_at_once() -> None:
+    a = np.random.default_rng(0).integers(-3, 4, (200, 150)).astype(np.float32)
+    x, expected, blas = gb.from_numpy(a), a @ a.T, blas_threads()
+    before = blas[0]() if blas else None
+    wrong: list[int] = []
+
+    def work() -> None:
+        for _ in range(30):
+            if not np.array_equal((x @ x.t()).numpy(), expected):
+                wrong.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert not wrong
+    assert blas is None or blas[0]() == before

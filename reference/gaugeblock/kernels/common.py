@@ -1,11 +1,12 @@
-"""The module that all others share: the thread pool, the sharing of loops, strip mining, the walk over reduced dims.
+"""The module that all others share: the thread pool, the sharing of loops and of BLAS, strip mining, the walk over
+reduced dims.
 
 It is loaded once per process, and its functions are known to every other module by name.
 """
 
 from __future__ import annotations
 
-from . import pool, sharing, strip_mining
+from . import blas_threads, pool, sharing, strip_mining
 from .code import PLAIN, Code
 from .reduction_phases import ITEMSIZE_SLOT, PACK_SLOT
 from .sharing import each_row
@@ -17,12 +18,13 @@ OWN = ("_set", "_forget", "_let_look")
 """Functions of the module that Python calls, by what follows its name."""
 SUFFIXES = (
     "_share_flat", "_share_grid", "_split_run", "_each_run", "_strips_run", "_transposed_reduction", "_strip_mined",
-    "_rest",
+    "_rest", "_blas_parts", "_share_blas",
 )  # fmt: skip
 """Functions that other modules call."""
-SHARE_FLAT, SHARE_GRID, SPLIT_RUN, EACH_RUN, STRIPS_RUN, TRANSPOSED_REDUCTION, STRIP_MINED, REST = (
-    PREFIX + one for one in SUFFIXES
-)
+(
+    SHARE_FLAT, SHARE_GRID, SPLIT_RUN, EACH_RUN, STRIPS_RUN, TRANSPOSED_REDUCTION, STRIP_MINED, REST, BLAS_PARTS,
+    SHARE_BLAS,
+) = (PREFIX + one for one in SUFFIXES)  # fmt: skip
 _TYPES = {
     SHARE_FLAT: "i1 (ptr, ptr, ptr, i64, ptr, i64)",
     SHARE_GRID: "i1 (ptr, ptr, ptr, ptr, i64, ptr, ptr, ptr, ptr, i64, i64, i64, i64)",
@@ -31,6 +33,8 @@ _TYPES = {
     STRIPS_RUN: "void (ptr, ptr, ptr, i64, ptr, ptr, ptr)",
     STRIP_MINED: "i1 (ptr, ptr, i64, i64, ptr, ptr, ptr)",
     REST: "void ()",
+    BLAS_PARTS: "i64 (ptr, i64, i64)",
+    SHARE_BLAS: "i1 (ptr, ptr, ptr, i64, i1)",
 }
 
 
@@ -43,7 +47,7 @@ def declaration(symbol: str) -> str:
 def text(name: str) -> str:
     """LLVM IR of the module."""
     each_run = f"declare void @{name}_each_run{_TYPES[EACH_RUN].removeprefix('void ')}"
-    shared = [pool.text(name), sharing.text(name), each_run, ""]
+    shared = [pool.text(name), blas_threads.text(name), sharing.text(name), each_run, ""]
     return "\n".join([_gathered(), _each_run(name), strip_mining.text(name), PLAIN, *shared])
 
 

@@ -17,25 +17,35 @@ from __future__ import annotations
 import ctypes
 import functools
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from typing import Any
 
 from ..core.dtype import DType, float32, float64
 from .code import NAME, Code
-from .common import REST, declaration
+from .common import BLAS_PARTS, SHARE_BLAS, declaration
 from .compiler import Builtin, compiler
 from .entry import EntryWriter
-from .parallel import blas_library
+from .parallel import blas_library, blas_threads
+from .sharing import context_of, fields_of, part_function
 
 PLAIN_ORDER, TRANSPOSED_ORDER = 111, 112
 _ROW_MAJOR = 101
 _SYMBOLS = (("scipy_cblas_{}64_", 64), ("cblas_{}64_", 64), ("scipy_cblas_{}", 32), ("cblas_{}", 32))
 _TYPES = {float32: ("s", "float"), float64: ("d", "double")}
+PRODUCTS_OF_PART, ELEMENTS_OF_PART = 1 << 17, 4608
+"""The least multiplications of a part of a matrix product, and elements of a part of a matrix that is multiplied by a
+vector. From two parts on OpenBLAS uses more than one thread."""
+SLICE = 16
+"""Rows or columns of a part are a multiple of these."""
+DOT_PART, DOT_CALL = 1 << 16, 1 << 13
+"""Elements of a part of a product of vectors, and of a call, for which OpenBLAS uses one thread."""
+MOST_DOT_PARTS = 64
 
 
 @functools.cache
 def gemm(dtype: DType) -> Builtin | None:
     """The builtin for float32 or float64."""
-    return _builtin("gemm", dtype, _text)
+    return _builtin("gemm", dtype, _matrix_text)
 
 
 @functools.cache
@@ -57,7 +67,9 @@ def _builtin(name: str, dtype: DType, text: Callable[[str, int], str]) -> Builti
         return None
     address, bits = found
     entry = compiler().load(f"{name} {type} {bits}", lambda: text(type, bits))
-    return compiler().builtin(name, entry, [address])
+    buffers = [getattr(blas_library(), one, None) for one in ("blas_memory_alloc", "blas_memory_free")]
+    others = [_address(one) for one in (*(blas_threads() or (None, None)), *buffers)]
+    return compiler().builtin(name, entry, [address, *others])
 
 
 def _find(name: str) -> tuple[int, int] | None:
@@ -68,98 +80,187 @@ def _find(name: str) -> tuple[int, int] | None:
     for pattern, bits in _SYMBOLS:
         function = getattr(library, pattern.format(name), None)
         if function is not None:
-            return ctypes.cast(function, ctypes.c_void_p).value or 0, bits
+            return _address(function), bits
     return None
 
 
-def _read(entry: EntryWriter, bits: int, count: int) -> tuple[list[str], list[str]]:
-    """Read three addresses, and so many integers as the C function takes them."""
-    pointers = [entry.register(f"inttoptr i64 {entry.integer(k)} to ptr") for k in range(3)]
-    numbers = [entry.integer(3 + k) for k in range(count)]
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+class _Product(Code):
+    """Writes the function of one part of a product. `of` has the registers of the context's fields by name; `integer`
+    gives an argument of the C function, whose integers have so many bits."""
+
+    def __init__(self, type: str, bits: int, names: str) -> None:
+        super().__init__()
+        self.type, self.bits = type, bits
+        self.size = 4 if type == "float" else 8
+        kinds = [_kind(name) for name in _context(names)]
+        self.of = dict(zip(_context(names), fields_of(self, tuple(kinds)), strict=True))
+        self.routine = self.load("ptr", self.of["library"])
+
+    def integer(self, value: str) -> str:
+        return f"i{self.bits} {value if self.bits == 64 else self.register(f'trunc i64 {value} to i32')}"
+
+    def order(self, name: str) -> str:
+        return f"i32 {self.register(f'trunc i64 {self.of[name]} to i32')}"
+
+    def slice_of(self, size: str) -> tuple[str, str]:
+        """Where the rows or columns of part %k begin, and how many it has; none or fewer at the end."""
+        parts = self.of["parts"]
+        raised = self.register(f"add i64 {size}, {self.register(f'sub i64 {parts}, 1')}")
+        even = self.register(f"udiv i64 {raised}, {parts}")
+        chunk = self.register(f"and i64 {self.register(f'add i64 {even}, {SLICE - 1}')}, -{SLICE}")
+        begin = self.minimum(self.register(f"mul i64 %k, {chunk}"), size)
+        return begin, self.minimum(self.register(f"sub i64 {size}, {begin}"), chunk)
+
+    def choice(self, condition: str, then: str | int, otherwise: str | int) -> str:
+        return self.register(f"select i1 {condition}, i64 {then}, i64 {otherwise}")
+
+    def begin_of(self, pointer: str, index: str, step: str | int) -> str:
+        """The place of an element `index` steps further on."""
+        return self.at(pointer, self.register(f"mul i64 {index}, {step}"), self.size)
+
+
+_POINTERS = "out left right table matrix vector library sums"
+
+
+def _kind(name: str) -> str:
+    return "ptr" if name in _POINTERS.split() else "i64"
+
+
+def _context(names: str) -> list[str]:
+    return ["parts", "library", *names.split()]
+
+
+def _module(name: str, title: str, names: str, work: str, share: Callable[[Code], str], part: str) -> str:
+    """Return the module of an entry point whose arguments have these names. The product of those in `work` is the
+    number of steps; `share` shares out the parts, whose function is `part`, and returns whether one failed."""
+    entry = EntryWriter(name, title)
+    values = [entry.integer(k) for k in range(len(names.split()))]
     entry.check()
-    given = numbers if bits == 64 else [entry.register(f"trunc i64 {number} to i32") for number in numbers]
-    return pointers, given
+    given = [f"ptr {entry.descriptor()}"]
+    for one, value in zip(names.split(), values, strict=True):
+        kind = _kind(one)
+        given.append(f"{kind} {value if kind == 'i64' else entry.register(f'inttoptr i64 {value} to ptr')}")
+    steps = _multiplied(entry, [values[names.split().index(one)] for one in work.split()])
+    entry.run(f"call i1 @multiply({', '.join(given)})", steps)
+    text = entry.text("eq", len(values))
+    code = Code()
+    failed = share(code)
+    parameters = ", ".join(f"{_kind(one)} %{one}" for one in _context(names)[1:])
+    multiply = code.function(f"define internal i1 @multiply({parameters})", f"  ret i1 {failed}")
+    declared = [declaration(one) for one in (BLAS_PARTS, SHARE_BLAS)]
+    return "\n".join([*declared, part, multiply, text, ""]).replace(f"@{name}", f"@{NAME}")
+
+
+def _multiplied(code: Code, factors: list[str]) -> str:
+    return functools.reduce(lambda one, other: code.register(f"mul i64 {one}, {other}"), factors)
+
+
+def _shared(code: Code, names: str, work: str, grain: int) -> str:
+    """Share out a product of matrices by its work, of which a part has at least `grain`."""
+    steps = _multiplied(code, [f"%{one}" for one in work.split()])
+    parts = code.register(f"call i64 @{BLAS_PARTS}(ptr %library, i64 {steps}, i64 {grain})")
+    context = context_of(code, (f"i64 {parts}", *(f"{_kind(one)} %{one}" for one in _context(names)[1:])))
+    wide = code.register(f"icmp sge i64 {steps}, {2 * grain}")
+    given = f"ptr %library, ptr @part, ptr {context}, i64 {parts}, i1 {wide}"
+    return code.register(f"call i1 @{SHARE_BLAS}({given})")
+
+
+def _matrix_text(type: str, bits: int) -> str:
+    names = "out left right rows columns inner left_order left_step right_order right_step table count"
+    code = _Product(type, bits, names)
+    of, parts, count = code.of, code.of["parts"], code.of["count"]
+    many = code.register(f"icmp sge i64 {count}, {parts}")
+    first, after = (
+        code.choice(many, code.register(f"udiv i64 {code.register(f'mul i64 {k}, {count}')}, {parts}"), whole)
+        for k, whole in (("%k", 0), (code.register("add i64 %k, 1"), count))
+    )
+    tall = code.register(f"icmp sge i64 {of['rows']}, {of['columns']}")
+    begin, size = code.slice_of(code.choice(tall, of["rows"], of["columns"]))
+    few, wide = (code.register(f"xor i1 {one}, true") for one in (many, tall))
+    (row, rows), (column, columns) = (
+        (code.choice(sliced, begin, 0), code.choice(sliced, size, of[name]))
+        for name, sliced in (("rows", code.register(f"and i1 {few}, {tall}")),
+                             ("columns", code.register(f"and i1 {few}, {wide}")))
+    )  # fmt: skip
+    plain = {one: code.register(f"icmp eq i64 {of[f'{one}_order']}, {PLAIN_ORDER}") for one in ("left", "right")}
+    left = code.begin_of(of["left"], row, code.choice(plain["left"], of["left_step"], 1))
+    right = code.begin_of(of["right"], column, code.choice(plain["right"], 1, of["right_step"]))
+    out = code.begin_of(code.begin_of(of["out"], row, of["columns"]), column, 1)
+    sizes = ", ".join(code.integer(one) for one in (rows, columns, of["inner"]))
+    steps = [code.integer(of[one]) for one in ("left_step", "right_step", "columns")]
+    orders = f"{code.order('left_order')}, {code.order('right_order')}"
+    some = code.register(f"icmp sgt i64 {code.register(f'mul i64 {rows}, {columns}')}, 0")
+    with code.when(some), code.loop(first, after) as item:
+        place = code.at(of["table"], item, 24)
+        offsets = [code.load("i64", code.slot(place, slot)) for slot in range(3)]
+        c, a, b = (code.move(pointer, offset) for pointer, offset in zip((out, left, right), offsets, strict=True))
+        code.line(
+            f"call void {code.routine}(i32 {_ROW_MAJOR}, {orders}, {sizes}, {type} 1.0, ptr {a}, "
+            f"{steps[0]}, ptr {b}, {steps[1]}, {type} 0.0, ptr {c}, {steps[2]})"
+        )
+    work, part = "rows columns inner count", part_function("part", code, "false")
+    return _module("gemm", "matrix product", names, work, lambda code: _shared(code, names, work, PRODUCTS_OF_PART),
+                   part)  # fmt: skip
 
 
 def _vector_text(type: str, bits: int) -> str:
-    entry = EntryWriter("gemv", "product of a matrix and a vector")
-    (out, matrix, vector), (order, rows, columns, step, apart) = _read(entry, bits, 5)
-    function = entry.register(f"load ptr, ptr {entry.descriptor()}")
-    if bits == 64:
-        order = entry.register(f"trunc i64 {order} to i32")
-    given = [f"ptr {function}", f"i32 {order}", f"i{bits} {rows}", f"i{bits} {columns}", f"ptr {matrix}",
-             f"i{bits} {step}", f"ptr {vector}", f"i{bits} {apart}", f"ptr {out}"]  # fmt: skip
-    work = entry.register(f"mul i{bits} {rows}, {columns}")
-    code = Code()
-    code.line(f"call void @{REST}()")
-    code.line(
-        f"call void %function(i32 {_ROW_MAJOR}, i32 %order, i{bits} %rows, i{bits} %columns, {type} 1.0, ptr %matrix, "
-        f"i{bits} %step, ptr %vector, i{bits} %apart, {type} 0.0, ptr %out, i{bits} 1)"
-    )
-    return _module(entry, code, given, "function order rows columns matrix step vector apart out", work, 8)
+    names = "out matrix vector order rows columns step apart"
+    code = _Product(type, bits, names)
+    of = code.of
+    plain = code.register(f"icmp eq i64 {of['order']}, {PLAIN_ORDER}")
+    begin, size = code.slice_of(code.choice(plain, of["rows"], of["columns"]))
+    matrix = code.begin_of(of["matrix"], begin, code.choice(plain, of["step"], 1))
+    rows, columns = code.choice(plain, size, of["rows"]), code.choice(plain, of["columns"], size)
+    sizes = f"{code.integer(rows)}, {code.integer(columns)}"
+    steps, order = [code.integer(one) for one in (of["step"], of["apart"], "1")], code.order("order")
+    out = code.begin_of(of["out"], begin, 1)
+    with code.when(code.register(f"icmp sgt i64 {size}, 0")):
+        code.line(
+            f"call void {code.routine}(i32 {_ROW_MAJOR}, {order}, {sizes}, {type} 1.0, ptr {matrix}, "
+            f"{steps[0]}, ptr {of['vector']}, {steps[1]}, {type} 0.0, ptr {out}, {steps[2]})"
+        )
+    work, part = "rows columns", part_function("part", code, "false")
+    title = "product of a matrix and a vector"
+    return _module("gemv", title, names, work, lambda code: _shared(code, names, work, ELEMENTS_OF_PART), part)
 
 
 def _dot_text(type: str, bits: int) -> str:
-    entry = EntryWriter("dot", "product of vectors")
-    (out, left, right), (count, left_step, right_step) = _read(entry, bits, 3)
-    function = entry.register(f"load ptr, ptr {entry.descriptor()}")
-    given = [f"ptr {function}", f"i{bits} {count}", f"ptr {left}", f"i{bits} {left_step}", f"ptr {right}",
-             f"i{bits} {right_step}", f"ptr {out}"]  # fmt: skip
-    code = Code()
-    code.line(f"call void @{REST}()")
-    operands = f"i{bits} %count, ptr %left, i{bits} %left_step, ptr %right, i{bits} %right_step"
-    code.store(type, code.register(f"call {type} %function({operands})"), "%out", 4)
-    return _module(entry, code, given, "function count left left_step right right_step out", count, 6)
+    names = "out left right count left_step right_step"
+    code = _Product(type, bits, f"{names} sums")
+    of = code.of
+    begin, size = code.slice_of(of["count"])
+    after = code.register(f"add i64 {begin}, {size}")
+    with code.carry(begin, after, DOT_CALL, [(type, "0.0")]) as loop:
+        few = code.minimum(code.register(f"sub i64 {after}, {loop.index}"), DOT_CALL)
+        operands = [code.integer(few)]
+        for one in ("left", "right"):
+            step = of[f"{one}_step"]
+            operands += [f"ptr {code.begin_of(of[one], loop.index, step)}", code.integer(step)]
+        found = code.register(f"call {type} {code.routine}({', '.join(operands)})")
+        loop.following = [code.register(f"fadd {type} {loop.values[0]}, {found}")]
+    code.store(type, loop.results[0], code.slot(of["sums"], "%k"))
+    return _module("dot", "product of vectors", names, "count", lambda code: _dot(code, names, type),
+                   part_function("part", code, "false"))  # fmt: skip
 
 
-def _module(entry: EntryWriter, code: Code, given: Sequence[str], names: str, work: str, number: int) -> str:
-    """Return the module of an entry point of so many arguments, which runs `code` with the operands that are `given`,
-    called by `names` there. `work` is of the type of the last of them that is an int."""
-    bits = next(one for one in reversed(given) if one.startswith("i")).split()[0]
-    work = work if bits == "i64" else entry.register(f"sext {bits} {work} to i64")
-    entry.run(f"call i1 @multiply({', '.join(given)})", work)
-    text = entry.text("eq", number)
-    parameters = ", ".join(f"{one.split()[0]} %{name}" for one, name in zip(given, names.split(), strict=True))
-    multiply = code.function(f"define internal i1 @multiply({parameters})", "  ret i1 false")
-    return "\n".join([declaration(REST), multiply, text, ""]).replace(f"@{entry.name}", f"@{NAME}")
-
-
-def _text(type: str, bits: int) -> str:
-    entry = EntryWriter("gemm", "matrix product")
-    out, left, right = (entry.register(f"inttoptr i64 {entry.integer(k)} to ptr") for k in range(3))
-    rows, columns, inner, left_order, left_step, right_order, right_step = (entry.integer(k) for k in range(3, 10))
-    table, count = entry.register(f"inttoptr i64 {entry.integer(10)} to ptr"), entry.integer(11)
-    entry.check()
-    function = entry.register(f"load ptr, ptr {entry.descriptor()}")
-    sizes = [rows, columns, inner, left_step, right_step]
-    if bits == 32:
-        sizes = [entry.register(f"trunc i64 {size} to i32") for size in sizes]
-    rows_, columns_, inner_, left_, right_ = (f"i{bits} {size}" for size in sizes)
-    first, second = (f"i32 {entry.register(f'trunc i64 {order} to i32')}" for order in (left_order, right_order))
-    given = (f"ptr {function}", first, second, rows_, columns_, inner_, f"ptr {left}", left_, f"ptr {right}", right_,
-             f"ptr {out}", f"ptr {table}", f"i64 {count}")  # fmt: skip
-    work = entry.register(f"mul i64 {entry.register(f'mul i64 {rows}, {columns}')}, {inner}")
-    work = entry.register(f"mul i64 {work}, {count}")
-    entry.run(f"call i1 @multiply({', '.join(given)})", work)
-    text = entry.text("eq", 12)
-    names = "function first second rows columns inner left left_step right right_step out table count".split()
-    types = ("ptr", "i32", "i32", *(f"i{bits}",) * 3, "ptr", f"i{bits}", "ptr", f"i{bits}", "ptr", "ptr", "i64")
-    parameters = ", ".join(f"{type} %{name}" for type, name in zip(types, names, strict=True))
-    code = Code()
-    code.line(f"call void @{REST}()")
-    with code.loop(0, "%count") as k:
-        place = code.at("%table", k, 24)
-        out, left, right = (
-            code.move(pointer, code.load("i64", code.slot(place, slot)))
-            for slot, pointer in enumerate(("%out", "%left", "%right"))
-        )
-        code.line(
-            f"call void %function(i32 {_ROW_MAJOR}, i32 %first, i32 %second, i{bits} %rows, i{bits} %columns, "
-            f"i{bits} %inner, {type} 1.0, ptr {left}, i{bits} %left_step, ptr {right}, i{bits} %right_step, "
-            f"{type} 0.0, ptr {out}, i{bits} %columns)"
-        )
-    multiply = code.function(f"define internal i1 @multiply({parameters})", "  ret i1 false")
-    return "\n".join([declaration(REST), multiply, text, ""]).replace("@gemm", f"@{NAME}")
+def _dot(code: Code, names: str, type: str) -> str:
+    """Share out a product of vectors by its number of elements, and add up the parts' sums in order."""
+    parts = code.minimum(code.register(f"udiv i64 %count, {DOT_PART}"), MOST_DOT_PARTS)
+    several = code.register(f"icmp sgt i64 {parts}, 1")
+    parts = code.register(f"select i1 {several}, i64 {parts}, i64 1")
+    sums = code.register(f"alloca [{MOST_DOT_PARTS} x i64]")
+    fields = (f"i64 {parts}", *(f"{_kind(one)} %{one}" for one in _context(names)[1:]), f"ptr {sums}")
+    context = context_of(code, fields)
+    failed = code.register(f"call i1 @{SHARE_BLAS}(ptr %library, ptr @part, ptr {context}, i64 {parts}, i1 false)")
+    with code.carry(0, parts, 1, [(type, "-0.0")]) as loop:
+        one = code.load(type, code.slot(sums, loop.index))
+        loop.following = [code.register(f"fadd {type} {loop.values[0]}, {one}")]
+    code.store(type, loop.results[0], "%out", 4)
+    return failed
 
 
 ONE_PRODUCT = array("q", (0, 0, 0))

@@ -68,11 +68,10 @@ def set_num_threads(n: int) -> None:
     THREADS.number, THREADS.spins = n, IDLE_SPINS if n <= THREADS.processors else SPINS
     if THREADS.native is not None:
         THREADS.native.set_threads(n, THREADS.spins)
-    library = blas_library()
-    function = next(filter(None, (getattr(library, name, None) for name in BLAS_SETTERS)), None)
-    if function is not None:
-        function.argtypes, function.restype = [ctypes.c_int], None
-        function(n)
+    functions = blas_threads()
+    if functions is not None:
+        _, set_blas_threads = functions
+        set_blas_threads(n)
 
 
 @functools.cache
@@ -82,6 +81,18 @@ def blas_library() -> ctypes.CDLL | None:
         return ctypes.CDLL(importlib.import_module("numpy._core._multiarray_umath").__file__)
     except (ImportError, OSError):
         return None
+
+
+@functools.cache
+def blas_threads() -> tuple[Callable[[], int], Callable[[int], None]] | None:
+    """Return the functions of OpenBLAS that get and set the number of its threads; None for another library."""
+    library = blas_library()
+    for setter in BLAS_SETTERS:
+        get, set = (getattr(library, name, None) for name in (setter.replace("_set_", "_get_"), setter))
+        if get is not None and set is not None:
+            set.argtypes, set.restype = [ctypes.c_int], None
+            return get, set
+    return None
 
 
 class _Worker(threading.local):

@@ -201,6 +201,7 @@ def _forget(name: str, several: bool) -> str:
         for place in ("@workers", "@running", "@busy"):
             code.release(0, place)
         code.store("i64", 0, "@open")
+        code.line("call void @forget_blas()")
     return code.function(f"define void @{name}_forget()", "  ret void")
 
 
