@@ -2,6 +2,7 @@
 
     @NAME_blas_parts(library, work, grain) -> i64                  how many parts the work is worth
     @NAME_share_blas(library, part, context, parts, wide) -> i1    part(context, k) for every k < parts
+    @NAME_leave_to_blas(library, wide)                             make room for the threads of BLAS, for a call of it
 
 The threads of OpenBLAS look for work for tens of milliseconds after a call, and take processors from the pool's. So
 OpenBLAS is told to use one thread while parts run, and its own number again once no call is left. `wide` says that it
@@ -30,7 +31,7 @@ def text(name: str) -> str:
     """Return the functions of this module; @NAME_run and @NAME_rest are the pool's."""
     state = [f"{one} = internal global i64 0, align 64" for one in _STATE.split()]
     internal = [_forget(), _locked(), _write_buffers(), _single(), _several()]
-    return "\n".join([*state, *internal, _parts(name), _share(name)])
+    return "\n".join([*state, *internal, _parts(name), _leave(name), _share(name)])
 
 
 def _forget() -> str:
@@ -132,16 +133,23 @@ def _several() -> str:
     return code.function("define internal void @several(ptr %library)", "  ret void")
 
 
+def _leave(name: str) -> str:
+    code = Code()
+    with code.when("%wide"):
+        code.line("call void @write_buffers(ptr %library)")
+    code.line(f"call void @{name}_rest()")
+    return code.function(f"define void @{name}_leave_to_blas(ptr %library, i1 %wide)", "  ret void")
+
+
 def _share(name: str) -> str:
     code = Code()
     code.line("call void @begin()")
-    with code.when("%wide"):
-        code.line("call void @write_buffers(ptr %library)")
     left = _left_to_blas(code)
     with code.when(code.register(f"and i1 %wide, {left}")):
-        code.line(f"call void @{name}_rest()")
+        code.line(f"call void @{name}_leave_to_blas(ptr %library, i1 true)")
     held = code.register(f"and i1 %wide, {code.register(f'xor i1 {left}, true')}")
     with code.when(held):
+        code.line("call void @write_buffers(ptr %library)")
         code.line("call void @single(ptr %library)")
     failed = code.register(f"call i1 @{name}_run(ptr %part, ptr %context, i64 %parts)")
     with code.when(held):

@@ -18,12 +18,12 @@ OWN = ("_set", "_forget", "_let_look")
 """Functions of the module that Python calls, by what follows its name."""
 SUFFIXES = (
     "_share_flat", "_share_grid", "_split_run", "_each_run", "_strips_run", "_transposed_reduction", "_strip_mined",
-    "_rest", "_blas_parts", "_share_blas",
+    "_blas_parts", "_share_blas", "_leave_to_blas",
 )  # fmt: skip
 """Functions that other modules call."""
 (
-    SHARE_FLAT, SHARE_GRID, SPLIT_RUN, EACH_RUN, STRIPS_RUN, TRANSPOSED_REDUCTION, STRIP_MINED, REST, BLAS_PARTS,
-    SHARE_BLAS,
+    SHARE_FLAT, SHARE_GRID, SPLIT_RUN, EACH_RUN, STRIPS_RUN, TRANSPOSED_REDUCTION, STRIP_MINED, BLAS_PARTS, SHARE_BLAS,
+    LEAVE_TO_BLAS,
 ) = (PREFIX + one for one in SUFFIXES)  # fmt: skip
 _TYPES = {
     SHARE_FLAT: "i1 (ptr, ptr, ptr, i64, ptr, i64)",
@@ -32,9 +32,9 @@ _TYPES = {
     EACH_RUN: "void (ptr, ptr, ptr, i64, ptr, ptr, ptr, i64)",
     STRIPS_RUN: "void (ptr, ptr, ptr, i64, ptr, ptr, ptr)",
     STRIP_MINED: "i1 (ptr, ptr, i64, i64, ptr, ptr, ptr)",
-    REST: "void ()",
     BLAS_PARTS: "i64 (ptr, i64, i64)",
     SHARE_BLAS: "i1 (ptr, ptr, ptr, i64, i1)",
+    LEAVE_TO_BLAS: "void (ptr, i1)",
 }
 
 

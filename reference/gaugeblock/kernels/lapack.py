@@ -10,17 +10,18 @@ Matrices are column-major. Integers in memory are of the dtype `integer`.
 
 from __future__ import annotations
 
-import ctypes
 import functools
 from typing import NamedTuple
 
 from ..core.dtype import DType, complex64, complex128, float32, float64, int32, int64
 from .code import NAME, Code
-from .common import REST, declaration
+from .common import LEAVE_TO_BLAS, declaration
 from .compiler import Builtin, compiler
 from .entry import EntryWriter
-from .parallel import blas_library
+from .parallel import address_of, blas_library, openblas
 
+WIDE = 1 << 18
+"""Steps of work from which OpenBLAS's buffers are written first."""
 LETTERS = {float32: "s", float64: "d", complex64: "c", complex128: "z"}
 ROUTINES = {
     "gesdd": "ciimimmimimimm", "syevd": "ccimimmimim",
@@ -59,8 +60,8 @@ def lapack(routine: str, dtype: DType) -> Lapack | None:
     for pattern, integer in _SYMBOLS if library is not None else ():
         function = getattr(library, pattern.format(name), None)
         if function is not None:
-            address = ctypes.cast(function, ctypes.c_void_p).value or 0
-            return Lapack(compiler().builtin(routine, _entry(word), [address]), integer)
+            addresses = [address_of(function), *openblas()]
+            return Lapack(compiler().builtin(routine, _entry(word), addresses), integer)
     return None
 
 
@@ -82,12 +83,13 @@ def _text(word: str) -> str:
         entry.put("i64", entry.integer(memory + place), values, place)
     count, work = entry.integer(memory + numbers), entry.integer(2 * memory + numbers + 1)
     entry.check()
-    function = entry.register(f"load ptr, ptr {entry.descriptor()}")
-    given = f"ptr {function}, ptr {pointers}, ptr {values}, ptr {steps}, i64 {count}"
+    given = f"ptr {entry.descriptor()}, ptr {pointers}, ptr {values}, ptr {steps}, i64 {count}, i64 {work}"
     entry.run(f"call i1 @each({given})", work)
     text = entry.text("eq", 2 * memory + numbers + 2)
     code = Code()
-    code.line(f"call void @{REST}()")
+    function = code.load("ptr", "%library")
+    wide = code.register(f"icmp sge i64 %work, {WIDE}")
+    code.line(f"call void @{LEAVE_TO_BLAS}(ptr %library, i1 {wide})")
     with code.loop(0, "%count") as k:
         arguments, places = [], {"m": 0, "n": 0}
         for letter in word:
@@ -99,7 +101,7 @@ def _text(word: str) -> str:
             pointer = code.load("ptr", code.slot("%pointers", place))
             arguments.append(f"ptr {code.at(pointer, k, code.load('i64', code.slot('%steps', place)))}")
         lengths = ["i64 1"] * word.count("c")
-        code.line(f"call void %function({', '.join([*arguments, *lengths])})")
-    head = "define internal i1 @each(ptr %function, ptr %pointers, ptr %values, ptr %steps, i64 %count)"
+        code.line(f"call void {function}({', '.join([*arguments, *lengths])})")
+    head = "define internal i1 @each(ptr %library, ptr %pointers, ptr %values, ptr %steps, i64 %count, i64 %work)"
     each = code.function(head, "  ret i1 false")
-    return "\n".join([declaration(REST), each, text, ""]).replace("@lapack", f"@{NAME}")
+    return "\n".join([declaration(LEAVE_TO_BLAS), each, text, ""]).replace("@lapack", f"@{NAME}")

@@ -14,18 +14,16 @@ BLAS's symbols are not found.
 
 from __future__ import annotations
 
-import ctypes
 import functools
 from array import array
 from collections.abc import Callable
-from typing import Any
 
 from ..core.dtype import DType, float32, float64
 from .code import NAME, Code
 from .common import BLAS_PARTS, SHARE_BLAS, declaration
 from .compiler import Builtin, compiler
 from .entry import EntryWriter
-from .parallel import blas_library, blas_threads
+from .parallel import address_of, blas_library, openblas
 from .sharing import context_of, fields_of, part_function
 
 PLAIN_ORDER, TRANSPOSED_ORDER = 111, 112
@@ -67,9 +65,7 @@ def _builtin(name: str, dtype: DType, text: Callable[[str, int], str]) -> Builti
         return None
     address, bits = found
     entry = compiler().load(f"{name} {type} {bits}", lambda: text(type, bits))
-    buffers = [getattr(blas_library(), one, None) for one in ("blas_memory_alloc", "blas_memory_free")]
-    others = [_address(one) for one in (*(blas_threads() or (None, None)), *buffers)]
-    return compiler().builtin(name, entry, [address, *others])
+    return compiler().builtin(name, entry, [address, *openblas()])
 
 
 def _find(name: str) -> tuple[int, int] | None:
@@ -80,12 +76,8 @@ def _find(name: str) -> tuple[int, int] | None:
     for pattern, bits in _SYMBOLS:
         function = getattr(library, pattern.format(name), None)
         if function is not None:
-            return _address(function), bits
+            return address_of(function), bits
     return None
-
-
-def _address(function: Any) -> int:
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 class _Product(Code):

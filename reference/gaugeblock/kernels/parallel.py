@@ -11,7 +11,7 @@ import importlib
 import os
 import threading
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 GRAIN = 32768
 SPINS = 400
@@ -93,6 +93,20 @@ def blas_threads() -> tuple[Callable[[], int], Callable[[int], None]] | None:
             set.argtypes, set.restype = [ctypes.c_int], None
             return get, set
     return None
+
+
+@functools.cache
+def openblas() -> tuple[int, ...]:
+    """Return the addresses of OpenBLAS's functions that get and set the number of its threads, and that give and take
+    back a buffer; 0 for those that are not found."""
+    library = blas_library()
+    buffers = [getattr(library, name, None) for name in ("blas_memory_alloc", "blas_memory_free")]
+    return tuple(map(address_of, (*(blas_threads() or (None, None)), *buffers)))
+
+
+def address_of(function: Any) -> int:
+    """Return the address of a C function, 0 for None."""
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 class _Worker(threading.local):

@@ -77,7 +77,7 @@ def text(name: str) -> str:
     declared += ["declare i32 @sched_yield()", "@threads = internal global i64 1, align 64"]
     several = os.name == "posix"
     let_look = f"define void @{name}_let_look(ptr %look) {{\n  store ptr %look, ptr @look\n  ret void\n}}"
-    rest = f"define void @{name}_rest() {{\n  store atomic i64 0, ptr @spins release, align 8\n  ret void\n}}"
+    rest = f"define internal void @{name}_rest() {{\n  store atomic i64 0, ptr @spins release, align 8\n  ret void\n}}"
     functions = [let_look, rest, _is_stopped(), _begin(), _clock(), _interrupted(), _raised(), _work(), _alone()]
     functions += [_stopped(several), _set(name, several), _forget(name, several), _run(name, pause, several)]
     functions += [_worker(pause)] if several else []
