@@ -29,7 +29,8 @@ def take_turns(
     """Seconds per call of each round, for about `seconds` of each seat, with an Outcome for one that failed on the way;
     and those of the yardstick that belongs beside what moves so many bytes.
 
-    Each round begins with calls that are not timed, for `settling` seconds, until the threads of the others sleep.
+    Each round begins with calls that are not timed, for `settling` seconds, until the threads of the others sleep; they
+    count for the `seconds`.
     """
     beside: list[float] = []
     found: list[list[float] | Outcome] = [[] for _ in seats]
@@ -50,7 +51,7 @@ def take_turns(
         taken = found[which]
         assert isinstance(taken, list)
         taken.append(rounded(spent / counts[which]))
-        return spent
+        return perf_counter() - start
 
     for which in range(len(seats)):
         attempt(which, None)
