@@ -10,6 +10,7 @@ from typing import Any
 
 from ..machine import description
 from ..machine.controls import Control, Yardstick, controls, roof
+from ..machine.roof import end_threads
 from ..operands import CACHED_BYTES
 from . import expected, growth, instructions, slower, statistics
 from .blas import set_blas_threads
@@ -79,6 +80,7 @@ def run(seats: Sequence[Seat], options: Options, progress: Callable[[str], None]
             own, other = control.pass_over(CLOCKS[options.clock], yardstick)
             blocks.append(own)
             others.append(other)
+        end_threads(options.threads)
         for task, row, others in zip(timed, taken, beside, strict=True):
             progress(f"pass {number + 1} of {budget.passes}: {task.id}")
             others.append(_one(task, seats, row, budget.seconds, room, yardstick, options.threads))

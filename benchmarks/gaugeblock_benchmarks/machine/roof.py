@@ -72,6 +72,12 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads)
 
 
+def end_threads(threads: int) -> None:
+    """End the threads that copied at once: calls of some libraries cost more beside other threads of Python."""
+    _pool(threads).shutdown()
+    _pool.cache_clear()
+
+
 def bandwidth_at(copied: Sequence[Row], moved: int) -> float | None:
     """Bytes a second of a copy that moves so many bytes: between two sizes measured, on the log scale."""
     if moved < LEAST_BYTES or not copied:
