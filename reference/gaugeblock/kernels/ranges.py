@@ -14,7 +14,7 @@ from ..core.dtype import DType, float32, int64
 from .code import Declarations, row_module
 from .compiler import Builtin, compiler
 from .conversion import SCALAR_TYPES
-from .expression import BOOL, F32, F64, INT, ScalarType
+from .expression import BOOL, F32, F64, INT
 from .isa import Level, current_level
 from .lower import Emitter
 from .pointwise import contiguous_address
@@ -41,30 +41,39 @@ def _text(dtype: DType, level: Level) -> str:
     numbers = [code.load(kind, code.slot("%numbers", k)) for k in range(1, 3 if dtype is int64 else 6)]
     for lanes, begin, end in ((width, "0", stop), (1, stop, "%n")):
         with code.scope(lanes):
-            given = [code.splat(number, type) for number in numbers]
+            if dtype is int64:
+                given = [numbers[0], numbers[1], _multiples(code, numbers[1])]
+            else:
+                given = [code.splat(number, type) for number in numbers]
             with code.loop(begin, end, lanes) as i:
-                place = _places(code, code.register(f"add i64 {offset}, {i}"), type)
-                value = _count(code, place, given) if dtype is int64 else _line(code, place, given)
+                place = code.register(f"add i64 {offset}, {i}")
+                value = _count(code, place, *given) if dtype is int64 else _line(code, _places(code, place), given)
                 if dtype is float32:
                     value = code.register(f"fptrunc {code.type(F64)} {value} to {code.type(F32)}")
                 code.store(code.type(SCALAR_TYPES[dtype]), value, code.at(out, i, dtype.itemsize), dtype.itemsize)
     return row_module(code, code.declarations, level.attributes)
 
 
-def _places(code: Emitter, first: str, type: ScalarType) -> str:
-    """first, first + 1, ... as numbers of a type."""
-    if type is F64:
-        first = code.register(f"sitofp i64 {first} to double")
+def _places(code: Emitter, first: str) -> str:
+    """first, first + 1, ... as float64."""
+    first = code.register(f"sitofp i64 {first} to double")
     if code.width == 1:
         return first
-    steps = ", ".join(f"{type.ir} {k}{'.0' if type is F64 else ''}" for k in range(code.width))
-    return code.register(f"{'fadd' if type is F64 else 'add'} {code.type(type)} {code.splat(first, type)}, <{steps}>")
+    steps = ", ".join(f"double {k}.0" for k in range(code.width))
+    return code.register(f"fadd {code.type(F64)} {code.splat(first, F64)}, <{steps}>")
 
 
-def _count(code: Emitter, place: str, numbers: list[str]) -> str:
-    first, step = numbers
-    type = code.type(INT[64])
-    return code.register(f"add {type} {first}, {code.register(f'mul {type} {place}, {step}')}")
+def _multiples(code: Emitter, step: str) -> str:
+    """0, step, 2 * step, ..."""
+    if code.width == 1:
+        return "0"
+    counts = ", ".join(f"i64 {k}" for k in range(code.width))
+    return code.register(f"mul {code.type(INT[64])} {code.splat(step, INT[64])}, <{counts}>")
+
+
+def _count(code: Emitter, place: str, first: str, step: str, multiples: str) -> str:
+    begin = code.register(f"add i64 {first}, {code.register(f'mul i64 {place}, {step}')}")
+    return code.register(f"add {code.type(INT[64])} {code.splat(begin, INT[64])}, {multiples}")
 
 
 def _line(code: Emitter, place: str, numbers: list[str]) -> str:
