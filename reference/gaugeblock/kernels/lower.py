@@ -67,6 +67,8 @@ def looked_up(emitter: Emitter, expr: Expr, arguments: list[str]) -> str:
     size, scalar, index_type = len(entries), expr.type.ir, expr.arguments[0].type
     values = [f"{scalar} {literal(entry, expr.type)}" for entry in entries]
     permuted = register == 512 or (register == 256 and scalar == "float")
+    if permuted and size < emitter.width:
+        values, size = values * (emitter.width // size), emitter.width
     if permuted and bits == register and size in (emitter.width, 2 * emitter.width):
         type, places = emitter.type(expr.type), f"{emitter.type(index_type)} {index}"
         parts = [f"{type} <{', '.join(values[k : k + emitter.width])}>" for k in range(0, size, emitter.width)]
