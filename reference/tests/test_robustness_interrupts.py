@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import io
 import math
 import os
 import signal
+import sys
 import threading
 import time
 import zipfile
@@ -15,7 +17,7 @@ from typing import Any
 
 import gaugeblock as gb
 import pytest
-from gaugeblock.core.away import LONG, away
+from gaugeblock.core.away import LONG, _Stopped, away
 from gaugeblock.core.warn import warn
 
 INF, NAN = math.inf, math.nan
@@ -342,3 +344,28 @@ def test_derivatives_of_chebyshev_polynomials_of_usual_degrees() -> None:
     x = gb.tensor([0.5, 2.0], dtype=gb.float64, requires_grad=True)
     gb.special.chebyshev_polynomial_u(x, gb.tensor([2, 3])).sum().backward()
     assert x.grad.tolist() == [4.0, 92.0]
+
+
+def test_a_call_that_is_told_to_stop_while_it_ends_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    escaped: list[object] = []
+    told: list[int] = []
+
+    class Event(threading.Event):
+        def set(self) -> None:
+            if not told and sys._getframe(1).f_globals["__name__"] == away.__module__:
+                told.append(threading.get_ident())
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(told[0]), ctypes.py_object(_Stopped))
+                while True:
+                    time.sleep(0)
+            super().set()
+
+    monkeypatch.setattr(threading, "excepthook", escaped.append)
+    monkeypatch.setattr(threading, "Event", Event)
+    late = threading.Timer(30, os.kill, (os.getpid(), signal.SIGINT))
+    late.start()
+    try:
+        assert away(LONG, lambda: 3) == 3
+    finally:
+        late.cancel()
+    assert told
+    assert not escaped

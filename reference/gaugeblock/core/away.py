@@ -54,7 +54,8 @@ def away(work: float, function: Callable[..., Any], *args: Any, **kwargs: Any) -
     many steps it takes. What it raises is raised here."""
     if work < LONG or threading.current_thread() is not threading.main_thread():
         return function(*args, **kwargs)
-    held = sys._getframe(1)  # with the variables of the callers: arguments may lie in memory of tensors that they hold
+    # With the variables of the callers: arguments may lie in memory of tensors that they hold.
+    held: FrameType | None = sys._getframe(1)
     found: list[Any] = []
     failed: list[BaseException] = []
     context = contextvars.copy_context()
@@ -63,7 +64,6 @@ def away(work: float, function: Callable[..., Any], *args: Any, **kwargs: Any) -
     stopping = fork_safe(threading.Lock())
 
     def run() -> None:
-        nonlocal held
         try:
             for state, members in states:
                 state.__dict__.update(members)
@@ -71,13 +71,26 @@ def away(work: float, function: Callable[..., Any], *args: Any, **kwargs: Any) -
             found.append(context.run(function, *args, **kwargs))
         except BaseException as error:
             failed.append(error)
-        finally:
-            with stopping:
-                _CALL.waiting = None
-                del held
-                ended.set()
 
-    thread = threading.Thread(target=run, name="gaugeblock-away")
+    def end() -> None:
+        nonlocal held
+        with stopping:
+            _CALL.waiting = held = None
+            ended.set()
+
+    def call() -> None:
+        try:
+            run()
+        except _Stopped:
+            failed.append(_Stopped())
+        while True:
+            try:
+                end()
+                return
+            except _Stopped:  # told once more while it was ending
+                continue
+
+    thread = threading.Thread(target=call, name="gaugeblock-away")
     try:
         thread.start()
         while not ended.wait(LOOK):  # a signal that comes just before a wait does not end it
