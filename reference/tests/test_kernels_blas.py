@@ -153,3 +153,22 @@ def test_products_in_several_threads_at_once() -> None:
         one.join()
     assert not wrong
     assert blas is None or blas[0]() == before
+
+
+@pytest.mark.skipif(blas_threads() is None, reason="BLAS is not OpenBLAS")
+def test_a_number_of_threads_set_during_a_product_stays() -> None:
+    before, blas = gb.get_num_threads(), blas_threads()
+    assert blas is not None
+    get, _ = blas
+    x = gb.rand(1500, 1500)
+    gb.set_num_threads(3)
+    try:
+        product = threading.Thread(target=lambda: gb.mm(x, x))
+        product.start()
+        while get() != 1 and product.is_alive():  # until the parts run
+            pass
+        gb.set_num_threads(1)
+        product.join()
+        assert get() == 1
+    finally:
+        gb.set_num_threads(before)

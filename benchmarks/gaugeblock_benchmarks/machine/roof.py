@@ -73,7 +73,7 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 
 
 def end_threads(threads: int) -> None:
-    """End the threads that copied at once: calls of some libraries cost more beside other threads of Python."""
+    """End the threads that copied: calls of some libraries cost more while other Python threads exist."""
     _pool(threads).shutdown()
     _pool.cache_clear()
 

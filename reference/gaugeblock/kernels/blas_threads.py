@@ -1,18 +1,20 @@
-"""IR text that calls BLAS: parts of a call go to the pool's threads, each on one thread of BLAS.
+"""IR text that divides calls of BLAS among the pool's threads.
 
     @NAME_blas_parts(library, work, grain) -> i64                  how many parts the work is worth
     @NAME_share_blas(library, part, context, parts, wide) -> i1    part(context, k) for every k < parts
-    @NAME_leave_to_blas(library, wide)                             make room for the threads of BLAS, for a call of it
+    @NAME_leave_to_blas(library, wide)                             prepare for a call that BLAS divides itself
 
-The threads of OpenBLAS look for work for tens of milliseconds after a call, and take processors from the pool's. So
-OpenBLAS is told to use one thread while parts run, and its own number again once no call is left. `wide` says that it
-would use more than one. The library is where five addresses stand: of a function of BLAS, and of OpenBLAS's functions
-that get and set its number of threads, and that give and take back a buffer. Where they are null, or the pool has one
-thread, BLAS uses as many as it likes.
+After a call the threads of OpenBLAS spin for tens of milliseconds, on processors that the pool's threads need. So
+OpenBLAS uses one thread while the pool runs parts, and gets its own number of threads back when no call is left. `wide`
+says that OpenBLAS would use several threads for the call.
 
-OpenBLAS fetches ahead in its buffers. Where a page has not been written yet this finds no address, which takes so long
-in a virtual machine that small products ran at a quarter of the speed; so the pages are written once, before the first
-wide call.
+`library` points to five addresses: the function of BLAS, OpenBLAS's functions that get and set its number of threads,
+and those that allocate and free a buffer. Where the setter is null, or the pool has one thread, BLAS divides the work
+itself.
+
+OpenBLAS prefetches from its buffers. Prefetching from a page that was never written costs a walk of the page tables
+each time, which in a virtual machine slowed products of 256 x 256 down to a quarter of the speed. So the pages are
+written once, before the first wide call.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from __future__ import annotations
 from .code import Code
 
 PARTS_OF_THREAD = 2
-"""The most parts for each thread: one that is held up leaves its second part to another."""
+"""The most parts for each thread: a thread that is delayed leaves its second part to another."""
 GET_SLOT, SET_SLOT, ALLOCATE_SLOT, FREE_SLOT = 1, 2, 3, 4
 MOST_BUFFERS, BUFFER, PAGE = 64, 1 << 20, 4096
 """The most buffers whose pages are written, the bytes of each, and of a page."""
@@ -81,7 +83,7 @@ def _write_buffers() -> str:
 
 
 def _left_to_blas(code: Code) -> str:
-    """Whether BLAS shares out the work itself."""
+    """Return the i1 that is true where BLAS, not the pool, divides the work among threads."""
     unknown = code.register(f"icmp eq ptr {code.load('ptr', code.slot('%library', SET_SLOT))}, null")
     return code.register(f"or i1 {unknown}, {code.register(f'icmp sle i64 {_threads(code)}, 1')}")
 
@@ -117,7 +119,7 @@ def _single() -> str:
 
 
 def _several() -> str:
-    """@several: let BLAS use as many threads as before, if no other call is left and nobody has set their number."""
+    """@several: let BLAS use as many threads as before, unless another call is left or somebody set their number."""
     code = Code()
     code.line("call void @locked()")
     calls = code.register(f"sub i64 {code.load('i64', '@single_calls')}, 1")

@@ -29,7 +29,7 @@ from .functions import (
 from .logarithm import precise_log
 from .piecewise import ERFCX, ERFINV, by_octaves
 
-# erf at 17/32 j in two parts, a share s near its slope there, then at the distance t from there the polynomial
+# erf at 17/32 j in two parts, a rough slope s there, then at the distance t from there the polynomial
 # (erf - that) / t - s, highest first.
 _SHORT_ERF = (
     (0.0, 0.54752845, 0.8670583, 0.9757977, 0.997346, 0.9998277, 0.99999344, 0.9999999),
@@ -72,11 +72,11 @@ def erf(x: Expr) -> Expr:
     if x.type is F32:
         size = select(size > _ERF_END, _ERF_END, size)
         k, index = SINGLE.nearest(size, 1.0 / _STEP)
-        high, low, share, slope, *rest = [lookup(column, index, F32) for column in _SHORT_ERF]
+        high, low, rough, slope, *rest = [lookup(column, index, F32) for column in _SHORT_ERF]
         t = mul_add(k, SINGLE.number(-_STEP), size)
         for coefficient in rest:
             slope = mul_add(slope, t, coefficient)
-        value, lost = ordered_sum(high, share * t)
+        value, lost = ordered_sum(high, rough * t)
         value = value + (lost + mul_add(t, slope, low))
     else:
         near = select(size > _TURN, 0.0, size)

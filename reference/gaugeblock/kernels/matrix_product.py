@@ -81,25 +81,27 @@ def _find(name: str) -> tuple[int, int] | None:
 
 
 class _Product(Code):
-    """Writes the function of one part of a product. `of` has the registers of the context's fields by name; `integer`
-    gives an argument of the C function, whose integers have so many bits."""
+    """The code of the function that computes one part of a product. `of` maps the names of the context's fields to
+    registers; `routine` is the function of BLAS, whose integers have `bits` bits."""
 
     def __init__(self, type: str, bits: int, names: str) -> None:
         super().__init__()
-        self.type, self.bits = type, bits
+        self.bits = bits
         self.size = 4 if type == "float" else 8
         kinds = [_kind(name) for name in _context(names)]
         self.of = dict(zip(_context(names), fields_of(self, tuple(kinds)), strict=True))
         self.routine = self.load("ptr", self.of["library"])
 
     def integer(self, value: str) -> str:
+        """Return an i64 as an argument of the routine."""
         return f"i{self.bits} {value if self.bits == 64 else self.register(f'trunc i64 {value} to i32')}"
 
     def order(self, name: str) -> str:
+        """Return the order of an operand as an argument of the routine."""
         return f"i32 {self.register(f'trunc i64 {self.of[name]} to i32')}"
 
     def slice_of(self, size: str) -> tuple[str, str]:
-        """Where the rows or columns of part %k begin, and how many it has; none or fewer at the end."""
+        """Return the start and the length of part %k of so many rows or columns; the last parts may be empty."""
         parts = self.of["parts"]
         raised = self.register(f"add i64 {size}, {self.register(f'sub i64 {parts}, 1')}")
         even = self.register(f"udiv i64 {raised}, {parts}")
@@ -108,10 +110,11 @@ class _Product(Code):
         return begin, self.minimum(self.register(f"sub i64 {size}, {begin}"), chunk)
 
     def choice(self, condition: str, then: str | int, otherwise: str | int) -> str:
+        """Return one of two i64 by an i1."""
         return self.register(f"select i1 {condition}, i64 {then}, i64 {otherwise}")
 
     def begin_of(self, pointer: str, index: str, step: str | int) -> str:
-        """The place of an element `index` steps further on."""
+        """Return the address of an element `index` steps further on."""
         return self.at(pointer, self.register(f"mul i64 {index}, {step}"), self.size)
 
 
@@ -123,12 +126,18 @@ def _kind(name: str) -> str:
 
 
 def _context(names: str) -> list[str]:
+    """Return the names of the fields of a part's context."""
     return ["parts", "library", *names.split()]
 
 
+def _given(names: str) -> list[str]:
+    """Return the parameters of @multiply, by which it fills the context after the number of parts."""
+    return [f"{_kind(one)} %{one}" for one in _context(names)[1:]]
+
+
 def _module(name: str, title: str, names: str, work: str, share: Callable[[Code], str], part: str) -> str:
-    """Return the module of an entry point whose arguments have these names. The product of those in `work` is the
-    number of steps; `share` shares out the parts, whose function is `part`, and returns whether one failed."""
+    """Return the module of an entry point with arguments of these names. The number of steps is the product of those in
+    `work`. `share` writes the code that runs the parts, whose function is `part`, and returns whether one failed."""
     entry = EntryWriter(name, title)
     values = [entry.integer(k) for k in range(len(names.split()))]
     entry.check()
@@ -141,8 +150,7 @@ def _module(name: str, title: str, names: str, work: str, share: Callable[[Code]
     text = entry.text("eq", len(values))
     code = Code()
     failed = share(code)
-    parameters = ", ".join(f"{_kind(one)} %{one}" for one in _context(names)[1:])
-    multiply = code.function(f"define internal i1 @multiply({parameters})", f"  ret i1 {failed}")
+    multiply = code.function(f"define internal i1 @multiply({', '.join(_given(names))})", f"  ret i1 {failed}")
     declared = [declaration(one) for one in (BLAS_PARTS, SHARE_BLAS)]
     return "\n".join([*declared, part, multiply, text, ""]).replace(f"@{name}", f"@{NAME}")
 
@@ -152,10 +160,10 @@ def _multiplied(code: Code, factors: list[str]) -> str:
 
 
 def _shared(code: Code, names: str, work: str, grain: int) -> str:
-    """Share out a product of matrices by its work, of which a part has at least `grain`."""
+    """Divide a product of matrices into parts with at least `grain` of its work each."""
     steps = _multiplied(code, [f"%{one}" for one in work.split()])
     parts = code.register(f"call i64 @{BLAS_PARTS}(ptr %library, i64 {steps}, i64 {grain})")
-    context = context_of(code, (f"i64 {parts}", *(f"{_kind(one)} %{one}" for one in _context(names)[1:])))
+    context = context_of(code, (f"i64 {parts}", *_given(names)))
     wide = code.register(f"icmp sge i64 {steps}, {2 * grain}")
     given = f"ptr %library, ptr @part, ptr {context}, i64 {parts}, i1 {wide}"
     return code.register(f"call i1 @{SHARE_BLAS}({given})")
@@ -240,13 +248,12 @@ def _dot_text(type: str, bits: int) -> str:
 
 
 def _dot(code: Code, names: str, type: str) -> str:
-    """Share out a product of vectors by its number of elements, and add up the parts' sums in order."""
+    """Divide a product of vectors into parts by its number of elements, and add up the sums of the parts in order."""
     parts = code.minimum(code.register(f"udiv i64 %count, {DOT_PART}"), MOST_DOT_PARTS)
     several = code.register(f"icmp sgt i64 {parts}, 1")
     parts = code.register(f"select i1 {several}, i64 {parts}, i64 1")
     sums = code.register(f"alloca [{MOST_DOT_PARTS} x i64]")
-    fields = (f"i64 {parts}", *(f"{_kind(one)} %{one}" for one in _context(names)[1:]), f"ptr {sums}")
-    context = context_of(code, fields)
+    context = context_of(code, (f"i64 {parts}", *_given(names), f"ptr {sums}"))
     failed = code.register(f"call i1 @{SHARE_BLAS}(ptr %library, ptr @part, ptr {context}, i64 {parts}, i1 false)")
     with code.carry(0, parts, 1, [(type, "-0.0")]) as loop:
         one = code.load(type, code.slot(sums, loop.index))

@@ -190,6 +190,7 @@ def _set(name: str, several: bool) -> str:
     if several:
         code.release("%wanted", "@threads")
         code.release("%spins", "@patience")
+        code.release("%wanted", "@single_before")  # what BLAS gets back after a call that runs now
     return code.function(f"define void @{name}_set(i64 %wanted, i64 %spins)", "  ret void")
 
 
