@@ -32,6 +32,9 @@ class Parser(argparse.ArgumentParser):
     """A parser whose errors take one line."""
 
     def error(self, message: str) -> NoReturn:
+        several = [one.option_strings[0] for one in self._actions if one.option_strings and one.nargs == "+"]
+        if several and message.startswith("the following arguments are required"):
+            message += f", before options that take several values, such as {several[0]}"
         self.exit(2, f"{self.prog}: {message} ({self.prog} --help)\n")
 
 

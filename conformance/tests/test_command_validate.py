@@ -115,6 +115,7 @@ def test_a_folder_that_was_there_stays(fake_suite: Path) -> None:
     ("arguments", "problem"),
     [
         ([], "BACKEND"),
+        (["--area", "dtypes", "numpy"], "required: BACKEND, before options that take several values, such as --area"),
         (["numpy", "--jobs", "0"], "argument --jobs: '0' is not a whole number from 1"),
         (["numpy", "--timeout", "-1"], "argument --timeout: '-1' is not a number of seconds above 0"),
         (["numpy", "--memory", "x"], "argument --memory: 'x' is not a whole number of MiB from 0"),
