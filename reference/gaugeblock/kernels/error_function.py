@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from . import approximation
 from .exponential import falling_parts
-from .expression import F32, F64, Expr, constant, select
+from .expression import F32, F64, Expr, constant, select, when
 from .functions import (
     SINGLE,
     Pair,
@@ -25,6 +25,8 @@ from .functions import (
     mul_add,
     ordered_sum,
     polynomial,
+    polynomial_by_pairs,
+    sqrt,
 )
 from .logarithm import precise_log
 from .piecewise import ERFCX, ERFINV, by_octaves
@@ -62,6 +64,19 @@ _SMALL = (
 )  # fmt: skip
 _TURN = 0.83
 """From here on erf is computed as 1 - erfc."""
+# erfinv x / x for w = -log(1 - x**2), highest power first: in w - 5/2 for w up to 5, in sqrt(w) - 4.043 for w up to 34.
+_SHORT_ERFINV = (
+    -2.0530252936694423e-11, 1.2294079820302473e-10, 8.200569732533019e-10, -1.0852875942166488e-08,
+    1.378055169781747e-08, 4.786352615420698e-07, -3.417404481378257e-06, -4.9958551035442985e-06,
+    0.00021825107431056642, -0.0012527081133215396, -0.004177318038629195, 0.24664027679468034, 1.5014093511307296,
+)  # fmt: skip
+_SHORT_ERFINV_TAIL = (
+    3.918215518175552e-10, -5.604244733130638e-10, -7.190571790160543e-09, 1.7081658444694098e-08,
+    3.028435852869499e-08, -1.3958001638460732e-07, 1.5820652573260913e-07, -2.5984640972056597e-08,
+    -4.866517034431777e-07, 2.604711309263839e-06, -7.665051674377686e-06, 1.5640474635796848e-05,
+    -2.6669383626435494e-05, 4.670782476911126e-05, -0.00010469101271739896, 0.0002970920151983871,
+    -0.0008158812342356034, 0.0011512150841850434, 1.0095968798833106, 3.8831942687798344,
+)  # fmt: skip
 # Beyond these erf is 1, erfc is 0.
 _ERF_END, _ERFC_END = 3.95, {F32: 10.2, F64: 27.3}
 
@@ -107,17 +122,32 @@ def _falling(size: Expr) -> Expr:
 
 
 def erfinv(x: Expr) -> Expr:
-    """Inverse of erf; float32 expressions by way of float64."""
-    if x.type is F32:
-        return cast(erfinv(cast(x, F64)), F32)
-    square, square_low = exact_product(x, x)
-    rest, lost = ordered_sum(constant(1.0, F64), -square)
-    high, low = inverse_ratio(rest, lost - square_low)
-    first, exact = exact_product(x, high)
-    value = first + mul_add(x, low, exact)
+    """Inverse of erf."""
     size = fabs(x)
+    if x.type is F32:
+        wide = cast(x, F64)
+        rest = select(size < 1.0, mul_add(-wide, wide, constant(1.0, F64)), 1.0)
+        value = cast(wide * short_inverse_ratio(-approximation.log_of_normal(rest)), F32)
+    else:
+        square, square_low = exact_product(x, x)
+        rest, lost = ordered_sum(constant(1.0, F64), -square)
+        high, low = inverse_ratio(rest, lost - square_low)
+        first, exact = exact_product(x, high)
+        value = first + mul_add(x, low, exact)
     value = copysign(select(size == 1.0, float("inf"), value), x)
     return select(size > 1.0, float("nan"), value)
+
+
+def short_inverse_ratio(w: Expr) -> Expr:
+    """erfinv x / x for float64 w = -log(1 - x**2) up to 34, for a result that is rounded to float32."""
+    t = w - 2.5
+    near = polynomial_by_pairs(t, t * t, _SHORT_ERFINV)
+
+    def tail() -> Expr:
+        t = sqrt(w) - 4.043
+        return polynomial_by_pairs(t, t * t, _SHORT_ERFINV_TAIL)
+
+    return when(w > 5.0, tail, near)
 
 
 def inverse_ratio(rest: Expr, low: Expr) -> Pair:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from . import approximation
 from .elementary import FUNCTIONS
-from .error_function import erfc, inverse_ratio
+from .error_function import erfc, inverse_ratio, short_inverse_ratio
 from .exponential import exp
 from .expression import F32, F64, INT, UINT, Complex, Expr, constant, select, when
 from .functions import (
@@ -33,7 +33,6 @@ from .functions import (
     times,
 )
 from .logarithm import log, log1p
-from .piecewise import ERFINV, by_octaves
 from .trigonometry import half_turns, sin_cos, sine_of
 
 Function = Callable[..., Expr]
@@ -213,7 +212,7 @@ def ndtri(library: Library, p: Expr) -> Expr:
     inside = select((share > 0.0) & (share <= 0.5), share, 0.5)
     x = 1.0 - inside * 2.0
     if library.single:
-        size = x * math.sqrt(2.0) * by_octaves(-library("log", inside * 4.0 * (1.0 - inside)), None, 4, ERFINV)[0]
+        size = x * math.sqrt(2.0) * short_inverse_ratio(-approximation.log_of_normal(inside * 4.0 * (1.0 - inside)))
     else:
         rest = times((inside * 4.0, constant(0.0, F64)), ordered_sum(constant(1.0, F64), -inside))
         high, low = inverse_ratio(*rest)

@@ -16,7 +16,7 @@ from ...kernels import elementary, exponential, logarithm, special, trigonometry
 from ...kernels.conversion import from_storage, to_storage
 from ...kernels.division import trunc_divide_int
 from ...kernels.expression import F64, UINT, Complex, Expr, Value, choose, constant, select, while_loop
-from ...kernels.functions import cast, copysign, fabs, isnan, maximum, sqrt
+from ...kernels.functions import cast, copysign, fabs, isnan, maximum, polynomial, sqrt
 from ..deferred import Deferred
 from . import comparison
 from .comparison import truth
@@ -170,16 +170,30 @@ def _late(place: str) -> Callable[..., Any]:
     return functools.partial(special.in_double, Deferred(f"{special.__package__}.{module}", function))
 
 
+def _off_the_ends(index: Expr, last: Expr) -> Expr:
+    """The part of a window between a place and the nearer end."""
+    rest = last - index
+    return select(rest < index, rest, index) / last
+
+
 def cosine_window(index: Expr, last: Expr, a: Expr, b: Expr, c: Expr) -> Expr:
-    """The sum of cosines over one period from 0 to `last`, with signs in turn."""
-    once = trigonometry.cos(index / last * (2.0 * math.pi))
-    twice = once * once * 2.0 - 1.0
-    return a - b * once + c * twice
+    """The sum of cosines over one period from 0 to `last`, with signs in turn: a - b cos t + c cos 2t."""
+    off = _off_the_ends(index, last)
+    sine = off * polynomial(off * off, _SINE_OF_HALF_TURN)
+    square = sine * sine
+    return a - b + c + square * (2.0 * b - 8.0 * c + 8.0 * c * square)
+
+
+_SINE_OF_HALF_TURN = (
+    7.697847275590284e-07, -2.1903499125519212e-05, 0.00046629981702308817, -0.007370430506093225, 0.08214588657312355,
+    -0.599264529318946, 2.5501640398773007, -5.167712780049969, 3.141592653589793,
+)  # fmt: skip
+"""sin(pi x) / x in powers of x**2, highest first, for x from 0 to 1/2."""
 
 
 def bartlett_window(index: Expr, last: Expr) -> Expr:
     """1 in the middle, 0 at both ends, `last` being the second."""
-    return 1.0 - fabs(index / last * 2.0 - 1.0)
+    return _off_the_ends(index, last) * 2.0
 
 
 def kaiser_window(index: Expr, last: Expr, beta: Expr, middle: Expr) -> Expr:

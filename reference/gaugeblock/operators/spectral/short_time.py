@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from math import prod
 from typing import Any
 
 from ...core import lazy_numpy as np
 from ...core.device import Device, meta_device
-from ...core.dtype import DType, complex128, float64, int64
+from ...core.dtype import DType, complex128, float64
 from ...core.errors import check_int
 from ...core.warn import warn_once
 from ...kernels.conversion import Immediate
@@ -40,11 +41,11 @@ def _tapered(name: str, formula: str, numbers: Callable[..., tuple[float, ...]])
             if window_length == 1:
                 array_of(result)[...] = 1
                 return
-            places = new_like(contiguous_meta(result.meta.sizes, int64))
+            places = new_like(contiguous_meta(result.meta.sizes, float64))
             operands = [places.meta, *[Immediate(float64)] * (1 + len(given))]
             launch = recalled(result.meta.plans, formula, element_launch, formula, result.meta, operands, float64)
             if launch is not None:
-                count_by(places, (0, 1))
+                count_by(places, (0.0, 1.0, 0.0, math.inf, 0.0))
                 launch.run([result.pointer, places.pointer, float(last), *given])
 
         return Plan((window_length,), fill)
