@@ -46,6 +46,10 @@ uint32: _DType
 uint64: _DType
 float16: _DType
 bfloat16: _DType
+float8_e4m3fn: _DType
+float8_e5m2: _DType
+float8_e4m3fnuz: _DType
+float8_e5m2fnuz: _DType
 float32: _DType
 float64: _DType
 complex32: _DType

@@ -28,6 +28,10 @@ ITEMSIZES = {
     "complex32": 4,
     "complex64": 8,
     "complex128": 16,
+    "float8_e4m3fn": 1,
+    "float8_e5m2": 1,
+    "float8_e4m3fnuz": 1,
+    "float8_e5m2fnuz": 1,
 }
 
 

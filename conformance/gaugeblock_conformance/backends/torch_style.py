@@ -26,7 +26,7 @@ Function = Callable[..., Any]
 CAPABILITIES = frozenset(
     """core storage strided views views.base views.dtype as_strided inplace out promote reduce bitwise complex half
     index.adv index.set matmul memory_format numpy resize sort rng version threads meta serialize deterministic
-    requires_grad strides.out bigmem dtype.limited device.multi schema codegen""".split()
+    requires_grad strides.out bigmem dtype.limited dtype.float8 device.multi schema codegen""".split()
 )
 
 NEEDS_DATA = frozenset("numpy threads serialize bigmem refcount sort rng".split())

@@ -39,6 +39,7 @@ from . import (
     lookups,
     matrices,
     modes,
+    narrow_floats,
     networks,
     numerics,
     operands,
@@ -66,7 +67,7 @@ MODULES = (
     arrangements, operands, autograd_gradients, autograd_passes, autograd_graphs, autograd_writes, allocator_rules,
     allocator_waiting, allocator_figures, allocator_answers, interop, acceptances, iteration,
     layouts, counting, traces, sharing, slopes, bounds, ranks, lazies, lengths, lookups, algebra,
-    lifetimes, indices, computations, schemas, autograd_uses,
+    lifetimes, indices, computations, schemas, autograd_uses, narrow_floats,
 )  # fmt: skip
 
 

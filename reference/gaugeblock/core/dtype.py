@@ -14,12 +14,13 @@ class DType:
     """An element type; instances exist only as the constants of this module.
 
     ``kind`` is the number of ``category`` in CATEGORIES (bool 0, int 1, float 2, complex 3),
-    ``index`` the position in ALL_DTYPES, ``python`` the Python type that ``item()`` returns.
+    ``index`` the position in ALL_DTYPES, ``python`` the Python type that ``item()`` returns. One that does not
+    `compute`, complex32 or an 8-bit float, holds data and is refused by most operators.
     """
 
     __slots__ = (
-        "_numpy", "category", "index", "is_complex", "is_floating_point", "is_signed", "itemsize", "kind", "name",
-        "python",
+        "_numpy", "category", "computes", "index", "is_complex", "is_floating_point", "is_signed", "itemsize", "kind",
+        "name", "python",
     )  # fmt: skip
 
     name: str
@@ -30,6 +31,7 @@ class DType:
     is_floating_point: bool
     is_complex: bool
     is_signed: bool
+    computes: bool
     python: type
 
     def __init__(self, index: int, name: str, category: str, itemsize: int) -> None:
@@ -41,6 +43,7 @@ class DType:
         self.is_floating_point = category == "float"
         self.is_complex = category == "complex"
         self.is_signed = category in ("float", "complex") or (category == "int" and name[0] != "u")
+        self.computes = name != "complex32" and not name.startswith("float8")
         self.python = PYTHON_TYPES[self.kind]
         self._numpy: np.dtype[Any] | None = None
 
@@ -57,7 +60,10 @@ class DType:
         return COMPLEX_TO_REAL.get(self, self)
 
     def to_complex(self) -> DType:
-        """The complex dtype whose components hold this dtype (float16 -> complex32, float64 -> complex128)."""
+        """The complex dtype whose components hold this dtype (float16 -> complex32, float64 -> complex128). Raises
+        RuntimeError for the 8-bit floats, which have none."""
+        if self in FLOAT8:
+            raise RuntimeError(f"there is no complex dtype with components of {self.name}")
         return self if self.is_complex else REAL_TO_COMPLEX.get(self, complex64)
 
     def __repr__(self) -> str:
@@ -84,13 +90,19 @@ _TABLE = (
     ("complex32", "complex", 4),
     ("complex64", "complex", 8),
     ("complex128", "complex", 16),
+    ("float8_e4m3fn", "float", 1),
+    ("float8_e5m2", "float", 1),
+    ("float8_e4m3fnuz", "float", 1),
+    ("float8_e5m2fnuz", "float", 1),
 )
 
 
 def _numpy_dtype(name: str) -> np.dtype[Any]:
     given: Any = [("real", np.float16), ("imag", np.float16)] if name == "complex32" else name
-    if name == "bfloat16":
-        from ml_dtypes import bfloat16 as given
+    if name == "bfloat16" or name.startswith("float8"):
+        import ml_dtypes
+
+        given = getattr(ml_dtypes, name)
     found: np.dtype[Any] = np.dtype(given)
     return found
 
@@ -98,8 +110,9 @@ def _numpy_dtype(name: str) -> np.dtype[Any]:
 ALL_DTYPES: tuple[DType, ...] = tuple(DType(index, *row) for index, row in enumerate(_TABLE))
 (
     bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64, float16, bfloat16, float32, float64, complex32,
-    complex64, complex128,
+    complex64, complex128, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz,
 ) = ALL_DTYPES  # fmt: skip
+FLOAT8 = frozenset({float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz})
 
 COMPLEX_TO_REAL: dict[DType, DType] = {complex32: float16, complex64: float32, complex128: float64}
 REAL_TO_COMPLEX: dict[DType, DType] = {real: joined for joined, real in COMPLEX_TO_REAL.items()}
@@ -139,8 +152,8 @@ def get_default_dtype() -> DType:
 
 
 def set_default_dtype(d: DType) -> None:
-    """Set the default floating dtype. Raises TypeError for a non-floating `d`."""
-    if not isinstance(d, DType) or not d.is_floating_point:
+    """Set the default floating dtype. Raises TypeError for a `d` that is not floating or has 8 bits."""
+    if not isinstance(d, DType) or not d.is_floating_point or d in FLOAT8:
         raise TypeError(f"set_default_dtype(): argument 'd' must be a floating point dtype, got {d!r}")
     DEFAULTS.dtype = d
     DEFAULTS.complex_dtype = d.to_complex()

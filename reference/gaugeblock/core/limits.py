@@ -8,6 +8,11 @@ from .dtype import DEFAULTS, DType
 
 _FORMATS = {"float16": (3, 10, 15), "bfloat16": (2, 7, 127), "float32": (6, 23, 127), "float64": (15, 52, 1023)}
 """Decimal digits, bits of the fraction, and the largest exponent."""
+_NARROW_FORMATS = {
+    "float8_e4m3fn": (2.0**-3, 448.0, 2.0**-6), "float8_e5m2": (2.0**-2, 57344.0, 2.0**-14),
+    "float8_e4m3fnuz": (2.0**-3, 240.0, 2.0**-7), "float8_e5m2fnuz": (2.0**-3, 57344.0, 2.0**-15),
+}  # fmt: skip
+"""eps, the largest number and the smallest normal one, as PyTorch gives them; eps of e5m2fnuz is half the step at 1."""
 
 
 class FloatLimits:
@@ -16,13 +21,18 @@ class FloatLimits:
     __slots__ = ("bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "tiny")
 
     def __init__(self, dtype: DType) -> None:
-        digits, fraction, largest = _FORMATS[dtype.name]
         self.bits = dtype.itemsize * 8
         self.dtype = dtype.name
-        self.eps = 2.0**-fraction
-        self.max = (2.0 - self.eps) * 2.0**largest
+        if dtype.name in _NARROW_FORMATS:
+            self.eps, self.max, self.tiny = _NARROW_FORMATS[dtype.name]
+            digits = 0
+        else:
+            digits, fraction, largest = _FORMATS[dtype.name]
+            self.eps = 2.0**-fraction
+            self.max = (2.0 - self.eps) * 2.0**largest
+            self.tiny = 2.0 ** (1 - largest)
         self.min = -self.max
-        self.tiny = self.smallest_normal = 2.0 ** (1 - largest)
+        self.smallest_normal = self.tiny
         self.resolution = float(f"1e-{digits}")
 
     def __repr__(self) -> str:

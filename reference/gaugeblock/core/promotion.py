@@ -8,6 +8,7 @@ from typing import NoReturn
 from .dtype import (
     ALL_DTYPES,
     DEFAULTS,
+    FLOAT8,
     DType,
     bfloat16,
     bool_,
@@ -32,6 +33,8 @@ _WIDE_UNSIGNED = (uint16, uint32, uint64)
 def _join(a: DType, b: DType) -> DType | None:
     if a is b:
         return a
+    if a in FLOAT8 or b in FLOAT8:
+        return None
     low, high = (a, b) if a.kind <= b.kind else (b, a)
     if low in _WIDE_UNSIGNED or high in _WIDE_UNSIGNED:
         return high if high.is_floating_point else None
@@ -57,15 +60,16 @@ _TABLE: dict[tuple[DType, DType], DType | None] = {(a, b): _join(a, b) for a in 
 
 
 def promote_types(type1: DType, type2: DType) -> DType:
-    """The smallest dtype that both promote to. RuntimeError for uint16, uint32, uint64 with all but floats."""
+    """The smallest dtype that both promote to. RuntimeError for uint16, uint32, uint64 with all but floats, and for the
+    8-bit floats with any other dtype."""
     try:
         result = _TABLE[type1, type2]
     except (KeyError, TypeError):
         _refuse("promote_types", ("type1", type1), ("type2", type2))
     if result is None:
+        limited = "Float8" if type1 in FLOAT8 or type2 in FLOAT8 else "uint16, uint32, uint64"
         raise RuntimeError(
-            f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
-            f"{type1.name} and {type2.name}"
+            f"Promotion for {limited} types is not supported, attempted to promote {type1.name} and {type2.name}"
         )
     return result
 
@@ -90,7 +94,8 @@ UPSTREAM_NAMES = {
     "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
     "uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64", "float16": "Half", "bfloat16": "BFloat16",
     "float32": "Float", "float64": "Double", "complex32": "ComplexHalf", "complex64": "ComplexFloat",
-    "complex128": "ComplexDouble",
+    "complex128": "ComplexDouble", "float8_e4m3fn": "Float8_e4m3fn", "float8_e5m2": "Float8_e5m2",
+    "float8_e4m3fnuz": "Float8_e4m3fnuz", "float8_e5m2fnuz": "Float8_e5m2fnuz",
 }  # fmt: skip
 """dtype names as PyTorch's messages spell them."""
 

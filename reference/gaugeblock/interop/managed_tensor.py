@@ -5,17 +5,21 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from ..core.dtype import BY_NAME, DType
+from ..core.dtype import BY_NAME, FLOAT8, DType
 
 CPU, CUDA, CUDA_HOST = 1, 2, 3
 """Device types."""
 READ_ONLY, COPIED = 1, 2
 """Flags of a versioned tensor."""
 VERSION = (1, 0)
-KINDS = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "complex": 5, "bool": 6}
+KINDS = {
+    "int": 0, "uint": 1, "float": 2, "bfloat": 4, "complex": 5, "bool": 6, "float8_e4m3fn": 10, "float8_e4m3fnuz": 11,
+    "float8_e5m2": 12, "float8_e5m2fnuz": 13,
+}  # fmt: skip
 """Type codes."""
 CODES: dict[DType, tuple[int, int]] = {
-    BY_NAME[name]: (KINDS[name.rstrip("0123456789")], BY_NAME[name].itemsize * 8) for name in BY_NAME
+    dtype: (KINDS[name if dtype in FLOAT8 else name.rstrip("0123456789")], dtype.itemsize * 8)
+    for name, dtype in BY_NAME.items()
 }
 """Type code and bits of each dtype."""
 DTYPES = {code: dtype for dtype, code in CODES.items()}

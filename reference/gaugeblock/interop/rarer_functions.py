@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..core import lazy_numpy as np
-from ..core.dtype import DEFAULTS, complex32, float64, int64, uint64
+from ..core.dtype import DEFAULTS, float64, int64, uint64
 from ..core.errors import check_int, check_ints, type_error, wrap_dims
 from ..core.warn import warn
 from ..operators.arguments import tensor_options
@@ -65,7 +65,7 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Any
     out = options.pop("out", None)
     options, requires_grad = tensor_options("range", options)
     dtype = options.pop("dtype", DEFAULTS.dtype if out is None else out.dtype)
-    check_implemented("range", dtype, dtype is not complex32)
+    check_implemented("range", dtype, dtype.computes)
     count = math.floor((last - first) / by) + 1
     made: Any = apply("arange", count, dtype=int64 if dtype.kind == 1 else float64, **options)
     made = (made * by + first).to(dtype)

@@ -13,7 +13,8 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any
 
 from ..core.device import cpu
-from ..core.dtype import DType, bfloat16
+from ..core.dtype import DType
+from ..core.rounding import ROUNDED_HERE
 from ..iteration.dimensions import fits_32bit
 from ..memory.elements import pack_element, read_element, write_element
 
@@ -69,7 +70,7 @@ class PackedAccessor:
         if len(indices) != len(self.sizes):
             raise TypeError(f"an element has {len(self.sizes)} indices, got {len(indices)}")
         place = self.address(*indices)
-        if self.dtype.category in _PLAIN and self.dtype is not bfloat16:
+        if self.dtype.category in _PLAIN and self.dtype not in ROUNDED_HERE:
             memmove(place, pack_element(self.dtype, value), self.dtype.itemsize)
         else:
             write_element(place, self.dtype, value)

@@ -5,7 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..core.dtype import ALL_DTYPES, DType, bfloat16, bool_, complex32, complex64, complex128, float16, float32, float64
+from ..core.dtype import (
+    ALL_DTYPES,
+    FLOAT8,
+    DType,
+    bfloat16,
+    bool_,
+    complex32,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+)
+from . import float8
 from .expression import BOOL, F32, F64, INT, UINT, Complex, Expr, ScalarType, Value, constant, select
 from .functions import bits_of, cast, fabs, float_of_bits
 from .isa import Level
@@ -13,22 +26,22 @@ from .isa import Level
 SCALAR_TYPES: dict[DType, ScalarType] = {
     bool_: BOOL,
     **{one: (INT if one.is_signed else UINT)[one.itemsize * 8] for one in ALL_DTYPES if one.category == "int"},
-    **dict.fromkeys((float16, bfloat16, float32, complex32, complex64), F32),
+    **dict.fromkeys((float16, bfloat16, float32, complex32, complex64, *FLOAT8), F32),
     **dict.fromkeys((float64, complex128), F64),
 }
-"""Dtype -> the type in which it is computed: float32 for the 16-bit floats, that of the components if it is complex."""
+"""Dtype -> the type in which it is computed: float32 for narrower floats, that of the components if it is complex."""
 
 
 def storage_type(dtype: DType) -> ScalarType:
-    """Expr type of one stored component: bytes for bool, 16-bit patterns for the 16-bit floats."""
+    """Expr type of one stored component: bytes for bool, patterns of bits for floats narrower than float32."""
     if dtype.category == "bool":
         return UINT[8]
-    return UINT[16] if is_half(dtype) else SCALAR_TYPES[dtype]
+    return UINT[dtype.to_real().itemsize * 8] if is_half(dtype) else SCALAR_TYPES[dtype]
 
 
 def is_half(dtype: DType) -> bool:
-    """Return whether a dtype, or each component of a complex one, is a 16-bit float."""
-    return dtype.to_real() in (float16, bfloat16)
+    """Return whether a dtype, or each component of a complex one, is a float of 16 or 8 bits."""
+    return (dtype.is_floating_point and dtype.itemsize < 4) or dtype is complex32
 
 
 def from_storage(stored: tuple[Expr, ...], dtype: DType, half_hardware: bool) -> Value:
@@ -44,6 +57,8 @@ def _loaded(x: Expr, dtype: DType, half_hardware: bool) -> Expr:
         return _marked(float_of_bits(cast(x, UINT[32]) << 16), dtype, x)
     if dtype is float16:
         return _marked(Expr("half_extend", F32, (x,)) if half_hardware else half_to_float(x), dtype, x)
+    if dtype in FLOAT8:
+        return _marked(float8.widened(x, dtype), dtype, x)
     return x
 
 
@@ -69,11 +84,11 @@ def _stored(value: Expr, dtype: DType, half_hardware: bool) -> Expr:
         return float_to_bfloat16(value)
     if dtype is float16:
         return Expr("half_truncate", UINT[16], (value,)) if half_hardware else float_to_half(value)
-    return value
+    return float8.narrowed(value, dtype) if dtype in FLOAT8 else value
 
 
 def convert(value: Value, dtype: DType) -> Value:
-    """A value converted to `dtype`: dropping imaginary parts, wrapping ints, rounding float64 once for halves."""
+    """A value converted to `dtype`: dropping imaginary parts, wrapping ints, rounding float64 once."""
     if dtype.is_complex:
         part = dtype.to_real()
         re, im = (value.re, value.im) if isinstance(value, Complex) else (value, constant(0.0, SCALAR_TYPES[part]))
@@ -95,7 +110,7 @@ def rounded(value: Value, dtype: DType, half_hardware: bool) -> Value:
 
 
 def round_to_odd(x: Expr) -> Expr:
-    """float64 to float32 keeping a sticky last bit, so that rounding once more to 16 bits is right."""
+    """float64 to float32 keeping a sticky last bit, so that rounding once more to fewer bits is right."""
     near = cast(x, F32)
     back = cast(near, F64)
     bits = bits_of(near)

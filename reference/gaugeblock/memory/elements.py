@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from functools import cache
 from struct import Struct, pack, unpack_from
 from typing import Any
 
 from ..core import lazy_numpy as np
-from ..core.dtype import ALL_DTYPES, DType, bfloat16
+from ..core.dtype import ALL_DTYPES, FLOAT8, DType, bfloat16
 from ..core.rounding import ROUNDED_HERE, rounded
 
 ORIGIN = 64
@@ -21,7 +22,8 @@ ADDRESS_SPACE: Any = memoryview((ctypes.c_char * (1 << 62)).from_address(ORIGIN)
 _CODES = {
     "bool": "?", "uint8": "B", "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint16": "H", "uint32": "I",
     "uint64": "Q", "float16": "e", "bfloat16": "H", "float32": "f", "float64": "d", "complex32": "ee",
-    "complex64": "ff", "complex128": "dd",
+    "complex64": "ff", "complex128": "dd", "float8_e4m3fn": "B", "float8_e5m2": "B", "float8_e4m3fnuz": "B",
+    "float8_e5m2fnuz": "B",
 }  # fmt: skip
 
 _word = Struct("=I")
@@ -58,7 +60,15 @@ def _reader(dtype: DType) -> Callable[[int], Any]:
         return lambda address: complex(*unpack(ADDRESS_SPACE, address - ORIGIN))
     if dtype is bfloat16:
         return lambda address: _single.unpack(_word.pack(unpack(ADDRESS_SPACE, address - ORIGIN)[0] << 16))[0]
+    if dtype in FLOAT8:
+        return lambda address: _numbers_of(dtype)[ADDRESS_SPACE[address - ORIGIN]]
     return lambda address: unpack(ADDRESS_SPACE, address - ORIGIN)[0]
+
+
+@cache
+def _numbers_of(dtype: DType) -> tuple[float, ...]:
+    """Return the numbers of all patterns of a dtype of 8 bits."""
+    return tuple(np.arange(256, dtype=np.uint8).view(dtype.numpy).astype(np.float64).tolist())
 
 
 _READERS = tuple(_reader(dtype) for dtype in ALL_DTYPES)

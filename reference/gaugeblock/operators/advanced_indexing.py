@@ -279,7 +279,7 @@ def _put(
     if meta.lazy:
         source = np.conjugate(source) if meta.lazy & CONJUGATE else source
         source = source if meta.lazy <= CONJUGATE else np.negative(source)
-    _write(array_of(view), key, rounded(source, complex32) if meta.dtype is complex32 else source, accumulate)
+    _write(array_of(view), key, source if meta.dtype.computes else rounded(source, meta.dtype), accumulate)
     bump_version(view)
 
 

@@ -51,11 +51,11 @@ def _filled(result: Tensor, array: Any) -> Tensor:
 
 def _store(target: Array, dtype: DType, array: Any) -> None:
     kind = getattr(array, "dtype", None)
-    if kind is dtype.numpy or (kind is not None and kind.kind in "iub"):
+    if kind is dtype.numpy or (kind is not None and kind.kind in "iub" and dtype.computes):
         target[...] = array
         return
     with np.errstate(all="ignore"):
-        target[...] = rounded(array, dtype) if dtype is complex32 else array
+        target[...] = array if dtype.computes else rounded(array, dtype)
 
 
 def computed(sizes: Sequence[int], dtype: DType, device: Device, compute: Callable[[], Any]) -> Tensor:

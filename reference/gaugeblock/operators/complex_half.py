@@ -1,7 +1,8 @@
-"""complex32, which holds data and in which few operators compute: the kernels that take it, as PyTorch's do on the CPU.
+"""Dtypes that hold data and in which few operators compute, complex32 and the 8-bit floats: the kernels that take them,
+as PyTorch's do on the CPU.
 
-Views, copies and fills take it like any dtype, and `pointwise` lists the pointwise operators that compute in it.
-Of the kernels that NumPy computes, and of compiled reductions, those named here take it; all others refuse it.
+Views, copies and fills take them like any dtype, and `pointwise` lists the pointwise operators that compute in them.
+Of the kernels that NumPy computes, and of compiled reductions, those named here take them; all others refuse them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..core.dtype import DType, complex32, complex64, float16, float32
+from ..core.dtype import FLOAT8, DType, complex32, complex64, float16, float32
 from ..iteration.overlap import check_no_internal_overlap
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor
@@ -32,33 +33,46 @@ TAKEN_AS_COMPLEX64 = frozenset(
     roll std std_mean tile tril triu var var_mean""".split()
 )
 """Operators whose kernels get complex64 for complex32; their results are rounded to complex32, or float16 if real."""
+TAKEN_AS_FLOAT8 = frozenset(
+    """_pad_circular all any as_strided_scatter bincount cat clone constant_pad_nd copy_ diag_embed diagonal_scatter
+    embedding fill fill_diagonal_ index index_put index_select is_same_size item masked_select repeat roll
+    select_scatter slice_scatter stack tile to zero_""".split()
+)
+"""Operators whose kernels take the 8-bit floats as they are."""
 WIDER: dict[DType, DType] = {complex32: complex64, float16: float32}
 NARROWER = {wide: narrow for narrow, wide in WIDER.items()}
 
 Kernel = Callable[..., Any]
 
 
-def has_complex32(values: Iterable[Any]) -> bool:
-    """Return whether an argument is complex32: a tensor, a list with such a tensor, or the dtype."""
+def held_only(values: Iterable[Any]) -> DType | None:
+    """Return complex32 or an 8-bit float if an argument has that dtype, as a tensor or in a list, or is it."""
     for value in values:
         if isinstance(value, Tensor):
-            if value.meta.dtype is complex32:
-                return True
-        elif value is complex32 or (isinstance(value, (list, tuple)) and has_complex32(value)):
-            return True
-    return False
+            if not value.meta.dtype.computes:
+                return value.meta.dtype
+        elif isinstance(value, (list, tuple)):
+            if (found := held_only(value)) is not None:
+                return found
+        elif value.__class__ is DType and not value.computes:
+            return value  # type: ignore[no-any-return]
+    return None
+
+
+def _takes(name: str, taken: frozenset[str]) -> bool:
+    base, _, overload = name.partition(".")
+    return overload.endswith("out") or base in taken or base.removesuffix("_") in taken
 
 
 def takes_complex32(name: str) -> bool:
     """Return whether the kernel of operator `name` takes complex32 as it is. So do forms with out=, which write what
     the functional form returns."""
-    base, _, overload = name.partition(".")
-    return overload.endswith("out") or base in TAKEN or base.removesuffix("_") in TAKEN
+    return _takes(name, TAKEN)
 
 
-def refuse_complex32(operator: str, dtype: DType) -> None:
-    """Raise NotImplementedError for complex32."""
-    check_implemented(operator, dtype, dtype is not complex32)
+def refuse_held_only(operator: str, dtype: DType) -> None:
+    """Raise NotImplementedError for complex32 and the 8-bit floats."""
+    check_implemented(operator, dtype, dtype.computes)
 
 
 def _wider(kernel: Kernel, args: tuple[Any, ...], dtype: DType | None = None, **kwargs: Any) -> Any:
@@ -80,11 +94,11 @@ def _written_wider(kernel: Kernel, args: tuple[Any, ...], **kwargs: Any) -> Tens
 
 
 def _converted(value: Any, dtype: DType) -> Any:
-    """Return an argument with its complex32 tensors converted to `dtype`."""
+    """Return an argument with its tensors of a dtype that only holds data converted to `dtype`."""
     if isinstance(value, (list, tuple)):
         return [_converted(one, dtype) for one in value]
-    is_half = isinstance(value, Tensor) and value.meta.dtype is complex32
-    return invoke("to.dtype", value, dtype) if is_half else value
+    held = isinstance(value, Tensor) and not value.meta.dtype.computes
+    return invoke("to.dtype", value, dtype) if held else value
 
 
 def _is_half(value: Any) -> bool:
@@ -108,16 +122,17 @@ def is_numpy(function: Kernel) -> bool:
 
 
 def taking(name: str | None, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a kernel that sees complex32 only if it takes it: of those computed by NumPy, and of plannable ones."""
-    if name is None or takes_complex32(name):
+    """Return a kernel that sees complex32 and the 8-bit floats only if it takes them: of those that NumPy computes, and
+    of plannable ones."""
+    if name is None or (takes_complex32(name) and _takes(name, TAKEN_AS_FLOAT8)):
         return function
-    guard = functools.partial(_without_complex32, name)
+    guard = functools.partial(_refusing, name)
     if type(function) is not Plannable and not is_numpy(function) and name not in TAKEN_AS_COMPLEX64:
         return function
     return function.wrapped(guard) if isinstance(function, Plannable) else guard(function)
 
 
-def _without_complex32(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _refusing(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def guarded(*args: Any, **kwargs: Any) -> Any:
         return called(name, function, args, kwargs)
@@ -127,14 +142,14 @@ def _without_complex32(name: str, function: Callable[..., Any]) -> Callable[...,
 
 
 def called(name: str | None, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call the kernel of operator `name`, or do what stands in its place for complex32."""
-    given = name is not None and (has_complex32(args) or (kwargs and has_complex32(kwargs.values())))
-    if name is None or not given or takes_complex32(name):
+    """Call the kernel of operator `name`, or do what stands in its place for complex32 and the 8-bit floats."""
+    held = None if name is None else held_only(args) or (held_only(kwargs.values()) if kwargs else None)
+    if name is None or held is None or _takes(name, TAKEN_AS_FLOAT8 if held in FLOAT8 else TAKEN):
         return function(*args, **kwargs)
     base = name.partition(".")[0]
     operator = base.removesuffix("_")
-    if TAKEN_AS_COMPLEX64.isdisjoint((base, operator)):
-        dtype: DType = kwargs.get("dtype") or complex32  # the call may ask for another dtype to compute in
-        refuse_complex32(operator, dtype)
+    if held in FLOAT8 or TAKEN_AS_COMPLEX64.isdisjoint((base, operator)):
+        dtype: DType = kwargs.get("dtype") or held  # the call may ask for another dtype to compute in
+        check_implemented(operator, dtype, dtype.computes)
         return function(*_converted(args, dtype), **kwargs)
     return (_wider if base == operator else _written_wider)(function, args, **kwargs)

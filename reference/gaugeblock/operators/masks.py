@@ -11,7 +11,7 @@ from typing import Any
 
 from ..core.away import long_call
 from ..core.device import cpu
-from ..core.dtype import DType, bool_, int64, uint8
+from ..core.dtype import FLOAT8, DType, bool_, int64, uint8
 from ..iteration.dimensions import broadcast_shapes, iteration_strides
 from ..iteration.tensor_iterator import TensorIterator
 from ..kernels.bound_call import Fresh, nothing
@@ -19,6 +19,7 @@ from ..kernels.true_elements import count_kernel, places_kernel, take_kernel
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_of, recalled
 from .fill import fill_number
+from .operand_checks import check_implemented
 from .plan import Filling, Planned, plannable
 from .registration import kernel
 
@@ -109,6 +110,7 @@ def _places_loop(meta: TensorMeta, by_rows: bool) -> tuple[Loop, Ints]:
 
 
 def _places_finder(meta: TensorMeta) -> Finder:
+    check_implemented("nonzero", meta.dtype, meta.dtype not in FLOAT8)
     count, still = _loop(meta, count_kernel(meta.dtype)), (0,) * meta.ndim
     count_tail = row_major_walk(meta.sizes, [still, expanded_strides(meta, meta.sizes)])
     return Finder(count, count_tail, *_places_loop(meta, False), partial(_places_meta, meta.ndim))

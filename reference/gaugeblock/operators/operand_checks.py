@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..core.dtype import DType, int64
+from ..core.dtype import FLOAT8, DType, float8_e5m2, int64
 from ..core.limits import finfo, iinfo
 from ..core.promotion import UPSTREAM_NAMES
 from ..core.warn import warn
@@ -15,14 +15,18 @@ from ..tensor.tensor_meta import CONJUGATE, NEGATIVE
 
 REAL = frozenset({int, float})
 LARGEST_HALF = 65504.0
-"""Numbers up to this size fit every floating dtype."""
+"""Numbers up to this size fit every floating dtype that computes."""
+
+
+WITHOUT_INFINITY = FLOAT8 - {float8_e5m2}
 
 
 def check_fits(operator: str, value: Number, dtype: DType) -> None:
-    """RuntimeError when `value` is outside the finite range of `dtype`; negative ints wrap in unsigned dtypes."""
+    """RuntimeError when `value` is outside the finite range of `dtype`, or infinite for a dtype without infinity;
+    negative ints wrap in unsigned dtypes."""
     if dtype.kind == 0:
         return
-    if dtype.kind == 2 and value.__class__ in REAL and -LARGEST_HALF <= value <= LARGEST_HALF:  # type: ignore[operator]
+    if dtype.kind == 2 and value.__class__ in REAL and -LARGEST_HALF <= value <= LARGEST_HALF and dtype.computes:  # type: ignore[operator]
         return
     if not _fits(value, dtype):
         raise RuntimeError(f"{operator}(): value cannot be converted to type {dtype.name} without overflow: {value!r}")
@@ -63,7 +67,7 @@ def _fits(value: Number, dtype: DType) -> bool:
         wraps = not dtype.is_signed and not isinstance(value, float)
         return (-limits.max if wraps else limits.min) <= value <= limits.max
     if isinstance(value, float) and not math.isfinite(value):
-        return True
+        return not math.isinf(value) or dtype not in WITHOUT_INFINITY
     return abs(value) <= finfo(dtype.to_real()).max
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..core.device import cpu, meta_device
-from ..core.dtype import DEFAULTS, DType, bfloat16, bool_, float16, float32, float64
+from ..core.dtype import DEFAULTS, FLOAT8, DType, bfloat16, bool_, float16, float32, float64
 from ..core.promotion import UPSTREAM_NAMES, check_castable
 from ..iteration.dimensions import resize_output
 from ..iteration.overlap import check_no_partial_overlap
@@ -82,13 +82,16 @@ TAKES_WIDE_UNSIGNED = frozenset(
     __and__ __or__ __xor__ mul multiply floor ceil round trunc fix""".split()
 )
 TAKES_COMPLEX32 = frozenset("abs add addcmul eq isclose isfinite isinf isnan mul ne neg rsub sgn sub where".split())
+TAKES_FLOAT8 = frozenset("abs eq isnan mul.Tensor ne where".split())
 UNLISTED = {
     "uint16": TAKES_WIDE_UNSIGNED,
     "uint32": TAKES_WIDE_UNSIGNED,
     "uint64": TAKES_WIDE_UNSIGNED,
     "complex32": TAKES_COMPLEX32,
+    **{dtype.name: TAKES_FLOAT8 for dtype in FLOAT8},
+    "float8_e5m2": TAKES_FLOAT8 | {"isfinite", "isinf"},
 }
-"""Dtypes that no row lists -> base names of the operators that compute in them all the same."""
+"""Dtypes that no row lists -> names, or base names, of the operators that compute in them all the same."""
 NOT_FOR_BOOL["rsub"] = NOT_FOR_BOOL["sub"]
 COMPLEX_HINTS = {"sign": "use sgn() instead", "clamp": "", "floor": "", "ceil": "", "trunc": "", "round": ""}
 
@@ -105,7 +108,7 @@ class PointwiseRule:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the dtypes that the rule computes in."""
-        return (*self.row.dtypes, *(name for name, operators in UNLISTED.items() if self.base in operators))
+        return (*self.row.dtypes, *(name for name, taken in UNLISTED.items() if {self.base, self.name} & taken))
 
     def check_inputs(self, common: DType, given: Sequence[DType]) -> None:
         """Raise for dtypes that the operator does not compute in; before anything is allocated."""

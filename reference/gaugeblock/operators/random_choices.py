@@ -201,7 +201,7 @@ def permutation(dtype: DType, n: int, generator: Generator | None = None) -> Pla
     """Return a random permutation of the integers below `n`. Raises RuntimeError for a dtype too narrow for `n`,
     NotImplementedError for bool and complex."""
     check_sizes("randperm", (n,))
-    check_implemented("randperm", dtype, dtype.kind in (1, 2))
+    check_implemented("randperm", dtype, dtype.kind in (1, 2) and dtype.computes)
     check_fits("randperm", max(n - 1, 0), dtype)
 
     stream = stream_of("randperm", generator)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core import lazy_numpy as np
 from ..core.device import cpu
-from ..core.dtype import DType, bfloat16, bool_, float16, float32, float64, int64, uint64
+from ..core.dtype import FLOAT8, DType, bfloat16, bool_, float16, float32, float64, int64, uint64
 from ..core.limits import finfo, iinfo
 from ..core.warn import warn
 from ..iteration.overlap import check_no_internal_overlap
@@ -127,7 +127,7 @@ def uniform_(
     """Fill with numbers uniform in [from, to), for complex each component. Raises RuntimeError when `to` is below
     `from` or does not fit, NotImplementedError for integers and bool."""
     dtype = self.meta.dtype.to_real()
-    if not dtype.is_floating_point:
+    if not dtype.is_floating_point or dtype in FLOAT8:
         raise refusal("uniform_", dtype)
     if dtype in WIDE:
         stream = stream_of("uniform_", generator)
@@ -177,7 +177,7 @@ def normal_(
     """Fill with numbers of the normal distribution; a complex one has independent components of variance std**2 / 2.
     Raises RuntimeError for a negative `std`, NotImplementedError for integers and bool."""
     dtype = self.meta.dtype
-    if dtype.kind < 2:
+    if dtype.kind < 2 or dtype in FLOAT8:
         raise refusal("normal_", dtype)
     stream = stream_of("normal_", generator)
     if not dtype.is_complex:

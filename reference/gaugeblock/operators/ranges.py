@@ -73,7 +73,7 @@ def arange(kind: DType, end: Any, start: Any = 0, step: Any = 1) -> Plan:
     for argument, value in (("start", start), ("end", end), ("step", step)):
         if isinstance(value, complex):
             raise RuntimeError(f"arange(): argument '{argument}' must be real, got {value}")
-    if kind.kind in (0, 3):
+    if kind.kind in (0, 3) or not kind.computes:
         raise NotImplementedError(f"arange(): not implemented for dtype {kind}")
     if not step:
         raise RuntimeError(f"arange(): step must be nonzero, got {step}")
@@ -185,7 +185,7 @@ def _ends(name: str, start: Any, end: Any, count: int, kind: DType) -> tuple[Any
             f"{name}(): inferred dtype {dtype_of_number(0j).name} can't be safely cast to passed dtype {kind.name}: "
             f"{start} to {end} are complex"
         )
-    check_implemented(name, kind, kind is not bool_ and kind is not complex32)
+    check_implemented(name, kind, kind is not bool_ and kind.computes)
     if kind.kind != 1:
         return start, end
     for bound in (start, end):

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from ..core.away import LONG, away
 from ..core.device import cpu
-from ..core.dtype import DType, bool_, complex32, uint8
+from ..core.dtype import DType, bool_, uint8
 from ..core.errors import type_error
 from ..core.gc_pause import with_gc_paused
 from ..core.promotion import UPSTREAM_NAMES, check_castable
@@ -105,7 +105,7 @@ def on_cpu(name: str | None, function: Callable[..., Any]) -> Callable[..., Any]
     """Return `function` as the CPU kernel of operator `name`, which is None for a form derived from another kernel.
 
     A function of a module with NumPy is called away from the main thread when a tensor among its arguments is large:
-    compiled loops look for signals themselves. A kernel sees complex32 only if it takes it.
+    compiled loops look for signals themselves. A kernel sees complex32 and the 8-bit floats only if it takes them.
     """
     if not is_numpy(function):
         return taking(name, function)
@@ -123,7 +123,7 @@ def _answering(name: str | None, function: Callable[..., Any]) -> Callable[..., 
                 if isinstance(part, Tensor):
                     if part.meta.numel >= LARGE:
                         return away(LONG, called, name, function, args, kwargs)
-                    check = check or part.meta.dtype is complex32
+                    check = check or not part.meta.dtype.computes
         return called(name, function, args, kwargs) if check else function(*args, **kwargs)
 
     run.unguarded = function  # type: ignore[attr-defined]
@@ -131,8 +131,8 @@ def _answering(name: str | None, function: Callable[..., Any]) -> Callable[..., 
 
 
 def unguarded(kernel: Callable[..., Any], metas: Iterable[TensorMeta]) -> Callable[..., Any]:
-    """Return a kernel without the wrappers that calls on small tensors, none of them complex32, do not need."""
-    if all(meta.numel < LARGE and meta.dtype is not complex32 for meta in metas):
+    """Return a kernel without the wrappers that calls on small tensors of other dtypes do not need."""
+    if all(meta.numel < LARGE and meta.dtype.computes for meta in metas):
         while (inner := getattr(kernel, "unguarded", None)) is not None:
             kernel = inner
     return kernel

@@ -63,7 +63,7 @@ def runs(self: Tensor, inverse: bool, counts: bool, in_order: bool = False) -> R
     """Return the first element of each run of equal ones, the run of each element, and the lengths of the runs; None
     for what is not asked for. The elements are put in order first, unless they are taken `in_order`, as they are."""
     meta = self.meta
-    check_implemented("unique", meta.dtype, not meta.dtype.is_complex)
+    check_implemented("unique", meta.dtype, not meta.dtype.is_complex and meta.dtype.computes)
     values, many, places, lengths = _found(self, _runs_plan, inverse, counts, in_order)
     return _beginning(values, contiguous_meta((many,), meta.dtype)), places, lengths
 
@@ -72,7 +72,7 @@ def part_runs(operator: str, self: Tensor, dim: int, inverse: bool, counts: bool
     """Return what `runs` does for the parts along `dim`, in lexicographic order. The parts follow one another in
     memory. Raises IndexError for a dim out of range."""
     meta = self.meta
-    check_implemented(operator, meta.dtype, not meta.dtype.is_complex)
+    check_implemented(operator, meta.dtype, not meta.dtype.is_complex and meta.dtype.computes)
     place, sizes = wrap_dim(operator, dim, meta.ndim), meta.sizes or (1,)
     if meta.numel == sizes[place]:
         values, many, places, lengths = _found(reshape(self, (-1,)), _runs_plan, inverse, counts, in_order)

@@ -9,8 +9,9 @@ from typing import Any
 
 from ..core import lazy_numpy as np
 from ..core.device import cpu, meta_device
-from ..core.dtype import DEFAULTS, bfloat16, bool_, int64
+from ..core.dtype import DEFAULTS, bool_, int64
 from ..core.errors import check_int, type_error, value_error
+from ..core.rounding import ROUNDED_HERE
 from .array_view import array_of_lazy
 from .hooks import hooks
 from .scalars import item
@@ -165,7 +166,7 @@ def to_text(self: Tensor, prefix: str = "tensor(") -> str:
     else:
         usual = meta.dtype in (DEFAULTS.dtype, DEFAULTS.complex_dtype, int64, bool_)
         array = array_of_lazy(self if meta.device is cpu else hooks.dispatched["host"](self))
-        array = array.astype(np.float32) if meta.dtype is bfloat16 else array
+        array = array.astype(np.float32) if meta.dtype in ROUNDED_HERE and meta.dtype.kind == 2 else array
         write, width = formatter_of(_shown(array).reshape(-1))
         body = _lines(array, write, width, len(prefix), array.size > OPTIONS.threshold)
     if not usual:

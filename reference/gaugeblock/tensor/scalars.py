@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core import lazy_numpy as np
 from ..core.device import cpu
-from ..core.dtype import bfloat16
+from ..core.rounding import ROUNDED_HERE
 from ..memory.elements import read_element
 from .array_view import array_of_lazy
 from .hooks import SPECIAL, hooks, taken
@@ -57,7 +57,7 @@ def tolist(self: Tensor) -> Any:
             flat = [flat[row * size : (row + 1) * size] for row in range(prod(meta.sizes[:place]))]
         return flat
     array = array_of_lazy(_here(self))
-    return _listed(array.astype(np.float32) if meta.dtype is bfloat16 else array)
+    return _listed(array.astype(np.float32) if meta.dtype in ROUNDED_HERE and meta.dtype.kind == 2 else array)
 
 
 def _listed(array: np.ndarray[Any, Any]) -> list[Any]:

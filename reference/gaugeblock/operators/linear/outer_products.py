@@ -9,7 +9,7 @@ from math import comb, prod
 from ...core import lazy_numpy as np
 from ...core.away import away, long_call
 from ...core.device import cpu, meta_device
-from ...core.dtype import bool_, complex32, float32, int64
+from ...core.dtype import bool_, float32, int64
 from ...core.errors import wrap_dim
 from ...core.memory_format import contiguous_format
 from ...core.promotion import UPSTREAM_NAMES, common_dtype, promote_types
@@ -22,7 +22,7 @@ from ...tensor.tensor import Tensor
 from ...tensor.tensor_meta import contiguous_meta
 from ..arguments import tensors_argument
 from ..arrays import STEPS, Array, check_same_device, from_array, outline
-from ..complex_half import refuse_complex32
+from ..complex_half import refuse_held_only
 from ..composition import Part, composite
 from ..invoke import apply, invoke, reshape
 from ..loop_plan import ROW_STEPS, LoopPlan
@@ -82,7 +82,7 @@ def addr(part: Part, self: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Number =
                 f"{type(number).__name__}, got {number!r}"
             )
         check_fits("addr", number, dtype)
-    refuse_complex32("addr", dtype)
+    refuse_held_only("addr", dtype)
     wide = float32 if dtype in HALF else dtype
     addend, column, row = (part("to.dtype", one, wide) for one in (self, vec1, vec2))
     addend = part("expand", addend, (*vec1.meta.sizes, *vec2.meta.sizes))
@@ -126,7 +126,7 @@ def linalg_cross(self: Tensor, other: Tensor, *, dim: int = -1) -> Tensor | Plan
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {given}")
     dtype = left.dtype
     check_scalar_type("linalg.cross", dtype, right.dtype)
-    check_implemented("cross", dtype, dtype not in (bool_, complex32))
+    check_implemented("cross", dtype, dtype is not bool_ and dtype.computes)
     sizes = broadcast_shapes((left.sizes, right.sizes))
     made = contiguous_meta(sizes, dtype, device)
     if device is not cpu or not made.numel:

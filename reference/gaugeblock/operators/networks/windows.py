@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from ...core.device import cpu
-from ...core.dtype import complex32, float32
+from ...core.dtype import float32
 from ...kernels.pointwise import pointwise_kernel
 from ...kernels.windows import total
 from ...tensor.tensor import Tensor
@@ -81,7 +81,7 @@ def im2col(self: Tensor, *options: Sequence[int]) -> Planned[Any]:
             f"padding={around}, calculated shape of the array of sliding blocks as {counts}, but its components must "
             f"be at least one."
         )
-    check_implemented("im2col", self.meta.dtype, self.meta.dtype.kind != 1 and self.meta.dtype is not complex32)
+    check_implemented("im2col", self.meta.dtype, self.meta.dtype.kind != 1 and self.meta.dtype.computes)
     lead, channels = sizes[:-3], sizes[-3]
 
     def build() -> LoopPlan:

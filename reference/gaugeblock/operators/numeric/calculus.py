@@ -10,7 +10,7 @@ from ...core.errors import wrap_dim, wrap_dims
 from ...core.promotion import promote_types
 from ...iteration.tensor_iterator import Number
 from ...tensor.tensor import Tensor
-from ..complex_half import refuse_complex32
+from ..complex_half import refuse_held_only
 from ..composition import Part, composite
 
 
@@ -29,7 +29,7 @@ def gradient(
     meta = self.meta
     if meta.dtype is bool_ or meta.dtype.name == "uint8":
         raise RuntimeError(f"torch.gradient does not support {meta.dtype.name} input")
-    refuse_complex32("gradient", meta.dtype)
+    refuse_held_only("gradient", meta.dtype)
     places = wrap_dims("torch.gradient", tuple(range(meta.ndim)) if dims is None else tuple(dims), meta.ndim)
     if places and not meta.ndim:
         raise IndexError(f"torch.gradient: a 0-dim tensor has no dim {places[0]}")

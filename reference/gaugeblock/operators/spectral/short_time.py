@@ -19,7 +19,7 @@ from ...tensor.scalars import item
 from ...tensor.tensor import Tensor, new_like
 from ...tensor.tensor_meta import contiguous_meta, recalled
 from ..arguments import tensor_argument
-from ..complex_half import refuse_complex32
+from ..complex_half import refuse_held_only
 from ..composition import UNNOTED, Part, composite
 from ..invoke import apply, reshape
 from ..launch import element_launch
@@ -183,7 +183,7 @@ def istft(
     A real signal comes from the first half of the frequencies.
     Raises RuntimeError for real input, sizes that do not fit, and windows that leave a place uncovered.
     """
-    refuse_complex32("istft", self.meta.dtype)
+    refuse_held_only("istft", self.meta.dtype)
     meta = self.meta
     if not meta.dtype.is_complex:
         raise RuntimeError(
