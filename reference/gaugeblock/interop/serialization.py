@@ -1,127 +1,175 @@
-"""save and load: a zip file with one pickle and the bytes of every storage.
+"""save and load: PyTorch's zip format, a pickle and the bytes of every storage; torch.load opens it with weights_only.
 
-Loading never runs code from the file: the pickle may name only the rebuild functions and plain containers.
+Loading never runs code from the file: the pickle may name only what the table of torch_names holds.
 """
 
 from __future__ import annotations
 
-import collections
 import contextlib
-import errno
 import io
+import mmap as _mmap
 import os
 import pickle
-import struct
-import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from gaugeblock_spec.atomic_file import output_file
 
-from ..core import device, dtype, layout, memory_format, size
+from ..core import device
+from ..core import lazy_numpy as np
 from ..core.away import away
+from ..core.dtype import DType
 from ..core.errors import type_error
-from ..memory.storage import Storage
+from ..core.layout import Layout
+from ..core.memory_format import MemoryFormat
+from ..core.size import Size
+from ..memory.storage import Storage, foreign_storage
 from ..memory.untyped import UntypedStorage
+from ..tensor.attributes import PARAMETER
 from ..tensor.tensor import Tensor
-from . import copying
+from . import copying, first_format, torch_names
+from .tensor_archive import ALIGNMENT, DAMAGED, Reader, write_member, writing
+from .typed_storage import TypedStorage
+from .unpickler import Unpickler
 
-if TYPE_CHECKING:
-    import zipfile
-
-FORMAT = "gaugeblock-tensors/1"
 Place = str | device.Device
 MapLocation = None | Place | Mapping[str, Place] | Callable[[UntypedStorage, str], UntypedStorage | None]
 """Where loaded storages go."""
 
-_ALLOWED: dict[tuple[str, str], Any] = {
-    (item.__module__, item.__qualname__): item
-    for item in (
-        copying.rebuild_attributed, copying.rebuild_tensor, dtype.dtype_by_name, device.Device, layout.layout_by_name,
-        memory_format.memory_format_by_name, size.Size, collections.OrderedDict,
-    )
-}  # fmt: skip
-_ALLOWED |= {("builtins", name): kind for name, kind in (("set", set), ("frozenset", frozenset), ("complex", complex))}
+ROOT = "archive"
+VERSION = b"3\n"
+_NEWEST_VERSION = 10
+"""The version of the zip format that is written, and the newest that PyTorch reads."""
 
 
-class _Writer(pickle.Pickler):
-    def __init__(self, file: IO[bytes]) -> None:
-        super().__init__(file, protocol=4)
+class _Named:
+    """A function or class in the file, by module and name; calls are only written."""
+
+    __slots__ = ("module", "name")
+
+    def __init__(self, module: str, name: str) -> None:
+        self.module = module
+        self.name = name
+
+    def __call__(self) -> None:
+        raise TypeError(f"{self.module}.{self.name} is a name in files")
+
+
+_FUNCTIONS = {name: _Named(module, name) for module, name in torch_names.FUNCTIONS}
+_STORAGE_TYPES = {dtype: _Named("torch", name) for dtype, name in torch_names.STORAGE_NAMES.items()}
+_UNTYPED = _Named(*torch_names.UNTYPED)
+_TENSOR = _Named("torch", "Tensor")
+
+
+class _Plain:
+    """A tensor to be written without its attributes, as the data of a parameter is."""
+
+    __slots__ = ("tensor",)
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+
+
+class _Stored:
+    """A storage to be written, and the dtype that it is said to hold; None is none."""
+
+    __slots__ = ("dtype", "storage")
+
+    def __init__(self, storage: Storage, dtype: DType | None) -> None:
+        self.storage = storage
+        self.dtype = dtype
+
+
+class _Writer(pickle._Pickler):
+    """Pickler that writes tensors and what belongs to them under PyTorch's names.
+
+    A storage has one dtype in PyTorch's files. The storages that tensors of several dtypes share are in `mixed` at the
+    end: with these as `untyped` the file is right.
+    """
+
+    def __init__(self, file: IO[bytes], untyped: frozenset[int]) -> None:
+        super().__init__(file, protocol=2)
         self.storages: list[Storage] = []
+        self.mixed: set[int] = set()
+        self._untyped = untyped
         self._numbers: dict[int, int] = {}
+        self._dtypes: dict[int, DType | None] = {}
 
-    def persistent_id(self, item: Any) -> Any:
-        if not isinstance(item, Storage):
+    def persistent_id(self, obj: Any) -> Any:
+        if isinstance(obj, UntypedStorage):
+            obj = _Stored(obj.storage_impl, None)
+        elif isinstance(obj, TypedStorage):
+            obj = _Stored(obj.untyped().storage_impl, obj.dtype)
+        elif not isinstance(obj, _Stored):
             return None
-        number = self._numbers.setdefault(id(item), len(self.storages))
+        storage, dtype = obj.storage, obj.dtype
+        number = self._numbers.setdefault(id(storage), len(self.storages))
         if number == len(self.storages):
-            self.storages.append(item)
-        return ("storage", number, item.nbytes, str(item.device))
+            self.storages.append(storage)
+        if self._dtypes.setdefault(number, dtype) is not dtype:
+            self.mixed.add(id(storage))
+        kind, length = (_UNTYPED, storage.nbytes) if dtype is None else (
+            _STORAGE_TYPES[dtype], storage.nbytes // dtype.itemsize
+        )  # fmt: skip
+        return ("storage", kind, str(number), str(storage.device), length)
 
-    def reducer_override(self, item: Any) -> Any:
-        if isinstance(item, Tensor):
-            parts = copying.parts_of(item)
-            attributes = dict(item.__dict__)
-            return (copying.rebuild_attributed, (parts, attributes)) if attributes else (copying.rebuild_tensor, parts)
-        return NotImplemented
+    def reducer_override(self, obj: Any) -> Any:
+        kind = type(obj)
+        if kind is _Named or kind is DType:
+            return obj.name
+        if isinstance(obj, Tensor):
+            return self._tensor(obj)
+        if kind is _Plain:
+            return self._data(obj.tensor, False)
+        if kind is bytes and not obj:
+            return _FUNCTIONS["encode"], ("", "latin1")  # torch.load knows no other way to write no bytes
+        reduced = _REDUCED.get(kind)
+        return NotImplemented if reduced is None else reduced(obj)
+
+    def save_global(self, obj: Any, name: str | None = None) -> None:
+        place = (obj.module, obj.name) if type(obj) is _Named else ("torch", obj.name) if type(obj) is DType else None
+        if place is None:
+            super().save_global(obj, name)  # type: ignore[misc]
+            return
+        self.write(pickle.GLOBAL + "\n".join((*place, "")).encode())  # type: ignore[attr-defined]
+        self.memoize(obj)  # type: ignore[attr-defined]
+
+    def _tensor(self, tensor: Tensor) -> tuple[Any, ...]:
+        attributes = dict(tensor.__dict__)
+        requires_grad = tensor.requires_grad  # type: ignore[attr-defined]
+        if attributes.pop(PARAMETER, False):
+            parts: tuple[Any, ...] = (_Plain(tensor), requires_grad, OrderedDict())
+            if attributes:
+                return _FUNCTIONS["_rebuild_parameter_with_state"], (*parts, attributes)
+            return _FUNCTIONS["_rebuild_parameter"], parts
+        function, arguments = self._data(tensor, requires_grad)
+        if attributes:
+            return _FUNCTIONS["_rebuild_from_type_v2"], (function, _TENSOR, arguments, attributes)
+        return function, arguments
+
+    def _data(self, tensor: Tensor, requires_grad: bool) -> tuple[_Named, tuple[Any, ...]]:
+        meta, storage = tensor.meta, tensor.storage_impl
+        if meta.device is device.meta_device:
+            function = _FUNCTIONS["_rebuild_meta_tensor_no_storage"]
+            return function, (meta.dtype, meta.sizes, meta.strides, requires_grad)
+        bits = {name: True for name, bit in torch_names.LAZY_BITS.items() if meta.lazy & bit}
+        metadata = (bits,) if bits else ()
+        where: tuple[Any, ...] = (tensor.offset, meta.sizes, meta.strides, requires_grad, OrderedDict())
+        typed = meta.dtype in _STORAGE_TYPES and id(storage) not in self._untyped
+        if typed and not storage.nbytes % meta.dtype.itemsize:
+            return _FUNCTIONS["_rebuild_tensor_v2"], (_Stored(storage, meta.dtype), *where, *metadata)
+        return _FUNCTIONS["_rebuild_tensor_v3"], (_Stored(storage, None), *where, meta.dtype, *metadata)
 
 
-class _Reader(pickle.Unpickler):
-    """Unpickler that allocates no more than the size of the file justifies."""
-
-    def __init__(self, data: bytes, archive: zipfile.ZipFile, map_location: MapLocation) -> None:
-        super().__init__(io.BytesIO(data))
-        self._archive = archive
-        self._map_location = map_location
-        self._storages: dict[int, Storage] = {}
-        self._members_left = len(data)
-        self.refusal: BaseException | None = None
-
-    def find_class(self, module: str, name: str) -> Any:
-        try:
-            found = _ALLOWED[module, name]
-        except KeyError:
-            raise pickle.UnpicklingError(f"load(): the file names {module}.{name}, which is not allowed") from None
-        if found is copying.rebuild_attributed:
-            return lambda parts, attributes: found(parts, self._count(attributes))
-        return (lambda members=(): found(self._count(members))) if found in _CONTAINERS else found
-
-    def _count(self, members: Any) -> Any:
-        """Return `members`. Raise UnpicklingError once all containers have more members than the file has bytes."""
-        self._members_left -= len(members)
-        if self._members_left < 0:
-            raise pickle.UnpicklingError("load(): the file asks for containers with more members than it has bytes")
-        return members
-
-    def persistent_load(self, pid: Any) -> Storage:
-        _, number, nbytes, place = pid
-        if type(number) is not int or type(nbytes) is not int or type(place) is not str:
-            raise pickle.UnpicklingError(f"load(): the file has a malformed storage reference: {pid!r}")
-        if number not in self._storages:
-            without = place == "meta"
-            data = b"" if without else away(8 * nbytes, self._archive.read, f"storage/{number}")
-            try:
-                self._storages[number] = placed(data, nbytes, place, None if without else self._map_location)
-            except BaseException as error:
-                self.refusal = error
-                raise
-        return self._storages[number]
-
-
-_CONTAINERS = frozenset({size.Size, collections.OrderedDict, set, frozenset})
-
-
-def _check_archive(archive: zipfile.ZipFile, length: int) -> None:
-    """Raise RuntimeError for compressed or encrypted members, and unless all members fit in `length` bytes."""
-    total = 0
-    for member in archive.infolist():
-        if member.compress_type or member.flag_bits & 1:
-            raise RuntimeError(f"load(): {member.filename!r} in the file is compressed or encrypted; save does neither")
-        if member.header_offset < 0:
-            raise RuntimeError(f"load(): {member.filename!r} has a negative offset; the file is damaged")
-        total += member.file_size
-    if total > length:
-        raise RuntimeError(f"load(): the file has {length} bytes but declares {total}")
+_REDUCED: dict[type, Callable[[Any], tuple[Any, ...]]] = {
+    Size: lambda one: (_FUNCTIONS["Size"], (tuple(one),)),
+    device.Device: lambda one: (_FUNCTIONS["device"], (str(one),)),
+    Layout: lambda one: (_FUNCTIONS["_get_layout"], (f"torch.{one.name}",)),
+    MemoryFormat: lambda one: (_FUNCTIONS[torch_names.FORMAT_BY_NAME[1]], (one.name,)),
+    frozenset: lambda one: (frozenset, (list(one),)),
+}
+"""How values of these types are written."""
 
 
 def _check_file(function: str, f: object, wanted: str) -> None:
@@ -131,41 +179,31 @@ def _check_file(function: str, f: object, wanted: str) -> None:
 
 
 def save(obj: object, f: str | os.PathLike[str] | IO[bytes]) -> None:
-    """Write `obj`, made of tensors, containers and plain values, to a path or a binary file.
+    """Write `obj`, made of tensors, containers and plain values, to a path or a binary file, in PyTorch's format.
 
     A view is saved with its whole storage, and tensors that share a storage share it after loading. When writing fails,
-    an existing file at the path is kept.
+    an existing file at the path is kept. Other objects are pickled, but load reads none of them.
     """
-    import zipfile
-
     _check_file("save", f, "write")
-    stream = io.BytesIO()
-    writer = _Writer(stream)
-    writer.dump(obj)
+    untyped: frozenset[int] = frozenset()
+    while True:
+        stream = io.BytesIO()
+        writer = _Writer(stream, untyped)
+        writer.dump(obj)
+        if not writer.mixed - untyped:
+            break
+        untyped |= writer.mixed
     opened = output_file(f) if isinstance(f, (str, os.PathLike)) else contextlib.nullcontext(f)
-    with opened as file:
-        archive = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED)
-        try:
-            archive.writestr("format", FORMAT)
-            archive.writestr("data.pkl", stream.getvalue())
-            for number, storage in enumerate(writer.storages):
-                _write_storage(archive, f"storage/{number}", storage)
-            archive.close()
-        except BaseException:
-            archive.fp = None  # closed without an end: it would refuse to end amid a member, in place of this error
-            raise
-
-
-def _write_storage(archive: zipfile.ZipFile, name: str, storage: Storage) -> None:
-    """Write the bytes of a storage piece by piece: signals are answered in between."""
-    import zipfile
-
-    member = zipfile.ZipInfo(name, time.localtime()[:6])
-    member.external_attr = 0o600 << 16
-    member.file_size = 0 if storage.device.type == "meta" else storage.nbytes
-    with archive.open(member, "w") as file:
-        for piece in copying.storage_pieces(storage):
-            file.write(piece)
+    with opened as file, writing(file) as archive:
+        members = {"data.pkl": stream.getvalue(), ".format_version": b"1", ".storage_alignment": b"%d" % ALIGNMENT,
+                   "byteorder": b"little"}  # fmt: skip
+        for name, data in members.items():
+            write_member(archive, f"{ROOT}/{name}", len(data), [data])
+        for number, storage in enumerate(writer.storages):
+            if storage.device is not device.meta_device:
+                pieces = copying.storage_pieces(storage)
+                write_member(archive, f"{ROOT}/data/{number}", storage.nbytes, pieces)
+        write_member(archive, f"{ROOT}/version", len(VERSION), [VERSION])
 
 
 def placed(data: bytes, nbytes: int, place: str, map_location: MapLocation) -> Storage:
@@ -181,57 +219,153 @@ def placed(data: bytes, nbytes: int, place: str, map_location: MapLocation) -> S
         if found is not None:
             raise TypeError(f"load(): map_location must give an UntypedStorage or None, got {type(found).__name__}")
         return copying.rebuild_storage(data, nbytes, device.Device(place))
+    there = _location(place, map_location)
+    return copying.rebuild_storage(b"" if there.type == "meta" else data, nbytes, there)
+
+
+def _location(place: str, map_location: MapLocation) -> device.Device:
+    """Return the device for a storage that was saved at `place`."""
     wanted = map_location.get(place, place) if isinstance(map_location, Mapping) else map_location or place
     if not isinstance(wanted, (str, device.Device)):
         raise TypeError(f"load(): argument 'map_location' must name devices, got {type(wanted).__name__}")
     try:
-        there = device.as_device(wanted)
+        return device.as_device(wanted)
     except RuntimeError as error:
         hint = "map_location='cpu' loads it there"
         raise RuntimeError(f"load(): a storage lies on {wanted!s}: {error}; {hint}") from None
-    return copying.rebuild_storage(b"" if there.type == "meta" else data, nbytes, there)
 
 
-def load(f: str | os.PathLike[str] | IO[bytes], map_location: MapLocation = None) -> Any:
-    """Return what save wrote. Raise RuntimeError for another kind of file, UnpicklingError if it names other code.
+class _Storages:
+    """The storages of a file, each read when it is first named."""
 
-    Storages go where they were, or to the device `map_location`, or where this mapping sends the device that they were
-    on; a function of an UntypedStorage on the CPU and the device's name gives the storage itself, or None for where it
-    was. What was saved without data has none.
-    """
-    import zipfile
+    def __init__(self, file: Reader, map_location: MapLocation, mapped: _mmap.mmap | None) -> None:
+        self._file = file
+        self._map_location = map_location
+        self._mapped = mapped
+        self._found: dict[str, Storage] = {}
+        self.refusal: BaseException | None = None
 
-    from .pickle_check import check_pickle
+    def storage(self, member: str, nbytes: int, place: str) -> Storage:
+        """Return the storage in `member`, which holds `nbytes` bytes or more."""
+        found = self._found.get(member)
+        if found is None:
+            size = nbytes if place == "meta" else self._file.size(member)
+            if size < nbytes:
+                raise RuntimeError(f"load(): a storage of {nbytes} bytes came with {size} bytes")
+            found = self._found[member] = self._read(member, size, place)
+        if found.nbytes < nbytes:
+            raise RuntimeError(f"load(): a storage of {nbytes} bytes came with {found.nbytes} bytes")
+        return found
 
-    _check_file("load", f, "read")
-    try:
-        archive = zipfile.ZipFile(f)
-        assert archive.fp is not None
-        length = archive.fp.seek(0, os.SEEK_END)
-    except (*DAMAGED, zipfile.BadZipFile, OSError) as error:
-        if isinstance(error, OSError) and error.errno != errno.EINVAL:  # raised for a seek before the first byte
+    def _read(self, member: str, nbytes: int, place: str) -> Storage:
+        if place == "meta":
+            return self._placed(b"", nbytes, place, None)
+        if self._mapped is not None and not callable(self._map_location):
+            begin = self._file.place(member)
+            if self._where(place) is device.cpu and not begin % ALIGNMENT and nbytes:
+                array = np.frombuffer(self._mapped, np.uint8, nbytes, begin)
+                return foreign_storage(array.ctypes.data, nbytes, owner=array)
+        return self._placed(away(8 * nbytes, self._file.read, member), nbytes, place, self._map_location)
+
+    def _where(self, place: str) -> device.Device:
+        try:
+            return _location(place, self._map_location)
+        except BaseException as error:
+            self.refusal = error
             raise
-        raise RuntimeError(f"load(): argument 'f' is not a file written by save: {error}") from None
-    with archive:
-        _check_archive(archive, length)
+
+    def _placed(self, data: bytes, nbytes: int, place: str, map_location: MapLocation) -> Storage:
         try:
-            found = archive.read("format").decode(errors="replace")
-            data = archive.read("data.pkl") if found == FORMAT else b""
-        except (*DAMAGED, zipfile.BadZipFile) as error:
+            return placed(data, nbytes, place, map_location)
+        except BaseException as error:
+            self.refusal = error
+            raise
+
+    def of_first_format(self, pid: Any) -> Storage:
+        """Return the storage of a persistent id of the first format."""
+        number, nbytes, place = first_format.storage_named(pid)
+        return self.storage(f"storage/{number}", nbytes, place)
+
+    def of_torch(self, pid: Any) -> TypedStorage | UntypedStorage:
+        """Return the storage of a persistent id of PyTorch's format."""
+        if type(pid) is not tuple or len(pid) != 5 or pid[0] != "storage":
+            raise TypeError(f"a storage is called {pid!r}")
+        _, kind, key, place, length = pid
+        known = type(kind) is torch_names.StorageType and type(key) is str and type(place) is str
+        if not known or type(length) is not int or length < 0:
+            raise TypeError(f"a storage is called {pid!r}")
+        found = self.storage(f"data/{key}", length * (kind.dtype.itemsize if kind.dtype else 1), place)
+        return UntypedStorage.of(found) if kind.dtype is None else TypedStorage.without_warning(found, kind.dtype)
+
+
+def load(
+    f: str | os.PathLike[str] | IO[bytes], map_location: MapLocation = None, *, weights_only: bool = True,
+    mmap: bool = False,
+) -> Any:  # fmt: skip
+    """Return what save or torch.save wrote: tensors, storages, containers and plain values.
+
+    No code of the file is run, whatever `weights_only` is. Storages go where they were, or to the device
+    `map_location`, or where this mapping sends the device that they were on; a function of an UntypedStorage on the CPU
+    and the device's name gives the storage itself, or None for where it was. What was saved without data has none.
+    With `mmap` the storages on the CPU lie in the mapped file, read when they are needed; writes stay in this process.
+    The file must not change meanwhile.
+
+    Raises:
+        RuntimeError: it is another kind of file, or a damaged one.
+        UnpicklingError: the file names code.
+        ValueError: `mmap` is set and `f` is not a path.
+    """
+    _check_file("load", f, "read")
+    if mmap and not isinstance(f, (str, os.PathLike)):
+        raise ValueError(f"load(): argument 'f' must be a path with mmap=True, got {type(f).__name__}")
+    file = Reader(f)
+    with file.archive:
+        try:
+            first = _find_root(file)
+            data = file.read("data.pkl")
+            if not first:
+                _check_versions(file)
+        except DAMAGED as error:
             raise RuntimeError(f"load(): argument 'f' is not a file written by save: {error}") from None
-        if found != FORMAT:
-            raise RuntimeError(f"load(): the file has format {found!r}, this version reads {FORMAT!r}")
-        reader = _Reader(data, archive, map_location)
+        storages = _Storages(file, map_location, _mapping(f) if mmap else None)  # type: ignore[arg-type]
+        names, persistent = (
+            (first_format.NAMES, storages.of_first_format) if first else (torch_names.NAMES, storages.of_torch)
+        )
         try:
-            check_pickle(data)
-            return reader.load()
-        except (*DAMAGED, zipfile.BadZipFile) as error:
-            if error is reader.refusal:
+            return Unpickler(data, names, persistent).load()
+        except (RuntimeError, *DAMAGED) as error:
+            if error is storages.refusal or str(error).startswith("load()"):
                 raise
             raise RuntimeError(f"load(): the file is damaged: {error}") from error
 
 
-DAMAGED = (
-    AttributeError, EOFError, LookupError, NotImplementedError, OverflowError, TypeError, ValueError, struct.error,
-)  # fmt: skip
-"""Errors that reading a damaged file may raise."""
+def _mapping(f: str | os.PathLike[str]) -> _mmap.mmap:
+    with open(f, "rb") as file:
+        return _mmap.mmap(file.fileno(), 0, access=_mmap.ACCESS_COPY)
+
+
+def _find_root(file: Reader) -> bool:
+    """Set the folder of the file's members; return whether it has the first format. Raises RuntimeError if neither."""
+    if "format" in file:
+        found = file.read("format").decode(errors="replace")
+        if found != first_format.FORMAT:
+            raise RuntimeError(f"load(): the file has format {found!r}, this version reads {first_format.FORMAT!r}")
+        return True
+    roots = [name[: -len("data.pkl")] for name in file.names() if name.count("/") == 1 and name.endswith("/data.pkl")]
+    if len(roots) != 1:
+        raise LookupError(f"it has {len(roots)} members FOLDER/data.pkl, not 1")
+    (file.root,) = roots
+    if "constants.pkl" in file:
+        raise RuntimeError("load(): the file is a TorchScript archive, whose code is not run")
+    return False
+
+
+def _check_versions(file: Reader) -> None:
+    order = file.read("byteorder") if "byteorder" in file else b"little"
+    if order != b"little":
+        shown = order.decode(errors="replace")
+        raise RuntimeError(f"load(): the file has {shown}-endian storages, this version reads little-endian ones")
+    version = file.read("version").strip()
+    if not version.isdigit() or not 1 <= int(version) <= _NEWEST_VERSION:
+        shown = version.decode(errors="replace")
+        raise RuntimeError(f"load(): the file has version {shown!r}, this version reads 1 to {_NEWEST_VERSION}")

@@ -52,6 +52,13 @@ class TypedStorage:
         """Return an existing storage as elements of `dtype`."""
         return cls(wrap_storage=UntypedStorage.of(storage), dtype=dtype)
 
+    @classmethod
+    def without_warning(cls, storage: Storage, dtype: DType) -> TypedStorage:
+        """Return an existing storage as elements of `dtype`, without the warning that the class is deprecated."""
+        self = cls.__new__(cls)
+        self._storage_impl, self.dtype = storage, dtype
+        return self
+
     def _elements(self) -> Any:
         """Return all elements as a 1-D tensor on the storage."""
         meta = contiguous_meta((self.size(),), self.dtype, self._storage_impl.device)
