@@ -23,14 +23,15 @@ from .outcome import Outcome
 from .own_rules import OwnRules
 from .problem import first_line
 from .purity import Purity, Root
+from .python_lines import PythonLines
 from .reach import Dims, dims_of
-from .trace import Call, Create, Name, Step, made_by, names_in, operands_of, render
+from .trace import Call, Create, Line, Name, Step, made_by, names_in, operands_of, render
 from .traced import TracedBackend
 
 T = TypeVar("T")
 
 
-class Conversation:
+class Conversation(PythonLines):
     """Makes tensors in ``backend`` and calls its operators; :mod:`.judge` adds what may be expected of them.
 
     After :meth:`trace` the snippet so far is told before every use of the backend, so that it survives a crash. In a
@@ -476,7 +477,8 @@ class Conversation:
         """A snippet that ends with the last step, even if that has not returned, and ``more`` lines."""
         last = self._steps[-1] if self._steps else None
         if not isinstance(last, Call):
-            return self.snippet([*more], set() if last is None else {last.target})
+            wanted = {last.target, *last.uses} if isinstance(last, Line) else {last.target} if last else set()
+            return self.snippet([*more], wanted)
         used = {*names_in(last.args), *names_in(last.kwargs)}
         return render(self._steps[:-1], self.dialect, [self.dialect.statement(last), *more], used)
 

@@ -18,11 +18,12 @@ from .backend_declarations import CALLS as DECLARATION_CALLS
 from .backend_dispatch import CALLS, PARTS
 from .backend_kernels import CALLS as KERNEL_CALLS
 from .case import TensorCase
+from .dlpack import PARTS as DLPACK_PARTS
 from .trace import Call, Name
 from .values import CHEAP, table
 
 _PARTS = (("backend_dispatch", PARTS), ("backend_autograd", AUTOGRAD_PARTS), ("backend_allocator", ALLOCATOR_PARTS),
-          ("backend_declarations", ("Declaration",)))  # fmt: skip
+          ("backend_declarations", ("Declaration",)), ("dlpack", DLPACK_PARTS))  # fmt: skip
 _AUGMENTED = re.compile(r"\w+ (?:[-+*/%&|^@]|//|\*\*|<<|>>)= ")
 _ADAPTER_CALLS = (CALLS, KERNEL_CALLS, DECLARATION_CALLS, AUTOGRAD_CALLS, ALLOCATOR_CALLS)
 

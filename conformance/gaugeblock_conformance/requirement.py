@@ -19,6 +19,7 @@ Test = Callable[["Session"], None]
 
 AREA_PACKAGES = (
     "storage", "views", "dtypes", "iteration", "dispatch", "operators", "kernels", "autograd", "allocator",
+    "interop",
 )  # fmt: skip
 
 

@@ -74,7 +74,18 @@ class Call:
         return self.ran or (self.operator, self.args, self.kwargs)
 
 
-Step = Create | Call
+@dataclass(eq=False, slots=True)
+class Line:
+    """A line of Python's or NumPy's own, beside the backend: ``text`` binds ``target``, unless that is empty, uses the
+    variables ``uses`` and may write to those that ``mutates`` names."""
+
+    target: str
+    text: str
+    uses: frozenset[str]
+    mutates: frozenset[str] = frozenset()
+
+
+Step = Create | Call | Line
 
 
 def made_by(steps: Sequence[Step], name: str) -> Call | None:
@@ -158,6 +169,12 @@ def _kept(
                 kept.append(step)
             continue
         writes = {roots[n] for n in step.mutates if n in roots} & families
+        if isinstance(step, Line):
+            if writes or step.target in needed:
+                kept.append(step)
+                needed |= step.uses
+                families |= {roots[n] for n in step.uses if n in roots}
+            continue
         kept_always = step.operator in _STATEFUL or is_dispatch_call(step.operator) or place > open_end
         if writes or needed.intersection(step.targets) or kept_always:
             kept.append(step)
@@ -173,6 +190,9 @@ def _families(steps: list[Step]) -> dict[str, str]:
     for step in steps:
         if isinstance(step, Create):
             roots[step.target] = step.target
+        elif isinstance(step, Line):
+            if step.target:
+                roots[step.target] = next((roots[n] for n in sorted(step.uses) if n in roots), step.target)
         else:
             first = next((roots[n] for n in names_in(step.args) if n in roots), None)
             for target in step.targets:
@@ -186,6 +206,8 @@ def render(steps: list[Step], dialect: Dialect, conclusion: list[str], wanted: s
     for step in steps if wanted is None else slice_steps(steps, wanted):
         if isinstance(step, Create):
             body += dialect.create(step.target, step.source)
+        elif isinstance(step, Line):
+            body.append(step.text)
         elif step.refused:
             body += ["try:", f"    {dialect.statement(step)}", "except Exception:", "    pass"]
         else:

@@ -127,7 +127,9 @@ MUTANTS = (
         "interop",
         ("reversed-arrays-are-copied", "views/negative-numpy-stride-raises", ("from_numpy",), _straightened),
         ("reversed-arrays-are-type-errors", "views/negative-numpy-stride-raises", ("from_numpy",), _otherwise_refused),
-        ("arrays-are-copied", "storage/borrowed-memory-does-not-grow storage/set-needs-a-storage-long-enough",
+        ("arrays-are-copied",
+         "interop/from-numpy-shares-memory storage/borrowed-memory-does-not-grow "
+         "storage/set-needs-a-storage-long-enough",
          ("from_numpy",), _copied_array),
         ("borrowed-memory-keeps-its-sizes", "storage/borrowed-memory-does-not-grow", ("resize_",), _let_be(0)),
         ("borrowed-memory-is-set-past-its-end",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..trace import Call, Create, Step, names_in
+from ..trace import Call, Create, Line, Step, names_in
 from .drawing import INK, SOFT, box, document, line, shortened, text
 
 WIDTH, HEIGHT, GAP, LIFT = 172, 38, 20, 34
@@ -59,9 +59,12 @@ def _parents(steps: Sequence[Step]) -> list[list[tuple[int, str]]]:
             found.append([])
             last[step.target] = place
             continue
-        used = dict.fromkeys([*names_in(step.args), *names_in(step.kwargs)])
+        if isinstance(step, Line):
+            used, given = dict.fromkeys(sorted(step.uses)), [step.target]
+        else:
+            used, given = dict.fromkeys([*names_in(step.args), *names_in(step.kwargs)]), list(step.targets)
         found.append([(last[name], name) for name in used if name in last])
-        last.update(dict.fromkeys([*step.targets, *step.mutates], place))
+        last.update(dict.fromkeys([*given, *step.mutates], place))
     return found
 
 
@@ -75,6 +78,8 @@ def _box(step: Step, x: float, y: float) -> list[str]:
         head, detail, fill = step.operator, ", ".join(step.targets), CALLED
         if step.refused:
             detail = "raised"
+    elif isinstance(step, Line):
+        head, detail, fill = step.target or "Python", step.text, MADE
     else:
         sizes = step.source.shape if isinstance(step.source, np.ndarray) else step.source.sizes
         head, detail, fill = step.target, f"sizes {sizes}", MADE

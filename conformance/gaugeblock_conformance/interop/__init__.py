@@ -1,0 +1,1 @@
+"""Tests of the chapter interop: one piece of memory under two libraries."""
