@@ -83,7 +83,8 @@ __all__ = [
 ]  # fmt: skip
 
 _MODULES = frozenset(
-    "autograd cuda fft func kernel_tools library linalg nn ops optim overrides signal special testing utils".split()
+    """autograd cuda fft func kernel_tools library linalg multiprocessing nn ops optim overrides signal special testing
+    utils""".split()
 )
 """Modules that are imported when they are first asked for."""
 

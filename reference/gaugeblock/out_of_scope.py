@@ -16,7 +16,7 @@ NAMES: dict[str, str] = {
     "linalg.ldl_solve": "the LDL factorization is not implemented; use lu_solve",
     "_neg_view": "only x.conj().imag sets the negative bit",
     "distributed": "the spec covers a single process", "distributions": "it only composes operators",
-    "multiprocessing": "use pickle to send tensors to other processes", "onnx": "graphs are not exported",
+    "onnx": "graphs are not exported",
     "quantization": "quantized dtypes are not in the spec", "ao": "quantized dtypes are not in the spec",
 }  # fmt: skip
 """Name below ``torch`` -> why it is out of scope."""

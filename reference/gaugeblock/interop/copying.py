@@ -13,6 +13,7 @@ from ..core.dtype import DType
 from ..dispatch.overrides import NOT_WRAPPED
 from ..memory.elements import read_bytes
 from ..memory.storage import Storage, allocate_storage, move_bytes, read_device, write_device
+from ..memory.untyped import UntypedStorage
 from ..tensor.changing import UnbackedTensor
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import Tensor, make_tensor
@@ -90,7 +91,7 @@ def reduce_tensor(self: Tensor, protocol: int = 2) -> tuple[Any, ...]:
     """Return the pickle reduction of a tensor: class, storage, metadata, requires_grad and the user's attributes. A
     tensor with history becomes a leaf. Raises RuntimeError when multiprocessing sends one to another process."""
     parts = parts_of(self)
-    if parts[-1] and not self.is_leaf and sys._getframe(1).f_globals.get("__name__") == PROCESSES:  # type: ignore[attr-defined]
+    if parts[-1] and not self.is_leaf and sys._getframe(1).f_globals.get("__name__") in PROCESSES:  # type: ignore[attr-defined]
         raise RuntimeError(
             "a non-leaf tensor that requires grad cannot be sent to another process, since its history cannot; "
             "send tensor.detach() instead"
@@ -101,8 +102,8 @@ def reduce_tensor(self: Tensor, protocol: int = 2) -> tuple[Any, ...]:
     return (*made, dict(self.__dict__)) if self.__dict__ else made
 
 
-PROCESSES = "multiprocessing.reduction"
-"""The module that pickles objects for another process."""
+PROCESSES = frozenset({"multiprocessing.reduction", "gaugeblock.multiprocessing.reductions"})
+"""The modules that pickle objects for another process."""
 
 
 def rebuild_attributed(parts: tuple[Any, ...], attributes: dict[str, Any]) -> Tensor:
@@ -160,13 +161,34 @@ def _exported(name: str) -> Any:
     return method
 
 
+def _shared(name: str, function: str) -> Any:
+    """Return the method that is a function of multiprocessing.sharing, which is loaded when it is called."""
+
+    def method(self: Any, *args: Any) -> Any:
+        return getattr(import_module("..multiprocessing.sharing", __package__), function)(self, *args)
+
+    method.__name__, method.__doc__ = name, f"See multiprocessing.sharing: {function}."
+    return method
+
+
 METHODS: dict[str, Any] = {
     "numpy": numpy, "__array__": as_numpy_array, "__array_priority__": 1000,
     "__deepcopy__": deep_copy, "__copy__": shallow_copy,
     "__reduce_ex__": reduce_tensor, "__setstate__": restore_attributes,
     "__dlpack__": _exported("dlpack"), "__dlpack_device__": _exported("dlpack_device"),
+    "share_memory_": _shared("share_memory_", "share_memory_"), "is_shared": _shared("is_shared", "is_shared"),
 }  # fmt: skip
+
+STORAGE_METHODS = {
+    "share_memory_": "share_memory_of_storage", "is_shared": "is_shared_storage",
+    "_share_filename_cpu_": "share_filename", "_share_fd_cpu_": "share_descriptor",
+    "_new_shared_filename_cpu": "new_shared_filename", "_new_shared_fd_cpu": "new_shared_descriptor",
+}  # fmt: skip
+"""Method of UntypedStorage -> its function in multiprocessing.sharing; those with "new" are class methods."""
 
 for _name, _method in METHODS.items():
     setattr(Tensor, _name, _method)
+for _name, _function in STORAGE_METHODS.items():
+    _method = _shared(_name, _function)
+    setattr(UntypedStorage, _name, classmethod(_method) if "new" in _name else _method)
 Storage.__reduce__ = reduce_storage  # type: ignore[method-assign, assignment]

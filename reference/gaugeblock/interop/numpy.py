@@ -152,10 +152,10 @@ def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
 
 
 def lent(self: Tensor) -> tuple[Storage, int]:
-    """Return a tensor's storage, made non-resizable, and the address of the first element."""
+    """Return a tensor's storage, marked as lying under an array, and the address of the first element."""
     while True:
         storage = self.storage_impl
-        storage.resizable = False
+        storage.resizable = None
         pointer = self.pointer
         if self.storage_impl is storage:
             return storage, pointer

@@ -156,8 +156,13 @@ class TypedStorage:
         return TypedStorage.of(self._elements().cpu().storage_impl, self.dtype)
 
     def is_shared(self) -> bool:
-        """Return False: no storage is shared between processes."""
-        return False
+        """Return whether the storage lies in memory that other processes can map."""
+        return bool(self.untyped().is_shared())  # type: ignore[attr-defined]
+
+    def share_memory_(self) -> TypedStorage:
+        """Move the storage to memory that other processes can map, and return self."""
+        self.untyped().share_memory_()  # type: ignore[attr-defined]
+        return self
 
     def __repr__(self) -> str:
         lines = "".join(f" {one}\n" for one in self.tolist()) if self._storage_impl.device.type != "meta" else "...\n"

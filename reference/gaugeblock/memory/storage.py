@@ -25,7 +25,7 @@ class Storage:
 
     `pointer` is the address (0 when there are no bytes), `pool` the free list that the block goes back to (None
     when `allocator` or `deleter` has to be asked), `owner` an object kept alive as long as the storage or the Lent that
-    exports share, `version` the counter that in-place operators raise.
+    exports share, `version` the counter that in-place operators raise. `resizable` is None once arrays lie over it.
     """
 
     __slots__ = (
@@ -41,7 +41,7 @@ class Storage:
     device: Device
     owner: Any
     deleter: Callable[[int], object] | None
-    resizable: bool
+    resizable: bool | None
     version: int
 
     def __del__(self) -> None:
@@ -271,13 +271,14 @@ def _tell(storage: Storage) -> None:
         listener(storage)
 
 
-def exchange_block(storage: Storage, nbytes: int) -> Storage:
-    """Give a resizable storage a block of `nbytes` bytes, copy what fits, and return the holder of the old block."""
+def exchange_block(storage: Storage, nbytes: int, given: Storage | None = None) -> Storage:
+    """Give a resizable storage a block of `nbytes` bytes, or that of `given`, copy what fits, and return the holder of
+    the old block."""
     before = storage_like(storage)
     if storage.device.type == "meta":
         before._nbytes, storage._nbytes = storage.nbytes, nbytes
         return before
-    fresh = allocate_storage(nbytes, storage.device)
+    fresh = allocate_storage(nbytes, storage.device) if given is None else given
     if fresh.pointer and storage.pointer:
         move_bytes(storage.device, fresh.pointer, storage.pointer, min(nbytes, storage.nbytes))
     # No function is called here, so no other thread or signal handler can run in between.
@@ -285,9 +286,25 @@ def exchange_block(storage: Storage, nbytes: int) -> Storage:
     before.pool, storage.pool, fresh.pool = storage.pool, fresh.pool, None
     before.allocator, storage.allocator, fresh.allocator = storage.allocator, fresh.allocator, None
     before._nbytes, storage._nbytes, fresh._nbytes = storage.nbytes, nbytes, 0
-    if storage.owner is not None:
-        storage.owner.block, storage.owner = before, None
+    if given is None:
+        if storage.owner is not None:
+            storage.owner.block, storage.owner = before, None
+    else:
+        _hand_over(storage, before)
+        storage.resizable = False
     return before
+
+
+def _hand_over(storage: Storage, before: Storage) -> None:
+    """Let `before`, which has the old block of `storage`, keep what that needs, as long as exports or arrays lie over
+    it."""
+    owner, lies_under_arrays = storage.owner, storage.resizable is None
+    before.deleter, storage.deleter = storage.deleter, None
+    if isinstance(owner, Lent):
+        owner.block = before
+    else:
+        before.owner = owner
+    storage.owner = before if lies_under_arrays else None
 
 
 def storage_like(storage: Storage) -> Storage:

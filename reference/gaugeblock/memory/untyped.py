@@ -57,7 +57,7 @@ class UntypedStorage:
 
     def resizable(self) -> bool:
         """Return whether resize_ may be called."""
-        return self.storage_impl.resizable
+        return bool(self.storage_impl.resizable)
 
     def resize_(self, size: int) -> UntypedStorage:
         """Change the size to `size` bytes, old bytes kept as far as they fit, and return self. Tensors that no longer

@@ -269,6 +269,14 @@ class Module:
         """Convert floating parameters and buffers to float16, and return self."""
         return self.to(float16)
 
+    def share_memory(self) -> Self:
+        """Move parameters, their gradients and buffers to memory that other processes can map, and return self."""
+        for tensor in (*self.parameters(), *self.buffers()):
+            tensor.share_memory_()  # type: ignore[attr-defined]
+            if tensor.grad is not None:  # type: ignore[attr-defined]
+                tensor.grad.share_memory_()  # type: ignore[attr-defined]
+        return self
+
     def extra_repr(self) -> str:
         """Return the text that the repr shows for this module."""
         return ""

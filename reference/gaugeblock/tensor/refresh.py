@@ -16,7 +16,14 @@ from typing import Any
 
 from ..core.determinism import MODE as DETERMINISM
 from ..core.dtype import DType, uint8
-from ..memory.storage import Resizing, Storage, check_resizable, exchange_block, resize_listeners, resize_storage
+from ..memory.storage import (
+    Resizing,
+    Storage,
+    check_resizable,
+    exchange_block,
+    resize_listeners,
+    resize_storage,
+)
 from ..memory.untyped import UntypedStorage
 from .changing import Changing, UnbackedTensor, alone, place
 from .tensor import Tensor, empty_tensor
@@ -121,16 +128,41 @@ def grow_own_storage(tensor: Tensor, nbytes: int, dtype: DType | None = None) ->
         fill_grown(tensor.storage_impl, before, dtype)
 
 
-def _resize_among_threads(storage: Storage, nbytes: int) -> bool:
-    """Resize `storage` while calls in other threads still use the old block; return False when there are none."""
+def replace_block(storage: Storage, given: Storage) -> None:
+    """Give `storage`, resizable or not, the block of `given` of the same size with its own bytes, and bring the tensors
+    over it up to date."""
+    if _resize_among_threads(storage, storage.nbytes, given):
+        return
+    exchange_block(storage, storage.nbytes, given)
+    try:
+        _refresh(storage, getrefcount(storage))
+    except KeyboardInterrupt:
+        _refresh(storage, getrefcount(storage))  # the block has been replaced
+        raise
+
+
+def replace_own_block(tensor: Tensor, given: Storage) -> None:
+    """Do the same with the storage of `tensor`, which needs no search if no other object refers to it."""
+    if alone() and _references(tensor) <= _ALONE:
+        exchange_block(tensor.storage_impl, given.nbytes, given)
+        refresh_pointer(tensor)
+    else:
+        replace_block(tensor.storage_impl, given)
+
+
+def _resize_among_threads(storage: Storage, nbytes: int, given: Storage | None = None) -> bool:
+    """Resize `storage`, or give it the block of `given`, while calls in other threads still use the old block; return
+    False when there are none."""
     if alone():
         return False
     with Changing() as changing:
-        _exchange(changing, storage, nbytes, search=True)
+        _exchange(changing, storage, nbytes, search=True, given=given)
     return True
 
 
-def _exchange(changing: Changing, storage: Storage, nbytes: int, *, search: bool) -> None:
+def _exchange(
+    changing: Changing, storage: Storage, nbytes: int, *, search: bool, given: Storage | None = None
+) -> None:  # fmt: skip
     unfinished: list[Tensor] = []
     while search:
         if gc.get_freeze_count():
@@ -138,7 +170,7 @@ def _exchange(changing: Changing, storage: Storage, nbytes: int, *, search: bool
         found = [one for one in gc.get_referrers(storage) if isinstance(one, Tensor) and one._storage_impl is storage]
         unfinished = [one for one in found if not hasattr(one, "_pointer")]
         search = changing.begin([one for one in found if hasattr(one, "_pointer")])
-    before = exchange_block(storage, nbytes)
+    before = exchange_block(storage, nbytes, given)
     for tensor in unfinished:  # views that running calls are making from the old tensors
         tensor._storage_impl = before
     for tensor in changing.tensors():
