@@ -207,6 +207,11 @@ def _host_memory(torch: Any, x: Any) -> None:
     _need(x.numpy().ctypes.data == x.data_ptr(), "an array at another address")
 
 
+def _buffer(torch: Any, x: Any) -> None:
+    _host_memory(torch, x)
+    _need(torch.frombuffer(bytearray(8), dtype=x.dtype).tolist() == [0, 0], "other elements than the buffer's")
+
+
 def _released(torch: Any, x: Any) -> None:
     storage = x.untyped_storage()
     gone, reference = type(storage)._expired, storage._weak_ref()
@@ -263,6 +268,8 @@ _ON_MATRIX: Mapping[str, _OnMatrix] = {
     "threads": _OnMatrix(_host_memory),
     "isa": _OnMatrix(_host_memory),
     "numpy": _OnMatrix(_host_memory),
+    "buffer": _OnMatrix(_buffer),
+    "dlpack": _OnMatrix(lambda torch, x: torch.from_dlpack(x)),
     "shm": _OnMatrix(_shared_memory),
     "serialize": _OnMatrix(lambda torch, x: copy.deepcopy(x)),
     "meta": _OnMatrix(lambda torch, x: x.to("meta")),
@@ -295,5 +302,5 @@ PROBES: Mapping[str, Probe] = {
 # Probes that call no private API of PyTorch.
 _OF_STYLE = tuple(
     """views views.base views.dtype strides.out memory_format inplace out version resize promote bitwise index.adv
-    index.set reduce sort matmul rng numpy serialize meta""".split()
+    index.set reduce sort matmul rng numpy buffer dlpack serialize meta""".split()
 )

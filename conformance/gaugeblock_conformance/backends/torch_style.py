@@ -18,6 +18,7 @@ from .autograd_calls import Differentiating
 from .autograd_writers import AUTOGRAD_WRITERS
 from .declaration_calls import Declaring
 from .dispatch_calls import Dispatching
+from .interop_calls import NUMPY_CALLS, NUMPY_WRITERS, warnings_of
 from .storage_calls import STORAGE_CALLS, STORAGE_WRITERS, save_and_load
 from .torch_probes import probes_of_style
 
@@ -26,10 +27,10 @@ Function = Callable[..., Any]
 CAPABILITIES = frozenset(
     """core storage strided views views.base views.dtype as_strided inplace out promote reduce bitwise complex half
     index.adv index.set matmul memory_format numpy resize sort rng version threads meta serialize deterministic
-    requires_grad strides.out bigmem dtype.limited dtype.float8 device.multi schema codegen""".split()
+    requires_grad strides.out bigmem dtype.limited dtype.float8 device.multi schema codegen buffer dlpack""".split()
 )
 
-NEEDS_DATA = frozenset("numpy threads serialize bigmem refcount sort rng".split())
+NEEDS_DATA = frozenset("numpy buffer dlpack threads serialize bigmem refcount sort rng".split())
 """Capabilities of which tensors without data, on the meta device, know nothing."""
 
 FACTORIES = frozenset(
@@ -94,7 +95,7 @@ SPECIAL: dict[str, Function] = {
     },
 }
 SPECIAL |= {"__and__": python.and_, "__or__": python.or_, "__iand__": python.iand, "__ior__": python.ior}
-SPECIAL |= STORAGE_CALLS
+SPECIAL |= STORAGE_CALLS | NUMPY_CALLS
 
 _SYMBOLS = {
     "__add__": "+", "__sub__": "-", "__mul__": "*", "__truediv__": "/", "__floordiv__": "//", "__mod__": "%",
@@ -157,6 +158,7 @@ WRITERS: dict[str, Writer] = {
     **{name: _prefix(call) for name, call in _CALLS.items()},
     **STORAGE_WRITERS,
     **AUTOGRAD_WRITERS,
+    **NUMPY_WRITERS,
 }
 
 
@@ -283,6 +285,8 @@ class TorchStyleBackend:
             return self._differentiating.resolve(operator)
         if operator == "save_and_load":
             return save_and_load(self.module)
+        if operator == "warnings_of":
+            return warnings_of(self.module, self.call)
         if operator in DECLARATION_CALLS:
             return Declaring(self.module).resolve(operator)
         variant, _, name = operator.rpartition(":")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from hypothesis import strategies as st
 
+from ..backend import Array
 from ..session import Handle, Session
 
 DTYPES = tuple("float32 int64 uint8 bool float64 int32 int16 int8 float16 complex64 complex128".split())
@@ -44,6 +46,27 @@ def array_cases(draw: st.DrawFn, dtypes: tuple[str, ...] = DTYPES) -> ArrayCase:
     return ArrayCase(draw(st.sampled_from(dtypes)), sizes, order, slices)
 
 
-def address_in_snippet(s: Session, x: Handle) -> str:
-    """An expression for the address of a tensor's first element."""
-    return s.dialect.observe("data_ptr", x.name)
+def expect_at(s: Session, x: Handle, array: Array, offset: int = 0) -> None:
+    """Expect the first element of ``x`` at the address of the array's, or ``offset`` bytes behind it."""
+    got = s.observe("data_ptr", x) - array.ctypes.data
+    address = s.dialect.observe("data_ptr", x.name)
+    name = s.name_of(array)
+    s.expect(got, offset, f"the address of {s.origin(x)} less the array's", f"{address} - {name}.ctypes.data",
+             [x, Handle(None, name)])  # fmt: skip
+
+
+def expect_elsewhere(s: Session, x: Handle, array: Array) -> None:
+    """Expect ``x`` to have other memory than the array: what is written to the array does not reach it."""
+    before = s.read(x).copy()
+    s.execute("{0}[...] = {0} == 0", array)
+    s.expect_values(x, before)
+
+
+def expect_warning(s: Session, operator: str, given: Any) -> None:
+    """Expect the call to give a warning, which the backend may give once in a process."""
+    if s.call("warnings_of", operator, given):
+        return
+    lines = ["import warnings", "with warnings.catch_warnings(record=True) as got:",
+             "    warnings.simplefilter('always')", f"    {s.text(operator, given)}", "assert got, got"]  # fmt: skip
+    message = f"{operator} gives no warning for memory that may not be written"
+    raise s.failure(message, "a warning", "none", lines, {s.name_of(given)})
