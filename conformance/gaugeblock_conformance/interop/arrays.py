@@ -70,3 +70,12 @@ def expect_warning(s: Session, operator: str, given: Any) -> None:
              "    warnings.simplefilter('always')", f"    {s.text(operator, given)}", "assert got, got"]  # fmt: skip
     message = f"{operator} gives no warning for memory that may not be written"
     raise s.failure(message, "a warning", "none", lines, {s.name_of(given)})
+
+
+def expect_gone(s: Session, alive: Any, what: str, last: str) -> None:
+    """Expect what the weak reference ``alive`` is of to be gone with the variable ``last``, which was deleted."""
+    if alive() is None:
+        return
+    name = s.name_of(alive)
+    message = f"{what} stays when no tensor is over it"
+    raise s.failure(message, "gone", "alive", [f"assert {name}() is None"], {name, last})
