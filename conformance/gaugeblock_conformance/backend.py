@@ -132,6 +132,16 @@ class WatchesStorages(Protocol):
         """A function that says whether the storage under ``tensor`` is still there, and does not keep it alive."""
 
 
+class KnowsLayouts(Protocol):
+    """Capabilities ``sparse_coo``, ``sparse_csr``, ``quantized`` and ``blocked``.
+
+    ``to_numpy`` gives the elements of a tensor of any layout.
+    """
+
+    def is_strided(self, tensor: Any) -> bool:
+        """Whether the tensor has strides and a storage; what they are is asked of no other."""
+
+
 class WrapsForeignMemory(Protocol):
     """Capability ``blob``."""
 

@@ -287,7 +287,7 @@ class TorchDialect(Dialect):
 
 
 # Modules of torch's with operators of theirs, whose names begin with the module's.
-_NAMESPACES = ("fft", "linalg", "special")
+_NAMESPACES = ("fft", "linalg", "sparse", "special")
 # Operators that torch.nn.functional has under another name.
 _NETWORK_NAMES = {"im2col": "unfold", "col2im": "fold", "log_sigmoid": "logsigmoid", "nll_loss2d": "nll_loss",
                   "nll_loss_nd": "nll_loss", "cross_entropy_loss": "cross_entropy"}  # fmt: skip
@@ -365,7 +365,9 @@ METHODS = frozenset(
     """view expand expand_as view_as reshape_as contiguous to new_empty new_zeros new_ones new_full repeat unfold
     item tolist size stride storage_offset element_size dim numel untyped_storage data_ptr is_contiguous
     is_set_to type float double half bfloat16 int long short bool masked_fill type_as byte char cfloat cdouble
-    numpy nelement new_tensor""".split()
+    numpy nelement new_tensor to_sparse to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc to_dense coalesce
+    is_coalesced indices values _indices _values _nnz sparse_dim dense_dim sparse_mask crow_indices col_indices
+    ccol_indices row_indices""".split()
 )
 
 

@@ -3,6 +3,7 @@ version counters still, and the same call giving the same result."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +53,7 @@ class Purity:
         self._backend = backend
         self.has_data = has_data
         self._strided = strided
+        self._has_strides: Callable[[Any], bool] = getattr(backend, "is_strided", lambda tensor: True)
         self._roots: list[Root] = []
         self._calls = 0
         self.types: tuple[type, ...] = ()
@@ -131,7 +133,7 @@ class Purity:
     def _roots_of(self, handle: Handle) -> list[Root]:
         if handle.root is not None:
             return [handle.root]
-        if not self._strided:
+        if not (self._strided and self._has_strides(handle.raw)):
             return []
         mine = self._backend.storage_id(handle.raw)
         return [root for root in self._roots if self._storage(root) == mine]
@@ -193,10 +195,10 @@ class Purity:
         first = args[0]
         if promised == FRESH and isinstance(first, list | tuple) and first:
             first = first[0]
-        if not hasattr(first, "raw"):
+        if not hasattr(first, "raw") or not self._has_strides(first.raw):
             return
         for item in result if isinstance(result, list | tuple) else (result,):
-            if not hasattr(item, "raw"):
+            if not hasattr(item, "raw") or not self._has_strides(item.raw):
                 continue
             storage = self._backend.storage_id(item.raw)
             if promised == FRESH:

@@ -19,7 +19,7 @@ Test = Callable[["Session"], None]
 
 AREA_PACKAGES = (
     "storage", "views", "dtypes", "iteration", "dispatch", "operators", "kernels", "autograd", "allocator",
-    "interop",
+    "layouts", "interop",
 )  # fmt: skip
 
 

@@ -91,7 +91,7 @@ def test_no_mutant_has_two_names() -> None:
 
 # Mutants of registries, modes, loops, autograd, allocators and exchange show in sequences of calls, those of operators
 # of all families in arguments made for them: trials have both, probes do not.
-UNPROBED = ("dispatcher", "kernels", "operators", "autograd", "allocator", "interop")
+UNPROBED = ("dispatcher", "kernels", "operators", "autograd", "allocator", "interop", "layouts")
 
 
 # As do those written for one requirement each, or over a right backend of their own, and those of single operators.

@@ -13,6 +13,7 @@ from typing import Any
 
 from . import iteration, memory
 from .bindings import autograd_members as _autograd_members  # noqa: F401
+from .bindings import sparse_members as _sparse_members  # noqa: F401
 from .bindings import subclass_methods as _subclass_methods  # noqa: F401
 from .bindings.namespaces import show_binding
 from .bindings.tensor_methods import install as _install

@@ -12,7 +12,7 @@ __all__ = ["AREAS", "LEVELS", "Chapter", "Requirement", "Section", "chapters", "
 
 AREAS: tuple[str, ...] = (
     "storage", "views", "dtypes", "iteration", "dispatch", "operators", "kernels", "autograd", "allocator",
-    "interop",
+    "layouts", "interop",
 )  # fmt: skip
 
 

@@ -211,6 +211,8 @@ class TorchStyleBackend:
     def to_numpy(self, tensor: Any) -> Array:
         if tensor.requires_grad:
             tensor = tensor.detach()
+        if not self.is_strided(tensor):
+            tensor = tensor.to_dense()
         if self.device != "cpu":
             tensor = self._on_host(tensor)
         if tensor.is_conj():
@@ -224,6 +226,10 @@ class TorchStyleBackend:
             return array
         result: Array = tensor.numpy()
         return result
+
+    def is_strided(self, tensor: Any) -> bool:
+        """Whether the tensor has strides and a storage, as those of other layouts have not."""
+        return str(getattr(tensor, "layout", "strided")).endswith("strided")
 
     def _on_host(self, tensor: Any) -> Any:
         return tensor.cpu()

@@ -10,7 +10,6 @@ import numpy as np
 from ..backend_dispatch import Exclude, Include, Kernel, Mode, Thread
 from .mutant import Intercepted, rows
 from .patches import accepts, raises
-from .right_backends import FURTHER
 
 _OWN = ("suite::",)
 
@@ -377,7 +376,6 @@ MUTANTS = (
          _keys_of_dense),
         ("sparse-tensors-keep-their-dense-key", "dispatch/sparse-tensors-have-keys-of-their-own", ("dispatch_keys",),
          _both_keys),
-        base=FURTHER,
     ),
     *rows(
         "dispatcher",

@@ -119,7 +119,7 @@ def _grown(c: Intercepted) -> Any:
 
 def _made_dense(c: Intercepted) -> Any:
     """The address of a dense copy."""
-    return c.backend.data_ptr(c.args[0])
+    return c.backend.data_ptr(c.do("to_dense", c.args[0]))
 
 
 MUTANTS = (
@@ -156,11 +156,14 @@ MUTANTS = (
          accepts(RuntimeError, _grown)),
         ("shared-growth-is-forgotten", "storage/shared-memory-growth-raises storage/borrowed-memory-does-not-grow",
          ("resize_",), accepts(RuntimeError, lambda c: c.args[0])),
+        base=FURTHER,
+    ),
+    *rows(
+        "interop",
         ("sparse-tensors-have-an-address", "storage/sparse-tensor-has-no-storage", ("data_ptr",),
-         accepts(NotImplementedError, _made_dense)),
+         accepts(RuntimeError, _made_dense)),
         ("sparse-tensors-have-the-storage-of-their-values", "storage/sparse-tensor-has-no-storage",
          ("untyped_storage",),
-         accepts(NotImplementedError, lambda c: c.do("untyped_storage", c.tensor(c.array(c.args[0]))))),
-        base=FURTHER,
+         accepts(RuntimeError, lambda c: c.do("untyped_storage", c.do("to_dense", c.args[0])))),
     ),
 )

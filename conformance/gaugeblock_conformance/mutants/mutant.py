@@ -15,7 +15,7 @@ Patch = Callable[["Intercepted"], Any]
 
 CLASSES = (
     "values", "dtypes", "empties and errors", "numerics", "thresholds", "aliasing and purity", "strides and layout",
-    "dispatcher", "kernels", "operators", "autograd", "allocator", "interop",
+    "dispatcher", "kernels", "operators", "autograd", "allocator", "interop", "layouts",
 )  # fmt: skip
 OBSERVERS = frozenset(
     """from_blob iteration_plan to_numpy shape strides storage_offset dtype storage_id storage_nbytes data_ptr

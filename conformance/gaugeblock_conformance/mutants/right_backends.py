@@ -1,4 +1,4 @@
-"""Right backends for what the reference does not have: memory between processes, quantized dtypes, sparse tensors."""
+"""Right backends for what the reference does not have: memory between processes, quantized dtypes."""
 
 from __future__ import annotations
 
@@ -13,18 +13,16 @@ FURTHER = f"{__name__}:FurtherBackend"
 
 
 class FurtherBackend(ReferenceBackend):
-    """The reference with small models of the capabilities ``shm``, ``quantized`` and ``sparse_coo``.
+    """The reference with small models of the capabilities ``shm`` and ``quantized``.
 
-    Shared memory is a mark on a storage, another process the same one, and a sparse tensor a dense one whose storage
-    is not told.
+    Shared memory is a mark on a storage, another process the same one.
     """
 
-    capabilities = ReferenceBackend.capabilities | {"shm", "quantized", "sparse_coo"}
+    capabilities = ReferenceBackend.capabilities | {"shm", "quantized"}
 
     def __init__(self, device: str = "cpu") -> None:
         super().__init__(device)
         self._shared: weakref.WeakSet[Any] = weakref.WeakSet()
-        self._sparse: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
         own = getattr(self, f"_{operator.replace('.', '_')}_here", None)
@@ -50,24 +48,3 @@ class FurtherBackend(ReferenceBackend):
         if first != second and (first in QUANTIZED or second in QUANTIZED):
             raise RuntimeError(f"promote_types: {first} and {second} have no common dtype")
         return first if first in QUANTIZED else super().call("promote_types", first, second)
-
-    def _to_sparse_here(self, x: Any) -> Any:
-        made = super().call("clone", x)
-        self._sparse.add(made.storage_impl)
-        return made
-
-    def _untyped_storage_here(self, x: Any) -> Any:
-        return self._dense("untyped_storage", x)
-
-    def _data_ptr_here(self, x: Any) -> Any:
-        return self._dense("data_ptr", x)
-
-    def _dense(self, operator: str, x: Any) -> Any:
-        if x.storage_impl in self._sparse:
-            raise NotImplementedError(f"{operator}: a sparse tensor has no storage")
-        return super().call(operator, x)
-
-    def _dispatch_keys_here(self, x: Any) -> Any:
-        found = super().call("dispatch_keys", x)
-        sparse = x.storage_impl in self._sparse
-        return tuple("SparseCPU" if key == "CPU" and sparse else key for key in found)

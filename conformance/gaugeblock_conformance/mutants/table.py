@@ -51,6 +51,7 @@ from . import (
     sharing,
     slopes,
     specials,
+    sparse_layouts,
     spectra,
     storages,
     strides,
@@ -68,6 +69,7 @@ MODULES = (
     allocator_waiting, allocator_figures, allocator_answers, interop, acceptances, iteration,
     layouts, counting, traces, sharing, slopes, bounds, ranks, lazies, lengths, lookups, algebra,
     lifetimes, indices, computations, schemas, autograd_uses, narrow_floats,
+    sparse_layouts,
 )  # fmt: skip
 
 

@@ -25,8 +25,18 @@ class Layout:
 strided = Layout("strided")
 sparse_coo = Layout("sparse_coo")
 sparse_csr = Layout("sparse_csr")
+sparse_csc = Layout("sparse_csc")
+sparse_bsr = Layout("sparse_bsr")
+sparse_bsc = Layout("sparse_bsc")
 
-LAYOUTS: dict[str, Layout] = {layout.name: layout for layout in (strided, sparse_coo, sparse_csr)}
+LAYOUTS: dict[str, Layout] = {
+    layout.name: layout for layout in (strided, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc)
+}
+UPSTREAM_NAMES = {
+    strided: "Strided", sparse_coo: "Sparse", sparse_csr: "SparseCsr", sparse_csc: "SparseCsc",
+    sparse_bsr: "SparseBsr", sparse_bsc: "SparseBsc",
+}  # fmt: skip
+"""Layout -> its word in PyTorch's messages."""
 
 
 def layout_by_name(name: str) -> Layout:

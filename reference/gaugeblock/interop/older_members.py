@@ -112,13 +112,6 @@ def dim_order(self: Tensor) -> tuple[int, ...]:
     return tuple(sorted(range(self.meta.ndim), key=lambda dim: -strides[dim]))
 
 
-def to_dense(self: Tensor, dtype: DType | None = None, *, masked_grad: bool = True) -> Tensor:
-    """The tensor itself, as every one here is dense, or in another dtype."""
-    if dtype is None:
-        return self
-    return self.to(dtype)  # type: ignore[attr-defined, no-any-return]
-
-
 def reversed_rows(self: Tensor) -> Tensor:
     """``reversed(x)``: flipped along dim 0; a tensor without dims itself."""
     return self.flip(0) if self.meta.ndim else self  # type: ignore[attr-defined]
@@ -133,12 +126,11 @@ def wrapped(self: Tensor, array: Any, context: Any = None, return_scalar: bool =
 
 METHODS: dict[str, Any] = {
     "type": type_of, "new": new, "apply_": apply_, "map_": map_, "map2_": map2_, "dim_order": dim_order,
-    "storage": typed, "_typed_storage": typed, "to_dense": to_dense, "__reversed__": reversed_rows,
-    "__array_wrap__": wrapped,
+    "storage": typed, "_typed_storage": typed, "__reversed__": reversed_rows, "__array_wrap__": wrapped,
 }  # fmt: skip
 NEVER = "is_sparse is_sparse_csr is_quantized is_mkldnn is_nested".split()
-"""Layouts that no tensor has here."""
-PROPERTIES = {name: property(lambda self: False, doc="False: every tensor is strided.") for name in NEVER}
+"""Layouts that a strided tensor does not have."""
+PROPERTIES = {name: property(lambda self: False, doc="False: the tensor is strided.") for name in NEVER}
 
 for _name, _member in {**METHODS, **PROPERTIES}.items():
     setattr(Tensor, _name, _member)

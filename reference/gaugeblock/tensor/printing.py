@@ -148,8 +148,9 @@ def _lines(array: np.ndarray[Any, Any], write: Formatter, width: int, indent: in
     return "[" + (",\n" + " " * (indent + 1)).join([", ".join(line) for line in lines]) + "]"
 
 
-def to_text(self: Tensor, prefix: str = "tensor(") -> str:
-    """The repr: values as nested lists, then size, dtype, device and gradient facts where they are not the usual."""
+def to_text(self: Tensor, prefix: str = "tensor(", *, plain: bool = False) -> str:
+    """The repr: values as nested lists, then size, dtype, device and gradient facts where they are not the usual. In a
+    `plain` one the dtype is left out."""
     meta = self.meta
     notes: list[str] = []
     if meta.device is not cpu:
@@ -169,16 +170,17 @@ def to_text(self: Tensor, prefix: str = "tensor(") -> str:
         array = array.astype(np.float32) if meta.dtype in ROUNDED_HERE and meta.dtype.kind == 2 else array
         write, width = formatter_of(_shown(array).reshape(-1))
         body = _lines(array, write, width, len(prefix), array.size > OPTIONS.threshold)
-    if not usual:
+    if not (usual or plain):
         notes.append(f"dtype={meta.dtype!r}")
     if self.autograd is not None:
         suffix = hooks.dispatched["shown_suffix"](self)
         if suffix:
             notes.append(suffix)
-    return _with_notes(prefix + body, notes, len(prefix))
+    return with_notes(prefix + body, notes, len(prefix))
 
 
-def _with_notes(text: str, notes: Sequence[str], indent: int) -> str:
+def with_notes(text: str, notes: Sequence[str], indent: int) -> str:
+    """Return `text` with the notes behind it, on lines of the width that is set, and the closing parenthesis."""
     used = len(text) - text.rfind("\n")
     for note in notes:
         if used + len(note) + 2 > OPTIONS.linewidth:

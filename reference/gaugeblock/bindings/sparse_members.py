@@ -1,0 +1,40 @@
+"""Methods and functions of sparse layouts; what they call is loaded when the first of them is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from ..tensor.sparse_tensor import SparseTensor
+from ..tensor.tensor import Tensor
+from . import dispatched
+
+METHODS = frozenset(
+    """to_sparse to_dense coalesce is_coalesced indices values _indices _values _nnz sparse_dim dense_dim sparse_mask
+    crow_indices col_indices ccol_indices row_indices to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc""".split()
+)
+"""Methods of tensors of every layout."""
+
+
+def _later(name: str) -> Callable[..., Any]:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return calls().METHODS[name](self, *args, **kwargs)
+
+    method.__name__ = name
+    method.__qualname__ = f"Tensor.{name}"
+    return method
+
+
+def calls() -> Any:
+    """Return the module with the functions behind the methods, loaded now if it is not yet."""
+    return import_module("..sparse.calls", __package__)
+
+
+for _name in METHODS:
+    setattr(Tensor, _name, _later(_name))
+
+for _name in ("__getitem__", "__setitem__", "__iter__", "item"):
+    setattr(SparseTensor, _name, dispatched.METHODS[_name])
+for _name, _getter in dispatched.PROPERTIES.items():
+    setattr(SparseTensor, _name, property(_getter))

@@ -1,0 +1,3 @@
+"""Sparse layouts, loaded when a sparse tensor is first made."""
+
+from . import registration as registration

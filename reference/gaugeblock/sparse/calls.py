@@ -1,0 +1,57 @@
+"""The functions and methods of sparse layouts as they are called from outside: arguments are checked, then operators
+dispatched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..core.dtype import DType
+from ..core.errors import check_int, type_error
+from ..core.layout import Layout, sparse_coo
+from ..dispatch.dispatcher import REGISTRY, call
+from ..tensor.tensor import Tensor
+from . import members
+from . import registration as registration
+from .coo_tensor import parts_of
+
+
+def to_sparse(
+    self: Tensor, sparse_dim: int | None = None, *, layout: Layout | None = None,
+    blocksize: Sequence[int] | None = None, dense_dim: int | None = None,
+) -> Tensor:  # fmt: skip
+    """Return the tensor in a sparse layout (coordinate form if none is named), with `sparse_dim` or without `dense_dim`
+    dims sparse. Raises TypeError for anything but ints and layouts, RuntimeError for what does not fit together."""
+    if layout is not None and not isinstance(layout, Layout):
+        type_error("to_sparse", "layout", layout, "Layout")
+    if sparse_dim is not None:
+        return call(REGISTRY.find("_to_sparse.sparse_dim"), self, check_int("to_sparse", "sparse_dim", sparse_dim))
+    return call(REGISTRY.find("_to_sparse"), self, layout=layout, blocksize=blocksize, dense_dim=dense_dim)
+
+
+def to_dense(self: Tensor, dtype: DType | None = None, *, masked_grad: bool | None = None) -> Tensor:
+    """Return a sparse tensor with strides, a strided one itself or in another dtype. The gradient of the result reaches
+    specified elements alone unless `masked_grad` is False. Raises RuntimeError for a sparse tensor and a dtype."""
+    return call(REGISTRY.find("_to_dense"), self, dtype, masked_grad)
+
+
+def coalesce(self: Tensor) -> Tensor:
+    """Return the tensor, if it is coalesced itself, with equal indices summed and in order. Raises RuntimeError unless
+    it is in coordinate form."""
+    if self.layout is not sparse_coo:
+        members.unexpected("coalesce", self.layout)
+    return self if parts_of(self).coalesced else call(REGISTRY.find("_coalesce"), self)
+
+
+def of_self(name: str) -> Callable[[Tensor], Any]:
+    """Return the method that is an operator of the tensor alone."""
+    return lambda self: call(REGISTRY.find(name), self)
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "to_sparse": to_sparse, "to_dense": to_dense, "coalesce": coalesce,
+    **{name: of_self(name) for name in (
+        "is_coalesced", "indices", "values", "_indices", "_values", "_nnz", "sparse_dim", "dense_dim", "crow_indices",
+        "col_indices", "ccol_indices", "row_indices")},
+}  # fmt: skip
+"""Method of tensors -> its function."""

@@ -1,0 +1,113 @@
+"""Between the strided layout and coordinate form."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..core import lazy_numpy as np
+from ..core.dtype import DType, bool_
+from ..core.layout import Layout, strided
+from ..operators.arrays import Array, true_places, values
+from ..operators.invoke import apply
+from ..tensor.tensor import Tensor
+from .coalescing import coalesced
+from .coo_tensor import (
+    columns,
+    coo,
+    dense_sizes,
+    flattened,
+    index_tensor,
+    parts_of,
+    places_of,
+    sparse_sizes,
+    with_values,
+    zeros,
+)
+
+
+def dense_to_coo(self: Tensor, sparse_dim: int) -> Tensor:
+    """Return the elements that are not zero in coordinate form; NaN is kept, zeros of both signs are not. With fewer
+    sparse dims than dims the blocks that have such an element are kept. Raises RuntimeError for a `sparse_dim` out of
+    range."""
+    meta = self.meta
+    if not 0 <= sparse_dim <= meta.ndim:
+        raise RuntimeError(
+            f"to_sparse(): dense_to_sparse: sparse_dim argument must be in [0,{meta.ndim}] range, but {sparse_dim} is "
+            f"given"
+        )
+    if meta.ndim and not sparse_dim:
+        raise RuntimeError("to_sparse(): dense_to_sparse: sparse_dim argument must be in >0 when self.dim()>0")
+    kept = values(self) != 0
+    sizes = meta.sizes[:sparse_dim]
+    if sparse_dim < meta.ndim:
+        kept = kept.any(axis=tuple(range(sparse_dim, meta.ndim)))
+    indices = np.stack(true_places(kept)) if sparse_dim else np.empty((0, int(kept)), np.int64)
+    rows = index_tensor(places_of(indices, sizes))
+    return coo(
+        index_tensor(indices), apply("index_select", flattened(self, sizes), 0, rows), meta.sizes, coalesced=True
+    )
+
+
+def coo_to_dense(self: Tensor) -> Tensor:
+    """Return the tensor with strides; values of equal indices are summed. Raises IndexError for an index outside of the
+    sizes."""
+    one = coalesced(self) if self.meta.dtype is bool_ else self
+    parts = parts_of(one)
+    sizes = sparse_sizes(one)
+    indices = columns(one)
+    check_inside(indices, sizes)
+    rows = index_tensor(places_of(indices, sizes))
+    flat = zeros((int(np.prod(sizes, dtype=np.int64)), *dense_sizes(one)), one.meta.dtype)
+    write = "index_copy" if one.meta.dtype is bool_ else "index_add"
+    return apply("reshape", apply(write, flat, 0, rows, parts.values), one.meta.sizes)
+
+
+def check_inside(indices: Array, sizes: tuple[int, ...]) -> None:
+    """Raise IndexError unless every index lies within the size of its dim."""
+    for dim, (row, size) in enumerate(zip(indices, sizes, strict=True)):
+        wrong = row[(row < 0) | (row >= size)]
+        if wrong.size:
+            raise IndexError(f"index {wrong[0]} is out of bounds for sparse dim {dim} of size {size}")
+
+
+def to_dense(self: Tensor, dtype: DType | None = None, masked_grad: bool | None = None) -> Tensor:
+    """Return a sparse tensor with strides. Raises RuntimeError for a dtype: nothing is converted on the way."""
+    if dtype is not None:
+        raise RuntimeError("to_dense(): dtype argument is not supported by sparse_to_dense")
+    return coo_to_dense(self)
+
+
+def dense_to_dense(self: Tensor, dtype: DType | None = None, masked_grad: bool | None = None) -> Tensor:
+    """Return a strided tensor itself, or in another dtype."""
+    return self if dtype is None else apply("to.dtype", self, dtype)
+
+
+def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
+    """Return the elements of a strided tensor at the indices of `mask`, whose indices the result shares. Raises
+    RuntimeError for other sizes."""
+    if self.meta.sizes != mask.meta.sizes:
+        raise RuntimeError(
+            f"sparse_mask(): operands have incompatible sizes; self has size {list(self.meta.sizes)} but mask has size "
+            f"{list(mask.meta.sizes)}"
+        )
+    sizes = sparse_sizes(mask)
+    indices = columns(mask)
+    check_inside(indices, sizes)
+    rows = index_tensor(places_of(indices, sizes))
+    return with_values(mask, apply("index_select", flattened(self, sizes), 0, rows))
+
+
+def dense_to_sparse(
+    self: Tensor, *, layout: Layout | None = None, blocksize: Sequence[int] | None = None,
+    dense_dim: int | None = None,
+) -> Tensor:  # fmt: skip
+    """Return a strided tensor in a sparse layout, the last `dense_dim` dims dense. Raises RuntimeError for what the
+    layout does not have."""
+    if layout is strided:
+        return self
+    if blocksize is not None:
+        raise RuntimeError(
+            "to_sparse(): dense_to_sparse: conversion from Strided to Sparse with blocksize argument given is not "
+            "supported"
+        )
+    return dense_to_coo(self, self.meta.ndim - (dense_dim or 0))

@@ -1,0 +1,118 @@
+"""Copies of sparse tensors: clones, detached tensors, other dtypes, deep copies and pickles; copy_ and zero_."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+from ..core.device import Device, cpu
+from ..core.dtype import DType
+from ..core.memory_format import MemoryFormat
+from ..operators.invoke import apply
+from ..tensor.getters import set_requires_grad
+from ..tensor.sparse_tensor import SparseTensor, sparse_tensor
+from ..tensor.tensor import Tensor
+from ..tensor.tensor_meta import without_autograd
+from ..tensor.versions import bump_version
+from .coo_tensor import alias, empty_coo, is_coo, parts_of
+
+
+def same_parts(self: Tensor) -> Tensor:
+    """Return another tensor that shares the parts, apart from what is known of them, and takes no part in autograd."""
+    parts = parts_of(self)
+    return sparse_tensor(without_autograd(self.meta), parts.remade(*[alias(part) for part in parts.tensors]))
+
+
+def clone(self: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
+    """Return a tensor whose parts are copies."""
+    parts = parts_of(self)
+    return sparse_tensor(without_autograd(self.meta), parts.remade(*[apply("clone", part) for part in parts.tensors]))
+
+
+def converted(
+    self: Tensor, dtype: DType, non_blocking: bool = False, copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:  # fmt: skip
+    """Return the tensor with values of a dtype and the same indices; itself if it has the dtype already."""
+    if dtype is self.meta.dtype:
+        return clone(self) if copy else self
+    parts = parts_of(self)
+    *indices, values = parts.tensors
+    return parts.remade(*indices, apply("to.dtype", values, dtype)).tensor(self.meta.sizes)
+
+
+def moved(
+    self: Tensor, device: Device, dtype: DType | None = None, non_blocking: bool = False, copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:  # fmt: skip
+    """Return the tensor with values of a dtype. Raises RuntimeError for another device than the CPU."""
+    if Device(device) is not cpu:
+        raise RuntimeError(f"to(): tensors of layout {self.layout.name} are on the cpu alone, not on {device}")
+    return converted(self, dtype or self.meta.dtype, copy=copy)
+
+
+def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """Give the tensor the elements of another in the same layout, converted to its dtype. Raises RuntimeError for
+    another layout or other sizes."""
+    if not isinstance(self, SparseTensor) or not isinstance(src, SparseTensor) or self.layout is not src.layout:
+        raise RuntimeError(
+            f"copy_() between tensors of different layouts is not implemented: self is {self.layout.name} and src "
+            f"{src.layout.name}"
+        )
+    if self.meta.sizes != src.meta.sizes:
+        raise RuntimeError(
+            f"copy_(): sizes of self and src must be equal, got {list(self.meta.sizes)} and {list(src.meta.sizes)}"
+        )
+    parts_of(self).take(parts_of(clone(converted(src, self.meta.dtype))))
+    bump_version(self)
+    return self
+
+
+def zero_(self: Tensor) -> Tensor:
+    """Drop all specified elements."""
+    parts_of(self).take(parts_of(empty_coo(self.meta.sizes, parts_of(self).sparse_dim, self.meta.dtype)))
+    bump_version(self)
+    return self
+
+
+def zeros_like(self: Tensor, *, dtype: DType | None = None, **options: Any) -> Tensor:
+    """Return a tensor of the same sizes and layout without specified elements."""
+    made = clone(self) if dtype is None else converted(self, dtype, copy=True)
+    return apply("zero_", made)
+
+
+def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: MemoryFormat | None = None) -> Tensor:
+    """Return the tensor itself. Raises RuntimeError for other sizes or another layout, to which it cannot change."""
+    if not is_coo(the_template) or self.meta.sizes != the_template.meta.sizes:
+        raise RuntimeError(
+            f"resize_as_(): a sparse tensor of sizes {list(self.meta.sizes)} cannot take those of another, "
+            f"{list(the_template.meta.sizes)} in layout {the_template.layout.name}"
+        )
+    return self
+
+
+def deep_copy(self: Any, memo: dict[int, Any]) -> Tensor:
+    """Return a leaf with copies of the parts, of the gradient and of attributes. Raises RuntimeError within a
+    history."""
+    if self.autograd is not None and not self.is_leaf:
+        raise RuntimeError("Only Tensors created explicitly by the user support the deepcopy protocol at the moment")
+    made: Any = clone(self)
+    memo[id(self)] = made
+    made.__dict__.update({name: deepcopy(value, memo) for name, value in self.__dict__.items() if name != "parts"})
+    if self.requires_grad:
+        set_requires_grad(made, True)
+        made.grad = deepcopy(self.grad, memo)
+    return made  # type: ignore[no-any-return]
+
+
+def rebuilt(parts: Any, sizes: tuple[int, ...], requires_grad: bool, attributes: dict[str, Any]) -> Tensor:
+    """Return the tensor that a pickle holds."""
+    made = parts.tensor(sizes)
+    made.__dict__.update(attributes)
+    return set_requires_grad(made, True) if requires_grad else made
+
+
+def reduced(self: Any, protocol: int = 2) -> tuple[Any, ...]:
+    """Return the pickle reduction: the parts, the sizes, requires_grad and the attributes."""
+    attributes = {name: value for name, value in self.__dict__.items() if name != "parts"}
+    return rebuilt, (self.parts, self.meta.sizes, self.requires_grad, attributes)
