@@ -105,9 +105,11 @@ def test_rows_that_break_the_format() -> None:
         declare({**FUNCTIONAL, "schema": "f(Tensor[] t) -> Tensor"}, "t", namespace="decl")
     with pytest.raises(ValueError, match="tensors and Scalars first"):
         declare({**FUNCTIONAL, "schema": "f(float a, Tensor self) -> Tensor"}, "self", namespace="decl")
-    made = declare({**ROW, "schema": "f1(Tensor self) -> Tensor", **SINGLE}, "nonsense(self)")
-    with pytest.raises(NameError, match="'nonsense'"):
-        made(gb.ones(1))
+    with pytest.raises(ValueError, match="'nonsense' in 'nonsense\\(self\\)' is neither an argument nor"):
+        declare({**ROW, "schema": "f1(Tensor self) -> Tensor", **SINGLE}, "nonsense(self)")
+    for schema in ("f(Tensor(a!) self) -> Tensor(a!)", "f_(Tensor self) -> Tensor"):
+        with pytest.raises(OperatorTableError, match="field schema is that of the functional form"):
+            declare({**FUNCTIONAL, "schema": schema}, "self", namespace="decl")
 
 
 SINGLE: dict[str, Any] = {

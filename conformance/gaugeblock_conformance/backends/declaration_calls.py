@@ -33,7 +33,6 @@ class Declaring:
         declare = getattr(self._module.library, "declare", None)
         if declare is None:
             raise Unsupported("declare_operator", f"{self._module.__name__} makes no methods of declared operators")
-        self.release_declarations()
         row = {
             "schema": declaration.schema, "variants": ["function", "method"], "family": "pointwise",
             "dtypes": "+".join(declaration.dtypes), "promotion": "default", "result": "common",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import Any
+
+import numpy as np
 
 from ..backend import DType
 from ..case import default_strides
@@ -122,6 +125,21 @@ def _without_default(c: Intercepted) -> Any:
     return text.replace("=1)", ")") if isinstance(text, str) else text
 
 
+def _without_dtype(c: Intercepted) -> Any:
+    return re.sub(r", dtype=[^,)]*", "", str(c.right()))
+
+
+def _without_sizes(c: Intercepted) -> Any:
+    return re.sub(r", size=\([^)]*\)", "", str(c.right()))
+
+
+def _fails_at_nan(c: Intercepted) -> Any:
+    numbers = c.array(c.args[0])
+    if numbers.dtype.kind == "f" and np.isnan(numbers).any():
+        c.refuse(ValueError, "cannot convert float NaN to integer")
+    return c.right()
+
+
 def _method_descends(c: Intercepted) -> Any:
     return c.instead(*c.args, **{**c.kwargs, "descending": True}) if len(c.args) < 3 else c.right()
 
@@ -148,6 +166,9 @@ MUTANTS = rows(
      raises(ValueError, RuntimeError)),
     ("meta-packs-its-results", "operators/meta-agrees-with-data[]", ("cumsum", "neg", "abs", "sort"), _packed_on_meta),
     ("meta-knows-one-dtype", "operators/meta-agrees-with-data[]", ("sum", "cumsum", "gather", "eq"), _half_on_meta),
+    ("repr-has-no-dtype", "operators/repr-tells-sizes-and-dtypes", ("__repr__",), _without_dtype),
+    ("repr-has-no-sizes", "operators/repr-tells-sizes-and-dtypes", ("__repr__",), _without_sizes),
+    ("repr-fails-at-nan", "operators/repr-tells-sizes-and-dtypes", ("__repr__",), _fails_at_nan),
     ("schemas-lose-a-default", "operators/declared-schemas-are-upstreams", ("declared_schema",), _without_default),
     ("sort-method-descends",
      "operators/function-and-method-agree[sort.stable] operators/function-and-method-agree[sort]",

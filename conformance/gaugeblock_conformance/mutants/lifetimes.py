@@ -83,6 +83,15 @@ def _kept_before(c: Intercepted) -> Any:
     return c.right()
 
 
+def _keeps_argument(c: Intercepted) -> Any:
+    """The first argument of a call that raises is kept with the error."""
+    try:
+        return c.right()
+    except Exception:
+        c.memory.setdefault("kept", []).append(c.args[0])
+        raise
+
+
 def _of_numpy(c: Intercepted) -> Any:
     """The result lies in memory of NumPy's."""
     result = c.right()
@@ -112,6 +121,8 @@ MUTANTS = (
         ("parts-leave-their-storage", "storage/storage-outlives-its-first-tensor", ("__getitem__",), _part_alone),
         ("views-are-never-given-up", "storage/storage-is-released-with-last-tensor",
          ("unsqueeze", "transpose", "reshape", "detach"), _kept),
+        ("refused-calls-keep-their-argument", "storage/calls-keep-no-reference", ("select", "view", "permute"),
+         _keeps_argument),
         ("zeros-lie-in-memory-of-others", "storage/allocator-is-replaceable", ("zeros",), with_data(_of_numpy)),
         ("memory-before-growth-is-kept", "storage/deleter-runs-once", ("resize_",), _kept_before),
         ("set-never-grows", "storage/set-grows-a-resizable-storage", (_SET,), _no_growth),

@@ -70,6 +70,22 @@ def _values_ignored(c: Intercepted) -> Any:
     return c.right()
 
 
+def _replaced(c: Intercepted) -> Any:
+    """A second declaration of an operator replaces the first."""
+    try:
+        return c.right()
+    except RuntimeError:
+        c.do("release_declarations")
+        return c.right()
+
+
+def _unmarked(c: Intercepted) -> Any:
+    """A name that ends in an underscore is taken for that of the functional form."""
+    given = c.args[0]
+    name, _, rest = given.schema.partition("(")
+    return c.do("declare_operator", replace(given, schema=f"{name.rstrip('_')}({rest}"))
+
+
 MUTANTS = (
     *rows(
         "operators",
@@ -86,6 +102,10 @@ MUTANTS = (
         "operators",
         ("derivatives-have-defaults-of-their-own", "operators/derivative-of-another-signature-is-refused",
          ("declare_operator",), _values_ignored),
+        ("declarations-replace-each-other", "operators/inconsistent-declarations-are-refused", ("declare_operator",),
+         _replaced),
+        ("inplace-names-need-no-marks", "operators/inconsistent-declarations-are-refused", ("declare_operator",),
+         _unmarked),
         ("kernels-without-derivative-are-constant", "operators/backward-without-a-derivative-raises",
          ("register_kernel", "backward"), _silent_for("CPU")),
         ("composites-without-derivative-are-constant", "operators/composite-without-a-derivative-is-no-exception",

@@ -44,6 +44,17 @@ _MALFORMED = (
 _SCALED = "scaled_abs(Tensor self, float scale=1.0) -> Tensor"
 
 
+# Schemas that contradict their names or their formulas.
+_INCONSISTENT = (
+    ("scaled_abs_(Tensor self, float scale=1.0) -> Tensor", "abs(self) * scale"),
+    ("scaled_abs(Tensor(a!) self, float scale=1.0) -> Tensor(a!)", "abs(self) * scale"),
+    ("scaled_abs(Tensor self, Tnsor scale) -> Tensor", "abs(self) * scale"),
+    ("scaled_abs(Tensor self, float scale=1.0) -> Tensor", "no_such_operator(self) * scale"),
+    ("scaled_abs(Tensor self, float factor=1.0) -> Tensor", "abs(self) * scale"),
+    ("scaled_abs(Tensor self, float scale=1.0) -> Tensor", "abs(self) *"),
+)
+
+
 @requirement("operators/schemas-print-back")
 def test_printed_schemas(s: Session) -> None:
     def body(s: Session, text: str) -> None:
@@ -187,8 +198,26 @@ def test_signature_of_a_derivative(s: Session) -> None:
     s.call("release_declarations")
 
 
+@requirement("operators/inconsistent-declarations-are-refused")
+def test_inconsistent_declarations(s: Session) -> None:
+    """What is refused once is refused again, and can be declared rightly afterwards."""
+    right = Declaration(_SCALED, "abs(self) * scale")
+
+    def row(s: Session, schema: str, formula: str) -> None:
+        s.call("release_declarations")
+        for _ in range(2):
+            s.expect_raises((RuntimeError, ValueError), "declare_operator", Declaration(schema, formula))
+        s.call("declare_operator", right)
+        s.expect_raises((RuntimeError, ValueError), "declare_operator", right)
+        s.expect_values(s.call("function:scaled_abs", s.tensor([-2.0]), 3.0), [6.0])
+
+    s.table(_INCONSISTENT, row)
+    s.call("release_declarations")
+
+
 @requirement("operators/declared-operator-works-end-to-end")
 def test_scaled_abs(s: Session) -> None:
+    s.call("release_declarations")
     s.call("declare_operator", Declaration(_SCALED, "abs(self) * scale", "grad * sign(self) * scale"))
     x = s.call("t", s.tensor([[1.0, -2.0, 0.0], [-3.0, 4.0, -0.5]]))
     for variant in ("function", "method"):
@@ -202,6 +231,7 @@ def test_scaled_abs(s: Session) -> None:
 
 @requirement("operators/dtype-without-a-loop-raises")
 def test_half_without_a_loop(s: Session) -> None:
+    s.call("release_declarations")
     s.call("declare_operator", Declaration(_SCALED, "abs(self) * scale", "grad * sign(self) * scale"))
     s.expect_raises(NotImplementedError, "function:scaled_abs", s.tensor(np.ones(3), "float16"))
 

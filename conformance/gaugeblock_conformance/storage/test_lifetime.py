@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import traceback
 from typing import Any
 
 import numpy as np
@@ -112,6 +113,48 @@ def test_release_after_use(s: Session) -> None:
     del reshaped
     alive.expect(False, first, last)
     s.expect_values(total, [4.0] * 1000)
+
+
+# Calls of a matrix of 3 rows and 4 columns: operator, other arguments, the classes of which it raises one.
+_CALLS: tuple[tuple[str, tuple[Any, ...], tuple[type[Exception], ...]], ...] = (
+    ("abs", (), ()),
+    ("sum", (), ()),
+    ("add.Tensor", (2.0,), ()),
+    ("view", ((5,),), (RuntimeError,)),
+    ("select.int", (7, 0), (IndexError,)),
+    ("select.int", (0, 9), (IndexError,)),
+    ("__getitem__", ((0, 1, 2),), (IndexError,)),
+    ("reshape", ((-1, 5),), (RuntimeError,)),
+    ("permute", ((0, 0),), (RuntimeError,)),
+    ("__add__", ("a",), (TypeError,)),
+)
+
+
+def _let_go(error: BaseException | None) -> None:
+    """Clear the frames that an exception and those before it went through: their variables hold the arguments."""
+    while error is not None:
+        traceback.clear_frames(error.__traceback__)
+        error = error.__context__
+
+
+@requirement("storage/calls-keep-no-reference")
+def test_calls_borrow(s: Session) -> None:
+    """Each call is made three times, so that what the first of them leaves in a cache is told."""
+
+    def row(s: Session, operator: str, arguments: tuple[Any, ...], classes: tuple[type[Exception], ...]) -> None:
+        for _ in range(3):
+            x = s.call("ones", (3, 4))
+            alive, name = Watch(s, x), x.name
+            _, error = s.attempt(operator, x, *arguments)
+            if classes:
+                s.expect_refusal(error, classes, operator)
+            elif error is not None:
+                s.expect_accepted(error, operator)
+            _let_go(error)
+            del x
+            alive.expect(False, name)
+
+    s.table(_CALLS, row)
 
 
 @requirement("storage/clone-takes-only-its-elements")

@@ -139,7 +139,14 @@ def declare(
     plain = {"file": "declare()", "name": row["schema"].partition("(")[0], **row}
     operator = operator_from_row(plain)
     made = row_of(operator)
-    arguments = [argument for argument in parse(made.schema).arguments if not argument.written]
+    schema = parse(made.schema)
+    written = [argument.name for argument in schema.arguments if argument.written]
+    if written or made.base.endswith("_"):
+        raise OperatorTableError(
+            f"declare(): field schema is that of the functional form, which writes to no argument and has no _ at the "
+            f"end of its name, got {made.schema}; in-place and out= forms are the fields inplace and out"
+        )
+    arguments = schema.arguments
     operands, numbers = _kinds(made.name, arguments)
     if [a.name for a in arguments] != operands + numbers:
         raise ValueError(f"{made.name}: a formula takes its tensors and Scalars first, then {', '.join(NUMBERS)}")

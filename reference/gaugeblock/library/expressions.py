@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Mapping
 from types import CodeType
 from typing import Any
@@ -20,22 +21,19 @@ def compiled(text: str, what: str) -> CodeType:
         raise ValueError(f"{what}: {text!r} is not an expression: {error.msg}") from None
 
 
-class _Names(dict[str, Any]):
-    """Names of the engine's pointwise formulas."""
-
-    def __missing__(self, name: str) -> Any:
-        formula = FORMULAS.get(name)
-        if formula is None:
-            raise NameError(f"{name!r} is neither an argument nor a pointwise operator")
-        return formula
-
-
 def formula_from(text: str, names: list[str], what: str) -> Callable[..., Any]:
-    """A formula from an expression in `names` and pointwise operators. ValueError, at first use NameError."""
+    """Return a formula from an expression in `names` and pointwise operators.
+
+    Raises ValueError for a text that is no expression or that uses another name.
+    """
     code = compiled(text, what)
+    used = {node.id for node in ast.walk(ast.parse(text.strip(), mode="eval")) if isinstance(node, ast.Name)}
+    for name in sorted(used - {*names, *FORMULAS}):
+        raise ValueError(f"{what}: {name!r} in {text!r} is neither an argument nor a pointwise operator")
+    formulas = {name: FORMULAS[name] for name in used - {*names}}
 
     def formula(*exprs: Any) -> Any:
-        return eval(code, {"__builtins__": {}}, _Names(zip(names, exprs, strict=True)))
+        return eval(code, {"__builtins__": {}}, {**formulas, **dict(zip(names, exprs, strict=True))})
 
     formula.__name__ = formula.__qualname__ = what
     return formula
