@@ -84,6 +84,17 @@ def test_errata_that_requirements_name_exist() -> None:
         assert set(re.findall(r"\b(?:E|S)-T?\d+\b", requirement.source)) <= set(rows), requirement.id
 
 
+def test_rows_about_the_project_name_tests_that_exist() -> None:
+    root = Path(__file__).parents[2]
+    rows = re.findall(r"^\| (TOOLING-\d+) .* \| (\S+) \|$", (root / "spec/README.md").read_text("utf-8"), re.M)
+    assert len(rows) == 7
+    for row, test in rows:
+        assert row not in origin_rows.load()
+        if test != "informative":
+            path, _, name = test.strip("`").partition("::")
+            assert f"def {name}(" in (root / path).read_text("utf-8")
+
+
 def test_readme_example_holds() -> None:
     readme = Path(__file__).parents[1] / "README.md"
     assert doctest.testfile(str(readme), module_relative=False).failed == 0

@@ -328,17 +328,16 @@ def _extreme(name: str, self: Tensor, dims: Dims, keepdim: bool, largest: bool) 
     return planned_reduction(name, reduction_ops.extreme_reduction(own, largest), self, dims, keepdim, own, own)
 
 
-def _register(largest: bool) -> None:
-    word = "max" if largest else "min"
+def _register_extreme(word: str, over: str, place: str, largest: bool) -> None:
+    """Register max or min, the operator that takes it `over` dims, and the one that gives its `place`."""
 
-    @kernel(f"a{word}")
+    @kernel(over)
     @plannable
     def over_dims(self: Tensor, dim: int | Sequence[int] = (), keepdim: bool = False) -> Tensor | Planned[Tensor]:
-        operator = f"a{word}"
-        check_implemented(operator, self.meta.dtype, not self.meta.dtype.is_complex)
-        dims = reduced_dims(operator, dim, self.meta.ndim)
-        check_not_empty(operator, self.meta, dims, full=dim == () or dim == [])
-        return _extreme(operator, self, dims, keepdim, largest)
+        check_implemented(over, self.meta.dtype, not self.meta.dtype.is_complex)
+        dims = reduced_dims(over, dim, self.meta.ndim)
+        check_not_empty(over, self.meta, dims, full=dim == () or dim == [])
+        return _extreme(over, self, dims, keepdim, largest)
 
     @kernel(word)
     @plannable
@@ -346,7 +345,7 @@ def _register(largest: bool) -> None:
         check_implemented(word, self.meta.dtype, not self.meta.dtype.is_complex)
         dims = tuple(range(self.meta.ndim))
         check_not_empty(word, self.meta, dims, full=True)
-        return _extreme(f"a{word}", self, dims, False, largest)
+        return _extreme(over, self, dims, False, largest)
 
     @kernel(f"{word}.dim")
     @plannable
@@ -359,21 +358,20 @@ def _register(largest: bool) -> None:
         both = plan_reduction(word, reduction, self.meta, dims, keepdim, own, (own, int64))
         return planned_fresh(both, self, kind=result_type(f"{word}.dim"))
 
-    @kernel(f"arg{word}")
+    @kernel(place)
     @plannable
     def position(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor | Planned[Tensor]:
-        operator = f"arg{word}"
         kind = self.meta.dtype.category
         if kind in ("bool", "complex"):
-            raise RuntimeError(f"{operator}(): does not support {kind} input")
-        dims = reduced_dims(operator, dim, self.meta.ndim)
-        check_not_empty(operator, self.meta, dims, full=dim is None, error=IndexError)
+            raise RuntimeError(f"{place}(): does not support {kind} input")
+        dims = reduced_dims(place, dim, self.meta.ndim)
+        check_not_empty(place, self.meta, dims, full=dim is None, error=IndexError)
         reduction = reduction_ops.position_reduction(self.meta.dtype, largest, True)
-        return planned_reduction(operator, reduction, self, dims, keepdim, self.meta.dtype, int64)
+        return planned_reduction(place, reduction, self, dims, keepdim, self.meta.dtype, int64)
 
 
-_register(True)
-_register(False)
+_register_extreme("max", "amax", "argmax", True)
+_register_extreme("min", "amin", "argmin", False)
 
 
 @kernel("aminmax")
