@@ -362,6 +362,8 @@ class Conversation(PythonLines):
             mutates = frozenset({args[0].name})
             if operator.startswith("set_.") and len(args) > 1 and type(args[1]) is Handle:
                 mutates |= {args[1].name}  # Its storage may grow.
+        if operator == "from_dlpack":
+            mutates |= frozenset(names_in(self._named(args)))  # It may give back what its producer counts.
         if kwargs and (out := kwargs.get("out")) is not None:
             mutates |= {h.name for h in (out if isinstance(out, tuple | list) else (out,)) if type(h) is Handle}
         step = Call((), operator, self._named(args), self._named(kwargs), mutates)

@@ -7,11 +7,10 @@ what a capsule of a library says. Snippets import both.
 from __future__ import annotations
 
 import ctypes
+import gc
 from collections import deque
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from .backend import Array, dtype_name
 
@@ -112,6 +111,8 @@ class Producer:
         self.otherwise = otherwise
         self.made = 0
         self.deleted = 0
+        # A library may drop a capsule while its exception is on the way, in which no function of Python's can run.
+        self._capsules: list[Any] = []
 
     def __dlpack_device__(self) -> Ints:
         device: Ints = self.otherwise.get("device", CPU)
@@ -146,8 +147,14 @@ class Producer:
         address = ctypes.addressof(managed)
         _LIVE[address] = (self, managed, numbers)
         self.made += 1
-        name = _NAMES[self.version is not None]
-        return _new(address, name, _DROPPED)
+        capsule = _new(address, _NAMES[self.version is not None], _DROPPED)
+        self._capsules.append(capsule)
+        return capsule
+
+    def drop(self) -> None:
+        """Let go of the capsules made so far: what nobody has taken is given back."""
+        self._capsules.clear()
+        gc.collect()  # frames of exceptions may refer to them
 
     def __repr__(self) -> str:
         kind = dtype_name(self.array.dtype)
@@ -199,7 +206,3 @@ _DELETER, _DROPPED = (ctypes.cast(called, ctypes.c_void_p).value for called in _
 for _called in _CALLED_BACK:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(_called))  # libraries may call them when this module is cleared
 
-
-def bits_of(array: Array) -> bytes:
-    """Return the bits of an array's elements in order."""
-    return np.ascontiguousarray(array).tobytes()

@@ -13,6 +13,7 @@ from ..requirement import requirement
 from ..session import Session
 from .arrays import expect_gone
 
+KINDS = ("bytearray({})", "memoryview(bytearray({}))", "np.zeros({}, 'uint8')")
 WIDTHS = {"uint8": 1, "int16": 2, "float32": 4, "int64": 8, "complex128": 16}
 
 
@@ -30,7 +31,7 @@ def test_two_numbers_of_four_bytes(s: Session) -> None:
 @requirement("interop/frombuffer-shares-the-buffer")
 @forall(
     dtype=st.sampled_from(tuple(WIDTHS)), offset=st.integers(0, 9), count=st.integers(1, 5), more=st.integers(0, 20),
-    counted=st.booleans(), kind=st.sampled_from(("bytearray({})", "memoryview(bytearray({}))", "np.zeros({}, 'uint8')")),
+    counted=st.booleans(), kind=st.sampled_from(KINDS),
 )
 def test_bytes_behind_an_offset(
     s: Session, dtype: str, offset: int, count: int, more: int, counted: bool, kind: str

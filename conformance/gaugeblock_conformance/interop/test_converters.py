@@ -109,7 +109,8 @@ def test_copies_that_are_forbidden(s: Session, case: ArrayCase, other: str, list
 @requirement("interop/sharing-is-decided-by-addresses")
 def test_interleaved_columns(s: Session) -> None:
     x = s.call("arange", 6)
-    even, odd, tail = (s.call("__getitem__", x, part) for part in (slice(0, None, 2), slice(1, None, 2), slice(2, None)))
+    parts = (slice(0, None, 2), slice(1, None, 2), slice(2, None))
+    even, odd, tail = (s.call("__getitem__", x, part) for part in parts)
     _expect_common(s, even, tail, True)
     _expect_common(s, even, odd, False)
     _expect_common(s, tail, s.call("clone", tail), False)

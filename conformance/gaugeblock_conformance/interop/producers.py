@@ -1,0 +1,45 @@
+"""Expressions for producers of DLPack tensors, and what a capsule should say of a tensor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..backend import numpy_dtype
+from ..dlpack import CODES, Holder
+from ..session import Session
+
+DTYPES = tuple(
+    """bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128""".split()
+)
+VERSIONS = (None, (1, 0))
+"""Of structs: that before version 1, and that since."""
+
+
+def code_of(dtype: str) -> tuple[int, int, int]:
+    """Return DLPack's code, bits and lanes of a dtype."""
+    kind = numpy_dtype(dtype)
+    return CODES[kind.kind], 8 * kind.itemsize, 1
+
+
+def producer(s: Session, array: str, version: tuple[int, int] | None = (1, 0), **otherwise: Any) -> Any:
+    """Bind a producer of an array, which is an expression; ``otherwise`` is what its structs say beside the truth."""
+    given = [array, *([] if version == (1, 0) else [f"version={version}"])]
+    return s.bind(f"Producer({', '.join([*given, *(f'{key}={value!r}' for key, value in otherwise.items())])})")
+
+
+def taken_again(s: Session, capsule: Any) -> Any:
+    """Bind an object that gives this capsule to whoever asks it."""
+    holder: Holder = s.bind("Holder({})", capsule)
+    return holder
+
+
+def expect_returned(s: Session, producer: Any, want: int, when: str) -> None:
+    """Expect so many calls of the deleter of what a producer made."""
+    s.expect_python("{}.deleted", want, f"calls of the deleter {when}", producer)
+
+
+def bits(array: Any) -> str:
+    """Return the bits of an array's elements in order, as text."""
+    return np.ascontiguousarray(array).tobytes().hex()
