@@ -331,3 +331,22 @@ def test_through_host_memory(cuda: Any) -> None:
 def test_structs_are_laid_out_as_c_does() -> None:
     assert (ctypes.sizeof(Managed), ctypes.sizeof(ManagedVersioned)) == (64, 80)
     assert ManagedVersioned.view.offset == 32
+
+
+def test_a_capsule_that_is_dropped_with_an_exception_keeps_it() -> None:
+    before = len(managed_tensor._KEPT)
+    for _ in range(3):
+        with pytest.raises(RuntimeError, match="Unsupported dtype"):
+            np.from_dlpack(gb.ones(2).to(gb.bfloat16))  # type: ignore[arg-type]
+    assert len(managed_tensor._KEPT) == before
+
+
+def test_a_deleter_may_be_called_without_the_lock_of_python() -> None:
+    before = len(managed_tensor._KEPT)
+    x = gb.ones(3)
+    capsule = x.__dlpack__()
+    managed, name = managed_tensor.contents(capsule) or (None, b"")
+    assert managed is not None and len(managed_tensor._KEPT) == before + 1
+    managed_tensor.take(capsule, name)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(managed.deleter)(ctypes.addressof(managed))
+    assert len(managed_tensor._KEPT) == before

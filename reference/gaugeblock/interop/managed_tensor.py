@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from functools import cache
 from typing import Any
 
 from ..core.dtype import BY_NAME, FLOAT8, DType
@@ -59,13 +60,22 @@ _KEPT: dict[int, Any] = {}
 """What each struct of ours keeps alive, the struct itself too, by its address."""
 _FORGET = Deleter(lambda address, kept=_KEPT: kept.pop(address, None) and None)
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(_FORGET))  # other libraries may call it when this module is cleared
-_DELETER = ctypes.cast(_FORGET, ctypes.c_void_p).value
+
+
+@cache
+def _code() -> tuple[int, int]:
+    """Return the addresses of the deleter and the destructor, which are compiled when they are first needed."""
+    from .capsule_code import deleter_and_destructor
+
+    forget = ctypes.cast(_FORGET, ctypes.c_void_p).value
+    assert forget is not None
+    return deleter_and_destructor(forget)
 
 
 def keep(managed: AnyManaged, owner: Any) -> int:
     """Keep a struct and what it describes until its deleter is called; its address."""
     address = ctypes.addressof(managed)
-    managed.deleter = _DELETER
+    managed.deleter = _code()[0]
     _KEPT[address] = (managed, owner)
     return address
 
@@ -82,27 +92,16 @@ def release(address: int, deleter: int | None) -> None:
 
 
 _API = ctypes.pythonapi
-_DESTRUCTOR = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
-_new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, _DESTRUCTOR)(("PyCapsule_New", _API))
+_new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(("PyCapsule_New", _API))
 _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", _API))
 _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", _API))
 _rename = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_SetName", _API))
 _USED = {name: b"used_" + name for name in (PLAIN, VERSIONED)}
 
 
-def _dropped(capsule: int) -> None:
-    """A capsule is destroyed: what nobody has taken is given back."""
-    for name in (PLAIN, VERSIONED):
-        if _is_valid(capsule, name):
-            _KEPT.pop(_pointer(capsule, name), None)
-
-
-_DROPPED = _DESTRUCTOR(_dropped)
-
-
 def capsule_of(address: int, name: bytes) -> Any:
     """A capsule with a struct of ours, which goes with it unless somebody takes it."""
-    return _new(address, name, _DROPPED)
+    return _new(address, name, _code()[1])
 
 
 def contents(capsule: Any) -> tuple[AnyManaged, bytes] | None:
