@@ -1,4 +1,4 @@
-"""Wrong exchange of memory: with NumPy, with foreign addresses, with files, with deep copies."""
+"""Wrong memory beside the backend's own: of arrays, of foreign addresses, with files, with deep copies."""
 
 from __future__ import annotations
 
@@ -125,8 +125,10 @@ def _made_dense(c: Intercepted) -> Any:
 MUTANTS = (
     *rows(
         "interop",
-        ("reversed-arrays-are-copied", "views/negative-numpy-stride-raises", ("from_numpy",), _straightened),
-        ("reversed-arrays-are-type-errors", "views/negative-numpy-stride-raises", ("from_numpy",), _otherwise_refused),
+        ("reversed-arrays-are-copied", "views/negative-numpy-stride-raises interop/reversed-arrays-raise",
+         ("from_numpy",), _straightened),
+        ("reversed-arrays-are-type-errors", "views/negative-numpy-stride-raises interop/reversed-arrays-raise",
+         ("from_numpy",), _otherwise_refused),
         ("arrays-are-copied",
          "interop/from-numpy-shares-memory storage/borrowed-memory-does-not-grow "
          "storage/set-needs-a-storage-long-enough",
