@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import dlpack
-from .failure import NoReproducer
+from .failure import ConformanceError, NoReproducer
 from .handle import Handle
 from .trace import Line, Name, Step
 
@@ -42,7 +42,7 @@ class PythonLines:
         """Run a statement of Python's or NumPy's own, which may write to ``things``; these stand for the braces."""
         text, known = self._filled(statement, things)
         self._steps.append(Line("", text, frozenset(known), frozenset(known)))
-        exec(text, {**NAMESPACE, **known})
+        self._evaluated(text, known, exec, [])
 
     def forget(self, *things: Any) -> None:
         """Delete the variables of ``things``: the names of tensors, or objects that are no tensors."""
@@ -54,13 +54,28 @@ class PythonLines:
         """Expect a plain value of an expression of Python's or NumPy's own, in which ``things`` stand for the braces.
         """
         text, known = self._filled(expression, things)
-        self.expect(eval(text, {**NAMESPACE, **known}), want, what, text, [Handle(None, name) for name in known])
+        got = self._evaluated(text, known, eval, [f"got = {text}", f"assert repr(got) == {repr(want)!r}, got"])
+        self.expect(got, want, what, text, [Handle(None, name) for name in known])
+
+    def _evaluated(self, text: str, known: dict[str, Any], run: Callable[..., Any], lines: list[str]) -> Any:
+        """What a text gives. What it raises is a failure: the backend gave something that cannot be used so."""
+        try:
+            return run(text, {**NAMESPACE, **known})
+        except Exception as error:
+            got = f"{type(error).__name__}: {error}"
+            raise self.failure(f"{text} raises {got}", "no exception", got, lines, set(known)) from error
 
     def _filled(self, text: str, things: tuple[Any, ...]) -> tuple[str, dict[str, Any]]:
         """A text with names for its braces, and what has these names."""
         names = [self._named(thing) for thing in things]
         known = {name.text: thing for name, thing in zip(names, things, strict=True) if isinstance(name, Name)}
         return text.format(*names), known
+
+    def failure(
+        self, message: str, expected: str, got: str, lines: list[str] | NoReproducer, wanted: Collection[str] = (),
+        cause: str | None = None,
+    ) -> ConformanceError:  # fmt: skip
+        raise NotImplementedError
 
     def expect(
         self, got: Any, want: Any, what: str, expression: str | NoReproducer | None = None,

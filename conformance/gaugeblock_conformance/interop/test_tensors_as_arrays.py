@@ -22,6 +22,7 @@ def test_writes_to_a_transposed_tensor(s: Session) -> None:
     s.expect_python("{}.shape", (3, 2), "sizes of the array", array)
     s.expect_python("{}.strides", (4, 12), "byte strides of the array", array)
     s.expect_python("{}.dtype.name", "float32", "dtype of the array", array)
+    s.expect_python("{}.flags.writeable", True, "whether the array may be written", array)
     expect_at(s, x, array)
     s.execute("{}[2, 1] = 7", array)
     s.expect_values(x, [[0.0, 0.0], [0.0, 0.0], [0.0, 7.0]])
