@@ -80,7 +80,7 @@ def test_one_row_as_two(s: Session) -> None:
         dtype=st.sampled_from(DTYPES))  # fmt: skip
 def test_dims_that_are_repeated(s: Session, sizes: tuple[int, ...], data: st.DataObject, dtype: str) -> None:
     repeated = data.draw(st.sets(st.integers(0, len(sizes) - 1), min_size=1))
-    steps = [0 if k in repeated else step for k, step in enumerate(default_strides(sizes))]
+    steps = tuple(0 if k in repeated else step for k, step in enumerate(default_strides(sizes)))
     base = s.bind(f"np.arange({max(extent(sizes, steps), 1)}).astype({dtype!r})")
     strides = tuple(step * base.itemsize for step in steps)
     array = s.bind(f"np.lib.stride_tricks.as_strided({{}}, {sizes}, {strides})", base)
