@@ -215,6 +215,10 @@ def _dense(c: Intercepted) -> Any:
     return c.do(c.operator, c.tensor(c.array(_given(c))), **c.kwargs)
 
 
+def _whole_numbers(c: Intercepted) -> Any:
+    return c.tensor(np.rint(c.array(_given(c))).astype(np.uint8))
+
+
 def _zeros_like(c: Intercepted) -> Any:
     sizes, dtype = tuple(c.backend.shape(_given(c))), c.backend.dtype(_given(c))
     return c.do(c.operator, c.tensor(np.zeros(sizes, np.float32 if dtype == "bfloat16" else dtype)), **c.kwargs)
@@ -336,11 +340,11 @@ MUTANTS = (
         ("sparse-tensors-are-made-dense-for-numpy", "interop/numpy-refuses-sparse-tensors", _NUMPY,
          accepts(TypeError, _dense)),
         ("quantized-tensors-are-rounded-for-numpy", "interop/numpy-refuses-quantized-tensors", _NUMPY,
-         accepts(TypeError, _dense)),
+         accepts(TypeError, lambda c: c.do("numpy", _whole_numbers(c)))),
         ("sparse-tensors-are-made-dense-for-capsules", "interop/dlpack-refuses-sparse-tensors", _GIVE,
          accepts(BufferError, _dense)),
         ("quantized-tensors-are-rounded-for-capsules", "interop/dlpack-refuses-quantized-tensors", _GIVE,
-         accepts(BufferError, _dense)),
+         accepts(BufferError, lambda c: c.do("__dlpack__", _whole_numbers(c), **c.kwargs))),
         base=FURTHER,
     ),
 )
