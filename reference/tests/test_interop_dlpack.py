@@ -350,3 +350,10 @@ def test_a_deleter_may_be_called_without_the_lock_of_python() -> None:
     managed_tensor.take(capsule, name)
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(managed.deleter)(ctypes.addressof(managed))
     assert len(managed_tensor._KEPT) == before
+
+
+def test_arrays_of_cuda_tensors_by_force(cuda: Any) -> None:
+    x = gb.arange(3, device="cuda").float().requires_grad_()
+    with pytest.raises(TypeError, match="cuda"):
+        x.numpy()
+    assert x.numpy(force=True).tolist() == [0.0, 1.0, 2.0]

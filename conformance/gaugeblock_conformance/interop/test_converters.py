@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import strategies as st
 
 from ..backend import DType
@@ -125,6 +126,24 @@ def test_slices_of_one_tensor(s: Session, length: int, parts: list[tuple[int, in
     first, second = (s.call("__getitem__", x, part) for part in slices)
     common = set(range(length)[slices[0]]) & set(range(length)[slices[1]])
     _expect_common(s, first, second, bool(common))
+
+
+@requirement("interop/equality-with-arrays-is-elementwise")
+@forall(case=array_cases(("float32", "int64", "float64", "bool")), value=st.integers(0, 3))
+def test_equality_with_an_array(s: Session, case: ArrayCase, value: int) -> None:
+    array = s.bind(case.expression)
+    other = s.bind(f"np.full({tuple(array.shape)}, {value}, {case.dtype!r})")
+    x = s.call("from_numpy", array)
+    s.expect_values(s.call("__eq__", x, other), array == other)
+    row = s.bind("{}[..., None]", array)
+    s.expect_values(s.call("__eq__", s.call("unsqueeze", x, -1), row), row == row)
+
+
+@requirement("interop/equality-with-arrays-is-elementwise")
+def test_equality_with_one_row(s: Session) -> None:
+    x = s.call("ones", (2, 3))
+    y = s.call("__eq__", x, s.bind("np.array([1.0, 2.0, 1.0])"))
+    s.expect_values(y, np.array([[True, False, True]] * 2))
 
 
 def _expect_common(s: Session, x: Handle, y: Handle, want: bool) -> None:

@@ -274,6 +274,8 @@ MUTANTS = (
         ("asarray-copies-where-it-must-not", "interop/asarray-without-copy-raises", ("asarray",),
          accepts(ValueError, _without("copy"))),
         ("arrays-of-gapped-tensors-are-copies", "interop/sharing-is-decided-by-addresses", _NUMPY, _gapped_copied),
+        ("arrays-equal-no-tensor", "interop/equality-with-arrays-is-elementwise", ("__eq__",),
+         lambda c: False if _is_array(c.args[1]) else c.right()),
         ("buffers-are-copied", "interop/frombuffer-shares-the-buffer", ("frombuffer",), _copied),
         ("last-bytes-of-buffers-are-left-out", "interop/frombuffer-checks-its-range", ("frombuffer",),
          accepts(ValueError, _cut_off)),

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 
 from gaugeblock_spec.schema import parse
 
+from ..core import lazy_numpy as np
 from ..core.device import cpu
 from ..core.fork_safety import fork_safe
 from ..dispatch.dispatcher import REGISTRY, Operator, call
@@ -37,6 +38,7 @@ from ..kernels.bound_call import UNSET, Unset
 from ..operators.conversion import METHODS as CONVERSIONS
 from ..operators.operand_checks import check_number
 from ..operators.rows import row_of_form, rows
+from ..operators.tensor_data import tensor
 from ..tensor.hooks import SPECIAL, UNRECORDED
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import only_ints
@@ -299,6 +301,8 @@ class Binding:
                 if taken is not NOT_OVERRIDDEN:
                     return taken
             found = other if isinstance(other, Tensor) else number(other)
+            if found is NO and dunder == "__eq__":
+                found = of_array(other)
             return NotImplemented if found is NO else self.general((self_, found, *rest), (), UNSET, {})
 
         second, *others = self.parameters[1:]
@@ -306,6 +310,16 @@ class Binding:
         key = ", ".join([repr(self.name), self._part(second._replace(name="other")), *missing])
         values = ", ".join(["self", "other", *("UNSET" for p in others if p.value() is not None)])
         return dunder_function(dunder, key, values, general, document, **self._names())
+
+
+def of_array(value: Any) -> Any:
+    """Return an array of NumPy's as a tensor; NO for one that no tensor can hold, and for anything else."""
+    if not issubclass(type(value), np.ndarray):
+        return NO
+    try:
+        return tensor(value)
+    except TypeError:
+        return NO
 
 
 def dunder_function(

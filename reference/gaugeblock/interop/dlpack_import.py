@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ctypes import addressof
+from math import prod
 from typing import Any
 
 from ..core.device import Device, as_device, cpu
@@ -16,6 +17,9 @@ from ..tensor.tensor_meta import TensorMeta, default_strides, extent, meta_of
 from . import managed_tensor
 
 Ints = tuple[int, ...]
+MOST_DIMS = 64
+"""More dims than a tensor of any library has; a struct that says more is malformed."""
+ADDRESSES = 1 << 63
 
 
 def from_dlpack(ext_tensor: Any, *, device: Device | str | None = None, copy: bool | None = None) -> Tensor:
@@ -99,8 +103,10 @@ def _read(managed: managed_tensor.AnyManaged) -> tuple[int, TensorMeta]:
     dtype = managed_tensor.DTYPES.get((view.code, view.bits))
     if dtype is None or view.lanes != 1:
         raise BufferError(f"from_dlpack(): no dtype has type code {view.code}, {view.bits} bits and {view.lanes} lanes")
-    if view.ndim < 0:
-        raise BufferError(f"from_dlpack(): the tensor has {view.ndim} dims")
+    if not 0 <= view.ndim <= MOST_DIMS:
+        raise BufferError(f"from_dlpack(): the tensor has {view.ndim} dims; 0 to {MOST_DIMS} are allowed")
+    if view.ndim and not view.shape:
+        raise BufferError(f"from_dlpack(): the tensor has {view.ndim} dims, but no sizes")
     sizes = tuple(view.shape[: view.ndim]) if view.ndim else ()
     strides = tuple(view.strides[: view.ndim]) if view.strides else default_strides(sizes)
     if any(size < 0 for size in sizes):
@@ -113,6 +119,8 @@ def _read(managed: managed_tensor.AnyManaged) -> tuple[int, TensorMeta]:
         raise BufferError("from_dlpack(): the address is null, but there are elements")
     if pointer % (dtype.itemsize // (2 if dtype.is_complex else 1)) and not empty:
         raise BufferError(f"from_dlpack(): the address {pointer:#x} is not aligned for {dtype.name}")
+    if not empty and max(prod(sizes), extent(sizes, strides)) * dtype.itemsize + pointer >= ADDRESSES:
+        raise BufferError(f"from_dlpack(): sizes {sizes} and strides {strides} reach beyond all memory")
     device = _device((view.device_type, view.device_id))
     if device.type == "cuda" and managed_tensor.kept(addressof(managed)) is None:
         from ..cuda.devices import runtime

@@ -17,7 +17,9 @@ from ..core.rounding import ROUNDED_HERE
 from ..core.warn import warn
 from ..memory.elements import ADDRESS_SPACE, ORIGIN
 from ..memory.storage import Storage, foreign_storage
+from ..operators.conversion import converted
 from ..tensor.getters import set_requires_grad
+from ..tensor.metadata import detach
 from ..tensor.reinterpret import resolved
 from ..tensor.tensor import Tensor, make_tensor
 from ..tensor.tensor_meta import CONJUGATE, NEGATIVE, TensorMeta, default_strides, extent, meta_of, remember
@@ -124,11 +126,15 @@ class LentStorage(ctypes.c_char * (1 << 62)):  # type: ignore[misc]
 
 
 def numpy(self: Tensor, *, force: bool = False) -> np.ndarray[Any, Any]:
-    """An array on the memory of `self`, which may not be resized afterwards; `force` detaches and resolves first.
+    """An array on the memory of `self`, which may not be resized afterwards; `force` detaches, resolves and
+    copies to host memory first.
 
     Raises TypeError for bfloat16, complex32 and tensors without data, RuntimeError if gradients or lazy bits forbid it.
     """
     meta = self.meta
+    if force and meta.device.type == "cuda":
+        self = converted(detach(self), None, cpu)
+        meta = self.meta
     if meta.device is not cpu:
         advice = "it has no data" if meta.device is meta_device else "copy it to host memory with Tensor.cpu() first"
         raise TypeError(f"numpy(): can't convert {meta.device} device type tensor to numpy: {advice}")
