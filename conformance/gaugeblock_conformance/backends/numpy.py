@@ -10,6 +10,7 @@ import numpy as np
 from ..backend import Array, DType, Unsupported, dtype_name, numpy_dtype
 from ..case import TensorCase
 from ..dialect import Dialect
+from .interop_calls import NUMPY_CALLS, NUMPY_WRITERS, warnings_of
 from .numpy_arithmetic import ARITHMETIC, REDUCTIONS, UFUNCS
 from .numpy_functions import FUNCTIONS
 from .numpy_operators import OPERATORS, fresh
@@ -31,6 +32,29 @@ _QUERIES: dict[str, Callable[..., Any]] = {
     "__len__": len,
     "is": lambda x, y: x is y,
 }
+
+def _describable(x: Any) -> None:
+    """Raise Unsupported for an array whose dtype NumPy has from others."""
+    if isinstance(x, np.ndarray) and dtype_name(x.dtype) == "bfloat16":
+        raise Unsupported("__dlpack__", "NumPy gives no capsules of dtypes that others define")
+
+
+def _capsule(x: Array, **options: Any) -> Any:
+    _describable(x)
+    return x.__dlpack__(**options)
+
+
+def _taken(x: Any, **options: Any) -> Array:
+    _describable(x)
+    return np.from_dlpack(x, **options)
+
+
+_EXCHANGE: dict[str, Callable[..., Any]] = {
+    "from_dlpack": _taken,
+    "__dlpack__": _capsule,
+    "__dlpack_device__": lambda x: x.__dlpack_device__(),
+}
+
 
 def _one_element(x: Array) -> Any:
     raise RuntimeError(f"item: a tensor of {x.size} elements cannot become one number")
@@ -55,6 +79,7 @@ _TEMPLATES = {
     "zero_": "{0}.fill(0)",
     "item": "{0}.item()",
     "tolist": "{0}.tolist()",
+    "__dlpack_device__": "{0}.__dlpack_device__()",
 }
 _OBSERVERS = {
     "shape": "{0}.shape",
@@ -89,6 +114,10 @@ class NumpyDialect(Dialect):
             return template.format(*[self.literal(a) for a in args])
         ufunc = UFUNCS.get(operator.replace("_.", ".").removesuffix("_"), operator.split(".")[0])
         given = self.arguments(args, {("axis" if k == "dim" else k): v for k, v in kwargs.items()})
+        if operator == "__dlpack__":
+            return f"{given[0]}.__dlpack__({', '.join(given[1:])})"
+        if operator in NUMPY_WRITERS:
+            return str(NUMPY_WRITERS[operator](self, args, kwargs))
         if operator.split(".")[0].endswith("_"):
             given.append(f"out={self.literal(args[0])}")
         return f"np.{ufunc}({', '.join(given)})"
@@ -107,7 +136,8 @@ class NumpyBackend:
     """The installed NumPy; ``device`` must be ``"cpu"``."""
 
     capabilities = frozenset(
-        """core strided storage views as_strided inplace reduce bitwise complex index.adv index.set half""".split()
+        """core strided storage views as_strided inplace reduce bitwise complex index.adv index.set half
+        dlpack""".split()
     )
     has_data = True
     rules = RULES
@@ -119,7 +149,10 @@ class NumpyBackend:
         self.version = np.__version__
         self.device = device
         self.dialect: Dialect = NumpyDialect()
-        self._table = {**VIEWS, **OPERATORS, **ARITHMETIC, **REDUCTIONS, **_QUERIES}
+        self._table = {
+            **VIEWS, **OPERATORS, **ARITHMETIC, **REDUCTIONS, **_QUERIES, **NUMPY_CALLS, **_EXCHANGE,
+            "warnings_of": warnings_of(np, self.call),
+        }  # fmt: skip
 
     def from_numpy(self, array: Array, requires_grad: bool = False) -> Array:
         if requires_grad:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib import stride_tricks
 
 from ..backend import Array, Unsupported
 
@@ -20,9 +21,9 @@ MOST_DIMS = 64 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 32
 
 
 def storage_of(x: Array) -> Array:
-    """The array that owns the memory under ``x``."""
+    """The array that owns the memory under ``x``, or the first array over the memory of another library."""
     owner: Any = x
-    while owner.base is not None:
+    while hasattr(owner.base, "base"):
         owner = owner.base
     return np.asarray(owner)
 
@@ -51,11 +52,20 @@ def over(x: Array, sizes: Sequence[int], strides: Sequence[int], offset: int) ->
         raise Unsupported("as_strided", f"NumPy arrays have at most {MOST_DIMS} dims")
     if offset * size > owner.nbytes:
         raise Unsupported("as_strided", "NumPy has no empty array that starts behind its memory")
-    flat = owner.reshape(-1, order="A").view(np.uint8)
+    flat = _bytes_of(owner)
     try:
         return np.ndarray(tuple(sizes), x.dtype, flat, offset * size, tuple(s * size for s in strides))
     except (ValueError, OverflowError) as error:
         raise Unsupported("as_strided", f"NumPy refuses sizes {tuple(sizes)}: {error}") from None
+
+
+def _bytes_of(owner: Array) -> Array:
+    """The memory of an array, with the gaps that the tensor of another library may have."""
+    if owner.flags.forc:
+        return owner.reshape(-1, order="A").view(np.uint8)
+    first = stride_tricks.as_strided(owner, (1,), (owner.itemsize,)).view(np.uint8)
+    reach = sum((size - 1) * step for size, step in zip(owner.shape, owner.strides, strict=True))
+    return stride_tricks.as_strided(first, (reach + owner.itemsize,), (1,))
 
 
 def wrap(x: Array, dim: int, extra: int = 0) -> int:
@@ -311,5 +321,5 @@ VIEWS: dict[str, Function] = {
     "diagonal": diagonal,
     "unbind.int": unbind,
     "unfold": unfold,
-    "detach": lambda x: over(x, x.shape, strides_of(x), offset_of(x)),
+    "detach": lambda x: x[...],
 }
