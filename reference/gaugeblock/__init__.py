@@ -84,8 +84,8 @@ __all__ = [
 ]  # fmt: skip
 
 _MODULES = frozenset(
-    """autograd cuda fft func kernel_tools library linalg multiprocessing nn ops optim overrides signal special testing
-    utils""".split()
+    """array_api autograd cuda fft func kernel_tools library linalg multiprocessing nn ops optim overrides safetensors
+    signal special testing utils""".split()
 )
 """Modules that are imported when they are first asked for."""
 

@@ -8,12 +8,13 @@ from copy import deepcopy
 from importlib import import_module
 from typing import Any
 
-from ..core.device import Device, as_device, cpu
+from ..core.device import PLACING, Device, as_device, cpu
 from ..core.dtype import DType
 from ..dispatch.overrides import NOT_WRAPPED
 from ..memory.elements import read_bytes
 from ..memory.storage import Storage, allocate_storage, move_bytes, read_device, write_device
 from ..memory.untyped import UntypedStorage
+from ..operators.conversion import converted
 from ..tensor.changing import UnbackedTensor
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import Tensor, make_tensor
@@ -171,10 +172,30 @@ def _shared(name: str, function: str) -> Any:
     return method
 
 
+def array_namespace(self: Tensor, *, api_version: str | None = None) -> Any:
+    """Return the module `array_api`, the standard's functions. Raises ValueError for a version it does not follow."""
+    if api_version is not None and api_version not in API_VERSIONS:
+        known = ", ".join(API_VERSIONS)
+        raise ValueError(f"__array_namespace__(): argument 'api_version' must be one of {known}, got {api_version!r}")
+    return PLACING.load(".array_api")
+
+
+API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
+"""The versions of the array API standard whose functions `array_api` has."""
+
+
+def to_device(self: Tensor, device: Device | str, /, *, stream: Any = None) -> Tensor:
+    """Return the tensor on a device, itself if it is there. Raises ValueError for a stream, which is not taken."""
+    if stream is not None:
+        raise ValueError(f"to_device(): argument 'stream' must be None, got {stream!r}; use a stream's own block")
+    return converted(self, None, as_device(device))
+
+
 METHODS: dict[str, Any] = {
     "numpy": numpy, "__array__": as_numpy_array, "__array_priority__": 1000,
     "__deepcopy__": deep_copy, "__copy__": shallow_copy,
     "__reduce_ex__": reduce_tensor, "__setstate__": restore_attributes,
+    "__array_namespace__": array_namespace, "to_device": to_device,
     "__dlpack__": _exported("dlpack"), "__dlpack_device__": _exported("dlpack_device"),
     "share_memory_": _shared("share_memory_", "share_memory_"), "is_shared": _shared("is_shared", "is_shared"),
 }  # fmt: skip

@@ -1,0 +1,44 @@
+"""What the namespace offers: the inspection API of the standard."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core import dtype as dtypes
+from ..core.device import Device, as_device, cpu, meta_device
+from ..core.dtype import BY_NAME, DType
+from ..default_device import get_default_device
+from ..memory.storage import registered_allocator
+from .data_types import NAMES, isdtype
+
+
+class ArrayNamespaceInfo:
+    """Capabilities, devices and dtypes of the namespace."""
+
+    def capabilities(self) -> dict[str, Any]:
+        """Return what is optional: boolean indices, shapes that depend on values, the greatest number of dims."""
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": None}
+
+    def default_device(self) -> Device:
+        """Return the device of arrays for which none is named."""
+        return get_default_device()
+
+    def default_dtypes(self, *, device: Device | str | None = None) -> dict[str, DType]:
+        """Return the dtypes of arrays for which none is named."""
+        return {
+            "real floating": dtypes.DEFAULTS.dtype, "complex floating": dtypes.DEFAULTS.complex_dtype,
+            "integral": dtypes.int64, "indexing": dtypes.int64,
+        }  # fmt: skip
+
+    def devices(self) -> list[Device]:
+        """Return the devices that there are."""
+        found = [cpu, meta_device]
+        if registered_allocator("cuda") is not None:
+            found.append(as_device("cuda"))
+        return found
+
+    def dtypes(
+        self, *, device: Device | str | None = None, kind: str | tuple[str, ...] | None = None
+    ) -> dict[str, DType]:
+        """Return the dtypes of the standard by their names, all or those of a kind such as "integral"."""
+        return {name: BY_NAME[name] for name in NAMES if kind is None or isdtype(BY_NAME[name], kind)}
