@@ -28,6 +28,7 @@ PEERS = {
     "array_api_strict": ArrayApiStrictBackend,
     "jax": jax.JaxBackend,
     "dask.array": dask.DaskBackend,
+    "gaugeblock.array_api": lambda: array_api.NamespaceBackend("gaugeblock.array_api"),
 }
 
 

@@ -9,12 +9,11 @@ from ..calls.functions import ops
 from ..core import dtype as dtypes
 from ..core.device import Device, as_device
 from ..core.dtype import DType
-from ..core.errors import value_error
 from ..interop.as_tensor import asarray as engine_asarray
 from ..interop.dlpack_import import from_dlpack as engine_from_dlpack
 from ..tensor.tensor import Tensor
 from .data_types import Scalar
-from .operands import WIDE, check_array, unsigned
+from .operands import WIDE, bad_value, check_array, unsigned
 
 Place = Device | str | None
 Shape = int | tuple[int, ...]
@@ -98,7 +97,7 @@ def arange(
     if stop is None:
         start, stop = 0, start
     if step == 0:
-        value_error("arange", "step", step, "other than 0")
+        bad_value("arange", "step", step, "other than 0")
     if dtype is None:
         integers = all(isinstance(one, int) for one in (start, stop, step))
         dtype = dtypes.int64 if integers else dtypes.DEFAULTS.dtype

@@ -8,9 +8,8 @@ from typing import Literal
 from ..calls.functions import ops
 from ..core.device import Device
 from ..core.dtype import DType
-from ..core.errors import value_error
 from ..tensor.tensor import Tensor
-from .operands import axes_of, check_array, check_kind
+from .operands import axes_of, bad_value, check_array, check_kind
 
 Norm = Literal["backward", "ortho", "forward"]
 _ONE = {
@@ -26,7 +25,7 @@ def _check(function: str, x: Tensor, category: str, norm: str) -> None:
     allowed = category if category == "float" else "float complex"
     check_kind(function, check_array(function, "x", x).meta.dtype, allowed)
     if norm not in ("backward", "ortho", "forward"):
-        value_error(function, "norm", norm, "'backward', 'ortho' or 'forward'")
+        bad_value(function, "norm", norm, "'backward', 'ortho' or 'forward'")
 
 
 def _one(name: str, category: str) -> Callable[..., Tensor]:

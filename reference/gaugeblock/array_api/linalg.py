@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 from ..calls.functions import ops
-from ..core.errors import value_error
 from ..tensor.tensor import Tensor
 from .linear_algebra import cross, diagonal, matmul, matrix_transpose, outer, tensordot, trace, vecdot
-from .operands import Axis, axes_of, check_array, check_kind, computed, pair
+from .operands import Axis, axes_of, bad_value, check_array, check_kind, computed, pair
 
 FLOATING = "float complex"
 __all__ = [
@@ -97,7 +96,7 @@ def eigh(x: Tensor, /) -> EighResult:
 def qr(x: Tensor, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
     """Return an orthonormal and an upper triangular factor of matrices."""
     if mode not in ("reduced", "complete"):
-        value_error("qr", "mode", mode, "'reduced' or 'complete'")
+        bad_value("qr", "mode", mode, "'reduced' or 'complete'")
     return QRResult(*ops.linalg_qr(_matrices("qr", x), mode))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import index
-from typing import Any
+from typing import Any, NoReturn
 
 from ..calls.functions import ops
 from ..core import dtype as dtypes
@@ -23,6 +23,11 @@ def check_array(function: str, name: str, value: Any) -> Tensor:
     if not isinstance(value, Tensor):
         type_error(function, name, value, "an array")
     return value
+
+
+def bad_value(function: str, name: str, given: object, allowed: str) -> NoReturn:
+    """Raise the ValueError that says which argument was not what is allowed."""
+    raise ValueError(f"{function}(): argument {name!r} must be {allowed}, got {given!r}")
 
 
 def check_kind(function: str, dtype: DType, allowed: str) -> None:

@@ -8,10 +8,21 @@ from typing import Any
 from ..calls.functions import ops
 from ..core import dtype as dtypes
 from ..core.dtype import DType
-from ..core.errors import value_error
 from ..tensor.tensor import Tensor
 from .manipulation import concat
-from .operands import WIDE, Axis, axes_of, bits, by_order, check_array, check_kind, computed, converted, unsigned
+from .operands import (
+    WIDE,
+    Axis,
+    axes_of,
+    bad_value,
+    bits,
+    by_order,
+    check_array,
+    check_kind,
+    computed,
+    converted,
+    unsigned,
+)
 
 
 def accumulated(x: Tensor, dtype: DType | None) -> DType:
@@ -122,7 +133,7 @@ def _cumulative(name: str, operator: str, first: int) -> Callable[..., Tensor]:
     ) -> Tensor:
         ndim = check_array(name, "x", x).meta.ndim
         if axis is None and ndim > 1:
-            value_error(name, "axis", axis, f"an axis for an array of {ndim} dims")
+            bad_value(name, "axis", axis, f"an axis for an array of {ndim} dims")
         given: Any = ops.unsqueeze(x, 0) if ndim == 0 else x
         (place,) = axes_of(name, 0 if axis is None else axis, given.meta.ndim)
         kind = accumulated(x, dtype)
@@ -151,7 +162,7 @@ def diff(
     number."""
     (place,) = axes_of("diff", axis, check_array("diff", "x", x).meta.ndim)
     if n < 0:
-        value_error("diff", "n", n, "not negative")
+        bad_value("diff", "n", n, "not negative")
     parts = [one for one in (prepend, x, append) if one is not None]
     found = concat(parts, axis=place) if len(parts) > 1 else x
     return computed(lambda given: ops.diff(given, n, place), found) if n else found

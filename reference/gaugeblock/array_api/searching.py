@@ -6,9 +6,8 @@ from typing import Any, Literal, NamedTuple
 
 from ..calls.functions import ops
 from ..core import dtype as dtypes
-from ..core.errors import value_error
 from ..tensor.tensor import Tensor
-from .operands import WIDE, axes_of, check_array, check_kind, converted, from_ordered, ordered, pair
+from .operands import WIDE, axes_of, bad_value, check_array, check_kind, converted, from_ordered, ordered, pair
 
 
 class UniqueAllResult(NamedTuple):
@@ -78,7 +77,7 @@ def searchsorted(
 ) -> Tensor:
     """Return where in the sorted `x1`, or in the order of `sorter`, the elements of `x2` are to be inserted."""
     if side not in ("left", "right"):
-        value_error("searchsorted", "side", side, "'left' or 'right'")
+        bad_value("searchsorted", "side", side, "'left' or 'right'")
     first, second = pair("searchsorted", check_array("searchsorted", "x1", x1), x2)
     check_kind("searchsorted", first.meta.dtype, "int float")
     if first.meta.dtype in WIDE:
@@ -155,7 +154,7 @@ def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
     """Return the elements of `x` at indices along an axis, which an array of several dims needs."""
     ndim = check_array("take", "x", x).meta.ndim
     if axis is None and ndim != 1:
-        value_error("take", "axis", axis, f"an axis for an array of {ndim} dims")
+        bad_value("take", "axis", axis, f"an axis for an array of {ndim} dims")
     (place,) = axes_of("take", 0 if axis is None else axis, ndim)
     return ops.index_select(x, place, _indices("take", indices, x.meta.sizes[place]))  # type: ignore[no-any-return]
 
