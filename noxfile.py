@@ -57,9 +57,29 @@ def peers(session: nox.Session) -> None:
         session.error(f"unknown peers: {', '.join(unknown)}; known: {', '.join((*PEERS, *MORE_PEERS))}")
     session.install(".[peers,more-peers]" if any(name in MORE_PEERS for name in names) else ".[peers]")
     session.run("pytest", "conformance/tests/test_array_api.py", "conformance/tests/test_more_peers.py", "-q")
+    session.run("pytest", "reference/tests/test_peer_array_api.py", "-q")
     for name in names:
         arguments = ["--budget", "quick", "--timeout", "300", "--total", "none"]
         session.run("gaugeblock", "validate", name, *arguments, success_codes=[0, 1])
+
+
+@nox.session(name="array-api")
+def array_api(session: nox.Session) -> None:
+    """``nox -s array-api -- CHECKOUT [NAMESPACE] [options]``: data-apis' array-api-tests, from a checkout with its
+    submodule, over gaugeblock.array_api, or over another namespace such as array_api_compat.torch, to compare with."""
+    if not session.posargs or not os.path.isdir(os.path.join(session.posargs[0], "array_api_tests")):
+        session.error("name a checkout of array-api-tests: nox -s array-api -- CHECKOUT")
+    checkout, *options = session.posargs
+    checkout = os.path.abspath(checkout)
+    namespace = options.pop(0) if options and options[0][0] != "-" else "gaugeblock.array_api"
+    session.install(".", "-r", os.path.join(checkout, "requirements.txt"))
+    if namespace.startswith("array_api_compat"):
+        session.install("array-api-compat", *([TORCH] if namespace.endswith("torch") else []))
+    session.env["ARRAY_API_TESTS_MODULE"] = namespace
+    if namespace == "gaugeblock.array_api":
+        options = ["--xfails-file", os.path.abspath("reference/tests/data/array_api_xfails.txt"), *options]
+    session.chdir(checkout)
+    session.run("pytest", "array_api_tests", "-q", *options)
 
 
 @nox.session

@@ -23,7 +23,7 @@ PACKAGES = {
 # Layers of the engine, lowest first: a package imports from those before it.
 LAYERS = (
     "core", "memory", "tensor", "dispatch", "iteration", "kernels", "operators", "calls", "sparse", "autograd",
-    "bindings", "cuda", "multiprocessing", "interop", "nn",
+    "bindings", "cuda", "multiprocessing", "interop", "nn", "array_api",
 )  # fmt: skip
 # And of its package cuda, where a module beside the folders is a package of its own.
 CUDA_LAYERS = (

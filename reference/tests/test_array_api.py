@@ -199,6 +199,14 @@ DIFFERENT: list[tuple[str, Any, tuple[str, tuple[int, ...], Any]]] = [
     ("all flattened", lambda: xp.concat([given([[1]]), given([2])], axis=None), ("int64", (2,), [1, 2])),
     ("remainders of infinity", lambda: xp.remainder(given([5.0, -5.0, 0.0]), given([xp.inf, xp.inf, -xp.inf])),
      ("float32", (3,), [5.0, xp.inf, -0.0])),
+    ("quotients by infinity", lambda: xp.floor_divide(given([5.0, -5.0, 5.0]), given([xp.inf, xp.inf, -xp.inf])),
+     ("float32", (3,), [0.0, -0.0, -0.0])),
+    ("quotients of infinity", lambda: xp.floor_divide(given([xp.inf, -xp.inf, xp.inf, -0.0]), given([2.0, 2, -2, -2])),
+     ("float32", (4,), [xp.inf, -xp.inf, -xp.inf, 0.0])),
+    ("quotients by zero", lambda: xp.floor_divide(given([1.0, -1.0, 1.0]), given([0.0, 0.0, -0.0])),
+     ("float32", (3,), [xp.inf, -xp.inf, -xp.inf])),
+    ("corrections need not be integers", lambda: xp.var(given([1.0, 3.0, 5.0]), correction=0.5),
+     ("float32", (), 3.200000047683716)),
     ("indices from the end", lambda: xp.take(given([5, 6, 7]), given([-1, 0], "int8")), ("int64", (2,), [7, 5])),
     ("indices from the end", lambda: xp.take_along_axis(given([[5, 6]]), given([[-1]])), ("int64", (1, 1), [[6]])),
     ("a matrix beside matrices", lambda: xp.linalg.solve(given([[[2.0]], [[4.0]]]), given([[8.0]])),
@@ -285,6 +293,21 @@ def test_copies_are_made_as_asked() -> None:
 def test_wrong_arguments_are_refused(call: Any, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         call()
+
+
+def test_tensors_stay_those_of_pytorch() -> None:
+    x = given([1, 2], "int8")
+    assert (x + given(1, "int32")).dtype is xp.int8 and xp.add(x, given(1, "int32")).dtype is xp.int32
+    assert x.size() == (2,)
+    with pytest.raises(ValueError, match="step must be greater than zero"):
+        _ = x[::-1]
+    with pytest.raises(NotImplementedError, match="UInt16"):
+        _ = given([1], "uint16") + 1
+
+
+def test_isin_may_be_inverted() -> None:
+    assert xp.isin(given([1, 2, 3]), given([[2], [5]]), invert=True).tolist() == [True, False, True]
+    assert xp.isin(given([1.0, xp.nan]), given([xp.nan, 1.0])).tolist() == [True, False]
 
 
 def test_gradients_flow_through_the_namespace() -> None:

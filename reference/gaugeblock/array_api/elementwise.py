@@ -169,13 +169,17 @@ def _divided(first: Any, second: Any) -> tuple[Any, Any]:
 
 
 def floor_divide(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
-    """Return the quotient of each pair of elements, rounded down."""
+    """Return the quotient of each pair of elements, rounded down; those of zeros and infinities are the quotients."""
     first, second = pair("floor_divide", x1, x2)
     dtype = first.meta.dtype
     check_kind("floor_divide", dtype, "int float")
     if dtype in WIDE:
         return unsigned(_divided(first, second)[0], dtype)  # type: ignore[no-any-return]
-    return ops.floor_divide(first, second)  # type: ignore[no-any-return]
+    found = ops.floor_divide(first, second)
+    if not dtype.is_floating_point:
+        return found  # type: ignore[no-any-return]
+    exact = ops.isinf(first) | ops.isinf(second) | (first == 0) | (second == 0)
+    return ops.where(exact, ops.div(first, second), found)  # type: ignore[no-any-return]
 
 
 def remainder(x1: Tensor | Scalar, x2: Tensor | Scalar, /) -> Tensor:
