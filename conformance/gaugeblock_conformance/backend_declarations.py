@@ -27,7 +27,7 @@ class Declaration:
 CALLS: dict[str, str] = {
     "declared_schema": "(name) -> the schema string of a declared operator, without a namespace",
     "printed_schema": "(text) -> the schema that the text declares, printed; raises for a text that declares none",
-    "declare_operator": "(Declaration); raises for one that is wrong or declared; else callable by name, as function and method",
+    "declare_operator": "(Declaration); the operator is then callable by name, or it raises for a wrong one",
     "release_declarations": "() takes away what was declared",
 }
 """Operator name -> its arguments and answer. ``function:NAME`` and ``method:NAME`` are the two ways to call an operator
