@@ -13,6 +13,8 @@ from typing import Any
 
 from . import iteration, memory
 from .bindings import autograd_members as _autograd_members  # noqa: F401
+from .bindings import blocked_members as _blocked_members  # noqa: F401
+from .bindings import quantized_members as _quantized_members  # noqa: F401
 from .bindings import sparse_members as _sparse_members  # noqa: F401
 from .bindings import subclass_methods as _subclass_methods  # noqa: F401
 from .bindings.namespaces import show_binding
@@ -33,7 +35,7 @@ from .core.dtype import BY_NAME as _DTYPES
 from .core.dtype import DType as dtype
 from .core.dtype import get_default_dtype, set_default_dtype
 from .core.layout import Layout as layout
-from .core.layout import strided
+from .core.layout import _mkldnn, strided
 from .core.limits import finfo, iinfo
 from .core.memory_format import MemoryFormat as memory_format
 from .core.memory_format import channels_last, channels_last_3d, contiguous_format, preserve_format
@@ -100,6 +102,17 @@ _LATER |= {
     "TypedStorage": "interop.typed_storage", "is_storage": "interop.typed_storage",
     "set_default_tensor_type": "interop.legacy_classes",
 }  # fmt: skip
+_LATER |= dict.fromkeys(
+    ("per_channel_affine", "per_tensor_affine", "qint8", "qint32", "quint8"), "core.quantized_dtype"
+)
+_LATER |= dict.fromkeys(
+    ("dequantize", "int_repr", "q_per_channel_axis", "q_per_channel_scales", "q_per_channel_zero_points", "q_scale",
+     "q_zero_point", "quantize_per_channel", "quantize_per_tensor", "_make_per_channel_quantized_tensor",
+     "_make_per_tensor_quantized_tensor"), "quantized.functions",
+)  # fmt: skip
+_LATER |= dict.fromkeys(
+    ("fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine"), "quantized.fake_quantize"
+)
 _LEGACY = _re.compile("(Bool|Byte|Char|Short|Int|Long|Half|BFloat16|Float|Double)Tensor|[A-Z][A-Za-z0-9]+Storage")
 """Legacy per-dtype class names, such as FloatTensor and FloatStorage."""
 _GRAD_MODES = frozenset({"enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled"})
@@ -123,7 +136,8 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return _import_module(f".{name}", __name__)
     if name in _LATER:
-        return getattr(_import_module(f".{_LATER[name]}", __name__), name)
+        made = globals()[name] = getattr(_import_module(f".{_LATER[name]}", __name__), name)
+        return made
     if name in _GRAD_MODES:
         return getattr(_import_module(".autograd.grad_mode", __name__), name)
     if _LEGACY.fullmatch(name):

@@ -141,7 +141,7 @@ def _of_tensor(name: str, fill: Callable[[Tensor], object]) -> Callable[..., Ten
             make = meta.calls.get((name, dtype))
             if make and not requires_grad and not (empty and DETERMINISM.enabled):
                 return make()
-            if meta.dense and meta.device is cpu and not meta.lazy:
+            if meta.dense and meta.device is cpu and not meta.lazy and not meta.dtype.quantized:
                 made = without_autograd(meta) if meta.has_autograd else meta
                 made = meta_of(meta.sizes, meta.strides, dtype) if dtype.__class__ is DType else made
                 if dtype is None or made.dtype is dtype:

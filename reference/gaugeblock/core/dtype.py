@@ -33,6 +33,8 @@ class DType:
     is_signed: bool
     computes: bool
     python: type
+    quantized = False
+    """Whether the elements are integers that stand for other numbers, by a scale and a zero point."""
 
     def __init__(self, index: int, name: str, category: str, itemsize: int) -> None:
         self.index = index

@@ -28,13 +28,14 @@ sparse_csr = Layout("sparse_csr")
 sparse_csc = Layout("sparse_csc")
 sparse_bsr = Layout("sparse_bsr")
 sparse_bsc = Layout("sparse_bsc")
+_mkldnn = Layout("_mkldnn")
 
 LAYOUTS: dict[str, Layout] = {
-    layout.name: layout for layout in (strided, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc)
+    layout.name: layout for layout in (strided, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc, _mkldnn)
 }
 UPSTREAM_NAMES = {
     strided: "Strided", sparse_coo: "Sparse", sparse_csr: "SparseCsr", sparse_csc: "SparseCsc",
-    sparse_bsr: "SparseBsr", sparse_bsc: "SparseBsc",
+    sparse_bsr: "SparseBsr", sparse_bsc: "SparseBsc", _mkldnn: "Mkldnn",
 }  # fmt: skip
 """Layout -> its word in PyTorch's messages."""
 

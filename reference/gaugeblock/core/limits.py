@@ -68,7 +68,7 @@ def finfo(type: DType | None = None) -> FloatLimits:
 
 def iinfo(type: DType) -> IntLimits:
     """The limits of an integer dtype. Raises TypeError for other dtypes."""
-    if not isinstance(type, DType) or type.kind != 1:
+    if not isinstance(type, DType) or type.kind != 1 or type.quantized:
         raise TypeError(f"iinfo() requires an integer dtype, got {type!r}; use finfo for floats")
     return _int_limits(type)
 

@@ -65,6 +65,8 @@ def promote_types(type1: DType, type2: DType) -> DType:
     try:
         result = _TABLE[type1, type2]
     except (KeyError, TypeError):
+        if type1 is type2 and isinstance(type1, DType):
+            return type1
         _refuse("promote_types", ("type1", type1), ("type2", type2))
     if result is None:
         limited = "Float8" if type1 in FLOAT8 or type2 in FLOAT8 else "uint16, uint32, uint64"
@@ -86,6 +88,9 @@ def _refuse(operator: str, *given: tuple[str, object]) -> NoReturn:
     for name, value in given:
         if not isinstance(value, DType):
             type_error(operator, name, value, "dtype")
+    for name, value in given:
+        if isinstance(value, DType) and value.quantized:
+            raise RuntimeError(f"{operator}(): argument '{name}' {value.name} has no common dtype with others")
     raise KeyError(given)
 
 

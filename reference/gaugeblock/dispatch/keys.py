@@ -239,6 +239,8 @@ DEEPEST = 8
 def meta_keys(meta: TensorMeta) -> int:
     """The keys of a tensor of this meta, remembered in it."""
     mask = DEVICE_KEYS[meta.device.type]
+    if meta.dtype.quantized:
+        mask = mask & ~FUNCTIONALITY_BIT["Dense"] | FUNCTIONALITY_BIT["Quantized"]
     if meta.lazy & CONJUGATE:
         mask |= FUNCTIONALITY_BIT["Conjugate"]
     if meta.lazy & NEGATIVE:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from operator import is_
 from typing import Any
 
+from ..tensor.blocked_tensor import BlockedTensor
 from ..tensor.changing import ChangingTensor, UnbackedTensor
 from ..tensor.sparse_tensor import SparseTensor
 from ..tensor.tensor import Tensor
@@ -15,8 +16,8 @@ from .guards import DisableTorchFunctionSubclass
 from .state import OVERRIDING, STATE
 
 PLAIN: set[type] = {
-    Tensor, UnbackedTensor, ChangingTensor, SparseTensor, int, float, bool, complex, str, bytes, type(None), tuple, list,
-    dict, slice, type(...),
+    Tensor, UnbackedTensor, ChangingTensor, SparseTensor, BlockedTensor, int, float, bool, complex, str, bytes,
+    type(None), tuple, list, dict, slice, type(...),
 }  # fmt: skip
 """Classes without ``__torch_function__``; grows with the classes that were looked at."""
 NOT_OVERRIDDEN: Any = object()

@@ -129,7 +129,7 @@ def deep_copy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     own = self.storage_impl
     storage = memo.get(id(own))
     if storage is None:
-        storage = memo[id(own)] = allocate_storage(own.nbytes, own.device)
+        storage = memo[id(own)] = own.alike()
         if storage.pointer:
             move_bytes(own.device, storage.pointer, own.pointer, own.nbytes)
     result = rebuild_subclass(self.__class__, (storage, *parts_of(self)[1:]))

@@ -67,6 +67,8 @@ def check_exportable(self: Tensor) -> None:
     meta = self.meta
     if self.requires_grad:  # type: ignore[attr-defined]
         _refuse("requires a gradient: use tensor.detach()")
+    if meta.dtype.quantized:
+        _refuse("is quantized: use int_repr() or dequantize()")
     if meta.lazy & CONJUGATE:
         _refuse("has its conjugate bit set: use tensor.resolve_conj()")
     if meta.lazy & NEGATIVE:

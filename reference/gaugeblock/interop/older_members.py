@@ -29,7 +29,8 @@ def type_of(self: Tensor, dtype: DType | str | None = None, non_blocking: bool =
     device = self.meta.device
     if dtype is None:
         place = "" if device.type == "cpu" else f"{device.type}."
-        return f"gaugeblock.{place}{_SHOWN[self.meta.dtype]}"
+        known = _SHOWN.get(self.meta.dtype) or f"quantized.{self.meta.dtype.upstream}Tensor"  # type: ignore[attr-defined]
+        return f"gaugeblock.{place}{known}"
     to: Any = self.to  # type: ignore[attr-defined]
     if isinstance(dtype, DType):
         return to(dtype, non_blocking=non_blocking)
@@ -128,7 +129,7 @@ METHODS: dict[str, Any] = {
     "type": type_of, "new": new, "apply_": apply_, "map_": map_, "map2_": map2_, "dim_order": dim_order,
     "storage": typed, "_typed_storage": typed, "__reversed__": reversed_rows, "__array_wrap__": wrapped,
 }  # fmt: skip
-NEVER = "is_sparse is_sparse_csr is_quantized is_mkldnn is_nested".split()
+NEVER = "is_sparse is_sparse_csr is_mkldnn is_nested".split()
 """Layouts that a strided tensor does not have."""
 PROPERTIES = {name: property(lambda self: False, doc="False: the tensor is strided.") for name in NEVER}
 

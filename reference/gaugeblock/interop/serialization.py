@@ -136,6 +136,8 @@ class _Writer(pickle._Pickler):
         self.memoize(obj)  # type: ignore[attr-defined]
 
     def _tensor(self, tensor: Tensor) -> tuple[Any, ...]:
+        if tensor.meta.dtype.quantized:
+            raise RuntimeError("save(): quantized tensors are not saved; save int_repr() with the scale and zero point")
         attributes = dict(tensor.__dict__)
         requires_grad = tensor.requires_grad  # type: ignore[attr-defined]
         if attributes.pop(PARAMETER, False):

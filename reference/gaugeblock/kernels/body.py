@@ -27,6 +27,9 @@ from .lower import SCALAR_ONLY
 Formula = Callable[..., Any]
 
 
+VECTORS = "vectors"
+"""The attribute of a formula that says how many registers the elements of a step take, if that is not one."""
+
 LONG, LONG_COMPLEX = 400, 100
 """Exprs of a formula, real or complex, from which on it is long."""
 
@@ -105,6 +108,8 @@ def record(
     long = "while" in used or len(exprs) > (LONG_COMPLEX if compute.is_complex else LONG)
     widest = max(expr.type.bits for expr in exprs) if long else 0
     width = 1 if used & SCALAR_ONLY else vector_width(level, (*outputs, *inputs), compute, widest)
+    if width > 1:
+        width *= getattr(formula, VECTORS, 1)
     return Body(outputs, tuple(inputs), tuple(parameters), tuple(arguments), stored, width, "guard" in used)
 
 

@@ -51,6 +51,10 @@ class Storage:
         elif self.allocator is not None or self.deleter is not None:
             release(self)
 
+    def alike(self) -> Storage:
+        """Return a fresh storage of the same size on the same device, for tensors of the same kind."""
+        return allocate_storage(self.nbytes, self.device)
+
     def __repr__(self) -> str:
         return f"<Storage of {self.nbytes} bytes on {self.device}>"
 
@@ -144,10 +148,10 @@ def _without_memory(cls: type[Storage], nbytes: int, device: Device, *, resizabl
     return storage
 
 
-def allocate_storage(nbytes: int, device: Device = cpu) -> Storage:
+def allocate_storage(nbytes: int, device: Device = cpu, kind: type[Storage] = Storage) -> Storage:
     """A fresh resizable storage of `nbytes` bytes on `device`; contents are undefined. Raises RuntimeError for a
     negative or impossible size, and for a device without an allocator."""
-    storage = _without_memory(Storage, nbytes, device, resizable=True)
+    storage = _without_memory(kind, nbytes, device, resizable=True)
     if nbytes < 0:
         raise RuntimeError(f"Storage(): argument 'nbytes' must not be negative, got {nbytes}")
     if device is cpu:

@@ -20,6 +20,8 @@ _PYTHON_DTYPES: dict[Any, DType] = {bool: bool_, int: int64, float: float64}
 def as_dtype(value: Any) -> DType | None:
     """Return the dtype that `value` is or stands for, as Python's bool, int, float and complex do; None for others."""
     if isinstance(value, DType):
+        if value.quantized:
+            raise RuntimeError(f"argument 'dtype' {value} needs a scale and a zero point: use quantize_per_tensor()")
         return value
     if value is complex:
         return DEFAULTS.complex_dtype

@@ -51,7 +51,9 @@ def unique(
 def is_plain(input: Tensor) -> bool:
     """Return whether nobody would notice that a call is not dispatched."""
     meta = input.meta
-    return input.__class__ is Tensor and meta.device is cpu and not (SPECIAL or meta.has_autograd or meta.lazy)
+    return input.__class__ is Tensor and meta.device is cpu and not (
+        SPECIAL or meta.has_autograd or meta.lazy or meta.dtype.quantized
+    )
 
 
 def asked(results: Sequence[Tensor | None], inverse: bool, counts: bool) -> Any:

@@ -95,6 +95,11 @@ def copying(destination: TensorMeta, source: TensorMeta) -> Launch | None:
         return None
     if source.device is not cpu:
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+    if destination.dtype.quantized or source.dtype.quantized:
+        raise RuntimeError(
+            f"{source.dtype} cannot be copied to {destination.dtype}: numbers are quantized by quantize_per_tensor() "
+            f"and quantize_per_channel(), and dequantize() gives them back"
+        )
     formula, compute = formula_of_copy(destination, source)
     return element_launch(formula, destination, [source], compute)
 

@@ -235,6 +235,9 @@ def masked_fill(self: Tensor, mask: Tensor, value: Number | Tensor) -> Tensor | 
 
 def assign(view: Tensor, value: object) -> None:
     """Write a tensor or a number into a view: basic assignment."""
+    if view.meta.dtype.quantized:
+        call(REGISTRY.find("copy_"), view, value)
+        return
     if isinstance(value, Tensor):
         copy_(view, value)
         return

@@ -153,6 +153,9 @@ def to_text(self: Tensor, prefix: str = "tensor(", *, plain: bool = False) -> st
     `plain` one the dtype is left out."""
     meta = self.meta
     notes: list[str] = []
+    if meta.dtype.quantized:
+        numbers, notes = hooks.dispatched["quantized shown"](self, prefix)
+        return with_notes(prefix + _body(numbers, prefix), notes, len(prefix))
     if meta.device is not cpu:
         notes.append(f"device='{meta.device}'")
     if meta.device is not cpu and self.storage_impl.allocator is None and meta.numel:
@@ -166,10 +169,7 @@ def to_text(self: Tensor, prefix: str = "tensor(", *, plain: bool = False) -> st
         usual = meta.dtype is DEFAULTS.dtype
     else:
         usual = meta.dtype in (DEFAULTS.dtype, DEFAULTS.complex_dtype, int64, bool_)
-        array = array_of_lazy(self if meta.device is cpu else hooks.dispatched["host"](self))
-        array = array.astype(np.float32) if meta.dtype in ROUNDED_HERE and meta.dtype.kind == 2 else array
-        write, width = formatter_of(_shown(array).reshape(-1))
-        body = _lines(array, write, width, len(prefix), array.size > OPTIONS.threshold)
+        body = _body(self if meta.device is cpu else hooks.dispatched["host"](self), prefix)
     if not (usual or plain):
         notes.append(f"dtype={meta.dtype!r}")
     if self.autograd is not None:
@@ -177,6 +177,16 @@ def to_text(self: Tensor, prefix: str = "tensor(", *, plain: bool = False) -> st
         if suffix:
             notes.append(suffix)
     return with_notes(prefix + body, notes, len(prefix))
+
+
+def _body(tensor: Tensor, prefix: str) -> str:
+    """The elements of a tensor in host memory as nested lists."""
+    if not tensor.meta.numel:
+        return "[]"
+    array = array_of_lazy(tensor)
+    array = array.astype(np.float32) if tensor.meta.dtype in ROUNDED_HERE and tensor.meta.dtype.kind == 2 else array
+    write, width = formatter_of(_shown(array).reshape(-1))
+    return _lines(array, write, width, len(prefix), array.size > OPTIONS.threshold)
 
 
 def with_notes(text: str, notes: Sequence[str], indent: int) -> str:

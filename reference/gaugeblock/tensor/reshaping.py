@@ -161,6 +161,8 @@ def copy_of(self: Tensor, memory_format: MemoryFormat) -> Tensor:
     """A fresh tensor with the values of `self`, lazy bits resolved, strided as `memory_format` says. Raises
     RuntimeError when the rank does not go with the format."""
     meta = self.meta
+    if meta.dtype.quantized:
+        return hooks.dispatched["quantized clone"](self, memory_format=memory_format)  # type: ignore[no-any-return]
     strides = format_strides("contiguous", meta.sizes, meta.strides, memory_format)
     result = new_like(meta_of(meta.sizes, strides, meta.dtype, meta.device))
     if meta.numel:

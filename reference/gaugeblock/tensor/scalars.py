@@ -27,7 +27,10 @@ def item(self: Tensor) -> Any:
     meta = self.meta
     if SPECIAL or self.__class__ is not Tensor or meta.device is not cpu:
         return hooks.dispatched["item"](self)
-    return element_of(self) if meta.lazy or meta.numel != 1 else read_element(self.pointer, meta.dtype)
+    try:
+        return element_of(self) if meta.lazy or meta.numel != 1 else read_element(self.pointer, meta.dtype)
+    except IndexError:  # nothing reads an element of a quantized dtype without its quantizer
+        return hooks.dispatched["item"](self)
 
 
 def element_of(self: Tensor) -> Any:

@@ -130,6 +130,8 @@ def new_like(meta: TensorMeta) -> Tensor:
     try:
         pointer = pool.pop()  # type: ignore[union-attr]
     except (IndexError, AttributeError):
+        if meta.dtype.quantized:
+            raise RuntimeError(f"a new tensor of {meta.dtype} needs a quantizer: use quantize_per_tensor()") from None
         elements = meta.numel if meta.dense else extent(meta.sizes, meta.strides)
         nbytes = check_nbytes("empty", elements * meta.dtype.itemsize)
         return make_tensor(meta, allocate_storage(nbytes, meta.device), 0, None)

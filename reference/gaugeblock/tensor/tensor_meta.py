@@ -330,9 +330,10 @@ def _build(key: Key) -> TensorMeta:
     self._dense = self.contiguous or is_non_overlapping_and_dense(sizes, strides)
     self._shape = tuple.__new__(Size, sizes)  # they are ints already
     self.keys = None
-    pooled = device is cpu and self.dense and 0 < self.nbytes <= SMALL_LIMIT
+    poolable = device is cpu and not dtype.quantized  # a new quantized tensor needs a quantizer
+    pooled = poolable and self.dense and 0 < self.nbytes <= SMALL_LIMIT
     self._pool = host_allocator.pools[small_class(self.nbytes)] if pooled else None
-    if device is cpu and not self.nbytes:
+    if poolable and not self.nbytes:
         self._pool = NO_BLOCKS
     self.calls = {}
     self.plans = {}

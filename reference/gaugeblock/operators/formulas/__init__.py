@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from . import arithmetic, comparison, networks, special
+from . import arithmetic, comparison, networks, quantization, special
 
 
 class Formulas(dict[str, Callable[..., Any]]):
@@ -23,7 +23,10 @@ class Formulas(dict[str, Callable[..., Any]]):
         )
 
 
-FORMULAS = Formulas(arithmetic.FORMULAS | comparison.FORMULAS | special.FORMULAS | networks.FORMULAS)
+FORMULAS = Formulas(
+    arithmetic.FORMULAS | comparison.FORMULAS | special.FORMULAS | networks.FORMULAS | quantization.FORMULAS
+)
 RAW = {"where": (0,), "where.filled": (1,), "softmax": (0, 1, 2), "log_softmax": (0, 1, 2), "polygamma": (1, 2),
-       "polygamma.log": (1, 2), "pivoted": (1, 2)}  # fmt: skip
+       "polygamma.log": (1, 2), "pivoted": (1, 2), "dequantize.wide": (0, 1, 2),
+       "dequantize.channel": (0, 1, 2)}  # fmt: skip
 """Formula -> the operands that it takes in their own dtype, unconverted."""

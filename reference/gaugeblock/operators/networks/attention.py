@@ -6,9 +6,10 @@ import math
 
 from ...core.dtype import bool_, float32
 from ...core.promotion import UPSTREAM_NAMES
+from ...tensor.blocked_tensor import BlockedTensor
 from ...tensor.tensor import Tensor
 from ..composition import Part, composite
-from ..invoke import expand
+from ..invoke import apply, expand
 from ..operand_checks import check_implemented
 from ..products import HALF, scaled_call
 
@@ -16,6 +17,8 @@ from ..products import HALF, scaled_call
 @composite
 def linear(part: Part, input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias. Raises RuntimeError for sizes and dtypes that do not fit."""
+    if isinstance(input, BlockedTensor):
+        return apply("mkldnn_linear", input, weight, bias)
     if not input.meta.ndim or not weight.meta.ndim:
         raise RuntimeError(
             f"linear(): both arguments to linear need to be at least 1D, but they are {input.meta.ndim}D and "
