@@ -367,7 +367,8 @@ METHODS = frozenset(
     is_set_to type float double half bfloat16 int long short bool masked_fill type_as byte char cfloat cdouble
     numpy nelement new_tensor to_sparse to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc to_dense coalesce
     is_coalesced indices values _indices _values _nnz sparse_dim dense_dim sparse_mask crow_indices col_indices
-    ccol_indices row_indices""".split()
+    ccol_indices row_indices to_mkldnn int_repr dequantize q_scale q_zero_point q_per_channel_scales
+    q_per_channel_zero_points q_per_channel_axis""".split()
 )
 
 

@@ -22,8 +22,8 @@ PACKAGES = {
 }  # type: dict[str, set[str]]
 # Layers of the engine, lowest first: a package imports from those before it.
 LAYERS = (
-    "core", "memory", "tensor", "dispatch", "iteration", "kernels", "operators", "calls", "sparse", "autograd",
-    "bindings", "cuda", "multiprocessing", "interop", "nn", "array_api",
+    "core", "memory", "tensor", "dispatch", "iteration", "kernels", "operators", "calls", "sparse", "blocked",
+    "autograd", "quantized", "bindings", "cuda", "multiprocessing", "interop", "nn", "array_api",
 )  # fmt: skip
 # And of its package cuda, where a module beside the folders is a package of its own.
 CUDA_LAYERS = (

@@ -21,10 +21,11 @@ from .torch_style import CAPABILITIES, TorchStyleBackend
 _COMPOSITE = ("CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
 # What torch has beside the common capabilities, on the devices that have it.
 _FURTHER = frozenset(
-    """refcount quantized shm sparse_coo dispatch.keyset dispatch.registry dispatch.kernels dispatch.mode wrapper
-    inference isa
+    """refcount quantized blocked shm sparse_coo dispatch.keyset dispatch.registry dispatch.kernels dispatch.mode
+    wrapper inference isa
     autograd autograd.graph autograd.hooks autograd.func autograd.fwd autograd.double autograd.anomaly""".split()
 )
+_OF_QUANTIZED = frozenset({"q_scale", "q_zero_point"})
 _INSTRUCTION_SETS = ("default", "avx2", "avx512")
 # What dispatch says where the device has no kernel: the operator that was called, and the device.
 _ABSENT = re.compile(r"Could not run '(aten::[\w.]+)' with arguments from the '(\w+)' backend")
@@ -91,6 +92,8 @@ class TorchBackend(TorchStyleBackend):
         return instruction_sets.run(type(self), "ATEN_CPU_CAPABILITY", level, calls)
 
     def _missing(self, operator: str, error: RuntimeError) -> Unsupported | None:
+        if operator in _OF_QUANTIZED:  # what it says of a tensor that is not quantized
+            return None
         without = _NO_DTYPE.match(str(error)) if self.device not in ("cpu", "meta") else None
         if without is not None:
             return UnsupportedDType(operator, f"no kernel of {self.device} takes {without[1]}")

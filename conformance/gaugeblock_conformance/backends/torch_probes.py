@@ -275,6 +275,7 @@ _ON_MATRIX: Mapping[str, _OnMatrix] = {
     "meta": _OnMatrix(lambda torch, x: x.to("meta")),
     "device.multi": _OnMatrix(lambda torch, x: _need(x.device.type != "meta", "the meta device, and no second one")),
     "sparse_coo": _OnMatrix(lambda torch, x: x.to_sparse()),
+    "blocked": _OnMatrix(lambda torch, x: x.to_mkldnn()),
     "quantized": _OnMatrix(lambda torch, x: torch.quantize_per_tensor(x, 0.5, 0, torch.quint8)),
 }
 

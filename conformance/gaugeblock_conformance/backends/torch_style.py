@@ -87,6 +87,7 @@ SPECIAL: dict[str, Function] = {
     "itemsize": _getter("itemsize"),
     "_base": _getter("_base"),
     "requires_grad": _getter("requires_grad"),
+    "is_quantized": _getter("is_quantized"),
     "is": python.is_,
     **{
         f"__{name}__": getattr(python, name)
@@ -153,7 +154,10 @@ WRITERS: dict[str, Writer] = {
     "__invert__": _prefix("~"),
     "__abs__": _prefix("abs"),
     "slice.Tensor": _write_slice,
-    **{n: _attribute(n) for n in "T mT H mH data real imag shape ndim nbytes itemsize _base requires_grad".split()},
+    **{
+        name: _attribute(name)
+        for name in "T mT H mH data real imag shape ndim nbytes itemsize _base requires_grad is_quantized".split()
+    },
     **{name: _infix(symbol) for name, symbol in _SYMBOLS.items()},
     **{name: _prefix(call) for name, call in _CALLS.items()},
     **STORAGE_WRITERS,
@@ -213,6 +217,8 @@ class TorchStyleBackend:
             tensor = tensor.detach()
         if not self.is_strided(tensor):
             tensor = tensor.to_dense()
+        if getattr(tensor, "is_quantized", False):
+            tensor = tensor.dequantize()
         if self.device != "cpu":
             tensor = self._on_host(tensor)
         if tensor.is_conj():
@@ -251,7 +257,7 @@ class TorchStyleBackend:
             if missing is None:
                 raise
             raise missing from error
-        return DType(self._dtype_name(result)) if type(result) is self._dtype_class else result
+        return DType(self._dtype_name(result)) if isinstance(result, self._dtype_class) else result
 
     def _missing(self, operator: str, error: RuntimeError) -> Unsupported | None:
         """Return what to raise if an error says that the device does not offer an operator, or not for a dtype."""

@@ -9,7 +9,7 @@ import numpy as np
 from ..backend import DType
 from .mutant import Intercepted, rows
 from .patches import accepts, dtype, fresh, values, with_inplace
-from .right_backends import FURTHER, QUANTIZED
+from .right_backends import FURTHER
 
 _ARITHMETIC = ("add", "mul", "sub", "__add__", "__mul__", "__sub__")
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -205,6 +205,9 @@ def _low(c: Intercepted) -> Any:
     if result is x or not small.any():
         return result
     return c.put(result, np.where(small, np.zeros((), array.dtype), array))
+
+
+QUANTIZED = ("qint8", "quint8", "qint32")
 
 
 def _wider(c: Intercepted) -> Any:

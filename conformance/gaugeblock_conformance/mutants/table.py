@@ -43,10 +43,12 @@ from . import (
     narrow_floats,
     networks,
     numerics,
+    opaque_layouts,
     operands,
     operators,
     products,
     purity,
+    quantization,
     ranks,
     schemas,
     sharing,
@@ -70,7 +72,7 @@ MODULES = (
     allocator_waiting, allocator_figures, allocator_answers, interop, exchange, acceptances, iteration,
     layouts, counting, traces, sharing, slopes, bounds, ranks, lazies, lengths, lookups, algebra,
     lifetimes, indices, computations, schemas, autograd_uses, narrow_floats,
-    sparse_layouts,
+    sparse_layouts, quantization, opaque_layouts,
 )  # fmt: skip
 
 
