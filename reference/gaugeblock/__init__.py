@@ -73,16 +73,17 @@ legacy_contiguous_format = contiguous_format
 __all__ = [
     "Generator", "Size", "Tensor", "UntypedStorage", "arange", "are_deterministic_algorithms_enabled", "as_tensor",
     "asarray", "broadcast_shapes", "can_cast", "channels_last", "channels_last_3d", "contiguous_format",
-    "default_generator", "device", "dispatch_keys", "dispatch_table", "dtype", "e", "empty", "empty_like",
-    "empty_strided", "explain", "eye", "finfo", "from_blob", "from_dlpack", "from_numpy", "frombuffer", "full",
-    "full_like", "get_default_dtype", "get_num_threads", "get_rng_state", "iinfo", "inf", "inference_mode",
-    "initial_seed", "is_deterministic_algorithms_warn_only_enabled", "is_inference", "is_inference_mode_enabled",
-    "is_tensor", "is_warn_always_enabled", "iteration", "layout", "legacy_contiguous_format",
-    "linspace", "load", "logspace", "manual_seed",
-    "memory", "memory_format", "nan", "newaxis", "nonzero", "norm", "ones", "ones_like", "pi", "preserve_format",
-    "promote_types", "result_type", "save", "scalar_tensor", "seed", "set_default_dtype", "set_num_threads",
-    "set_printoptions", "set_rng_state", "set_warn_always", "show_binding", "strided", "tensor", "unique",
-    "use_deterministic_algorithms", "zeros", "zeros_like",
+    "default_generator", "dequantize", "device", "dispatch_keys", "dispatch_table", "dtype", "e", "empty", "empty_like",
+    "empty_strided", "explain", "eye", "fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine", "finfo",
+    "from_blob", "from_dlpack", "from_numpy", "frombuffer", "full", "full_like", "get_default_dtype", "get_num_threads",
+    "get_rng_state", "iinfo", "inf", "inference_mode", "initial_seed", "is_deterministic_algorithms_warn_only_enabled",
+    "is_inference", "is_inference_mode_enabled", "is_tensor", "is_warn_always_enabled", "iteration", "layout",
+    "legacy_contiguous_format", "linspace", "load", "logspace", "manual_seed", "memory", "memory_format", "nan",
+    "newaxis", "nonzero", "norm", "ones", "ones_like", "per_channel_affine", "per_tensor_affine", "pi",
+    "preserve_format", "promote_types", "qint32", "qint8", "quantize_per_channel", "quantize_per_tensor", "quint8",
+    "result_type", "save", "scalar_tensor", "seed", "set_default_dtype", "set_num_threads", "set_printoptions",
+    "set_rng_state", "set_warn_always", "show_binding", "strided", "tensor", "unique", "use_deterministic_algorithms",
+    "zeros", "zeros_like",
 ]  # fmt: skip
 
 _MODULES = frozenset(
