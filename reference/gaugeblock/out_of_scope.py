@@ -5,6 +5,7 @@ from __future__ import annotations
 BATCHING = "call the function on a tensor with a batch dim instead"
 MASKED = "it is a prototype in PyTorch; use torch.where and masked_fill"
 COMPILING = "the engine compiles its kernels itself; programs are not traced"
+QUANTIZING = "whole modules are not converted; quantize_per_tensor and fake_quantize_per_tensor_affine work on tensors"
 NAMES: dict[str, str] = {
     "masked": MASKED, "vmap": BATCHING, "func.vmap": BATCHING, "func.jacrev": "use autograd.functional.jacobian",
     "func.jacfwd": "use autograd.functional.jacobian with strategy='forward-mode'",
@@ -17,7 +18,7 @@ NAMES: dict[str, str] = {
     "_neg_view": "only x.conj().imag sets the negative bit",
     "distributed": "the spec covers a single process", "distributions": "it only composes operators",
     "onnx": "graphs are not exported",
-    "quantization": "quantized dtypes are not in the spec", "ao": "quantized dtypes are not in the spec",
+    "quantization": QUANTIZING, "ao": QUANTIZING,
 }  # fmt: skip
 """Name below ``torch`` -> why it is out of scope."""
 
