@@ -71,9 +71,8 @@ def fake_quantize(
 FORMULAS: dict[str, Callable[..., Any]] = {
     **{f"quantize_once.{dtype}": partial(quantize_once, dtype=dtype) for dtype in LIMITS},
     **{f"quantize.{dtype}": partial(quantize, dtype=dtype) for dtype in (*LIMITS, "qint32")},
-    "dequantize": dequantize, "dequantize.wide": dequantize_wide, "dequantize.channel": dequantize_channel,
+    "dequantize": partial(dequantize), "dequantize.wide": dequantize_wide, "dequantize.channel": dequantize_channel,
     "fake_quantize": fake_quantize, "fake_quantize.single": partial(fake_quantize, single=True),
 }  # fmt: skip
-for _dtype in LIMITS:
-    for _name in ("quantize", "quantize_once"):
-        setattr(FORMULAS[f"{_name}.{_dtype}"], VECTORS, 2)
+for _name in ("dequantize", *[f"{kind}.{dtype}" for kind in ("quantize", "quantize_once") for dtype in LIMITS]):
+    setattr(FORMULAS[_name], VECTORS, 2)
