@@ -82,6 +82,11 @@ def rint(x: Expr) -> Expr:
     return intrinsic("rint", x)
 
 
+def nearest_int(x: Expr) -> Expr:
+    """Nearest int32, halves to even; anything for what is out of range."""
+    return Expr("lrint", INT[32], (x,))
+
+
 def truncate(x: Expr) -> Expr:
     """The integer part of x."""
     return intrinsic("trunc", x)

@@ -252,6 +252,8 @@ class Emitter(Code):
             return arguments[0]
         if opcode == "intrinsic":
             return self._intrinsic(expr, arguments)
+        if opcode == "lrint":
+            return self._rounded(expr, arguments)
         if opcode == "rare":
             return self._rare(expr, arguments)
         if opcode == "while":
@@ -295,6 +297,14 @@ class Emitter(Code):
         name = f"@llvm.{expr.attribute}.{suffix}"
         self.declarations[name] = f"declare {type} {name}({', '.join([type] * len(arguments))})"
         return self.register(f"call {type} {name}({', '.join(f'{type} {value}' for value in arguments)})")
+
+    def _rounded(self, expr: Expr, arguments: list[str]) -> str:
+        """The integer nearest to a float, halves to even."""
+        types = [self.type(one) for one in (expr.type, expr.arguments[0].type)]
+        lanes = "" if self.width == 1 else f"v{self.width}"
+        name = f"@llvm.lrint.{lanes}i{expr.type.bits}.{lanes}f{expr.arguments[0].type.bits}"
+        self.declarations[name] = f"declare {types[0]} {name}({types[1]})"
+        return self.register(f"freeze {types[0]} " + self.register(f"call {types[0]} {name}({types[1]} {arguments[0]})"))
 
     def _rare(self, expr: Expr, arguments: list[str]) -> str:
         """The fast value or, where the condition holds, that of a formula, which is branched around."""

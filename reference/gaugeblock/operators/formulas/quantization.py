@@ -11,7 +11,7 @@ from typing import Any
 
 from ...kernels.body import VECTORS
 from ...kernels.expression import F32, F64, INT, Expr, constant, select
-from ...kernels.functions import cast, fused, intrinsic, rint
+from ...kernels.functions import cast, fused, intrinsic, nearest_int, rint
 
 LIMITS = {"qint8": (-128, 127), "quint8": (0, 255)}
 """Dtype of eight bits -> the least and the greatest integer."""
@@ -22,7 +22,7 @@ def nearest(value: Expr, dtype: str) -> Expr:
     """The integer of eight bits nearest to a value, halves to even, within the limits; NaN becomes any."""
     lowest, highest = LIMITS[dtype]
     # Processors convert what is too small for int32, as -inf, to its least value, which the last line raises.
-    whole = cast(rint(select(value > highest, highest, value)), INT[32])
+    whole = nearest_int(select(value > highest, highest, value))
     return intrinsic("smin", intrinsic("smax", whole, constant(lowest, INT[32])), constant(highest, INT[32]))
 
 
