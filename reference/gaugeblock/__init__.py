@@ -87,8 +87,8 @@ __all__ = [
 ]  # fmt: skip
 
 _MODULES = frozenset(
-    """array_api autograd cuda fft func kernel_tools library linalg multiprocessing nn ops optim overrides safetensors
-    signal special testing utils""".split()
+    """amp array_api autograd cuda fft func kernel_tools library linalg multiprocessing nn ops optim overrides
+    safetensors signal special testing utils""".split()
 )
 """Modules that are imported when they are first asked for."""
 
@@ -113,6 +113,12 @@ _LATER |= dict.fromkeys(
 )  # fmt: skip
 _LATER |= dict.fromkeys(
     ("fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine"), "quantized.fake_quantize"
+)
+_LATER |= dict.fromkeys(
+    """autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_dtype
+    is_autocast_cache_enabled is_autocast_enabled set_autocast_cache_enabled set_autocast_dtype
+    set_autocast_enabled""".split(),
+    "amp",
 )
 _LEGACY = _re.compile("(Bool|Byte|Char|Short|Int|Long|Half|BFloat16|Float|Double)Tensor|[A-Z][A-Za-z0-9]+Storage")
 """Legacy per-dtype class names, such as FloatTensor and FloatStorage."""

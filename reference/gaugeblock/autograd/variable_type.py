@@ -19,7 +19,7 @@ from gaugeblock_spec.schema import Schema
 from ..calls.binding import bind_operator
 from ..calls.functions import ops
 from ..core.memory_format import contiguous_format
-from ..dispatch.dispatcher import REGISTRY, Operator, Registration, Resolved, redispatch, run_entry
+from ..dispatch.dispatcher import REGISTRY, Operator, Registration, Resolved, run_entry
 from ..dispatch.keys import AUTOGRAD_KEYS, AUTOGRAD_MASK, any_autograd, runtime_key
 from ..dispatch.state import STATE
 from ..memory.storage import new_object
@@ -198,7 +198,7 @@ def resolve(operator: Operator, mask: int) -> Resolved:
             return _plain(found.entry.function)
         return _plain(lambda *args, **kwargs: run_entry(operator, found, args, kwargs))
     if mask > HIGHEST_AUTOGRAD and runtime_key(found.mask) not in AUTOGRAD_KEYS and found.mask > HIGHEST_AUTOGRAD:
-        return _plain(lambda *args, **kwargs: redispatch(operator, mask, *args, **kwargs))
+        return found._replace(mask=found.mask | mask & AUTOGRAD_MASK)
     return _plain(autograd_kernel_of(operator))
 
 

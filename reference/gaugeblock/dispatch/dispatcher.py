@@ -36,6 +36,7 @@ from .keys import (
     PER_BACKEND,
     RUNTIME_KEYS,
     UNDEFINED,
+    any_autograd,
     backend_of,
     check_key,
     runtime_key,
@@ -401,7 +402,11 @@ def redispatch(operator: Operator, mask: int, *args: Any, **kwargs: Any) -> Any:
     """Run the kernel of the highest key in `mask`, whatever the tensors carry."""
     found = REGISTRY.resolve(operator, mask)
     if AUTOGRAD_IN_USE and not found.mask & (AUTOGRAD_MASK | AUTOGRAD_KEY):
-        found = REGISTRY.guard(operator, found, args, kwargs)
+        if mask & AUTOGRAD_MASK and any_autograd(args, kwargs):
+            # A kernel above autograd handed the call on by keys alone, which do not tell who requires a gradient.
+            found = REGISTRY.resolve(operator, mask | AUTOGRAD_KEY)
+        else:
+            found = REGISTRY.guard(operator, found, args, kwargs)
     if STATE.trace is not None:
         result = STATE.trace(operator, mask, found, args, kwargs)
     else:
