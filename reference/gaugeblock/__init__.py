@@ -120,6 +120,7 @@ _LATER |= dict.fromkeys(
     set_autocast_enabled""".split(),
     "amp",
 )
+_LATER["vmap"] = "func"
 _LEGACY = _re.compile("(Bool|Byte|Char|Short|Int|Long|Half|BFloat16|Float|Double)Tensor|[A-Z][A-Za-z0-9]+Storage")
 """Legacy per-dtype class names, such as FloatTensor and FloatStorage."""
 _GRAD_MODES = frozenset({"enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled"})

@@ -7,7 +7,7 @@ MASKED = "it is a prototype in PyTorch; use torch.where and masked_fill"
 COMPILING = "the engine compiles its kernels itself; programs are not traced"
 QUANTIZING = "whole modules are not converted; quantize_per_tensor and fake_quantize_per_tensor_affine work on tensors"
 NAMES: dict[str, str] = {
-    "masked": MASKED, "vmap": BATCHING, "func.vmap": BATCHING, "func.jacrev": "use autograd.functional.jacobian",
+    "masked": MASKED, "func.jacrev": "use autograd.functional.jacobian",
     "func.jacfwd": "use autograd.functional.jacobian with strategy='forward-mode'",
     "func.hessian": "use autograd.functional.hessian", "func.functionalize": COMPILING, "func.linearize": COMPILING,
     "func.stack_module_state": BATCHING, "compile": COMPILING, "jit": COMPILING, "export": COMPILING, "fx": COMPILING,
