@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-BATCHING = "call the function on a tensor with a batch dim instead"
 MASKED = "it is a prototype in PyTorch; use torch.where and masked_fill"
 COMPILING = "the engine compiles its kernels itself; programs are not traced"
 QUANTIZING = "whole modules are not converted; quantize_per_tensor and fake_quantize_per_tensor_affine work on tensors"
 NAMES: dict[str, str] = {
-    "masked": MASKED, "func.jacrev": "use autograd.functional.jacobian",
-    "func.jacfwd": "use autograd.functional.jacobian with strategy='forward-mode'",
-    "func.hessian": "use autograd.functional.hessian", "func.functionalize": COMPILING, "func.linearize": COMPILING,
-    "func.stack_module_state": BATCHING, "compile": COMPILING, "jit": COMPILING, "export": COMPILING, "fx": COMPILING,
+    "masked": MASKED, "func.linearize": COMPILING,
+    "compile": COMPILING, "jit": COMPILING, "export": COMPILING, "fx": COMPILING,
     "quasirandom": "its direction numbers are a table of 21201 rows, which belongs to a sampling library",
     "linalg.ldl_factor": "the LDL factorization is not implemented; use lu_factor",
     "linalg.ldl_factor_ex": "the LDL factorization is not implemented; use lu_factor_ex",

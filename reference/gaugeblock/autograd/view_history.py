@@ -326,7 +326,7 @@ class CopySlices(Node):
         if self.released:
             raise RuntimeError(FREED)
         given: Any = grads[0]
-        if requires_grad(given) or given.meta.has_autograd or not self.window.plain:
+        if requires_grad(given) or given.meta.has_autograd or given.class_keys or not self.window.plain:
             return self._anew(given)
         result: Any = laid_out(given, self.base_meta)
         view = self.view_meta

@@ -316,6 +316,13 @@ def like_other(operator: Operator, given: Given, level: int, size: int) -> Any:
     return lifted(getattr(given["self"], name)(sizes), level, size)
 
 
+def strided(operator: Operator, given: Given, level: int, size: int) -> Any:
+    """as_strided: the strides of an example are those of its batch, behind the first."""
+    value = given["self"].value if is_batched(given["self"], level) else lifted(given["self"], level, size)
+    offset = value.storage_offset() + (given["storage_offset"] or 0)
+    return value.as_strided((size, *given["size"]), (value.stride(0), *given["stride"]), offset)
+
+
 def in_parts(compose: Callable[[Given], Any]) -> Rule:
     """Return the rule of an operator that is made of others, which come to their own rules."""
 
@@ -408,6 +415,10 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys("hsplit.int hsplit.array".split(), split_along(0, 1)),
     **dict.fromkeys("vsplit.int vsplit.array".split(), split_along(-1, 0)),
     **dict.fromkeys("dsplit.int dsplit.array".split(), split_along(-1, -1, 2)),
+    "as_strided": strided,
+    "as_strided_copy": in_parts(
+        lambda given: given["self"].as_strided(given["size"], given["stride"], given["storage_offset"]).clone()
+    ),
     "ravel": in_parts(lambda given: given["self"].reshape(-1)),
     "fliplr": in_parts(lambda given: given["self"].flip(1)), "flipud": in_parts(lambda given: given["self"].flip(0)),
     "trace": in_parts(lambda given: given["self"].diagonal().sum()),

@@ -1,10 +1,11 @@
-"""functional_call: call a module with other parameters."""
+"""functional_call and stack_module_state: call a module with other parameters, or with those of many modules."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..calls.functions import ops
 from ..core.errors import type_error
 from ..nn.module import Module
 
@@ -52,3 +53,27 @@ def functional_call(
     finally:
         for name, (table, own) in tables.items():
             table[own] = before[name]
+
+
+def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the parameters and the buffers of modules of one class by name, each stacked along a new first dim, over
+    which vmap can map functional_call. The stacked parameters are leaves that require gradients as those of the first
+    module do. Raises RuntimeError without modules, and for modules of several classes or in training and evaluation
+    mode. Source: torch.func.stack_module_state."""
+    if not models:
+        raise RuntimeError("stack_module_state(): Expected at least one model, got 0.")
+    first = models[0]
+    if any(type(model) is not type(first) for model in models):
+        names = ", ".join(sorted({type(model).__name__ for model in models}))
+        raise RuntimeError(f"stack_module_state(): Expected all models to be of the same class, got {names}")
+    if any(model.training is not first.training for model in models):
+        raise RuntimeError("stack_module_state(): Expected all models to have the same training/eval mode")
+    found = []
+    for members in ("named_parameters", "named_buffers"):
+        tables = [dict(getattr(model, members)()) for model in models]
+        made = {}
+        for name, one in tables[0].items():
+            stacked = ops.stack([table[name].detach() for table in tables])
+            made[name] = stacked.requires_grad_() if one.requires_grad else stacked
+        found.append(made)
+    return found[0], found[1]

@@ -7,14 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd import forward_ad
-from ..autograd.backward import seed_of
-from ..autograd.forward_mode import detached, tangent_of
-from ..autograd.functional import pulled_back
+from ..autograd.forward_mode import tangent_of
 from ..autograd.grad_mode import enable_grad
 from ..calls.functions import ops
 from ..core.errors import type_error
 from ..dispatch.keys import map_tensors
 from ..tensor.tensor import Tensor
+from .lifting import gradients, on_whole, seed, unpacked, without_history
 
 
 def _tensors(tree: Any) -> list[Any]:
@@ -38,11 +37,11 @@ def _own(tree: Any) -> Any:
         connected = one.requires_grad or tangent_of(one) is not None
         return (one.view_as(one) if connected else one.detach()).requires_grad_()
 
-    return map_tensors(own, tree)
+    return map_tensors(lambda one: on_whole(own, one), tree)
 
 
 def _kept(value: Any, *, graph: bool) -> Any:
-    return value if graph else map_tensors(detached, value)
+    return value if graph else map_tensors(without_history, value)
 
 
 def grad_and_value(
@@ -74,8 +73,8 @@ def grad_and_value(
                 )
             wanted = [_tensors(given[place]) for place in places]
             flat = [one for group in wanted for one in group]
-            seed = seed_of(value, None) if value.requires_grad else value  # type: ignore[attr-defined]
-            rest = iter(pulled_back((value,), flat, (seed,), create=graph))
+            weight = seed(value) if value.requires_grad else value  # type: ignore[attr-defined]
+            rest = iter(gradients((value,), flat, (weight,), create=graph))
             made = tuple(_filled(given[place], [next(rest) for _ in group])
                          for place, group in zip(places, wanted, strict=True))  # fmt: skip
         answer = _kept(made[0] if isinstance(argnums, int) else made, graph=graph)
@@ -113,7 +112,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         if len(given) != len(outputs):
             raise RuntimeError(f"vjp(): {len(given)} cotangents were given for {len(outputs)} results")
         create = graph or any(seed.requires_grad for seed in given)
-        return _filled(own, pulled_back(outputs, _tensors(own), given, create=create))
+        return _filled(own, gradients(outputs, _tensors(own), given, create=create))
 
     shown = _kept(value, graph=graph)
     return (shown, pull, _kept(aux, graph=graph)) if has_aux else (shown, pull)
@@ -132,10 +131,10 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool 
         raise ValueError(f"jvp(): {len(_tensors(tangents))} tangents were given for {len(_tensors(primals))} primals")
     with forward_ad.dual_level():
         pairs = zip(_tensors(primals), _tensors(tangents), strict=True)
-        duals = _filled(primals, [forward_ad.make_dual(one, tangent) for one, tangent in pairs])
+        duals = _filled(primals, [on_whole(forward_ad.make_dual, one, tangent) for one, tangent in pairs])
         result = func(*duals)
         value, aux = result if has_aux else (result, None)
-        parts = [forward_ad.unpack_dual(one) for one in _tensors(value)]
-        shown = _filled(value, [part.primal for part in parts])
-        moved = [ops.zeros_like(part.primal) if part.tangent is None else part.tangent for part in parts]
+        parts = [unpacked(one) for one in _tensors(value)]
+        shown = _filled(value, [primal for primal, _ in parts])
+        moved = [ops.zeros_like(primal) if tangent is None else tangent for primal, tangent in parts]
     return (shown, _filled(value, moved), aux) if has_aux else (shown, _filled(value, moved))
