@@ -234,6 +234,8 @@ def indexed(operator: Operator, given: Given, level: int, size: int) -> Any:
     """x[indices]: an index tensor of the batch's first dim stands beside those of the examples."""
     indices = given["indices"]
     at = [place for place, one in enumerate(indices) if one is not None]
+    if any(is_batched(indices[place], level) and indices[place].meta.dtype.kind == 0 for place in at):
+        raise RuntimeError("vmap: an index that is a mask picks another number of elements for each example; use where")
     if any(indices[place].meta.dtype.kind == 0 for place in at) or at != list(range(at[0], at[0] + len(at))):
         return NotImplemented
     if not any(is_batched(one, level) for one in indices if one is not None):
@@ -350,6 +352,14 @@ def _masked(given: Given) -> Any:
     return call(REGISTRY.find("where.self"), mask, value.to(self.dtype), self)
 
 
+def _classes(given: Given) -> Any:
+    """one_hot of a given number of classes: which of them an element is."""
+    self, count = given["self"], given["num_classes"]
+    if count <= 0:
+        raise RuntimeError("vmap: one_hot needs num_classes, since the largest class depends on the values")
+    return (self.unsqueeze(-1) == call(REGISTRY.find("arange"), count, dtype=int64, device=self.device)).to(int64)
+
+
 def filled(operator: Operator, given: Given, level: int, size: int) -> Any:
     """fill_ of a tensor: a value for each example is copied."""
     if not is_batched(given["value"], level):
@@ -367,8 +377,10 @@ def masked(operator: Operator, given: Given, level: int, size: int) -> Any:
 
 def loss(operator: Operator, given: Given, level: int, size: int) -> Any:
     """Losses of pairs of elements: those of an example are joined as the reduction says, 1 for mean and 2 for sum."""
-    name, first = next(iter(given.items()))
-    each = given if is_batched(first, level) else {**given, name: batched(lifted(first, level, size), level)}
+    each = {
+        name: batched(lifted(one, level, size), level) if isinstance(one, Tensor) and place < 2 else one
+        for place, (name, one) in enumerate(given.items())
+    }
     found = pointwise(operator, {**each, "reduction": 0}, level, size)
     if not given["reduction"]:
         return found
@@ -415,7 +427,7 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys("hsplit.int hsplit.array".split(), split_along(0, 1)),
     **dict.fromkeys("vsplit.int vsplit.array".split(), split_along(-1, 0)),
     **dict.fromkeys("dsplit.int dsplit.array".split(), split_along(-1, -1, 2)),
-    "as_strided": strided,
+    "as_strided": strided, "one_hot": in_parts(_classes),
     "as_strided_copy": in_parts(
         lambda given: given["self"].as_strided(given["size"], given["stride"], given["storage_offset"]).clone()
     ),

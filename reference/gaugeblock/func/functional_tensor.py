@@ -80,11 +80,6 @@ def _permuted(value: Any, part: Any, dims: tuple[int, ...]) -> Any:
     return call(REGISTRY.find("permute_copy"), part, tuple([places.index(dim) for dim in range(value.ndim)]))
 
 
-def _narrowed(value: Any, part: Any, dim: int, start: int, length: int) -> Any:
-    begin = start % value.shape[dim] if start < 0 else start
-    return call(REGISTRY.find("slice_scatter"), value, part, dim, begin, begin + length)
-
-
 RESHAPING = frozenset(
     """view reshape flatten.using_ints unflatten.int view_as reshape_as ravel squeeze squeeze.dim squeeze.dims unsqueeze
     contiguous""".split()
@@ -92,13 +87,11 @@ RESHAPING = frozenset(
 """Views that keep the order of all elements."""
 INVERSES: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(RESHAPING, _back),
-    "transpose.int": _copied("transpose_copy.int"), "swapaxes": _copied("transpose_copy.int"), "t": _copied("t_copy"),
+    "transpose.int": _copied("transpose_copy.int"), "t": _copied("t_copy"),
     "permute": _permuted,
-    "movedim.int": lambda value, part, source, destination: part.movedim(destination, source).clone(),
-    "movedim.intlist": lambda value, part, source, destination: part.movedim(destination, source).clone(),
     "adjoint": lambda value, part: part.adjoint().clone(),
     "select.int": _scatter("select_scatter"), "slice.Tensor": _scatter("slice_scatter"),
-    "diagonal": _scatter("diagonal_scatter"), "as_strided": _scatter("as_strided_scatter"), "narrow": _narrowed,
+    "diagonal": _scatter("diagonal_scatter"), "as_strided": _scatter("as_strided_scatter"),
     "view.dtype": lambda value, part, dtype: call(REGISTRY.find("view_copy.dtype"), part, value.dtype),
     "view_as_real": lambda value, part: call(REGISTRY.find("view_as_complex_copy"), part),
     "view_as_complex": lambda value, part: call(REGISTRY.find("view_as_real_copy"), part),

@@ -25,6 +25,22 @@ SPLITS = frozenset(
 """Views in several parts, one behind the other along a dim."""
 
 
+def _moved(rank: int, source: Any, destination: Any) -> Step:
+    """Return the permutation that movedim is."""
+    pairs = [(source, destination)] if isinstance(source, int) else zip(source, destination, strict=True)
+    places = {to % rank: at % rank for at, to in pairs}
+    rest = iter([dim for dim in range(rank) if dim not in places.values()])
+    return Step("permute", (tuple([places[dim] if dim in places else next(rest) for dim in range(rank)]),))
+
+
+CANONICAL: dict[str, Callable[..., Step]] = {
+    "movedim.int": _moved, "movedim.intlist": _moved,
+    "swapaxes": lambda rank, first, second: Step("transpose.int", (first, second)),
+    "narrow": lambda rank, dim, start, length: Step("slice.Tensor", (dim, start, start + length or None)),
+}  # fmt: skip
+"""View operator -> the step of another view that does the same."""
+
+
 def value_of(one: Any) -> Any:
     """Return what a tensor of functionalize holds, any other value as it is."""
     return one.value if isinstance(one, FunctionalTensor) else one
@@ -106,7 +122,9 @@ def _view(operator: Operator, args: tuple[Any, ...], kwargs: Mapping[str, Any]) 
     given = operator.by_name(args, kwargs)
     rest = tuple([map_tensors(value_of, value) for value in list(given.values())[1:]])
     if isinstance(shadows, Tensor):
-        return _seen(self, Step(operator.name, rest), shadows)
+        named = CANONICAL.get(operator.name)
+        step = Step(operator.name, rest) if named is None else named(self.meta.ndim, *rest)
+        return _seen(self, step, shadows)
     return type(shadows)(_parts(operator, self, given, parts))
 
 

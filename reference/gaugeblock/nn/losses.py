@@ -8,6 +8,7 @@ from typing import Any
 
 from ..calls.functions import ops
 from ..core.warn import warn
+from ..iteration.dimensions import broadcast_shapes
 from ..operators.invoke import apply_for_many
 from ..tensor.tensor import Tensor
 from .checked import named
@@ -97,7 +98,7 @@ def binary_cross_entropy(
             f"({input.shape}) is deprecated. Please ensure they have the same size."
         )
     if weight is not None:
-        weight = ops.broadcast_to(weight, ops.broadcast_shapes(target.shape, weight.shape))
+        weight = ops.broadcast_to(weight, broadcast_shapes((target.shape, weight.shape)))
     return ops.binary_cross_entropy(input, target, weight, kind)
 
 

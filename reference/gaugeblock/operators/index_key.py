@@ -9,6 +9,7 @@ from ..core import lazy_numpy as np
 from ..core.device import Device, cpu, meta_device
 from ..core.dtype import DType, bool_, dtype_from_numpy, int32, int64, uint8
 from ..core.warn import warn
+from ..memory.storage import DatalessStorage
 from ..tensor.basic_indexing import basic_view
 from ..tensor.scalars import item as item_of
 from ..tensor.tensor import Tensor
@@ -42,6 +43,10 @@ def index_parts(index: Any, device: Device) -> tuple[list[Any], list[tuple[int, 
         if item is None or item is Ellipsis or isinstance(item, slice):
             basic.append(item)
             continue
+        if isinstance(item, Tensor) and isinstance(item.storage_impl, DatalessStorage):
+            members.append((len(basic), _outline(item), item))
+            basic += [slice(None)] * (item.meta.ndim if item.meta.dtype.kind == 0 else 1)
+            continue
         array = item if isinstance(item, int) and not isinstance(item, bool) else _index_array(item, device)
         if isinstance(array, int):
             basic.append(array)
@@ -52,6 +57,11 @@ def index_parts(index: Any, device: Device) -> tuple[list[Any], list[tuple[int, 
             members.append((len(basic), array, item))
             basic += [slice(None)] * (array.ndim if array.dtype == np.bool_ else 1)
     return basic, members
+
+
+def _outline(wrapper: Tensor) -> Array:
+    """Return an array of the sizes of a tensor without memory, of bool for a mask."""
+    return np.broadcast_to(np.zeros((), np.bool_ if wrapper.meta.dtype.kind == 0 else np.int64), wrapper.meta.sizes)
 
 
 def dims_of(basic: Sequence[Any], ndim: int) -> list[int]:

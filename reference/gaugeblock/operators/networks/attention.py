@@ -29,13 +29,14 @@ def linear(part: Part, input: Tensor, weight: Tensor, bias: Tensor | None = None
         return part("matmul", input, turned)
     if own.ndim == 2 == weight.meta.ndim and bias.meta.ndim < 2 and own.dtype in HALF:
         return part("addmm", bias, input, turned)
-    special = any(one.meta.has_autograd or one.meta.lazy for one in (input, weight, bias))
+    special = any(one.meta.has_autograd or one.meta.lazy or one.class_keys for one in (input, weight, bias))
     if weight.meta.ndim == 2 and own.sizes[-1] == weight.meta.sizes[-1] and own.dtype not in HALF and not special:
         call = scaled_call("linear", bias, input, turned, (*own.sizes[:-1], weight.meta.sizes[0]), 1, 1)
         result: Tensor = part.fresh(call, bias, input, turned)
         return result
     product = part("matmul", input, turned)
-    expand(bias, product.meta.sizes)  # raises for a bias that does not broadcast
+    if not bias.class_keys:
+        expand(bias, product.meta.sizes)  # raises for a bias that does not broadcast
     return part("add.Tensor", product, bias)
 
 
