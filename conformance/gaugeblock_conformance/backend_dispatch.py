@@ -1,4 +1,5 @@
-"""What the suite asks of a dispatcher, as data: the calls of the capabilities dispatch.*, wrapper and inference.
+"""What the suite asks of a dispatcher, as data: the calls of the capabilities dispatch.*, wrapper, inference, vmap,
+autocast and functionalize.
 
 Nothing here names a backend's API. A backend with the capabilities answers the operator names of :data:`CALLS` in its
 ``call``; what its kernels, modes and wrappers did, it writes into one log, in order.
@@ -76,9 +77,45 @@ class Mode:
     argument: Any = None
 
 
-Context = Include | Exclude | Inference | Thread | Mode | AutogradContext
+@dataclass(frozen=True)
+class Autocast:
+    """The casting mode of the backend's device, with products in the dtype called ``dtype``, or off."""
 
-PARTS = tuple(part.__name__ for part in (Kernel, Include, Exclude, Inference, Thread, Mode))
+    dtype: str = "bfloat16"
+    enabled: bool = True
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """One vmap: the dims of the arguments along which the examples lie, None for those that all examples share, that of
+    the result, what random operators do, and how many examples are computed at once."""
+
+    in_dims: tuple[int | None, ...]
+    out_dims: int = 0
+    randomness: str = "error"
+    chunk_size: int | None = None
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A value of a program: an argument, by number, or behind these what its steps gave, one after the other."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """A call of a program, some of whose arguments are values of the program."""
+
+    operator: str
+    args: tuple[Any, ...]
+
+
+Context = Include | Exclude | Inference | Thread | Mode | Autocast | AutogradContext
+
+PARTS = tuple(
+    part.__name__ for part in (Kernel, Include, Exclude, Inference, Thread, Mode, Autocast, Mapping, Slot, Step)
+)
 
 CALLS: dict[str, str] = {
     "define_operator": "(schema) a new operator of namespace 'suite'",
@@ -94,6 +131,9 @@ CALLS: dict[str, str] = {
     "on_wrappers": "(operator, *args) -> the call's answer on wrappers of its tensors, and 'wrapped' or 'bare'",
     "on_ducks": "(operator, labels, *args) -> what labelled foreign objects, put for None in args, answer",
     "gradient_on_wrapper": "(x, factor) -> gradient of sum(x * factor) in a wrapper of x, and 'wrapped' or 'bare'",
+    "mapped": "(operator, Mappings, *args, **kwargs) -> its answer under these vmaps, the outermost first",
+    "functionalized": "(remove, Steps, *args) -> what the last step gives, without the writes, and views, to remove",
+    "run_program": "(Steps, *args) -> what the last step gives",
     "register_derivative": "(operator, factor) for a unary operator: the incoming gradient times the factor",
 }
 """Operator name -> its arguments and answer. Operators of the namespace itself are called as ``suite::name``."""

@@ -13,7 +13,21 @@ from functools import cached_property
 from typing import Any, NoReturn
 
 from ..backend import Unsupported
-from ..backend_dispatch import CALLS, NAMESPACE, Context, Exclude, Include, Inference, Kernel, Mode, Thread
+from ..backend_dispatch import (
+    CALLS,
+    NAMESPACE,
+    Autocast,
+    Context,
+    Exclude,
+    Include,
+    Inference,
+    Kernel,
+    Mapping,
+    Mode,
+    Slot,
+    Step,
+    Thread,
+)
 from .autograd_contexts import context_manager
 from .dispatch_names import DispatchNames, names_of
 from .dispatch_wrappers import Wrappers
@@ -171,6 +185,9 @@ class Dispatching:
             found = self.module.inference_mode()
         elif isinstance(context, Mode):
             found = self._mode(context)
+        elif isinstance(context, Autocast):
+            kind = self.device.partition(":")[0]
+            found = self.module.autocast(kind, getattr(self.module, context.dtype), context.enabled)
         else:
             assert not isinstance(context, Thread)
             found = context_manager(self.module, context, self.log)
@@ -191,6 +208,24 @@ class Dispatching:
                 return result + result if mode.action == "double" else result
 
         return Logging()
+
+    def mapped(self, operator: str, levels: Sequence[Mapping], *args: Any, **kwargs: Any) -> Any:
+        function: Function = lambda *given: self.call(operator, *given, **kwargs)  # noqa: E731
+        for level in reversed(levels):
+            function = self.module.func.vmap(
+                function, level.in_dims, level.out_dims, level.randomness, chunk_size=level.chunk_size
+            )
+        return function(*args)
+
+    def run_program(self, steps: Sequence[Step], *args: Any) -> Any:
+        values = list(args)
+        for step in steps:
+            given = [values[one.number] if isinstance(one, Slot) else one for one in step.args]
+            values.append(self.call(step.operator, *given))
+        return values[-1]
+
+    def functionalized(self, remove: str, steps: Sequence[Step], *args: Any) -> Any:
+        return self.module.func.functionalize(lambda *given: self.run_program(steps, *given), remove=remove)(*args)
 
     def on_wrappers(self, operator: str, *args: Any) -> tuple[Any, ...]:
         return self._wrappers.call(lambda *wrapped: self.call(operator, *wrapped), args)

@@ -22,7 +22,7 @@ _COMPOSITE = ("CompositeImplicitAutograd", "CompositeExplicitAutograd", "Composi
 # What torch has beside the common capabilities, on the devices that have it.
 _FURTHER = frozenset(
     """refcount quantized blocked shm sparse_coo dispatch.keyset dispatch.registry dispatch.kernels dispatch.mode
-    wrapper inference isa
+    wrapper inference isa vmap autocast functionalize
     autograd autograd.graph autograd.hooks autograd.func autograd.fwd autograd.double autograd.anomaly""".split()
 )
 _OF_QUANTIZED = frozenset({"q_scale", "q_zero_point"})

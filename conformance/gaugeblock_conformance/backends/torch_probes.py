@@ -143,6 +143,13 @@ def _anomaly(torch: Any, device: str) -> None:
         _differentiate(torch, device)
 
 
+def _casting(torch: Any, device: str) -> None:
+    kind = device.partition(":")[0]
+    with torch.autocast(kind, torch.bfloat16):
+        found = torch.mm(_matrix(torch, device), _matrix(torch, device).t())
+    _need(found.dtype is torch.bfloat16, "a product that was not cast")
+
+
 def _inference(torch: Any, device: str) -> None:
     with torch.inference_mode():
         x = _matrix(torch, device).clone()
@@ -291,6 +298,9 @@ PROBES: Mapping[str, Probe] = {
     "dispatch.mode": _mode,
     "wrapper": _wrapper,
     "inference": _inference,
+    "vmap": lambda torch, device: torch.func.vmap(torch.neg)(_matrix(torch, device)),
+    "autocast": _casting,
+    "functionalize": lambda torch, device: torch.func.functionalize(torch.neg)(_matrix(torch, device)),
     "autograd": _differentiate,
     "autograd.graph": _graph,
     "autograd.hooks": _hooks,

@@ -60,6 +60,7 @@ from . import (
     strides,
     thresholds,
     traces,
+    transforms,
     values,
     views,
 )
@@ -72,7 +73,7 @@ MODULES = (
     allocator_waiting, allocator_figures, allocator_answers, interop, exchange, acceptances, iteration,
     layouts, counting, traces, sharing, slopes, bounds, ranks, lazies, lengths, lookups, algebra,
     lifetimes, indices, computations, schemas, autograd_uses, narrow_floats,
-    sparse_layouts, quantization, opaque_layouts,
+    sparse_layouts, quantization, opaque_layouts, transforms,
 )  # fmt: skip
 
 

@@ -132,5 +132,5 @@ def install(device: str) -> None:
         for name, policy in POLICIES[device].items():
             operator = REGISTRY.operators.get(name)
             if operator is not None:
-                REGISTRY.register(name, KEY_NAMES[device], _kernel(device, operator, DOES[policy]), own=True)
+                REGISTRY.put_below(name, KEY_NAMES[device], _kernel(device, operator, DOES[policy]))
         _INSTALLED.add(device)

@@ -10,6 +10,7 @@ A call collects the key set of its arguments, and runs the kernel of the highest
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -249,6 +250,13 @@ class Registry:
             else:
                 operator.kernels[key] = [entry]
 
+    def put_below(self, name: str, key: str, kernel: Kernel) -> None:
+        """Register one of the engine's own kernels, which it has from now on: those from outside go before it."""
+        operator = self.find(name)
+        with self._lock:
+            operator.kernels.setdefault(key, []).insert(0, Registration(kernel, "kernel"))
+            operator.resolved.clear()
+
     @staticmethod
     def _leave(operator: Operator, key: str) -> None:
         if operator.sealed and key in FAST_CALLS:
@@ -436,6 +444,14 @@ def run_entry(operator: Operator, found: Resolved, args: tuple[Any, ...], kwargs
     if entry.boxed:
         return entry.function(operator, found.mask, args, kwargs)
     return entry.function(found.mask, *args, **kwargs) if entry.with_keys else entry.function(*args, **kwargs)
+
+
+def composed(operator: Operator, keys: int) -> Kernel | None:
+    """Return the function that is made of other operators, if the operator is one, for a call on these keys."""
+    entry = operator.active("CompositeImplicitAutograd")
+    if entry is None or entry.function is None:
+        return None
+    return functools.partial(entry.function, keys) if entry.with_keys else entry.function
 
 
 def check_one_device(operator: Operator, values: Iterable[Any]) -> None:

@@ -74,7 +74,7 @@ class BatchedTensor(Tensor):
 
     __slots__ = ("level", "value")
     class_keys = BATCHED
-    __torch_function__ = classmethod(_disabled_torch_function_impl)
+    __torch_function__: Any = classmethod(_disabled_torch_function_impl)
     value: Tensor
     level: int
 

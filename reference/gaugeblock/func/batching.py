@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..calls.functions import ops
-from ..dispatch.dispatcher import FALLTHROUGH, REGISTRY, Operator, call
+from ..dispatch.dispatcher import FALLTHROUGH, REGISTRY, Operator, call, composed
 from ..dispatch.keys import map_tensors, tensors_in
 from ..operators.generator import default_generator
 from ..operators.rows import rows
@@ -60,12 +60,6 @@ def _wrapped(result: Any, level: int) -> Any:
     return map_tensors(lambda one: batched(one, level), result)
 
 
-def _composed(operator: Operator) -> Callable[..., Any] | None:
-    """Return the function that is made of other operators, if the operator is one."""
-    found = operator.active("CompositeImplicitAutograd")
-    return None if found is None else found.function
-
-
 def batch(operator: Operator, keys: int, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """Call an operator that is given examples of a batch."""
     level = level_of((*args, *kwargs.values()))
@@ -78,16 +72,16 @@ def batch(operator: Operator, keys: int, args: tuple[Any, ...], kwargs: Mapping[
     with running(LEVELS.running[: level - 1]):
         given = arguments(operator, args, kwargs)
         rule = RULES.get(operator.name)
-        composed = None if rule else _composed(operator)
-        if rule is None and composed is None and _is_pointwise(operator):
+        parts = None if rule else composed(operator, keys)
+        if rule is None and parts is None and _is_pointwise(operator):
             rule = pointwise
-        if composed is None:
+        if parts is None:
             check_written(operator, given, level)
         result = NotImplemented if rule is None else rule(operator, given, level, size)
     if result is not NotImplemented:
         return next(iter(given.values())) if is_inplace(operator) else _wrapped(result, level)
-    if composed is not None:
-        return composed(*args, **kwargs)
+    if parts is not None:
+        return parts(*args, **kwargs)
     with running(LEVELS.running[: level - 1]):
         return _looped(operator, given, level, size)
 
@@ -175,7 +169,11 @@ def _again(given: Given) -> Callable[[], None]:
     """Return what sets the generator of a call back to where it is now."""
     generator = given.get("generator") or default_generator
     state = generator.get_state()
-    return lambda: generator.set_state(state)
+
+    def back() -> None:
+        generator.set_state(state)
+
+    return back
 
 
 
@@ -186,7 +184,7 @@ def install() -> None:
     REGISTRY.register_fallback("FuncTorchVmapMode", FALLTHROUGH, own=True)
     drawn = [row for row in rows().values() if row.family == "random"]
     for name in dict.fromkeys(name for row in drawn for name in (row.name, row.inplace_name) if name is not None):
-        if _composed(REGISTRY.find(name)) is None:
-            REGISTRY.register(name, "FuncTorchVmapMode", random(REGISTRY.find(name)), own=True)
+        if composed(REGISTRY.find(name), 0) is None:
+            REGISTRY.put_below(name, "FuncTorchVmapMode", random(REGISTRY.find(name)))
 
 

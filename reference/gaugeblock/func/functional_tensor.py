@@ -115,7 +115,7 @@ class FunctionalTensor(Tensor):
 
     __slots__ = ("_generation", "_value", "root", "shadow", "steps")
     class_keys = FUNCTIONALIZE
-    __torch_function__ = classmethod(_disabled_torch_function_impl)
+    __torch_function__: Any = classmethod(_disabled_torch_function_impl)
     root: Root
     shadow: Tensor
     steps: tuple[tuple[Step, tuple[int, ...]], ...]

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..core.away import carried
 from ..core.errors import type_error
-from ..dispatch.dispatcher import REGISTRY, Operator, call
+from ..dispatch.dispatcher import REGISTRY, Operator, call, composed
 from ..dispatch.guards import DisableTorchDispatch, ExcludeDispatchKeyGuard, IncludeDispatchKeyGuard
 from ..dispatch.keys import map_tensors, tensors_in
 from ..operators.rows import rows
@@ -88,9 +88,9 @@ RUNNING = carried(Running())
 
 def functionalize_call(operator: Operator, keys: int, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """Call an operator that is given tensors of functionalize."""
-    composed = operator.active("CompositeImplicitAutograd")
-    if composed is not None and composed.function is not None and not operator.schema.is_out:
-        return composed.function(*args, **kwargs)
+    parts = composed(operator, keys)
+    if parts is not None and not operator.schema.is_out:
+        return parts(*args, **kwargs)
     written = [one.name for one in operator.schema.arguments if one.written]
     with ExcludeDispatchKeyGuard("Functionalize"):
         if written:

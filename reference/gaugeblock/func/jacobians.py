@@ -20,6 +20,11 @@ def _basis(one: Any) -> Any:
     return ops.eye(count, dtype=one.dtype, device=one.device).reshape(count, *one.shape)
 
 
+def _laid_out(output: Any, entry: Any) -> Any:
+    """Return the rows of a Jacobian with the sizes of the output in place of their number."""
+    return entry.reshape(*output.shape, *entry.shape[1:])
+
+
 def _zeros(tree: Any) -> list[Any]:
     return [ops.zeros_like(one) for one in _tensors(tree)]
 
@@ -61,7 +66,7 @@ def jacrev(
                 return found[0] if isinstance(argnums, int) else found
 
             made = vmap(of_row, chunk_size=chunk_size)(_basis(one))
-            rows.append(map_tensors(lambda entry, one=one: entry.reshape(*one.shape, *entry.shape[1:]), made))
+            rows.append(map_tensors(functools.partial(_laid_out, one), made))
         jacobian = _filled(value, rows)
         return (jacobian, aux[0]) if has_aux else jacobian
 

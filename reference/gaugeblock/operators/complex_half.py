@@ -55,7 +55,7 @@ def held_only(values: Iterable[Any]) -> DType | None:
             if (found := held_only(value)) is not None:
                 return found
         elif value.__class__ is DType and not value.computes:
-            return value  # type: ignore[no-any-return]
+            return value
     return None
 
 
