@@ -34,7 +34,8 @@ def _program(view: int, write: int, on_copy: bool) -> tuple[Step, ...]:
 
 def _argument(s: Session) -> Handle:
     """A tensor that a program may write to: a copy, which the session does not watch."""
-    return s.call("clone", s.tensor(_START))
+    made: Handle = s.call("clone", s.tensor(_START))
+    return made
 
 
 def _run(s: Session, remove: str, steps: tuple[Step, ...]) -> tuple[str, ...]:
