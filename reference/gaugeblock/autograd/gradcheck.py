@@ -34,7 +34,7 @@ def gradcheck(
     gradient, NotImplementedError for batched gradients. Source: torch.autograd.gradcheck.
     """
     if check_batched_grad or check_batched_forward_grad:
-        raise NotImplementedError("gradcheck(): batched gradients are not checked here; compare with func.vmap of func.vjp")
+        raise NotImplementedError("gradcheck(): batched gradients are not checked; compare them by func.vmap")
     given = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     asked = [place for place, one in enumerate(given) if _differentiable(one)]
     if not asked:

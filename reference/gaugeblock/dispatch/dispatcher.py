@@ -411,15 +411,30 @@ def redispatch(operator: Operator, mask: int, *args: Any, **kwargs: Any) -> Any:
     found = REGISTRY.resolve(operator, mask)
     if AUTOGRAD_IN_USE and not found.mask & (AUTOGRAD_MASK | AUTOGRAD_KEY):
         if mask & AUTOGRAD_MASK and any_autograd(args, kwargs):
-            # A kernel above autograd handed the call on by keys alone, which do not tell who requires a gradient.
-            found = REGISTRY.resolve(operator, mask | AUTOGRAD_KEY)
-        else:
-            found = REGISTRY.guard(operator, found, args, kwargs)
+            return recorded(operator, mask, args, kwargs)
+        found = REGISTRY.guard(operator, found, args, kwargs)
     if STATE.trace is not None:
         result = STATE.trace(operator, mask, found, args, kwargs)
     else:
         result = run_entry(operator, found, args, kwargs)
     return made_in_inference(result, (*args, *kwargs.values())) if STATE.inference else result
+
+
+ABOVE_AUTOGRAD = ((1 << BACKEND_COUNT + len(FUNCTIONALITY_BIT)) - 1) & ~((1 << AUTOGRAD_MASK.bit_length()) - 1)
+"""The functionalities that come before autograd."""
+
+
+def recorded(operator: Operator, mask: int, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Record a call that a kernel above autograd handed on by its keys, which do not tell who requires a gradient. The
+    functionalities above that are not among the keys are done with."""
+    before = STATE.exclude
+    STATE.exclude |= ABOVE_AUTOGRAD & ~mask
+    enter_special()
+    try:
+        return redispatch(operator, mask | AUTOGRAD_KEY, *args, **kwargs)
+    finally:
+        STATE.exclude = before
+        leave_special()
 
 
 def made_in_inference(result: Any, given: tuple[Any, ...]) -> Any:
