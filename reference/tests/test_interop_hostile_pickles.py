@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import re
 import tracemalloc
 import zipfile
 from typing import Any
@@ -138,6 +139,7 @@ def test_constants_are_not_called(called: Global) -> None:
 
 HUGE = 1 << 60
 META = "_rebuild_meta_tensor_no_storage"
+COO = Global("torch.serialization", "_get_layout", "torch.sparse_coo")
 
 
 @pytest.mark.parametrize(
@@ -201,6 +203,41 @@ def test_impossible_members_are_refused(made: Global, message: str) -> None:
     assert tracemalloc.get_traced_memory()[1] < 1_000_000
     tracemalloc.stop()
     assert str(caught.value)
+
+
+def sparse(rows: Any, sizes: Any, *more: Any, layout: str = "torch.sparse_coo", held: int = 2) -> Global:
+    """A sparse tensor whose indices are the first 8-byte numbers of the storage, with zeros as values."""
+    indices = tensor(0, rows, (rows[-1], 1)[-len(rows) :], False, None, storage=Stored("LongStorage", length=3))
+    values = tensor(0, (held,), (0,), False, None, storage=Stored("FloatStorage", key="1", length=1))
+    data = (indices, values, sizes, *more)
+    return Global("torch._utils", "_rebuild_sparse_tensor", Global("torch.serialization", "_get_layout", layout), data)
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (sparse((1, 2), (1,), True), r"a sparse tensor of sizes \(1,\) has indices from \[0\] to \[5\]"),
+        (sparse((1, 3), (9,), True, held=3), r"a sparse tensor of sizes \(9,\) has indices from \[-1\] to \[5\]"),
+        (sparse((1, 2), (9,), True, held=3), "has indices of shape (1, 2) and values of shape (3,)"),
+        (sparse((2,), (9,), True), "has indices of shape (2,)"), (sparse((1, 2), (9, 9), True), "of sizes (9, 9) has"),
+        (sparse((1, 2), 9, True), "the sizes of a sparse tensor are 9"),
+        (sparse((1, 2), (9,), layout="torch.strided"), "has the layout gaugeblock.strided, which is not read"),
+        (sparse((1, 2), (9,), True, True), "is not made of indices, values and sizes"),
+        (Global("torch._utils", "_rebuild_sparse_tensor", COO,
+         ([1], [1], (2,))), "the indices of a sparse tensor are no strided tensor"),
+    ],
+)  # fmt: skip
+def test_impossible_sparse_tensors_are_refused(made: Global, message: str) -> None:
+    numbers = b"".join(number.to_bytes(8, "little", signed=True) for number in (0, 5, -1))
+    with pytest.raises(RuntimeError, match=message if "\\" in message else re.escape(message)):
+        load(pickled([made]), numbers)
+
+
+def test_sparse_tensors_that_claim_an_order_are_looked_at() -> None:
+    numbers = b"".join(number.to_bytes(8, "little", signed=True) for number in (0, 5, 5))
+    made = [sparse((1, 2), (9,), True), sparse((1, 3), (9,), True, held=3), sparse((1, 2), (9,))]
+    found = load(pickled(made), numbers)
+    assert [one.is_coalesced() for one in found] == [True, False, False]
 
 
 def test_bytes_repeated_through_the_memo_are_refused() -> None:

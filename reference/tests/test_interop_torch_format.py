@@ -147,6 +147,19 @@ def test_storages_that_several_dtypes_share_stay_one() -> None:
     assert sum(name.startswith("archive/data/") for name in _members([x, x.view(gb.int32)])) == 1
 
 
+def test_gradients_are_asked_for_again() -> None:
+    x = gb.ones(3)
+    sparse = gb.eye(2).to_sparse().requires_grad_()
+    values = [x.requires_grad_(), gb.ones(2, dtype=gb.float8_e5m2).requires_grad_(), sparse]
+    values[1].label = "eight"
+    stream = io.BytesIO()
+    gb.save([*values, x.detach().view(gb.int32), gb.eye(2).to_sparse()], stream)
+    stream.seek(0)
+    found = gb.load(stream)
+    assert [one.requires_grad for one in found] == [True, True, True, False, False]
+    assert all(one.is_leaf for one in found) and found[1].label == "eight"
+
+
 def test_storages_are_saved_themselves() -> None:
     x = gb.arange(3, dtype=gb.int16)
     stream = io.BytesIO()

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 library = pytest.importorskip("safetensors", minversion="0.8")
 
-NAMES = "bool uint8 int8 uint16 int16 uint32 int32 uint64 int64 float16 bfloat16 float32 float64 complex64".split()
+NAMES = """bool uint8 int8 uint16 int16 uint32 int32 uint64 int64 float16 bfloat16 float32 float64 complex64
+    float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz""".split()
 
 
 def header(data: bytes) -> dict[str, Any]:

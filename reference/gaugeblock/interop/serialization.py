@@ -27,8 +27,9 @@ from ..core.size import Size
 from ..memory.storage import Storage, foreign_storage
 from ..memory.untyped import UntypedStorage
 from ..tensor.attributes import PARAMETER
+from ..tensor.sparse_tensor import SparseTensor
 from ..tensor.tensor import Tensor
-from . import copying, first_format, torch_names
+from . import copying, first_format, sparse_files, torch_names
 from .tensor_archive import ALIGNMENT, DAMAGED, Reader, write_member, writing
 from .typed_storage import TypedStorage
 from .unpickler import Unpickler
@@ -57,6 +58,8 @@ class _Named:
 
 
 _FUNCTIONS = {name: _Named(module, name) for module, name in torch_names.FUNCTIONS}
+_WITHOUT_GRADIENT = frozenset({_FUNCTIONS["_rebuild_tensor_v3"], _FUNCTIONS["_rebuild_sparse_tensor"]})
+"""Functions whose result requires a gradient only when that is set as an attribute; PyTorch's v3 fails otherwise."""
 _STORAGE_TYPES = {dtype: _Named("torch", name) for dtype, name in torch_names.STORAGE_NAMES.items()}
 _UNTYPED = _Named(*torch_names.UNTYPED)
 _TENSOR = _Named("torch", "Tensor")
@@ -138,7 +141,7 @@ class _Writer(pickle._Pickler):
     def _tensor(self, tensor: Tensor) -> tuple[Any, ...]:
         if tensor.meta.dtype.quantized:
             raise RuntimeError("save(): quantized tensors are not saved; save int_repr() with the scale and zero point")
-        attributes = dict(tensor.__dict__)
+        attributes = {name: value for name, value in tensor.__dict__.items() if name != "parts"}
         requires_grad = tensor.requires_grad  # type: ignore[attr-defined]
         if attributes.pop(PARAMETER, False):
             parts: tuple[Any, ...] = (_Plain(tensor), requires_grad, OrderedDict())
@@ -146,22 +149,28 @@ class _Writer(pickle._Pickler):
                 return _FUNCTIONS["_rebuild_parameter_with_state"], (*parts, attributes)
             return _FUNCTIONS["_rebuild_parameter"], parts
         function, arguments = self._data(tensor, requires_grad)
+        if requires_grad and function in _WITHOUT_GRADIENT:
+            attributes["requires_grad"] = True
         if attributes:
             return _FUNCTIONS["_rebuild_from_type_v2"], (function, _TENSOR, arguments, attributes)
         return function, arguments
 
     def _data(self, tensor: Tensor, requires_grad: bool) -> tuple[_Named, tuple[Any, ...]]:
+        if isinstance(tensor, SparseTensor):
+            return _FUNCTIONS["_rebuild_sparse_tensor"], (tensor.layout, sparse_files.data_of(tensor))
         meta, storage = tensor.meta, tensor.storage_impl
         if meta.device is device.meta_device:
             function = _FUNCTIONS["_rebuild_meta_tensor_no_storage"]
             return function, (meta.dtype, meta.sizes, meta.strides, requires_grad)
         bits = {name: True for name, bit in torch_names.LAZY_BITS.items() if meta.lazy & bit}
         metadata = (bits,) if bits else ()
-        where: tuple[Any, ...] = (tensor.offset, meta.sizes, meta.strides, requires_grad, OrderedDict())
+        where: tuple[Any, ...] = (tensor.offset, meta.sizes, meta.strides)
+        hooks: OrderedDict[Any, Any] = OrderedDict()
         typed = meta.dtype in _STORAGE_TYPES and id(storage) not in self._untyped
         if typed and not storage.nbytes % meta.dtype.itemsize:
-            return _FUNCTIONS["_rebuild_tensor_v2"], (_Stored(storage, meta.dtype), *where, *metadata)
-        return _FUNCTIONS["_rebuild_tensor_v3"], (_Stored(storage, None), *where, meta.dtype, *metadata)
+            arguments = (_Stored(storage, meta.dtype), *where, requires_grad, hooks, *metadata)
+            return _FUNCTIONS["_rebuild_tensor_v2"], arguments
+        return _FUNCTIONS["_rebuild_tensor_v3"], (_Stored(storage, None), *where, False, hooks, meta.dtype, *metadata)
 
 
 _REDUCED: dict[type, Callable[[Any], tuple[Any, ...]]] = {

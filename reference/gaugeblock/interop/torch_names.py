@@ -6,7 +6,7 @@ import collections
 from typing import Any
 
 from ..core import device, layout, memory_format, size
-from ..core.dtype import ALL_DTYPES, DType
+from ..core.dtype import ALL_DTYPES, BY_NAME, DType
 from ..core.errors import INT64_MAX
 from ..core.promotion import UPSTREAM_NAMES
 from ..memory.storage import Storage, allocate_storage, check_nbytes
@@ -15,15 +15,12 @@ from ..tensor.attributes import PARAMETER
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import CONJUGATE, NEGATIVE, extent
-from . import copying
+from . import copying, sparse_files
 from .typed_storage import TypedStorage
 from .unpickler import Function, Unpickler
 
-STORAGE_NAMES: dict[DType, str] = {
-    dtype: f"{UPSTREAM_NAMES[dtype.name]}Storage"
-    for dtype in ALL_DTYPES
-    if dtype.name not in ("uint16", "uint32", "uint64", "complex32") and dtype.name in UPSTREAM_NAMES
-}
+_TYPED = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128".split()
+STORAGE_NAMES: dict[DType, str] = {BY_NAME[name]: f"{UPSTREAM_NAMES[name]}Storage" for name in _TYPED}
 """dtype -> the storage class in ``torch`` that holds it. Other dtypes are written over UntypedStorage."""
 
 UNTYPED = ("torch.storage", "UntypedStorage")
@@ -118,6 +115,10 @@ def _rebuild_meta_tensor(_: Unpickler, dtype: Any, sizes: Any, strides: Any, req
     return rebuild(storage, 0, sizes, strides, requires_grad, dtype, None)
 
 
+def _rebuild_sparse_tensor(_: Unpickler, layout: Any, data: Any) -> Tensor:
+    return sparse_files.rebuild_sparse(layout, data)
+
+
 def _rebuild_parameter(_: Unpickler, data: Any, requires_grad: Any, hooks: Any) -> Tensor:
     if not isinstance(data, Tensor):
         raise TypeError(f"a parameter is made of a {type(data).__name__}")
@@ -143,7 +144,10 @@ def _attributed(unpickler: Unpickler, made: Tensor, state: Any) -> Tensor:
     if type(attributes) is not dict:
         raise TypeError(f"the attributes of a tensor are a {type(attributes).__name__}")
     unpickler.count(len(attributes))
-    copying.restore_attributes(made, attributes)
+    others = {name: value for name, value in attributes.items() if name != "requires_grad"}
+    if len(others) < len(attributes):
+        set_requires_grad(made, check_flag(attributes["requires_grad"]))
+    copying.restore_attributes(made, others)
     return made
 
 
@@ -173,6 +177,7 @@ FUNCTIONS: dict[tuple[str, str], Any] = {
     ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor_v2,
     ("torch._utils", "_rebuild_tensor_v3"): _rebuild_tensor_v3,
     ("torch._utils", "_rebuild_meta_tensor_no_storage"): _rebuild_meta_tensor,
+    ("torch._utils", "_rebuild_sparse_tensor"): _rebuild_sparse_tensor,
     ("torch._utils", "_rebuild_parameter"): _rebuild_parameter,
     ("torch._utils", "_rebuild_parameter_with_state"): _rebuild_parameter_with_state,
     ("torch._tensor", "_rebuild_from_type_v2"): _rebuild_from_type,
