@@ -202,7 +202,10 @@ FORMAT_BY_NAME = ("gaugeblock.core.memory_format", "memory_format_by_name")
 FUNCTIONS[FORMAT_BY_NAME] = lambda _, name: memory_format.memory_format_by_name(name)
 
 NAMES: dict[tuple[str, str], Any] = {place: Function(".".join(place), call) for place, call in FUNCTIONS.items()}
-_REBUILDERS = frozenset(function for (_, name), function in NAMES.items() if name.startswith("_rebuild_tensor"))
+_REBUILDERS = frozenset(
+    NAMES["torch._utils", f"_rebuild_{name}"]
+    for name in ("tensor", "tensor_v2", "tensor_v3", "meta_tensor_no_storage", "sparse_tensor")
+)
 NAMES |= {("torch", dtype.name): dtype for dtype in ALL_DTYPES}
 NAMES |= {("torch", name): StorageType(dtype) for dtype, name in STORAGE_NAMES.items()}
 NAMES |= {UNTYPED: StorageType(None), ("torch", "Tensor"): Tensor}

@@ -24,6 +24,9 @@ class Function:
         self.name = name
         self.call = call
 
+    def __repr__(self) -> str:
+        return f"<{self.name} in a file>"
+
 
 class Unpickler:
     """Reads the pickle `data` of protocol 2 or later.
