@@ -7,11 +7,12 @@ import pickle
 import re
 import tracemalloc
 import zipfile
+from pathlib import Path
 from typing import Any
 
 import gaugeblock as gb
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 BASE = {"a": gb.arange(6.0).view(2, 3), "b": [gb.tensor([1j]).conj(), gb.nn.Parameter(gb.ones(2))], "c": (1, {2}, b"x")}
@@ -308,6 +309,28 @@ PIECES = [PICKLE[begin:end] for begin in range(0, len(PICKLE), 7) for end in (be
 @given(st.lists(st.sampled_from(PIECES), max_size=40))
 def test_pickles_of_shuffled_pieces_are_refused_or_usable(pieces: list[bytes]) -> None:
     refused_or_used(b"\x80\x02" + b"".join(pieces) + b".")
+
+
+@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    changes=st.lists(st.tuples(st.integers(0, 1 << 20), st.integers(0, 255)), max_size=4),
+    end=st.integers(0, 1 << 20) | st.none(),
+)
+def test_changed_files_are_refused_or_mapped(
+    changes: list[tuple[int, int]], end: int | None, tmp_path: Path
+) -> None:
+    """Checksums are not looked at then, so that elements may differ."""
+    changed = bytearray(WHOLE.getvalue())
+    for place, byte in changes:
+        changed[place % len(changed)] = byte
+    path = tmp_path / "changed"
+    path.write_bytes(bytes(changed if end is None else changed[: end % len(changed)]))
+    try:
+        found = gb.load(path, mmap=True)
+    except (RuntimeError, pickle.UnpicklingError) as error:
+        check_told(error)
+    else:
+        used(found)
 
 
 WHOLE = io.BytesIO()
