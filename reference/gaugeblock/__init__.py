@@ -35,6 +35,7 @@ from .core.dtype import BY_NAME as _DTYPES
 from .core.dtype import DType as dtype
 from .core.dtype import get_default_dtype, set_default_dtype
 from .core.layout import Layout as layout
+from .core.layout import LAYOUTS as _LAYOUTS
 from .core.layout import _mkldnn, strided
 from .core.limits import finfo, iinfo
 from .core.memory_format import MemoryFormat as memory_format
@@ -88,7 +89,7 @@ __all__ = [
 
 _MODULES = frozenset(
     """amp array_api autograd cuda fft func kernel_tools library linalg multiprocessing nn ops optim overrides
-    safetensors signal special testing utils""".split()
+    safetensors signal sparse special testing utils""".split()
 )
 """Modules that are imported when they are first asked for."""
 
@@ -99,6 +100,7 @@ _LATER = {
 """Function -> its module, imported when it is first asked for."""
 
 _LATER |= dict.fromkeys(("empty_permuted", "hash_tensor", "histogramdd", "range"), "interop.rarer_functions")
+_LATER |= dict.fromkeys(_sparse_members.FUNCTIONS, "bindings.sparse_members")
 _LATER |= {
     "TypedStorage": "interop.typed_storage", "is_storage": "interop.typed_storage",
     "set_default_tensor_type": "interop.legacy_classes",
@@ -134,6 +136,7 @@ _OVERRIDABLE = (
 globals().update(_FACTORIES)
 globals().update({name: _overridable(globals()[name]) for name in _OVERRIDABLE})
 globals().update(_DTYPES)
+globals().update(_LAYOUTS)
 globals().update(_DTYPE_ALIASES)
 _install()
 _PLACING.load = _partial(_import_module, package=__name__)

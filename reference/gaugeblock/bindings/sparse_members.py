@@ -31,6 +31,21 @@ def calls() -> Any:
     return import_module("..sparse.calls", __package__)
 
 
+FACTORIES = ("zeros", "empty.memory_format", "ones", "full")
+"""Operators that make a tensor in the layout that they are asked for."""
+FUNCTIONS = (
+    "sparse_coo_tensor", "sparse_compressed_tensor", "sparse_csr_tensor", "sparse_csc_tensor", "sparse_bsr_tensor",
+    "sparse_bsc_tensor",
+)  # fmt: skip
+"""Functions of the module that make sparse tensors."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in FUNCTIONS:
+        return calls().FUNCTIONS[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 for _name in METHODS:
     setattr(Tensor, _name, _later(_name))
 

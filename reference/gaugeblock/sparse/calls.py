@@ -10,9 +10,11 @@ from ..core.dtype import DType
 from ..core.errors import check_int, type_error
 from ..core.layout import Layout, sparse_coo
 from ..dispatch.dispatcher import REGISTRY, call
+from ..dispatch.overrides import overridable
 from ..tensor.tensor import Tensor
 from . import members
 from . import registration as registration
+from .construction import sparse_coo_tensor
 from .coo_tensor import parts_of
 
 
@@ -55,3 +57,5 @@ METHODS: dict[str, Callable[..., Any]] = {
         "col_indices", "ccol_indices", "row_indices")},
 }  # fmt: skip
 """Method of tensors -> its function."""
+FUNCTIONS: dict[str, Callable[..., Any]] = {"sparse_coo_tensor": overridable(sparse_coo_tensor)}
+"""Function of the public module -> itself."""

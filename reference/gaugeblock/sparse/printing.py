@@ -24,7 +24,7 @@ def sparse_to_text(self: Tensor) -> str:
     meta, indent = self.meta, len(PREFIX)
     parts = parts_of(self)
     named = {name: getattr(parts, name) for name in parts.names}
-    text = f",\n{' ' * indent}".join([f"{name}={_part(name, part)}" for name, part in named.items()])
+    text = f",\n{' ' * indent}".join([_part(name, part) for name, part in named.items()])
     notes = [f"size={tuple(meta.sizes)}", f"nnz={parts.nnz}"]
     if meta.device is not cpu:
         notes.insert(0, f"device='{meta.device}'")
@@ -41,5 +41,7 @@ def sparse_to_text(self: Tensor) -> str:
 
 
 def _part(name: str, part: Tensor) -> str:
-    """Return the text of one part without its dtype, its lines under the first."""
+    """Return the name of a part and its text without its dtype, its further lines under the first."""
+    if not part.meta.numel:
+        return f"{name}=tensor([], size={tuple(part.meta.sizes)})"
     return to_text(part, " " * len(PREFIX) + f"{name}=tensor(", plain=True).lstrip()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..operators.invoke import apply
+from ..operators.rows import rows
 from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version
 from .coalescing import coalesced
@@ -37,8 +38,8 @@ def on_values(name: str) -> Callable[..., Tensor]:
 def on_values_inplace(name: str) -> Callable[..., Tensor]:
     """Return the kernel that applies an operator to the values in place. It raises RuntimeError for a tensor that is
     not coalesced, unless the operator is linear."""
-    base, dot, overload = name.partition(".")
-    written, linear = f"{base}_{dot}{overload}", name in LINEAR
+    base = name.partition(".")[0]
+    written, linear = rows()[name].inplace_name or "", name in LINEAR
 
     def kernel(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         parts = parts_of(self)

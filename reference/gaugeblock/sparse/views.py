@@ -1,0 +1,180 @@
+"""Dims of sparse tensors exchanged, added and taken apart; the values are shared where nothing is chosen of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..core import lazy_numpy as np
+from ..core.errors import wrap_dim
+from ..operators.invoke import apply
+from ..tensor.tensor import Tensor
+from ..tensor.versions import bump_version
+from .coo_tensor import alias, columns, coo, index_tensor, is_coo, parts_of
+
+
+def permute(self: Tensor, dims: Sequence[int]) -> Tensor:
+    """Return the tensor with dim k from ``dims[k]``; sparse dims stay before dense ones. Raises RuntimeError for dims
+    that are no permutation, or that mix the two kinds."""
+    ndim, split = self.meta.ndim, parts_of(self).sparse_dim
+    if len(dims) != ndim:
+        raise RuntimeError(
+            f"permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {ndim} is not equal to len(dims) = {len(dims)}"
+        )
+    order = [wrap_dim("permute", one, ndim) for one in dims]
+    if len(set(order)) < ndim:
+        raise RuntimeError("permute(): duplicate dims are not allowed.")
+    if any(one >= split for one in order[:split]):
+        raise RuntimeError("transpose(): transposed dimensions must be sparse, or must both be dense")
+    parts = parts_of(self)
+    rows = index_tensor(columns(self)[order[:split]])
+    dense = [0, *[one - split + 1 for one in order[split:]]]
+    values = alias(parts.values) if dense == sorted(dense) else apply("permute", parts.values, dense)
+    sizes = [self.meta.sizes[one] for one in order]
+    kept = order[:split] == sorted(order[:split])
+    return coo(rows, values, sizes, coalesced=parts.coalesced and kept)
+
+
+def transpose(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Return the tensor with two dims exchanged: two sparse ones, or two dense ones. Raises RuntimeError for one of
+    each, IndexError out of range."""
+    ndim, split = self.meta.ndim, parts_of(self).sparse_dim
+    first, second = wrap_dim("transpose", dim0, ndim), wrap_dim("transpose", dim1, ndim)
+    if (first < split) is not (second < split):
+        raise RuntimeError(
+            f"sparse transpose: transposed dimensions must be sparse Got sparse_dim: {split}, d0: {first}, d1: {second}"
+        )
+    order = list(range(ndim))
+    if ndim:
+        order[first], order[second] = second, first
+    return permute(self, order)
+
+
+def t(self: Tensor) -> Tensor:
+    """Return a matrix with its dims exchanged. Raises RuntimeError for more than two sparse dims and for dense ones."""
+    split = parts_of(self).sparse_dim
+    if split > 2 or self.meta.ndim > split:
+        raise RuntimeError(
+            f"t() expects a tensor with <= 2 sparse and 0 dense dimensions, but got {split} sparse and "
+            f"{self.meta.ndim - split} dense dimensions"
+        )
+    return transpose(self, 0, 1) if split == 2 else permute(self, range(split))
+
+
+def select(self: Tensor, dim: int, index: int) -> Tensor:
+    """Return the part of a dim at an index: sparse, but for the only sparse dim, of which parts are strided. Raises
+    IndexError out of range."""
+    place = wrap_dim("select", dim, self.meta.ndim)
+    size = self.meta.sizes[place]
+    if not -size <= index < size:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(self.meta.sizes)} at dimension {place}"
+        )
+    parts = parts_of(self)
+    split, sizes = parts.sparse_dim, (*self.meta.sizes[:place], *self.meta.sizes[place + 1 :])
+    index %= size
+    if place >= split:
+        return coo(
+            alias(parts.indices), apply("select.int", parts.values, place - split + 1, index), sizes,
+            coalesced=parts.coalesced,
+        )  # fmt: skip
+    indices = columns(self)
+    chosen = np.flatnonzero(indices[place] == index)
+    values = apply("index_select", parts.values, 0, index_tensor(chosen))
+    if split == 1:
+        return apply("to.dtype", apply("sum.dim_IntList", values, (0,)), self.meta.dtype)
+    rest = np.delete(indices[:, chosen], place, 0)
+    return coo(index_tensor(rest), values, sizes, coalesced=parts.coalesced)
+
+
+def unbind(self: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """Return the parts of a dim."""
+    place = wrap_dim("unbind", dim, self.meta.ndim)
+    return tuple(select(self, place, index) for index in range(self.meta.sizes[place]))
+
+
+def unsqueeze(self: Tensor, dim: int) -> Tensor:
+    """Return the tensor with a dim of size 1 more, sparse where it comes before the end of the sparse dims. Raises
+    IndexError out of range."""
+    parts = parts_of(self)
+    place, split = wrap_dim("unsqueeze", dim, self.meta.ndim + 1), parts.sparse_dim
+    sizes = (*self.meta.sizes[:place], 1, *self.meta.sizes[place:])
+    if place > split:
+        return coo(
+            alias(parts.indices), apply("unsqueeze", parts.values, place - split + 1), sizes,
+            coalesced=parts.coalesced,
+        )  # fmt: skip
+    rows = np.insert(columns(self), place, 0, 0)
+    return coo(index_tensor(rows), alias(parts.values), sizes, coalesced=parts.coalesced)
+
+
+def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
+    """Return the parts of a dim at a vector of indices, sparse and in order of the specified elements of each. Raises
+    IndexError out of range."""
+    place = wrap_dim("index_select", dim, self.meta.ndim)
+    parts = parts_of(self)
+    wanted = [int(one) for one in index.tolist()]  # type: ignore[attr-defined]
+    size = self.meta.sizes[place]
+    for one in wanted:
+        if not -size <= one < size:
+            raise IndexError(f"index_select(): index contains {one} that is out of range for tensor of size {size}")
+    sizes = (*self.meta.sizes[:place], len(wanted), *self.meta.sizes[place + 1 :])
+    if place >= parts.sparse_dim:
+        rows = index_tensor(np.asarray([one % size for one in wanted], np.int64))
+        chosen = apply("index_select", parts.values, place - parts.sparse_dim + 1, rows)
+        return coo(alias(parts.indices), chosen, sizes, coalesced=parts.coalesced)
+    indices = columns(self)
+    found = [np.flatnonzero(indices[place] == one % size) for one in wanted]
+    taken = np.concatenate([np.empty(0, np.int64), *found])
+    rows = indices[:, taken]
+    rows[place] = np.repeat(np.arange(len(wanted)), [one.size for one in found])
+    return coo(index_tensor(rows), apply("index_select", parts.values, 0, index_tensor(taken)), sizes)
+
+
+def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """Return sparse tensors one behind the other along a dim. Raises RuntimeError for a strided one among them and for
+    sizes that do not fit."""
+    strange = next((place for place, one in enumerate(tensors) if not is_coo(one)), None)
+    if strange is not None:
+        raise RuntimeError(f"Concatenating sparse tensors, but a dense tensor was found at position {strange}.")
+    first, *others = tensors
+    place, split = wrap_dim("cat", dim, first.meta.ndim), parts_of(first).sparse_dim
+    _check_fit(first, others, place)
+    if place >= split:
+        raise RuntimeError(f"cat(): sparse tensors are joined along sparse dims, and dim {place} is dense")
+    rows, length = [], 0
+    for one in tensors:
+        moved = columns(one).copy()
+        moved[place] += length
+        rows.append(moved)
+        length += one.meta.sizes[place]
+    sizes = (*first.meta.sizes[:place], length, *first.meta.sizes[place + 1 :])
+    values = apply("cat", [parts_of(one).values for one in tensors], 0)
+    ordered = place == 0 and all(parts_of(one).coalesced for one in tensors)
+    return coo(index_tensor(np.concatenate(rows, 1)), values, sizes, coalesced=ordered)
+
+
+def _check_fit(first: Tensor, others: Sequence[Tensor], place: int) -> None:
+    for one in others:
+        same = [size for dim, size in enumerate(one.meta.sizes) if dim != place]
+        wanted = [size for dim, size in enumerate(first.meta.sizes) if dim != place]
+        if same != wanted or parts_of(one).sparse_dim != parts_of(first).sparse_dim:
+            raise RuntimeError(
+                f"cat(): Sizes of tensors must match except in dimension {place}, and their sparse dims, got "
+                f"{list(first.meta.sizes)} and {list(one.meta.sizes)}"
+            )
+
+
+def changed(name: str, view: Any) -> Any:
+    """Return the in-place form of an operator that exchanges dims."""
+
+    def kernel(self: Any, *args: Any) -> Tensor:
+        made: Any = view(self, *args)
+        self.parts.take(made.parts)
+        self._meta = made.meta
+        bump_version(self)
+        return self  # type: ignore[no-any-return]
+
+    kernel.__name__ = kernel.__qualname__ = name
+    return kernel
