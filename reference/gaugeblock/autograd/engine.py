@@ -16,11 +16,12 @@ from typing import Any
 
 from ..core.away import carried
 from ..dispatch.state import IN_PYTHON, STATE
+from ..tensor.sparse_tensor import SparseTensor
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import TensorMeta
 from .anomaly import ANOMALY, check_results, explain_failure
 from .autograd_meta import Edge
-from .node import FIRST, Node
+from .node import FIRST, Node, joined
 
 DEPTH = 60
 """Nested passes on one thread."""
@@ -230,7 +231,10 @@ def _loop(
                         _add(buffers, onward, nr, grad)
                 else:
                     held = buffer[nr]
-                    buffer[nr] = grad if held is None else held + grad
+                    if held is None:
+                        buffer[nr] = grad
+                    else:
+                        buffer[nr] = joined(held, grad) if held.__class__ is SparseTensor else held + grad
                     held = buffer = None
             elif onward not in buffers:
                 buffers[onward] = [None] * len(onward.metas)
@@ -296,7 +300,7 @@ def _add(buffers: dict[Node, Grads], node: Node, nr: int, grad: Tensor | None) -
     if buffer is None:
         buffer = buffers[node] = [None] * len(node.metas)
     held = buffer[nr]
-    buffer[nr] = grad if held is None or grad is None else held + grad  # type: ignore[operator]
+    buffer[nr] = grad if held is None or grad is None else joined(held, grad)
 
 
 def _dependencies(roots: Sequence[Node]) -> dict[Node, int]:

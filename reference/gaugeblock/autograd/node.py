@@ -17,6 +17,7 @@ from ..core.dtype import float32
 from ..core.fork_safety import fork_safe
 from ..dispatch.state import STATE
 from ..tensor.hooks import SPECIAL
+from ..tensor.sparse_tensor import SparseTensor
 from ..tensor.tensor import Tensor, empty_tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, default_strides, meta_of, without_autograd
 from .autograd_meta import more_of, requires_grad, unpack
@@ -204,13 +205,16 @@ class AccumulateGrad(Node):
             if grad is None:
                 pass
             elif STATE.grad:
-                more.grad = laid_out(grad, self.metas[0]) if held is None else held + grad  # type: ignore[operator]
+                more.grad = laid_out(grad, self.metas[0]) if held is None else joined(held, grad)
             elif held is None:
                 alone = getrefcount(grad) <= ALONE[0] and getrefcount(grad.storage_impl) <= ALONE[1]
                 meta, wanted = grad.meta, self.metas[0]
                 same = not meta.lazy and (not wanted.dense or meta.strides == wanted.strides)
-                take = alone and not meta.has_autograd and meta.dense and (meta is wanted or same)
+                sparse = grad.__class__ is SparseTensor
+                take = alone and not meta.has_autograd and (sparse or (meta.dense and (meta is wanted or same)))
                 more.grad = grad if take else laid_out(grad, self.metas[0])
+            elif held.__class__ is SparseTensor and grad.__class__ is not SparseTensor:
+                more.grad = grad + held  # type: ignore[operator]
             else:
                 unpack(held).add_(unpack(grad))  # type: ignore[attr-defined]
             for hook in () if more.post_hooks is None else tuple(more.post_hooks.values()):
@@ -257,9 +261,16 @@ def _references_of_one() -> tuple[int, int]:
 ALONE = _references_of_one()
 
 
+def joined(held: Any, grad: Any) -> Tensor:
+    """Return the sum of two gradients, the strided one first if one is sparse."""
+    if held.__class__ is SparseTensor and grad.__class__ is not SparseTensor:
+        return grad + held  # type: ignore[no-any-return]
+    return held + grad  # type: ignore[no-any-return]
+
+
 def laid_out(grad: Tensor, wanted: TensorMeta) -> Tensor:
-    """A copy of a gradient with the strides of its leaf where those are dense, else row-major."""
-    if STATE.grad and requires_grad(grad):
+    """A copy of a gradient with the strides of its leaf where those are dense, else row-major; a sparse one as it is."""
+    if (STATE.grad and requires_grad(grad)) or grad.__class__ is SparseTensor:
         copy: Tensor = grad.clone()  # type: ignore[attr-defined]
         return copy
     plain = unpack(grad)

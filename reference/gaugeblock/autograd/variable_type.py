@@ -20,7 +20,7 @@ from ..calls.binding import bind_operator
 from ..calls.functions import ops
 from ..core.memory_format import contiguous_format
 from ..dispatch.dispatcher import REGISTRY, Operator, Registration, Resolved, run_entry
-from ..dispatch.keys import AUTOGRAD_KEYS, AUTOGRAD_MASK, any_autograd, runtime_key
+from ..dispatch.keys import AUTOGRAD_KEYS, AUTOGRAD_MASK, FUNCTIONALITY_BIT, any_autograd, runtime_key
 from ..dispatch.state import STATE
 from ..memory.storage import new_object
 from ..operators.composites import result_type
@@ -188,6 +188,10 @@ def resolve(operator: Operator, mask: int) -> Resolved:
     belongs to autograd."""
     if not mask & AUTOGRAD_MASK:
         return _plain(lambda *args, **kwargs: below(operator, args, kwargs, mask))
+    if mask & SPARSE_MASK:
+        from .sparse_gradients import sparse_kernel
+
+        return _plain(sparse_kernel(operator))
     found = REGISTRY.resolve(operator, mask)
     composed = False  # of other operators; the spec's derivatives of the whole go before theirs
     if found.entry.label == "math kernel":
@@ -209,6 +213,7 @@ def guarded(operator: Operator, found: Resolved, args: tuple[Any, ...], kwargs: 
     return _plain(lambda *given, **options: below(operator, given, options, found.mask))
 
 
+SPARSE_MASK = FUNCTIONALITY_BIT["Sparse"] | FUNCTIONALITY_BIT["SparseCsr"]
 HIGHEST_AUTOGRAD = (1 << (AUTOGRAD_MASK.bit_length())) - 1
 """Key sets above this have a functionality that comes before autograd."""
 

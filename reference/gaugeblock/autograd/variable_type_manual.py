@@ -216,14 +216,14 @@ class RegisteredNode(BackwardFunction):
         return found
 
 
-def registered_kernel(operator: Operator) -> Callable[..., Any]:
-    """Records calls of an operator from outside, by the derivative that was registered for it."""
+def registered_kernel(operator: Operator, own: Any = None) -> Callable[..., Any]:
+    """Records calls of an operator from outside, by the derivative that was registered for it, or by an `own` one."""
     schema = operator.schema
     label = f"{camel(operator.name.replace('::', '_').replace('.', '_'))}Backward"
     node_type = type(label, (RegisteredNode,), {"label": label})
 
     def record(*args: Any, **kwargs: Any) -> Any:
-        derivative = operator.derivative
+        derivative = own or operator.derivative
         values = [
             args[place] if place < len(args) else kwargs.get(argument.name, argument.default and argument.default_value)
             for place, argument in enumerate(schema.arguments)

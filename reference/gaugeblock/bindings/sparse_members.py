@@ -28,6 +28,7 @@ def _later(name: str) -> Callable[..., Any]:
 
 def calls() -> Any:
     """Return the module with the functions behind the methods, loaded now if it is not yet."""
+    import_module("..autograd.sparse_gradients", __package__)
     return import_module("..sparse.calls", __package__)
 
 

@@ -18,7 +18,7 @@ from .coo_tensor import columns, coo, flattened, index_tensor, is_coo, parts_of,
 def add(self: Tensor, other: Tensor, *, alpha: Any = 1) -> Tensor:
     """Return ``self + alpha * other``: sparse if both are, strided if `self` alone is not. Raises RuntimeError for a
     sparse `self` with a strided `other`, and for other sizes."""
-    if not is_coo(other):
+    if not is_coo(other) or not isinstance(self, Tensor):
         return not_supported()
     check_sizes("add", self, other)
     dtype = promote_types(self.meta.dtype, other.meta.dtype)
@@ -100,6 +100,8 @@ def mul(self: Tensor, other: Tensor) -> Tensor:
     Raises RuntimeError for other sizes."""
     if not is_coo(self):
         return mul(other, self)
+    if not isinstance(other, Tensor):
+        return with_values(self, apply("mul.Scalar", parts_of(self).values, other))
     if is_coo(other):
         return product(self, other)
     if not other.meta.ndim:

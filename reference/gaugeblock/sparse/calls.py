@@ -45,13 +45,21 @@ def coalesce(self: Tensor) -> Tensor:
     return self if parts_of(self).coalesced else call(REGISTRY.find("_coalesce"), self)
 
 
+def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
+    """Return the elements at the indices of a sparse tensor. Raises RuntimeError for other sizes, TypeError for a mask
+    that is no tensor."""
+    if not isinstance(mask, Tensor):
+        type_error("sparse_mask", "mask", mask, "Tensor")
+    return call(REGISTRY.find("sparse_mask"), self, mask)  # type: ignore[no-any-return]
+
+
 def of_self(name: str) -> Callable[[Tensor], Any]:
     """Return the method that is an operator of the tensor alone."""
     return lambda self: call(REGISTRY.find(name), self)
 
 
 METHODS: dict[str, Callable[..., Any]] = {
-    "to_sparse": to_sparse, "to_dense": to_dense, "coalesce": coalesce,
+    "to_sparse": to_sparse, "to_dense": to_dense, "coalesce": coalesce, "sparse_mask": sparse_mask,
     **{name: of_self(name) for name in (
         "is_coalesced", "indices", "values", "_indices", "_values", "_nnz", "sparse_dim", "dense_dim", "crow_indices",
         "col_indices", "ccol_indices", "row_indices")},

@@ -102,4 +102,10 @@ def from_parts(
     return coo(alias(indices), alias(values), size, coalesced=bool(is_coalesced))
 
 
+def rows_of_matrix(places: Tensor, rows: Tensor, sizes: tuple[int, ...]) -> Tensor:
+    """Return the tensor whose row at each of `places` is the sum of those that are given for it. It is recorded."""
+    indices = apply("unsqueeze", places, 0)
+    return call(OPERATOR, 1, len(sizes) - 1, tuple(sizes), indices, rows)  # type: ignore[no-any-return]
+
+
 OPERATOR = REGISTRY.find("_sparse_coo_tensor_with_dims_and_tensors")

@@ -20,7 +20,6 @@ from .coo_tensor import (
     parts_of,
     places_of,
     sparse_sizes,
-    with_values,
     zeros,
 )
 
@@ -80,21 +79,6 @@ def to_dense(self: Tensor, dtype: DType | None = None, masked_grad: bool | None 
 def dense_to_dense(self: Tensor, dtype: DType | None = None, masked_grad: bool | None = None) -> Tensor:
     """Return a strided tensor itself, or in another dtype."""
     return self if dtype is None else apply("to.dtype", self, dtype)
-
-
-def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
-    """Return the elements of a strided tensor at the indices of `mask`, whose indices the result shares. Raises
-    RuntimeError for other sizes."""
-    if self.meta.sizes != mask.meta.sizes:
-        raise RuntimeError(
-            f"sparse_mask(): operands have incompatible sizes; self has size {list(self.meta.sizes)} but mask has size "
-            f"{list(mask.meta.sizes)}"
-        )
-    sizes = sparse_sizes(mask)
-    indices = columns(mask)
-    check_inside(indices, sizes)
-    rows = index_tensor(places_of(indices, sizes))
-    return with_values(mask, apply("index_select", flattened(self, sizes), 0, rows))
 
 
 def dense_to_sparse(

@@ -22,7 +22,7 @@ SCHEMAS = (
     "ccol_indices(Tensor(a) self) -> Tensor(a)",
     "row_indices(Tensor(a) self) -> Tensor(a)",
     "sparse_mask(Tensor self, Tensor mask) -> Tensor",
-    "_sparse_sum.dim(Tensor self, int[1] dim) -> Tensor",
+    "_sparse_mm(Tensor sparse, Tensor dense) -> Tensor",
     "_sparse_coo_tensor_with_dims_and_tensors(int sparse_dim, int dense_dim, int[] size, Tensor indices, "
     "Tensor values, *, bool? is_coalesced=None) -> Tensor",
     "_sparse_compressed_tensor_unsafe(Tensor compressed_indices, Tensor plain_indices, Tensor values, int[] size, *, "

@@ -31,6 +31,11 @@ def mm(self: Tensor, mat2: Tensor) -> Tensor:
     return apply("t", by_dense(apply("t", mat2), apply("t", self)))
 
 
+def mm_of_strided(sparse: Tensor, dense: Tensor) -> Tensor:
+    """Return the product of two strided matrices."""
+    return apply("mm", sparse, dense)
+
+
 def check_matrices(operator: str, first: Tensor, second: Tensor) -> None:
     """Raise RuntimeError unless the product of two matrices is defined."""
     for name, one in (("mat1", first), ("mat2", second)):

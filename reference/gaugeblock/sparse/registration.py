@@ -7,7 +7,7 @@ from typing import Any
 
 from ..dispatch.dispatcher import MISSING, REGISTRY, Operator, missing_kernel
 from ..operators.rows import rows
-from . import arithmetic, construction, conversion, copying, matrix_product, members, reductions, unary, views
+from . import arithmetic, construction, conversion, copying, gathering, matrix_product, members, reductions, unary, views
 from . import tensor_members as tensor_members
 
 ALL = "CompositeExplicitAutograd"
@@ -51,7 +51,7 @@ TABLES: tuple[tuple[str, Mapping[str, Callable[..., Any]]], ...] = (
     (
         "SparseCPU",
         {
-            **members.COO, "_to_dense": conversion.to_dense, "sparse_mask": conversion.sparse_mask,
+            **members.COO, "_to_dense": conversion.to_dense, "sparse_mask": gathering.sparse_mask,
             "clone": copying.clone, "detach": copying.same_parts, "to.dtype": copying.converted,
             "to.device": copying.moved, "copy_": copying.copy_, "zero_": copying.zero_,
             "zeros_like": copying.zeros_like, "empty_like": copying.zeros_like, "resize_as_": copying.resize_as_,
@@ -59,11 +59,13 @@ TABLES: tuple[tuple[str, Mapping[str, Callable[..., Any]]], ...] = (
             "norm.Scalar": reductions.vector_norm, "_local_scalar_dense": reductions.item,
         },
     ),
+    ("CPU", {"_sparse_mm": matrix_product.mm_of_strided}),
     ("SparseCPU", arithmetic_kernels()),
     (
         "SparseCPU",
         {
-            name: getattr(matrix_product, name) for name in ("mm", "mv", "addmm", "bmm", "matmul")
+            **{name: getattr(matrix_product, name) for name in ("mm", "mv", "addmm", "bmm", "matmul")},
+            "_sparse_mm": matrix_product.mm,
         },
     ),
     (

@@ -104,17 +104,35 @@ def pick(value: Tensor, dim: int, index: Tensor, keepdim: bool) -> Tensor:
 
 
 def embedding_back(
-    grad: Tensor, indices: Tensor, shape: tuple[int, ...], padding_idx: int, scale_grad_by_freq: bool
-) -> Tensor:
-    """The sum, for each row, of what reaches its copies; none for the row of padding, and by frequency on demand."""
+    grad: Tensor, indices: Tensor, shape: tuple[int, ...], padding_idx: int, scale_grad_by_freq: bool,
+    sparse: bool,
+) -> Tensor:  # fmt: skip
+    """The sum, for each row, of what reaches its copies; none for the row of padding, and by frequency on demand. A
+    `sparse` one has the copies of rows as they are. Raises RuntimeError for that by frequency."""
     places = indices.reshape((-1,)).to(int64)
     rows = grad.reshape((places.numel(), shape[1]))
+    if sparse:
+        return sparse_rows(places, rows, shape, padding_idx, scale_grad_by_freq)
     if padding_idx >= 0:
         rows = rows.masked_fill((places == padding_idx).unsqueeze(1), 0)
     if scale_grad_by_freq:
         counts = ops.bincount(places, minlength=shape[0]).index_select(0, places)
         rows = rows / counts.unsqueeze(1)
     return collected(shape, 0, places, rows)
+
+
+def sparse_rows(
+    places: Tensor, rows: Tensor, shape: tuple[int, ...], padding_idx: int, scale_grad_by_freq: bool
+) -> Tensor:
+    """The rows as a sparse tensor, those of padding left out."""
+    from ...sparse.construction import rows_of_matrix
+
+    if scale_grad_by_freq:
+        raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
+    if padding_idx >= 0:
+        kept = (places != padding_idx).nonzero().reshape((-1,))
+        places, rows = places.index_select(0, kept), rows.index_select(0, kept)
+    return rows_of_matrix(places, rows, shape)
 
 
 def _norm_back(grad: Tensor, difference: Tensor, p: float, distance: Tensor) -> Tensor:

@@ -1,0 +1,280 @@
+"""Derivatives of operators with sparse tensors: what reaches the values, or a strided operand beside them.
+
+A gradient may be sparse or strided. What flows back to a sparse tensor by way of `to_dense`, `values` or a product of
+``sparse.mm`` has its indices; other rules leave the gradient in the layout that their operators give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ..dispatch.dispatcher import REGISTRY, Operator, call
+from ..dispatch.keys import tensors_in
+from ..dispatch.state import STATE
+from ..operators.invoke import apply
+from ..sparse import registration as registration
+from ..sparse.gathering import gathered
+from ..sparse.unary import KEEPING_ZERO
+from ..tensor.sparse_tensor import SparseTensor
+from ..tensor.tensor import Tensor
+from .autograd_meta import requires_grad, unpack
+from .below_autograd import below
+from .grad_mode import enable_grad
+from .variable_type_manual import refusing, registered_kernel
+
+Grads = tuple[Any, ...]
+
+
+class Derivative(NamedTuple):
+    """What is kept of a call, and the gradients by its arguments."""
+
+    backward: Callable[..., Any]
+    setup_context: Callable[..., None]
+
+
+def keeping(*places: int) -> Callable[..., None]:
+    """Return what keeps the tensors at some places among the arguments, all arguments and keywords."""
+
+    def setup(ctx: Any, inputs: Grads, output: Any, keyword_only_inputs: Any = None) -> None:
+        ctx.save_for_backward(*[inputs[place] for place in places])
+        ctx.inputs = tuple([None if isinstance(one, Tensor) else one for one in inputs])
+        ctx.shapes = tuple([one.shape if isinstance(one, Tensor) else None for one in inputs])
+        ctx.options = keyword_only_inputs or {}
+
+    return setup
+
+
+def named(name: str, *args: Any, **kwargs: Any) -> Any:
+    """Return the result of an operator that sparse layouts declare."""
+    return call(REGISTRY.find(name), *args, **kwargs)
+
+
+def dense(grad: Tensor) -> Tensor:
+    """Return a gradient with strides."""
+    found: Tensor = named("_to_dense", grad) if isinstance(grad, SparseTensor) else grad
+    return found
+
+
+def at_indices(grad: Tensor, like: Tensor) -> Tensor:
+    """Return a gradient at the indices of a sparse tensor, coalesced."""
+    found: Tensor = named("sparse_mask", grad, like.coalesce())  # type: ignore[attr-defined]
+    return found
+
+
+def to_dense_back(ctx: Any, grad: Tensor) -> Grads:
+    (self,) = ctx.saved_tensors
+    if ctx.inputs[2] is False:
+        return named("_to_sparse.sparse_dim", grad, self.sparse_dim()), None, None
+    return at_indices(grad, self), None, None
+
+
+def first_dense(ctx: Any, grad: Tensor) -> Grads:
+    return dense(grad), *[None] * (len(ctx.inputs) - 1)
+
+
+def passed(ctx: Any, grad: Tensor) -> Grads:
+    return grad, *[None] * (len(ctx.inputs) - 1)
+
+
+def values_back(ctx: Any, grad: Tensor) -> Grads:
+    (self,) = ctx.saved_tensors
+    split = self.sparse_dim()
+    made = named(
+        "_sparse_coo_tensor_with_dims_and_tensors", split, self.dense_dim(), tuple(self.shape), self._indices(), grad,
+        is_coalesced=True,
+    )  # fmt: skip
+    return (made,)
+
+
+def constructor_back(ctx: Any, grad: Tensor) -> Grads:
+    (indices,) = ctx.saved_tensors
+    return None, None, None, None, gathered(unpack(grad), unpack(indices))
+
+
+def sum_back(ctx: Any, grad: Tensor) -> Grads:
+    return (apply("expand", grad, tuple(ctx.shapes[0])),)
+
+
+def sum_dim_back(ctx: Any, grad: Tensor) -> Grads:
+    (self,) = ctx.saved_tensors
+    dims = ctx.inputs[1]
+    keepdim = ctx.inputs[2] if len(ctx.inputs) > 2 else False
+    grad = dense(grad)
+    if not keepdim:
+        every = range(self.dim())
+        chosen = every if dims is None or not len(dims) else sorted(dim % max(self.dim(), 1) for dim in dims)
+        for dim in chosen:
+            grad = apply("unsqueeze", grad, dim)
+    found = at_indices(apply("expand", grad, tuple(self.shape)), self)
+    return found, *[None] * (len(ctx.inputs) - 1)
+
+
+def transposed(matrix: Tensor) -> Tensor:
+    return apply("t", matrix)
+
+
+def mm_back(ctx: Any, grad: Tensor) -> Grads:
+    self, mat2 = ctx.saved_tensors
+    both = isinstance(self, SparseTensor) and isinstance(mat2, SparseTensor)
+    mine = apply("mm", grad, transposed(mat2)) if ctx.needs_input_grad[0] else None
+    theirs = apply("mm", transposed(self), grad) if ctx.needs_input_grad[1] else None
+    if both:
+        mine = None if mine is None else at_indices(mine, self)
+        theirs = None if theirs is None else at_indices(theirs, mat2)
+    return mine, theirs
+
+
+def sparse_mm_back(ctx: Any, grad: Tensor) -> Grads:
+    self, mat2 = ctx.saved_tensors
+    mine, theirs = mm_back(ctx, grad)
+    if mine is not None and isinstance(self, SparseTensor):
+        mine = at_indices(mine, self)
+    if theirs is not None and isinstance(mat2, SparseTensor):
+        theirs = at_indices(theirs, mat2)
+    return mine, theirs
+
+
+def addmm_back(ctx: Any, grad: Tensor) -> Grads:
+    mat1, mat2 = ctx.saved_tensors
+    alpha, beta = ctx.options.get("alpha", 1), ctx.options.get("beta", 1)
+    needs = ctx.needs_input_grad
+    return (
+        apply("mul.Scalar", grad, beta) if needs[0] else None,
+        apply("mul.Scalar", apply("mm", grad, transposed(mat2)), alpha) if needs[1] else None,
+        apply("mul.Scalar", apply("mm", transposed(mat1), grad), alpha) if needs[2] else None,
+    )
+
+
+def mv_back(ctx: Any, grad: Tensor) -> Grads:
+    self, vec = ctx.saved_tensors
+    mine = apply("mul.Tensor", apply("unsqueeze", grad, 1), vec) if ctx.needs_input_grad[0] else None
+    return mine, apply("mv", transposed(self), grad) if ctx.needs_input_grad[1] else None
+
+
+def signed_sum_back(sign: int) -> Callable[..., Any]:
+    """Return the backward of ``self + sign * alpha * other``."""
+
+    def backward(ctx: Any, grad: Tensor) -> Grads:
+        factor = sign * ctx.options.get("alpha", 1)
+        return grad, grad if factor == 1 else apply("mul.Scalar", grad, factor)
+
+    return backward
+
+
+def mul_back(ctx: Any, grad: Tensor) -> Grads:
+    self, other = ctx.saved_tensors
+    needs = ctx.needs_input_grad
+    return (
+        apply("mul.Tensor", grad, other) if needs[0] else None,
+        apply("mul.Tensor", grad, self) if needs[1] else None,
+    )
+
+
+def by_number_back(name: str) -> Callable[..., Any]:
+    """Return the backward of an operator that is linear in the tensor: itself of the gradient."""
+    return lambda ctx, grad: (apply(name, grad, ctx.inputs[1]), None)
+
+
+def to_dtype_back(ctx: Any, grad: Tensor) -> Grads:
+    return apply("to.dtype", grad, ctx.saved_tensors[0].dtype), *[None] * (len(ctx.inputs) - 1)
+
+
+def transpose_back(ctx: Any, grad: Tensor) -> Grads:
+    return apply("transpose.int", grad, ctx.inputs[1], ctx.inputs[2]), None, None
+
+
+def permute_back(ctx: Any, grad: Tensor) -> Grads:
+    dims: Sequence[int] = [dim % max(len(ctx.inputs[1]), 1) for dim in ctx.inputs[1]]
+    return apply("permute", grad, [dims.index(dim) for dim in range(len(dims))]), None
+
+
+def mask_back(ctx: Any, grad: Tensor) -> Grads:
+    return dense(grad), None
+
+
+def unary_back(name: str) -> Callable[..., Any]:
+    """Return the backward of an operator that acts on the values: its own derivative there."""
+
+    def backward(ctx: Any, grad: Tensor) -> Grads:
+        from .backward import grad as gradients
+
+        self = ctx.saved_tensors[0].detach().coalesce()
+        with enable_grad():
+            values = self.values().requires_grad_()
+            made = apply(name, values, *ctx.inputs[1:], **ctx.options)
+        (found,) = gradients([made], [values], [gathered(unpack(grad), self.indices())])
+        made = named(
+            "_sparse_coo_tensor_with_dims_and_tensors", self.sparse_dim(), self.dense_dim(), tuple(self.shape),
+            self.indices(), found, is_coalesced=True,
+        )  # fmt: skip
+        return made, *[None] * (len(ctx.inputs) - 1)
+
+    return backward
+
+
+DERIVATIVES: dict[str, Derivative] = {
+    "_to_sparse": Derivative(first_dense, keeping()),
+    "_to_sparse.sparse_dim": Derivative(first_dense, keeping()),
+    "_to_dense": Derivative(to_dense_back, keeping(0)),
+    "_coalesce": Derivative(passed, keeping()),
+    "clone": Derivative(passed, keeping()),
+    "values": Derivative(values_back, keeping(0)),
+    "_sparse_coo_tensor_with_dims_and_tensors": Derivative(constructor_back, keeping(3)),
+    "sparse_mask": Derivative(mask_back, keeping()),
+    "sum": Derivative(sum_back, keeping()),
+    "sum.dim_IntList": Derivative(sum_dim_back, keeping(0)),
+    "mm": Derivative(mm_back, keeping(0, 1)),
+    "_sparse_mm": Derivative(sparse_mm_back, keeping(0, 1)),
+    "addmm": Derivative(addmm_back, keeping(1, 2)),
+    "mv": Derivative(mv_back, keeping(0, 1)),
+    "add.Tensor": Derivative(signed_sum_back(1), keeping()),
+    "sub.Tensor": Derivative(signed_sum_back(-1), keeping()),
+    "mul.Tensor": Derivative(mul_back, keeping(0, 1)),
+    "mul.Scalar": Derivative(by_number_back("mul.Scalar"), keeping()),
+    "div.Scalar": Derivative(by_number_back("div.Scalar"), keeping()),
+    "to.dtype": Derivative(to_dtype_back, keeping(0)),
+    "t": Derivative(lambda ctx, grad: (transposed(grad),), keeping()),
+    "transpose.int": Derivative(transpose_back, keeping()),
+    "permute": Derivative(permute_back, keeping()),
+    **{name: Derivative(unary_back(name), keeping(0)) for name in KEEPING_ZERO},
+}
+"""Operator -> its derivative where an argument or the result is sparse."""
+UNRECORDED = frozenset(
+    """detach _indices indices _values _nnz is_coalesced sparse_dim dense_dim crow_indices col_indices ccol_indices
+    row_indices zeros_like empty_like is_same_size""".split()
+)
+"""Operators whose results have no gradient."""
+COMPOSED = frozenset({"matmul", "stack", "to.device", "to.other", "to.dtype_layout", "unbind.int"})
+"""Operators that are run as what they are made of, which is recorded."""
+
+
+def sparse_kernel(operator: Operator) -> Callable[..., Any]:
+    """Return the autograd kernel of an operator with a sparse tensor among its arguments."""
+    name = operator.name
+    if name in UNRECORDED:
+        return lambda *args, **kwargs: below(operator, args, kwargs)
+    if name in DERIVATIVES:
+        return registered_kernel(operator, DERIVATIVES[name])
+    if any(one.alias is not None and one.alias.mutable for one in operator.schema.returns):
+        return inplace(operator)
+    composed = REGISTRY.lookup(operator, "SparseCPU").function if name in COMPOSED else None
+    return composed or refusing(operator)
+
+
+def inplace(operator: Operator) -> Callable[..., Any]:
+    """Return the autograd kernel of a write, which is not recorded. It raises NotImplementedError where it should be."""
+
+    def write(*args: Any, **kwargs: Any) -> Any:
+        if STATE.grad and any(map(requires_grad, tensors_in((*args, *kwargs.values())))):
+            raise NotImplementedError(
+                f"{operator.name}: writes with sparse tensors are not recorded; write where gradients are off, or to a "
+                f"detached tensor"
+            )
+        return below(operator, args, kwargs)
+
+    return write
+
+
+for _name in ("_to_sparse", "_to_sparse.sparse_dim", "_sparse_coo_tensor_with_dims_and_tensors", "sparse_mask", "_sparse_mm"):
+    REGISTRY.find(_name).derivative = DERIVATIVES[_name]
