@@ -14,6 +14,8 @@ from ..dispatch.keys import tensors_in
 from ..dispatch.state import STATE
 from ..operators.invoke import apply
 from ..sparse import registration as registration
+from ..sparse.compressed_operators import values_like
+from ..sparse.coo_tensor import is_coo
 from ..sparse.gathering import gathered
 from ..sparse.unary import KEEPING_ZERO
 from ..tensor.sparse_tensor import SparseTensor
@@ -57,8 +59,28 @@ def dense(grad: Tensor) -> Tensor:
 
 
 def at_indices(grad: Tensor, like: Tensor) -> Tensor:
-    """Return a gradient at the indices of a sparse tensor, coalesced."""
-    found: Tensor = named("sparse_mask", grad, like.coalesce())  # type: ignore[attr-defined]
+    """Return a gradient at the indices of a sparse tensor, coalesced if they may repeat."""
+    found: Tensor = named("sparse_mask", grad, like.coalesce() if is_coo(like) else like)  # type: ignore[attr-defined]
+    return found
+
+
+def values_at(grad: Tensor, like: Any) -> Tensor:
+    """Return the elements of a gradient that a coalesced or a compressed tensor specifies, as its values."""
+    return gathered(grad, like.indices()) if is_coo(like) else values_like(grad, like)
+
+
+def with_values(like: Any, values: Tensor) -> Tensor:
+    """Return a tensor with the indices of a coalesced or a compressed one. It is recorded."""
+    sizes = tuple(like.shape)
+    if not is_coo(like):
+        found: Tensor = named(
+            "_sparse_compressed_tensor_unsafe", *like.parts.tensors[:2], values, sizes, layout=like.layout
+        )
+        return found
+    found = named(
+        "_sparse_coo_tensor_with_dims_and_tensors", like.sparse_dim(), like.dense_dim(), sizes, like._indices(), values,
+        is_coalesced=True,
+    )  # fmt: skip
     return found
 
 
@@ -79,17 +101,19 @@ def passed(ctx: Any, grad: Tensor) -> Grads:
 
 def values_back(ctx: Any, grad: Tensor) -> Grads:
     (self,) = ctx.saved_tensors
-    split = self.sparse_dim()
-    made = named(
-        "_sparse_coo_tensor_with_dims_and_tensors", split, self.dense_dim(), tuple(self.shape), self._indices(), grad,
-        is_coalesced=True,
-    )  # fmt: skip
-    return (made,)
+    return (with_values(self, grad),)
 
 
 def constructor_back(ctx: Any, grad: Tensor) -> Grads:
     (indices,) = ctx.saved_tensors
     return None, None, None, None, gathered(unpack(grad), unpack(indices))
+
+
+def compressed_back(ctx: Any, grad: Tensor) -> Grads:
+    compressed, plain, values = ctx.saved_tensors
+    sizes, layout = ctx.inputs[3], ctx.options["layout"]
+    made = named("_sparse_compressed_tensor_unsafe", compressed, plain, values.detach(), sizes, layout=layout)
+    return None, None, values_like(unpack(grad), made), None
 
 
 def sum_back(ctx: Any, grad: Tensor) -> Grads:
@@ -199,16 +223,13 @@ def unary_back(name: str) -> Callable[..., Any]:
     def backward(ctx: Any, grad: Tensor) -> Grads:
         from .backward import grad as gradients
 
-        self = ctx.saved_tensors[0].detach().coalesce()
+        self = ctx.saved_tensors[0].detach()
+        self = self.coalesce() if is_coo(self) else self
         with enable_grad():
             values = self.values().requires_grad_()
             made = apply(name, values, *ctx.inputs[1:], **ctx.options)
-        (found,) = gradients([made], [values], [gathered(unpack(grad), self.indices())])
-        made = named(
-            "_sparse_coo_tensor_with_dims_and_tensors", self.sparse_dim(), self.dense_dim(), tuple(self.shape),
-            self.indices(), found, is_coalesced=True,
-        )  # fmt: skip
-        return made, *[None] * (len(ctx.inputs) - 1)
+        (found,) = gradients([made], [values], [values_at(unpack(grad), self)])
+        return with_values(self, found), *[None] * (len(ctx.inputs) - 1)
 
     return backward
 
@@ -221,6 +242,7 @@ DERIVATIVES: dict[str, Derivative] = {
     "clone": Derivative(passed, keeping()),
     "values": Derivative(values_back, keeping(0)),
     "_sparse_coo_tensor_with_dims_and_tensors": Derivative(constructor_back, keeping(3)),
+    "_sparse_compressed_tensor_unsafe": Derivative(compressed_back, keeping(0, 1, 2)),
     "sparse_mask": Derivative(mask_back, keeping()),
     "sum": Derivative(sum_back, keeping()),
     "sum.dim_IntList": Derivative(sum_dim_back, keeping(0)),
@@ -276,5 +298,8 @@ def inplace(operator: Operator) -> Callable[..., Any]:
     return write
 
 
-for _name in ("_to_sparse", "_to_sparse.sparse_dim", "_sparse_coo_tensor_with_dims_and_tensors", "sparse_mask", "_sparse_mm"):
+for _name in (
+    "_to_sparse", "_to_sparse.sparse_dim", "_sparse_coo_tensor_with_dims_and_tensors", "sparse_mask", "_sparse_mm",
+    "_sparse_compressed_tensor_unsafe",
+):  # fmt: skip
     REGISTRY.find(_name).derivative = DERIVATIVES[_name]

@@ -7,13 +7,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core.dtype import DType
-from ..core.errors import check_int, type_error
+from ..core.errors import check_int, check_ints, type_error
 from ..core.layout import Layout, sparse_coo
 from ..dispatch.dispatcher import REGISTRY, call
 from ..dispatch.overrides import overridable
 from ..tensor.tensor import Tensor
 from . import members
 from . import registration as registration
+from .compressed_construction import FUNCTIONS as COMPRESSED
+from .compressed_tensor import FORMS
 from .construction import sparse_coo_tensor
 from .coo_tensor import parts_of
 
@@ -35,6 +37,17 @@ def to_dense(self: Tensor, dtype: DType | None = None, *, masked_grad: bool | No
     """Return a sparse tensor with strides, a strided one itself or in another dtype. The gradient of the result reaches
     specified elements alone unless `masked_grad` is False. Raises RuntimeError for a sparse tensor and a dtype."""
     return call(REGISTRY.find("_to_dense"), self, dtype, masked_grad)
+
+
+def to_sparse_form(name: str, layout: Layout) -> Callable[..., Tensor]:
+    """Return the method that converts to one compressed layout."""
+    if FORMS[layout].blocks:
+
+        def with_blocks(self: Tensor, blocksize: Any, dense_dim: int | None = None) -> Tensor:
+            return to_sparse(self, layout=layout, blocksize=check_ints(name, "blocksize", blocksize), dense_dim=dense_dim)
+
+        return with_blocks
+    return lambda self, dense_dim=None: to_sparse(self, layout=layout, dense_dim=dense_dim)
 
 
 def coalesce(self: Tensor) -> Tensor:
@@ -60,10 +73,13 @@ def of_self(name: str) -> Callable[[Tensor], Any]:
 
 METHODS: dict[str, Callable[..., Any]] = {
     "to_sparse": to_sparse, "to_dense": to_dense, "coalesce": coalesce, "sparse_mask": sparse_mask,
+    **{f"to_sparse_{FORMS[one].name}": to_sparse_form(f"to_sparse_{FORMS[one].name}", one) for one in FORMS},
     **{name: of_self(name) for name in (
         "is_coalesced", "indices", "values", "_indices", "_values", "_nnz", "sparse_dim", "dense_dim", "crow_indices",
         "col_indices", "ccol_indices", "row_indices")},
 }  # fmt: skip
 """Method of tensors -> its function."""
-FUNCTIONS: dict[str, Callable[..., Any]] = {"sparse_coo_tensor": overridable(sparse_coo_tensor)}
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    name: overridable(one) for name, one in {"sparse_coo_tensor": sparse_coo_tensor, **COMPRESSED}.items()
+}
 """Function of the public module -> itself."""

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ..core import lazy_numpy as np
 from ..core.dtype import DType, bool_
-from ..core.layout import Layout, strided
 from ..operators.arrays import Array, true_places, values
 from ..operators.invoke import apply
 from ..tensor.tensor import Tensor
@@ -79,19 +76,3 @@ def to_dense(self: Tensor, dtype: DType | None = None, masked_grad: bool | None 
 def dense_to_dense(self: Tensor, dtype: DType | None = None, masked_grad: bool | None = None) -> Tensor:
     """Return a strided tensor itself, or in another dtype."""
     return self if dtype is None else apply("to.dtype", self, dtype)
-
-
-def dense_to_sparse(
-    self: Tensor, *, layout: Layout | None = None, blocksize: Sequence[int] | None = None,
-    dense_dim: int | None = None,
-) -> Tensor:  # fmt: skip
-    """Return a strided tensor in a sparse layout, the last `dense_dim` dims dense. Raises RuntimeError for what the
-    layout does not have."""
-    if layout is strided:
-        return self
-    if blocksize is not None:
-        raise RuntimeError(
-            "to_sparse(): dense_to_sparse: conversion from Strided to Sparse with blocksize argument given is not "
-            "supported"
-        )
-    return dense_to_coo(self, self.meta.ndim - (dense_dim or 0))

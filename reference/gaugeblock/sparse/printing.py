@@ -23,8 +23,7 @@ def sparse_to_text(self: Tensor) -> str:
     """Return the text of a sparse tensor. In coordinate form the notes begin on a line of their own."""
     meta, indent = self.meta, len(PREFIX)
     parts = parts_of(self)
-    named = {name: getattr(parts, name) for name in parts.names}
-    text = f",\n{' ' * indent}".join([_part(name, part) for name, part in named.items()])
+    text = f",\n{' ' * indent}".join(map(_part, parts.names, parts.tensors))
     notes = [f"size={tuple(meta.sizes)}", f"nnz={parts.nnz}"]
     if meta.device is not cpu:
         notes.insert(0, f"device='{meta.device}'")

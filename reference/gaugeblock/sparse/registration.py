@@ -7,7 +7,21 @@ from typing import Any
 
 from ..dispatch.dispatcher import MISSING, REGISTRY, Operator, missing_kernel
 from ..operators.rows import rows
-from . import arithmetic, construction, conversion, copying, gathering, matrix_product, members, reductions, unary, views
+from . import (
+    arithmetic,
+    compressed_construction,
+    compressed_operators,
+    compressing,
+    construction,
+    conversion,
+    copying,
+    gathering,
+    matrix_product,
+    members,
+    reductions,
+    unary,
+    views,
+)
 from . import tensor_members as tensor_members
 
 ALL = "CompositeExplicitAutograd"
@@ -44,7 +58,7 @@ TABLES: tuple[tuple[str, Mapping[str, Callable[..., Any]]], ...] = (
         "CPU",
         {
             **members.STRIDED, "_to_sparse.sparse_dim": conversion.dense_to_coo,
-            "_to_sparse": conversion.dense_to_sparse, "_to_dense": conversion.dense_to_dense,
+            "_to_dense": conversion.dense_to_dense,
             "_sparse_coo_tensor_with_dims_and_tensors": construction.from_parts,
         },
     ),
@@ -77,6 +91,27 @@ TABLES: tuple[tuple[str, Mapping[str, Callable[..., Any]]], ...] = (
             "transpose_": views.changed("transpose_", views.transpose),
         },
     ),
+    (
+        "SparseCsrCPU",
+        {
+            **compressed_operators.KERNELS, "_to_dense": compressing.to_dense, "clone": copying.clone,
+            "detach": copying.same_parts, "to.dtype": copying.converted, "to.device": copying.moved,
+            "copy_": copying.copy_, "zeros_like": copying.zeros_like, "empty_like": copying.zeros_like,
+        },
+    ),
+    ("SparseCsrCPU", {name: compressed_operators.on_values(name) for name in (*unary.KEEPING_ZERO, *unary.QUESTIONS)}),
+    (
+        "SparseCsrCPU",
+        {
+            one: compressed_operators.on_values_inplace(one)
+            for one in map(inplace_name, unary.KEEPING_ZERO)
+            if one
+        },
+    ),
+    ("CPU", {"_sparse_compressed_tensor_unsafe": compressed_construction.from_parts}),
+    *[(key, {"_to_sparse": compressing.to_sparse}) for key in ("CPU", "SparseCPU", "SparseCsrCPU")],
+    *[(key, {"_to_sparse.sparse_dim": compressing.to_sparse_dim}) for key in ("SparseCPU", "SparseCsrCPU")],
+    ("CPU", {"sparse_mask": gathering.sparse_mask}),
     ("SparseCPU", {name: unary.on_values(name) for name in (*unary.KEEPING_ZERO, *unary.QUESTIONS)}),
     ("SparseCPU", {
         inplace_name(name): unary.on_values_inplace(name) for name in unary.KEEPING_ZERO if inplace_name(name)

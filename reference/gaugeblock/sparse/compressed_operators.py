@@ -1,0 +1,287 @@
+"""Operators on compressed tensors: on the values where the entries stay, else by way of coordinate form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..core import lazy_numpy as np
+from ..core.dtype import DType
+from ..core.dtype import int64 as INDEX
+from ..core.errors import wrap_dim
+from ..core.layout import sparse_csc, sparse_csr, strided
+from ..core.promotion import promote_types
+from ..operators.arrays import from_array, values
+from ..operators.invoke import apply
+from ..tensor.tensor import Tensor
+from ..tensor.versions import bump_version
+from . import arithmetic, matrix_product, reductions, views
+from .compressed_construction import empty_parts
+from .compressed_tensor import CompressedParts, element_indices, entries, is_compressed, parts_of, to_coo
+from .compressing import compress
+from .coo_tensor import alias, is_coo
+from .gathering import gathered
+from .members import unexpected
+
+
+def named_part(name: str) -> Callable[[Tensor], Tensor]:
+    """Return the kernel that gives one of the parts. It raises RuntimeError where the layout has none of that name."""
+    def part(self: Tensor) -> Tensor:
+        parts = parts_of(self)
+        if name not in parts.names:
+            unexpected(name, self.layout)
+        return alias(parts.tensors[parts.names.index(name)])
+
+    return part
+
+
+def like(self: Tensor, made: Tensor) -> Tensor:
+    """Return a tensor in coordinate form in the layout of another, with blocks of the same sizes."""
+    return compress(made, self.layout, parts_of(self).block)
+
+
+def as_coo(tensor: Tensor) -> Tensor:
+    """Return a sparse tensor in coordinate form, a strided one as it is."""
+    return to_coo(tensor) if is_compressed(tensor) else tensor
+
+
+def with_values(self: Tensor, made: Tensor) -> Tensor:
+    """Return a tensor with the entries of another and its own values."""
+    parts = parts_of(self)
+    return parts.remade(alias(parts.compressed), alias(parts.plain), made).tensor(self.meta.sizes)
+
+
+def on_values(name: str) -> Callable[..., Tensor]:
+    """Return the kernel that applies an operator to the values."""
+    return lambda self, *args, **kwargs: with_values(self, apply(name, parts_of(self).values, *args, **kwargs))
+
+
+def on_values_inplace(name: str) -> Callable[..., Tensor]:
+    """Return the kernel that applies an in-place operator to the values."""
+
+    def kernel(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        apply(name, parts_of(self).values, *args, **kwargs)
+        bump_version(self)
+        return self
+
+    return kernel
+
+
+def zero_(self: Tensor) -> Tensor:
+    """Drop all entries."""
+    parts_of(self).take(empty_like_parts(self))
+    bump_version(self)
+    return self
+
+
+def empty_like_parts(self: Tensor) -> CompressedParts:
+    """Return parts without entries, for blocks of the same sizes."""
+    parts = parts_of(self)
+    given = parts.values.meta.sizes
+    made = empty_parts(self.layout, self.meta.sizes[: len(parts.batch) + 2], self.meta.dtype, parts.block)
+    dense = given[len(given) - parts.dense_dim :]
+    made.values = apply("reshape", made.values, (*made.values.meta.sizes, *dense))
+    return made
+
+
+def add(self: Tensor, other: Tensor, *, alpha: Any = 1) -> Tensor:
+    """Return ``self + alpha * other``: in the layout of both if they have the same, else strided. Raises RuntimeError
+    for other sizes and for two sparse layouts."""
+    if not isinstance(self, Tensor) or not isinstance(other, Tensor) or self.meta.sizes != other.meta.sizes:
+        first, second = (list(getattr(one, "shape", ())) for one in (self, other))
+        raise RuntimeError(
+            f"add: expected 'self' and 'other' to have same size, but self has size {first} while other has size "
+            f"{second} (FYI: op2-sparse addition does not currently support broadcasting)"
+        )
+    if self.layout is other.layout:
+        return like(self, arithmetic.add(to_coo(self), to_coo(other), alpha=alpha))
+    if strided not in (self.layout, other.layout):
+        raise RuntimeError(f"add: tensors of layouts {self.layout.name} and {other.layout.name} have no common layout")
+    if is_compressed(self):
+        dtype = promote_types(self.meta.dtype, other.meta.dtype)
+        scaled = other if alpha == 1 else apply("mul.Scalar", other, alpha)
+        coo = to_coo(self)
+        return arithmetic.added_to_dense(apply("to.dtype", scaled, dtype), coo, coo.parts.values)  # type: ignore[attr-defined]
+    return arithmetic.add(self, to_coo(other), alpha=alpha)
+
+
+def add_(self: Tensor, other: Tensor, *, alpha: Any = 1) -> Tensor:
+    """Add ``alpha * other`` in place. Raises RuntimeError where the sum has another layout or dtype."""
+    return written("add_", self, add(self, other, alpha=alpha))
+
+
+def sub(self: Tensor, other: Tensor, *, alpha: Any = 1) -> Tensor:
+    """Return ``self - alpha * other``, as `add`."""
+    return add(self, other, alpha=-alpha)
+
+
+def written(operator: str, self: Tensor, made: Tensor) -> Tensor:
+    """Give a tensor the elements of a result. Raises RuntimeError for another layout or dtype."""
+    if made.layout is not self.layout or made.meta.dtype is not self.meta.dtype:
+        raise RuntimeError(
+            f"{operator}(): the result, of layout {made.layout.name} and dtype {made.meta.dtype.name}, does not fit a "
+            f"tensor of layout {self.layout.name} and dtype {self.meta.dtype.name}"
+        )
+    if not is_compressed(self):
+        return apply("copy_", self, made)
+    parts_of(self).take(parts_of(made))
+    bump_version(self)
+    return self
+
+
+def mul(self: Tensor, other: Tensor) -> Tensor:
+    """Return the product, in the layout of the compressed operand. Raises RuntimeError for two sparse layouts."""
+    if not is_compressed(self):
+        return mul(other, self)
+    if not isinstance(other, Tensor):
+        return with_values(self, apply("mul.Scalar", parts_of(self).values, other))
+    if not other.meta.ndim:
+        return with_values(self, apply("mul.Tensor", parts_of(self).values, other))
+    if other.layout not in (strided, self.layout):
+        raise RuntimeError(f"mul: tensors of layouts {self.layout.name} and {other.layout.name} have no common layout")
+    return like(self, arithmetic.mul(to_coo(self), as_coo(other)))
+
+
+def mm(self: Tensor, mat2: Tensor) -> Tensor:
+    """Return the product of two matrices: compressed if both are, else strided. Raises RuntimeError for what does not
+    fit."""
+    if is_compressed(self) and mat2.layout is strided:
+        return by_dense(self, mat2)
+    if self.layout is strided:
+        return apply("t", apply("mm", apply("t", mat2), apply("t", self)))
+    if is_coo(self) or is_coo(mat2):
+        return matrix_product.mm(as_coo(self), as_coo(mat2))
+    return compress(matrix_product.mm(to_coo(self), to_coo(mat2)), sparse_csr)
+
+
+def by_dense(self: Tensor, dense: Tensor) -> Tensor:
+    """Return the strided product of a compressed and a strided matrix."""
+    parts = parts_of(self)
+    module = matrix_product.scipy_sparse() if self.meta.dtype in matrix_product.SCIPY_DTYPES else None
+    plain = self.layout in (sparse_csr, sparse_csc) and not parts.batch and not parts.dense_dim
+    if module is None or not plain or not parts.nnz or dense.meta.ndim != 2 or self.meta.sizes[1] != dense.meta.sizes[0]:
+        return matrix_product.mm(to_coo(self), dense)
+    if dense.meta.dtype is not self.meta.dtype:
+        return matrix_product.mm(to_coo(self), dense)
+    checked_columns(self)
+    kind = module.csr_array if parts.form.rows else module.csc_array
+    matrix = kind((values(parts.values), values(parts.plain), values(parts.compressed)), shape=self.meta.sizes)
+    return from_array(matrix @ values(dense), self.meta.dtype)
+
+
+def checked_columns(self: Tensor) -> None:
+    """Raise RuntimeError for wrong pointers, IndexError for a plain index outside of the sizes."""
+    parts = parts_of(self)
+    pointers, plain = values(parts.compressed), values(parts.plain)
+    across = self.meta.sizes[1 if parts.form.rows else 0]
+    if pointers[0] != 0 or pointers[-1] != parts.nnz or (pointers[1:] < pointers[:-1]).any():
+        entries(self)
+    if plain.size and (plain.min() < 0 or plain.max() >= across):
+        raise IndexError(f"{parts.names[1]} must be in [0, {across}), got {int(plain.min())} to {int(plain.max())}")
+
+
+def addmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """Return ``beta * self + alpha * mat1 @ mat2``; with `beta` 0 the elements of `self` do not count. Raises
+    RuntimeError for sizes that do not fit."""
+    made = apply("mm", mat1, mat2)
+    scaled = made if alpha == 1 else apply("mul.Scalar", made, alpha)
+    if beta == 0:
+        return scaled
+    return apply("add.Tensor", self if beta == 1 else apply("mul.Scalar", self, beta), scaled)
+
+
+def mv(self: Tensor, vec: Tensor) -> Tensor:
+    """Return the product of a compressed matrix and a strided vector. Raises RuntimeError for what does not fit."""
+    return matrix_product.mv(to_coo(self), vec)
+
+
+def bmm(self: Tensor, mat2: Tensor) -> Tensor:
+    """Return the products of a batch of compressed matrices with strided ones. Raises RuntimeError for what does not
+    fit."""
+    return matrix_product.bmm(as_coo(self), mat2)
+
+
+def sum_dims(
+    self: Tensor, dim: Sequence[int] | int | None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
+    """Return the sums over some dims, which stay with size 1, in the same layout. Raises RuntimeError without
+    `keepdim`, and for blocks."""
+    if not keepdim:
+        raise RuntimeError("sum(): reduction operations on CSR tensors with keepdim=False is unsupported")
+    if parts_of(self).form.blocks:
+        raise RuntimeError(f"sum(): reduction operations on layout {self.layout.name} are unsupported")
+    return like(self, reductions.sum_dims(to_coo(self), dim, True, dtype=dtype))
+
+
+def transpose(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Return the tensor with two dims of a kind exchanged. Exchanging rows and columns gives the layout that compresses
+    the other of them, over the same parts. Raises RuntimeError for dims of two kinds."""
+    ndim, parts = self.meta.ndim, parts_of(self)
+    first, second = sorted((wrap_dim("transpose", dim0, ndim), wrap_dim("transpose", dim1, ndim)))
+    lead = len(parts.batch)
+    kinds = ["Batch" if dim < lead else "Sparse" if dim < lead + 2 else "Dense" for dim in (first, second)]
+    if kinds[0] != kinds[1]:
+        raise RuntimeError(
+            f"transpose(): can only transpose dimensions of the same type (Batch, Sparse, Dense), got {first}"
+            f"({kinds[0]}) and {second}({kinds[1]})"
+        )
+    if first == second:
+        return with_values(self, alias(parts.values))
+    sizes = list(self.meta.sizes)
+    sizes[first], sizes[second] = sizes[second], sizes[first]
+    if kinds[0] != "Sparse":
+        return like(self, views.transpose(to_coo(self), first, second))
+    place = parts.plain.meta.ndim
+    turned = apply("transpose.int", parts.values, place, place + 1) if parts.form.blocks else alias(parts.values)
+    made = CompressedParts(parts.form.transposed, alias(parts.compressed), alias(parts.plain), turned)
+    return made.tensor(sizes)
+
+
+def t(self: Tensor) -> Tensor:
+    """Return a matrix with its dims exchanged. Raises RuntimeError for more than two dims."""
+    if self.meta.ndim != 2:
+        raise RuntimeError(f"t() expects a tensor with 2 dimensions in layout {self.layout.name}, got {self.meta.ndim}")
+    return transpose(self, 0, 1)
+
+
+def select(self: Tensor, dim: int, index: int) -> Tensor:
+    """Return the part of a dim at an index: of a batch dim in the same layout, else in coordinate form. Raises
+    IndexError out of range."""
+    made = views.select(to_coo(self), dim, index)
+    return like(self, made) if wrap_dim("select", dim, self.meta.ndim) < len(parts_of(self).batch) else made
+
+
+def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
+    """Return the elements at those that a compressed tensor specifies. Raises RuntimeError for other sizes."""
+    if self.meta.sizes != mask.meta.sizes:
+        raise RuntimeError(
+            f"sparse_mask(): operands have incompatible sizes; self has size {list(self.meta.sizes)} but mask has size "
+            f"{list(mask.meta.sizes)}"
+        )
+    return with_values(mask, values_like(self, mask))
+
+
+def values_like(self: Tensor, mask: Tensor) -> Tensor:
+    """Return the elements of a tensor that a compressed one specifies, as its values lie."""
+    indices = from_array(np.ascontiguousarray(element_indices(mask)), INDEX)
+    return apply("reshape", gathered(as_coo(self), indices), parts_of(mask).values.meta.sizes)
+
+
+MEMBERS: dict[str, Callable[..., Any]] = {
+    **{
+        name: named_part(name)
+        for name in ("crow_indices", "col_indices", "ccol_indices", "row_indices", "values")
+    },
+    "_values": named_part("values"), "_nnz": lambda self: parts_of(self).nnz, "sparse_dim": lambda self: 2,
+    "dense_dim": lambda self: parts_of(self).dense_dim,
+}  # fmt: skip
+"""What tells of the parts -> kernel."""
+KERNELS: dict[str, Callable[..., Any]] = {
+    **MEMBERS, "zero_": zero_, "add.Tensor": add, "add_.Tensor": add_, "sub.Tensor": sub, "mul.Tensor": mul,
+    "add.Scalar": add, "mm": mm, "_sparse_mm": mm, "addmm": addmm, "mv": mv, "bmm": bmm,
+    "matmul": matrix_product.matmul, "sum": lambda self, *, dtype=None: apply("sum", parts_of(self).values, dtype=dtype),
+    "sum.dim_IntList": sum_dims, "transpose.int": transpose, "t": t, "select.int": select, "sparse_mask": sparse_mask,
+    **{name: on_values(name) for name in ("mul.Scalar", "div.Scalar")},
+    **{f"{name}_.Scalar": on_values_inplace(f"{name}_.Scalar") for name in ("mul", "div")},
+}  # fmt: skip
+"""Operator -> its kernel."""
