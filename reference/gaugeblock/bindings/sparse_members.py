@@ -6,6 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from ..dispatch.dispatcher import REGISTRY
 from ..tensor.sparse_tensor import SparseTensor
 from ..tensor.tensor import Tensor
 from . import dispatched
@@ -47,6 +48,16 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+def _factory(name: str) -> Callable[..., Any]:
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        return import_module("..sparse.factories", __package__).KERNELS[name](*args, **kwargs)
+
+    return kernel
+
+
+for _name in FACTORIES:
+    REGISTRY.register(_name, "SparseCPU", _factory(_name))
+    REGISTRY.register(_name, "SparseCsrCPU", _factory(_name))
 for _name in METHODS:
     setattr(Tensor, _name, _later(_name))
 

@@ -19,6 +19,7 @@ from gaugeblock_spec.schema import Schema, parse
 
 from ..core.device import cpu
 from ..core.fork_safety import fork_safe
+from ..core.layout import LAYOUTS, sparse_coo, strided
 from ..core.warn import warn as give_warning
 from ..tensor.changing import change_meta
 from ..tensor.hooks import SPECIAL
@@ -371,14 +372,22 @@ for _key in (
     REGISTRY.register_fallback(_key, FALLTHROUGH)
 
 
+SPARSE_KEYS = {layout: "Sparse" if layout is sparse_coo else "SparseCsr" for layout in LAYOUTS.values()}
+"""Layout of a new tensor that is not strided -> its functionality."""
+
+
 def key_set(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
-    """The keys a call dispatches on: those of its tensors, else of ``device=`` (default cpu), and the thread's sets."""
+    """The keys a call dispatches on: those of its tensors, else of ``device=`` (default cpu) and ``layout=``, and the
+    thread's sets."""
     mask = tensor_keys(args)
     if kwargs:
         mask |= tensor_keys(kwargs.values())
     if mask == 0:
         device = kwargs.get("device")
         mask = DEVICE_KEYS["cpu" if device is None else getattr(device, "type", str(device).split(":")[0])]
+        layout = kwargs.get("layout")
+        if layout is not None and layout is not strided:
+            mask = mask & ~FUNCTIONALITY_BIT["Dense"] | FUNCTIONALITY_BIT[SPARSE_KEYS[layout]]
     return (mask | STATE.include) & ~STATE.exclude if SPECIAL else (mask | DEFAULT_INCLUDE) & ~DEFAULT_EXCLUDE
 
 

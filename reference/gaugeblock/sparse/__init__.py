@@ -1,3 +1,7 @@
-"""Sparse layouts, loaded when a sparse tensor is first made."""
+"""Sparse layouts: their tensors, kernels and functions, loaded when a sparse tensor is first made."""
 
 from . import registration as registration
+from .invariants import check_sparse_tensor_invariants as check_sparse_tensor_invariants
+from .namespace import addmm as addmm
+from .namespace import mm as mm
+from .namespace import sum as sum

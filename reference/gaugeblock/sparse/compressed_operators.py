@@ -84,6 +84,11 @@ def empty_like_parts(self: Tensor) -> CompressedParts:
     return made
 
 
+def add_number(self: Tensor, other: Any, alpha: Any = 1) -> Tensor:
+    """Raise RuntimeError: nothing is added to elements that are not specified."""
+    return add(self, other, alpha=alpha)
+
+
 def add(self: Tensor, other: Tensor, *, alpha: Any = 1) -> Tensor:
     """Return ``self + alpha * other``: in the layout of both if they have the same, else strided. Raises RuntimeError
     for other sizes and for two sparse layouts."""
@@ -278,7 +283,7 @@ MEMBERS: dict[str, Callable[..., Any]] = {
 """What tells of the parts -> kernel."""
 KERNELS: dict[str, Callable[..., Any]] = {
     **MEMBERS, "zero_": zero_, "add.Tensor": add, "add_.Tensor": add_, "sub.Tensor": sub, "mul.Tensor": mul,
-    "add.Scalar": add, "mm": mm, "_sparse_mm": mm, "addmm": addmm, "mv": mv, "bmm": bmm,
+    "add.Scalar": add_number, "mm": mm, "_sparse_mm": mm, "addmm": addmm, "mv": mv, "bmm": bmm,
     "matmul": matrix_product.matmul, "sum": lambda self, *, dtype=None: apply("sum", parts_of(self).values, dtype=dtype),
     "sum.dim_IntList": sum_dims, "transpose.int": transpose, "t": t, "select.int": select, "sparse_mask": sparse_mask,
     **{name: on_values(name) for name in ("mul.Scalar", "div.Scalar")},

@@ -45,6 +45,16 @@ def _of_coalesced(name: str, self: Tensor) -> Any:
     return parts
 
 
+def is_same_size(self: Tensor, other: Tensor) -> bool:
+    """Return whether the sizes are equal."""
+    return self.meta.sizes == other.meta.sizes
+
+
+def is_nonzero(self: Tensor) -> bool:
+    """Return whether the only element is not zero. Raises RuntimeError unless there is exactly one."""
+    return bool(self.item())  # type: ignore[attr-defined]
+
+
 COO: dict[str, Callable[..., Any]] = {
     "indices": coo_indices,
     "values": coo_values,

@@ -57,11 +57,16 @@ def any_of(self: Tensor) -> Tensor:
     return apply("any", parts_of(coalesced(self)).values)
 
 
-def vector_norm(self: Tensor, p: Any = 2) -> Tensor:
-    """Return the norm of all elements. Raises RuntimeError for a norm to which zeros add something."""
-    if p is not None and p <= 0:
-        raise RuntimeError(f"norm(): a sparse tensor has norms of positive order alone, got p={p}")
-    return apply("norm.Scalar", parts_of(coalesced(self)).values, p)
+def vector_norm(
+    self: Tensor, ord: Any = 2, dim: Sequence[int] | None = None, keepdim: bool = False, *, dtype: DType | None = None
+) -> Tensor:
+    """Return the norm of all elements. Raises RuntimeError for norms over some dims alone, and for those to which zeros
+    add something."""
+    if ord <= 0 or keepdim or (dim is not None and len(dim) not in (0, self.meta.ndim)):
+        raise RuntimeError(
+            f"norm(): a sparse tensor has norms of positive order over all dims alone, got p={ord}, dim={dim}"
+        )
+    return apply("linalg_vector_norm", parts_of(coalesced(self)).values, ord, dtype=dtype)
 
 
 def item(self: Tensor) -> Any:

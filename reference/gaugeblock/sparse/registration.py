@@ -25,6 +25,7 @@ from . import (
 from . import tensor_members as tensor_members
 
 ALL = "CompositeExplicitAutograd"
+SPARSE = ("SparseCPU", "SparseCsrCPU")
 NUMBERS = {"mul.Scalar": True, "div.Scalar": True, "div.Scalar_mode": False, "floor_divide.Scalar": False}
 """Operator of a tensor and a number -> whether it is linear."""
 TENSORS = {"div.Tensor": True, "div.Tensor_mode": False, "floor_divide": False}
@@ -70,7 +71,7 @@ TABLES: tuple[tuple[str, Mapping[str, Callable[..., Any]]], ...] = (
             "to.device": copying.moved, "copy_": copying.copy_, "zero_": copying.zero_,
             "zeros_like": copying.zeros_like, "empty_like": copying.zeros_like, "resize_as_": copying.resize_as_,
             "sum": reductions.total, "sum.dim_IntList": reductions.sum_dims, "any": reductions.any_of,
-            "norm.Scalar": reductions.vector_norm, "_local_scalar_dense": reductions.item,
+            "linalg_vector_norm": reductions.vector_norm, "_local_scalar_dense": reductions.item,
         },
     ),
     ("CPU", {"_sparse_mm": matrix_product.mm_of_strided}),
@@ -87,7 +88,7 @@ TABLES: tuple[tuple[str, Mapping[str, Callable[..., Any]]], ...] = (
         {
             "permute": views.permute, "transpose.int": views.transpose, "t": views.t, "select.int": views.select,
             "unbind.int": views.unbind, "unsqueeze": views.unsqueeze, "index_select": views.index_select,
-            "cat": views.cat, "t_": views.changed("t_", views.t),
+            "cat": views.cat, "stack": views.stack, "t_": views.changed("t_", views.t),
             "transpose_": views.changed("transpose_", views.transpose),
         },
     ),
@@ -108,9 +109,10 @@ TABLES: tuple[tuple[str, Mapping[str, Callable[..., Any]]], ...] = (
             if one
         },
     ),
+    *[(key, {"is_same_size": members.is_same_size, "is_nonzero": members.is_nonzero}) for key in SPARSE],
     ("CPU", {"_sparse_compressed_tensor_unsafe": compressed_construction.from_parts}),
-    *[(key, {"_to_sparse": compressing.to_sparse}) for key in ("CPU", "SparseCPU", "SparseCsrCPU")],
-    *[(key, {"_to_sparse.sparse_dim": compressing.to_sparse_dim}) for key in ("SparseCPU", "SparseCsrCPU")],
+    *[(key, {"_to_sparse": compressing.to_sparse}) for key in ("CPU", *SPARSE)],
+    *[(key, {"_to_sparse.sparse_dim": compressing.to_sparse_dim}) for key in SPARSE],
     ("CPU", {"sparse_mask": gathering.sparse_mask}),
     ("SparseCPU", {name: unary.on_values(name) for name in (*unary.KEEPING_ZERO, *unary.QUESTIONS)}),
     ("SparseCPU", {
@@ -118,7 +120,9 @@ TABLES: tuple[tuple[str, Mapping[str, Callable[..., Any]]], ...] = (
     }),
 )
 """Dispatch key -> operators and their kernels."""
-COMPOSED = frozenset({"stack", "view_as", "to.dtype_layout", "to.other", "is_nonzero", "hash", "resolve_conj"})
+COMPOSED = frozenset(
+    """to.dtype_layout to.other type_as is_floating_point is_complex is_signed norm.Scalar linalg_norm Tensor.norm""".split()
+)
 """Operators made of others by the dispatcher, which serve sparse tensors as they are."""
 
 
@@ -141,7 +145,7 @@ def register() -> None:
         if "::" in operator.name or operator.name in COMPOSED or operator.name in own:
             continue
         if operator.has_kernel(*COMPOSITE_KEYS):
-            for key in ("SparseCPU", "SparseCsrCPU"):
+            for key in SPARSE:
                 if not operator.has_kernel(key):
                     REGISTRY.put(operator.name, (key,), refusing(operator, key))
 

@@ -155,6 +155,12 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     return coo(index_tensor(np.concatenate(rows, 1)), values, sizes, coalesced=ordered)
 
 
+def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """Return sparse tensors of equal sizes along a new dim. Raises RuntimeError for what `cat` refuses."""
+    place = wrap_dim("stack", dim, tensors[0].meta.ndim + 1)
+    return cat([unsqueeze(one, place) if is_coo(one) else one for one in tensors], place)
+
+
 def _check_fit(first: Tensor, others: Sequence[Tensor], place: int) -> None:
     for one in others:
         same = [size for dim, size in enumerate(one.meta.sizes) if dim != place]
