@@ -25,7 +25,8 @@ class ReferenceBackend(TorchStyleBackend):
 
     capabilities = CAPABILITIES | ALLOCATOR_CAPABILITIES | frozenset(
         """refcount alloc.pluggable blob iter.introspect dispatch.keyset dispatch.registry dispatch.kernels
-        dispatch.mode wrapper inference vmap autocast functionalize accessor vec.introspect isa sparse_coo quantized blocked
+        dispatch.mode wrapper inference vmap autocast functionalize accessor vec.introspect isa sparse_coo sparse_csr
+        quantized blocked
         autograd autograd.graph autograd.hooks autograd.func autograd.fwd autograd.double autograd.anomaly""".split()
     )
 

@@ -21,8 +21,8 @@ from .torch_style import CAPABILITIES, TorchStyleBackend
 _COMPOSITE = ("CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
 # What torch has beside the common capabilities, on the devices that have it.
 _FURTHER = frozenset(
-    """refcount quantized blocked shm sparse_coo dispatch.keyset dispatch.registry dispatch.kernels dispatch.mode
-    wrapper inference isa vmap autocast functionalize
+    """refcount quantized blocked shm sparse_coo sparse_csr dispatch.keyset dispatch.registry dispatch.kernels
+    dispatch.mode wrapper inference isa vmap autocast functionalize
     autograd autograd.graph autograd.hooks autograd.func autograd.fwd autograd.double autograd.anomaly""".split()
 )
 _OF_QUANTIZED = frozenset({"q_scale", "q_zero_point"})
