@@ -46,7 +46,8 @@ class CooCase:
     def dense(self) -> Array:
         """The elements."""
         made = np.zeros(self.sizes, self.values.dtype)
-        np.add.at(made, tuple(self.indices), self.values)
+        for column, value in zip(self.indices.T, self.values, strict=True):
+            made[tuple(column)] += value
         return made
 
     def build(self, s: Session) -> Handle:
