@@ -15,7 +15,7 @@ from . import iteration, memory
 from .bindings import autograd_members as _autograd_members  # noqa: F401
 from .bindings import blocked_members as _blocked_members  # noqa: F401
 from .bindings import quantized_members as _quantized_members  # noqa: F401
-from .bindings import sparse_members as _sparse_members  # noqa: F401
+from .bindings import sparse_members as _sparse_members
 from .bindings import subclass_methods as _subclass_methods  # noqa: F401
 from .bindings.namespaces import show_binding
 from .bindings.tensor_methods import install as _install
@@ -34,8 +34,8 @@ from .core.dtype import ALIASES as _DTYPE_ALIASES
 from .core.dtype import BY_NAME as _DTYPES
 from .core.dtype import DType as dtype
 from .core.dtype import get_default_dtype, set_default_dtype
-from .core.layout import Layout as layout
 from .core.layout import LAYOUTS as _LAYOUTS
+from .core.layout import Layout as layout
 from .core.layout import _mkldnn, strided
 from .core.limits import finfo, iinfo
 from .core.memory_format import MemoryFormat as memory_format

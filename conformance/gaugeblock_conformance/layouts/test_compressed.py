@@ -70,9 +70,8 @@ def test_rows_of_parts(s: Session, x: Array) -> None:
 
 @requirement("layouts/csr-rows-own-their-entries")
 def test_golden_rows(s: Session) -> None:
-    x = s.call(
-        "sparse_csr_tensor", s.tensor([0, 1, 1, 3], "int64"), s.tensor([2, 0, 2], "int64"), s.tensor([3.0, 4.0, 5.0]), (3, 3)
-    )
+    pointers, cols = s.tensor([0, 1, 1, 3], "int64"), s.tensor([2, 0, 2], "int64")
+    x = s.call("sparse_csr_tensor", pointers, cols, s.tensor([3.0, 4.0, 5.0]), (3, 3))
     s.expect_values(s.call("to_dense", x), [[0.0, 0.0, 3.0], [0.0, 0.0, 0.0], [4.0, 0.0, 5.0]])
 
 
@@ -176,7 +175,8 @@ def test_golden_blocks(s: Session) -> None:
     s.expect_values(s.call("crow_indices", made), [0, 1], dtype="int64")
     s.expect_values(s.call("col_indices", made), [1], dtype="int64")
     s.expect_values(s.call("values", made), [[[3.0, 0.0], [0.0, 5.0]]])
-    made = s.call("sparse_bsc_tensor", s.tensor([0, 0, 1], "int64"), s.tensor([0], "int64"), s.tensor([[[1.0, 2.0]]]), (1, 4))
+    pointers, rows = s.tensor([0, 0, 1], "int64"), s.tensor([0], "int64")
+    made = s.call("sparse_bsc_tensor", pointers, rows, s.tensor([[[1.0, 2.0]]]), (1, 4))
     s.expect_values(s.call("to_dense", made), [[0.0, 0.0, 1.0, 2.0]])
     s.expect_raises(RuntimeError, "crow_indices", made)
 
@@ -209,7 +209,8 @@ def test_products(s: Session, data: hs.DataObject, dtype: str) -> None:
     rows, inner, cols = (data.draw(hs.integers(0, 4)) for _ in range(3))
     x, y = data.draw(drawing.matrices(rows, inner, dtype)), data.draw(drawing.matrices(inner, cols, dtype))
     mixed = s.call("mm", s.call("to_sparse_csr", s.tensor(x)), s.tensor(y))
-    s.expect_of_last(str(s.call("__getattr__", mixed, "layout")).rpartition(".")[2], "strided", "layout", "str({}).rpartition('.')[2]")
+    got = str(s.call("__getattr__", mixed, "layout")).rpartition(".")[2]
+    s.expect_of_last(got, "strided", "layout", "str({}).rpartition('.')[2]")
     s.expect_values(mixed, x @ y, signed_zero=False)
     both = s.call("mm", s.call("to_sparse_csr", s.tensor(x)), s.call("to_sparse_csr", s.tensor(y)))
     s.expect_values(s.call("to_dense", both), x @ y, signed_zero=False)

@@ -116,7 +116,8 @@ def test_gradients_of_values(s: Session, x: drawing.CooCase) -> None:
     values = leaf(s, x.values)
     made = s.call("sparse_coo_tensor", s.tensor(x.indices), values, x.sizes)
     backward(s, s.call("mul.Tensor", s.call("to_dense", made), s.tensor(flow)))
-    s.expect_values(s.call("grad", values), flow[tuple(x.indices)] if x.sparse_dim else np.broadcast_to(flow, x.values.shape))
+    want = flow[tuple(x.indices)] if x.sparse_dim else np.broadcast_to(flow, x.values.shape)
+    s.expect_values(s.call("grad", values), want)
 
 
 @requirement("layouts/gradients-reach-what-is-specified")

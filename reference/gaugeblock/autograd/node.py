@@ -269,7 +269,7 @@ def joined(held: Any, grad: Any) -> Tensor:
 
 
 def laid_out(grad: Tensor, wanted: TensorMeta) -> Tensor:
-    """A copy of a gradient with the strides of its leaf where those are dense, else row-major; a sparse one as it is."""
+    """A copy of a gradient, strided as its leaf where that is dense, else row-major; a sparse one stays sparse."""
     if (STATE.grad and requires_grad(grad)) or grad.__class__ is SparseTensor:
         copy: Tensor = grad.clone()  # type: ignore[attr-defined]
         return copy

@@ -77,11 +77,10 @@ def with_values(like: Any, values: Tensor) -> Tensor:
             "_sparse_compressed_tensor_unsafe", *like.parts.tensors[:2], values, sizes, layout=like.layout
         )
         return found
-    found = named(
+    return named(  # type: ignore[no-any-return]
         "_sparse_coo_tensor_with_dims_and_tensors", like.sparse_dim(), like.dense_dim(), sizes, like._indices(), values,
         is_coalesced=True,
     )  # fmt: skip
-    return found
 
 
 def to_dense_back(ctx: Any, grad: Tensor) -> Grads:
@@ -285,7 +284,7 @@ def sparse_kernel(operator: Operator) -> Callable[..., Any]:
 
 
 def inplace(operator: Operator) -> Callable[..., Any]:
-    """Return the autograd kernel of a write, which is not recorded. It raises NotImplementedError where it should be."""
+    """Return the autograd kernel of a write, which is not recorded, or raises NotImplementedError."""
 
     def write(*args: Any, **kwargs: Any) -> Any:
         if STATE.grad and any(map(requires_grad, tensors_in((*args, *kwargs.values())))):

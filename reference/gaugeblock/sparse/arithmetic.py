@@ -67,7 +67,7 @@ def added_to_dense(dense: Tensor, other: Tensor, values: Tensor) -> Tensor:
 
 
 def add_(self: Tensor, other: Tensor, *, alpha: Any = 1) -> Tensor:
-    """Add ``alpha * other`` in place, as `add`. Raises RuntimeError where the dtype of the sum is no dtype of `self`."""
+    """Add ``alpha * other`` in place, as `add`. Raises RuntimeError where `self` cannot hold the dtype of the sum."""
     return written("add_", self, add(self, other, alpha=alpha))
 
 
@@ -124,8 +124,8 @@ def product(self: Tensor, other: Tensor) -> Tensor:
         )
     first, second = coalesced(self), coalesced(other)
     sizes = sparse_sizes(self)
-    places = [places_of(columns(one), sizes) for one in (first, second)]
-    _, mine, theirs = np.intersect1d(*places, assume_unique=True, return_indices=True)
+    own, other_places = places_of(columns(first), sizes), places_of(columns(second), sizes)
+    _, mine, theirs = np.intersect1d(own, other_places, assume_unique=True, return_indices=True)
     factors = [
         apply("index_select", parts_of(one).values, 0, index_tensor(rows))
         for one, rows in ((first, mine), (second, theirs))

@@ -20,6 +20,12 @@ from .construction import sparse_coo_tensor
 from .coo_tensor import parts_of
 
 
+def run(name: str, *args: Any, **kwargs: Any) -> Tensor:
+    """Return the tensor that an operator gives."""
+    found: Tensor = call(REGISTRY.find(name), *args, **kwargs)
+    return found
+
+
 def to_sparse(
     self: Tensor, sparse_dim: int | None = None, *, layout: Layout | None = None,
     blocksize: Sequence[int] | None = None, dense_dim: int | None = None,
@@ -29,14 +35,14 @@ def to_sparse(
     if layout is not None and not isinstance(layout, Layout):
         type_error("to_sparse", "layout", layout, "Layout")
     if sparse_dim is not None:
-        return call(REGISTRY.find("_to_sparse.sparse_dim"), self, check_int("to_sparse", "sparse_dim", sparse_dim))
-    return call(REGISTRY.find("_to_sparse"), self, layout=layout, blocksize=blocksize, dense_dim=dense_dim)
+        return run("_to_sparse.sparse_dim", self, check_int("to_sparse", "sparse_dim", sparse_dim))
+    return run("_to_sparse", self, layout=layout, blocksize=blocksize, dense_dim=dense_dim)
 
 
 def to_dense(self: Tensor, dtype: DType | None = None, *, masked_grad: bool | None = None) -> Tensor:
     """Return a sparse tensor with strides, a strided one itself or in another dtype. The gradient of the result reaches
     specified elements alone unless `masked_grad` is False. Raises RuntimeError for a sparse tensor and a dtype."""
-    return call(REGISTRY.find("_to_dense"), self, dtype, masked_grad)
+    return run("_to_dense", self, dtype, masked_grad)
 
 
 def to_sparse_form(name: str, layout: Layout) -> Callable[..., Tensor]:
@@ -44,7 +50,8 @@ def to_sparse_form(name: str, layout: Layout) -> Callable[..., Tensor]:
     if FORMS[layout].blocks:
 
         def with_blocks(self: Tensor, blocksize: Any, dense_dim: int | None = None) -> Tensor:
-            return to_sparse(self, layout=layout, blocksize=check_ints(name, "blocksize", blocksize), dense_dim=dense_dim)
+            block = check_ints(name, "blocksize", blocksize)
+            return to_sparse(self, layout=layout, blocksize=block, dense_dim=dense_dim)
 
         return with_blocks
     return lambda self, dense_dim=None: to_sparse(self, layout=layout, dense_dim=dense_dim)
@@ -55,7 +62,7 @@ def coalesce(self: Tensor) -> Tensor:
     it is in coordinate form."""
     if self.layout is not sparse_coo:
         members.unexpected("coalesce", self.layout)
-    return self if parts_of(self).coalesced else call(REGISTRY.find("_coalesce"), self)
+    return self if parts_of(self).coalesced else run("_coalesce", self)
 
 
 def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
@@ -63,7 +70,7 @@ def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
     that is no tensor."""
     if not isinstance(mask, Tensor):
         type_error("sparse_mask", "mask", mask, "Tensor")
-    return call(REGISTRY.find("sparse_mask"), self, mask)  # type: ignore[no-any-return]
+    return run("sparse_mask", self, mask)
 
 
 def of_self(name: str) -> Callable[[Tensor], Any]:

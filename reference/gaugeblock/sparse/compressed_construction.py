@@ -47,8 +47,8 @@ def sparse_compressed_tensor(
     check_shape(parts, sizes)
     if is_checked(check_invariants):
         check_elements(parts, sizes)
-    result = call(OPERATOR, compressed, plain, parts.values, sizes, layout=layout)
-    return set_requires_grad(result, True) if requires_grad else result  # type: ignore[no-any-return]
+    result: Tensor = call(OPERATOR, compressed, plain, parts.values, sizes, layout=layout)
+    return set_requires_grad(result, True) if requires_grad else result
 
 
 def from_parts(
@@ -95,14 +95,14 @@ def check_parts(parts: CompressedParts) -> None:
     if compressed.dtype not in (int32, int64):
         unfit(f"{pointers} and {plain} must be int32 or int64, but got {compressed.dtype.name}")
     if not compressed.ndim or compressed.ndim != indices.ndim or compressed.sizes[:-1] != indices.sizes[:-1]:
-        unfit(f"{pointers} and {plain} must have the same batch dims, but got {compressed.sizes} and {indices.sizes}")
+        unfit(f"{pointers} and {plain} must have equal batch dims, but got {compressed.sizes} and {indices.sizes}")
     if not compressed.sizes[-1]:
         unfit(f"{pointers} must have at least one element, got sizes {list(compressed.sizes)}")
     if values.ndim < indices.ndim + 2 * form.blocks or values.sizes[: indices.ndim] != indices.sizes:
         block = " and the two dims of a block" if form.blocks else ""
         unfit(
-            f"{plain}.shape[-1] must be equal to nnz as defined by values: values must begin with the sizes of {plain}, "
-            f"{list(indices.sizes)}{block}, but got {list(values.sizes)}"
+            f"{plain}.shape[-1] must be equal to nnz as defined by values: values must begin with the sizes of "
+            f"{plain}, {list(indices.sizes)}{block}, but got {list(values.sizes)}"
         )
 
 
@@ -111,8 +111,8 @@ def check_shape(parts: CompressedParts, sizes: Sequence[int]) -> None:
     lead, dense = len(parts.batch), parts.dense_dim
     if len(sizes) != lead + 2 + dense:
         unfit(
-            f"tensor dimensionality must be sum of batch, base, and dense dimensionalities (={lead} + 2 + {dense}) but "
-            f"got {len(sizes)}"
+            f"tensor dimensionality must be sum of batch, base, and dense dimensionalities (={lead} + 2 + {dense}) "
+            f"but got {len(sizes)}"
         )
     given = parts.values.meta.sizes
     if tuple(sizes[:lead]) != parts.batch or tuple(sizes[lead + 2 :]) != given[len(given) - dense :]:
@@ -120,14 +120,16 @@ def check_shape(parts: CompressedParts, sizes: Sequence[int]) -> None:
     for dim, (size, block) in enumerate(zip(sizes[lead : lead + 2], parts.block, strict=True)):
         if not block or size % block:
             unfit(
-                f"tensor shape[{lead + dim}] (={size}) must be divisible with blocksize[{dim}] (={block}) as defined by "
-                f"values shape"
+                f"tensor shape[{lead + dim}] (={size}) must be divisible with blocksize[{dim}] (={block}) as defined "
+                f"by values shape"
             )
     length, _ = extents(parts, sizes)
     pointers = parts.compressed.meta.sizes[-1]
     if pointers != length + 1:
         what = "rows" if parts.form.rows else "columns"
-        unfit(f"{parts.names[0]}.shape[-1] must be equal to the number of {what} + 1 (={length + 1}), but got {pointers}")
+        unfit(
+            f"{parts.names[0]}.shape[-1] must be equal to the number of {what} + 1 (={length + 1}), but got {pointers}"
+        )
 
 
 def extents(parts: CompressedParts, sizes: Sequence[int]) -> tuple[int, int]:
@@ -143,12 +145,13 @@ def inferred(parts: CompressedParts) -> tuple[int, ...]:
     length, across = parts.compressed.meta.sizes[-1] - 1, int(plain.max()) + 1 if plain.size else 0
     grid = (length, across) if parts.form.rows else (across, length)
     given = parts.values.meta.sizes
-    return (*parts.batch, *[n * b for n, b in zip(grid, parts.block, strict=True)], *given[len(given) - parts.dense_dim :])
+    sizes = [entries * block for entries, block in zip(grid, parts.block, strict=True)]
+    return (*parts.batch, *sizes, *given[len(given) - parts.dense_dim :])
 
 
 def check_elements(parts: CompressedParts, sizes: Sequence[int]) -> None:
-    """Raise RuntimeError unless the pointers begin with 0, end with the number of entries and grow by what fits, and the
-    plain indices are in range, in order and distinct within each row or column."""
+    """Raise RuntimeError unless the pointers begin with 0, end with the number of entries and grow by what fits, and
+    the plain indices are in range, in order and distinct within each row or column."""
     (pointers, plain, _), form = parts.names, parts.form
     _, across = extents(parts, sizes)
     what, other = ("rows", "cols") if form.rows else ("cols", "rows")

@@ -164,9 +164,8 @@ def by_dense(self: Tensor, dense: Tensor) -> Tensor:
     parts = parts_of(self)
     module = matrix_product.scipy_sparse() if self.meta.dtype in matrix_product.SCIPY_DTYPES else None
     plain = self.layout in (sparse_csr, sparse_csc) and not parts.batch and not parts.dense_dim
-    if module is None or not plain or not parts.nnz or dense.meta.ndim != 2 or self.meta.sizes[1] != dense.meta.sizes[0]:
-        return matrix_product.mm(to_coo(self), dense)
-    if dense.meta.dtype is not self.meta.dtype:
+    fits = dense.meta.ndim == 2 and self.meta.sizes[1] == dense.meta.sizes[0] and dense.meta.dtype is self.meta.dtype
+    if module is None or not (plain and parts.nnz and fits):
         return matrix_product.mm(to_coo(self), dense)
     checked_columns(self)
     kind = module.csr_array if parts.form.rows else module.csc_array
@@ -204,6 +203,11 @@ def bmm(self: Tensor, mat2: Tensor) -> Tensor:
     """Return the products of a batch of compressed matrices with strided ones. Raises RuntimeError for what does not
     fit."""
     return matrix_product.bmm(as_coo(self), mat2)
+
+
+def total(self: Tensor, *, dtype: DType | None = None) -> Tensor:
+    """Return the sum of all values, a strided tensor without dims."""
+    return apply("sum", parts_of(self).values, dtype=dtype)
 
 
 def sum_dims(
@@ -284,7 +288,7 @@ MEMBERS: dict[str, Callable[..., Any]] = {
 KERNELS: dict[str, Callable[..., Any]] = {
     **MEMBERS, "zero_": zero_, "add.Tensor": add, "add_.Tensor": add_, "sub.Tensor": sub, "mul.Tensor": mul,
     "add.Scalar": add_number, "mm": mm, "_sparse_mm": mm, "addmm": addmm, "mv": mv, "bmm": bmm,
-    "matmul": matrix_product.matmul, "sum": lambda self, *, dtype=None: apply("sum", parts_of(self).values, dtype=dtype),
+    "matmul": matrix_product.matmul, "sum": total,
     "sum.dim_IntList": sum_dims, "transpose.int": transpose, "t": t, "select.int": select, "sparse_mask": sparse_mask,
     **{name: on_values(name) for name in ("mul.Scalar", "div.Scalar")},
     **{f"{name}_.Scalar": on_values_inplace(f"{name}_.Scalar") for name in ("mul", "div")},

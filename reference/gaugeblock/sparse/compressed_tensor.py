@@ -125,8 +125,8 @@ def entries(tensor: Tensor) -> tuple[Array, Array, Array]:
     steps = np.diff(pointers, axis=1)
     if (steps < 0).any() or (pointers[:, :1] != 0).any() or (pointers[:, -1:] != nnz).any():
         raise RuntimeError(
-            f"{parts.names[0]} must begin with 0, end with nnz (={nnz}) and not decrease: the tensor was made with wrong "
-            f"pointers, which check_invariants=True would tell"
+            f"{parts.names[0]} must begin with 0, end with nnz (={nnz}) and not decrease: the tensor was made with "
+            f"wrong pointers, which check_invariants=True would tell"
         )
     owners = np.repeat(np.tile(np.arange(steps.shape[1]), count), steps.reshape(-1))
     batches = np.repeat(np.arange(count), nnz)

@@ -27,7 +27,7 @@ def compress(self: Tensor, layout: Layout, blocksize: Sequence[int] | None = Non
     one = coalesced(self)
     sizes, dense = sparse_sizes(one), dense_sizes(one)
     if len(sizes) < 2:
-        raise RuntimeError(f"to_sparse_{form.name}(): a tensor of at least two sparse dims is expected, got {len(sizes)}")
+        raise RuntimeError(f"to_sparse_{form.name}(): at least two sparse dims are expected, got {len(sizes)}")
     batch, (height, width) = sizes[:-2], check_block(form.name, sizes[-2:], blocksize if form.blocks else (1, 1))
     *lead, rows, cols = columns(one)
     count = prod(batch)
@@ -93,8 +93,8 @@ def to_sparse(
         found = self if is_coo(self) else to_coo(self)
         if dense_dim is not None and dense_dim != found.meta.ndim - coo_parts_of(found).sparse_dim:
             raise RuntimeError(
-                f"to_sparse(): conversion from {UPSTREAM_NAMES[self.layout]} with another dense_dim, {dense_dim}, is not "
-                f"supported"
+                f"to_sparse(): conversion from {UPSTREAM_NAMES[self.layout]} with another dense_dim, {dense_dim}, is "
+                f"not supported"
             )
     if wanted is sparse_coo:
         return found

@@ -59,7 +59,7 @@ def sparse_coo_tensor(
         parts = apply("expand", parts, (1,))
     sizes = inferred(columns, parts) if size is None else check_ints(NAME, "size", size)
     checked = is_checked(check_invariants)
-    result = call(
+    result: Tensor = call(
         OPERATOR, columns.meta.sizes[0] if columns.meta.ndim else 0, parts.meta.ndim - 1, sizes, columns, parts,
         is_coalesced=is_coalesced,
     )  # fmt: skip
@@ -68,7 +68,7 @@ def sparse_coo_tensor(
         check_coo_indices(indices_array, sizes)
         if is_coalesced:
             check_coalesced(indices_array, sizes[: indices_array.shape[0]])
-    return set_requires_grad(result, True) if requires_grad else result  # type: ignore[no-any-return]
+    return set_requires_grad(result, True) if requires_grad else result
 
 
 def as_strided_tensor(name: str, data: Any, dtype: DType | None = None) -> Tensor:

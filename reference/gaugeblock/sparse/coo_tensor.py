@@ -115,7 +115,7 @@ def places_of(indices: Array, sizes: Sequence[int]) -> Array:
     for row, size in zip(indices, sizes, strict=True):
         places *= size
         places += row
-    return cast("Array", places)
+    return places
 
 
 def indices_at(places: Array, sizes: Sequence[int]) -> Array:

@@ -38,7 +38,8 @@ def converted(
         return clone(self) if copy else self
     parts = parts_of(self)
     *indices, values = parts.tensors
-    return parts.remade(*indices, apply("to.dtype", values, dtype)).tensor(self.meta.sizes)
+    made = [*indices, apply("to.dtype", values, dtype)]
+    return parts.remade(*made).tensor(self.meta.sizes)
 
 
 def moved(

@@ -89,7 +89,7 @@ def sparse_product(self: Tensor, other: Tensor) -> Tensor:
         for one, places in ((first, mine), (second, theirs))
     ]
     found = np.stack([rows[mine], ends[theirs]])
-    places, order, begin = grouped(places_of(found, sizes))
+    _, order, begin = grouped(places_of(found, sizes))
     terms = apply("mul.Tensor", *factors)
     return coo(index_tensor(found[:, order[begin]]), sums(terms, order, begin), sizes, coalesced=True)
 

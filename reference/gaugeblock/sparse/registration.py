@@ -53,7 +53,11 @@ def inplace_name(name: str) -> str:
     return rows()[name].inplace_name or ""
 
 
-TABLES: tuple[tuple[str, Mapping[str, Callable[..., Any]]], ...] = (
+Kernels = Mapping[str, Callable[..., Any]]
+TO_SPARSE: Kernels = {"_to_sparse": compressing.to_sparse}
+TO_SPARSE_DIM: Kernels = {"_to_sparse.sparse_dim": compressing.to_sparse_dim}
+COMPARED: Kernels = {"is_same_size": members.is_same_size, "is_nonzero": members.is_nonzero}
+TABLES: tuple[tuple[str, Kernels], ...] = (
     (ALL, {name: members.expecting(name) for name in members.EXPECTED if name != "coalesce"}),
     (
         "CPU",
@@ -109,10 +113,10 @@ TABLES: tuple[tuple[str, Mapping[str, Callable[..., Any]]], ...] = (
             if one
         },
     ),
-    *[(key, {"is_same_size": members.is_same_size, "is_nonzero": members.is_nonzero}) for key in SPARSE],
+    *[(key, COMPARED) for key in SPARSE],
     ("CPU", {"_sparse_compressed_tensor_unsafe": compressed_construction.from_parts}),
-    *[(key, {"_to_sparse": compressing.to_sparse}) for key in ("CPU", *SPARSE)],
-    *[(key, {"_to_sparse.sparse_dim": compressing.to_sparse_dim}) for key in SPARSE],
+    *[(key, TO_SPARSE) for key in ("CPU", *SPARSE)],
+    *[(key, TO_SPARSE_DIM) for key in SPARSE],
     ("CPU", {"sparse_mask": gathering.sparse_mask}),
     ("SparseCPU", {name: unary.on_values(name) for name in (*unary.KEEPING_ZERO, *unary.QUESTIONS)}),
     ("SparseCPU", {
@@ -120,9 +124,7 @@ TABLES: tuple[tuple[str, Mapping[str, Callable[..., Any]]], ...] = (
     }),
 )
 """Dispatch key -> operators and their kernels."""
-COMPOSED = frozenset(
-    """to.dtype_layout to.other type_as is_floating_point is_complex is_signed norm.Scalar linalg_norm Tensor.norm""".split()
-)
+COMPOSED = frozenset("to.dtype_layout to.other type_as is_floating_point is_complex is_signed norm.Scalar".split())
 """Operators made of others by the dispatcher, which serve sparse tensors as they are."""
 
 

@@ -15,8 +15,9 @@ from .coo_tensor import parts_of, with_values
 LINEAR = ("conj_physical", "deg2rad", "neg", "positive", "rad2deg")
 """Operators that may be applied to the values of equal indices one by one."""
 KEEPING_ZERO = (
-    *LINEAR, "abs", "asin", "asinh", "atan", "atanh", "ceil", "erf", "erfinv", "expm1", "floor", "frac", "log1p", "nan_to_num",
-    "relu", "round", "round.decimals", "sgn", "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc",
+    *LINEAR, "abs", "asin", "asinh", "atan", "atanh", "ceil", "erf", "erfinv", "expm1", "floor", "frac", "log1p",
+    "nan_to_num", "relu", "round", "round.decimals", "sgn", "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh",
+    "trunc",
 )  # fmt: skip
 """Operators of which 0 gives 0, with in-place forms."""
 QUESTIONS = ("isinf", "isnan", "isneginf", "isposinf", "signbit")
@@ -44,7 +45,7 @@ def on_values_inplace(name: str) -> Callable[..., Tensor]:
     def kernel(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         parts = parts_of(self)
         if not (parts.coalesced or linear):
-            raise RuntimeError(f"{base}_: in-place on an uncoalesced tensor is not supported yet, call coalesce() first")
+            raise RuntimeError(f"{base}_: a tensor that is not coalesced is not written to; call coalesce() first")
         apply(written, parts.values, *args, **kwargs)
         bump_version(self)
         return self

@@ -121,8 +121,8 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
             raise IndexError(f"index_select(): index contains {one} that is out of range for tensor of size {size}")
     sizes = (*self.meta.sizes[:place], len(wanted), *self.meta.sizes[place + 1 :])
     if place >= parts.sparse_dim:
-        rows = index_tensor(np.asarray([one % size for one in wanted], np.int64))
-        chosen = apply("index_select", parts.values, place - parts.sparse_dim + 1, rows)
+        chosen_rows = index_tensor(np.asarray([one % size for one in wanted], np.int64))
+        chosen = apply("index_select", parts.values, place - parts.sparse_dim + 1, chosen_rows)
         return coo(alias(parts.indices), chosen, sizes, coalesced=parts.coalesced)
     indices = columns(self)
     found = [np.flatnonzero(indices[place] == one % size) for one in wanted]
