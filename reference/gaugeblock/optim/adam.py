@@ -48,6 +48,8 @@ class Adam(Optimizer):
         first, second = map(float, group["betas"])
         decoupled = group["decoupled_weight_decay"]
         for param, gradient in gradients(group, 0.0 if decoupled else decay):
+            if gradient.is_sparse:
+                raise RuntimeError("Adam does not support sparse gradients, please consider SparseAdam instead")
             if decoupled:
                 param.mul_(1 - rate * decay)
             state = self.state[param]

@@ -19,6 +19,7 @@ from ..operators.arrays import Array, values
 from ..operators.invoke import apply
 from ..tensor.sparse_tensor import SparseTensor, sparse_meta, sparse_tensor
 from ..tensor.tensor import Tensor
+from .conversion import check_inside
 from .coo_tensor import alias, coo, index_tensor, places_of
 
 KEYS = FUNCTIONALITY_BIT["SparseCsr"] | BACKEND_BIT["CPU"] | FUNCTIONALITY_BIT["AutocastCPU"] | RECORDED
@@ -158,9 +159,10 @@ def flat_values(tensor: Tensor) -> Tensor:
 
 def to_coo(tensor: Tensor) -> Tensor:
     """Return a compressed tensor in coordinate form, in order: batch dims are sparse dims, and all elements of a block
-    are specified."""
+    are specified. Raises RuntimeError for wrong pointers, IndexError for a plain index outside of the sizes."""
     parts, indices, flat = parts_of(tensor), element_indices(tensor), flat_values(tensor)
     sizes = tensor.meta.sizes
+    check_inside(indices, sizes[: indices.shape[0]])
     places = places_of(indices, sizes[: indices.shape[0]])
     if not parts.form.rows or parts.form.blocks:
         order = np.argsort(places, kind="stable")

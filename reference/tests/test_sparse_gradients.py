@@ -1,0 +1,141 @@
+"""Gradients through sparse tensors beside PyTorch's, embeddings with sparse gradients, and what optimizers do."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import gaugeblock as gb
+import pytest
+import torch
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def plain(grad: Any) -> Any:
+    layout = str(grad.layout).rpartition(".")[2]
+    return layout, (grad if layout == "strided" else grad.to_dense()).tolist()
+
+
+LEAF = """
+to_dense: a.to_dense().sum() | weighted: (a.to_dense() * f).sum() | all: a.to_dense(masked_grad=False).sum()
+sum: (a + a).to_dense().sum() | alpha: a.add(a, alpha=3).to_dense().sum() | scaled: (a * 3).to_dense().sum()
+difference: (a - a * 2).to_dense().sum() | product: (a * f).to_dense().sum() | left: (3 * a).to_dense().sum()
+quotient: (a / 4).to_dense().sum() | transpose: a.t().to_dense().sum() | total: a.sum()
+values: a.coalesce().values().sum() | squares: (a.coalesce().values() ** 2).sum() | mm: torch.mm(a, w).sum()
+sparse_mm: torch.sparse.mm(a, w).sum() | matmul: (a @ w).sum() | both: torch.sparse.mm(a, b).to_dense().sum()
+row_sums: torch.sparse.sum(a, 1).to_dense().sum() | clone: a.clone().to_dense().sum()
+double: a.double().to_dense().sum() | neg: (-a).to_dense().sum()
+mask: w.t().sparse_mask(a.detach()).to_dense().sum() + a.sum()
+""".replace("\n", " | ").split(" | ")
+
+
+@pytest.mark.parametrize("text", [one for one in LEAF if one])
+def test_gradients_of_sparse_leaves(text: str) -> None:
+    def run(lib: Any) -> Any:
+        a = lib.sparse_coo_tensor([[0, 1], [1, 0]], [1.0, 2.0], (2, 3)).requires_grad_()
+        w = lib.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], requires_grad=True)
+        f = lib.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+        b = lib.sparse_coo_tensor([[0, 1, 2], [1, 0, 1]], [1.0, 2.0, 3.0], (3, 2))
+        names = {"a": a, "w": w, "f": f, "b": b, "torch": lib}
+        eval(text.partition(": ")[2], names).backward()
+        return plain(a.grad), None if w.grad is None else plain(w.grad)
+
+    assert run(gb) == run(torch)
+
+
+DENSE = """
+coordinates: x.to_sparse().to_dense() * f | values: x.to_sparse().values() ** 2 | sum: x.to_sparse().sum()
+rows: torch.sparse.sum(x.to_sparse(), 0).to_dense() | hybrid: x.to_sparse(1).to_dense() * f
+csr: x.to_sparse_csr().to_dense() * f | csr_values: x.to_sparse_csr().values() ** 2 | csr_mm: x.to_sparse_csr() @ f
+mask: x.sparse_mask(s).to_dense() * f | product: (x * s).to_dense() * f | mixed: (x + s) * f
+""".replace("\n", " | ").split(" | ")
+
+
+@pytest.mark.parametrize("text", [one for one in DENSE if one])
+def test_gradients_of_strided_leaves(text: str) -> None:
+    def run(lib: Any) -> Any:
+        x = lib.tensor([[0.0, 2.0], [3.0, 0.0]], requires_grad=True)
+        names = {"x": x, "f": lib.tensor([[1.0, 2.0], [3.0, 4.0]]), "s": lib.eye(2).to_sparse(), "torch": lib}
+        eval(text.partition(": ")[2], names).sum().backward()
+        return plain(x.grad)
+
+    assert run(gb) == run(torch)
+
+
+def test_gradient_of_operators_on_values() -> None:
+    a = gb.sparse_coo_tensor([[1, 1, 0]], [0.25, 0.25, 1.0], (3,)).requires_grad_()
+    a.sin().to_dense().sum().backward()
+    assert a.grad.indices().tolist() == [[0, 1]]
+    assert a.grad.values().tolist() == gb.tensor([1.0, 0.5]).cos().tolist()
+
+
+def test_writes_with_sparse_tensors_are_not_recorded() -> None:
+    x, s = gb.ones(2, 2).requires_grad_(), gb.eye(2).to_sparse()
+    with pytest.raises(NotImplementedError, match="writes with sparse tensors are not recorded"):
+        (x * 1).add_(s)
+    with gb.no_grad():
+        x.add_(s)
+    assert x.tolist() == [[2.0, 1.0], [1.0, 2.0]]
+
+
+def looked_up(lib: Any, **options: Any) -> Any:
+    table = lib.nn.Embedding(4, 2, sparse=True, **options)
+    with lib.no_grad():
+        table.weight.copy_(lib.arange(8.0).reshape(4, 2))
+    return table
+
+
+Steps = list[Callable[[Any, Any], Any]]
+STEPS: dict[str, Steps] = {
+    "once": [lambda lib, e: e(lib.tensor([1, 2, 1]))],
+    "twice": [lambda lib, e: e(lib.tensor([1, 2, 1])), lambda lib, e: e(lib.tensor([[0, 3]]))],
+    "strided later": [lambda lib, e: e(lib.tensor([1])), lambda lib, e: e.weight * 2],
+    "strided first": [lambda lib, e: e.weight * 2, lambda lib, e: e(lib.tensor([1]))],
+    "in one pass": [lambda lib, e: e(lib.tensor([0])).sum() + e(lib.tensor([1])).sum() + (e.weight * 2).sum()],
+    "empty": [lambda lib, e: e(lib.zeros(0, dtype=lib.int64))],
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("padding", [None, 1])
+def test_gradients_of_embeddings(name: str, padding: int | None) -> None:
+    def run(lib: Any) -> Any:
+        table = looked_up(lib, padding_idx=padding)
+        for step in STEPS[name]:
+            step(lib, table).sum().backward()
+        return plain(table.weight.grad)
+
+    assert run(gb) == run(torch)
+
+
+@pytest.mark.parametrize("options", [{}, {"momentum": 0.5}, {"momentum": 0.5, "nesterov": True}])
+def test_sgd_steps_with_sparse_gradients(options: dict[str, Any]) -> None:
+    def run(lib: Any) -> Any:
+        table = looked_up(lib)
+        optimizer = lib.optim.SGD(table.parameters(), lr=0.5, **options)
+        for indices in ([1, 2, 1], [0]):
+            optimizer.zero_grad()
+            table(lib.tensor(indices)).sum().backward()
+            optimizer.step()
+        return table.weight.tolist()
+
+    assert run(gb) == run(torch)
+
+
+def test_what_optimizers_and_lookups_refuse() -> None:
+    table = looked_up(gb)
+    table(gb.tensor([1])).sum().backward()
+    with pytest.raises(RuntimeError, match="Adam does not support sparse gradients"):
+        gb.optim.Adam(table.parameters()).step()
+    with pytest.raises(RuntimeError, match="add\\(sparse, dense\\) is not supported"):
+        gb.optim.SGD(table.parameters(), lr=0.1, weight_decay=0.1).step()
+    by_count = looked_up(gb, scale_grad_by_freq=True)
+    with pytest.raises(RuntimeError, match="scale_grad_by_freq not supported with sparse gradients"):
+        by_count(gb.tensor([1])).sum().backward()
