@@ -1,4 +1,4 @@
-"""Sparse tensors in coordinate form, beside PyTorch's: parts, errors, text, copies, pickles, operators by the values."""
+"""Sparse tensors in coordinate form, beside PyTorch's: parts, errors, text, copies, pickles, operators."""
 
 from __future__ import annotations
 
@@ -51,27 +51,30 @@ u.coalesce() | u.coalesce().indices() | u.coalesce().values() | u.indices() | u.
 d.coalesce() | s.crow_indices() | s.numel() | s.dim() | s.size() | s.stride() | s.is_contiguous() | s.contiguous()
 s.view(-1) | s.reshape(-1) | s.numpy() | s.tolist() | s.data_ptr() | s.untyped_storage() | s.nbytes | s[0] | s[:, 1]
 s[0, 2] | s[0:1] | s[None] | s[lib.tensor([0])] | s.select(0, 5) | s.select(3, 0) | u.select(0, 0) | h.select(1, 0)
-s.index_select(0, lib.tensor([1, 0])) | s.unbind() | s.T | s.mT | s.t() | h.t() | h.transpose(0, 1) | s.permute(1, 0)
-s.permute(0, 0) | s.unsqueeze(0) | s.squeeze() | s.expand(2, 2, 3) | s.clone() | s.detach() | s.to(lib.float64) | s.int()
-s.half() | s.bool() | s.cpu() is s | s.zero_() | s + s | s + d | d + s | s + 1 | 1 + s | s - s | s - d | d - s
-s.add(s, alpha=2) | s + lib.zeros(3).to_sparse() | s.int() + s | s * d | d * s | s * s | s * u | s * 2 | 2 * s
-s * lib.ones(3) | s * lib.tensor(2.0) | s / 2 | s / d | s // 2 | s ** 2 | s ** 0 | 2 ** s | s.mul_(2) | s.mul_(d)
-s.add_(s) | s.add_(d) | d.clone().add_(u, alpha=2) | s.copy_(u) | s.copy_(d) | d.clone().copy_(s) | s.fill_(1) | s.neg_()
-s.mm(d.t()) | s @ d.t() | s @ d.t()[:, 0] | d.t() @ s | s @ s.t() | s.mm(s) | s.mm(d) | s @ lib.ones(2)
-lib.mv(s, lib.ones(3)) | lib.addmm(lib.ones(2, 2), s, d.t(), beta=2, alpha=3) | lib.sparse.mm(s, d.t())
-lib.sparse.addmm(lib.ones(2, 2), s, d.t()) | lib.bmm(lib.stack([d, d]).to_sparse(), lib.stack([d.t(), d.t()]))
-s.sum() | s.sum(0) | s.sum(1, keepdim=True) | s.sum((0, 1)) | lib.sparse.sum(s) | lib.sparse.sum(h, 0)
-lib.sparse.sum(h, 1) | lib.sparse.sum(d) | s.sum(dtype=lib.float64) | s.norm() | s.any() | s.all() | s.mean() | s == s
-u.abs() | u.sqrt() | u.sin() | u.relu() | u.neg() | u.isnan() | u.floor() | u.square() | u.tanh() | s.cos() | s.exp()
-s.sigmoid() | s.reciprocal() | s.clamp(0, 1) | lib.zeros_like(s) | lib.ones_like(s) | lib.zeros(2, 3, layout=lib.sparse_coo)
+s.index_select(0, lib.tensor([1, 0])) | s.unbind() | s.T | s.mT | s.t() | h.t() | h.transpose(0, 1)
+s.permute(1, 0) | s.permute(0, 0) | s.unsqueeze(0) | s.squeeze() | s.expand(2, 2, 3) | s.clone() | s.detach()
+s.to(lib.float64) | s.int() | s.half() | s.bool() | s.cpu() is s | s.zero_() | s + s | s + d | d + s | s + 1 | 1 + s
+s - s | s - d | d - s | s.add(s, alpha=2) | s + lib.zeros(3).to_sparse() | s.int() + s | s * d | d * s | s * s
+s * u | s * 2 | 2 * s | s * lib.ones(3) | s * lib.tensor(2.0) | s / 2 | s / d | s // 2 | s ** 2 | s ** 0 | 2 ** s
+s.mul_(2) | s.mul_(d) | s.add_(s) | s.add_(d) | d.clone().add_(u, alpha=2) | s.copy_(u) | s.copy_(d)
+d.clone().copy_(s) | s.fill_(1) | s.neg_() | s.mm(d.t()) | s @ d.t() | s @ d.t()[:, 0] | d.t() @ s | s @ s.t()
+s.mm(s) | s.mm(d) | s @ lib.ones(2) | lib.mv(s, lib.ones(3)) | lib.addmm(lib.ones(2, 2), s, d.t(), beta=2, alpha=3)
+lib.sparse.mm(s, d.t()) | lib.sparse.addmm(lib.ones(2, 2), s, d.t())
+lib.bmm(lib.stack([d, d]).to_sparse(), lib.stack([d.t(), d.t()])) | s.sum() | s.sum(0) | s.sum(1, keepdim=True)
+s.sum((0, 1)) | lib.sparse.sum(s) | lib.sparse.sum(h, 0) | lib.sparse.sum(h, 1) | lib.sparse.sum(d)
+s.sum(dtype=lib.float64) | s.norm() | s.any() | s.all() | s.mean() | s == s | u.abs() | u.sqrt() | u.sin()
+u.relu() | u.neg() | u.isnan() | u.floor() | u.square() | u.tanh() | s.cos() | s.exp() | s.sigmoid()
+s.reciprocal() | s.clamp(0, 1) | lib.zeros_like(s) | lib.ones_like(s) | lib.zeros(2, 3, layout=lib.sparse_coo)
 lib.ones(2, 3, layout=lib.sparse_coo) | lib.cat([s, s]) | lib.cat([s, s], 1) | lib.cat([s, d]) | lib.stack([s, s])
-d.sparse_mask(u) | s.sparse_mask(s) | d.to_sparse(1) | d.to_sparse(0) | d.to_sparse(3) | d.to_sparse(-1) | s.to_sparse(1)
-lib.tensor(5.0).to_sparse() | lib.tensor(0.0).to_sparse() | lib.empty(0, 3).to_sparse() | s.to_dense(lib.float64)
-d.to_sparse(layout=lib.strided) | d.to_sparse(blocksize=(1, 1)) | s.item() | bool(s) | len(s) | list(s) | s.type_as(s.double())
-lib.sparse_coo_tensor([[0, -1]], [1.0, 2.0]) | lib.sparse_coo_tensor([[0, 1, 2]], [1.0, 2.0]) | lib.sparse_coo_tensor((2, 3))
+d.sparse_mask(u) | s.sparse_mask(s) | d.to_sparse(1) | d.to_sparse(0) | d.to_sparse(3) | d.to_sparse(-1)
+s.to_sparse(1) | lib.tensor(5.0).to_sparse() | lib.tensor(0.0).to_sparse() | lib.empty(0, 3).to_sparse()
+s.to_dense(lib.float64) | d.to_sparse(layout=lib.strided) | d.to_sparse(blocksize=(1, 1)) | s.item() | bool(s)
+len(s) | list(s) | s.type_as(s.double()) | lib.sparse_coo_tensor([[0, -1]], [1.0, 2.0])
+lib.sparse_coo_tensor([[0, 1, 2]], [1.0, 2.0]) | lib.sparse_coo_tensor((2, 3))
 lib.sparse_coo_tensor([[0, 5]], [1.0, 2.0], (3,), check_invariants=True) | lib.sparse_coo_tensor([0, 1], [1.0, 2.0])
 lib.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (3, 3)) | lib.sparse_coo_tensor([[0.5, 1.0]], [1.0, 2.0], (3,))
-lib.sparse_coo_tensor([[0, 1]], 3.0, (2,)) | lib.sparse_coo_tensor([[0, 1]], [1.0, 2.0], 3) | lib.sparse_coo_tensor([[], []], [], (2, 2))
+lib.sparse_coo_tensor([[0, 1]], 3.0, (2,)) | lib.sparse_coo_tensor([[0, 1]], [1.0, 2.0], 3)
+lib.sparse_coo_tensor([[], []], [], (2, 2))
 lib.sparse_coo_tensor([[1, 0]], [1.0, 2.0], (2,), is_coalesced=True, check_invariants=True)
 lib.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (2,), dtype=lib.int32) | lib.is_floating_point(s) | s.is_same_size(d)
 """.replace("\n", " | ").split(" | ")

@@ -41,6 +41,6 @@ def sums(values: Tensor, order: Array, first: Array) -> Tensor:
     groups = index_tensor(np.cumsum(first) - 1)
     sizes = (count, *values.meta.sizes[1:])
     if values.meta.dtype is bool_:
-        added = apply("index_add", zeros(sizes, uint8), 0, groups, apply("to.dtype", taken, uint8))
+        added = apply("index_add_", zeros(sizes, uint8), 0, groups, apply("to.dtype", taken, uint8))
         return apply("ne.Scalar", added, 0)
-    return apply("index_add", zeros(sizes, values.meta.dtype), 0, groups, taken)
+    return apply("index_add_", zeros(sizes, values.meta.dtype), 0, groups, taken)

@@ -196,7 +196,11 @@ def addmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any
 
 def mv(self: Tensor, vec: Tensor) -> Tensor:
     """Return the product of a compressed matrix and a strided vector. Raises RuntimeError for what does not fit."""
-    return matrix_product.mv(to_coo(self), vec)
+    if not is_compressed(self) or vec.layout is not strided or vec.meta.ndim != 1:
+        return matrix_product.mv(as_coo(self), vec)
+    if self.meta.sizes[-1] != vec.meta.sizes[0]:
+        raise RuntimeError("mv: expected self.size(-1) == vec.size(-1)")
+    return apply("squeeze.dim", by_dense(self, apply("unsqueeze", vec, 1)), 1)
 
 
 def bmm(self: Tensor, mat2: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ from ..operators.invoke import apply
 from ..tensor.tensor import Tensor
 from .coalescing import coalesced
 from .compressed_tensor import FORMS, CompressedParts, parts_of, to_coo
-from .conversion import coo_to_dense, dense_to_coo
+from .conversion import check_inside, coo_to_dense, dense_to_coo
 from .coo_tensor import columns, dense_sizes, index_tensor, is_coo, sparse_sizes, zeros
 from .coo_tensor import parts_of as coo_parts_of
 
@@ -28,6 +28,8 @@ def compress(self: Tensor, layout: Layout, blocksize: Sequence[int] | None = Non
     sizes, dense = sparse_sizes(one), dense_sizes(one)
     if len(sizes) < 2:
         raise RuntimeError(f"to_sparse_{form.name}(): at least two sparse dims are expected, got {len(sizes)}")
+    if len(sizes) == 2 and form.rows and not form.blocks:
+        return rows_of(one, layout)
     batch, (height, width) = sizes[:-2], check_block(form.name, sizes[-2:], blocksize if form.blocks else (1, 1))
     *lead, rows, cols = columns(one)
     count = prod(batch)
@@ -46,13 +48,24 @@ def compress(self: Tensor, layout: Layout, blocksize: Sequence[int] | None = Non
     pointers = np.concatenate([np.zeros((count, 1), np.int64), np.cumsum(steps, 1)], 1)
     inside = (rows % height) * width + cols % width
     flat = zeros((found.size * height * width, *dense), one.meta.dtype)
-    flat = apply("index_copy", flat, 0, index_tensor(slots * (height * width) + inside), coo_parts_of(one).values)
+    flat = apply("index_copy_", flat, 0, index_tensor(slots * (height * width) + inside), coo_parts_of(one).values)
     block = (height, width) if form.blocks else ()
     parts = CompressedParts(
         layout, from_array(pointers.reshape(*batch, length + 1), int64), from_array(plain.reshape(*batch, nnz), int64),
         apply("reshape", flat, (*batch, nnz, *block, *dense)),
     )  # fmt: skip
     return parts.tensor(one.meta.sizes)
+
+
+def rows_of(self: Tensor, layout: Layout) -> Tensor:
+    """Return a coalesced matrix with compressed rows: the columns and the values are those that it has."""
+    rows, cols = columns(self)
+    count = sparse_sizes(self)[0]
+    check_inside(columns(self), sparse_sizes(self))
+    pointers = np.zeros(count + 1, np.int64)
+    np.cumsum(np.bincount(rows, minlength=count), out=pointers[1:])
+    values = apply("clone", coo_parts_of(self).values)
+    return CompressedParts(layout, index_tensor(pointers), index_tensor(cols), values).tensor(self.meta.sizes)
 
 
 def check_block(name: str, sizes: Sequence[int], blocksize: Sequence[int] | None) -> tuple[int, int]:

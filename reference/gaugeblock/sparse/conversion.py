@@ -54,7 +54,7 @@ def coo_to_dense(self: Tensor) -> Tensor:
     check_inside(indices, sizes)
     rows = index_tensor(places_of(indices, sizes))
     flat = zeros((int(np.prod(sizes, dtype=np.int64)), *dense_sizes(one)), one.meta.dtype)
-    write = "index_copy" if one.meta.dtype is bool_ else "index_add"
+    write = "index_copy_" if one.meta.dtype is bool_ else "index_add_"
     return apply("reshape", apply(write, flat, 0, rows, parts.values), one.meta.sizes)
 
 

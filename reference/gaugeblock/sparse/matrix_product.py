@@ -70,7 +70,7 @@ def by_dense(self: Tensor, dense: Tensor) -> Tensor:
         return from_array(matrix @ values(dense), self.meta.dtype)
     taken = apply("index_select", dense, 0, index_tensor(places))
     terms = apply("mul.Tensor", taken, apply("unsqueeze", parts.values, 1))
-    return apply("index_add", zeros((height, width), self.meta.dtype), 0, index_tensor(rows), terms)
+    return apply("index_add_", zeros((height, width), self.meta.dtype), 0, index_tensor(rows), terms)
 
 
 def sparse_product(self: Tensor, other: Tensor) -> Tensor:
