@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from ..core import lazy_numpy as np
 from ..core.dtype import DType, bool_
 from ..operators.arrays import Array, true_places, values
 from ..operators.invoke import apply
+from ..tensor.array_view import array_of
 from ..tensor.tensor import Tensor
 from .coalescing import coalesced
 from .coo_tensor import (
@@ -52,18 +55,23 @@ def coo_to_dense(self: Tensor) -> Tensor:
     sizes = sparse_sizes(one)
     indices = columns(one)
     check_inside(indices, sizes)
-    rows = index_tensor(places_of(indices, sizes))
-    flat = zeros((int(np.prod(sizes, dtype=np.int64)), *dense_sizes(one)), one.meta.dtype)
-    write = "index_copy_" if one.meta.dtype is bool_ else "index_add_"
-    return apply("reshape", apply(write, flat, 0, rows, parts.values), one.meta.sizes)
+    places = places_of(indices, sizes)
+    flat = zeros((prod(sizes), *dense_sizes(one)), one.meta.dtype)
+    if parts.coalesced:
+        # Zeros of both signs become 0, as when they are added to it.
+        signless = parts.values if one.meta.dtype is bool_ else apply("add.Scalar", parts.values, 0)
+        array_of(flat)[places] = values(signless)
+    else:
+        apply("index_add_", flat, 0, index_tensor(places), parts.values)
+    return apply("reshape", flat, one.meta.sizes)
 
 
 def check_inside(indices: Array, sizes: tuple[int, ...]) -> None:
     """Raise IndexError unless every index lies within the size of its dim."""
     for dim, (row, size) in enumerate(zip(indices, sizes, strict=True)):
-        wrong = row[(row < 0) | (row >= size)]
-        if wrong.size:
-            raise IndexError(f"index {wrong[0]} is out of bounds for sparse dim {dim} of size {size}")
+        if row.size and (row.min() < 0 or row.max() >= size):
+            wrong = row[(row < 0) | (row >= size)][0]
+            raise IndexError(f"index {wrong} is out of bounds for sparse dim {dim} of size {size}")
 
 
 def to_dense(self: Tensor, dtype: DType | None = None, masked_grad: bool | None = None) -> Tensor:

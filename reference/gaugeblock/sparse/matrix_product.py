@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NoReturn
@@ -53,6 +54,7 @@ def check_matrices(operator: str, first: Tensor, second: Tensor) -> None:
         )
 
 
+@functools.cache
 def scipy_sparse() -> Any:
     """Return SciPy's module of sparse arrays; None where it is not installed."""
     return import_module("scipy.sparse") if find_spec("scipy") is not None else None
