@@ -304,7 +304,8 @@ class Emitter(Code):
         lanes = "" if self.width == 1 else f"v{self.width}"
         name = f"@llvm.lrint.{lanes}i{expr.type.bits}.{lanes}f{expr.arguments[0].type.bits}"
         self.declarations[name] = f"declare {types[0]} {name}({types[1]})"
-        return self.register(f"freeze {types[0]} " + self.register(f"call {types[0]} {name}({types[1]} {arguments[0]})"))
+        found = self.register(f"call {types[0]} {name}({types[1]} {arguments[0]})")
+        return self.register(f"freeze {types[0]} {found}")
 
     def _rare(self, expr: Expr, arguments: list[str]) -> str:
         """The fast value or, where the condition holds, that of a formula, which is branched around."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any, cast
 
 from ...calls.functions import tensor_ops as ops
 from ...core.dtype import bool_, int32, int64
@@ -132,7 +133,7 @@ def sparse_rows(
     if padding_idx >= 0:
         kept = (places != padding_idx).nonzero().reshape((-1,))
         places, rows = places.index_select(0, kept), rows.index_select(0, kept)
-    return rows_of_matrix(places, rows, shape)
+    return cast("Tensor", rows_of_matrix(cast("Any", places), cast("Any", rows), shape))
 
 
 def _norm_back(grad: Tensor, difference: Tensor, p: float, distance: Tensor) -> Tensor:
