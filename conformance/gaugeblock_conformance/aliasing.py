@@ -17,7 +17,7 @@ _WRITERS = frozenset(
 # In-place operators that change a tensor's metadata or storage, so that bytes and sharing follow no general rule.
 _METADATA = frozenset(
     """t_ squeeze_ unsqueeze_ transpose_ swapaxes_ swapdims_ as_strided_ resize_ resize_as_ set_ requires_grad_ detach_
-    share_memory_ resize_storage_""".split()
+    share_memory_ resize_storage_ in_child_ in_children_""".split()
 )
 _WITH_STATISTICS = frozenset({"batch_norm", "native_batch_norm", "instance_norm"})
 # Schemas that carry no alias annotation, or promise a copy, where upstream documents that self may come back.

@@ -368,7 +368,7 @@ METHODS = frozenset(
     numpy nelement new_tensor to_sparse to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc to_dense coalesce
     is_coalesced indices values _indices _values _nnz sparse_dim dense_dim sparse_mask crow_indices col_indices
     ccol_indices row_indices to_mkldnn int_repr dequantize q_scale q_zero_point q_per_channel_scales
-    q_per_channel_zero_points q_per_channel_axis""".split()
+    q_per_channel_zero_points q_per_channel_axis is_shared""".split()
 )
 
 

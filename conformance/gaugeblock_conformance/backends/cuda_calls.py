@@ -8,8 +8,8 @@ from typing import Any
 from ..dialect import TorchDialect
 
 HOST_ONLY = frozenset(
-    """numpy blob alloc.pluggable isa vec.introspect accessor threads dispatch.keyset dispatch.registry dispatch.mode
-    wrapper inference quantized blocked""".split()
+    """numpy shm blob alloc.pluggable isa vec.introspect accessor threads dispatch.keyset dispatch.registry
+    dispatch.mode wrapper inference quantized blocked""".split()
 )
 """Capabilities that have to do with memory of the host, or whose requirements speak of the keys of CPU tensors."""
 

@@ -26,7 +26,7 @@ class ReferenceBackend(TorchStyleBackend):
     capabilities = CAPABILITIES | ALLOCATOR_CAPABILITIES | frozenset(
         """refcount alloc.pluggable blob iter.introspect dispatch.keyset dispatch.registry dispatch.kernels
         dispatch.mode wrapper inference vmap autocast functionalize accessor vec.introspect isa sparse_coo sparse_csr
-        quantized blocked
+        quantized blocked shm
         autograd autograd.graph autograd.hooks autograd.func autograd.fwd autograd.double autograd.anomaly""".split()
     )
 

@@ -12,6 +12,7 @@ from ..backend import NUMPY_NAMES, Array, DType, Layout, MemoryFormat, Ran, Unsu
 from ..backend_autograd import CALLS as AUTOGRAD_CALLS
 from ..backend_declarations import CALLS as DECLARATION_CALLS
 from ..backend_dispatch import is_dispatch_call
+from ..backend_sharing import CALLS as SHARING_CALLS
 from ..dialect import METHODS, Dialect, TorchDialect, at_path, found_paths, public_paths
 from ..module_version import module_version
 from .autograd_calls import Differentiating
@@ -19,6 +20,7 @@ from .autograd_writers import AUTOGRAD_WRITERS
 from .declaration_calls import Declaring
 from .dispatch_calls import Dispatching
 from .interop_calls import NUMPY_CALLS, NUMPY_WRITERS, warnings_of
+from .sharing_calls import SHARING_WRITERS, Sharing
 from .storage_calls import STORAGE_CALLS, STORAGE_WRITERS, save_and_load
 from .torch_probes import probes_of_style
 
@@ -163,6 +165,7 @@ WRITERS: dict[str, Writer] = {
     **STORAGE_WRITERS,
     **AUTOGRAD_WRITERS,
     **NUMPY_WRITERS,
+    **SHARING_WRITERS,
 }
 
 
@@ -299,6 +302,8 @@ class TorchStyleBackend:
             return save_and_load(self.module)
         if operator == "warnings_of":
             return warnings_of(self.module, self.call)
+        if operator in SHARING_CALLS:
+            return Sharing(self.module).resolve(operator)
         if operator in DECLARATION_CALLS:
             return Declaring(self.module).resolve(operator)
         variant, _, name = operator.rpartition(":")
