@@ -20,4 +20,4 @@ CALLS: dict[str, str] = {
     "left_by_killed": "(strategy) -> a list in words: objects and processes that are left by processes that shared a "
     "tensor and were killed",
 }
-"""Name -> arguments and answer. Processes are forked where the system can."""
+"""Name -> arguments and answer."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import multiprocessing
 import os
 import signal
 import subprocess
@@ -90,6 +89,17 @@ def _make(connection: Any, module: str, sizes: Sequence[int], value: float) -> N
     connection.recv()
 
 
+def _await_end(pid: int) -> None:
+    """Wait until a child has ended, and kill it if it does not."""
+    end = time.monotonic() + PATIENCE
+    while os.waitpid(pid, os.WNOHANG)[0] == 0:
+        if time.monotonic() > end:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            return
+        time.sleep(0.0005)
+
+
 class Sharing:
     """Answers the calls of memory between processes."""
 
@@ -111,11 +121,16 @@ class Sharing:
     @contextmanager
     def _child(self, work: Callable[..., None], *arguments: Any) -> Iterator[Any]:
         """A process that runs ``work``, and the connection to it; both end with the context."""
-        methods = multiprocessing.get_all_start_methods()
-        context = self.processes.get_context("fork" if "fork" in methods else "spawn")
-        here, there = context.Pipe()
-        process = context.Process(target=work, args=(there, *arguments), daemon=True)
-        process.start()
+        if not hasattr(os, "fork"):
+            raise Unsupported(work.__name__, "processes are forked, and this system forks none")
+        here, there = self.processes.Pipe()
+        pid = os.fork()  # a process of multiprocessing may not be started by a worker that is a daemon
+        if not pid:
+            try:
+                here.close()
+                work(there, *arguments)
+            finally:
+                os._exit(0)
         there.close()
         try:
             yield here
@@ -123,10 +138,7 @@ class Sharing:
             with suppress(OSError):  # it may have ended
                 here.send(None)
             here.close()
-            process.join(PATIENCE)
-            if process.exitcode is None:
-                process.kill()
-                process.join()
+            _await_end(pid)
 
     def _answer(self, connection: Any) -> Any:
         try:

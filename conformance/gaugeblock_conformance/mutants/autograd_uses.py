@@ -8,7 +8,6 @@ from typing import Any
 from .autograd_gradients import argument, disguised, needs_grad
 from .mutant import Intercepted, Patch, rows
 from .patches import accepts
-from .right_backends import FURTHER
 
 _WRITES = ("mul_", "add_", "sub_", "zero_", "fill_", "neg_", "copy_", "tanh_", "sin_", "exp_")
 
@@ -154,12 +153,8 @@ MUTANTS = (
         ("views-that-cannot-follow-are-constants", "autograd/view-that-cannot-follow-its-base-raises", ("mul.Tensor",),
          accepts(RuntimeError, _used_as_it_is)),
         ("none-counts-as-ones", "autograd/none-is-no-gradient", ("define_function",), _ones_for_none),
-    ),
-    *rows(
-        "autograd",
         ("histories-are-cut-at-processes", "autograd/only-leaves-cross-processes", ("sent",),
          accepts(RuntimeError, _sent_values)),
         ("leaves-arrive-as-constants", "autograd/only-leaves-cross-processes", ("sent",), _constant_leaves),
-        base=FURTHER,
     ),
 )

@@ -9,7 +9,6 @@ import numpy as np
 from ..backend import DType
 from .mutant import Intercepted, rows
 from .patches import accepts, dtype, fresh, values, with_inplace
-from .right_backends import FURTHER
 
 _ARITHMETIC = ("add", "mul", "sub", "__add__", "__mul__", "__sub__")
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -271,6 +270,5 @@ MUTANTS = (
         "dtypes",
         ("quantized-dtypes-give-way", "dtypes/quantized-dtypes-do-not-promote", ("promote_types",),
          accepts(RuntimeError, _wider)),
-        base=FURTHER,
     ),
 )

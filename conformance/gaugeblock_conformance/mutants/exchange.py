@@ -11,7 +11,6 @@ from ..backend import Array, dtype_name
 from ..dlpack import Holder, Producer
 from .mutant import Intercepted, Patch, rows
 from .patches import accepts
-from .right_backends import FURTHER
 
 _FROM, _NUMPY, _TAKE, _GIVE = ("from_numpy",), ("numpy",), ("from_dlpack",), ("__dlpack__",)
 
@@ -347,6 +346,5 @@ MUTANTS = (
          accepts(BufferError, _dense)),
         ("quantized-tensors-are-rounded-for-capsules", "interop/dlpack-refuses-quantized-tensors", _GIVE,
          accepts(BufferError, lambda c: c.do("__dlpack__", _whole_numbers(c), **c.kwargs))),
-        base=FURTHER,
     ),
 )

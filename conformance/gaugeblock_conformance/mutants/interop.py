@@ -12,7 +12,6 @@ import numpy as np
 from ..backend import DType, numpy_dtype
 from .mutant import Intercepted, Patch, rows
 from .patches import accepts
-from .right_backends import FURTHER
 
 _BLOB = ("from_blob",)
 _SAVE = ("save_and_load",)
@@ -151,17 +150,10 @@ MUTANTS = (
         ("loaded-tensors-are-row-major", "storage/saved-view-carries-its-whole-storage", _SAVE, _row_major),
         ("deep-copies-share-nothing", "storage/deepcopy-keeps-sharing", _COPY, _one_by_one),
         ("deep-copies-are-views", "storage/deepcopy-keeps-sharing", _COPY, _shallow),
-    ),
-    *rows(
-        "interop",
         ("memory-of-processes-moves-when-it-grows", "storage/shared-memory-growth-raises", ("resize_",),
          accepts(RuntimeError, _grown)),
         ("shared-growth-is-forgotten", "storage/shared-memory-growth-raises storage/borrowed-memory-does-not-grow",
          ("resize_",), accepts(RuntimeError, lambda c: c.args[0])),
-        base=FURTHER,
-    ),
-    *rows(
-        "interop",
         ("sparse-tensors-have-an-address", "storage/sparse-tensor-has-no-storage", ("data_ptr",),
          accepts(RuntimeError, _made_dense)),
         ("sparse-tensors-have-the-storage-of-their-values", "storage/sparse-tensor-has-no-storage",
