@@ -58,7 +58,7 @@ class Escort:
     """A connection to a manager that holds names until the message with it has been loaded or is lost."""
 
     def __init__(self, address: bytes) -> None:
-        self.client = Client(address)
+        self.client = Client(address, None)
 
     def __del__(self) -> None:
         if hasattr(self, "client"):

@@ -35,9 +35,10 @@ class Hold:
 
 
 class Client:
-    """A connection to the manager at `address`. Raises RuntimeError when there is none."""
+    """A connection to the manager at `address`, which holds what the connection with the number `holder` does. Raises
+    RuntimeError when there is none."""
 
-    def __init__(self, address: bytes, holder: int = 0) -> None:
+    def __init__(self, address: bytes, holder: int | None = 0) -> None:
         self.address = address
         self.peer = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.lock = threading.Lock()
@@ -45,7 +46,7 @@ class Client:
         try:
             self.peer.settimeout(_PATIENCE)
             self.peer.connect(address)
-            self.number, _ = self.ask(COPY, b"", holder)
+            self.number = 0 if holder is None else self.ask(COPY, b"", holder)[0]
         except OSError as error:
             self.peer.close()
             raise RuntimeError(f"unable to open the shared memory manager at {address!r}: {error.strerror}") from None
