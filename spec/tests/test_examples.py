@@ -9,15 +9,11 @@ import gaugeblock
 import pytest
 from gaugeblock_spec import examples, requirements
 
-ABSENT: set[str] = set()
 SHOWN = [requirement for requirement in requirements.load().values() if requirement.examples]
 
 
 @pytest.mark.parametrize("requirement", SHOWN, ids=lambda requirement: requirement.id)
 def test_example_holds_on_the_engine(requirement: requirements.Requirement) -> None:
-    absent = ABSENT.intersection(requirement.capabilities)
-    if absent:
-        pytest.skip(f"the engine has no capability {', '.join(absent)}")
     if requirement.area == "allocator":
         # A device without blocks.
         gaugeblock.cuda.use_driver("simulated", total_memory=2**30)

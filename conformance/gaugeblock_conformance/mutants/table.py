@@ -74,11 +74,7 @@ MODULES = (
     allocator_waiting, allocator_figures, allocator_answers, interop, exchange, acceptances, iteration,
     layouts, counting, traces, sharing, slopes, bounds, ranks, lazies, lengths, lookups, algebra,
     lifetimes, indices, computations, schemas, autograd_uses, narrow_floats,
-<<<<<<< HEAD
-    sparse_layouts, quantization, opaque_layouts, transforms,
-=======
-    sparse_layouts, shared_memory,
->>>>>>> 4cb6ab603 (Mutants and tests of shared memory; a program that kills its partners)
+    sparse_layouts, quantization, opaque_layouts, transforms, shared_memory,
 )  # fmt: skip
 
 
