@@ -101,7 +101,8 @@ class Producer:
 
     The struct describes the array unless ``shape``, ``strides``, ``dtype``, ``byte_offset`` (from the array's start),
     ``address`` or ``device`` say otherwise; ``strides=None`` is a null pointer. ``version`` None makes plain capsules,
-    as a producer does that knows no arguments of ``__dlpack__`` but the stream. Each capsule counts by itself.
+    as a producer does that knows no arguments of ``__dlpack__`` but the stream; with a version they are versioned for a
+    taker that asks for it. Each capsule counts by itself. ``asked`` has the names of the arguments that takers gave.
     """
 
     def __init__(self, array: Array, version: Ints | None = (1, 0), flags: int = 0, **otherwise: Any) -> None:
@@ -111,6 +112,7 @@ class Producer:
         self.otherwise = otherwise
         self.made = 0
         self.deleted = 0
+        self.asked: set[str] = set()
         # A library may drop a capsule while its exception is on the way, in which no function of Python's can run.
         self._capsules: list[Any] = []
 
@@ -121,15 +123,18 @@ class Producer:
     def __dlpack__(self, **arguments: Any) -> Any:
         if self.version is None and not arguments.keys() <= {"stream"}:
             raise TypeError(f"__dlpack__() got an unexpected keyword argument {min(arguments)!r}")
-        return self.capsule()
+        self.asked |= arguments.keys()
+        highest = arguments.get("max_version")
+        return self.capsule(self.version is not None and highest is not None and highest[0] >= 1)
 
-    def capsule(self) -> Any:
-        """Return a new capsule."""
+    def capsule(self, versioned: bool | None = None) -> Any:
+        """Return a new capsule, which is ``versioned`` unless told otherwise if the producer has a version."""
+        versioned = self.version is not None if versioned is None else versioned
         said, array = self.otherwise, self.array
         size = array.itemsize
         shape = said.get("shape", array.shape)
         strides = said.get("strides", tuple(step // size for step in array.strides))
-        managed: Any = _Managed() if self.version is None else _Versioned()
+        managed: Any = _Versioned() if versioned else _Managed()
         view = managed.view
         view.data = said.get("address", array.ctypes.data)
         view.device_type, view.device_id = self.__dlpack_device__()
@@ -140,14 +145,14 @@ class Producer:
         if strides is not None:
             view.strides = ctypes.cast(numbers[1], ctypes.POINTER(ctypes.c_int64))
         view.byte_offset = said.get("byte_offset", 0)
-        if self.version is not None:
+        if versioned:
             managed.major, managed.minor = self.version
             managed.flags = self.flags
         managed.deleter = _DELETER
         address = ctypes.addressof(managed)
         _LIVE[address] = (self, managed, numbers)
         self.made += 1
-        capsule = _new(address, _NAMES[self.version is not None], _DROPPED)
+        capsule = _new(address, _NAMES[versioned], _DROPPED)
         self._capsules.append(capsule)
         return capsule
 

@@ -27,6 +27,7 @@ from .array_api_python import KINDS, PROTOCOLS, indexed
 from .array_api_rules import RULES, places
 from .array_api_table import STANDARD
 from .expressions import Expression
+from .interop_calls import EXCHANGE, exchange
 
 Function = Callable[..., Any]
 
@@ -214,6 +215,8 @@ class ArrayApiBackend:
     def _run(self, operator: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if operator in self.lacks:
             raise Unsupported(operator)
+        if operator in EXCHANGE and "dlpack" in self.capabilities:
+            return exchange(self.namespace, operator, self._run)(*args, **kwargs)
         if operator in PROTOCOLS:
             if kwargs:
                 raise Unsupported(operator, "not in this form")

@@ -13,6 +13,7 @@ from ..dialect import Dialect
 from ..trace import Name
 from .array_api_python import as_given
 from .expressions import Expression
+from .interop_calls import EXCHANGE, write_exchange
 
 _PYTHON = {
     "__add__": "{0} + {1}", "__sub__": "{0} - {1}", "__mul__": "{0} * {1}", "__truediv__": "{0} / {1}",
@@ -67,6 +68,8 @@ class ArrayApiDialect(Dialect):
         if operator == "__getitem__":
             index = as_given(args[1], lambda part: isinstance(part, Name))
             return f"{self.literal(args[0])}[{self.index(index)}]"
+        if operator in EXCHANGE and operator != "warnings_of":
+            return write_exchange(self, args, kwargs, operator)
         found = self._table.get(operator)
         if found is None:
             return super().expression(operator, args, kwargs)

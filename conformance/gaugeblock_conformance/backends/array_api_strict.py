@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-from .array_api import ArrayApiBackend
+from .array_api import CAPABILITIES, ArrayApiBackend
 from .array_api_rules import RULES
 
 
@@ -15,6 +15,7 @@ class ArrayApiStrictBackend(ArrayApiBackend):
         ValueError: a device other than ``"cpu"``.
     """
 
+    capabilities = CAPABILITIES | {"dlpack"}
     rules = RULES
 
     def __init__(self, device: str = "cpu") -> None:

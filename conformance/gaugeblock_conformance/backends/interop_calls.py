@@ -49,6 +49,31 @@ NUMPY_CALLS: dict[str, Function] = {
 """Functions of NumPy's that take tensors."""
 
 
+EXCHANGE = ("from_dlpack", "__dlpack__", "__dlpack_device__", "np_from_dlpack", "warnings_of")
+"""Calls of a namespace of the array API that has the capability ``dlpack``."""
+
+
+def exchange(namespace: Any, operator: str, run: Callable[[str, Any, Any], Any]) -> Function:
+    """Return the function behind a name of EXCHANGE; ``run`` makes a call of any."""
+    if operator == "warnings_of":
+        return warnings_of(namespace, lambda name, *args: run(name, args, {}))
+    if operator in NUMPY_CALLS:
+        return NUMPY_CALLS[operator]
+    if operator == "from_dlpack":
+        return lambda x, **options: namespace.from_dlpack(x, **options)
+    return lambda x, **options: getattr(x, operator)(**options)
+
+
+def write_exchange(d: Dialect, args: Sequence[Any], kwargs: Any, operator: str) -> str:
+    """Return a call of EXCHANGE as users write it."""
+    given = d.arguments(tuple(args), kwargs)
+    if operator in NUMPY_WRITERS:
+        return NUMPY_WRITERS[operator](d, args, kwargs)
+    if operator == "from_dlpack":
+        return f"{d.alias}.from_dlpack({', '.join(given)})"
+    return f"{given[0]}.{operator}({', '.join(given[1:])})"
+
+
 def _written(function: str) -> Writer:
     return lambda d, args, kwargs: f"{function}({', '.join(d.arguments(tuple(args), kwargs))})"
 

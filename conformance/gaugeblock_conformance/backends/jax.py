@@ -26,7 +26,7 @@ class JaxBackend(ArrayApiBackend):
         ValueError: a device other than ``"cpu"``.
     """
 
-    capabilities = CAPABILITIES | {"half", "autograd.vjp", "autograd.jvp"}
+    capabilities = CAPABILITIES | {"half", "autograd.vjp", "autograd.jvp", "dlpack"}
     unjudged = UNJUDGED
     # A power to a number is a product, as far from the exact result as that may be.
     lacks = frozenset({"pow.Tensor_Scalar", "__pow__"})

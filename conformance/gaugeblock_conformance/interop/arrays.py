@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from ..backend import Array
+from ..backend import Array, Unsupported
 from ..session import Handle, Session
 
 DTYPES = tuple("float32 int64 uint8 bool float64 int32 int16 int8 float16 complex64 complex128".split())
@@ -70,6 +70,12 @@ def expect_warning(s: Session, operator: str, given: Any) -> None:
              "    warnings.simplefilter('always')", f"    {s.text(operator, given)}", "assert got, got"]  # fmt: skip
     message = f"{operator} gives no warning for memory that may not be written"
     raise s.failure(message, "a warning", "none", lines, {s.name_of(given)})
+
+
+def need_lazy(s: Session, x: Handle, query: str) -> None:
+    """End the example, as unsupported, where ``query`` (is_conj, is_neg) denies that this holds in name only."""
+    if s.call(query, x) is not True:
+        raise Unsupported(query, "conjugates and their parts have their own elements in memory")
 
 
 def expect_gone(s: Session, alive: Any, what: str, last: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import numpy_dtype
+from ..backend import Unsupported, numpy_dtype
 from ..dlpack import CODES, Holder
 from ..session import Session
 
@@ -26,7 +26,11 @@ def code_of(dtype: str) -> tuple[int, int, int]:
 def producer(s: Session, array: str, version: tuple[int, int] | None = (1, 0), **otherwise: Any) -> Any:
     """Bind a producer of an array, which is an expression; ``otherwise`` is what its structs say beside the truth."""
     given = [array, *([] if version == (1, 0) else [f"version={version}"])]
-    return s.bind(f"Producer({', '.join([*given, *(f'{key}={value!r}' for key, value in otherwise.items())])})")
+    made = s.bind(f"Producer({', '.join([*given, *(f'{key}={value!r}' for key, value in otherwise.items())])})")
+    dtype = made.array.dtype
+    if dtype.itemsize == 2 and dtype.kind in "fV" and "half" not in s.capabilities:
+        raise Unsupported(dtype.name, "a capability that the backend does not list")
+    return made
 
 
 def taken_again(s: Session, capsule: Any) -> Any:

@@ -12,6 +12,7 @@ from ..forall import forall
 from ..requirement import requirement
 from ..session import Handle, Session
 from ..strategies import tensors
+from .arrays import need_lazy
 from .producers import DTYPES, code_of
 
 DIMS = st.lists(st.integers(1, 3), max_size=3).map(tuple)
@@ -145,6 +146,7 @@ def test_leaf(s: Session, dims: tuple[int, ...], version: tuple[int, int] | None
 @forall(values=st.lists(st.complex_numbers(max_magnitude=9), max_size=3), version=VERSIONS)
 def test_conjugate(s: Session, values: list[complex], version: tuple[int, int] | None) -> None:
     x = s.call("conj", s.tensor(values, "complex64"))
+    need_lazy(s, x, "is_conj")
     s.expect_raises(BufferError, "__dlpack__", x, max_version=version)
     capsule = s.call("__dlpack__", s.call("resolve_conj", x), max_version=version)
     s.expect_python("described({}).shape", (len(values),), "sizes of the resolved tensor", capsule)
@@ -154,6 +156,7 @@ def test_conjugate(s: Session, values: list[complex], version: tuple[int, int] |
 @forall(values=st.lists(st.complex_numbers(max_magnitude=9), min_size=1, max_size=3), version=VERSIONS)
 def test_negation(s: Session, values: list[complex], version: tuple[int, int] | None) -> None:
     x = s.call("imag", s.call("conj", s.tensor(values, "complex64")))
+    need_lazy(s, x, "is_neg")
     s.expect_raises(BufferError, "__dlpack__", x, max_version=version)
 
 

@@ -17,7 +17,7 @@ from .producers import VERSIONS, expect_returned, producer, taken_again
 
 REFUSALS = (BufferError, ValueError, RuntimeError)
 UNUSABLE: tuple[dict[str, Any], ...] = (
-    {"dtype": (9, 32, 1)}, {"dtype": (2, 32, 4)}, {"device": (77, 0)}, {"version": (2, 0)}, {"shape": (-2, 3)},
+    {"dtype": (9, 32, 1)}, {"dtype": (2, 32, 4)}, {"device": (77, 0)}, {"shape": (-2, 3)},
 )  # fmt: skip
 """What structs say that no library takes."""
 

@@ -12,7 +12,7 @@ from ..requirement import requirement
 from ..session import Handle, Session
 from ..storage.test_lifetime import Watch
 from ..strategies import tensors
-from .arrays import DTYPES, expect_at
+from .arrays import DTYPES, expect_at, need_lazy
 
 
 @requirement("interop/numpy-shares-memory", needs=("views", "inplace"))
@@ -79,6 +79,7 @@ def test_storage_goes_with_the_last_array(s: Session, length: int, view: bool) -
         dtype=st.sampled_from(("complex64", "complex128")))  # fmt: skip
 def test_conjugates_and_their_imaginary_parts(s: Session, values: list[complex], dtype: str) -> None:
     x = s.call("conj", s.tensor(values, dtype))
+    need_lazy(s, x, "is_conj")
     s.expect_raises(RuntimeError, "numpy", x)
     s.expect_raises(RuntimeError, "numpy", s.call("imag", x))
     array = s.call("numpy", s.call("resolve_conj", x))
