@@ -39,6 +39,8 @@ TAKEN_AS_FLOAT8 = frozenset(
     select_scatter slice_scatter stack tile to zero_""".split()
 )
 """Operators whose kernels take the 8-bit floats as they are."""
+REFUSING_FLOAT8 = frozenset("allclose argwhere nonzero normal_ uniform_".split())
+"""Operators whose kernels refuse the 8-bit floats themselves."""
 WIDER: dict[DType, DType] = {complex32: complex64, float16: float32}
 NARROWER = {wide: narrow for narrow, wide in WIDER.items()}
 
@@ -124,7 +126,7 @@ def is_numpy(function: Kernel) -> bool:
 def taking(name: str | None, function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a kernel that sees complex32 and the 8-bit floats only if it takes them: of those that NumPy computes, and
     of plannable ones."""
-    if name is None or (takes_complex32(name) and _takes(name, TAKEN_AS_FLOAT8)):
+    if name is None or (takes_complex32(name) and _takes(name, TAKEN_AS_FLOAT8 | REFUSING_FLOAT8)):
         return function
     guard = functools.partial(_refusing, name)
     if type(function) is not Plannable and not is_numpy(function) and name not in TAKEN_AS_COMPLEX64:
