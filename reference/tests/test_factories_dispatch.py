@@ -139,7 +139,7 @@ def test_an_override_of_empty_serves_the_composites() -> None:
      "gb.arange(3, device='cuda:0')", "gb.ones(2).to('cuda')", "gb.eye(2, device='cuda')", "gb.rand(2, device='cuda')",
      "gb.zeros_like(gb.ones(2), device='cuda')", "gb.ones(2).new_empty(2, device='cuda')",
      "gb.UntypedStorage(4, device='cuda')", "gb.zeros(2, device='abacus')", "gb.device('abacus')",
-     "gb.zeros(2, layout=sparse_coo)", "gb.arange(2, layout=sparse_coo)",
+     "gb.ones(2, layout=sparse_coo)", "gb.arange(2, layout=sparse_coo)",
      "gb.empty_like(gb.ones(2), layout=sparse_coo)",
      "gb.arange(3, dtype=gb.bool)", "gb.linspace(0, 1, -1)", "gb.randint(0, 300, (2,), dtype=gb.uint8)"],
 )  # fmt: skip

@@ -283,6 +283,7 @@ _ON_MATRIX: Mapping[str, _OnMatrix] = {
     "device.multi": _OnMatrix(lambda torch, x: _need(x.device.type != "meta", "the meta device, and no second one")),
     "sparse_coo": _OnMatrix(lambda torch, x: x.to_sparse()),
     "blocked": _OnMatrix(lambda torch, x: x.to_mkldnn()),
+    "sparse_csr": _OnMatrix(lambda torch, x: x.to_sparse_csr()),
     "quantized": _OnMatrix(lambda torch, x: torch.quantize_per_tensor(x, 0.5, 0, torch.quint8)),
 }
 
