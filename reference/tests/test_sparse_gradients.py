@@ -139,3 +139,19 @@ def test_what_optimizers_and_lookups_refuse() -> None:
     by_count = looked_up(gb, scale_grad_by_freq=True)
     with pytest.raises(RuntimeError, match="scale_grad_by_freq not supported with sparse gradients"):
         by_count(gb.tensor([1])).sum().backward()
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean"])
+@pytest.mark.parametrize("padding", [None, 1])
+def test_gradients_of_bags(mode: str, padding: int | None) -> None:
+    def run(lib: Any, offsets: list[int], indices: list[int]) -> Any:
+        weight = lib.arange(8.0).reshape(4, 2).requires_grad_()
+        given = (lib.tensor(part, dtype=lib.int64) for part in (indices, offsets))
+        bags = lib.nn.functional.embedding_bag(
+            next(given), weight, next(given), mode=mode, sparse=True, padding_idx=padding
+        )
+        (bags * lib.arange(1.0, 1 + bags.numel()).reshape(bags.shape)).sum().backward()
+        return plain(weight.grad)
+
+    for offsets, indices in (([0, 2], [1, 2, 1, 3]), ([0, 0, 3], [0, 0, 1]), ([0], [1, 1])):
+        assert run(gb, offsets, indices) == run(torch, offsets, indices)

@@ -227,9 +227,9 @@ MEAN, MAX = 1, 2
 
 def bag_back(
     grad: Tensor, weight: Tensor, indices: Tensor, offsets: Tensor, by_frequency: bool, mode: int, scale: Tensor | None,
-    last: bool, padding: int | None, picked: Tensor, needed: tuple[bool, bool],
+    last: bool, padding: int | None, picked: Tensor, needed: tuple[bool, bool], sparse: bool,
 ) -> tuple[Tensor | None, Tensor | None]:  # fmt: skip
-    """The gradients of the table and of the weights of single rows.
+    """The gradients of the table, which may be `sparse` but for maxima, and of the weights of single rows.
 
     A bag is what lies from its offset to the next; with `last` the last offset is an end. `picked` are the rows of the
     maxima. Rows equal to `padding` do not count. By frequency, a row's gradient is divided by how often it is read.
@@ -237,6 +237,9 @@ def bag_back(
     table = ops.zeros_like(weight)
     bags, count = grad.shape[0], indices.numel()
     if not bags or not count:
+        if sparse:
+            none = grad.new_zeros((0, weight.shape[1]))
+            table = sparse_rows(indices.new_zeros((0,), dtype=int64), none, weight.shape, -1, by_frequency)
         return table, (None if scale is None else ops.zeros_like(scale))
     rows, starts = indices.to(int64), offsets.narrow(0, 0, bags).to(int64)
     place = ops.arange(count, device=grad.device)
@@ -251,7 +254,11 @@ def bag_back(
     if mode == MEAN:
         reached = reached / sizes.clamp_min(1).index_select(0, owner).unsqueeze(1)
     scaled = reached if scale is None else reached * scale.unsqueeze(1)
-    if by_frequency:
+    if by_frequency and not sparse:
         scaled = scaled / ops.bincount(rows, minlength=weight.shape[0]).index_select(0, rows).unsqueeze(1)
     shares = (weight.index_select(0, rows) * reached).sum(1) if scale is not None and needed[1] else None
+    if sparse and needed[0]:
+        kept = counted.nonzero().reshape((-1,))
+        found = sparse_rows(rows.index_select(0, kept), scaled.index_select(0, kept), weight.shape, -1, by_frequency)
+        return found, shares
     return (table.index_add(0, rows, scaled) if needed[0] else None), shares
