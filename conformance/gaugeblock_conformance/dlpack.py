@@ -146,6 +146,7 @@ class Producer:
             view.strides = ctypes.cast(numbers[1], ctypes.POINTER(ctypes.c_int64))
         view.byte_offset = said.get("byte_offset", 0)
         if versioned:
+            assert self.version is not None
             managed.major, managed.minor = self.version
             managed.flags = self.flags
         managed.deleter = _DELETER
