@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -89,15 +90,18 @@ def _make(connection: Any, module: str, sizes: Sequence[int], value: float) -> N
     connection.recv()
 
 
-def _await_end(pid: int) -> None:
-    """Wait until a child has ended, and kill it if it does not."""
-    end = time.monotonic() + PATIENCE
-    while os.waitpid(pid, os.WNOHANG)[0] == 0:
-        if time.monotonic() > end:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-            return
-        time.sleep(0.0005)
+@contextmanager
+def _may_have_children() -> Iterator[None]:
+    """Let this process start others, though it be a worker that multiprocessing forbids it."""
+    worker = multiprocessing.current_process()
+    daemon = worker.daemon
+    if daemon:
+        worker.daemon = False
+    try:
+        yield
+    finally:
+        if daemon:
+            worker.daemon = True
 
 
 class Sharing:
@@ -123,14 +127,11 @@ class Sharing:
         """A process that runs ``work``, and the connection to it; both end with the context."""
         if not hasattr(os, "fork"):
             raise Unsupported(work.__name__, "processes are forked, and this system forks none")
-        here, there = self.processes.Pipe()
-        pid = os.fork()  # a process of multiprocessing may not be started by a worker that is a daemon
-        if not pid:
-            try:
-                here.close()
-                work(there, *arguments)
-            finally:
-                os._exit(0)
+        context = self.processes.get_context("fork")
+        here, there = context.Pipe()
+        process = context.Process(target=work, args=(there, *arguments), daemon=True)
+        with _may_have_children():
+            process.start()
         there.close()
         try:
             yield here
@@ -138,7 +139,10 @@ class Sharing:
             with suppress(OSError):  # it may have ended
                 here.send(None)
             here.close()
-            _await_end(pid)
+            process.join(PATIENCE)
+            if process.exitcode is None:
+                process.kill()
+                process.join()
 
     def _answer(self, connection: Any) -> Any:
         try:
