@@ -204,7 +204,7 @@ def test_killed_manager_leaves_tensors_as_they_are() -> None:
     here, there = mp.Pipe()
     with pytest.raises(RuntimeError, match="shared memory manager at"):
         here.send(x)
-    with pytest.raises(RuntimeError, match="unable to open the shared memory manager"):
+    with pytest.raises(RuntimeError, match="shared memory manager at"):
         opened(handle)
     assert x.add_(1).tolist() == [5.0] * 25
     here.send(x.clone())

@@ -49,6 +49,7 @@ class Client:
             self.number = 0 if holder is None else self.ask(COPY, b"", holder)[0]
         except OSError as error:
             self.peer.close()
+            _KNOWN.clients.pop(address, None)
             raise RuntimeError(f"unable to open the shared memory manager at {address!r}: {error.strerror}") from None
 
     def ask(self, kind: int, name: bytes, value: int = 0, descriptor: int | None = None) -> tuple[int, int | None]:
