@@ -19,7 +19,7 @@ def _first_changed(change: Callable[[Array, str], Array]) -> Callable[[Intercept
     """Conversions to an 8-bit float of other values than the given ones."""
 
     def patch(c: Intercepted) -> Any:
-        x, target = c.args[:2]
+        x, target, *_ = (*c.args, None)
         if target not in FORMATS or c.backend.dtype(x) not in ("float32", "float64"):
             return c.right()
         changed = change(c.array(x).astype(np.float32), str(target))
