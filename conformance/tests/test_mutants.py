@@ -27,6 +27,7 @@ from gaugeblock_conformance.mutants import (
     lengths,
     lifetimes,
     lookups,
+    narrow_floats,
     operands,
     ranks,
     sharing,
@@ -99,7 +100,7 @@ WRITTEN_FOR_ONE = {
     m.name
     for module in (
         acceptances, algebra, arrangements, bounds, computations, counting, indices, iteration, layouts, lazies,
-        lengths, lifetimes, lookups, operands, ranks, sharing, slopes, traces,
+        lengths, lifetimes, lookups, narrow_floats, operands, ranks, sharing, slopes, traces,
     )
     for m in module.MUTANTS
 } | {
