@@ -12,8 +12,11 @@ from typing import Any
 import pytest
 from gaugeblock_conformance import command, discovery
 from gaugeblock_conformance.backends import reference_routes
+from gaugeblock_conformance.backends.reference import ReferenceBackend
 from gaugeblock_conformance.budget import QUICK
+from gaugeblock_conformance.failure import ConformanceError
 from gaugeblock_conformance.session import Session
+from gaugeblock_conformance.support import layouts
 from gaugeblock_conformance.support.cells import cells, check
 from gaugeblock_conformance.support.examples import EXAMPLES
 from gaugeblock_conformance.support.table import Column, Verdict, chosen, column
@@ -25,6 +28,41 @@ def test_every_row_has_its_cells() -> None:
     found = cells()
     assert len(found) == len(set(found)) == sum(len(row.dtypes) for row in operators.load().values())
     assert set(EXAMPLES) <= set(operators.load())
+
+
+def test_layouts_have_cells_of_operators_that_read_tensors() -> None:
+    found = layouts.cells()
+    assert ("abs", "sparse_csr") in found and ("mm", "blocked") in found
+    assert not {"arange", "neg_", "rand_like"} & {operator for operator, _ in found}
+
+
+def test_layouts_of_the_reference() -> None:
+    wanted = [
+        ("abs", "sparse_coo"), ("abs", "sparse_csr"), ("abs", "sparse_csc"), ("abs", "blocked"), ("exp", "sparse_coo"),
+        ("relu", "blocked"), ("mm", "sparse_csr"), ("conv2d", "sparse_csc"),
+    ]  # fmt: skip
+    found = column("reference", wanted, jobs=1).verdicts
+    assert [found[cell].kind for cell in wanted] == [
+        "supported", "supported", "supported", "unsupported", "unsupported", "supported", "supported", "untried",
+    ]  # fmt: skip
+    assert "SparseCPU" in found["exp", "sparse_coo"].text
+
+
+def test_backends_without_a_layout_do_not_support_it() -> None:
+    found = column("numpy", [("abs", "sparse_coo")], jobs=1).verdicts["abs", "sparse_coo"]
+    assert (found.kind, found.text) == ("unsupported", "abs: the backend has no tensors of layout sparse_coo")
+
+
+def test_another_result_than_of_strided_tensors_is_wrong() -> None:
+    class Halved(ReferenceBackend):
+        def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+            result = super().call(operator, *args, **kwargs)
+            wrong = operator == "neg" and not self.is_strided(args[0])
+            return super().call("mul.Tensor", result, 0.5) if wrong else result
+
+    session = Session(Halved("cpu"), QUICK)
+    with pytest.raises(ConformanceError, match="neg of a sparse_coo tensor gives another result than of a strided one"):
+        layouts.check(session, "neg", "sparse_coo")
 
 
 def test_verdicts_of_fakes(fakes: Path) -> None:
@@ -101,7 +139,8 @@ def test_command(fakes: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     given = ["support", fake, "numpy", "--op", "neg", "--format", "csv", "--out", str(out), "--jobs", "1"]
     assert command.main(given) == 0
     rows = list(csv.DictReader(out.read_text().splitlines()))
-    assert {row["numpy"] for row in rows} == {"supported"}
+    assert {row["numpy"] for row in rows if row["dtype"] not in layouts.LAYOUTS} == {"supported"}
+    assert {row["numpy"] for row in rows if row["dtype"] in layouts.LAYOUTS} == {"unsupported"}
     assert {row[fake] for row in rows if row["dtype"] == "int8"} == {"wrong"}
     capsys.readouterr()
     for wrong, told in (

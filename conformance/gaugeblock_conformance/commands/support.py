@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Support:
     """The subcommand."""
 
-    help = "print which operators backends have for which dtypes: native, fallback, unsupported, wrong, crashed"
+    help = "print which operators backends have for which dtypes and layouts, and whether they are right"
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument

@@ -1,1 +1,1 @@
-"""Which operators a backend has for which dtypes, and whether what they give is right."""
+"""Which operators a backend has for which dtypes and layouts, and whether what they give is right."""

@@ -83,8 +83,8 @@ def _attempts(operator: str, dtype: str, seed: int) -> Iterator[Attempt]:
         yield from _of_a_row(operator, dtype, seed)
 
 
-def _codes(operator: str, dtype: str, seed: int) -> Iterator[tuple[bytes, int]]:
-    """Codes of calls, the simplest first, and how many dims * stands for in them at least."""
+def codes(operator: str, dtype: str, seed: int) -> Iterator[tuple[bytes, int]]:
+    """Yield codes of calls, the simplest first, and how many dims * stands for in them at least."""
     random = np.random.default_rng((seed, zlib.crc32(f"support/{operator}/{dtype}".encode())))
     yield bytes(CODE_LENGTH), 1
     for _ in range(_CODES):
@@ -94,7 +94,7 @@ def _codes(operator: str, dtype: str, seed: int) -> Iterator[tuple[bytes, int]]:
 def _calls(operator: str, dtype: str, seed: int, defined: Callable[[OperatorCall], bool]) -> Iterator[OperatorCall]:
     """A few calls whose result is defined."""
     made = 0
-    for code, least in _codes(operator, dtype, seed):
+    for code, least in codes(operator, dtype, seed):
         call = draw(operator, code, dtype, least=least)
         if made < CALLS and defined(call):
             made += 1

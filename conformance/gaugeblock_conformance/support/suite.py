@@ -1,4 +1,4 @@
-"""Every operator in every dtype as a suite for the runner, whose workers may die of any of them."""
+"""Every operator in every dtype and layout as a suite for the runner, whose workers may die of any of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gaugeblock_spec.requirements import Requirement
 
 from ..requirement import TestCase
 from ..runner.suite import Suite
-from .cells import cells, check
+from . import cells, layouts
 
 ADDRESS = f"{__name__}:suite"
 
@@ -22,12 +22,12 @@ def identifier(operator: str, dtype: str) -> str:
 
 @cache
 def cell_of() -> dict[str, tuple[str, str]]:
-    """Id -> operator and dtype."""
-    return {identifier(*cell): cell for cell in cells()}
+    """Id -> operator and dtype or layout."""
+    return {identifier(*cell): cell for cell in (*cells.cells(), *layouts.cells())}
 
 
 def suite() -> Suite:
-    """One requirement, with one test, for each operator and dtype."""
+    """One requirement, with one test, for each operator and dtype or layout."""
     requirements = {name: _requirement(name, *cell) for name, cell in cell_of().items()}
 
     def tests() -> dict[str, list[TestCase]]:
@@ -44,5 +44,8 @@ def _requirement(name: str, operator: str, dtype: str) -> Requirement:
 
 
 def _test(name: str, operator: str, dtype: str) -> TestCase:
-    run = partial(check, operator=operator, dtype=dtype)
+    if dtype in layouts.LAYOUTS:
+        run = partial(layouts.check, operator=operator, layout=dtype)
+    else:
+        run = partial(cells.check, operator=operator, dtype=dtype)
     return TestCase(name=name, function=run, module=__name__, line=0, ids=(name,), needs=())

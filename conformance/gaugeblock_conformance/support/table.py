@@ -1,4 +1,4 @@
-"""The table operator x dtype x backend, made by running every cell in worker processes."""
+"""The table operator x dtype or layout x backend, made by running every cell in worker processes."""
 
 from __future__ import annotations
 

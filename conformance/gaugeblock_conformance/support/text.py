@@ -13,6 +13,7 @@ from gaugeblock_spec import operators
 from tabulate import tabulate
 
 from ..oracles.promotion import CORE
+from .layouts import LAYOUTS
 from .table import CRASHED, FALLBACK, NATIVE, SUPPORTED, UNSUPPORTED, UNTRIED, VERDICTS, WRONG, Column, as_json
 
 LETTERS = {
@@ -22,12 +23,14 @@ _SHORT = {
     "bool": "bool", "uint8": "u8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "float16": "f16",
     "bfloat16": "bf16", "float32": "f32", "float64": "f64", "complex64": "c64", "complex128": "c128",
 }  # fmt: skip
+_SHORT |= {"sparse_coo": "coo", "sparse_csr": "csr", "sparse_csc": "csc", "blocked": "blk"}
+_SHOWN = (*CORE, *LAYOUTS)
 _WIDTH = 38
 _ODD = (WRONG, CRASHED)
 
 
 def terminal(columns: Sequence[Column]) -> str:
-    """A line for each operator, grouped by family: a word of one letter for each dtype, for each backend."""
+    """A line for each operator, grouped by family: a word for each backend, a letter for each dtype and each layout."""
     lines = _heads(columns)
     for family, group in groupby(_operators(columns), key=lambda name: operators.load()[name].family):
         lines.append(family)
@@ -41,7 +44,7 @@ def markdown(columns: Sequence[Column]) -> str:
     """The same as a page."""
     heads = ("operator", *(f"{c.backend}" for c in columns))
     parts = ["# Support of operators", "\n".join(f"- {line}" for line in _totals(columns))]
-    names = ", ".join(_SHORT[dtype] for dtype in CORE)
+    names = ", ".join(_SHORT[dtype] for dtype in _SHOWN)
     parts.append(f"In each word, a letter for each of {names}; {_legend(columns)}.")
     for family, group in groupby(_operators(columns), key=lambda name: operators.load()[name].family):
         rows = [(f"`{name}`", *(f"`{_word(column, name, '·')}`" for column in columns)) for name in group]
@@ -52,7 +55,7 @@ def markdown(columns: Sequence[Column]) -> str:
 
 
 def as_csv(columns: Sequence[Column]) -> str:
-    """A line for each operator and dtype, a field for each backend's verdict."""
+    """A line for each operator and dtype or layout, a field for each backend's verdict."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(("operator", "family", "dtype", *(column.backend for column in columns)))
@@ -80,16 +83,16 @@ def _operators(columns: Sequence[Column]) -> list[str]:
 
 
 def _word(column: Column, operator: str, absent: str = " ") -> str:
-    found = (column.verdicts.get((operator, dtype)) for dtype in CORE)
+    found = (column.verdicts.get((operator, dtype)) for dtype in _SHOWN)
     return "".join(absent if verdict is None else LETTERS[verdict.kind] for verdict in found)
 
 
 def _heads(columns: Sequence[Column]) -> list[str]:
     """Names of backends, and under each the short names of dtypes, written downwards."""
-    width, tall = len(CORE), max(map(len, _SHORT.values()))
+    width, tall = len(_SHOWN), max(map(len, _SHORT.values()))
     lines = [" " * (_WIDTH + 4) + "  ".join(f"{_plain(c.backend)[:width]:<{width}}" for c in columns)]
     for place in range(tall):
-        word = "".join(_SHORT[dtype].rjust(tall)[place] for dtype in CORE)
+        word = "".join(_SHORT[dtype].rjust(tall)[place] for dtype in _SHOWN)
         lines.append(" " * (_WIDTH + 4) + "  ".join(word for _ in columns))
     return [line.rstrip() for line in lines]
 
