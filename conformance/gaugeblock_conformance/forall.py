@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import warnings
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hypothesis import Phase, errors
-from hypothesis.strategies import SearchStrategy
+from hypothesis.strategies import DataObject, SearchStrategy
 
 from .backend import MissingCapability
 from .search import FLAKY, Found, GivenUp, drawn, each, explore, shrink
@@ -53,16 +53,41 @@ def forall(*, weight: float = 1.0, **strategies: SearchStrategy[Any]) -> Callabl
     return decorate
 
 
+class Recorded:
+    """What a test draws inside its body, kept so that a failing example can be run again."""
+
+    def __init__(self, data: DataObject | None, values: Sequence[Any] = ()) -> None:
+        self._data = data
+        self.values = list(values)
+
+    def draw(self, strategy: SearchStrategy[Any], label: Any = None) -> Any:
+        """Return a drawn value, or without ``data`` the next of those that were drawn before."""
+        if self._data is None:
+            return self.values.pop(0)
+        value = self._data.draw(strategy, label)
+        self.values.append(value)
+        return value
+
+    def __repr__(self) -> str:
+        return "data(...)"
+
+
+def _replayed(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the same inputs, with what was drawn inside the body drawn again."""
+    return {name: Recorded(None, one.values) if isinstance(one, Recorded) else one for name, one in given.items()}
+
+
 def _search(s: Session, body: Body, count: int, strategies: dict[str, SearchStrategy[Any]]) -> None:
     number = zlib.crc32(f"{s.seed}/{body.__module__}/{body.__name__}".encode())
     before, tried, hopeless = s.outcome.examples, 0, min(_HOPELESS, max(10, count // 4))
 
     def run(values: dict[str, Any]) -> None:
         nonlocal tried
+        given = {name: Recorded(value) if isinstance(value, DataObject) else value for name, value in values.items()}
         try:
-            s.run_example(body, values)
+            s.run_example(body, given)
         except ConformanceError as error:
-            error.again = lambda other: other.run_example(body, values)
+            error.again = lambda other: other.run_example(body, _replayed(given))
             raise
         tried += 1
         if tried == hopeless and s.outcome.examples == before:

@@ -9,6 +9,7 @@ from gaugeblock_conformance import strategies as st
 from gaugeblock_conformance.backend import MissingCapability
 from gaugeblock_conformance.backends.reference import ReferenceBackend
 from gaugeblock_conformance.budget import STANDARD
+from gaugeblock_conformance.failure import NoReproducer
 from gaugeblock_conformance.forall import forall
 from gaugeblock_conformance.session import ConformanceError, Session
 from gaugeblock_conformance.strategies.arguments import Arguments
@@ -162,3 +163,21 @@ def _session(body: Any, seed: int = 0, **strategies: Any) -> None:
         body(s, **drawn)
 
     forall(**strategies)(named)(Session(ReferenceBackend(), STANDARD, seed))
+
+
+def test_what_is_drawn_inside_a_test_is_drawn_again_when_it_runs_again() -> None:
+    seen: list[tuple[int, list[int]]] = []
+
+    def body(s: Session, data: hs.DataObject, size: int) -> None:
+        drawn = size, data.draw(hs.lists(hs.integers(0, 9), min_size=size, max_size=size))
+        seen.append(drawn)
+        s.expect(sum(drawn[1]) < 10, True, "the sum", NoReproducer("no call was made"))
+
+    with pytest.raises(ConformanceError) as caught:
+        forall(data=hs.data(), size=hs.integers(1, 3))(body)(Session(ReferenceBackend(), STANDARD, 0))
+    assert caught.value.again is not None
+    last = seen[-1]
+    for _ in range(2):
+        with pytest.raises(ConformanceError, match="the sum"):
+            caught.value.again(Session(ReferenceBackend(), STANDARD, 0))
+    assert seen[-2:] == [last, last]

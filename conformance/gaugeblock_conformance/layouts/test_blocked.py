@@ -82,6 +82,30 @@ def test_mixed(s: Session) -> None:
         s.expect_values(s.call("to_dense", s.call("relu", y)), np.maximum(array, 0))
 
 
+@requirement("layouts/blocked-convolution-reads-its-weights-by-their-strides")
+@forall(turned=hs.booleans(), step=hs.integers(0, 2), channels=hs.sampled_from((1, 3, 17)))
+def test_convolution(s: Session, turned: bool, step: int, channels: int) -> None:
+    """A bias with every number, every second one, or one number for all channels."""
+    x = np.arange(2 * channels * 9, dtype=np.float32).reshape(2, channels, 3, 3) % 5
+    weight = np.arange(3 * channels * 4, dtype=np.float32).reshape(3, channels, 2, 2) % 3
+    numbers = np.array([7, 5, 9, 2, 4, 8], np.float32)
+    given = s.tensor(weight)
+    if turned:
+        given = s.call("transpose.int", s.tensor(weight.swapaxes(2, 3)), 2, 3)
+    bias = s.call("as_strided", s.tensor(numbers), (3,), (step,), 1)
+    wanted = s.call("conv2d", s.tensor(x), given, bias)
+    found = s.call("to_dense", s.call("conv2d", s.call("to_mkldnn", s.tensor(x)), given, bias))
+    s.expect_values(found, s.read(wanted), ulp=4)
+    s.expect_values(found, _convolved(x, weight, numbers[1:][[0, step, 2 * step]]), ulp=4)
+
+
+def _convolved(x: Array, weight: Array, bias: Array) -> Array:
+    """The convolution of small whole numbers with windows of two by two."""
+    windows = np.lib.stride_tricks.sliding_window_view(x, (2, 2), (2, 3))
+    found: Array = np.einsum("nchwij,kcij->nkhw", windows, weight) + bias[:, None, None]
+    return found
+
+
 @requirement("layouts/blocked-dtypes-are-few")
 def test_dtypes(s: Session) -> None:
     for name in _DTYPES:

@@ -223,6 +223,25 @@ def test_golden_products(s: Session) -> None:
     s.expect_raises(RuntimeError, "mm", x, s.tensor([[1.0, 2.0]]))
 
 
+@requirement("layouts/compressed-sums-are-exact")
+@forall(data=hs.data(), form=hs.sampled_from(("to_sparse_csr", "to_sparse_csc")), alpha=hs.sampled_from((1, 2, -1.5)))
+def test_sums(s: Session, data: hs.DataObject, form: str, alpha: float) -> None:
+    rows, cols = (data.draw(hs.integers(0, 4)) for _ in range(2))
+    x, y = (data.draw(drawing.matrices(rows, cols, "float32")) for _ in range(2))
+    factor = np.float32(alpha)
+    compressed, strided = s.call(form, s.tensor(x)), s.tensor(y)
+    s.expect_values(s.call("add.Tensor", compressed, strided, alpha=alpha), x + factor * y, signed_zero=False)
+    s.expect_values(s.call("add.Tensor", strided, compressed, alpha=alpha), y + factor * x, signed_zero=False)
+
+
+@requirement("layouts/compressed-sums-are-exact")
+def test_golden_sums(s: Session) -> None:
+    x, y = s.call("to_sparse_csr", s.tensor([[5.0, 0.0]])), s.tensor([[1.0, 2.0]])
+    s.expect_values(s.call("add.Tensor", x, y), [[6.0, 2.0]])
+    s.expect_values(s.call("add.Tensor", x, y, alpha=10), [[15.0, 20.0]])
+    s.expect_values(s.call("add.Tensor", y, x, alpha=10), [[51.0, 2.0]])
+
+
 def expect_order(s: Session, x: Handle, names: tuple[str, str]) -> None:
     """Expect plain indices in order and distinct within each row or column."""
     pointers, plain = (s.read(s.call(name, x)) for name in names)

@@ -74,6 +74,16 @@ def _floats_alone(c: Intercepted) -> Any:
     return c.right()
 
 
+def _plain_bias(c: Intercepted) -> Any:
+    """A bias is read as if its elements were adjacent."""
+    if len(c.args) < 3 or not c.is_tensor(c.args[2]) or c.backend.is_strided(c.args[0]):
+        return c.right()
+    bias = c.args[2]
+    sizes, _, offset = c.geometry(bias)
+    adjacent = c.do("as_strided", bias, sizes, (1,), offset)
+    return c.instead(*c.args[:2], adjacent, *c.args[3:], **c.kwargs)
+
+
 MUTANTS = (
     *rows(
         "layouts",
@@ -96,6 +106,8 @@ MUTANTS = (
          accepts(RuntimeError, _both_dense)),
         ("blocked-tensors-are-copied-to-strided-ones", "layouts/blocked-and-strided-do-not-mix", ("copy_",),
          accepts(RuntimeError, lambda c: c.args[0])),
+        ("bias-is-read-without-its-strides", "layouts/blocked-convolution-reads-its-weights-by-their-strides",
+         ("conv2d",), _plain_bias),
         ("float64-is-blocked-as-float32", "layouts/blocked-dtypes-are-few", ("to_mkldnn",),
          accepts(RuntimeError, _as_single)),
         ("integers-are-not-blocked", "layouts/blocked-dtypes-are-few layouts/blocked-conversion-is-exact",

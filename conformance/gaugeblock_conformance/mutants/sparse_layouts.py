@@ -240,6 +240,14 @@ def _falling_columns(c: Intercepted) -> Any:
 
 
 _MAKE = ("sparse_coo_tensor",)
+def _alpha_of_the_first(c: Intercepted) -> Any:
+    """`alpha` multiplies a first operand in compressed form."""
+    alpha, (first, second) = c.kwargs.get("alpha", 1), c.args[:2]
+    if alpha == 1 or not c.is_tensor(second) or c.backend.is_strided(first) or not c.backend.is_strided(second):
+        return c.right()
+    return c.do("add.Tensor", second, first, alpha=alpha)
+
+
 MUTANTS = (
     *rows(
         "layouts",
@@ -330,6 +338,7 @@ MUTANTS = (
         ("transposes-keep-the-form", "layouts/transpose-of-compressed-swaps-the-form", ("transpose",), _same_form),
         ("products-with-compressed-are-compressed", "layouts/compressed-products-are-exact", ("mm",),
          _compressed_result),
+        ("alpha-multiplies-the-compressed-matrix", "layouts/compressed-sums-are-exact", ("add",), _alpha_of_the_first),
         ("columns-of-products-fall", "layouts/compressed-results-keep-the-invariants", ("mm",), _falling_columns),
     ),
 )
