@@ -30,6 +30,18 @@ def strategy(request: pytest.FixtureRequest) -> Iterator[str]:
     mp.set_sharing_strategy(before)
 
 
+@pytest.fixture(autouse=True)
+def _importable(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> None:
+    """Let started processes import this module by the name that pytest gave it."""
+    monkeypatch.syspath_prepend(pytestconfig.rootpath)
+
+
+def answer_of(answers: Any) -> Any:
+    """Return the next answer of a process, which may have ended without one."""
+    assert answers._reader.poll(60), "no answer within a minute"
+    return answers.get()
+
+
 def mappings() -> int:
     return Path("/proc/self/maps").read_text().count("memfd:gaugeblock")
 
@@ -60,7 +72,7 @@ def test_views_bring_their_storage(strategy: str, method: str) -> None:
     process.start()
     x = gb.zeros(4, 5)
     given.put(x[1:3, ::2].t())
-    assert answers.get() == (80, 5, (2, 5), [[1.0, 1.0]] * 3)
+    assert answer_of(answers) == (80, 5, (2, 5), [[1.0, 1.0]] * 3)
     assert x.tolist() == [[0.0] * 5, [1.0, 0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0, 1.0], [0.0] * 5]
     assert x.is_shared()
     given.put(None)
@@ -227,7 +239,7 @@ def test_plain_queues_send_by_handle_too() -> None:
     process = context.Process(target=add_one, args=(given, answers))
     process.start()
     given.put(x)
-    assert answers.get()[0] == 4000
+    assert answer_of(answers)[0] == 4000
     given.put(None)
     process.join()
     assert x.sum().item() == 1000.0

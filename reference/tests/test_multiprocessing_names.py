@@ -29,6 +29,12 @@ def by_name() -> Iterator[None]:
     mp.set_sharing_strategy("file_descriptor")
 
 
+@pytest.fixture(autouse=True)
+def _importable(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> None:
+    """Let started processes import this module by the name that pytest gave it."""
+    monkeypatch.syspath_prepend(pytestconfig.rootpath)
+
+
 def handle_of(x: Any) -> tuple[bytes, bytes, int]:
     handle: tuple[bytes, bytes, int] = x.untyped_storage()._share_filename_cpu_()
     return handle
