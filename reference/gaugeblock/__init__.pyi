@@ -107,8 +107,8 @@ per_tensor_affine: Any
 pi: Any
 preserve_format: Any
 def promote_types(*args: Any, **kwargs: Any) -> Any: ...
-qint32: Any
 qint8: Any
+qint32: Any
 def quantize_per_channel(*args: Any, **kwargs: Any) -> Any: ...
 def quantize_per_tensor(*args: Any, **kwargs: Any) -> Any: ...
 quint8: Any

@@ -89,6 +89,17 @@ def test_inspection() -> None:
         info.dtypes(kind="float")
 
 
+def test_devices_are_those_that_there_are() -> None:
+    info = xp.__array_namespace_info__()
+    gb.cuda.use_driver("simulated", devices=2)
+    try:
+        assert [str(one) for one in info.devices()] == ["cpu", "meta", "cuda:0", "cuda:1"]
+        assert xp.ones(2, device="cuda:1").device in info.devices()
+    finally:
+        gb.cuda.use_driver(None)
+    assert [str(one) for one in info.devices()][:2] == ["cpu", "meta"]
+
+
 PROMOTIONS = """
 int8: int8 int16 int32 int64 int16 int32 int64 -
 int16: int16 int16 int32 int64 int16 int32 int64 -

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..core import dtype as dtypes
-from ..core.device import Device, as_device, cpu, meta_device
+from ..core.device import PLACING, Device, cpu, meta_device
 from ..core.dtype import BY_NAME, DType
 from ..default_device import get_default_device
-from ..memory.storage import registered_allocator
 from .data_types import NAMES, isdtype
 
 
@@ -32,10 +31,8 @@ class ArrayNamespaceInfo:
 
     def devices(self) -> list[Device]:
         """Return the devices that there are."""
-        found = [cpu, meta_device]
-        if registered_allocator("cuda") is not None:
-            found.append(as_device("cuda"))
-        return found
+        count = PLACING.load(".cuda").device_count()
+        return [cpu, meta_device, *[Device("cuda", index) for index in range(count)]]
 
     def dtypes(
         self, *, device: Device | str | None = None, kind: str | tuple[str, ...] | None = None
