@@ -338,13 +338,13 @@ def test_subclasses_and_modes_see_the_calls() -> None:
 
 
 def test_a_call_of_a_list_is_of_the_tensors_it_is_given() -> None:
-    x, y = gb.tensor([[[1.0, 2.0, 3.0]]], requires_grad=True), gb.tensor([[[4.0, 5.0, 6.0]]], requires_grad=True)
+    x, y = (gb.tensor([[[[[values]]]]], requires_grad=True) for values in ([1.0, 2.0, 3.0], [4.0, 5.0, 6.0]))
     run = REGISTRY.bind_operator(REGISTRY.find("cat"))
     for _ in range(3):
         run([x, y])
     [record] = kept(x)
-    assert record([x, y]).tolist() == [[[1.0, 2.0, 3.0]], [[4.0, 5.0, 6.0]]]
-    assert record((y, x)).tolist() == [[[4.0, 5.0, 6.0]], [[1.0, 2.0, 3.0]]]
+    assert record([x, y]).flatten().tolist() == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    assert record((y, x)).flatten().tolist() == [4.0, 5.0, 6.0, 1.0, 2.0, 3.0]
     for other in ([x], x, iter([x, y]), [x, 1.0], []):
         assert record(other) is None
 

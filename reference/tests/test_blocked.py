@@ -130,4 +130,5 @@ def test_gradients_are_refused_not_lost() -> None:
 
 
 def test_strided_calls_stay_on_their_fast_paths() -> None:
-    assert M.is_mkldnn and not OVERRIDING
+    before = list(OVERRIDING)
+    assert gb.ones(2, 3).to_mkldnn().is_mkldnn and list(OVERRIDING) == before

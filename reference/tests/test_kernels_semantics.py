@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gaugeblock.core.dtype import BY_NAME, complex128, dtype_by_name, float32, float64, int32
+from gaugeblock.core.dtype import BY_NAME, bool_, complex128, dtype_by_name, float32, float64, int32
 from gaugeblock.kernels.conversion import Immediate
 from gaugeblock.kernels.pointwise import pointwise_kernel
-from gaugeblock.operators.formulas import FORMULAS, arithmetic, comparison, networks, special
+from gaugeblock.operators.formulas import FORMULAS, arithmetic, comparison, networks, quantization, special
 
 from .formula_facts import operand_count, result_dtype
 
@@ -178,6 +178,7 @@ def test_add_alpha_is_fused_for_floats() -> None:
     assert out[0] == np.float32(np.float64(b) * np.float64(b) - 1.0)
 
 
+MASKED = ("fake_quantize", "fake_quantize.single")
 SEVERAL = {"batch_statistics": 4, "batch_scale": 2, "running_statistics": 2, "cross": 3}
 """Formula -> how many results it has, if it has several."""
 
@@ -188,7 +189,8 @@ def test_every_formula_records_for_some_dtype() -> None:
         for dtype in BY_NAME.values():
             try:
                 result = result_dtype(name, dtype)
-                results = {"frexp": (result, int32)}.get(name, (result,) * SEVERAL.get(name, 1))
+                pairs = {"frexp": (result, int32), **dict.fromkeys(MASKED, (result, bool_))}
+                results = pairs.get(name, (result,) * SEVERAL.get(name, 1))
                 pointwise_kernel(name, function, (dtype,) * operand_count(name), dtype, results).body()
             except (TypeError, KeyError, AttributeError):
                 continue
@@ -205,5 +207,5 @@ def test_complex_exp_of_real_line_equals_real_exp() -> None:
 
 
 def test_no_formula_stands_in_two_tables() -> None:
-    tables = [module.FORMULAS for module in (arithmetic, comparison, networks, special)]
+    tables = [module.FORMULAS for module in (arithmetic, comparison, networks, quantization, special)]
     assert sum(map(len, tables)) == len(set().union(*tables)) == len(FORMULAS) > 140

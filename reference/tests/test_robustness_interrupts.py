@@ -312,7 +312,7 @@ def test_save_writes_large_storages_piece_by_piece(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(copying, "PIECE", 300)
     gb.save(x, pieces)
     with zipfile.ZipFile(whole) as one, zipfile.ZipFile(pieces) as other:
-        assert one.read("storage/0") == other.read("storage/0") == x.numpy().tobytes()
+        assert one.read("archive/data/0") == other.read("archive/data/0") == x.numpy().tobytes()
     assert gb.equal(gb.load(pieces), x)
 
 

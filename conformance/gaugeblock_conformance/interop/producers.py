@@ -39,9 +39,11 @@ def taken_again(s: Session, capsule: Any) -> Any:
     return holder
 
 
-def expect_returned(s: Session, producer: Any, want: int, when: str) -> None:
-    """Expect so many calls of the deleter of what a producer made."""
-    s.expect_python("{}.deleted", want, f"calls of the deleter {when}", producer)
+def expect_returned(s: Session, producer: Any, want: int, when: str, *alive: Any) -> None:
+    """Expect so many calls of the deleter of what a producer made, while the tensors of `alive` are there."""
+    places = "".join(f", {{{k}}}" for k in range(1, 1 + len(alive)))
+    text = f"({{0}}.deleted{places})[0]" if alive else "{}.deleted"
+    s.expect_python(text, want, f"calls of the deleter {when}", producer, *alive)
 
 
 def bits(array: Any) -> str:

@@ -225,7 +225,7 @@ def test_second_taker(s: Session, version: Any, data: str) -> None:
     s.expect_python("name_of({})", want, "name of the capsule after it was taken", capsule)
     s.expect_raises((*REFUSALS, TypeError), "from_dlpack", holder)
     s.expect_values(x, made.array)
-    expect_returned(s, made, 0, "while the first taker lives")
+    expect_returned(s, made, 0, "while the first taker lives", x)
 
 
 @requirement("interop/capsule-is-taken-once")

@@ -29,7 +29,7 @@ def test_tensor_and_its_row(s: Session) -> None:
     row = s.call("__getitem__", x, 1)
     s.forget(x.name)
     del x
-    expect_returned(s, made, 0, "while a view lives")
+    expect_returned(s, made, 0, "while a view lives", row)
     s.expect_values(row, [3.0, 4.0, 5.0], dtype="float64")
     s.forget(row.name)
     del row
@@ -47,7 +47,7 @@ def test_every_view_is_waited_for(s: Session, case: ArrayCase, version: Any, ord
     copy = s.call("clone", x) if copied else None
     del x
     for k in order:
-        expect_returned(s, made, 0, "while a tensor lives")
+        expect_returned(s, made, 0, "while a tensor lives", *[one for one in held if one is not None])
         s.forget(held[k].name)
         held[k] = None
     expect_returned(s, made, 1, "after the last tensor")

@@ -6,6 +6,7 @@ from math import prod
 
 from ..core import lazy_numpy as np
 from ..core.dtype import DType, bool_
+from ..core.errors import type_error
 from ..operators.arrays import Array, true_places, values
 from ..operators.invoke import apply
 from ..tensor.array_view import array_of
@@ -83,4 +84,8 @@ def to_dense(self: Tensor, dtype: DType | None = None, masked_grad: bool | None 
 
 def dense_to_dense(self: Tensor, dtype: DType | None = None, masked_grad: bool | None = None) -> Tensor:
     """Return a strided tensor itself, or in another dtype."""
-    return self if dtype is None else apply("to.dtype", self, dtype)
+    if dtype is None:
+        return self
+    if not isinstance(dtype, DType):
+        type_error("to_dense", "dtype", dtype, "a dtype or None")
+    return apply("to.dtype", self, dtype)

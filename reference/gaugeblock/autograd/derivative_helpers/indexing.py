@@ -113,7 +113,7 @@ def embedding_back(
     places = indices.reshape((-1,)).to(int64)
     rows = grad.reshape((places.numel(), shape[1]))
     if sparse:
-        return sparse_rows(places, rows, shape, padding_idx, scale_grad_by_freq)
+        return _sparse_rows(places, rows, shape, padding_idx, scale_grad_by_freq)
     if padding_idx >= 0:
         rows = rows.masked_fill((places == padding_idx).unsqueeze(1), 0)
     if scale_grad_by_freq:
@@ -122,7 +122,7 @@ def embedding_back(
     return collected(shape, 0, places, rows)
 
 
-def sparse_rows(
+def _sparse_rows(
     places: Tensor, rows: Tensor, shape: tuple[int, ...], padding_idx: int, scale_grad_by_freq: bool
 ) -> Tensor:
     """The rows as a sparse tensor, those of padding left out."""
@@ -239,7 +239,7 @@ def bag_back(
     if not bags or not count:
         if sparse:
             none = grad.new_zeros((0, weight.shape[1]))
-            table = sparse_rows(indices.new_zeros((0,), dtype=int64), none, weight.shape, -1, by_frequency)
+            table = _sparse_rows(indices.new_zeros((0,), dtype=int64), none, weight.shape, -1, by_frequency)
         return table, (None if scale is None else ops.zeros_like(scale))
     rows, starts = indices.to(int64), offsets.narrow(0, 0, bags).to(int64)
     place = ops.arange(count, device=grad.device)
@@ -259,6 +259,6 @@ def bag_back(
     shares = (weight.index_select(0, rows) * reached).sum(1) if scale is not None and needed[1] else None
     if sparse and needed[0]:
         kept = counted.nonzero().reshape((-1,))
-        found = sparse_rows(rows.index_select(0, kept), scaled.index_select(0, kept), weight.shape, -1, by_frequency)
+        found = _sparse_rows(rows.index_select(0, kept), scaled.index_select(0, kept), weight.shape, -1, by_frequency)
         return found, shares
     return (table.index_add(0, rows, scaled) if needed[0] else None), shares

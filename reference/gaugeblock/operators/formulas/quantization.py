@@ -53,7 +53,7 @@ def dequantize_wide(value: Expr, zero_point: Expr, scale: Expr) -> Expr:
 
 def dequantize_channel(value: Expr, zero_point: Expr, scale: Expr) -> Expr:
     """(value - zero_point) * scale with the difference in float32 and the product in float64."""
-    return cast(cast(cast(value, F32) - zero_point, F64) * scale, F32)
+    return cast(cast(cast(value, F32) - cast(zero_point, F32), F64) * cast(scale, F64), F32)
 
 
 def fake_quantize(

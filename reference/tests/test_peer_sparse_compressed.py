@@ -9,9 +9,10 @@ from typing import Any
 import gaugeblock as gb
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as hs
+
+torch = pytest.importorskip("torch")
 
 MATRIX = [[0.0, 0.0, 3.0], [4.0, 0.0, 5.0]]
 PARTS = [0, 1, 3], [2, 0, 2], [1.0, 2.0, 3.0]

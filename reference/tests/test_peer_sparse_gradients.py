@@ -8,7 +8,8 @@ from typing import Any
 
 import gaugeblock as gb
 import pytest
-import torch
+
+torch = pytest.importorskip("torch")
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,8 @@ from typing import Any
 
 import gaugeblock as gb
 import pytest
-import torch
+
+torch = pytest.importorskip("torch")
 
 INDICES, VALUES = [[0, 1, 1], [2, 0, 2]], [3.0, 4.0, 5.0]
 REPEATED = [[0, 0, 1], [1, 1, 0]], [1.0, 2.0, 3.0]
