@@ -7,6 +7,7 @@ import pickle
 import re
 import tracemalloc
 import zipfile
+from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-BASE = {"a": gb.arange(6.0).view(2, 3), "b": [gb.tensor([1j]).conj(), gb.nn.Parameter(gb.ones(2))], "c": (1, {2}, b"x")}
+BASE = {
+    "a": gb.arange(6.0).view(2, 3), "b": [gb.tensor([1j]).conj(), gb.nn.Parameter(gb.ones(2))], "c": (1, {2}, b"x"),
+    "d": [gb.eye(2).to_sparse(), gb.ones(1, dtype=gb.float8_e5m2).requires_grad_(), gb.empty(2, device="meta")],
+    "e": OrderedDict(size=gb.Size([1]), device=gb.device("cpu"), dtype=gb.uint16),
+}  # fmt: skip
 
 
 def members_of(value: Any) -> dict[str, bytes]:
@@ -41,7 +46,9 @@ def load(data: bytes, storage: bytes = bytes(24)) -> Any:
 
 def used(thing: Any) -> None:
     """Read every element of every tensor in loaded values."""
-    if isinstance(thing, gb.Tensor) and thing.device.type == "cpu" and thing.numel() < 1000:
+    if isinstance(thing, gb.Tensor) and thing.layout is not gb.strided:
+        used([thing._indices(), thing._values()])
+    elif isinstance(thing, gb.Tensor) and thing.device.type == "cpu" and thing.numel() < 1000:
         assert len(repr(thing)) and thing.clone().tolist() is not None
     elif isinstance(thing, dict):
         for one in thing.values():
