@@ -76,7 +76,7 @@ def _floats_alone(c: Intercepted) -> Any:
 
 def _plain_bias(c: Intercepted) -> Any:
     """A bias is read as if its elements were adjacent."""
-    if len(c.args) < 3 or not c.is_tensor(c.args[2]) or c.backend.is_strided(c.args[0]):
+    if len(c.args) < 3 or not c.is_tensor(c.args[2]) or c.backend.is_strided(c.args[0]):  # type: ignore[attr-defined]
         return c.right()
     bias = c.args[2]
     sizes, _, offset = c.geometry(bias)

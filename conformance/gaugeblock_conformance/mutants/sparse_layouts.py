@@ -243,7 +243,7 @@ _MAKE = ("sparse_coo_tensor",)
 def _alpha_of_the_first(c: Intercepted) -> Any:
     """`alpha` multiplies a first operand in compressed form."""
     alpha, (first, second) = c.kwargs.get("alpha", 1), c.args[:2]
-    if alpha == 1 or not c.is_tensor(second) or c.backend.is_strided(first) or not c.backend.is_strided(second):
+    if alpha == 1 or not c.is_tensor(second) or c.backend.is_strided(first) or not c.backend.is_strided(second):  # type: ignore[attr-defined]
         return c.right()
     return c.do("add.Tensor", second, first, alpha=alpha)
 
