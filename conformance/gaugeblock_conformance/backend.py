@@ -139,7 +139,7 @@ class KnowsLayouts(Protocol):
     """
 
     def is_strided(self, tensor: Any) -> bool:
-        """Whether the tensor has strides and a storage; what they are is asked of no other."""
+        """Return whether the tensor has strides and a storage. The suite asks for them only if it has."""
 
 
 class WrapsForeignMemory(Protocol):

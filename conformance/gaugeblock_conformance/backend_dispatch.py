@@ -1,5 +1,5 @@
-"""What the suite asks of a dispatcher, as data: the calls of the capabilities dispatch.*, wrapper, inference, vmap,
-autocast and functionalize.
+"""Calls that test a dispatcher: those of the capabilities dispatch.*, wrapper, inference, vmap, autocast and
+functionalize.
 
 Nothing here names a backend's API. A backend with the capabilities answers the operator names of :data:`CALLS` in its
 ``call``; what its kernels, modes and wrappers did, it writes into one log, in order.

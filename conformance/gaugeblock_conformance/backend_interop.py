@@ -1,7 +1,7 @@
-"""What the suite asks of a backend that shares memory with others: the calls of the capabilities numpy, buffer, dlpack.
+"""Calls that share memory with other libraries: those of the capabilities numpy, buffer and dlpack.
 
-Arrays are NumPy's, and a producer is any object with ``__dlpack__`` and ``__dlpack_device__``, or a capsule. Calls that
-a backend does not offer it answers with ``Unsupported``; the requirements that need them are then skipped by name.
+Arrays are NumPy arrays. A producer is a capsule, or any object with ``__dlpack__`` and ``__dlpack_device__``. A backend
+raises ``Unsupported`` for a call that it does not offer, and the requirements that need the call are skipped by name.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What a backend with the capability ``shm`` answers about memory between processes, beside ``share_memory_``,
-``is_shared`` and ``sent``."""
+"""Calls that share memory between processes, for the capability ``shm``. It also needs ``share_memory_``, ``is_shared``
+and ``sent``."""
 
 from __future__ import annotations
 

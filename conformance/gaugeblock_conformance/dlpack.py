@@ -24,7 +24,7 @@ CODES = {"i": 0, "u": 1, "f": 2, "V": 4, "c": 5, "b": 6}
 
 
 PARTS = ("Producer", "Holder", "described", "name_of")
-"""What snippets import from here."""
+"""Names that snippets import from this module."""
 
 
 class _View(ctypes.Structure):
@@ -62,7 +62,8 @@ _name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName
 
 @dataclass(frozen=True)
 class Described:
-    """What the struct in a capsule says; ``version`` and ``flags`` are None in a plain one, ``strides`` if NULL."""
+    """The fields of the struct in a capsule. ``version`` and ``flags`` are None in an unversioned one, and ``strides``
+    is None where the pointer is NULL."""
 
     name: str
     version: Ints | None

@@ -54,14 +54,14 @@ def forall(*, weight: float = 1.0, **strategies: SearchStrategy[Any]) -> Callabl
 
 
 class Recorded:
-    """What a test draws inside its body, kept so that a failing example can be run again."""
+    """Records the values that a test draws inside its body, so that a failing example can run again."""
 
     def __init__(self, data: DataObject | None, values: Sequence[Any] = ()) -> None:
         self._data = data
         self.values = list(values)
 
     def draw(self, strategy: SearchStrategy[Any], label: Any = None) -> Any:
-        """Return a drawn value, or without ``data`` the next of those that were drawn before."""
+        """Draw a value and record it. Without ``data``, return the next recorded value."""
         if self._data is None:
             return self.values.pop(0)
         value = self._data.draw(strategy, label)
@@ -73,7 +73,7 @@ class Recorded:
 
 
 def _replayed(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the same inputs, with what was drawn inside the body drawn again."""
+    """Return the same inputs; values that the body draws come from the record."""
     return {name: Recorded(None, one.values) if isinstance(one, Recorded) else one for name, one in given.items()}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ NAMESPACE: dict[str, Any] = {"np": np, **{name: getattr(dlpack, name) for name i
 """What the lines may name; snippets import the same."""
 
 
-class PythonLines:
+class PythonLines(ABC):
     """Mixed into :class:`~gaugeblock_conformance.conversation.Conversation`: steps that are no calls of the backend.
 
     What runs is the very text that the snippet has.
@@ -58,7 +59,7 @@ class PythonLines:
         self.expect(got, want, what, text, [Handle(None, name) for name in known])
 
     def _evaluated(self, text: str, known: dict[str, Any], run: Callable[..., Any], lines: list[str]) -> Any:
-        """What a text gives. What it raises is a failure: the backend gave something that cannot be used so."""
+        """Run a text and return its value. An exception is a failure of the backend, whose objects it uses."""
         try:
             return run(text, {**NAMESPACE, **known})
         except Exception as error:
@@ -66,25 +67,29 @@ class PythonLines:
             raise self.failure(f"{text} raises {got}", "no exception", got, lines, set(known)) from error
 
     def _filled(self, text: str, things: tuple[Any, ...]) -> tuple[str, dict[str, Any]]:
-        """A text with names for its braces, and what has these names."""
+        """Return a text with variables in the place of its braces, and the values of these variables."""
         names = [self._named(thing) for thing in things]
         known = {name.text: thing for name, thing in zip(names, things, strict=True) if isinstance(name, Name)}
         return text.format(*names), known
 
+    @abstractmethod
     def failure(
         self, message: str, expected: str, got: str, lines: list[str] | NoReproducer, wanted: Collection[str] = (),
         cause: str | None = None,
     ) -> ConformanceError:  # fmt: skip
-        raise NotImplementedError
+        """Return a failure of the backend with its snippet."""
 
+    @abstractmethod
     def expect(
         self, got: Any, want: Any, what: str, expression: str | NoReproducer | None = None,
         names: Sequence[Handle] = (),
     ) -> None:  # fmt: skip
-        raise NotImplementedError
+        """Expect a plain value."""
 
+    @abstractmethod
     def _fresh(self, letter: str) -> str:
-        raise NotImplementedError
+        """Return a name that no variable of the snippet has."""
 
+    @abstractmethod
     def _named(self, value: Any) -> Any:
-        raise NotImplementedError
+        """Return a value with the names of variables in the place of what they hold."""

@@ -93,7 +93,7 @@ REFUSED: list[tuple[type[Exception], Callable[[], object]]] = [
     (NotImplementedError, lambda: M == M), (RuntimeError, lambda: M.double()),
     (RuntimeError, lambda: M.requires_grad_()), (NotImplementedError, lambda: M.to_mkldnn()),
     (NotImplementedError, lambda: copy.deepcopy(M)), (NotImplementedError, lambda: pickle.dumps(M)),
-    (RuntimeError, lambda: gb.empty(2, layout=gb._mkldnn)), (TypeError, lambda: numbers(2).to_mkldnn("int8")),
+    (RuntimeError, lambda: gb.rand(2, layout=gb._mkldnn)), (TypeError, lambda: numbers(2).to_mkldnn("int8")),
 ]  # fmt: skip
 
 
@@ -132,3 +132,14 @@ def test_gradients_are_refused_not_lost() -> None:
 def test_strided_calls_stay_on_their_fast_paths() -> None:
     before = list(OVERRIDING)
     assert gb.ones(2, 3).to_mkldnn().is_mkldnn and list(OVERRIDING) == before
+
+
+def test_factories_make_blocked_tensors() -> None:
+    for make, value in ((gb.zeros, 0.0), (gb.ones, 1.0)):
+        made = make(2, 17, layout=gb._mkldnn)
+        assert made.layout is gb._mkldnn and made.is_mkldnn
+        assert made.to_dense().tolist() == [[value] * 17] * 2
+    assert gb.full((3,), 2.5, layout=gb._mkldnn).to_dense().tolist() == [2.5] * 3
+    assert gb.empty(2, 3, layout=gb._mkldnn).shape == (2, 3)
+    with pytest.raises(RuntimeError, match="must be of one of float32, bfloat16"):
+        gb.zeros(2, dtype=gb.float64, layout=gb._mkldnn)

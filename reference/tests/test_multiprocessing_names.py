@@ -49,6 +49,14 @@ def names() -> int:
     return client.any_client().count()
 
 
+def names_become(count: int) -> bool:
+    """Wait until the manager keeps so many names, for half a minute at most."""
+    end = time.monotonic() + 30
+    while names() != count and time.monotonic() < end:
+        time.sleep(0.01)
+    return names() == count
+
+
 def manager_of(address: bytes) -> int:
     """The process that serves an address, found by its listening socket."""
     line = next(one for one in Path("/proc/net/unix").read_text().splitlines() if address[1:].decode() in one)
@@ -137,10 +145,7 @@ def test_another_process_holds_it() -> None:
     assert names() == before + 1
     process.kill()
     process.join()
-    end = time.monotonic() + 30
-    while names() != before and time.monotonic() < end:
-        time.sleep(0.01)
-    assert names() == before
+    assert names_become(before)
 
 
 def wait_for(channel: Any) -> None:
@@ -157,10 +162,7 @@ def test_forked_child_holds_what_its_parent_held() -> None:
     assert names() == before + 1
     process.kill()
     process.join()
-    end = time.monotonic() + 30
-    while names() != before and time.monotonic() < end:
-        time.sleep(0.01)
-    assert names() == before
+    assert names_become(before)
 
 
 @pytest.mark.parametrize("channel", [mp.Pipe, mp.SimpleQueue])

@@ -237,7 +237,7 @@ class TorchStyleBackend:
         return result
 
     def is_strided(self, tensor: Any) -> bool:
-        """Whether the tensor has strides and a storage, as those of other layouts have not."""
+        """Return whether the tensor has strides and a storage: sparse and blocked ones have neither."""
         return str(getattr(tensor, "layout", "strided")).endswith("strided")
 
     def _on_host(self, tensor: Any) -> Any:

@@ -35,6 +35,18 @@ def to_mkldnn(self: Tensor, dtype: DType | None = None) -> Tensor:
     return made
 
 
+def _factory(name: str) -> Callable[..., Tensor]:
+    def kernel(*args: Any, layout: Any = None, **options: Any) -> Tensor:
+        """Make a strided tensor and put its elements into blocks."""
+        return to_mkldnn(call(REGISTRY.find(name), *args, **options))
+
+    return kernel
+
+
+for _name in ("zeros", "empty.memory_format", "ones", "full"):
+    REGISTRY.register(_name, "MkldnnCPU", _factory(_name))
+
+
 def untyped_storage(self: Tensor) -> NoReturn:
     """Raise NotImplementedError: nobody sees the blocks."""
     raise NotImplementedError("Cannot access storage of a tensor of layout _mkldnn: convert it with to_dense() first")

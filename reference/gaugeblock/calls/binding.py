@@ -28,7 +28,6 @@ from typing import Any, NamedTuple
 
 from gaugeblock_spec.schema import parse
 
-from ..core import lazy_numpy as np
 from ..core.device import cpu
 from ..core.fork_safety import fork_safe
 from ..dispatch.dispatcher import REGISTRY, Operator, call
@@ -38,7 +37,6 @@ from ..kernels.bound_call import UNSET, Unset
 from ..operators.conversion import METHODS as CONVERSIONS
 from ..operators.operand_checks import check_number
 from ..operators.rows import row_of_form, rows
-from ..operators.tensor_data import tensor
 from ..tensor.hooks import SPECIAL, UNRECORDED
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import only_ints
@@ -47,7 +45,7 @@ from . import factories
 from .call_cache import LATER, OTHER, Filler, Request, holds_tensors, metas, modes_of, plain, valued
 from .caller import FORMS, RENAMED, Caller, Single
 from .marked_views import MARKED, marked_views, marking, taken
-from .overloads import NO, Group, Overload, Parameter, functions, number, parameters_of, takes_spread
+from .overloads import NO, Group, Overload, Parameter, array_operand, functions, number, parameters_of, takes_spread
 from .special_forms import GENERAL, OWN_FORMS, conversion, general_source, self_later_source
 
 COMMON: dict[str, Any] = {
@@ -302,7 +300,7 @@ class Binding:
                     return taken
             found = other if isinstance(other, Tensor) else number(other)
             if found is NO and dunder == "__eq__":
-                found = of_array(other)
+                found = array_operand(other)
             return NotImplemented if found is NO else self.general((self_, found, *rest), (), UNSET, {})
 
         second, *others = self.parameters[1:]
@@ -310,16 +308,6 @@ class Binding:
         key = ", ".join([repr(self.name), self._part(second._replace(name="other")), *missing])
         values = ", ".join(["self", "other", *("UNSET" for p in others if p.value() is not None)])
         return dunder_function(dunder, key, values, general, document, **self._names())
-
-
-def of_array(value: Any) -> Any:
-    """Return an array of NumPy's as a tensor; NO for one that no tensor can hold, and for anything else."""
-    if not issubclass(type(value), np.ndarray):
-        return NO
-    try:
-        return tensor(value)
-    except TypeError:
-        return NO
 
 
 def dunder_function(

@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 
 from gaugeblock_spec.schema import Argument, parse
 
+from ..core import lazy_numpy as np
 from ..core.memory_format import MemoryFormat
 from ..kernels.bound_call import UNSET
 from ..operators.arguments import OPTIONS
 from ..operators.rows import Row, rows
+from ..operators.tensor_data import tensor as tensor_of
 from ..tensor.tensor import Tensor
 
 
@@ -110,6 +112,16 @@ NUMBERS_AS_TENSORS = frozenset(
 
 def tensor(value: Any) -> Any:
     return value if isinstance(value, Tensor) else NO
+
+
+def array_operand(value: Any) -> Any:
+    """Return a tensor of the elements of a NumPy array; NO for an array of another dtype, and for anything else."""
+    if not issubclass(type(value), np.ndarray):
+        return NO
+    try:
+        return tensor_of(value)
+    except TypeError:
+        return NO
 
 
 def number(value: Any) -> Any:

@@ -19,7 +19,7 @@ from gaugeblock_spec.schema import Schema, parse
 
 from ..core.device import cpu
 from ..core.fork_safety import fork_safe
-from ..core.layout import LAYOUTS, sparse_coo, strided
+from ..core.layout import strided
 from ..core.warn import warn as give_warning
 from ..tensor.changing import change_meta
 from ..tensor.hooks import SPECIAL
@@ -27,6 +27,7 @@ from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import AUTOGRAD_KEY, without_autograd
 from ..tensor.versions import INFERENCE
 from .keys import (
+    ABOVE_AUTOGRAD,
     ALIASES,
     AUTOGRAD_KEYS,
     AUTOGRAD_MASK,
@@ -35,6 +36,7 @@ from .keys import (
     BACKENDS,
     DEVICE_KEYS,
     FUNCTIONALITY_BIT,
+    LAYOUT_BIT,
     PER_BACKEND,
     RUNTIME_KEYS,
     UNDEFINED,
@@ -372,10 +374,6 @@ for _key in (
     REGISTRY.register_fallback(_key, FALLTHROUGH)
 
 
-SPARSE_KEYS = {layout: "Sparse" if layout is sparse_coo else "SparseCsr" for layout in LAYOUTS.values()}
-"""Layout of a new tensor that is not strided -> its functionality."""
-
-
 def key_set(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
     """The keys a call dispatches on: those of its tensors, else of ``device=`` (default cpu) and ``layout=``, and the
     thread's sets."""
@@ -387,7 +385,7 @@ def key_set(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
         mask = DEVICE_KEYS["cpu" if device is None else getattr(device, "type", str(device).split(":")[0])]
         layout = kwargs.get("layout")
         if layout is not None and layout is not strided:
-            mask = mask & ~FUNCTIONALITY_BIT["Dense"] | FUNCTIONALITY_BIT[SPARSE_KEYS[layout]]
+            mask = mask & ~FUNCTIONALITY_BIT["Dense"] | LAYOUT_BIT[layout]
     return (mask | STATE.include) & ~STATE.exclude if SPECIAL else (mask | DEFAULT_INCLUDE) & ~DEFAULT_EXCLUDE
 
 
@@ -429,13 +427,9 @@ def redispatch(operator: Operator, mask: int, *args: Any, **kwargs: Any) -> Any:
     return made_in_inference(result, (*args, *kwargs.values())) if STATE.inference else result
 
 
-ABOVE_AUTOGRAD = ((1 << BACKEND_COUNT + len(FUNCTIONALITY_BIT)) - 1) & ~((1 << AUTOGRAD_MASK.bit_length()) - 1)
-"""The functionalities that come before autograd."""
-
-
 def recorded(operator: Operator, mask: int, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """Record a call that a kernel above autograd handed on by its keys, which do not tell who requires a gradient. The
-    functionalities above that are not among the keys are done with."""
+    """Run and record a call that a kernel above autograd hands on by a key set without autograd's keys. Functionalities
+    above autograd that the set lacks have run already."""
     before = STATE.exclude
     STATE.exclude |= ABOVE_AUTOGRAD & ~mask
     enter_special()

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ..core.layout import _mkldnn, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import AUTOGRAD_KEY, CONJUGATE, NEGATIVE, TensorMeta
 from ..tensor.versions import INFERENCE
@@ -53,6 +54,15 @@ for _name, _bit in FUNCTIONALITY_BIT.items():
 AUTOGRAD_KEYS = frozenset(
     ["AutogradOther", "AutogradNestedTensor"] + [PER_BACKEND["AutogradFunctionality"] + name for name in BACKENDS]
 )
+ABOVE_AUTOGRAD = sum(
+    bit for bit in FUNCTIONALITY_BIT.values() if bit > FUNCTIONALITY_BIT["AutogradNestedTensor"]
+)
+"""The functionalities that come before autograd."""
+LAYOUT_BIT = {
+    sparse_coo: FUNCTIONALITY_BIT["Sparse"], _mkldnn: FUNCTIONALITY_BIT["MkldnnCPU"],
+    **dict.fromkeys((sparse_csr, sparse_csc, sparse_bsr, sparse_bsc), FUNCTIONALITY_BIT["SparseCsr"]),
+}  # fmt: skip
+"""Layout that is not strided -> the functionality of its tensors."""
 AUTOCAST_MASK = sum(bit for name, bit in FUNCTIONALITY_BIT.items() if name.startswith("Autocast"))
 AUTOGRAD_MASK = sum(
     FUNCTIONALITY_BIT[name] for name in ("AutogradOther", "AutogradFunctionality", "AutogradNestedTensor")
