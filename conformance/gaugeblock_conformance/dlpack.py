@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import gc
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -187,25 +188,33 @@ class Holder:
 
 _NAMES = (PLAIN.encode(), VERSIONED.encode())  # capsules keep a pointer to their names
 _LIVE: dict[int, tuple[Producer, Any, Any]] = {}
-_GONE: deque[Any] = deque(maxlen=4096)
-"""Structs that were given back: a library that gives one back twice still finds it."""
 
 
-def _given_back(address: int) -> None:
-    found = _LIVE.pop(address, None)
-    if found is not None:
-        _GONE.append((address, found))
-    producer = found[0] if found is not None else next((kept[0] for at, kept in _GONE if at == address), None)
-    if producer is not None:
-        producer.deleted += 1
+def _callbacks() -> tuple[Callable[[int], None], Callable[[int], None]]:
+    """Return what a library calls with a struct, and Python with a capsule, that it is done with.
+
+    They look up no global variable: the last capsules are freed after this module has been cleared.
+    """
+    names, live, is_valid, pointer = _NAMES, _LIVE, _is_valid, _pointer
+    gone: deque[Any] = deque(maxlen=4096)  # a library that gives a struct back twice still finds it
+
+    def given_back(address: int) -> None:
+        found = live.pop(address, None)
+        if found is not None:
+            gone.append((address, found))
+        producer = found[0] if found is not None else next((kept[0] for at, kept in gone if at == address), None)
+        if producer is not None:
+            producer.deleted += 1
+
+    def dropped(capsule: int) -> None:
+        for name in names:
+            if is_valid(capsule, name):
+                given_back(pointer(capsule, name))
+
+    return given_back, dropped
 
 
-def _dropped(capsule: int) -> None:
-    for name in _NAMES:
-        if _is_valid(capsule, name):
-            _given_back(_pointer(capsule, name))
-
-
+_given_back, _dropped = _callbacks()
 _CALLED_BACK = (
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_given_back), ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(_dropped),
 )  # fmt: skip

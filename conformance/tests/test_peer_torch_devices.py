@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import numpy as np
 import pytest
 from gaugeblock_conformance.backend import Unsupported, UnsupportedDType
-from gaugeblock_conformance.backend_dispatch import Kernel
+from gaugeblock_conformance.backend_dispatch import Kernel, Mapping
 from gaugeblock_conformance.runner.preflight import check_adapter, withdrawn_of
 
 torch = pytest.importorskip("torch")
@@ -150,3 +151,27 @@ def test_a_kernel_without_a_dtype_is_missing_on_other_devices_than_the_cpu() -> 
     backend.device = "cuda:0"
     missing = backend._missing("mm", said)
     assert isinstance(missing, UnsupportedDType) and missing.reason == "no kernel of cuda:0 takes Long"
+
+
+class _Unprintable(torch.Tensor):
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        raise RuntimeError("nothing is computed")
+
+
+def test_transforms_are_on_after_failures_to_print_a_tensor() -> None:
+    def failure() -> RuntimeError:
+        with pytest.raises(RuntimeError, match="nothing is computed") as caught:
+            repr(torch.ones(2).as_subclass(_Unprintable))
+        return caught.value
+
+    backend = torch_backend.TorchBackend("cpu")
+    x, y = torch.tensor([1.0, 2.0]), torch.tensor([10.0, 20.0])
+    failures = [failure(), failure()]
+    while failures:
+        failures.pop(0)
+    gc.collect()
+    assert torch._C._dispatch_tls_is_dispatch_key_excluded("FuncTorchDynamicLayerFrontMode")  # as PyTorch leaves it
+    levels = (Mapping((0, None)), Mapping((None, 0)))
+    assert backend.call("mapped", "mul.Tensor", levels, x, y).tolist() == [[10.0, 20.0], [20.0, 40.0]]
+    assert backend.call("functionalized", "mutations", (), x) is x

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import weakref
 from types import SimpleNamespace
 from typing import Any
 
@@ -108,3 +111,28 @@ def test_a_module_without_memory_formats_is_asked_for_none() -> None:
     given = np.zeros(2, np.float32)
     made = library(from_numpy=Plain).from_numpy(given)
     assert made.array is not given and made.array.tolist() == [0.0, 0.0]
+
+
+def test_frames_of_an_operator_that_is_not_offered_end_with_the_exception() -> None:
+    class Guard:
+        pass
+
+    kept: list[weakref.ref[Guard]] = []
+
+    class Lacking(TorchStyleBackend):
+        def _missing(self, operator: str, error: RuntimeError) -> Unsupported | None:
+            return Unsupported(operator)
+
+    def absent(*args: Any) -> None:
+        guard = Guard()
+        kept.append(weakref.ref(guard))
+        raise RuntimeError("no kernel")
+
+    backend = Lacking(SimpleNamespace(__name__="lib", Tensor=Tensor, float32=np.float32, absent=absent))
+    gc.disable()
+    try:
+        with contextlib.suppress(Unsupported):
+            backend.call("absent", Tensor())
+        assert [guard() for guard in kept] == [None]
+    finally:
+        gc.enable()

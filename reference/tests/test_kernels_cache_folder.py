@@ -233,7 +233,7 @@ USE = """
 import os, resource, sys, warnings
 warnings.simplefilter("ignore")
 import gaugeblock as gb
-print((gb.ones(3) + gb.ones(3)).tolist(), gb.kernels.object_cache.cache_folder().folder)
+print((gb.ones(3) + gb.ones(3)).tolist(), gb.kernels.object_cache.cache_folder().folder, flush=True)
 """
 
 

@@ -13,7 +13,7 @@ import gaugeblock as gb
 import numpy as np
 import pytest
 from gaugeblock.memory import segment
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 
@@ -35,6 +35,7 @@ def test_values_strides_and_object_stay() -> None:
     assert x.tolist() == [[0, 3], [1, 4], [2, 5]]
 
 
+@settings(max_examples=20)  # each looks through all objects of the process for tensors over the storage
 @given(
     values=st.lists(st.floats(width=32), min_size=1, max_size=40), start=st.integers(0, 3), step=st.integers(1, 3),
     through_view=st.booleans(),
@@ -60,6 +61,27 @@ def test_all_sizes_and_dtypes(sizes: tuple[int, ...], dtype: str) -> None:
     before = x.tolist()
     assert x.share_memory_().is_shared()
     assert x.tolist() == before
+
+
+@pytest.mark.parametrize("threads", [False, True])
+def test_a_tensor_that_shares_its_storage_with_none_is_not_searched(
+    threads: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end, searched = threading.Event(), []
+    other = threading.Thread(target=end.wait)
+    for name in ("get_referrers", "get_objects"):
+        monkeypatch.setattr(gc, name, lambda *args: searched.append(args) or [])
+    x = gb.arange(4)
+    if threads:
+        other.start()
+    try:
+        assert x.share_memory_().tolist() == [0, 1, 2, 3]
+    finally:
+        end.set()
+    if threads:
+        other.join()
+    assert x.is_shared()
+    assert searched == []
 
 
 def test_sharing_twice_moves_nothing() -> None:

@@ -210,6 +210,7 @@ class Dispatching:
         return Logging()
 
     def mapped(self, operator: str, levels: Sequence[Mapping], *args: Any, **kwargs: Any) -> Any:
+        self.names.enable_transforms()
         function: Function = lambda *given: self.call(operator, *given, **kwargs)  # noqa: E731
         for level in reversed(levels):
             function = self.module.func.vmap(
@@ -225,6 +226,7 @@ class Dispatching:
         return values[-1]
 
     def functionalized(self, remove: str, steps: Sequence[Step], *args: Any) -> Any:
+        self.names.enable_transforms()
         return self.module.func.functionalize(lambda *given: self.run_program(steps, *given), remove=remove)(*args)
 
     def on_wrappers(self, operator: str, *args: Any) -> tuple[Any, ...]:

@@ -13,7 +13,8 @@ Function = Callable[..., Any]
 @dataclass(frozen=True)
 class DispatchNames:
     """``key_set`` takes no, one or more keys in a row of ``|``; guards are context managers of one key;
-    ``device_key`` gives the name of the key of a type of devices."""
+    ``device_key`` gives the name of the key of a type of devices; ``enable_transforms`` turns ``vmap`` and its like on
+    where an earlier call has left them off."""
 
     key: Function
     device_key: Callable[[str], str]
@@ -26,6 +27,12 @@ class DispatchNames:
     library: Any
     operators: Any
     mode: type
+    enable_transforms: Callable[[], None]
+
+
+# Keys that PyTorch excludes while it prints a tensor. Each of two exceptions raised in that keeps them excluded for as
+# long as it lives, and then restores what it found: if the first ends first, they stay excluded for good.
+_TRANSFORMS = ("FuncTorchDynamicLayerFrontMode", "FuncTorchDynamicLayerBackMode")
 
 
 def names_of(module: Any) -> DispatchNames:
@@ -34,6 +41,11 @@ def names_of(module: Any) -> DispatchNames:
     library = importlib.import_module(f"{module.__name__}.library")
     private = getattr(module, "_C", None)
     if private is not None:
+
+        def enable_transforms() -> None:
+            for name in _TRANSFORMS:
+                private._dispatch_tls_set_dispatch_key_excluded(private._dispatch_key_parse(name), False)
+
         return DispatchNames(
             key=private._dispatch_key_parse,
             device_key=private._dispatch_key_for_device,
@@ -46,6 +58,7 @@ def names_of(module: Any) -> DispatchNames:
             library=library,
             operators=module.ops,
             mode=modes.TorchDispatchMode,
+            enable_transforms=enable_transforms,
         )
     dispatch = importlib.import_module(f"{module.__name__}.dispatch")
     return DispatchNames(
@@ -60,4 +73,5 @@ def names_of(module: Any) -> DispatchNames:
         library=library,
         operators=module.ops,
         mode=modes.TorchDispatchMode,
+        enable_transforms=lambda: None,
     )

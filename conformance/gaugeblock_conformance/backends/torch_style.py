@@ -259,7 +259,10 @@ class TorchStyleBackend:
             missing = self._missing(operator, error)
             if missing is None:
                 raise
-            raise missing from error
+            try:
+                raise missing from error
+            finally:
+                del missing  # else the exception refers to itself by this frame, and keeps all others alive
         return DType(self._dtype_name(result)) if isinstance(result, self._dtype_class) else result
 
     def _missing(self, operator: str, error: RuntimeError) -> Unsupported | None:

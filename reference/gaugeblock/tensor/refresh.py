@@ -143,11 +143,17 @@ def replace_block(storage: Storage, given: Storage) -> None:
 
 def replace_own_block(tensor: Tensor, given: Storage) -> None:
     """Do the same with the storage of `tensor`, which needs no search if no other object refers to it."""
-    if alone() and _references(tensor) <= _ALONE:
-        exchange_block(tensor.storage_impl, given.nbytes, given)
+    storage = tensor.storage_impl
+    if not alone():
+        with Changing() as changing:
+            changing.begin([tensor])
+            search = _references(tensor) > _ALONE + 2
+            _exchange(changing, storage, storage.nbytes, search=search, given=given)
+    elif _references(tensor) <= _ALONE + 1:
+        exchange_block(storage, storage.nbytes, given)
         refresh_pointer(tensor)
     else:
-        replace_block(tensor.storage_impl, given)
+        replace_block(storage, given)
 
 
 def _resize_among_threads(storage: Storage, nbytes: int, given: Storage | None = None) -> bool:
