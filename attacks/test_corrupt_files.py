@@ -188,7 +188,7 @@ CRAFTED: dict[str, tuple[str, Callable[[Path], object]]] = {
     "members over one another": ("saved", _overlapping),
     "a memo of four thousand million places": (
         "saved",
-        lambda path: _zip(path, {"data.pkl": _pickle(b"Nr\xff\xff\xff\xff")}),
+        lambda path: _zip(path, {"data.pkl": _pickle(b"Nr\xff\xff\xff\xffj\xfe\xff\xff\xff")}),
     ),
     "a text of 2**60 bytes": (
         "saved",

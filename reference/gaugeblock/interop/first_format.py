@@ -53,6 +53,6 @@ NAMES = {(name.rpartition(".")[0], name.rpartition(".")[2]): Function(name, call
 def storage_named(pid: Any) -> tuple[int, int, str]:
     """Return number, bytes and device of a storage. Raises ValueError or TypeError for what is no reference to one."""
     _, number, nbytes, place = pid
-    if type(number) is not int or type(nbytes) is not int or type(place) is not str:
+    if type(number) is not int or type(nbytes) is not int or nbytes < 0 or type(place) is not str:
         raise TypeError(f"a storage is called {pid!r}")
     return number, nbytes, place

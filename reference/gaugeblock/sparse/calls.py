@@ -34,6 +34,10 @@ def to_sparse(
     dims sparse. Raises TypeError for anything but ints and layouts, RuntimeError for what does not fit together."""
     if layout is not None and not isinstance(layout, Layout):
         type_error("to_sparse", "layout", layout, "Layout")
+    if blocksize is not None:
+        blocksize = check_ints("to_sparse", "blocksize", blocksize)
+    if dense_dim is not None:
+        dense_dim = check_int("to_sparse", "dense_dim", dense_dim)
     if sparse_dim is not None:
         return run("_to_sparse.sparse_dim", self, check_int("to_sparse", "sparse_dim", sparse_dim))
     return run("_to_sparse", self, layout=layout, blocksize=blocksize, dense_dim=dense_dim)
@@ -47,14 +51,16 @@ def to_dense(self: Tensor, dtype: DType | None = None, *, masked_grad: bool | No
 
 def to_sparse_form(name: str, layout: Layout) -> Callable[..., Tensor]:
     """Return the method that converts to one compressed layout."""
-    if FORMS[layout].blocks:
 
-        def with_blocks(self: Tensor, blocksize: Any, dense_dim: int | None = None) -> Tensor:
-            block = check_ints(name, "blocksize", blocksize)
-            return to_sparse(self, layout=layout, blocksize=block, dense_dim=dense_dim)
+    def convert(self: Tensor, dense_dim: int | None = None) -> Tensor:
+        dims = None if dense_dim is None else check_int(name, "dense_dim", dense_dim)
+        return run("_to_sparse", self, layout=layout, dense_dim=dims)
 
-        return with_blocks
-    return lambda self, dense_dim=None: to_sparse(self, layout=layout, dense_dim=dense_dim)
+    def convert_blocks(self: Tensor, blocksize: Sequence[int], dense_dim: int | None = None) -> Tensor:
+        dims = None if dense_dim is None else check_int(name, "dense_dim", dense_dim)
+        return run("_to_sparse", self, layout=layout, blocksize=check_ints(name, "blocksize", blocksize), dense_dim=dims)
+
+    return _named(name, convert_blocks if FORMS[layout].blocks else convert)
 
 
 def coalesce(self: Tensor) -> Tensor:
@@ -73,9 +79,19 @@ def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
     return run("sparse_mask", self, mask)
 
 
-def of_self(name: str) -> Callable[[Tensor], Any]:
+def of_self(name: str) -> Callable[..., Any]:
     """Return the method that is an operator of the tensor alone."""
-    return lambda self: call(REGISTRY.find(name), self)
+
+    def method(self: Tensor) -> Any:
+        return call(REGISTRY.find(name), self)
+
+    return _named(name, method)
+
+
+def _named(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a method the name under which Python tells of arguments that it does not take."""
+    method.__name__ = method.__qualname__ = name
+    return method
 
 
 METHODS: dict[str, Callable[..., Any]] = {
