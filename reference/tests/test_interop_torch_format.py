@@ -80,6 +80,15 @@ def test_files_of_the_first_format_are_read() -> None:
     assert (found["layout"], found["format"], found["od"]) == (gb.strided, gb.channels_last, {"a": 1})
 
 
+def test_a_storage_of_negative_size_in_the_first_format_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "file", "w") as archive:
+        archive.writestr("format", "gaugeblock-tensors/1")
+        archive.writestr("data.pkl", pickle.dumps(("storage", 0, -1, "cpu"), 4)[:-1] + b"Q.")
+        archive.writestr("storage/0", b"")
+    with pytest.raises(RuntimeError, match=r"the file is damaged: a storage is called \('storage', 0, -1, 'cpu'\)"):
+        gb.load(tmp_path / "file")
+
+
 def test_files_that_are_no_zip_files_are_refused_with_advice() -> None:
     with pytest.raises(RuntimeError, match=r"format before 1\.6, .* load it with torch\.load"):
         gb.load(FILES / "torch_legacy.pt")

@@ -411,3 +411,20 @@ def test_dims_of_hash_tensor(dims: Any, error: type[Exception]) -> None:
     with pytest.raises(error, match="dim"):
         gb.hash_tensor(gb.ones(17, dtype=gb.float64), dims)
     assert gb.hash_tensor(gb.tensor(1.0), 0).shape == ()
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda x: x.to_sparse().values(1), TypeError, r"^values\(\) takes 1 positional argument but 2 were given"),
+        (lambda x: x.to_sparse().dense_dim(dim=0), TypeError, r"^dense_dim\(\) got an unexpected keyword .* 'dim'"),
+        (lambda x: x.to_sparse_bsr(), TypeError, r"^to_sparse_bsr\(\) missing 1 required positional .* 'blocksize'"),
+        (lambda x: x.to_sparse_csc("a"), TypeError, r"^to_sparse_csc\(\): argument 'dense_dim' must be int, not str"),
+        (lambda x: x.to_sparse(1j), TypeError, r"^to_sparse\(\): argument 'sparse_dim' must be int, not complex"),
+        (lambda x: x.to_sparse(dense_dim="a"), TypeError, r"^to_sparse\(\): argument 'dense_dim' must be int, not str"),
+        (lambda x: x.to_sparse(dense_dim=3), RuntimeError, r"^to_sparse\(\): .* must be in \[0,2\] range, but -1"),
+    ],
+)
+def test_conversions_to_sparse_layouts(call: Callable[[gb.Tensor], Any], kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        call(gb.ones(2, 2))

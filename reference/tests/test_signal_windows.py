@@ -43,6 +43,7 @@ def test_windows_are_those_of_torch(name: str, count: int) -> None:
     [
         (lambda: windows.hann(-1), ValueError, r"hann\(\): argument 'M'"),
         (lambda: windows.hann("a"), TypeError, r"hann\(\): argument 'M' must be int, not str"),
+        (lambda: windows.hann(1 << 60), RuntimeError, "9223372036854775808 bytes exceed 64 bits"),
         (lambda: windows.hann(3, dtype=gb.int64), ValueError, r"hann\(\): argument 'dtype'"),
         (lambda: windows.exponential(3, center=1.0), ValueError, "center"),
         (lambda: windows.exponential(3, tau=0), ValueError, "tau"),

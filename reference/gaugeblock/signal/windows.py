@@ -33,7 +33,7 @@ def _window(
     """`shape` of the numbers of M points and of their distance in all; fewer points than `least` are 1.
 
     Raises TypeError for M that is no int and for other options than OPTIONS, ValueError for M below 0, for other
-    layouts than strided and for other dtypes than float32 and float64.
+    layouts than strided and for other dtypes than float32 and float64, RuntimeError for more points than memory holds.
     """
     for option in given.keys() - OPTIONS:
         raise TypeError(f"{name}() got an unexpected keyword argument '{option}'")
@@ -48,6 +48,7 @@ def _window(
     if kind is not float32 and kind is not float64:
         raise ValueError(f"{name}(): argument 'dtype' must be float32 or float64, got {kind.name}")
     steps = count - 1 if sym or count == 1 else count
+    apply("empty.memory_format", (count,), dtype=float64)  # refuses what memory does not hold before NumPy does
     points = filled((count,), float64, 1 if count < least else shape(np.arange(count), steps))
     made = apply("copy_", apply("empty.memory_format", (count,), **options), points)
     return set_requires_grad(made, True) if requires_grad else made

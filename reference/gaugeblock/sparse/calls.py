@@ -58,7 +58,8 @@ def to_sparse_form(name: str, layout: Layout) -> Callable[..., Tensor]:
 
     def convert_blocks(self: Tensor, blocksize: Sequence[int], dense_dim: int | None = None) -> Tensor:
         dims = None if dense_dim is None else check_int(name, "dense_dim", dense_dim)
-        return run("_to_sparse", self, layout=layout, blocksize=check_ints(name, "blocksize", blocksize), dense_dim=dims)
+        block = check_ints(name, "blocksize", blocksize)
+        return run("_to_sparse", self, layout=layout, blocksize=block, dense_dim=dims)
 
     return _named(name, convert_blocks if FORMS[layout].blocks else convert)
 
