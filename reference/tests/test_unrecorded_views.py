@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -86,3 +87,14 @@ def test_views_are_special_only_while_a_user_records_nothing() -> None:
     with pytest.raises(ZeroDivisionError), gb.no_grad():
         raise ZeroDivisionError
     assert not UNRECORDED
+
+
+def test_views_out_of_the_collectors_sight_get_a_history() -> None:
+    base, factor = gb.ones(4), gb.full((4,), 3.0, requires_grad=True)
+    view = base[1:]
+    gc.collect()
+    gc.freeze()
+    base.mul_(factor)
+    assert view.requires_grad
+    view.sum().backward()
+    assert factor.grad.tolist() == [0.0, 1.0, 1.0, 1.0]

@@ -266,9 +266,19 @@ def watch_views(base: Tensor, known: int, seen: int) -> None:
             if isinstance(one, Tensor) and one.storage_impl is storage:
                 hidden -= _watch_view(one, base, seen)
     if hidden > 0:
-        for one in gc.get_referrers(base):
-            if isinstance(one, Tensor) and hasattr(one, "requires_grad_flag"):  # the slot that is filled last
-                _watch_view(one, base, seen)
+        hidden -= _watch_referrers(base, seen)
+    if hidden > 0 and gc.get_freeze_count():
+        gc.unfreeze()
+        _watch_referrers(base, seen)
+
+
+def _watch_referrers(base: Tensor, seen: int) -> int:
+    """Watch the views among what refers to `base`; return their references to the storage."""
+    return sum(
+        _watch_view(one, base, seen)
+        for one in gc.get_referrers(base)
+        if isinstance(one, Tensor) and hasattr(one, "requires_grad_flag")  # the slot that is filled last
+    )
 
 
 def _watch_view(one: Tensor, base: Tensor, seen: int) -> int:
