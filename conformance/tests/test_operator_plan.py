@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from functools import cache
 from typing import Any
 
 import pytest
@@ -32,6 +33,7 @@ def _drawn(operator: str, wish: Wish, seed: int = 1) -> OperatorCall:
     return draw(operator, random.Random(seed).randbytes(CODE_LENGTH) + wish.code(operator))
 
 
+@cache
 def _tallies(identifier: str, budget: Budget) -> list[Tally]:
     registry.load_tests()
     return tally(registry.tests()[identifier], budget, seed=0)
