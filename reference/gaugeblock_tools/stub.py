@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import keyword
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import gaugeblock
 from gaugeblock.bindings.tensor_methods import BINARY, COMPARISONS, UNARY
@@ -163,7 +165,24 @@ def text() -> str:
     for name, group in sorted(functions().items()):
         if name not in public:
             lines += definitions(name, group, method=False, indent="")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *further_lines("\n".join(lines))]) + "\n"
+
+
+def further_lines(declared: str) -> Iterator[str]:
+    """The lines of the public names that ``declared`` does not have: those that are loaded when they are used."""
+    for name in dir(gaugeblock):
+        if name.startswith("_") or name in ("Any", "annotations") or re.search(rf"^(def |class |from .* as )?{name}\b", declared, re.MULTILINE):
+            continue
+        value = getattr(gaugeblock, name)
+        if isinstance(value, ModuleType):
+            if name in vars(gaugeblock)["_MODULES"]:
+                yield f"from . import {name} as {name}"
+        elif isinstance(value, type):
+            yield f"from {value.__module__.removeprefix('gaugeblock')} import {value.__name__} as {name}"
+        elif callable(value):
+            yield f"def {name}(*args: Any, **kwargs: Any) -> Any: ..."
+        else:
+            yield f"{name}: Any"
 
 
 if __name__ == "__main__":

@@ -29,9 +29,7 @@ class Adam(Optimizer):
         decoupled_weight_decay: bool = False,
     ) -> None:  # fmt: skip
         check_at_least_zero(self, lr=lr, eps=eps, weight_decay=weight_decay)
-        for place, beta in enumerate(betas):
-            if not 0.0 <= beta < 1.0:
-                raise ValueError(f"{type(self).__name__}(): betas[{place}] must be in [0, 1), got {beta}")
+        check_betas(self, betas)
         check_unsupported(self, differentiable=differentiable, capturable=capturable)
         super().__init__(
             params,
@@ -79,3 +77,10 @@ class AdamW(Adam):
             params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize, capturable=capturable,
             differentiable=differentiable, fused=fused, decoupled_weight_decay=True,
         )  # fmt: skip
+
+
+def check_betas(optimizer: Optimizer, betas: tuple[float, float]) -> None:
+    """Raise ValueError for a beta outside [0, 1)."""
+    for place, beta in enumerate(betas):
+        if not 0.0 <= beta < 1.0:
+            raise ValueError(f"{type(optimizer).__name__}(): betas[{place}] must be in [0, 1), got {beta}")

@@ -148,6 +148,12 @@ def gradients(group: Group, decay: float) -> Iterator[tuple[Any, Any]]:
             yield param, gradient.add(param, alpha=decay) if decay else gradient
 
 
+def specified(gradient: gb.Tensor, values: gb.Tensor) -> gb.Tensor:
+    """Return a sparse tensor with the indices of a coalesced gradient and other values."""
+    made: gb.Tensor = gb.sparse_coo_tensor(gradient._indices(), values, gradient.shape, is_coalesced=True)
+    return made
+
+
 def _as_state_of(param: gb.Tensor, entry: str, value: Any) -> Any:
     """Return a copy of one state entry, on the device of the parameter and in its dtype; counts of steps stay."""
     if not isinstance(value, gb.Tensor) or entry == "step":
@@ -163,6 +169,13 @@ def check_at_least_zero(optimizer: Optimizer, **options: Any) -> None:
             raise ValueError(f"{type(optimizer).__name__}(): a tensor for {option} must have one element")
         if not value >= 0.0:
             raise ValueError(f"{type(optimizer).__name__}(): {option} must be at least 0, got {value}")
+
+
+def check_above_zero(optimizer: Optimizer, **options: float) -> None:
+    """Raise ValueError for an option that is not above 0."""
+    for option, value in options.items():
+        if not value > 0.0:
+            raise ValueError(f"{type(optimizer).__name__}(): {option} must be above 0, got {value}")
 
 
 def check_unsupported(optimizer: Optimizer, **options: bool) -> None:
