@@ -171,7 +171,8 @@ def text() -> str:
 def further_lines(declared: str) -> Iterator[str]:
     """The lines of the public names that ``declared`` does not have: those that are loaded when they are used."""
     for name in dir(gaugeblock):
-        if name.startswith("_") or name in ("Any", "annotations") or re.search(rf"^(def |class |from .* as )?{name}\b", declared, re.MULTILINE):
+        known = re.search(rf"^(def |class |from .* as )?{name}\b", declared, re.MULTILINE)
+        if known or name.startswith("_") or name in ("Any", "annotations"):
             continue
         value = getattr(gaugeblock, name)
         if isinstance(value, ModuleType):
