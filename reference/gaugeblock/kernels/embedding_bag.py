@@ -28,6 +28,8 @@ from .pointwise_entry import Signature
 from .sharing import MAX_DIMS
 
 SUM, MEAN, MAX = range(3)
+AHEAD = 16
+"""So many indices before its turn a row of the table is fetched: memory takes about as long as so many rows do."""
 
 
 def results_of(dtype: DType, made: DType, mode: int) -> list[DType]:
@@ -134,6 +136,10 @@ class _Writer:
         inside = code.register(f"icmp ult i64 {row}, {self.rows}")
         other = code.register(f"icmp ne i64 {row}, {self.padding}")
         counts = code.register(f"and i1 {inside}, {other}")
+        later = code.minimum(code.register(f"add i64 {index}, {AHEAD}"), code.register(f"sub i64 {self.count}, 1"))
+        later = self._integer(code.at(self.indices, later, self.index_step), self.index)
+        coming = code.at(self.table, later, self.row_step)
+        self._prefetch(coming)
         with code.when(counts):
             source = code.at(self.table, row, self.row_step)
             factor = ""
@@ -144,6 +150,8 @@ class _Writer:
             first = code.register(f"icmp eq i64 {many}, 0")
             for width, begin, end in self._spans(self.step, self.dtype.itemsize):
                 with code.scope(width), code.loop(begin, end, width) as k:
+                    if width > 1:
+                        self._prefetch(code.at(coming, k, self.step))
                     value = self._value(load_value(code, self.dtype, code.at(source, k, self.step), self.level))
                     if factor:
                         value = value * self._bound(factor, value.type)
@@ -157,6 +165,11 @@ class _Writer:
                     store_value(code, self.wide, self._at(total, k), value, self.level)
         more = code.register(f"add i64 {many}, {code.register(f'zext i1 {counts} to i64')}")
         return [more, code.register(f"or i1 {wrong}, {code.register(f'xor i1 {inside}, true')}")]
+
+    def _prefetch(self, place: str) -> None:
+        """Bring what lies at a place into the cache. No place is wrong: an index that names no row does no harm."""
+        self.declarations["prefetch"] = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"
+        self.code.line(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
 
     def _mark(self, better: Expr, row: str, place: str) -> None:
         """Note the row where something is better than what has been found before."""

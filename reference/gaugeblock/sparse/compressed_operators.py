@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..core import lazy_numpy as np
-from ..core.dtype import DType
+from ..core.dtype import DType, float32, float64
 from ..core.dtype import int64 as INDEX
 from ..core.errors import wrap_dim
 from ..core.layout import sparse_csc, sparse_csr, strided
@@ -165,12 +165,39 @@ def by_dense(self: Tensor, dense: Tensor) -> Tensor:
     module = matrix_product.scipy_sparse() if self.meta.dtype in matrix_product.SCIPY_DTYPES else None
     plain = self.layout in (sparse_csr, sparse_csc) and not parts.batch and not parts.dense_dim
     fits = dense.meta.ndim == 2 and self.meta.sizes[1] == dense.meta.sizes[0] and dense.meta.dtype is self.meta.dtype
+    if plain and fits and parts.form.rows and self.meta.dtype in (float32, float64) and dense.meta.sizes[1] >= FEW:
+        return sums_of_rows(self, dense)
     if module is None or not (plain and parts.nnz and fits):
         return matrix_product.mm(to_coo(self), dense)
     checked_columns(self)
     kind = module.csr_array if parts.form.rows else module.csc_array
     matrix = kind((values(parts.values), values(parts.plain), values(parts.compressed)), shape=self.meta.sizes)
     return from_array(matrix @ values(dense), self.meta.dtype)
+
+
+FEW = 4
+"""SciPy's loops multiply matrices of fewer columns faster."""
+
+
+def sums_of_rows(self: Tensor, dense: Tensor) -> Tensor:
+    """Return the strided product of a matrix in CSR form and a strided one: each row is a bag of rows of `dense` with
+    the values as their factors."""
+    parts = parts_of(self)
+    if not self.meta.sizes[0]:
+        return apply("new_zeros", dense, (0, dense.meta.sizes[1]))
+    if dense.meta.sizes[0] == 0 or not parts.nnz:
+        checked_columns(self)
+        return apply("new_zeros", dense, (self.meta.sizes[0], dense.meta.sizes[1]))
+    pointers = values(parts.compressed)
+    if pointers[-1] != parts.nnz or (pointers[1:] < pointers[:-1]).any():
+        checked_columns(self)
+    try:
+        given = (dense, parts.plain, parts.compressed, False, 0, False, parts.values, True)
+        made: Tensor = apply("embedding_bag", *given)[0]
+    except (IndexError, RuntimeError):
+        checked_columns(self)  # which tells what is wrong in the terms of the layout
+        raise
+    return made
 
 
 def checked_columns(self: Tensor) -> None:
