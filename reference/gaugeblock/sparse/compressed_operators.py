@@ -193,10 +193,11 @@ def sums_of_rows(self: Tensor, dense: Tensor) -> Tensor:
         checked_columns(self)
     try:
         given = (dense, parts.plain, parts.compressed, False, 0, False, parts.values, True)
-        made: Tensor = apply("embedding_bag", *given)[0]
+        found: Any = apply("embedding_bag", *given)
     except (IndexError, RuntimeError):
         checked_columns(self)  # which tells what is wrong in the terms of the layout
         raise
+    made: Tensor = found[0]
     return made
 
 
