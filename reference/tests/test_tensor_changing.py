@@ -189,7 +189,7 @@ def test_changes_and_calls_of_threads_at_once(kind: int, requires_grad: bool) ->
     threads = [threading.Thread(target=read) for _ in range(3)]
     for thread in threads:
         thread.start()
-    for step in range(300):
+    for step in range(150):
         x.data = gb.ones((2, 2) if step % 3 == 0 else (300, 300) if step % 3 == 1 else (64, 32))
         if not requires_grad:
             x.t_()
