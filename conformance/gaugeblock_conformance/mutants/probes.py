@@ -237,26 +237,23 @@ def _maker(args: list[Any], kwargs: dict[str, Any]) -> Maker:
 def behaviour(b: Any, right: Backend, operator: str, maker: Maker) -> Any:
     """All that can be seen of one call: the result, or the class of the exception, and what became of the arguments."""
     args, kwargs = maker(right)
-    given = [a for a in (*args, *kwargs.values()) if is_tensor(right, a)]
+    tensor_class = type(right.from_numpy(np.zeros(1, np.float32)))
+    given = [a for a in (*args, *kwargs.values()) if isinstance(a, tensor_class)]
     seen: Any
     try:
         result = getattr(b, operator)(*args) if operator in OBSERVERS else b.call(operator, *args, **kwargs)
-        seen = _describe(right, result, given) if operator != "data_ptr" else result % 64
+        seen = _describe(right, result, given, tensor_class) if operator != "data_ptr" else result % 64
         if operator == "_base":
             seen = (seen, result is b.call(operator, *args))
     except Exception as error:
         seen = type(error).__name__
-    return seen, [_describe(right, a, given) for a in given]
+    return seen, [_describe(right, a, given, tensor_class) for a in given]
 
 
-def is_tensor(b: Backend, value: Any) -> bool:
-    return isinstance(value, type(b.from_numpy(np.zeros(1, np.float32))))
-
-
-def _describe(b: Any, value: Any, given: list[Any]) -> Any:
+def _describe(b: Any, value: Any, given: list[Any], tensor_class: type) -> Any:
     if isinstance(value, list | tuple):
-        return [_describe(b, v, given) for v in value]
-    if not is_tensor(b, value):
+        return [_describe(b, v, given, tensor_class) for v in value]
+    if not isinstance(value, tensor_class):
         return repr(value)
     whose = [b.storage_id(value) == b.storage_id(g) for g in given]
     room = b.storage_nbytes(value) // b.to_numpy(value).itemsize
