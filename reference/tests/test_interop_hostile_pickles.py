@@ -241,6 +241,36 @@ def test_impossible_sparse_tensors_are_refused(made: Global, message: str) -> No
         load(pickled([made]), numbers)
 
 
+def compressed(sizes: Any, *, layout: str = "torch.sparse_csr", plain: int = 1) -> Global:
+    """A compressed tensor of two pointers, the first 8-byte numbers of the storage, and one index, the next but one."""
+    numbers = Stored("LongStorage", length=4)
+    parts = tensor(0, (2,), (1,), False, None, storage=numbers), tensor(2, (plain,), (0,), False, None, storage=numbers)
+    values = tensor(0, (1,), (1,), False, None, storage=Stored("FloatStorage", key="1", length=1))
+    data = (*parts, values, sizes)
+    return Global("torch._utils", "_rebuild_sparse_tensor", Global("torch.serialization", "_get_layout", layout), data)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "made", "message"),
+    [
+        ((0, 1, 7), compressed((1, 5)), "`0 <= col_indices < ncols`"),
+        ((0, 1, -1), compressed((1, 5)), "`0 <= col_indices < ncols`"),
+        ((0, 9, 2), compressed((1, 5)), "crow_indices[..., -1] == nnz"),
+        ((1, 1, 2), compressed((1, 5)), "crow_indices[..., 0] == 0"),
+        ((0, 1, 2), compressed((4, 5)), "must be equal to the number of rows + 1 (=5), but got 2"),
+        ((0, 1, 2), compressed((1,)), "tensor dimensionality must be sum of batch, base, and dense dimensionalities"),
+        ((0, 1, 2), compressed((1, 5), plain=2), "values must begin with the sizes of col_indices, [2], but got [1]"),
+        ((0, 1, 7), compressed((5, 1), layout="torch.sparse_csc"), "`0 <= row_indices < nrows`"),
+        ((0, 1, 2), compressed((1, 5), layout="torch.sparse_bsr"), "the two dims of a block, but got [1]"),
+        ((0, 1, 2), compressed((1, "5")), "the sizes of a sparse tensor are (1, '5')"),
+    ],
+)
+def test_impossible_compressed_tensors_are_refused(numbers: tuple[int, ...], made: Global, message: str) -> None:
+    data = b"".join(number.to_bytes(8, "little", signed=True) for number in (*numbers, 0))
+    with pytest.raises(RuntimeError, match=re.escape(message)):
+        load(pickled([made]), data)
+
+
 def test_sparse_tensors_that_claim_an_order_are_looked_at() -> None:
     numbers = b"".join(number.to_bytes(8, "little", signed=True) for number in (0, 5, 5))
     made = [sparse((1, 2), (9,), True), sparse((1, 3), (9,), True, held=3), sparse((1, 2), (9,))]

@@ -253,3 +253,37 @@ def test_recursive_values_are_kept() -> None:
     stream.seek(0)
     found = gb.load(stream)
     assert found[0][0] is found and found[0][1]["self"] is found
+
+
+def compressed_forms() -> tuple[dict[str, gb.Tensor], io.BytesIO]:
+    """Return a tensor in each compressed layout, a batch, and a file of them."""
+    dense = gb.tensor([[1.0, 0.0, 2.0, 0.0], [0.0, 0.0, 3.0, 0.0]])
+    forms = {
+        "csr": dense.to_sparse_csr(), "csc": dense.to_sparse_csc(), "bsr": dense.to_sparse_bsr((1, 2)),
+        "bsc": dense.to_sparse_bsc((2, 2)), "batch": gb.stack([dense, dense]).to_sparse_csr(),
+    }  # fmt: skip
+    stream = io.BytesIO()
+    gb.save(forms, stream)
+    stream.seek(0)
+    return forms, stream
+
+
+def test_compressed_tensors_are_saved() -> None:
+    forms, stream = compressed_forms()
+    for name, found in gb.load(stream).items():
+        assert found.layout is forms[name].layout
+        assert found.to_dense().tolist() == forms[name].to_dense().tolist()
+        assert found.values().tolist() == forms[name].values().tolist()
+
+
+def test_peer_reads_and_writes_compressed_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    forms, stream = compressed_forms()
+    read, again = torch.load(stream), io.BytesIO()
+    torch.save(read, again)
+    again.seek(0)
+    for found in (read, gb.load(again)):
+        for name, one in found.items():
+            assert str(one.layout).partition(".")[2] == str(forms[name].layout).partition(".")[2]
+            assert one.values().tolist() == forms[name].values().tolist()
+            assert one.to_dense().tolist() == forms[name].to_dense().tolist()

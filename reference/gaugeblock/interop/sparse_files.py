@@ -1,4 +1,4 @@
-"""Sparse tensors in files: the parts of those in coordinate form, checked when they are read."""
+"""Sparse tensors in files: their parts, checked when they are read."""
 
 from __future__ import annotations
 
@@ -11,35 +11,44 @@ from ..core.errors import INT64_MAX
 from ..core.layout import sparse_coo
 from ..core.size import Size
 from ..operators.invoke import apply
+from ..sparse import compressed_tensor
+from ..sparse.compressed_construction import sparse_compressed_tensor
 from ..sparse.coo_tensor import coo, parts_of
 from ..tensor.sparse_tensor import SparseTensor
 from ..tensor.tensor import Tensor
 
 
 def data_of(tensor: SparseTensor) -> tuple[Any, ...]:
-    """Return what PyTorch's files hold of a sparse tensor. Raises NotImplementedError unless it is in coordinate
-    form."""
-    if tensor.layout is not sparse_coo:
-        raise NotImplementedError(f"save(): tensors of layout {tensor.layout.name} are not saved; save their parts")
-    parts = parts_of(tensor)
-    return parts.indices, parts.values, Size(tensor.meta.sizes), parts.coalesced
+    """Return what PyTorch's files hold of a sparse tensor."""
+    sizes = Size(tensor.meta.sizes)
+    if tensor.layout is sparse_coo:
+        coordinates = parts_of(tensor)
+        return coordinates.indices, coordinates.values, sizes, coordinates.coalesced
+    parts = compressed_tensor.parts_of(tensor)
+    return parts.compressed, parts.plain, parts.values, sizes
 
 
 def rebuild_sparse(layout: Any, data: Any) -> Tensor:
-    """Return the tensor with the parts in a file. Raises TypeError or ValueError unless they make one."""
-    if layout is not sparse_coo:
+    """Return the tensor with the parts in a file. Raises TypeError, ValueError or RuntimeError unless they make one."""
+    compressed = layout in compressed_tensor.FORMS
+    if layout is not sparse_coo and not compressed:
         raise ValueError(f"a tensor has the layout {layout!r}, which is not read")
-    if type(data) is not tuple or len(data) not in (3, 4):
-        raise TypeError("a sparse tensor is not made of indices, values and sizes")
-    indices, values, sizes = data[:3]
-    for name, part in (("indices", indices), ("values", values)):
+    names = ("compressed indices", "plain indices", "values") if compressed else ("indices", "values")
+    if type(data) is not tuple or len(data) not in ((4,) if compressed else (3, 4)):
+        raise TypeError(f"a sparse tensor is not made of {', '.join(names)} and sizes")
+    for name, part in zip(names, data, strict=False):
         if not isinstance(part, Tensor) or isinstance(part, SparseTensor) or part.meta.device is not cpu:
             raise TypeError(f"the {name} of a sparse tensor are no strided tensor on the cpu")
+    parts, sizes = [apply("detach", part) for part in data[: len(names)]], data[len(names)]
     if not isinstance(sizes, (tuple, list)) or not all(type(size) is int and 0 <= size <= INT64_MAX for size in sizes):
         raise TypeError(f"the sizes of a sparse tensor are {sizes!r}")
+    if compressed:
+        pointers, plain, values = parts
+        return sparse_compressed_tensor(pointers, plain, values, tuple(sizes), layout=layout, check_invariants=True)
+    indices, values = parts
     _check_shapes(indices, values, tuple(sizes))
     sorted_ = _is_sorted(indices, tuple(sizes)) if len(data) == 4 and data[3] else False
-    return coo(apply("detach", indices), apply("detach", values), sizes, coalesced=sorted_)
+    return coo(indices, values, sizes, coalesced=sorted_)
 
 
 def _check_shapes(indices: Tensor, values: Tensor, sizes: tuple[int, ...]) -> None:
