@@ -271,6 +271,43 @@ def test_impossible_compressed_tensors_are_refused(numbers: tuple[int, ...], mad
         load(pickled([made]), data)
 
 
+def quantized(*parameters: Any, sizes: Any = (2, 2), kind: str = "QInt8Storage", requires_grad: Any = False) -> Global:
+    """A quantized tensor over four bytes."""
+    strides = (2, 1)[: len(sizes)]
+    return Global("torch._utils", "_rebuild_qtensor", Stored(kind, length=4), 0, sizes, strides, parameters,
+                  requires_grad, None)  # fmt: skip
+
+
+TENSOR_SCHEME, CHANNEL_SCHEME = Name("torch", "per_tensor_affine"), Name("torch", "per_channel_affine")
+SCALES = tensor(0, (2,), (0,), False, None, storage=Stored("FloatStorage", key="1", length=1))
+UNQUANTIZED = tensor(0, (2,), (1,), False, None, storage=Stored("QInt8Storage", length=4))
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (quantized(TENSOR_SCHEME, 0.0, 0), "'scale' must be positive and finite"),
+        (quantized(TENSOR_SCHEME, float("nan"), 0), "'scale' must be positive and finite"),
+        (quantized(TENSOR_SCHEME, 0.5, 128), "zero_point 128 is above upper bound"),
+        (quantized(TENSOR_SCHEME, 0.5, 1.0), "a quantizer is"), (quantized(TENSOR_SCHEME, 0.5), "a quantizer is"),
+        (quantized("torch.per_tensor_affine", 0.5, 1), "a quantizer is"),
+        (quantized(TENSOR_SCHEME, 0.5, 1, 0), "a quantizer is"),
+        (quantized(TENSOR_SCHEME, 0.5, 1, sizes=(3, 2)), "do not fit the storage of 4 bytes"),
+        (quantized(TENSOR_SCHEME, 0.5, 1, sizes=(HUGE, 2)), "do not fit the storage of 4 bytes"),
+        (quantized(TENSOR_SCHEME, 0.5, 1, kind="CharStorage"), "a quantized tensor has the dtype gaugeblock.int8"),
+        (quantized(TENSOR_SCHEME, 0.5, 1, requires_grad=True), "requires_grad of a quantized tensor is True"),
+        (quantized(CHANNEL_SCHEME, SCALES, SCALES, 0), "argument 'zero_points' must be of an integer dtype"),
+        (quantized(CHANNEL_SCHEME, SCALES, 0, 0), "a quantizer is"),
+        (quantized(CHANNEL_SCHEME, SCALES, SCALES, 5), "argument 'axis' is out of range: got 5"),
+        (UNQUANTIZED, "the dtype of a tensor is gaugeblock.qint8"),
+        ([quantized(TENSOR_SCHEME, 1.0 + k, 0) for k in range(17)], "more than 16 quantizers"),
+    ],
+)  # fmt: skip
+def test_impossible_quantized_tensors_are_refused(made: Any, message: str) -> None:
+    with pytest.raises(RuntimeError, match=re.escape(message)):
+        load(pickled([made]), bytes(4))
+
+
 def test_sparse_tensors_that_claim_an_order_are_looked_at() -> None:
     numbers = b"".join(number.to_bytes(8, "little", signed=True) for number in (0, 5, 5))
     made = [sparse((1, 2), (9,), True), sparse((1, 3), (9,), True, held=3), sparse((1, 2), (9,))]

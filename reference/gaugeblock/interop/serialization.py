@@ -23,13 +23,14 @@ from ..core.dtype import DType
 from ..core.errors import type_error
 from ..core.layout import Layout
 from ..core.memory_format import MemoryFormat
+from ..core.quantized_dtype import QScheme, QuantizedDType
 from ..core.size import Size
 from ..memory.storage import Storage, foreign_storage
 from ..memory.untyped import UntypedStorage
 from ..tensor.attributes import PARAMETER
 from ..tensor.sparse_tensor import SparseTensor
 from ..tensor.tensor import Tensor
-from . import copying, first_format, sparse_files, torch_names
+from . import copying, first_format, quantized_files, sparse_files, torch_names
 from .tensor_archive import ALIGNMENT, DAMAGED, Reader, write_member, writing
 from .typed_storage import TypedStorage
 from .unpickler import Unpickler
@@ -61,6 +62,8 @@ _FUNCTIONS = {name: _Named(module, name) for module, name in torch_names.FUNCTIO
 _WITHOUT_GRADIENT = frozenset({_FUNCTIONS["_rebuild_tensor_v3"], _FUNCTIONS["_rebuild_sparse_tensor"]})
 """Functions whose result requires a gradient only when that is set as an attribute; PyTorch's v3 fails otherwise."""
 _STORAGE_TYPES = {dtype: _Named("torch", name) for dtype, name in torch_names.STORAGE_NAMES.items()}
+_BY_NAME = frozenset({_Named, DType, QuantizedDType, QScheme})
+"""Types of objects that are written as names."""
 _UNTYPED = _Named(*torch_names.UNTYPED)
 _TENSOR = _Named("torch", "Tensor")
 
@@ -119,7 +122,7 @@ class _Writer(pickle._Pickler):
 
     def reducer_override(self, obj: Any) -> Any:
         kind = type(obj)
-        if kind is _Named or kind is DType:
+        if kind in _BY_NAME:
             return obj.name
         if isinstance(obj, Tensor):
             return self._tensor(obj)
@@ -131,16 +134,14 @@ class _Writer(pickle._Pickler):
         return NotImplemented if reduced is None else reduced(obj)
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
-        place = (obj.module, obj.name) if type(obj) is _Named else ("torch", obj.name) if type(obj) is DType else None
-        if place is None:
+        if type(obj) not in _BY_NAME:
             super().save_global(obj, name)  # type: ignore[misc]
             return
+        place = (obj.module if type(obj) is _Named else "torch", obj.name)
         self.write(pickle.GLOBAL + "\n".join((*place, "")).encode())  # type: ignore[attr-defined]
         self.memoize(obj)  # type: ignore[attr-defined]
 
     def _tensor(self, tensor: Tensor) -> tuple[Any, ...]:
-        if tensor.meta.dtype.quantized:
-            raise RuntimeError("save(): quantized tensors are not saved; save int_repr() with the scale and zero point")
         attributes = {name: value for name, value in tensor.__dict__.items() if name != "parts"}
         requires_grad = tensor.requires_grad  # type: ignore[attr-defined]
         if attributes.pop(PARAMETER, False):
@@ -162,9 +163,13 @@ class _Writer(pickle._Pickler):
         if meta.device is device.meta_device:
             function = _FUNCTIONS["_rebuild_meta_tensor_no_storage"]
             return function, (meta.dtype, meta.sizes, meta.strides, requires_grad)
+        if meta.dtype.quantized:
+            parameters = quantized_files.parameters_of(tensor)
+            whole = (_Stored(storage, meta.dtype), tensor.offset, meta.sizes, meta.strides, parameters)
+            return _FUNCTIONS["_rebuild_qtensor"], (*whole, False, OrderedDict())
         bits = {name: True for name, bit in torch_names.LAZY_BITS.items() if meta.lazy & bit}
         metadata = (bits,) if bits else ()
-        where: tuple[Any, ...] = (tensor.offset, meta.sizes, meta.strides)
+        where = (tensor.offset, meta.sizes, meta.strides)
         hooks: OrderedDict[Any, Any] = OrderedDict()
         typed = meta.dtype in _STORAGE_TYPES and id(storage) not in self._untyped
         if typed and not storage.nbytes % meta.dtype.itemsize:

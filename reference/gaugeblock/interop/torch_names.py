@@ -9,18 +9,20 @@ from ..core import device, layout, memory_format, size
 from ..core.dtype import ALL_DTYPES, BY_NAME, DType
 from ..core.errors import INT64_MAX
 from ..core.promotion import UPSTREAM_NAMES
+from ..core.quantized_dtype import QUANTIZED_DTYPES, per_channel_affine, per_tensor_affine
 from ..memory.storage import Storage, allocate_storage, check_nbytes
 from ..memory.untyped import UntypedStorage
 from ..tensor.attributes import PARAMETER
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import CONJUGATE, NEGATIVE, extent
-from . import copying, sparse_files
+from . import copying, quantized_files, sparse_files
 from .typed_storage import TypedStorage
 from .unpickler import Function, Unpickler
 
 _TYPED = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128".split()
 STORAGE_NAMES: dict[DType, str] = {BY_NAME[name]: f"{UPSTREAM_NAMES[name]}Storage" for name in _TYPED}
+STORAGE_NAMES |= {dtype: f"{dtype.upstream}Storage" for dtype in QUANTIZED_DTYPES}
 """dtype -> the storage class in ``torch`` that holds it. Other dtypes are written over UntypedStorage."""
 
 UNTYPED = ("torch.storage", "UntypedStorage")
@@ -80,7 +82,7 @@ def rebuild(
     storage: Any, offset: Any, sizes: Any, strides: Any, requires_grad: Any, dtype: Any, metadata: Any
 ) -> Tensor:
     """Return a tensor over `storage`. Raises TypeError, ValueError or RuntimeError unless all members are possible."""
-    if not isinstance(dtype, DType):
+    if not isinstance(dtype, DType) or dtype.quantized:
         raise TypeError(f"the dtype of a tensor is {dtype!r}")
     sizes, strides, offset = check_shape(sizes, strides, offset)
     lazy, flag = _lazy_bits(metadata), check_flag(requires_grad)
@@ -117,6 +119,18 @@ def _rebuild_meta_tensor(_: Unpickler, dtype: Any, sizes: Any, strides: Any, req
 
 def _rebuild_sparse_tensor(_: Unpickler, layout: Any, data: Any) -> Tensor:
     return sparse_files.rebuild_sparse(layout, data)
+
+
+def _rebuild_qtensor(
+    unpickler: Unpickler, storage: Any, offset: Any, sizes: Any, strides: Any, parameters: Any, requires_grad: Any,
+    hooks: Any,
+) -> Tensor:  # fmt: skip
+    if requires_grad is not False:
+        raise TypeError(f"requires_grad of a quantized tensor is {requires_grad!r}")
+    sizes, strides, offset = check_shape(sizes, strides, offset)
+    dtype, held = getattr(storage, "dtype", None), _storage_of(storage)
+    copies = unpickler.copies.setdefault(id(held), [])
+    return quantized_files.rebuild_quantized(held, offset, sizes, strides, dtype, parameters, copies)
 
 
 def _rebuild_parameter(_: Unpickler, data: Any, requires_grad: Any, hooks: Any) -> Tensor:
@@ -178,6 +192,7 @@ FUNCTIONS: dict[tuple[str, str], Any] = {
     ("torch._utils", "_rebuild_tensor_v3"): _rebuild_tensor_v3,
     ("torch._utils", "_rebuild_meta_tensor_no_storage"): _rebuild_meta_tensor,
     ("torch._utils", "_rebuild_sparse_tensor"): _rebuild_sparse_tensor,
+    ("torch._utils", "_rebuild_qtensor"): _rebuild_qtensor,
     ("torch._utils", "_rebuild_parameter"): _rebuild_parameter,
     ("torch._utils", "_rebuild_parameter_with_state"): _rebuild_parameter_with_state,
     ("torch._tensor", "_rebuild_from_type_v2"): _rebuild_from_type,
@@ -204,9 +219,10 @@ FUNCTIONS[FORMAT_BY_NAME] = lambda _, name: memory_format.memory_format_by_name(
 NAMES: dict[tuple[str, str], Any] = {place: Function(".".join(place), call) for place, call in FUNCTIONS.items()}
 _REBUILDERS = frozenset(
     NAMES["torch._utils", f"_rebuild_{name}"]
-    for name in ("tensor", "tensor_v2", "tensor_v3", "meta_tensor_no_storage", "sparse_tensor")
+    for name in ("tensor", "tensor_v2", "tensor_v3", "meta_tensor_no_storage", "sparse_tensor", "qtensor")
 )
-NAMES |= {("torch", dtype.name): dtype for dtype in ALL_DTYPES}
+NAMES |= {("torch", dtype.name): dtype for dtype in (*ALL_DTYPES, *QUANTIZED_DTYPES)}
+NAMES |= {("torch", scheme.name): scheme for scheme in (per_tensor_affine, per_channel_affine)}
 NAMES |= {("torch", name): StorageType(dtype) for dtype, name in STORAGE_NAMES.items()}
 NAMES |= {UNTYPED: StorageType(None), ("torch", "Tensor"): Tensor}
 """All that a file may name."""

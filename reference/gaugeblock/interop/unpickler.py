@@ -41,6 +41,8 @@ class Unpickler:
         self._data = data
         self._names = names
         self._persistent_load = persistent_load
+        self.copies: dict[int, list[Any]] = {}
+        """What functions of the file have made by copying an object, by the id of that."""
         self._place = 0
         self._opcode = 0
         self._stack: list[Any] = []
