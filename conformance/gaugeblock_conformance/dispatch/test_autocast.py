@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as hs
 
 from .. import strategies as st
-from ..backend import DType
+from ..backend import DType, Unsupported
 from ..backend_dispatch import Autocast, Thread
 from ..forall import forall
 from ..requirement import requirement
@@ -13,6 +13,12 @@ from ..session import Session
 
 _ON = (Autocast(),)
 _HALF = ("bfloat16", "float16")
+
+
+def _need_the_lists_of_a_cpu(s: Session) -> None:
+    """Raise Unsupported on another device: each type of devices has lists of its own."""
+    if not s.on_cpu:
+        raise Unsupported("within", f"the lists of {s.backend.device} are not those of the cpu")
 
 
 @requirement("dispatch/autocast-lowers-products", needs=("half", "matmul"))
@@ -30,6 +36,7 @@ def test_products(s: Session, dtype: str, given: str) -> None:
 
 @requirement("dispatch/autocast-widens-what-is-listed", needs=("half",))
 def test_widened(s: Session) -> None:
+    _need_the_lists_of_a_cpu(s)
     x, low = s.tensor([[1.0, 2.0], [3.0, 4.0]]), s.tensor([[1.0, 2.0], [3.0, 4.0]], "bfloat16")
     rows = [
         ("cat", ([x, low],), "float32"), ("cat", ([low, low],), "bfloat16"), ("stack", ([low, x],), "float32"),
@@ -41,6 +48,7 @@ def test_widened(s: Session) -> None:
 
 @requirement("dispatch/autocast-leaves-the-rest", needs=("half", "matmul"))
 def test_untouched(s: Session) -> None:
+    _need_the_lists_of_a_cpu(s)
     x, low = s.tensor([[1.0, 2.0], [3.0, 4.0]]), s.tensor([[1.0, 2.0], [3.0, 4.0]], "bfloat16")
     wide, whole = s.tensor([[1.0]], "float64"), s.tensor([[1, 2], [3, 4]], "int64")
     rows = [

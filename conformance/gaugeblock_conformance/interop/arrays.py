@@ -85,3 +85,9 @@ def expect_gone(s: Session, alive: Any, what: str, last: str) -> None:
     name = s.name_of(alive)
     message = f"{what} stays when no tensor is over it"
     raise s.failure(message, "gone", "alive", [f"assert {name}() is None"], {name, last})
+
+
+def need_host_memory(s: Session) -> None:
+    """Raise Unsupported where the backend's device is not a cpu: what the test asks holds for the host's memory."""
+    if not s.on_cpu:
+        raise Unsupported("__dlpack__", f"memory of {s.backend.device} is not the host's")

@@ -12,7 +12,7 @@ from ..forall import forall
 from ..requirement import requirement
 from ..session import Handle, Session
 from ..strategies import tensors
-from .arrays import need_lazy
+from .arrays import need_host_memory, need_lazy
 from .producers import DTYPES, code_of
 
 DIMS = st.lists(st.integers(1, 3), max_size=3).map(tuple)
@@ -64,6 +64,7 @@ def test_strides_of_every_capsule(s: Session, case: TensorCase, version: tuple[i
 
 @requirement("interop/host-memory-is-device-one")
 def test_device_of_host_memory(s: Session) -> None:
+    need_host_memory(s)
     x = s.call("zeros", (2, 3))
     pair = s.call("__dlpack_device__", x)
     s.expect([int(part) for part in pair], [1, 0], "device type and index", *s.of_last("[int(k) for k in {}]"))
@@ -89,6 +90,7 @@ def _check_version(s: Session, options: dict[str, object], versioned: bool) -> N
 
 @requirement("interop/stream-of-host-memory-is-none")
 def test_streams(s: Session) -> None:
+    need_host_memory(s)
     x = s.call("zeros", (2,))
     s.expect_python("name_of({})", "dltensor", "name of the capsule", s.call("__dlpack__", x, stream=None))
     for stream in (1, 2, 7):
@@ -97,6 +99,7 @@ def test_streams(s: Session) -> None:
 
 @requirement("interop/other-device-without-copy-raises")
 def test_device_of_a_gpu(s: Session) -> None:
+    need_host_memory(s)
     x = s.call("zeros", (2,))
     capsule = s.call("__dlpack__", x, dl_device=(1, 0), copy=False)
     s.expect_python("described({}).device", (1, 0), "device in the capsule", capsule)

@@ -12,7 +12,7 @@ from ..forall import forall
 from ..requirement import requirement
 from ..session import Session
 from ..storage.test_lifetime import Watch
-from .arrays import ArrayCase, array_cases
+from .arrays import ArrayCase, array_cases, need_host_memory
 from .producers import VERSIONS, expect_returned, producer, taken_again
 
 REFUSALS = (BufferError, ValueError, RuntimeError)
@@ -90,6 +90,7 @@ def test_capsule_of_a_tensor_that_is_gone(s: Session, length: int, version: Any)
 
 @requirement("interop/dropped-capsule-keeps-the-exception", needs=("half",))
 def test_capsule_that_numpy_refuses(s: Session) -> None:
+    need_host_memory(s)
     x = s.tensor([1.0, 2.0], "bfloat16")
     s.expect_raises((RuntimeError, BufferError, TypeError), "np_from_dlpack", x)
     s.expect_values(x, np.array([1.0, 2.0], s.read(x).dtype))
@@ -98,6 +99,7 @@ def test_capsule_that_numpy_refuses(s: Session) -> None:
 @requirement("interop/exported-memory-outlives-the-tensor")
 @forall(length=st.integers(1, 300), by_numpy=st.booleans())
 def test_taker_keeps_the_storage(s: Session, length: int, by_numpy: bool) -> None:
+    by_numpy = by_numpy and s.on_cpu
     x = s.call("arange", length)
     watch, name = Watch(s, x), x.name
     taker = s.call("np_from_dlpack" if by_numpy else "from_dlpack", x)
@@ -117,6 +119,7 @@ def test_taker_keeps_the_storage(s: Session, length: int, by_numpy: bool) -> Non
 @requirement("interop/exported-memory-survives-a-resize", may_crash=True)
 @forall(length=st.sampled_from((1, 1000, 300_000, 10**7)), by_numpy=st.booleans())
 def test_taker_of_a_resized_storage(s: Session, length: int, by_numpy: bool) -> None:
+    by_numpy = by_numpy and s.on_cpu
     x = s.call("full", (length,), 2.0)
     taker = s.call("np_from_dlpack" if by_numpy else "from_dlpack", x)
     _, refused = s.attempt("resize_storage_", x, 0)

@@ -6,6 +6,7 @@ operators come here whose arguments are the same for all examples.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -166,16 +167,22 @@ def random(operator: Operator) -> Callable[..., Any]:
 
 
 def _again(given: Given) -> Callable[[], None]:
-    """Return what sets the generator of a call back to where it is now."""
-    generator = given.get("generator") or default_generator
-    state = generator.get_state()
+    """Return what sets the generators that a call may use back to where they are now."""
+    own = given.get("generator")
+    used = (default_generator, *_generators_of_devices()) if own is None else (own,)
+    states = [(generator, generator.get_state()) for generator in used]
 
     def back() -> None:
-        generator.set_state(state)
+        for generator, state in states:
+            generator.set_state(state)
 
     return back
 
 
+def _generators_of_devices() -> tuple[Any, ...]:
+    """Return the default generators of the CUDA devices; none before the first of them is used."""
+    module = sys.modules.get(f"{__package__.partition('.')[0]}.cuda.random")
+    return module.default_generators() if module is not None and module.is_available() else ()
 
 
 def install() -> None:
