@@ -69,3 +69,11 @@ def test_dropout_and_permutations() -> None:
     dropped = gb.nn.functional.dropout(gb.ones(1000, device="cuda"), 0.25)
     assert set(dropped.unique().tolist()) == {0.0, gb.tensor(4 / 3).item()} and 150 < (dropped == 0).sum().item() < 350
     assert sorted(gb.randperm(20, device="cuda").tolist()) == list(range(20))
+
+
+def test_all_examples_of_a_vmap_get_the_same_numbers_if_asked_to() -> None:
+    x = gb.zeros(5, 3, device="cuda")
+    same = gb.vmap(gb.rand_like, randomness="same")(x)
+    different = gb.vmap(gb.rand_like, randomness="different")(x)
+    assert all(gb.equal(row, same[0]) for row in same)
+    assert not any(gb.equal(row, different[0]) for row in different[1:])
