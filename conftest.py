@@ -1,4 +1,4 @@
-"""Keeps the collector's work small: what the tests of a module are not about is out of its sight while they run."""
+"""Keeps full garbage collections fast in long test sessions."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ import pytest
 
 @pytest.fixture(autouse=True, scope="module")
 def frozen() -> None:
-    """Freeze thirty thousand tests and all that is imported: each full collection went through a million objects."""
+    """Exempt collected tests and imported modules, about a million objects, from later collections."""
     gc.collect()
     gc.freeze()

@@ -280,6 +280,7 @@ def quantized(*parameters: Any, sizes: Any = (2, 2), kind: str = "QInt8Storage",
 
 TENSOR_SCHEME, CHANNEL_SCHEME = Name("torch", "per_tensor_affine"), Name("torch", "per_channel_affine")
 SCALES = tensor(0, (2,), (0,), False, None, storage=Stored("FloatStorage", key="1", length=1))
+WIDE = tensor(0, (1 << 40,), (0,), False, None, storage=Stored("FloatStorage", key="1", length=1))
 UNQUANTIZED = tensor(0, (2,), (1,), False, None, storage=Stored("QInt8Storage", length=4))
 
 
@@ -298,6 +299,7 @@ UNQUANTIZED = tensor(0, (2,), (1,), False, None, storage=Stored("QInt8Storage", 
         (quantized(TENSOR_SCHEME, 0.5, 1, requires_grad=True), "requires_grad of a quantized tensor is True"),
         (quantized(CHANNEL_SCHEME, SCALES, SCALES, 0), "argument 'zero_points' must be of an integer dtype"),
         (quantized(CHANNEL_SCHEME, SCALES, 0, 0), "a quantizer is"),
+        (quantized(CHANNEL_SCHEME, WIDE, WIDE, 0), "a tensor of 1099511627776 elements that the file does not hold"),
         (quantized(CHANNEL_SCHEME, SCALES, SCALES, 5), "argument 'axis' is out of range: got 5"),
         (UNQUANTIZED, "the dtype of a tensor is gaugeblock.qint8"),
         ([quantized(TENSOR_SCHEME, 1.0 + k, 0) for k in range(17)], "more than 16 quantizers"),

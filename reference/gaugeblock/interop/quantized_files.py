@@ -18,12 +18,12 @@ from ..tensor.tensor_meta import TensorMeta, meta_of
 from . import copying
 
 MOST_COPIES = 16
-"""So many quantizers the tensors of one storage may have: each takes memory that the file does not."""
+"""The largest number of quantizers for one storage: each needs a copy, which takes memory that the file does not."""
 
 
 def parameters_of(tensor: Tensor) -> tuple[Any, ...]:
-    """Return what PyTorch's files hold of the quantizer of a tensor. Raises NotImplementedError for a view in which
-    several dims lead from channel to channel."""
+    """Return the parameters of a tensor's quantizer as PyTorch's files hold them. Raises NotImplementedError for a view
+    whose channel changes along several dims."""
     quantizer = quantizer_of(tensor)
     if isinstance(quantizer, PerTensor):
         return quantizer.scheme, float(quantizer.scale), int(quantizer.zero_point)
@@ -37,17 +37,17 @@ def rebuild_quantized(
     storage: Storage, offset: int, sizes: tuple[int, ...], strides: tuple[int, ...], dtype: Any, parameters: Any,
     copies: list[QuantizedStorage],
 ) -> Tensor:  # fmt: skip
-    """Return the tensor with the integers in a storage and the quantizer in a file.
+    """Return a quantized tensor with the integers in a storage and the parameters of a quantizer.
 
-    The storage is copied, once for each quantizer; `copies` has those of other tensors. Raises TypeError, ValueError or
-    RuntimeError unless all that makes a tensor.
+    The storage is copied once for each quantizer; `copies` holds the copies so far. Raises TypeError, ValueError or
+    RuntimeError for arguments that do not describe a tensor.
     """
     if not isinstance(dtype, QuantizedDType) or storage.device is not cpu:
         raise TypeError(f"a quantized tensor has the dtype {dtype!r} and lies on {storage.device}")
     copying.rebuild_tensor(storage, offset, sizes, strides, dtype.integers, 0, False)  # which checks that they fit
     quantizer = _quantizer(meta_of(sizes, strides, dtype), dtype, parameters)
     begin = 0
-    if isinstance(quantizer, PerChannel):  # whose channels lie from the begin of the storage on
+    if isinstance(quantizer, PerChannel):  # its channels are counted from the start of the storage
         begin, offset = min(offset * dtype.itemsize, storage.nbytes), 0
     nbytes = storage.nbytes - begin
     made = next((one for one in copies if one.quantizer == quantizer and one.nbytes == nbytes), None)
@@ -72,5 +72,8 @@ def _quantizer(meta: TensorMeta, dtype: QuantizedDType, parameters: Any) -> PerT
     tensors = all(isinstance(one, Tensor) and not isinstance(one, SparseTensor) for one in (scale, zero_point))
     if scheme is not per_channel_affine or not tensors or [type(one) for one in axis] != [int]:
         raise TypeError(f"a quantizer is {parameters!r}")
+    for one in (scale, zero_point):  # an expanded tensor takes no memory, but its copy does
+        if one.meta.numel * one.meta.dtype.itemsize > one.storage_impl.nbytes:
+            raise ValueError(f"a quantizer has a tensor of {one.meta.numel} elements that the file does not hold")
     found = checked_channels("load", meta, scale, zero_point, axis[0], dtype)
     return PerChannel(*found, axis[0], meta.sizes, meta.strides)

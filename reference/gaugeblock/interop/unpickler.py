@@ -42,7 +42,7 @@ class Unpickler:
         self._names = names
         self._persistent_load = persistent_load
         self.copies: dict[int, list[Any]] = {}
-        """What functions of the file have made by copying an object, by the id of that."""
+        """Id of an object -> the copies of it that loaded tensors share."""
         self._place = 0
         self._opcode = 0
         self._stack: list[Any] = []

@@ -183,31 +183,34 @@ def sums_of_rows(self: Tensor, dense: Tensor) -> Tensor:
     """Return the strided product of a matrix in CSR form and a strided one: each row is a bag of rows of `dense` with
     the values as their factors."""
     parts = parts_of(self)
-    if not self.meta.sizes[0]:
-        return apply("new_zeros", dense, (0, dense.meta.sizes[1]))
-    if dense.meta.sizes[0] == 0 or not parts.nnz:
+    check_pointers(self)
+    if 0 in (self.meta.sizes[0], dense.meta.sizes[0], parts.nnz):
         checked_columns(self)
         return apply("new_zeros", dense, (self.meta.sizes[0], dense.meta.sizes[1]))
-    pointers = values(parts.compressed)
-    if pointers[-1] != parts.nnz or (pointers[1:] < pointers[:-1]).any():
-        checked_columns(self)
     try:
         given = (dense, parts.plain, parts.compressed, False, 0, False, parts.values, True)
         found: Any = apply("embedding_bag", *given)
     except (IndexError, RuntimeError):
-        checked_columns(self)  # which tells what is wrong in the terms of the layout
+        checked_columns(self)  # raises an error that names the indices of the layout
         raise
     made: Tensor = found[0]
     return made
 
 
-def checked_columns(self: Tensor) -> None:
-    """Raise RuntimeError for wrong pointers, IndexError for a plain index outside of the sizes."""
+def check_pointers(self: Tensor) -> None:
+    """Raise RuntimeError for wrong pointers."""
     parts = parts_of(self)
-    pointers, plain = values(parts.compressed), values(parts.plain)
-    across = self.meta.sizes[1 if parts.form.rows else 0]
+    pointers = values(parts.compressed)
     if pointers[0] != 0 or pointers[-1] != parts.nnz or (pointers[1:] < pointers[:-1]).any():
         entries(self)
+
+
+def checked_columns(self: Tensor) -> None:
+    """Raise RuntimeError for wrong pointers, IndexError for a plain index outside of the sizes."""
+    check_pointers(self)
+    parts = parts_of(self)
+    plain = values(parts.plain)
+    across = self.meta.sizes[1 if parts.form.rows else 0]
     if plain.size and (plain.min() < 0 or plain.max() >= across):
         raise IndexError(f"{parts.names[1]} must be in [0, {across}), got {int(plain.min())} to {int(plain.max())}")
 
