@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from .assertion import assert_value, plain
 from .backend import Array
-from .trace import Call, names_in
+from .trace import Call, Name, names_in
 
 if TYPE_CHECKING:
     from .conversation import Conversation
@@ -31,8 +31,11 @@ def broken_promise(s: Conversation, operator: str, result: Handle, first: Handle
 def not_repeatable(s: Conversation, operator: str, result: Handle, first: Array, second: Array) -> NoReturn:
     """The same call gave another result the second time."""
     step = next(t for t in reversed(s.steps()) if isinstance(t, Call) and result.name in t.targets)
-    again = s.dialect.expression(*step.shown)
-    lines = [f"again = {again}", f"assert repr({s.dialect.whole(result.name)}) == repr({s.dialect.whole('again')})"]
+    strided = getattr(s.backend, "is_strided", lambda tensor: True)(result.raw)
+    names = (result.name, "again")
+    read = names if strided else [s.dialect.expression("to_dense", (Name(name),), {}) for name in names]
+    once, twice = map(s.dialect.whole, read)
+    lines = [f"again = {s.dialect.expression(*step.shown)}", f"assert repr({once}) == repr({twice})"]
     wanted = {result.name, *names_in(step.args), *names_in(step.kwargs)}
     message = f"{operator} gave another result when it was called again"
     raise s.failure(message, str(first), str(second), lines, wanted, cause=f"{operator} not repeatable")
