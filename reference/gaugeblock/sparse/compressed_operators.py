@@ -167,9 +167,10 @@ def by_dense(self: Tensor, dense: Tensor) -> Tensor:
     fits = dense.meta.ndim == 2 and self.meta.sizes[1] == dense.meta.sizes[0] and dense.meta.dtype is self.meta.dtype
     if plain and fits and parts.form.rows and self.meta.dtype in (float32, float64) and dense.meta.sizes[1] >= FEW:
         return sums_of_rows(self, dense)
+    if plain:
+        checked_columns(self)
     if module is None or not (plain and parts.nnz and fits):
         return matrix_product.mm(to_coo(self), dense)
-    checked_columns(self)
     kind = module.csr_array if parts.form.rows else module.csc_array
     matrix = kind((values(parts.values), values(parts.plain), values(parts.compressed)), shape=self.meta.sizes)
     return from_array(matrix @ values(dense), self.meta.dtype)
