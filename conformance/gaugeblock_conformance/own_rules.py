@@ -41,6 +41,7 @@ import numpy as np
 from gaugeblock_spec import operators as spec
 
 from .backend import NUMPY_NAMES, Array, dtype_name
+from .backend_interop import CALLS as EXCHANGES
 from .comparison import ulp_distance
 from .dialect import METHODS
 from .problem import shown, unknown
@@ -368,8 +369,9 @@ def _check(rule: OwnRule) -> None:
 
 @cache
 def known_operators() -> frozenset[str]:
-    """Names of overloads and forms, of all overloads together, and aliases; and those of methods without a row."""
-    found = set(METHODS)
+    """Names of overloads and forms, of all overloads together, and aliases; those of methods without a row, and of
+    calls that share memory with other libraries."""
+    found = {*METHODS, *EXCHANGES}
     for row in spec.load().values():
         names = (row.name, row.inplace_name, row.out_name, *row.aliases)
         found.update(name for name in names if name is not None)

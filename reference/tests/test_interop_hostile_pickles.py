@@ -20,6 +20,9 @@ BASE = {
     "a": gb.arange(6.0).view(2, 3), "b": [gb.tensor([1j]).conj(), gb.nn.Parameter(gb.ones(2))], "c": (1, {2}, b"x"),
     "d": [gb.eye(2).to_sparse(), gb.ones(1, dtype=gb.float8_e5m2).requires_grad_(), gb.empty(2, device="meta")],
     "e": OrderedDict(size=gb.Size([1]), device=gb.device("cpu"), dtype=gb.uint16),
+    "f": [gb.eye(2).to_sparse_csr(), gb.ones(2, 2).to_sparse_bsc((2, 1))],
+    "g": [gb.quantize_per_tensor(gb.ones(2), 0.5, 3, gb.quint8),
+          gb.quantize_per_channel(gb.eye(2), gb.tensor([0.5, 2.0]), gb.tensor([0, -1]), 1, gb.qint8)],
 }  # fmt: skip
 
 
@@ -44,10 +47,24 @@ def load(data: bytes, storage: bytes = bytes(24)) -> Any:
     return gb.load(stream)
 
 
+PARTS = {
+    layout: (f"{compressed}_indices", f"{plain}_indices", "values")
+    for layouts, compressed, plain in (
+        ((gb.sparse_csr, gb.sparse_bsr), "crow", "col"), ((gb.sparse_csc, gb.sparse_bsc), "ccol", "row"),
+    )
+    for layout in layouts
+}  # fmt: skip
+"""Names of the members of compressed tensors; those in coordinate form have others."""
+
+
 def used(thing: Any) -> None:
     """Read every element of every tensor in loaded values."""
     if isinstance(thing, gb.Tensor) and thing.layout is not gb.strided:
-        used([thing._indices(), thing._values()])
+        parts = PARTS.get(thing.layout, ("_indices", "_values"))
+        used([getattr(thing, name)() for name in parts])
+        used(thing.to_dense() if thing.numel() < 1000 else None)
+    elif isinstance(thing, gb.Tensor) and thing.is_quantized:
+        used([thing.int_repr(), thing.dequantize()] if thing.numel() < 1000 else [])
     elif isinstance(thing, gb.Tensor) and thing.device.type == "cpu" and thing.numel() < 1000:
         assert len(repr(thing)) and thing.clone().tolist() is not None
     elif isinstance(thing, dict):
@@ -177,7 +194,7 @@ COO = Global("torch.serialization", "_get_layout", "torch.sparse_coo")
         (tensor(0, (2,), (1,), False, None, 7, version="v3"), "the dtype of a tensor is 7"),
         (tensor(0, (), (), False, None, storage=Stored(length=HUGE)), f"a storage of {4 * HUGE} bytes came with 24"),
         (tensor(0, (), (), False, None, storage=Stored(length=7)), "a storage of 28 bytes came with 24 bytes"),
-        (tensor(0, (), (), False, None, storage=Stored(key="9")), "no item named 'archive/data/9'"),
+        (tensor(0, (), (), False, None, storage=Stored(key="99")), "no item named 'archive/data/99'"),
         (tensor(0, (), (), False, None, storage=Stored(key="../data.pkl")), "no item named"),
         (tensor(0, (), (), False, None, storage=Stored(length=-1)), "a storage is called"),
         (tensor(0, (), (), False, None, storage=Stored(length=1.0)), "a storage is called"),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import gaugeblock as gb
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -49,6 +50,82 @@ def test_gradients_of_sparse_leaves(text: str) -> None:
         return plain(a.grad), None if w.grad is None else plain(w.grad)
 
     assert run(gb) == run(torch)
+
+
+CALLS = """
+lib.stack([a, a * 2]) | lib.stack([a, a * 2], 2) | a[0, 1] | a.unbind()[1] | a.to("cpu", lib.float64) | a.norm()
+a.to(lib.float64) | a.type_as(lib.ones(1).double()) | a / lib.tensor(2.0) | a * lib.tensor(2.0) | a.div(4) | a.pow(2)
+a.square() | a.half() | a.t() | a.mT | a.transpose(0, 1) | a.permute(1, 0) | a @ lib.ones(2) | a @ a | lib.eye(2) @ a
+a.to_sparse() | a.to_sparse_csr() | a.to_sparse_csc() | a.to_sparse_bsr((1, 1)) | a.to_sparse(1) | a.coalesce()
+a.to_dense() | a.to_dense(masked_grad=False) | lib.sparse.sum(a) | lib.sparse.sum(a, 0) | a.sum()
+a.sum(dtype=lib.float64) | a.log1p()
+a - lib.eye(2).to_sparse() | a + lib.eye(2) | lib.eye(2) * a | a * a | a * a.detach() | a + a.t() | 2 * a | -a | a.abs()
+a.clone() | a.relu() | a.frac() | a.rad2deg() | a.sparse_mask(a.detach()) | lib.addmm(lib.eye(2), a, lib.ones(2, 2))
+lib.sparse.softmax(a, 1) | lib.sparse.log_softmax(a, 0) | a.conj() | a.resolve_conj() | (a * 2j).real
+lib.bmm(lib.stack([a, a]), lib.ones(2, 2, 3)) | a / t | a * t | lib.sparse.sampled_addmm(a, w, w, alpha=2, beta=3)
+""".strip().replace("\n", " | ").split(" | ")
+MADE = {
+    "coordinates": lambda lib: lib.tensor([[0, 0.5], [0.25, 1.0]]).to_sparse(),
+    "rows": lambda lib: lib.tensor([[0, 0.5], [0.25, 1.0]]).to_sparse_csr(),
+    "hybrid": lambda lib: lib.tensor([[[0.0, 0], [0.5, 1]], [[0.25, 1], [0, 0]]]).to_sparse(2),
+}
+
+
+@pytest.mark.parametrize("made", MADE)
+@pytest.mark.parametrize("text", CALLS)
+def test_weighted_gradients_of_calls(text: str, made: str) -> None:
+    """What PyTorch refuses may have a gradient."""
+
+    def run(lib: Any) -> Any:
+        a, t = MADE[made](lib).requires_grad_(), lib.tensor(4.0, requires_grad=True)
+        w = lib.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+        found = eval(text, {"lib": lib, "a": a, "t": t, "w": w})
+        found = found if found.layout is lib.strided else found.to_dense()
+        (found * lib.arange(1.0, 1 + found.numel()).reshape(found.shape)).sum().backward()
+        return [None if one.grad is None else plain(one.grad.to(lib.float64)) for one in (a, t, w)]
+
+    try:
+        wanted = run(torch)
+    except (RuntimeError, TypeError, AttributeError):
+        pytest.skip("PyTorch refuses it")
+    for mine, theirs in zip(run(gb), wanted, strict=True):
+        assert (mine is None) == (theirs is None)
+        assert mine is None or (mine[0], np.shape(mine[1])) == (theirs[0], np.shape(theirs[1]))
+        np.testing.assert_allclose(*[np.asarray(one[1] if one else 0.0) for one in (mine, theirs)], rtol=1e-5)
+
+
+COMPLEX = """
+a * f | a * 2j | a * (1 + 2j) | a / 2j | a @ w | lib.sparse.mm(a, w) | lib.mm(a, w) | lib.mv(a, w[:, 0]) | w.t() @ a.t()
+lib.addmm(lib.ones(2, 2), a, w, alpha=2j) | a + a * 1j | a.add(a, alpha=1j) | a.sub(a, alpha=1j) | a * a.detach()
+a.t() | a.abs() | a.sin() | a.square() | a.sum() | lib.sparse.sum(a, 0) | a.conj() | a.conj_physical() | a.adjoint()
+a ** 2 | a.to(lib.complex128) | lib.bmm(lib.stack([a, a]), lib.stack([w, w])) | a.sgn() | a / lib.tensor(2j)
+""".strip().replace("\n", " | ").split(" | ")
+
+
+@pytest.mark.parametrize("form", ["to_sparse", "to_sparse_csr"])
+@pytest.mark.parametrize("real", [False, True])
+@pytest.mark.parametrize("text", COMPLEX)
+def test_gradients_through_complex_numbers(text: str, real: bool, form: str) -> None:
+    def run(lib: Any) -> Any:
+        a = lib.sparse_coo_tensor([[0, 1], [1, 0]], [1.0, 2.0] if real else [1 + 1j, 2 - 1j], (2, 3))
+        a = getattr(a, form)().detach().requires_grad_()
+        w = lib.tensor([[1.0, 2], [3, 4], [5, 6]] if real else [[1 + 1j, 2], [3, 4j], [5, 6 - 2j]], requires_grad=True)
+        found = eval(text, {"lib": lib, "a": a, "w": w, "f": lib.tensor([[1.0, 2j, 3], [4, 5, 6 + 1j]])})
+        found = found if found.layout is lib.strided else found.to_dense()
+        (found * (1 + 0.5j)).sum().abs().backward()
+        return [
+            None if one.grad is None else (str(one.grad.dtype).rpartition(".")[2], plain(one.grad)) for one in (a, w)
+        ]
+
+    try:
+        wanted = run(torch)
+    except (RuntimeError, TypeError, AttributeError):
+        pytest.skip("PyTorch refuses it")
+    for mine, theirs in zip(run(gb), wanted, strict=True):
+        assert (mine is None) == (theirs is None)
+        if mine is not None:
+            assert (mine[0], mine[1][0]) == (theirs[0], theirs[1][0])
+            np.testing.assert_allclose(mine[1][1], theirs[1][1], rtol=1e-5, atol=1e-6)
 
 
 DENSE = """

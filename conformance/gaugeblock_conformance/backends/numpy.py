@@ -53,6 +53,7 @@ _EXCHANGE: dict[str, Callable[..., Any]] = {
     "from_dlpack": _taken,
     "__dlpack__": _capsule,
     "__dlpack_device__": lambda x: x.__dlpack_device__(),
+    "frombuffer": np.frombuffer,
 }
 
 
@@ -137,7 +138,7 @@ class NumpyBackend:
 
     capabilities = frozenset(
         """core strided storage views as_strided inplace reduce bitwise complex index.adv index.set half
-        dlpack""".split()
+        buffer dlpack""".split()
     )
     has_data = True
     rules = RULES

@@ -23,4 +23,9 @@ RULES = (
         sentence="(Pages ask for an int, which Python's True is, and promise no error.)",
         source=f"{_PAGES}/index.html",
     ),
+    OwnRule(
+        "refusals", ("frombuffer",), (ValueError,),
+        sentence="count: Number of items to read. -1 means all data in the buffer. (The page promises no error.)",
+        source=f"{_PAGES}/generated/numpy.frombuffer.html",
+    ),
 )  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from ..core.layout import sparse_coo
 from ..dispatch.dispatcher import REGISTRY, Operator, call
 from ..dispatch.keys import tensors_in
 from ..dispatch.state import STATE
@@ -60,8 +61,12 @@ def dense(grad: Tensor) -> Tensor:
 
 def at_indices(grad: Tensor, like: Tensor) -> Tensor:
     """Return a gradient at the indices of a sparse tensor, coalesced if they may repeat."""
-    found: Tensor = named("sparse_mask", grad, like.coalesce() if is_coo(like) else like)  # type: ignore[attr-defined]
-    return found
+    mask: Any = like
+    if not is_coo(like):
+        return named("sparse_mask", grad, like)  # type: ignore[no-any-return]
+    if isinstance(grad, SparseTensor) and not is_coo(grad):
+        grad = named("_to_sparse", grad, layout=sparse_coo)
+    return named("sparse_mask", grad, mask.coalesce())  # type: ignore[no-any-return]
 
 
 def values_at(grad: Tensor, like: Any) -> Tensor:
@@ -85,13 +90,20 @@ def with_values(like: Any, values: Tensor) -> Tensor:
 
 def to_dense_back(ctx: Any, grad: Tensor) -> Grads:
     (self,) = ctx.saved_tensors
-    if ctx.inputs[2] is False:
+    if ctx.inputs[2] is not False:
+        return at_indices(grad, self), None, None
+    if is_coo(self):
         return named("_to_sparse.sparse_dim", grad, self.sparse_dim()), None, None
-    return at_indices(grad, self), None, None
+    block = self.parts.block if self.parts.form.blocks else None
+    whole = named("_to_sparse", grad, layout=self.layout, blocksize=block, dense_dim=self.dense_dim())
+    return whole, None, None
 
 
-def first_dense(ctx: Any, grad: Tensor) -> Grads:
-    return dense(grad), *[None] * (len(ctx.inputs) - 1)
+def as_given(ctx: Any, grad: Tensor) -> Grads:
+    """Return the gradient of a conversion of layouts: at the indices of what was sparse before, else strided."""
+    (self,) = ctx.saved_tensors
+    found = at_indices(grad, self) if isinstance(self, SparseTensor) else dense(grad)
+    return found, *[None] * (len(ctx.inputs) - 1)
 
 
 def passed(ctx: Any, grad: Tensor) -> Grads:
@@ -133,18 +145,24 @@ def sum_dim_back(ctx: Any, grad: Tensor) -> Grads:
     return found, *[None] * (len(ctx.inputs) - 1)
 
 
-def transposed(matrix: Tensor) -> Tensor:
-    return apply("t", matrix)
+def adjoint(matrix: Tensor) -> Tensor:
+    """Return the transpose, conjugated."""
+    return apply("adjoint", matrix)
+
+
+def scaled(grad: Tensor, factor: Any) -> Tensor:
+    """Return a gradient times the conjugate of a number."""
+    return grad if factor == 1 else apply("mul.Scalar", grad, conjugate(factor))
+
+
+def conjugate(number: Any) -> Any:
+    return number.conjugate() if isinstance(number, complex) else number
 
 
 def mm_back(ctx: Any, grad: Tensor) -> Grads:
     self, mat2 = ctx.saved_tensors
-    both = isinstance(self, SparseTensor) and isinstance(mat2, SparseTensor)
-    mine = apply("mm", grad, transposed(mat2)) if ctx.needs_input_grad[0] else None
-    theirs = apply("mm", transposed(self), grad) if ctx.needs_input_grad[1] else None
-    if both:
-        mine = None if mine is None else at_indices(mine, self)
-        theirs = None if theirs is None else at_indices(theirs, mat2)
+    mine = apply("mm", grad, adjoint(mat2)) if ctx.needs_input_grad[0] else None
+    theirs = apply("mm", adjoint(self), grad) if ctx.needs_input_grad[1] else None
     return mine, theirs
 
 
@@ -163,40 +181,66 @@ def addmm_back(ctx: Any, grad: Tensor) -> Grads:
     alpha, beta = ctx.options.get("alpha", 1), ctx.options.get("beta", 1)
     needs = ctx.needs_input_grad
     return (
-        apply("mul.Scalar", grad, beta) if needs[0] else None,
-        apply("mul.Scalar", apply("mm", grad, transposed(mat2)), alpha) if needs[1] else None,
-        apply("mul.Scalar", apply("mm", transposed(mat1), grad), alpha) if needs[2] else None,
+        scaled(grad, beta) if needs[0] else None,
+        scaled(apply("mm", grad, adjoint(mat2)), alpha) if needs[1] else None,
+        scaled(apply("mm", adjoint(mat1), grad), alpha) if needs[2] else None,
     )
 
 
 def mv_back(ctx: Any, grad: Tensor) -> Grads:
     self, vec = ctx.saved_tensors
-    mine = apply("mul.Tensor", apply("unsqueeze", grad, 1), vec) if ctx.needs_input_grad[0] else None
-    return mine, apply("mv", transposed(self), grad) if ctx.needs_input_grad[1] else None
+    needs = ctx.needs_input_grad
+    return (
+        apply("mul.Tensor", apply("unsqueeze", grad, 1), apply("conj", vec)) if needs[0] else None,
+        apply("mv", adjoint(self), grad) if needs[1] else None,
+    )
+
+
+def bmm_back(ctx: Any, grad: Tensor) -> Grads:
+    self, mat2 = ctx.saved_tensors
+    return (
+        apply("bmm", grad, adjoint(mat2)) if ctx.needs_input_grad[0] else None,
+        apply("bmm", adjoint(self), grad) if ctx.needs_input_grad[1] else None,
+    )
 
 
 def signed_sum_back(sign: int) -> Callable[..., Any]:
     """Return the backward of ``self + sign * alpha * other``."""
 
     def backward(ctx: Any, grad: Tensor) -> Grads:
-        factor = sign * ctx.options.get("alpha", 1)
-        return grad, grad if factor == 1 else apply("mul.Scalar", grad, factor)
+        return grad, scaled(grad, sign * ctx.options.get("alpha", 1))
 
     return backward
 
 
 def mul_back(ctx: Any, grad: Tensor) -> Grads:
     self, other = ctx.saved_tensors
-    needs = ctx.needs_input_grad
-    return (
-        apply("mul.Tensor", grad, other) if needs[0] else None,
-        apply("mul.Tensor", grad, self) if needs[1] else None,
-    )
+    factors = apply("conj", other), apply("conj", self)
+    return tuple([
+        reduced(apply("mul.Tensor", grad, factor), one) if needed else None
+        for one, factor, needed in zip((self, other), factors, ctx.needs_input_grad, strict=True)
+    ])  # fmt: skip
+
+
+def div_back(ctx: Any, grad: Tensor) -> Grads:
+    """Return the gradients of a quotient by a tensor without dims."""
+    self, other = ctx.saved_tensors
+    divisor = apply("conj", other)
+    mine = apply("div.Tensor", grad, divisor)
+    if not ctx.needs_input_grad[1]:
+        return mine, None
+    quotient = apply("conj", apply("div.Tensor", self, other))
+    return mine, apply("neg", apply("div.Tensor", apply("sum", apply("mul.Tensor", grad, quotient)), divisor))
+
+
+def reduced(grad: Tensor, like: Tensor) -> Tensor:
+    """Return the gradient of a factor: summed for one without dims, which all elements share."""
+    return apply("sum", grad) if grad.dim() and not like.dim() else grad  # type: ignore[attr-defined]
 
 
 def by_number_back(name: str) -> Callable[..., Any]:
-    """Return the backward of an operator that is linear in the tensor: itself of the gradient."""
-    return lambda ctx, grad: (apply(name, grad, ctx.inputs[1]), None)
+    """Return the backward of an operator that is linear in the tensor: itself of the gradient, by the conjugate."""
+    return lambda ctx, grad: (apply(name, grad, conjugate(ctx.inputs[1])), None)
 
 
 def to_dtype_back(ctx: Any, grad: Tensor) -> Grads:
@@ -212,8 +256,32 @@ def permute_back(ctx: Any, grad: Tensor) -> Grads:
     return apply("permute", grad, [dims.index(dim) for dim in range(len(dims))]), None
 
 
-def mask_back(ctx: Any, grad: Tensor) -> Grads:
-    return dense(grad), None
+def unsqueeze_back(ctx: Any, grad: Tensor) -> Grads:
+    return apply("select.int", grad, ctx.inputs[1], 0), None
+
+
+def select_back(ctx: Any, grad: Tensor) -> Grads:
+    """Return the gradient of a part: zeros, or nothing specified, in all others."""
+    sizes, (_, dim, index) = ctx.shapes[0], ctx.inputs
+    zeros = apply("new_zeros", dense(grad), tuple(sizes))
+    found = apply("select_scatter", zeros, dense(grad), dim, index)
+    return (named("_to_sparse", found) if is_coo(grad) else found), None, None
+
+
+def index_select_back(ctx: Any, grad: Tensor) -> Grads:
+    (index,) = ctx.saved_tensors
+    zeros = apply("new_zeros", dense(grad), tuple(ctx.shapes[0]))
+    return apply("index_add", zeros, ctx.inputs[1], index, dense(grad)), None, None
+
+
+def cat_back(ctx: Any, grad: Tensor) -> Grads:
+    dim = (ctx.inputs[1] if len(ctx.inputs) > 1 else 0) % grad.dim()  # type: ignore[attr-defined]
+    begin, found = 0, []
+    for one in ctx.inputs[0]:
+        places = apply("arange.start", begin, begin + one.shape[dim])
+        found.append(apply("index_select", grad, dim, places))
+        begin += one.shape[dim]
+    return found, None
 
 
 def unary_back(name: str) -> Callable[..., Any]:
@@ -233,32 +301,42 @@ def unary_back(name: str) -> Callable[..., Any]:
     return backward
 
 
+CONJUGATES = ("conj", "conj_physical")
+"""Operators that give a real tensor back as it is."""
 DERIVATIVES: dict[str, Derivative] = {
-    "_to_sparse": Derivative(first_dense, keeping()),
-    "_to_sparse.sparse_dim": Derivative(first_dense, keeping()),
+    "_to_sparse": Derivative(as_given, keeping(0)),
+    "_to_sparse.sparse_dim": Derivative(as_given, keeping(0)),
     "_to_dense": Derivative(to_dense_back, keeping(0)),
     "_coalesce": Derivative(passed, keeping()),
     "clone": Derivative(passed, keeping()),
     "values": Derivative(values_back, keeping(0)),
     "_sparse_coo_tensor_with_dims_and_tensors": Derivative(constructor_back, keeping(3)),
     "_sparse_compressed_tensor_unsafe": Derivative(compressed_back, keeping(0, 1, 2)),
-    "sparse_mask": Derivative(mask_back, keeping()),
+    "sparse_mask": Derivative(as_given, keeping(0)),
     "sum": Derivative(sum_back, keeping()),
     "sum.dim_IntList": Derivative(sum_dim_back, keeping(0)),
     "mm": Derivative(mm_back, keeping(0, 1)),
     "_sparse_mm": Derivative(sparse_mm_back, keeping(0, 1)),
     "addmm": Derivative(addmm_back, keeping(1, 2)),
     "mv": Derivative(mv_back, keeping(0, 1)),
+    "bmm": Derivative(bmm_back, keeping(0, 1)),
     "add.Tensor": Derivative(signed_sum_back(1), keeping()),
     "sub.Tensor": Derivative(signed_sum_back(-1), keeping()),
     "mul.Tensor": Derivative(mul_back, keeping(0, 1)),
     "mul.Scalar": Derivative(by_number_back("mul.Scalar"), keeping()),
     "div.Scalar": Derivative(by_number_back("div.Scalar"), keeping()),
+    "div.Tensor": Derivative(div_back, keeping(0, 1)),
     "to.dtype": Derivative(to_dtype_back, keeping(0)),
-    "t": Derivative(lambda ctx, grad: (transposed(grad),), keeping()),
+    "to.device": Derivative(to_dtype_back, keeping(0)),
+    **{name: Derivative(lambda ctx, grad: (apply("conj", grad),), keeping()) for name in CONJUGATES},
+    "t": Derivative(lambda ctx, grad: (apply("t", grad),), keeping()),
     "transpose.int": Derivative(transpose_back, keeping()),
     "permute": Derivative(permute_back, keeping()),
-    **{name: Derivative(unary_back(name), keeping(0)) for name in KEEPING_ZERO},
+    "unsqueeze": Derivative(unsqueeze_back, keeping()),
+    "select.int": Derivative(select_back, keeping()),
+    "index_select": Derivative(index_select_back, keeping(2)),
+    "cat": Derivative(cat_back, keeping()),
+    **{name: Derivative(unary_back(name), keeping(0)) for name in (*KEEPING_ZERO, "pow.Tensor_Scalar")},
 }
 """Operator -> its derivative where an argument or the result is sparse."""
 UNRECORDED = frozenset(
@@ -266,7 +344,9 @@ UNRECORDED = frozenset(
     row_indices zeros_like empty_like is_same_size""".split()
 )
 """Operators whose results have no gradient."""
-COMPOSED = frozenset({"matmul", "stack", "to.device", "to.other", "to.dtype_layout", "unbind.int"})
+COMPOSED = frozenset(
+    """matmul stack to.other to.dtype_layout unbind.int adjoint resolve_conj resolve_neg""".split()
+)
 """Operators that are run as what they are made of, which is recorded."""
 
 
@@ -276,7 +356,10 @@ def sparse_kernel(operator: Operator) -> Callable[..., Any]:
     if name in UNRECORDED:
         return lambda *args, **kwargs: below(operator, args, kwargs)
     if name in DERIVATIVES:
-        return registered_kernel(operator, DERIVATIVES[name])
+        kernel = registered_kernel(operator, DERIVATIVES[name])
+        if name in CONJUGATES:
+            return lambda self: kernel(self) if self.meta.dtype.is_complex else self
+        return kernel
     if any(one.alias is not None and one.alias.mutable for one in operator.schema.returns):
         return inplace(operator)
     composed = REGISTRY.lookup(operator, "SparseCPU").function if name in COMPOSED else None

@@ -8,11 +8,15 @@ is its bag, and of a maximum the places are the rows that the elements come from
 that equals `padding` does not count. An index that names no row makes the call fail, as a guard does; so do offsets
 that do not begin at 0, and a last one behind `count`. Sums have no owners, lengths and places. 16-bit floats have
 memory for a row of wider ones. A row of the result is contiguous; only the strides from bag to bag are looked at.
+
+A sum or a mean of adjacent elements is added up in registers, some columns at a time, and needs no row of wider
+floats. All others are added up in memory, an index at a time.
 """
 
 from __future__ import annotations
 
 import functools
+from abc import ABC, abstractmethod
 
 from ..core.dtype import DType, float32, int32
 from .code import Declarations, row_module
@@ -30,30 +34,46 @@ from .sharing import MAX_DIMS
 SUM, MEAN, MAX = range(3)
 AHEAD = 16
 """So many indices before its turn a row of the table is fetched: memory takes about as long as so many rows do."""
+LINE = 64
+"""Bytes of a line of the cache."""
 
 
-def results_of(dtype: DType, made: DType, mode: int) -> list[DType]:
+VECTORS = 8, 4, 2, 1
+"""So many vectors of a row are added up at a time, as many columns as remain."""
+
+
+def results_of(dtype: DType, made: DType, mode: int, adjacent: bool) -> list[DType]:
     """Return the dtypes of the operands that are written: the result, others in `made`, and a row of wider floats."""
     others = {SUM: 0, MEAN: 3, MAX: 3}[mode]
-    return [dtype, *[made] * others, *([float32] if is_half(dtype) else [])]
+    return [dtype, *[made] * others, *([float32] if is_half(dtype) and not in_registers(mode, adjacent) else [])]
+
+
+def in_registers(mode: int, adjacent: bool) -> bool:
+    """Return whether rows are added up in registers."""
+    return adjacent and mode != MAX
 
 
 @functools.cache
-def bags_kernel(dtype: DType, index: DType, offset: DType, made: DType, mode: int, scale: DType | None) -> Builtin:
-    """Return the builtin for a table of a dtype, indices and offsets of int32 or int64, other results of `made`, and
-    factors of each row of a dtype, if there are any; memoised."""
+def bags_kernel(
+    dtype: DType, index: DType, offset: DType, made: DType, mode: int, scale: DType | None, adjacent: bool
+) -> Builtin:
+    """Return the builtin for a table of a dtype, with the elements of a row adjacent or not, indices and offsets of
+    int32 or int64, other results of `made`, and factors of each row of a dtype, if there are any; memoised."""
     level = current_level()
     names = " ".join(one.name for one in (dtype, index, offset, made))
-    description = f"embedding bag {names} {mode} {scale and scale.name} {level.name}"
-    row = compiler().load(description, lambda: _Writer(dtype, index, offset, made, mode, scale, level).text())
-    results = results_of(dtype, made, mode)
+    description = f"embedding bag {names} {mode} {scale and scale.name} {adjacent} {level.name}"
+    writer = RegisterWriter if in_registers(mode, adjacent) else MemoryWriter
+    row = compiler().load(description, lambda: writer(dtype, index, offset, made, mode, scale, level).text())
+    results = results_of(dtype, made, mode, adjacent)
     read = [dtype, index, offset, *([] if scale is None else [scale])]
     signature = Signature(len(results), "m" * len(read) + "i" * 9)
     return rows_builtin("embedding_bag", signature, row, [one.itemsize for one in (*results, *read)], MAX_DIMS)
 
 
-class _Writer:
+class Writer(ABC):
     """Writes the module of a kernel."""
+
+    adjacent: bool
 
     def __init__(
         self, dtype: DType, index: DType, offset: DType, made: DType, mode: int, scale: DType | None, level: Level
@@ -65,7 +85,7 @@ class _Writer:
         self.width = max(1, level.vector_bytes // self.wide.itemsize)
         self.declarations = Declarations(level.vector_bytes)
         self.code = code = Emitter(1, "x", self.declarations)
-        many = len(results_of(dtype, made, mode))
+        many = len(results_of(dtype, made, mode, self.adjacent))
         pointers = [code.load("ptr", code.slot("%pointers", k)) for k in range(many + 3 + (scale is not None))]
         strides = [code.load("i64", code.slot("%strides", k)) for k in range(len(pointers))]
         self.table, self.indices, offsets, *factors = pointers[many:]
@@ -79,7 +99,6 @@ class _Writer:
     def text(self) -> str:
         """LLVM IR of the module; the row function is called @NAME."""
         code, (offsets, offset_step) = self.code, self.offsets
-        self.declarations["memset"] = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
         last = code.register(f"sub i64 {self.starts}, 1")
         wrong = code.register(f"icmp ne i64 {self._integer(offsets, self.offset)}, 0")
         last = self._integer(code.at(offsets, last, offset_step), self.offset)
@@ -88,21 +107,13 @@ class _Writer:
             places = [code.at(pointer, bags.index, stride) for pointer, stride in self.results]
             begin = self._start(bags.index)
             end = self._start(code.register(f"add i64 {bags.index}, 1"))
-            total = places[-1] if self.wide is not self.dtype else places[0]
-            self._clear(total, self.wide)
-            if self.mode == MAX:
-                self._clear(places[3], self.made)
-            with code.carry(begin, end, 1, [("i64", "0"), ("i1", bags.values[0])]) as loop:
-                loop.following = self._add(loop.index, bags.index, places, total, *loop.values)
-            many, wrong = loop.results
-            if self.mode != SUM:
-                self._store_integer(many, places[2])
-            if self.mode == MEAN:
-                self._store_integer(many, places[3])
-            if self.mode == MEAN or self.wide is not self.dtype:
-                self._finish(total, places[0], many)
-            bags.following = [wrong]
+            bags.following = [self.add_bag(bags.index, begin, end, places, bags.values[0])]
         return row_module(code, self.declarations, self.level.attributes, bags.results[0])
+
+    @abstractmethod
+    def add_bag(self, bag: str, begin: str, end: str, places: list[str], wrong: str) -> str:
+        """Write the results of a bag, which has the indices from one place to another, at its places; return whether
+        the call fails, as it does if it is wrong already."""
 
     def _integer(self, place: str, dtype: DType) -> str:
         found = self.code.load(f"i{8 * dtype.itemsize}", place, dtype.itemsize)
@@ -123,30 +134,170 @@ class _Writer:
         below = code.register(f"icmp slt i64 {start}, 0")
         return code.register(f"select i1 {below}, i64 0, i64 {start}")
 
+    def _row_of(self, index: str) -> str:
+        """Return the row that the index at a place names."""
+        return self._integer(self.code.at(self.indices, index, self.index_step), self.index)
+
+    def _coming(self, index: str) -> str:
+        """Return where the row lies that is needed some indices after the one at a place."""
+        code = self.code
+        later = code.minimum(code.register(f"add i64 {index}, {AHEAD}"), code.register(f"sub i64 {self.count}, 1"))
+        return code.at(self.table, self._row_of(later), self.row_step)
+
+    def _counts(self, row: str) -> tuple[str, str]:
+        """Return whether a row is one of the table, and whether it counts too."""
+        inside = self.code.register(f"icmp ult i64 {row}, {self.rows}")
+        other = self.code.register(f"icmp ne i64 {row}, {self.padding}")
+        return inside, self.code.register(f"and i1 {inside}, {other}")
+
+    def _factor(self, index: str) -> str:
+        """Return the register of the factor of the index at a place; empty if there are no factors."""
+        if self.scaled is None:
+            return ""
+        with self.code.scope(1):
+            place = self.code.at(self.scale, index, self.scale_step)
+            scale = self._value(load_value(self.code, self.scaled, place, self.level))
+            return self.code.emit([cast(scale, self.type)])[0]
+
+    def _divisor(self, many: str) -> str:
+        """Return the register of what sums are divided by: 1 for no rows. Empty where the sums are the results."""
+        if self.mode != MEAN:
+            return ""
+        with self.code.scope(1):
+            count = Expr("argument", INT[64])
+            self.code.bind(count, many)
+            return self.code.emit([cast(select(count == 0, 1, count), self.type)])[0]
+
+    def _prefetch(self, place: str) -> None:
+        """Bring what lies at a place into the cache. No place is wrong: an index that names no row does no harm."""
+        self.declarations["prefetch"] = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"
+        self.code.line(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
+
+    def _at(self, row: str, index: str) -> str:
+        return self.code.at(row, index, self.wide.itemsize)
+
+    def _bound(self, register: str, type: ScalarType) -> Expr:
+        """Return the expression of a scalar register in all lanes."""
+        expr = Expr("argument", type)
+        self.code.bind(expr, self.code.splat(register, type))
+        return expr
+
+    def _value(self, value: Value) -> Expr:
+        assert isinstance(value, Expr)
+        return value
+
+
+class RegisterWriter(Writer):
+    """Writes a kernel that adds up adjacent elements in registers, a block of columns at a time."""
+
+    adjacent = True
+
+    def add_bag(self, bag: str, begin: str, end: str, places: list[str], wrong: str) -> str:
+        code = self.code
+        with code.carry(begin, end, 1, [("i64", "0"), ("i1", wrong)]) as loop:
+            inside, counts = self._counts(self._row_of(loop.index))
+            if self.mode == MEAN:
+                self._store_integer(bag, code.at(places[1], loop.index, self.made.itemsize))
+            many = code.register(f"add i64 {loop.values[0]}, {code.register(f'zext i1 {counts} to i64')}")
+            outside = code.register(f"xor i1 {inside}, true")
+            loop.following = [many, code.register(f"or i1 {loop.values[1]}, {outside}")]
+        many, wrong = loop.results
+        if self.mode == MEAN:
+            self._store_integer(many, places[2])
+            self._store_integer(many, places[3])
+        divisor = self._divisor(many)
+        last = code.register(f"select i1 {wrong}, i64 {begin}, i64 {end}")
+        done = "0"
+        for vectors, width in self._blocks():
+            step = vectors * width
+            left = code.register(f"sub i64 {self.columns}, {done}")
+            stop = code.register(f"add i64 {done}, {code.register(f'and i64 {left}, {-step}')}")
+            with code.scope(width), code.loop(done, stop, step) as column:
+                offset = [code.register(f"add i64 {column}, {k * width}") for k in range(vectors)]
+                sums = self._sums(begin, last, offset)
+                for place, total in zip(offset, sums, strict=True):
+                    value = Expr("argument", self.type)
+                    code.bind(value, total)
+                    value = value / self._bound(divisor, self.type) if divisor else value
+                    at = code.at(places[0], place, self.dtype.itemsize)
+                    store_value(code, self.dtype, at, value, self.level)
+            done = stop
+        return wrong
+
+    def _blocks(self) -> list[tuple[int, int]]:
+        """Return how many vectors, of how many elements, the blocks of columns have."""
+        halves = [(1, 1 << k) for k in reversed(range(self.width.bit_length() - 1))]
+        return [*((many, self.width) for many in VECTORS if self.width > 1), *(halves or [(1, 1)])]
+
+    def _sums(self, begin: str, end: str, columns: list[str]) -> list[str]:
+        """Return the vectors of sums of the rows of a bag, from some columns on."""
+        code, width = self.code, self.code.width
+        type = code.type(self.type)
+        zero = code.constant(Expr("constant", self.type, (), 0))
+        with code.carry(begin, end, 1, [(type, zero)] * len(columns)) as loop:
+            row, coming = self._row_of(loop.index), self._coming(loop.index)
+            for column in columns[:: max(1, LINE // (width * self.dtype.itemsize))]:
+                self._prefetch(code.at(coming, column, self.dtype.itemsize))
+            counts, before = code.register(f"icmp ne i64 {row}, {self.padding}"), code.label()
+            code.jump(before)
+            code.begin(before)
+            with code.ending(counts) as after, code.scope():
+                source, factor = code.at(self.table, row, self.row_step), self._factor(loop.index)
+                made = []
+                for column, total in zip(columns, loop.values, strict=True):
+                    place = code.at(source, column, self.dtype.itemsize)
+                    value = self._value(load_value(code, self.dtype, place, self.level))
+                    if factor:
+                        value = value * self._bound(factor, self.type)
+                    known = Expr("argument", self.type)
+                    code.bind(known, total)
+                    made += code.emit([known + value])
+                inside = code.block
+                code.jump(after)
+            loop.following = [
+                code.register(f"phi {type} [{old}, %{before}], [{new}, %{inside}]")
+                for old, new in zip(loop.values, made, strict=True)
+            ]
+        return loop.results
+
+
+class MemoryWriter(Writer):
+    """Writes a kernel that adds up the elements, or finds the largest ones, in the row of the result."""
+
+    adjacent = False
+
+    def add_bag(self, bag: str, begin: str, end: str, places: list[str], wrong: str) -> str:
+        code = self.code
+        total = places[-1] if self.wide is not self.dtype else places[0]
+        self._clear(total, self.wide)
+        if self.mode == MAX:
+            self._clear(places[3], self.made)
+        with code.carry(begin, end, 1, [("i64", "0"), ("i1", wrong)]) as loop:
+            loop.following = self._add(loop.index, bag, places, total, *loop.values)
+        many, wrong = loop.results
+        if self.mode != SUM:
+            self._store_integer(many, places[2])
+        if self.mode == MEAN:
+            self._store_integer(many, places[3])
+        if self.mode == MEAN or self.wide is not self.dtype:
+            self._finish(total, places[0], many)
+        return wrong
+
     def _clear(self, row: str, dtype: DType) -> None:
+        self.declarations["memset"] = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
         size = self.code.register(f"mul i64 {self.columns}, {dtype.itemsize}")
         self.code.line(f"call void @llvm.memset.p0.i64(ptr {row}, i8 0, i64 {size}, i1 false)")
 
     def _add(self, index: str, bag: str, places: list[str], total: str, many: str, wrong: str) -> list[str]:
         """Add the row of an index to what is found, and return how many rows that has, and whether the call fails."""
         code = self.code
-        row = self._integer(code.at(self.indices, index, self.index_step), self.index)
+        row, coming = self._row_of(index), self._coming(index)
+        inside, counts = self._counts(row)
         if self.mode != SUM:
             self._store_integer(bag, code.at(places[1], index, self.made.itemsize))
-        inside = code.register(f"icmp ult i64 {row}, {self.rows}")
-        other = code.register(f"icmp ne i64 {row}, {self.padding}")
-        counts = code.register(f"and i1 {inside}, {other}")
-        later = code.minimum(code.register(f"add i64 {index}, {AHEAD}"), code.register(f"sub i64 {self.count}, 1"))
-        later = self._integer(code.at(self.indices, later, self.index_step), self.index)
-        coming = code.at(self.table, later, self.row_step)
         self._prefetch(coming)
         with code.when(counts):
-            source = code.at(self.table, row, self.row_step)
-            factor = ""
-            if self.scaled is not None:
-                place = code.at(self.scale, index, self.scale_step)
-                scale = self._value(load_value(code, self.scaled, place, self.level))
-                (factor,) = code.emit([cast(scale, self.type)])
+            source, factor = code.at(self.table, row, self.row_step), self._factor(index)
             first = code.register(f"icmp eq i64 {many}, 0")
             for width, begin, end in self._spans(self.step, self.dtype.itemsize):
                 with code.scope(width), code.loop(begin, end, width) as k:
@@ -166,11 +317,6 @@ class _Writer:
         more = code.register(f"add i64 {many}, {code.register(f'zext i1 {counts} to i64')}")
         return [more, code.register(f"or i1 {wrong}, {code.register(f'xor i1 {inside}, true')}")]
 
-    def _prefetch(self, place: str) -> None:
-        """Bring what lies at a place into the cache. No place is wrong: an index that names no row does no harm."""
-        self.declarations["prefetch"] = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"
-        self.code.line(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
-
     def _mark(self, better: Expr, row: str, place: str) -> None:
         """Note the row where something is better than what has been found before."""
         kind = INT[8 * self.made.itemsize]
@@ -181,11 +327,7 @@ class _Writer:
     def _finish(self, total: str, result: str, many: str) -> None:
         """Store the row of the result: what has been added up, in a mean divided by how many rows it is."""
         code = self.code
-        divisor = ""
-        if self.mode == MEAN:
-            count = Expr("argument", INT[64])
-            code.bind(count, many)
-            (divisor,) = code.emit([cast(select(count == 0, 1, count), self.type)])
+        divisor = self._divisor(many)
         for width, begin, end in self._spans(str(self.wide.itemsize), self.wide.itemsize):
             with code.scope(width), code.loop(begin, end, width) as k:
                 value = self._value(load_value(code, self.wide, self._at(total, k), self.level))
@@ -200,15 +342,3 @@ class _Writer:
         stop = code.register(f"select i1 {adjacent}, i64 {stop}, i64 0")
         return [(self.width, "0", stop), (1, stop, columns)] if self.width > 1 else [(1, "0", columns)]
 
-    def _at(self, row: str, index: str) -> str:
-        return self.code.at(row, index, self.wide.itemsize)
-
-    def _bound(self, register: str, type: ScalarType) -> Expr:
-        """Return the expression of a scalar register in all lanes."""
-        expr = Expr("argument", type)
-        self.code.bind(expr, self.code.splat(register, type))
-        return expr
-
-    def _value(self, value: Value) -> Expr:
-        assert isinstance(value, Expr)
-        return value

@@ -297,7 +297,10 @@ def select(self: Tensor, dim: int, index: int) -> Tensor:
 
 
 def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
-    """Return the elements at those that a compressed tensor specifies. Raises RuntimeError for other sizes."""
+    """Return the elements at those that a compressed tensor specifies. Raises RuntimeError for other sizes and for a
+    mask in another layout."""
+    if not is_compressed(mask):
+        raise RuntimeError(f"sparse_mask(): expected mask in a compressed layout, got layout {mask.layout.name}")
     if self.meta.sizes != mask.meta.sizes:
         raise RuntimeError(
             f"sparse_mask(): operands have incompatible sizes; self has size {list(self.meta.sizes)} but mask has size "

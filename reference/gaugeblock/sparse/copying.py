@@ -1,4 +1,4 @@
-"""Copies of sparse tensors: clones, detached tensors, other dtypes, deep copies and pickles; copy_ and zero_."""
+"""Copies of sparse tensors: clones, detached and conjugated tensors, other dtypes, deep copies and pickles."""
 
 from __future__ import annotations
 
@@ -36,10 +36,32 @@ def converted(
     """Return the tensor with values of a dtype and the same indices; itself if it has the dtype already."""
     if dtype is self.meta.dtype:
         return clone(self) if copy else self
+    return _of_values(self, "to.dtype", dtype)
+
+
+def conj(self: Tensor) -> Tensor:
+    """Return the tensor itself if it is real, else one with conjugated values and the same indices: no bit marks it."""
+    return _of_values(self, "conj_physical") if self.meta.dtype.is_complex else self
+
+
+def real(self: Tensor) -> Tensor:
+    """Return the tensor itself if it is real, else one with the real parts of the values."""
+    return _of_values(self, "real") if self.meta.dtype.is_complex else self
+
+
+def _of_values(self: Tensor, operator: str, *args: Any) -> Tensor:
+    """Return a tensor with the same indices and what a linear operator makes of the values."""
     parts = parts_of(self)
     *indices, values = parts.tensors
-    made = [*indices, apply("to.dtype", values, dtype)]
+    made = [*indices, apply(operator, values, *args)]
     return parts.remade(*made).tensor(self.meta.sizes)
+
+
+def conj_(self: Tensor) -> Tensor:
+    """Conjugate the values in place."""
+    apply("conj_physical_", parts_of(self).values)
+    bump_version(self)
+    return self
 
 
 def moved(

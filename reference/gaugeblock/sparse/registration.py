@@ -57,6 +57,10 @@ Kernels = Mapping[str, Callable[..., Any]]
 TO_SPARSE: Kernels = {"_to_sparse": compressing.to_sparse}
 TO_SPARSE_DIM: Kernels = {"_to_sparse.sparse_dim": compressing.to_sparse_dim}
 COMPARED: Kernels = {"is_same_size": members.is_same_size, "is_nonzero": members.is_nonzero}
+CONJUGATES: Kernels = {
+    "conj": copying.conj, "conj_physical": copying.conj, "conj_physical_": copying.conj_,
+    "adjoint": views.adjoint, "real": copying.real,
+}  # fmt: skip
 TABLES: tuple[tuple[str, Kernels], ...] = (
     (ALL, {name: members.expecting(name) for name in members.EXPECTED if name != "coalesce"}),
     (
@@ -113,7 +117,7 @@ TABLES: tuple[tuple[str, Kernels], ...] = (
             if one
         },
     ),
-    *[(key, COMPARED) for key in SPARSE],
+    *[(key, {**COMPARED, **CONJUGATES}) for key in SPARSE],
     ("CPU", {"_sparse_compressed_tensor_unsafe": compressed_construction.from_parts}),
     *[(key, TO_SPARSE) for key in ("CPU", *SPARSE)],
     *[(key, TO_SPARSE_DIM) for key in SPARSE],
@@ -124,7 +128,10 @@ TABLES: tuple[tuple[str, Kernels], ...] = (
     }),
 )
 """Dispatch key -> operators and their kernels."""
-COMPOSED = frozenset("to.dtype_layout to.other type_as is_floating_point is_complex is_signed norm.Scalar".split())
+COMPOSED = frozenset(
+    """to.dtype_layout to.other type_as is_floating_point is_complex is_signed norm.Scalar resolve_conj
+    resolve_neg""".split()
+)
 """Operators made of others by the dispatcher, which serve sparse tensors as they are."""
 
 

@@ -12,7 +12,7 @@ from ..tensor.versions import bump_version
 from .coalescing import coalesced
 from .coo_tensor import parts_of, with_values
 
-LINEAR = ("conj_physical", "deg2rad", "neg", "positive", "rad2deg")
+LINEAR = ("deg2rad", "neg", "positive", "rad2deg")
 """Operators that may be applied to the values of equal indices one by one."""
 KEEPING_ZERO = (
     *LINEAR, "abs", "asin", "asinh", "atan", "atanh", "ceil", "erf", "erfinv", "expm1", "floor", "frac", "log1p",

@@ -51,6 +51,13 @@ def transpose(self: Tensor, dim0: int, dim1: int) -> Tensor:
     return permute(self, order)
 
 
+def adjoint(self: Tensor) -> Tensor:
+    """Return the conjugate of the tensor with its last two dims exchanged. Raises RuntimeError for fewer dims."""
+    if self.meta.ndim < 2:
+        raise RuntimeError(f"adjoint(): a sparse tensor must have at least two dims, got {self.meta.ndim}")
+    return apply("conj", apply("transpose.int", self, -2, -1))
+
+
 def t(self: Tensor) -> Tensor:
     """Return a matrix with its dims exchanged. Raises RuntimeError for more than two sparse dims and for dense ones."""
     split = parts_of(self).sparse_dim
@@ -91,7 +98,7 @@ def select(self: Tensor, dim: int, index: int) -> Tensor:
 def unbind(self: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """Return the parts of a dim."""
     place = wrap_dim("unbind", dim, self.meta.ndim)
-    return tuple(select(self, place, index) for index in range(self.meta.sizes[place]))
+    return tuple(apply("select.int", self, place, index) for index in range(self.meta.sizes[place]))
 
 
 def unsqueeze(self: Tensor, dim: int) -> Tensor:
@@ -158,7 +165,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Return sparse tensors of equal sizes along a new dim. Raises RuntimeError for what `cat` refuses."""
     place = wrap_dim("stack", dim, tensors[0].meta.ndim + 1)
-    return cat([unsqueeze(one, place) if is_coo(one) else one for one in tensors], place)
+    return apply("cat", [apply("unsqueeze", one, place) if is_coo(one) else one for one in tensors], place)
 
 
 def _check_fit(first: Tensor, others: Sequence[Tensor], place: int) -> None:

@@ -11,7 +11,7 @@ from ...core.device import cpu, meta_device
 from ...core.dtype import DType, bool_, float32, int32, int64
 from ...core.promotion import UPSTREAM_NAMES
 from ...kernels.conversion import is_half
-from ...kernels.embedding_bag import MAX, SUM, bags_kernel
+from ...kernels.embedding_bag import MAX, SUM, bags_kernel, in_registers
 from ...kernels.histogram import limits_kernel
 from ...tensor.reshaping import contiguous
 from ...tensor.scalars import item
@@ -231,10 +231,11 @@ def _bags_plan(
             plan.fill(view, 0)
     elif include_last_offset:
         plan.fill(plan.results[1], 0)
-    if is_half(weight.dtype):
+    adjacent = weight.strides[1] == 1
+    if is_half(weight.dtype) and not in_registers(mode, adjacent):
         written.append(plan.temporary(contiguous_meta((weight.sizes[1],), float32)))
     factor = scale[0].dtype if scale else None
-    kernel = bags_kernel(weight.dtype, indices.dtype, offsets.dtype, results[1].dtype, mode, factor)
+    kernel = bags_kernel(weight.dtype, indices.dtype, offsets.dtype, results[1].dtype, mode, factor, adjacent)
     steps = *weight.byte_strides, *indices.byte_strides, *(scale[0].byte_strides if scale else (0,))
     numbers = *weight.sizes, *steps, offsets.numel, indices.numel, -1 if padding is None else padding
     # Owners go with the indices; there is one row of wider floats.

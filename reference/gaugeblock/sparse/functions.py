@@ -1,0 +1,154 @@
+"""Functions of recorded operators on the parts of sparse tensors, so that gradients need no rules of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..core import lazy_numpy as np
+from ..core.dtype import DType, float32, float64, int64
+from ..core.errors import check_sizes, wrap_dim
+from ..core.layout import Layout, sparse_coo, sparse_csc, sparse_csr, strided
+from ..core.promotion import UPSTREAM_NAMES
+from ..dispatch.dispatcher import REGISTRY, call
+from ..operators.arrays import values
+from ..operators.invoke import apply
+from ..tensor.sparse_tensor import SparseTensor
+from ..tensor.tensor import Tensor
+from .compressed_tensor import element_indices, parts_of
+from .coo_tensor import columns, index_tensor, is_coo, places_of, sparse_sizes
+
+
+def softmax(input: Tensor, dim: int, dtype: DType | None, log: bool) -> Tensor:
+    """Return the softmax along a dim, or its logarithm, of the specified elements, coalesced. The others count as minus
+    infinity. Raises NotImplementedError for another layout and for dtypes other than float32 and float64, IndexError
+    for a dim out of range."""
+    name = "_sparse_log_softmax" if log else "_sparse_softmax"
+    if not is_coo(input):
+        key = "CPU" if input.layout is strided else "SparseCsrCPU"
+        raise NotImplementedError(f"Could not run '{name}' on a tensor of {key}: it takes tensors in coordinate form")
+    dim = wrap_dim(name, dim, input.meta.ndim)
+    given: Any = input if dtype is None else apply("to.dtype", input, dtype)
+    if given.dtype not in (float32, float64):
+        raise NotImplementedError(f"{name}(): takes float32 and float64, got {UPSTREAM_NAMES[given.dtype.name]}")
+    whole = given.coalesce()
+    found, split = whole.values(), whole.sparse_dim()
+    if dim >= split:
+        made = apply("log_softmax.int" if log else "softmax.int", found, dim - split + 1)
+    else:
+        made = _within_groups(found, _groups(whole, dim), log)
+    sizes = tuple(whole.shape)
+    indices = whole._indices()
+    return _call("_sparse_coo_tensor_with_dims_and_tensors", split, whole.dense_dim(), sizes, indices, made,
+                 is_coalesced=True)  # fmt: skip
+
+
+def _groups(self: Tensor, dim: int) -> Tensor:
+    """Return for each specified element the number of those that differ from it in the index of a dim alone."""
+    indices, sizes = np.delete(columns(self), dim, 0), list(sparse_sizes(self))
+    del sizes[dim]
+    return index_tensor(np.unique(places_of(indices, sizes), return_inverse=True)[1])
+
+
+def _within_groups(found: Tensor, groups: Tensor, log: bool) -> Tensor:
+    """Return the softmax of the values of each group. It is recorded."""
+    if not found.meta.numel:
+        return apply("clone", found)
+    sizes = (int(values(groups).max()) + 1, *found.meta.sizes[1:])
+    least = apply("new_full", found, sizes, -np.inf)
+    detached = apply("detach", found)
+    largest = apply("index_reduce", least, 0, groups, detached, "amax")
+    shifted = apply("sub.Tensor", found, apply("index_select", largest, 0, groups))
+    powers = apply("exp", shifted)
+    totals = apply("index_add", apply("new_zeros", found, sizes), 0, groups, powers)
+    if log:
+        return apply("sub.Tensor", shifted, apply("index_select", apply("log", totals), 0, groups))
+    return apply("div.Tensor", powers, apply("index_select", totals, 0, groups))
+
+
+def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    """Return ``beta * input + alpha * (mat1 @ mat2)`` where `input`, in CSR form, specifies elements; no other is
+    computed. Batches go together. Raises NotImplementedError for another layout, RuntimeError for sizes and dtypes that
+    do not fit."""
+    name = "sampled_addmm"
+    if not isinstance(input, SparseTensor) or input.layout is not sparse_csr:
+        raise NotImplementedError(f"{name}(): 'input' must be of layout sparse_csr, got {input.layout.name}")
+    _check_sampled(name, input, mat1, mat2)
+    parts = parts_of(input)
+    *lead, rows, across = [index_tensor(row) for row in element_indices(input)]
+    first = apply("index.Tensor", mat1, [*lead, rows])
+    second = apply("index.Tensor", apply("transpose.int", mat2, -2, -1), [*lead, across])
+    product = apply("sum.dim_IntList", apply("mul.Tensor", first, second), (-1,))
+    given: Any = input
+    kept = given.values()
+    made = apply("mul.Scalar", apply("reshape", product, tuple(kept.shape)), alpha)
+    made = apply("add.Tensor", made, apply("mul.Scalar", kept, beta))
+    return _call("_sparse_compressed_tensor_unsafe", parts.compressed, parts.plain, made, tuple(input.shape),
+                 layout=sparse_csr)  # fmt: skip
+
+
+def _check_sampled(name: str, input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
+    for label, one in (("mat1", mat1), ("mat2", mat2)):
+        if one.layout is not strided:
+            raise RuntimeError(f"{name}(): {label} must be strided, got layout {one.layout.name}")
+        if one.meta.dtype is not input.meta.dtype:
+            raise RuntimeError(
+                f"{name}(): expected input, mat1 and mat2 to have the same dtype, but got "
+                f"{UPSTREAM_NAMES[input.meta.dtype.name]} and {UPSTREAM_NAMES[one.meta.dtype.name]} of {label}"
+            )
+        if one.meta.ndim != input.meta.ndim or one.meta.sizes[:-2] != input.meta.sizes[:-2]:
+            raise RuntimeError(
+                f"{name}(): expected input and {label} to have the same batch size, but got sizes "
+                f"{list(input.meta.sizes)} and {list(one.meta.sizes)}"
+            )
+    if input.meta.dtype.kind < 2:
+        raise RuntimeError(
+            f"{name}(): expected input to be a floating-point or complex tensor, but got "
+            f"{UPSTREAM_NAMES[input.meta.dtype.name]}"
+        )
+    (rows, inner), (other, across) = mat1.meta.sizes[-2:], mat2.meta.sizes[-2:]
+    if inner != other:
+        raise RuntimeError(
+            f"{name}(): mat1 and mat2 shapes cannot be multiplied ({rows}x{inner} and {other}x{across})"
+        )
+    if (rows, across) != input.meta.sizes[-2:]:
+        raise RuntimeError(
+            f"{name}(): input of sizes {list(input.meta.sizes)} does not fit a product of {rows} x {across}"
+        )
+
+
+def spdiags(diagonals: Tensor, offsets: Tensor, shape: Sequence[int], layout: Layout | None) -> Tensor:
+    """Return the matrix whose diagonals are rows of a tensor: element j of a row lies in column j. Raises RuntimeError
+    for what does not fit, offsets that repeat, and another layout than COO, CSR and CSC."""
+    name = "spdiags"
+    check_sizes(name, shape, "shape")
+    if len(shape) != 2:
+        raise RuntimeError(f"{name}(): shape must have two sizes, got {list(shape)}")
+    height, width = shape
+    if diagonals.meta.ndim not in (1, 2):
+        raise RuntimeError(f"{name}(): diagonals must be a vector or a matrix, got {diagonals.meta.ndim} dims")
+    if offsets.meta.ndim > 1:
+        raise RuntimeError(f"{name}(): offsets must be a scalar or a vector, got {offsets.meta.ndim} dims")
+    if offsets.meta.dtype is not int64:
+        raise RuntimeError(f"{name}(): offsets must have dtype Long but got {UPSTREAM_NAMES[offsets.meta.dtype.name]}")
+    if layout not in (None, sparse_coo, sparse_csr, sparse_csc):
+        raise RuntimeError(f"{name}(): layout must be sparse_coo, sparse_csr or sparse_csc, got {layout}")
+    rows: Any = apply("unsqueeze", diagonals, 0) if diagonals.meta.ndim == 1 else diagonals
+    places = values(offsets).reshape(-1)
+    if rows.shape[0] != places.size:
+        raise RuntimeError(
+            f"{name}(): number of diagonals ({rows.shape[0]}) does not match the number of offsets ({places.size})"
+        )
+    if np.unique(places).size != places.size:
+        raise RuntimeError(f"{name}(): offsets contain duplicate values: {places.tolist()}")
+    across = np.arange(min(width, rows.shape[1]))
+    down = across - places[:, None]
+    diagonal, column = np.nonzero((down >= 0) & (down < height))
+    indices = index_tensor(np.stack([down[diagonal, column], column]))
+    taken = apply("index.Tensor", rows, [index_tensor(diagonal), index_tensor(column)])
+    made: Any = _call("_sparse_coo_tensor_with_dims_and_tensors", 2, 0, (height, width), indices, taken)
+    return made if layout in (None, sparse_coo) else made.to_sparse(layout=layout)  # type: ignore[no-any-return]
+
+
+def _call(name: str, *args: Any, **kwargs: Any) -> Tensor:
+    return call(REGISTRY.find(name), *args, **kwargs)  # type: ignore[no-any-return]
