@@ -61,8 +61,9 @@ s.mul_(2) | s.mul_(d) | s.add_(s) | s.add_(d) | d.clone().add_(u, alpha=2) | s.c
 d.clone().copy_(s) | s.fill_(1) | s.neg_() | s.mm(d.t()) | s @ d.t() | s @ d.t()[:, 0] | d.t() @ s | s @ s.t()
 s.mm(s) | s.mm(d) | s @ lib.ones(2) | lib.mv(s, lib.ones(3)) | lib.addmm(lib.ones(2, 2), s, d.t(), beta=2, alpha=3)
 lib.sparse.mm(s, d.t()) | lib.sparse.addmm(lib.ones(2, 2), s, d.t()) | lib.sparse.softmax(s, 0).values().mul(999).int()
-lib.sparse.softmax(u, 1) | lib.sparse.log_softmax(h, 1).values().mul(99).int() | lib.sparse.softmax(s, 2) | lib.sparse.softmax(d, 0)
-s.conj() is s | (s * 1j).conj() | (s * 1j).conj().is_conj() | (s * 1j).adjoint() | (s * 1j).conj().resolve_conj()
+lib.sparse.softmax(u, 1) | lib.sparse.log_softmax(h, 1).values().mul(99).int() | lib.sparse.softmax(s, 2)
+lib.sparse.softmax(d, 0) | s.conj() is s
+(s * 1j).conj() | (s * 1j).conj().is_conj() | (s * 1j).adjoint() | (s * 1j).conj().resolve_conj()
 lib.bmm(lib.stack([d, d]).to_sparse(), lib.stack([d.t(), d.t()])) | s.sum() | s.sum(0) | s.sum(1, keepdim=True)
 s.sum((0, 1)) | lib.sparse.sum(s) | lib.sparse.sum(h, 0) | lib.sparse.sum(h, 1) | lib.sparse.sum(d)
 s.sum(dtype=lib.float64) | s.norm() | s.any() | s.all() | s.mean() | s == s | u.abs() | u.sqrt() | u.sin()
